@@ -1,21 +1,21 @@
-//! Traffic for tests and benches: millions of packets a second, and exact counts.
+//! Generates traffic for tests and benchmarks: millions of packets per second with exact counts.
 //!
 //! ```text
 //! Generator ─▶ XDP program, run on live frames ─▶ redirect ─▶ veth ┃ veth ─▶ same program ─▶ stack
 //!              counts its runs, numbers the frames      drops ◀────┛         counts arrivals
 //! ```
 //!
-//! [`Generator`] has the kernel run an XDP program on copies of one frame and send what comes out
-//! through a veth, without a socket. The veth's peer takes such frames only with an XDP program or
-//! GRO; without one the kernel throws them away and reports success, so
-//! [`Generator::attach_peer`] puts a program there. Each veth queue holds 256 frames; frames
-//! beyond it are dropped and counted, and [`Generator::deliver`] sends that many again, so that an
-//! exact number arrives.
+//! [`Generator`] makes the kernel run an XDP program on copies of one frame. The program redirects each copy to a veth;
+//! no socket is involved. The veth's peer accepts redirected frames only if it has an XDP program or GRO. Otherwise the
+//! kernel discards them and reports success, so [`Generator::attach_peer`] attaches a program to the peer. Each veth
+//! queue holds 256 frames. Frames beyond that are dropped and counted; [`Generator::deliver`] resends them until an
+//! exact number has arrived.
 //!
-//! [`send_frames`] sends given frames through a packet socket: slower, any frame, each one checked.
+//! [`send_frames`] sends the given frames through a packet socket. It is slower, but accepts any frames and checks each
+//! send.
 //!
-//! Call all of it on a thread inside a test host, as [`Host::run`](crate::Host::run) gives it; it
-//! refuses the machine's own network.
+//! Call these functions on a thread inside a test host, such as one started by [`Host::run`](crate::Host::run). They
+//! panic in the machine's own network namespace.
 
 mod frame;
 mod live;

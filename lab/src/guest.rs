@@ -1,4 +1,4 @@
-//! Runs tests under another kernel and reports their results.
+//! Runs tests under a different kernel and reports their results.
 
 use std::env;
 use std::marker::PhantomData;
@@ -13,36 +13,36 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::skip::{self, Feature};
 
-/// The longest time for the boot and all tests.
+/// Time limit for the boot and all tests.
 const DEADLINE: Timespec = Timespec {
     tv_sec: 400,
     tv_nsec: 0,
 };
 
-/// A kernel that tests run under.
+/// A kernel to run tests under.
 pub trait Guest {
-    /// Set for the tests that are run there.
+    /// Environment variable that is set inside the guest.
     const INSIDE: &str;
-    /// What it takes.
+    /// The feature that the guest requires on the host.
     const FEATURE: Feature;
-    /// Where a test failed, as its message says.
+    /// Where a test failed, for the panic message.
     const PLACE: &str;
 
-    /// Boots and runs `tests`, one after another.
+    /// Boots the kernel and runs `tests`, one after another.
     fn boot(tests: &[&str]) -> Run;
 }
 
-/// The tests of a program that run under another kernel, and their results once they have run.
+/// The tests of a program that run under a guest kernel, and their results after the run.
 #[derive(Debug)]
 pub struct Tests<G> {
-    /// Beginnings of their names; those of a module begin with `module::`.
+    /// Substrings of test names; `module::` selects all tests of a module.
     names: &'static [&'static str],
     run: OnceLock<Run>,
     guest: PhantomData<G>,
 }
 
 impl<G: Guest> Tests<G> {
-    /// The tests whose names contain one of `names`.
+    /// Selects the tests whose names contain one of `names`.
     pub const fn named(names: &'static [&'static str]) -> Self {
         Self {
             names,
@@ -51,11 +51,11 @@ impl<G: Guest> Tests<G> {
         }
     }
 
-    /// Whether the calling test has run under that kernel; false when that is where it runs now. Where there is
-    /// no such kernel the test is reported as skipped.
+    /// Returns true if the calling test has run under the guest kernel, and false inside the guest. If the kernel is
+    /// not available, reports the test as skipped.
     ///
     /// # Panics
-    /// If the test failed there, or is not in the list. The message is its output.
+    /// If the test failed in the guest, or is not in the list. The message is the test's output.
     #[track_caller]
     pub fn has_run(&self) -> bool {
         if env::var_os(G::INSIDE).is_some() {
@@ -70,17 +70,17 @@ impl<G: Guest> Tests<G> {
     }
 }
 
-/// The tests of a program, as they ended there.
+/// Results of a program's tests in the guest.
 #[derive(Debug)]
 pub struct Run {
-    /// What they said, and how it all ended.
+    /// Output of the tests, followed by how the kernel exited.
     said: String,
-    /// Those that passed.
+    /// Names of the tests that passed.
     passed: Vec<String>,
 }
 
 impl Run {
-    /// Reads what the harness said; `end` tells how the kernel ended.
+    /// Parses the test harness's output; `end` describes how the kernel exited.
     pub fn of(said: String, end: &str) -> Self {
         let lines = said.lines().filter_map(|line| line.strip_prefix("test "));
         let passed = lines.filter_map(|line| line.strip_suffix(" ... ok"));
@@ -91,21 +91,23 @@ impl Run {
     }
 
     /// # Panics
-    /// When the calling test failed there, `place`: the message is what it said.
+    /// If the calling test failed in the guest, `place`. The message is its output.
     #[track_caller]
     pub fn assert_calling_test_passed(&self, place: &str) {
         let thread = thread::current();
-        let test = thread.name().expect("a test has a thread of its name");
+        let test = thread
+            .name()
+            .expect("a test's thread bears the test's name");
         let said = self.said.split_once(&format!("---- {test} stdout ----"));
         let own = said.map(|(_, said)| said.split("\n---- ").next().unwrap_or(said));
         let has_passed = self.passed.iter().any(|passed| passed == test);
-        // A test that is missing from the list of the program's tests in that kernel has not passed either.
+        // A test that is missing from the program's list has not passed either.
         assert!(has_passed, "{place}:\n{}", own.unwrap_or(&self.said));
     }
 }
 
-/// Runs `command`, a kernel, by a thread of its own that has called `prepare`, until it ends or is late; returns how
-/// it ended and what it wrote.
+/// Runs `command`, a kernel, on a new thread that has first called `prepare`, until it exits or times out. Returns its
+/// exit status and output.
 pub(crate) fn run_to_end(
     mut command: Command,
     prepare: impl FnOnce() + Send,
@@ -115,26 +117,26 @@ pub(crate) fn run_to_end(
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     command.process_group(0);
-    // The kernel ends with the thread that began it.
+    // The kernel must not outlive the thread that started it.
     end_with_thread(&mut command);
     let run = || {
         prepare();
         wait_for(command)
     };
     let ended = thread::scope(|scope| scope.spawn(run).join());
-    ended.expect("the thread that boots")
+    ended.expect("the boot thread does not panic")
 }
 
 fn wait_for(mut command: Command) -> (ExitStatus, String) {
-    let mut child = command.spawn().expect("the kernel begins");
+    let mut child = command.spawn().expect("the kernel starts");
     let console = child.stdout.take().expect("its console");
-    // The end of the console is the end of all its processes.
+    // The console closes when all processes of the kernel have exited.
     let reader = thread::spawn(|| std::io::read_to_string(console));
     if !has_ended(&child) {
         let group = Pid::from_child(&child);
-        kill_process_group(group, Signal::KILL).expect("the late kernel is stopped");
+        kill_process_group(group, Signal::KILL).expect("the kernel is killed after its time limit");
     }
-    let status = child.wait().expect("it has ended");
+    let status = child.wait().expect("the kernel has exited");
     let console = reader.join().expect("the reader");
     (status, console.unwrap_or_else(|error| error.to_string()))
 }

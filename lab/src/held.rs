@@ -1,4 +1,4 @@
-//! Resources that a process holds, for tests that check for leaks.
+//! Counts resources that a process holds, for tests that check for leaks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,12 +7,12 @@ use abi::bpf::{ObjectKind, open_id};
 
 use crate::wait;
 
-/// How many descriptors this process has open.
+/// Number of descriptors that this process has open.
 pub fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").expect("/proc").count()
 }
 
-/// Memory of this process, pages.
+/// Resident memory of this process, in pages.
 pub fn resident_pages() -> usize {
     let numbers = fs::read_to_string("/proc/self/statm").expect("/proc");
     let resident = numbers.split(' ').nth(1);
@@ -20,7 +20,7 @@ pub fn resident_pages() -> usize {
     resident.expect("a number of pages")
 }
 
-/// Programs and maps in the kernel, by their numbers, which no later ones get.
+/// BPF programs and maps in the kernel, by ID. The kernel does not reuse an ID soon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Objects {
     programs: BTreeSet<u32>,
@@ -28,13 +28,13 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Those that process `id` has descriptors of; a link counts for its program.
+    /// Programs and maps that process `id` has descriptors of. A link counts as its program.
     pub fn of_process(id: u32) -> Self {
         let mut objects = Self::default();
-        let descriptors = fs::read_dir(format!("/proc/{id}/fdinfo")).expect("the process is there");
+        let descriptors = fs::read_dir(format!("/proc/{id}/fdinfo")).expect("the process exists");
         for descriptor in descriptors {
             let path = descriptor.expect("an entry").path();
-            // Those of descriptors that were closed meanwhile are gone.
+            // A descriptor that was closed in the meantime reads as empty.
             let told = fs::read_to_string(path).unwrap_or_default();
             for line in told.lines() {
                 let Some((key, value)) = line.split_once(':') else {
@@ -61,13 +61,13 @@ impl Objects {
         self.maps.len()
     }
 
-    /// These and `others`.
+    /// Adds `others`.
     pub fn extend(&mut self, others: Self) {
         self.programs.extend(others.programs);
         self.maps.extend(others.maps);
     }
 
-    /// How many of these are still in the kernel: programs and maps.
+    /// Number of these programs and maps that still exist in the kernel.
     pub fn left(&self) -> [usize; 2] {
         let is_there = |kind, id: u32| open_id(kind, id).expect("an answer").is_some();
         let programs = self.programs.iter();
@@ -80,7 +80,7 @@ impl Objects {
         ]
     }
 
-    /// Returns when the kernel has none of these any more: it frees what nobody holds a little later.
+    /// Waits until none of these exist in the kernel. The kernel frees unreferenced objects with a delay.
     #[track_caller]
     pub fn until_gone(&self) {
         wait::until_ok(|| match self.left() {

@@ -1,7 +1,7 @@
-//! Test hosts in namespaces, traffic, skips that are counted and the tools to compare with, for the
-//! tests of tapline. Never shipped.
+//! Test support for tapline: test hosts in namespaces, traffic, counted skips and the tools to compare with. Never
+//! shipped.
 //!
-//! Everything here serves tests: what goes wrong panics, so that the test's line is shown.
+//! Everything here panics on failure, so that the panic points to the line of the test.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::missing_panics_doc, reason = "said above, for all of it")]
@@ -19,6 +19,6 @@ pub mod uml;
 pub mod vm;
 pub mod wait;
 
-/// For the tests of rooms that may not know it, such as those of the rings that its programs feed.
+/// For tests of crates that must not depend on `bpf`, such as `ring`, which receives from its programs.
 pub use bpf;
 pub use net::{Host, Interface, Net};

@@ -1,4 +1,4 @@
-//! Kernels that refuse a system call, for tests of what a machine lacks that this one has.
+//! Makes the kernel reject a system call, to test for features that this machine does have.
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -8,15 +8,15 @@ use seccompiler::{
     SeccompRule, apply_filter,
 };
 
-/// The number of bpf(2).
+/// System call number of bpf(2).
 pub const BPF: i64 = if cfg!(target_arch = "x86_64") {
     321
 } else {
     280
 };
 
-/// From now on the kernel answers `errno` to call number `call` of this thread, and of the children it
-/// spawns, where each of the `arguments`, by their places, has the value given.
+/// Makes system call `call` fail with `errno` in this thread and the children it spawns, if each of the `arguments` (by
+/// index) has the given value.
 pub fn refuse(call: i64, arguments: &[(u8, u64)], errno: u32) {
     let is = |&(argument, value): &(u8, u64)| {
         let (length, operator) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq);
@@ -32,8 +32,8 @@ pub fn refuse(call: i64, arguments: &[(u8, u64)], errno: u32) {
         BTreeMap::from([(call, rules)]),
         SeccompAction::Allow,
         SeccompAction::Errno(errno),
-        ARCH.try_into().expect("a processor that it knows"),
+        ARCH.try_into().expect("a supported architecture"),
     );
     let program: BpfProgram = filter.expect("a filter").try_into().expect("a program");
-    apply_filter(&program).expect("the filter is set up");
+    apply_filter(&program).expect("the kernel accepts the seccomp filter");
 }

@@ -18,34 +18,36 @@ use std::path::PathBuf;
 use std::process::{self, Command};
 use std::{env, fs, iter, thread};
 
-/// Set in a process that runs one test.
+/// Set in the process that runs a single test.
 const ALONE: &str = "TAPLINE_LAB_ALONE";
 
-/// Ancestors to examine.
+/// Maximum number of ancestors to examine.
 const MAX_ANCESTORS: usize = 16;
 
-/// The running test program.
+/// Path of the running test program.
 ///
 /// # Panics
-/// If the kernel does not tell its path.
+/// If the kernel does not report its path.
 pub fn program() -> PathBuf {
     env::current_exe().expect("the path of the test program")
 }
 
-/// The arguments that make the test program run the calling test and no other, with its output shown.
+/// Arguments that make the test program run only the calling test and show its output.
 ///
 /// # Panics
-/// If the caller is not the thread of a test, or if the test was itself started so twice: a test that ignores what
-/// its environment says would start processes without end.
+/// If the caller is not a test's thread, or if the process is already the second rerun. A test that ignores its
+/// environment variable would otherwise start processes without end.
 pub fn arguments() -> [String; 3] {
-    assert!(ancestors() < 2, "a test that runs again runs itself again");
+    assert!(ancestors() < 2, "a rerun test must not rerun itself");
     let thread = thread::current();
-    let test = thread.name().expect("a test runs on a thread of its name");
+    let test = thread
+        .name()
+        .expect("a test's thread bears the test's name");
     ["--exact", test, "--nocapture"].map(str::to_owned)
 }
 
-/// A command that runs the calling test again in another process. Set an environment variable that tells that
-/// process what to do.
+/// Returns a command that runs the calling test again in another process. Set an environment variable that says what
+/// the process should do.
 ///
 /// # Panics
 /// As [`arguments`].
@@ -69,7 +71,7 @@ fn ancestors() -> usize {
     chain.take(MAX_ANCESTORS).filter(same).count()
 }
 
-/// Whether the calling test has run, and passed, in a process of its own; `false` inside that process.
+/// Returns true if the calling test has run and passed in a separate process, and false inside that process.
 ///
 /// # Panics
 /// If the test fails there. The message is its output.

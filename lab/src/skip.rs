@@ -1,28 +1,28 @@
-//! Skips, counted.
+//! Skips and counts tests whose requirements are missing.
 //!
-//! A test that needs something not every kernel or machine has begins with
-//! `if skip::without(&FEATURE) { return; }`. Whether it is there is found by the feature's own probe,
-//! never by the failure of what is being tested. A skip is printed whatever the harness captures, and
-//! added as one line to the file that `TAPLINE_SKIPS` names, so that a run can end with their count.
+//! A test that requires an optional kernel or machine feature begins with `if skip::without(&FEATURE) { return; }`. The
+//! feature's own probe decides, never a failure of the code under test. A skip is printed even if the harness captures
+//! output. It is also appended as one line to the file named by `TAPLINE_SKIPS`, so that a test run can print the
+//! number of skips.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use std::{env, thread};
 
-/// Something that a kernel or machine may lack.
+/// A feature that a kernel or machine may lack.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub name: &'static str,
-    /// Finds out: `Err` is the reason why it is not there, in one line.
+    /// Checks for the feature. `Err` is a one-line reason why it is missing.
     pub probe: fn() -> Result<(), String>,
 }
 
-/// Whether `feature` is missing; then that is reported and the test is to return.
+/// Returns true if `feature` is missing, and reports the skip. The test must then return.
 ///
 /// # Panics
-/// When the file of skips cannot be written: a skip must not be silent.
+/// If the skip file cannot be written, because a skip must not be silent.
 #[must_use = "a test without the feature it needs is to return"]
 #[track_caller]
 pub fn without(feature: &Feature) -> bool {
@@ -31,7 +31,7 @@ pub fn without(feature: &Feature) -> bool {
     };
     let thread = thread::current();
     let line = line(thread.name().unwrap_or("a test"), feature.name, &reason);
-    // Standard error itself: the harness keeps what `eprint!` says of a test that passes.
+    // Writes to standard error directly: the harness captures `eprint!` in passing tests.
     io::stderr()
         .write_all(format!("skip: {line}").as_bytes())
         .expect("standard error");
@@ -41,13 +41,13 @@ pub fn without(feature: &Feature) -> bool {
     true
 }
 
-/// One line a skip: test, feature, reason, parted by tabs.
+/// Formats a skip as one line: test, feature, reason, separated by tabs.
 fn line(test: &str, feature: &str, reason: &str) -> String {
     let reason = reason.replace(['\n', '\t'], " ");
     format!("{test}\t{feature}\t{reason}\n")
 }
 
-/// Adds `line` in one write, so that lines of parallel tests stay whole.
+/// Appends `line` in one write, so that lines of parallel tests are not interleaved.
 fn add(file: &Path, line: &str) -> io::Result<()> {
     OpenOptions::new()
         .create(true)
@@ -56,11 +56,10 @@ fn add(file: &Path, line: &str) -> io::Result<()> {
         .write_all(line.as_bytes())
 }
 
-/// Whether the running kernel is at least `major.minor`; the reason if not. For probes of what
-/// cannot be tried out without doing it.
+/// Checks that the running kernel is at least `major.minor`. For features that cannot be probed without side effects.
 ///
 /// # Errors
-/// The reason: which kernel is needed and which one runs.
+/// The reason: the required and the running kernel version.
 pub fn kernel_at_least(major: u32, minor: u32) -> Result<(), String> {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy();
@@ -96,7 +95,7 @@ mod tests {
 
     const NAME: &str = "skip::tests::an_absent_feature_is_a_line_on_the_screen_and_in_the_file";
 
-    /// Runs itself with a file of skips of its own, so that the run at large counts none.
+    /// Reruns itself with a separate skip file, so that the real test run does not count these skips.
     #[test]
     fn an_absent_feature_is_a_line_on_the_screen_and_in_the_file() {
         if env::var_os("TAPLINE_LAB_SKIPPING").is_some() {

@@ -1,10 +1,10 @@
-//! The other programs that tests compare with. A missing one is a failure, not a skip.
+//! Locates the programs that tests compare with. A missing program is a failure, not a skip.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Tool and the Debian package it comes in.
+/// Tool and its Debian package.
 const PACKAGES: [(&str, &str); 35] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
@@ -43,21 +43,21 @@ const PACKAGES: [(&str, &str); 35] = [
     ("zstd", "zstd"),
 ];
 
-/// Where `tool` is: in a folder of `PATH`, or where Debian keeps what is root's.
+/// Path of `tool`: in a folder of `PATH`, or in Debian's `sbin` folders.
 ///
 /// # Panics
-/// When it is not installed: the message names the Debian package. When it is none of those listed
-/// here: it is to be listed, so that the message can.
+/// If it is not installed; the message names the Debian package. Also if it is not listed here: add it, so that the
+/// message can name its package.
 #[track_caller]
 pub fn path(tool: &str) -> PathBuf {
     let package = package(tool);
     find(tool).unwrap_or_else(|| panic!("{tool} is missing: apt-get install {package}"))
 }
 
-/// As [`path`], but `None` if `tool` is not installed.
+/// Like [`path`], but returns `None` if `tool` is not installed.
 ///
 /// # Panics
-/// When it is none of those listed here.
+/// If it is not listed here.
 #[track_caller]
 pub fn find(tool: &str) -> Option<PathBuf> {
     package(tool);
@@ -67,10 +67,10 @@ pub fn find(tool: &str) -> Option<PathBuf> {
     places.find(|place| place.is_file())
 }
 
-/// The Debian package that `tool` comes in.
+/// Debian package of `tool`.
 ///
 /// # Panics
-/// When it is none of those listed here.
+/// If it is not listed here.
 #[track_caller]
 pub fn package(tool: &str) -> &'static str {
     let entry = PACKAGES.iter().find(|(name, _)| *name == tool);
@@ -78,7 +78,7 @@ pub fn package(tool: &str) -> &'static str {
     package
 }
 
-/// A command that runs `tool` here; [`Host::command`](crate::Host::command) runs it on a test host.
+/// Returns a command that runs `tool` here. [`Host::command`](crate::Host::command) runs it on a test host.
 ///
 /// # Panics
 /// As [`path`].

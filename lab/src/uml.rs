@@ -1,9 +1,9 @@
-//! Tests of what the running kernel lacks, under user-mode-linux: a kernel that is a program, with the
-//! machine's files, read-only, and nothing of its network.
+//! Runs tests for features that the running kernel lacks under User-Mode Linux: a kernel that runs as a process, with
+//! read-only access to the machine's files and no access to its network.
 //!
-//! A test program lists the tests that run there in one static [`Tests`]; each of them begins with
-//! `if UML.has_run() { return; }`. The first one boots the kernel and runs all of the list there, in one process;
-//! each test then reports the result that it had there.
+//! A test program lists the tests to run there in one static [`Tests`]. Each of them begins with `if UML.has_run() {
+//! return; }`. The first one boots the kernel and runs the whole list there in one process. Each test then reports its
+//! result from that run.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,7 @@ use crate::rerun;
 use crate::skip::Feature;
 use crate::tool;
 
-/// A kernel to run tests in: Debian has it for x86-64.
+/// A User-Mode Linux kernel. Debian packages it for x86-64.
 pub const USER_MODE_LINUX: Feature = Feature {
     name: "user-mode-linux",
     probe: || {
@@ -28,10 +28,10 @@ pub const USER_MODE_LINUX: Feature = Feature {
     },
 };
 
-/// Where Debian's package keeps the modules, by version.
+/// Where Debian's package installs the modules, by version.
 const MODULES: &str = "/usr/lib/uml/modules";
 
-/// The modules that are loaded, in an order in which each finds what it needs.
+/// The modules to load, in dependency order.
 const LOADED: [&str; 23] = [
     "ipv6",
     "8021q",
@@ -62,7 +62,7 @@ const LOADED: [&str; 23] = [
 #[derive(Debug)]
 pub struct UserModeLinux;
 
-/// The tests of a program that run there.
+/// The tests of a program that run under User-Mode Linux.
 pub type Tests = guest::Tests<UserModeLinux>;
 
 impl Guest for UserModeLinux {
@@ -75,24 +75,25 @@ impl Guest for UserModeLinux {
         let place = folder.path();
         let boot = place.join("boot");
         fs::write(&boot, script(place, tests)).expect("the script");
-        fs::set_permissions(&boot, Permissions::from_mode(0o700)).expect("a script that runs");
+        fs::set_permissions(&boot, Permissions::from_mode(0o700))
+            .expect("the script is made executable");
         let command = command(&boot);
-        // The filter stays on the thread that sets it up.
+        // The seccomp filter stays with the thread that installs it.
         let (status, console) = run_to_end(command, without_xstate);
         let said = fs::read_to_string(place.join("said")).unwrap_or_default();
-        let end = format!("it ended with {status}, and on its console stood:\n{console}");
+        let end = format!("the kernel exited with {status}; its console output:\n{console}");
         Run::of(said, &end)
     }
 }
 
-/// What process 1 does: with files of the machine, which it cannot change, but for `place`.
+/// The script that runs as process 1. It sees the machine's files read-only, except for `place`.
 fn script(place: &Path, tests: &[&str]) -> String {
     let place = place.display();
     let program = rerun::program();
     let inside = UserModeLinux::INSIDE;
     let (program, modules, tests) = (program.display(), LOADED.join(" "), tests.join(" "));
-    // A page fault makes this kernel forget the parts of vector registers beyond SSE (see `without_xstate`),
-    // so the C library is not to use them.
+    // A page fault makes this kernel lose the parts of vector registers beyond SSE (see `without_xstate`), so the C
+    // library must not use them.
     let tunables =
         "-AVX_Fast_Unaligned_Load,-AVX,-AVX2,-AVX512F,-AVX512BW,-AVX512VL,-XSAVE,-XSAVEC";
     format!(
@@ -131,22 +132,21 @@ fn command(boot: &Path) -> Command {
         "panic=1",
     ]);
     command.arg(format!("init={}", boot.display()));
-    // Where it notes its process; otherwise in the user's home.
+    // Where it stores its PID file; otherwise in the user's home.
     let folder = boot.parent().expect("the folder of the script");
     command.arg(format!("uml_dir={}/", folder.display()));
     command.args(["hostname=tapline-lab"]);
     command
 }
 
-/// Lets `PTRACE_GETREGSET` of `NT_X86_XSTATE` fail for this thread and its children.
+/// Makes `PTRACE_GETREGSET` of `NT_X86_XSTATE` fail for this thread and its children.
 ///
-/// User-mode-linux 6.1 has 2696 bytes for the extended state of a processor (`HOST_FP_SIZE`,
-/// arch/x86/um/user-offsets.c), and the kernel of a machine whose processor has more of it, such as AMX,
-/// refuses to set less than all (`xstateregs_set`, arch/x86/kernel/fpu/regset.c): process 1 would not start.
-/// Where the state cannot be read, user-mode-linux does with that of SSE (`arch_init_registers`,
-/// arch/x86/um/os-Linux/registers.c).
+/// User-Mode Linux 6.1 reserves 2696 bytes for the CPU's extended state (`HOST_FP_SIZE`, arch/x86/um/user-offsets.c).
+/// On a CPU with a larger state, for example with AMX, the host kernel refuses to set only a part of it
+/// (`xstateregs_set`, arch/x86/kernel/fpu/regset.c), and process 1 would not start. If the state cannot be read,
+/// User-Mode Linux falls back to the SSE state (`arch_init_registers`, arch/x86/um/os-Linux/registers.c).
 fn without_xstate() {
-    /// ptrace(2) on x86-64.
+    /// System call number of ptrace(2) on x86-64.
     const SYS_PTRACE: i64 = 101;
     const PTRACE_GETREGSET: u64 = 0x4204;
     const NT_X86_XSTATE: u64 = 0x202;

@@ -1,5 +1,5 @@
-//! Tests of what neither the running kernel nor user-mode-linux has, under a newer kernel of Debian's in QEMU: in
-//! memory alone, with the test's program, what it is linked to, and `ip`.
+//! Runs tests for features that neither the running kernel nor User-Mode Linux has, under a newer Debian kernel in
+//! QEMU. The guest runs from memory and holds only the test program, its shared libraries and `ip`.
 //!
 //! A test program lists its tests in one static [`Tests`], as with [`uml`](crate::uml).
 
@@ -15,7 +15,7 @@ use crate::rerun;
 use crate::skip::Feature;
 use crate::tool;
 
-/// A kernel that `packaging/kernel.sh` has unpacked, and what boots it.
+/// A kernel unpacked by `packaging/kernel.sh`, and the programs to boot it.
 pub const NEWER_KERNEL: Feature = Feature {
     name: "a newer kernel in QEMU",
     probe: || {
@@ -31,7 +31,7 @@ pub const NEWER_KERNEL: Feature = Feature {
 
 const QEMU: &str = "qemu-system-x86_64";
 
-/// Set to the folder of the kernel where there is one.
+/// Names the folder of the kernel, if there is one.
 const KERNEL: &str = "TAPLINE_LAB_KERNEL";
 
 fn folder() -> Result<PathBuf, String> {
@@ -43,7 +43,7 @@ fn folder() -> Result<PathBuf, String> {
 #[derive(Debug)]
 pub struct VirtualMachine;
 
-/// The tests of a program that run there.
+/// The tests of a program that run in QEMU.
 pub type Tests = guest::Tests<VirtualMachine>;
 
 impl Guest for VirtualMachine {
@@ -64,7 +64,7 @@ impl Guest for VirtualMachine {
             "-m",
             "1024",
         ]);
-        // QEMU 7.2 emulates CMPXCHG16B in a way that this kernel's allocator does not survive.
+        // QEMU 7.2 emulates CMPXCHG16B in a way that crashes this kernel's allocator.
         command.args(["-cpu", "max,-cx16", "-serial", "stdio"]);
         command.args(["-append", "console=ttyS0 quiet panic=-1"]);
         command.arg("-kernel").arg(kernel.join("vmlinuz"));
@@ -72,12 +72,12 @@ impl Guest for VirtualMachine {
         let (status, console) = run_to_end(command, || {});
         Run::of(
             console.replace('\r', ""),
-            &format!("it ended with {status}"),
+            &format!("the kernel exited with {status}"),
         )
     }
 }
 
-/// Makes the archive that the kernel begins with.
+/// Builds the initramfs.
 fn fill(place: &Path, kernel: &Path, tests: &[&str]) -> PathBuf {
     let root = place.join("root");
     for folder in ["proc", "sys", "dev", "run", "tmp", "modules"] {
@@ -103,7 +103,8 @@ fn fill(place: &Path, kernel: &Path, tests: &[&str]) -> PathBuf {
     copy(&busybox, &root.join("bin/busybox"));
     let init = root.join("init");
     fs::write(&init, INIT.replace("TESTS", &tests.join(" "))).expect("process 1");
-    fs::set_permissions(&init, Permissions::from_mode(0o700)).expect("a script that runs");
+    fs::set_permissions(&init, Permissions::from_mode(0o700))
+        .expect("the script is made executable");
     let mut command = Command::new("sh");
     command.args([
         "-c",
@@ -114,7 +115,7 @@ fn fill(place: &Path, kernel: &Path, tests: &[&str]) -> PathBuf {
     place.join("memory")
 }
 
-/// What process 1 does.
+/// The script that runs as process 1.
 const INIT: &str = "#!/bin/busybox sh
 export PATH=/bin TMPDIR=/tmp RUST_BACKTRACE=0
 /bin/busybox --install -s /bin
@@ -129,7 +130,7 @@ TAPLINE_LAB_INSIDE_VM=1 tests --test-threads=1 TESTS
 poweroff -f
 ";
 
-/// The libraries that `program` is linked to, and what links them.
+/// The shared libraries of `program`, and the dynamic linker.
 fn linked(program: &Path) -> BTreeSet<PathBuf> {
     let output = Command::new("ldd").arg(program).output();
     let text = String::from_utf8(output.expect("ldd runs").stdout).expect("text");

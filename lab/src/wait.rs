@@ -1,29 +1,29 @@
-//! Waiting for what has no event: counters of the kernel, the state of another process.
+//! Polls for conditions that have no event: kernel counters, the state of another process.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, poll};
 
-/// The longest wait before the test fails.
+/// Maximum wait before the test fails.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// The longest pause between two attempts.
+/// Maximum pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// Returns when `condition` holds.
+/// Waits until `condition` holds.
 ///
 /// # Panics
-/// If it does not hold within [`DEADLINE`]. The message says that it is not so that `what`.
+/// If it does not hold within [`DEADLINE`]. The message says that `what` is not true.
 #[track_caller]
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     until_ok(|| condition().then_some(()).ok_or(what));
 }
 
-/// Returns the first success of `attempt`. Between two attempts other processes get the CPU.
+/// Returns the first success of `attempt`. Yields the CPU between attempts.
 ///
 /// # Panics
-/// With the last error, if there is no success within [`DEADLINE`].
+/// With the last error, if no attempt succeeds within [`DEADLINE`].
 #[track_caller]
 pub fn until_ok<T, E: Debug>(mut attempt: impl FnMut() -> Result<T, E>) -> T {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Programs whose `select` says the same of every packet: the verifier takes them, and they do it.
+//! Programs whose `select` is constant for all packets: the verifier accepts them, and they work.
 
 use abi::bpf::TestRun;
 use lab::generator::pin_to_cpu;
@@ -19,7 +19,7 @@ fn verdict(program: &Program) -> u32 {
     result.return_value
 }
 
-/// What takes, or does not take, all packets.
+/// Selects all packets, or none.
 fn always(target: Label) -> [Insn<'static>; 1] {
     [Insn::Jump { target }]
 }

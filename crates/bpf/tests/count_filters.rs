@@ -1,4 +1,4 @@
-//! Classes of a counting program, each against its filter walked in this process, on random packets.
+//! Classes of a counting program on random packets, each compared with its filter in the interpreter.
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -16,7 +16,7 @@ use tapline_filter::{Filter, FilterErrorReason, FilterOptions, FilterTarget, Lin
 const CLASSES: usize = 12;
 const PACKETS: usize = 60;
 
-/// A filter for `place` and its code; `None` where it needs more stack than a program has.
+/// A filter for `place` and its code; `None` if it needs more than the eBPF stack.
 fn counted(text: &str, place: CountingHook) -> Option<(Filter, CountedFilter)> {
     let mut options = FilterOptions::new(LinkType::Ethernet);
     options.target = place.filters_at();
@@ -29,7 +29,7 @@ fn counted(text: &str, place: CountingHook) -> Option<(Filter, CountedFilter)> {
     }
 }
 
-/// The packet as the kernel has it where tags are beside the bytes.
+/// The packet as the kernel stores it when VLAN tags are in the metadata.
 fn as_at_tc(bytes: &[u8]) -> (Vec<u8>, Ancillary) {
     let mut ancillary = KernelTestRun::ancillary();
     let tag = bytes.get(12..18).and_then(|tag| match tag {
@@ -43,7 +43,7 @@ fn as_at_tc(bytes: &[u8]) -> (Vec<u8>, Ancillary) {
     ([&bytes[..12], &bytes[16..]].concat(), ancillary)
 }
 
-/// A random packet, half of them behind a tag.
+/// A random packet; half of them have a VLAN tag.
 fn packet(random: &mut Random, at: FilterTarget) -> Vec<u8> {
     loop {
         let mut bytes = packets::packet(random, LinkType::Ethernet).bytes;
@@ -58,8 +58,8 @@ fn packet(random: &mut Random, at: FilterTarget) -> Vec<u8> {
     }
 }
 
-/// Whether the kernel takes the packet for a test-run: at tc it wants something behind the Ethernet
-/// header, for IP the whole fixed header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
+/// Whether the kernel accepts the packet for a test run. For tc it requires a payload after the Ethernet header; for
+/// IP, at least the fixed IP header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
 fn is_taken(at: FilterTarget, bytes: &[u8]) -> bool {
     let least = match (at, bytes.get(12..14)) {
         (FilterTarget::Xdp, _) => 14,

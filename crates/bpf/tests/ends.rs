@@ -1,5 +1,5 @@
-//! However a process ends, nothing of its programs stays at an interface: known numbers of packets, which
-//! the programs would drop, arrive afterwards.
+//! However a process exits, its programs do not stay attached: afterwards, known numbers of packets arrive that the
+//! programs would have dropped.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, UdpSocket};
@@ -28,7 +28,7 @@ fn dropping(kind: ProgramKind, name: &str) -> Program {
     Program::load(kind, name, &code).unwrap()
 }
 
-/// The child: attaches programs, says so, and ends as it is told when its input does.
+/// The child: attaches programs, reports that, and exits by method `end` when its input closes.
 fn attach_and_end(end: &str) {
     let variable = |name| std::env::var(name).unwrap();
     let (index, name) = (variable(INTERFACE).parse().unwrap(), variable(NAME));
@@ -49,7 +49,7 @@ fn attach_and_end(end: &str) {
     }
 }
 
-/// Starts the child on `host`; it has attached its programs then.
+/// Starts the child on `host`, and returns after it has attached its programs.
 fn start(host: &Host, end: &str, name: &str) -> (Child, impl BufRead) {
     let mut command = host.command(rerun::program().to_str().unwrap());
     command
@@ -67,7 +67,7 @@ fn start(host: &Host, end: &str, name: &str) -> (Child, impl BufRead) {
     (child, output)
 }
 
-/// A socket of `right`, and ten datagrams from `left` to it.
+/// Opens a socket on `right` and sends ten datagrams from `left` to it.
 fn send(left: &Host, right: &Host) -> UdpSocket {
     let to = (right.interface().v4, PORT);
     let receiver = right.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap());

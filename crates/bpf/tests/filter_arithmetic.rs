@@ -1,5 +1,5 @@
-//! Random arithmetic as XDP and tc programs: the verifier takes all of it, and the kernel's test-run
-//! gives what the interpreter of graphs gives, also where packets end.
+//! Random arithmetic as XDP and tc programs: the verifier accepts every program, and the kernel's test run agrees with
+//! the interpreter, also on truncated packets.
 
 use crate::filters::{Loaded, random};
 use tapline_filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
@@ -15,7 +15,7 @@ impl Random {
         from[self.below(from.len() as u64) as usize]
     }
 
-    /// A number that is often special.
+    /// A number, often a special value.
     fn number(&mut self) -> u64 {
         match self.below(5) {
             0 => self.below(4),
@@ -81,7 +81,7 @@ impl Random {
     }
 }
 
-/// A TCP segment or UDP datagram over IPv4 or IPv6, or noise.
+/// A TCP segment or UDP datagram over IPv4 or IPv6, or random bytes.
 fn packet(random: &mut Random) -> Vec<u8> {
     let mut packet: Vec<u8> = (0..80).map(|_| random.below(256) as u8).collect();
     match random.below(5) {

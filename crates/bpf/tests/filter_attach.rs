@@ -1,5 +1,5 @@
-//! Filters on an interface, with a known number of packets of each kind: as an XDP program that drops,
-//! and in a tc program of several filters that counts.
+//! Filters on an interface, with a known number of packets of each kind: an XDP program that drops, and a tc program
+//! with several filters that counts.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
@@ -18,7 +18,7 @@ use tapline_filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Packets to this port come after all others of a test, and nobody drops them.
+/// Destination port of the last packet of a test, which no filter drops.
 const LAST: u16 = 7099;
 
 fn filter(expression: &str, at: FilterTarget) -> Filter {
@@ -33,13 +33,13 @@ fn listen(host: &Host, port: u16) -> UdpSocket {
     socket
 }
 
-/// Waits for the last packet; those before it have come then, as one CPU sends and receives them all.
+/// Waits for the last packet. Earlier packets have then arrived too, because one CPU sends and receives all of them.
 fn wait_for_last(socket: &UdpSocket) {
     let mut buffer = [0; 9];
     socket.recv(&mut buffer).expect("the last packet arrives");
 }
 
-/// How many datagrams wait, of which there are fewer than 1000.
+/// Number of queued datagrams; must be less than 1000.
 fn waiting(socket: &UdpSocket) -> usize {
     socket.set_nonblocking(true).unwrap();
     let mut buffer = [0; 9];
@@ -96,8 +96,8 @@ fn count(counters: &Map, at: usize) -> [Insn<'_>; 3] {
     ]
 }
 
-/// A tc program that counts in a u64 each the packets that a filter accepts, then those whose linear part
-/// is not all of them, and passes all on.
+/// A tc program with one u64 counter per filter for the packets that it accepts, and one for packets with a nonlinear
+/// part. Passes all packets.
 fn counting(filters: &[Filter], counters: &Map) -> Program {
     let fragments: Vec<Fragment> = filters
         .iter()
@@ -147,7 +147,7 @@ fn read<const N: usize>(counters: &Map) -> [u64; N] {
     std::array::from_fn(|at| u64::from_ne_bytes(words[at]))
 }
 
-/// A datagram with VLAN tags in front.
+/// A datagram with VLAN tags.
 fn tagged(tags: &[u16], bytes: usize) -> Vec<u8> {
     let plain = udp_frame(bytes);
     let tags = tags

@@ -1,10 +1,10 @@
-//! Filters as XDP and tc programs: the kernel's verifier and its test-run against the interpreter of graphs and
-//! the values of libpcap's test-suite.
+//! Filters as XDP and tc programs: compares the kernel's test run with the interpreter and with the values of libpcap's
+//! test suite.
 
 use crate::filters::{corpus_filters, corpus_values, longest_chain};
 use tapline_filter::FilterTarget;
 
-/// Hooks, and how many filters of the corpus are for them at least.
+/// Hooks, and the minimum number of corpus filters for each.
 const HOOKS: [(FilterTarget, usize); 3] = [
     (FilterTarget::Xdp, 250),
     (FilterTarget::TcIngress, 240),

@@ -1,5 +1,5 @@
-//! Lists as XDP and tc programs: those that become maps, those that are compared, and those so long that
-//! jumps go far. The kernel's test-run is held against the interpreter of graphs.
+//! Lists as XDP and tc programs: lists that become maps, lists that are compared entry by entry, and lists with long
+//! jumps. Compares the kernel's test run with the interpreter.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ use tapline_filter::FilterTarget;
 
 const PLACES: [FilterTarget; 2] = [FilterTarget::Xdp, FilterTarget::TcIngress];
 
-/// Runs the filter at both places on beginnings of all packets; some must be accepted, some refused.
+/// Runs the filter at both hooks on prefixes of all packets. It must accept some and reject some.
 fn assert_alike(name: &str, expression: &str, packets: &[Vec<u8>]) {
     for at in PLACES {
         let loaded = Loaded::of(expression, at);
@@ -25,7 +25,7 @@ fn assert_alike(name: &str, expression: &str, packets: &[Vec<u8>]) {
     }
 }
 
-/// Packets to, from and beside `hosts`.
+/// Packets to, from and near `hosts`.
 fn packets4(hosts: &[u32]) -> Vec<Vec<u8>> {
     let mut seed = 5;
     let pick = |seed: &mut u64| match random(seed) % 4 {

@@ -1,4 +1,4 @@
-//! The program that takes packets, on given ones by the kernel's test runs: what it returns and counts.
+//! The program that takes packets, in the kernel's test runs: its return values and counters.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -47,7 +47,7 @@ fn assert_counts(intake: &SlotProgram, expected: [u64; 4]) {
     assert_eq!([taken, others, sampled_out, lost], expected);
 }
 
-/// Takes packets whose first byte is 7.
+/// Selects packets whose first byte is 7.
 fn sevens() -> Vec<Insn<'static>> {
     support::first_byte_is(7, PacketSelection::MATCH, PacketSelection::NO_MATCH)
 }
@@ -100,7 +100,7 @@ fn what_sampling_leaves_out_goes_where_others_go() {
     assert_counts(&intake, [4, 4, 8, 0]);
 }
 
-/// The least memory of a CPU is 64 KiB, in which a packet takes 128 bytes here and 512 there.
+/// The minimum memory per CPU is 64 KiB. A packet takes 128 bytes in one case and 512 in the other.
 #[test]
 fn packets_that_find_no_room_are_dropped_and_counted() {
     pin_to_cpu(0).unwrap();

@@ -1,4 +1,4 @@
-//! The mirroring program on given packets, by the kernel's test runs: what it returns and counts.
+//! The mirroring program in the kernel's test runs: its return values and counters.
 
 use crate::support;
 use std::error::Error;
@@ -34,7 +34,7 @@ fn load(options: &RingBufferProgramOptions<'_>) -> RingBufferProgram {
         .0
 }
 
-/// Takes packets whose first byte is 7.
+/// Selects packets whose first byte is 7.
 fn sevens() -> Vec<Insn<'static>> {
     support::first_byte_is(7, PacketSelection::MATCH, PacketSelection::NO_MATCH)
 }
@@ -101,8 +101,8 @@ fn what_sampling_leaves_out_is_passed_on_and_counted() {
     assert_eq!((told, counts.total()), ([4, 4, 8, 0], 16));
 }
 
-/// The kernel leaves at least a byte of the buffer free (`__bpf_ringbuf_reserve`): 42 records of 96
-/// bytes, two of them headers, fit into 4096.
+/// The kernel keeps at least one byte of the buffer free (`__bpf_ringbuf_reserve`): 42 records of 96 bytes, including
+/// two headers, fit into 4096.
 #[test]
 fn packets_that_find_the_buffer_full_are_passed_on_and_counted() {
     pin_to_cpu(0).unwrap();

@@ -1,4 +1,4 @@
-//! The counting filter on packet sockets, where packets have a direction, an interface and tags.
+//! The counting filter on packet sockets, where packets have a direction, an interface and VLAN tags.
 
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tapline_bpf::socket_filter::{CountingFilter, Direction, TranslateOptions};
 
-/// A packet socket on `link` with a filter put in place before any packet can arrive.
+/// Opens a packet socket on `link` whose filter is attached before any packet can arrive.
 fn capture(link: &str, attach: impl FnOnce(&OwnedFd)) -> OwnedFd {
     let socket = abi::socket::packet_socket().unwrap();
     attach(&socket);
@@ -81,7 +81,7 @@ fn the_direction_is_kept_out_of_the_count() {
     assert_eq!(received(&both_socket).len(), 40);
 }
 
-/// A filter that accepts packets one of whose properties has the given value.
+/// A filter that accepts packets with the given value of one property.
 fn property_is(property: u32, value: u32) -> Vec<SockFilter> {
     vec![
         SockFilter {
@@ -211,8 +211,8 @@ fn properties_of_a_packet_are_those_of_the_classic_filter() {
     );
 }
 
-/// Accepts IPv4 with a certain protocol, read relative to the network header, from a certain
-/// station, read relative to the link header.
+/// Accepts IPv4 packets with a certain protocol, read relative to the network header, and a certain MAC address, read
+/// relative to the link header.
 fn network_and_link_bytes() -> Vec<SockFilter> {
     let load = |code, k| SockFilter {
         code,
@@ -236,7 +236,7 @@ fn network_and_link_bytes() -> Vec<SockFilter> {
     ]
 }
 
-/// Untagged, tagged and twice-tagged frames to this host, to others and to all.
+/// Untagged, tagged and double-tagged frames: to this host, to others and broadcast.
 fn frames() -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     for destination in [[2, 0, 0, 0, 0, 9], [0xff; 6]] {

@@ -26,7 +26,7 @@ fn with_chance(p: f64) -> Sampling {
     Sampling::Probability(Probability::new(p).unwrap())
 }
 
-/// A program that counts what is kept, and lets every packet go on.
+/// A program that counts sampled packets and passes all packets.
 fn program(kind: ProgramKind, sampler: &Sampler, kept: &Counters<1>) -> Program {
     let verdict = if kind == ProgramKind::Tc { -1 } else { 2 };
     let mut code = vec![Insn::mov(Reg::R6, Reg::R1)];
@@ -58,7 +58,7 @@ fn program(kind: ProgramKind, sampler: &Sampler, kept: &Counters<1>) -> Program 
     Program::load(kind, "tapline_test", &code).unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
-/// How many of `count` packets, shown on `cpu`, a new sampler keeps.
+/// How many of `count` packets, run on `cpu`, a new sampler keeps.
 fn kept_of(sampling: Sampling, shows: &[(usize, u32)]) -> u64 {
     let sampler = Sampler::create("tapline_test", sampling).unwrap();
     let kept = Counters::create("tapline_test").unwrap();
@@ -162,7 +162,7 @@ fn a_filter_that_refuses_all_has_nothing_to_sample() {
     assert_eq!((counts.offered, counts.sampled_out), (1, 0));
 }
 
-/// Packets from one CPU to a program on the way in, and to one on the way out.
+/// Packets from one CPU, to a program on ingress and one on egress.
 #[test]
 fn xdp_and_tc_programs_sample_real_packets() {
     const SENT: usize = 1003;

@@ -1,6 +1,6 @@
-//! Attaching and detaching again and again leaves nothing behind.
+//! Attaching and detaching repeatedly leaks nothing.
 //!
-//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-bpf --test main soak:: -- --nocapture` runs the whole of it.
+//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-bpf --test main soak:: -- --nocapture` runs the full test.
 
 use std::os::fd::AsFd;
 use std::time::Instant;
@@ -14,10 +14,10 @@ use tapline_bpf::{
 };
 
 const CYCLES: usize = 20;
-/// Memory that the process may take after the first tenth of the cycles, pages.
+/// Maximum memory growth after the first tenth of the cycles, in pages.
 const MAX_GROWTH_PAGES: usize = 256;
 
-/// A program that names both maps and lets every packet go on.
+/// A program that refers to both maps and passes every packet.
 fn program(kind: ProgramKind, name: &str, maps: [&dyn AsFd; 2]) -> Program {
     let verdict = if kind == ProgramKind::Tc { -1 } else { 2 };
     let load = |map| Insn::LoadMap { dst: Reg::R1, map };
@@ -26,7 +26,7 @@ fn program(kind: ProgramKind, name: &str, maps: [&dyn AsFd; 2]) -> Program {
     Program::load(kind, name, &code).unwrap()
 }
 
-/// Makes maps and programs called `name` and attaches them in each way.
+/// Creates maps and programs named `name` and attaches them at every hook.
 fn cycle(name: &str, index: u32) {
     let counters = Counters::<2>::create(name).unwrap();
     let options = TableOptions {

@@ -1,7 +1,7 @@
-//! The counting filter against the kernel's own run of the same classic program.
+//! Compares the counting filter with the kernel's own run of the same classic program.
 //!
-//! A datagram through a local socket pair is a packet for the filter of the receiving socket, so
-//! every program can be tried on any bytes; libpcap (through tcpdump) compiles the expressions.
+//! The filter of a receiving socket sees a datagram through a local socket pair as a packet, so every program can run
+//! on arbitrary bytes. libpcap (through tcpdump) compiles the expressions.
 
 use crate::support::{Bed, Random, compare, libpcap, options};
 use abi::bpf::SockFilter;
@@ -62,7 +62,7 @@ const EXPRESSIONS: [&str; 52] = [
     "tcp port 80 and (((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0)",
 ];
 
-/// Frames built so that most of the expressions hold for some of them, whole and cut.
+/// Frames that match most of the expressions, complete and truncated.
 fn frames(random: &mut Random) -> Vec<Vec<u8>> {
     let mut frames = vec![vec![0], vec![0; 14], vec![0xff; 60]];
     for _ in 0..400 {
@@ -145,7 +145,7 @@ fn statement(code: u16, k: u32) -> SockFilter {
     }
 }
 
-/// Random operations over all of the instruction set, all jumps inside the program.
+/// Random instructions of the whole instruction set, with all jumps inside the program.
 fn program(random: &mut Random) -> Vec<SockFilter> {
     const PLAIN: [u16; 36] = [
         0x20, 0x28, 0x30, 0x40, 0x48, 0x50, 0x00, 0x60, 0x80, 0x01, 0x61, 0x81, 0xb1, 0x02, 0x03,

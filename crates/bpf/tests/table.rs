@@ -1,5 +1,4 @@
-//! Tables that a program fills, by the kernel's test runs: known numbers of packets for each key, on
-//! known CPUs.
+//! Tables that a program fills, in the kernel's test runs: known numbers of packets for each key, on known CPUs.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd};
@@ -18,8 +17,8 @@ const COUNT: Label = Label(0);
 const OTHER: Label = Label(1);
 const END: Label = Label(2);
 
-/// An XDP program that counts packets and bytes by the packet's first four bytes, and what finds no
-/// room in the table in `other`.
+/// An XDP program that counts packets and bytes by the packet's first four bytes. Packets without room in the table are
+/// counted in `other`.
 fn program(table: &CounterTable<2>, other: &Counters<1>) -> Program {
     let lookup = |map| {
         [
@@ -100,7 +99,7 @@ fn table(max_entries: u32, when_full: FullTablePolicy) -> CounterTable<2> {
     CounterTable::create("tapline_test", options).unwrap()
 }
 
-/// Shows the program `count` packets of 100 bytes that begin with `key`.
+/// Runs the program on `count` packets of 100 bytes that start with `key`.
 fn show(program: &Program, key: u32, count: u32) {
     let mut packet = [0; 100];
     packet[..4].copy_from_slice(&key.to_be_bytes());
@@ -187,7 +186,7 @@ fn a_table_that_evicts_takes_every_new_key() {
     assert!(rows.values().all(|&counters| counters == [1, 100]));
 }
 
-/// The kernel says of a map how much memory it takes.
+/// The kernel reports how much memory a map uses.
 #[test]
 fn room_for_a_key_takes_what_the_kernel_says() {
     for entries in [1 << 14, (1 << 14) + 1, 30_000] {

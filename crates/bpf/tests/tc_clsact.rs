@@ -1,4 +1,4 @@
-//! tc programs attached by clsact; tc(8) is the witness, and known numbers of packets.
+//! tc programs attached by clsact, checked with tc(8) and known numbers of packets.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use lab::generator::{pin_to_cpu, send_frames, udp_frame};
 use lab::{Host, Net, rerun};
 use tapline_bpf::{Insn, Map, Program, ProgramKind, Reg, TcAttachMethod, TcHook, TcLink};
 
-/// A program that counts and lets the next one see the packet.
+/// A program that counts a packet and passes it to the next program.
 fn counting(counter: &Map) -> Program {
     support::counting_tc(counter, None, -1)
 }
@@ -30,7 +30,7 @@ fn tc(host: &Host, arguments: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// How many of our filters are there, and whether there is a clsact.
+/// Number of our filters, and whether a clsact qdisc exists.
 fn shown(host: &Host) -> ([usize; 2], bool) {
     let name = host.interface().name;
     let filters = ["ingress", "egress"].map(|place| {
@@ -156,7 +156,7 @@ fn a_missing_interface_is_named() {
 
 const CHILD: &str = "TAPLINE_TEST_CLSACT_INTERFACE";
 
-/// What the child of the next test does: it attaches, says so, and waits to be killed.
+/// The child of the next test: attaches a program, reports that, and waits to be killed.
 fn attach_and_wait(index: &str) {
     let counter = counter();
     let place = TcHook::Ingress;
@@ -167,7 +167,7 @@ fn attach_and_wait(index: &str) {
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// Starts this program on `host` to attach a program and be killed; returns when it has attached it.
+/// Starts this program on `host` to attach a program. Returns after it has attached it.
 fn start_victim(host: &Host) -> Child {
     let mut command = host.command(rerun::program().to_str().unwrap());
     command

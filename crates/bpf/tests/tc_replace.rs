@@ -1,4 +1,4 @@
-//! tc programs that take the place of others, and that come before them.
+//! tc programs that replace others or precede them.
 
 use crate::support::{self, read_counter as counted};
 use lab::generator::{send_frames, udp_frame};

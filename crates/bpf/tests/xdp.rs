@@ -1,4 +1,4 @@
-//! XDP programs on a veth pair in a namespace of the test, and refusals; `ip -json` is the witness.
+//! XDP programs on a veth pair in the test's namespace, and errors; checked with `ip -json`.
 
 use std::os::fd::AsFd;
 

@@ -1,4 +1,4 @@
-//! The steering program on given packets, by the kernel's test runs: what it returns and counts.
+//! The steering program in the kernel's test runs: its return values and counters.
 
 use crate::support;
 use std::num::NonZeroU32;
@@ -14,8 +14,8 @@ use wire::record::METADATA_MARK;
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
 
-/// What the program makes of a packet of 64 bytes that begins with `first`, `count` times; the
-/// verdict of the last, and what lies in front of the packet then.
+/// Runs the program `count` times on a packet of 64 bytes that starts with `first`. Returns the last verdict and the
+/// bytes written in front of the packet.
 fn run(redirect: &XskProgram, first: u8, count: u32) -> (u32, Vec<u8>) {
     let packet: Vec<u8> = std::iter::once(first).chain(0..63).collect();
     let run = TestRun {
@@ -34,7 +34,7 @@ fn run(redirect: &XskProgram, first: u8, count: u32) -> (u32, Vec<u8>) {
     last
 }
 
-/// Takes packets whose first byte is 7.
+/// Selects packets whose first byte is 7.
 fn sevens() -> Vec<Insn<'static>> {
     support::first_byte_is(7, PacketSelection::MATCH, PacketSelection::NO_MATCH)
 }

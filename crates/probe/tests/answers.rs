@@ -1,4 +1,4 @@
-//! Each kind of answer is counted as what it is.
+//! Each kind of reply is counted under its own counter.
 
 use crate::support::{IDENTIFIER, MS, SECOND, World, address, counts, one_in_flight, plan};
 use tapline_probe::{Classification, EchoReply, IcmpMessage, ProbePlan};

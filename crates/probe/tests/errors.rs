@@ -1,4 +1,4 @@
-//! Errors that routers tell: which probe they end, and when they are believed.
+//! ICMP errors from routers: which probe they end, and when they are accepted.
 
 use crate::support::{IDENTIFIER, Packet, SECOND, address, counts, one_in_flight};
 use tapline_probe::{Classification, IcmpError, IcmpMessage, NetworkError, QuotedProbe};

@@ -1,9 +1,9 @@
-//! What the limits add to a run, foretold and run through.
+//! How rate and in-flight limits lengthen a run: predicted and simulated.
 
 use crate::support::{MS, SECOND, World, plan, targets};
 use tapline_probe::{NeighbourPace, NextAction, ProbePlan, SendFailure};
 
-/// Foretold, and run through with none of the targets there: when the last probe went and when all was over.
+/// Predicts and simulates a run without any replies. Returns when the last probe was sent and when the run ended.
 #[track_caller]
 fn compare(plan: &ProbePlan, words: &str, on_link: bool) -> (u64, u64) {
     let targets = targets(words);
@@ -98,7 +98,7 @@ fn without_limits_that_bite_nothing_is_added() {
     assert_eq!(forecast.duration_within_ns(9 * SECOND), 4 * SECOND);
 }
 
-/// A queue that is full for a moment every ten seconds, for an hour: each time there is a pause.
+/// A queue that is briefly full every ten seconds, for an hour: each time sending pauses.
 #[test]
 fn back_off_comes_back_with_the_calm() {
     let plan = ProbePlan {
@@ -134,7 +134,7 @@ fn back_off_comes_back_with_the_calm() {
     assert!(world.now_ns <= (hour_ns + plan.backoff_ns) / 15 * 16 + SECOND);
 }
 
-/// Rounds wait for one limit until no more fit in flight: the run sleeps until it opens.
+/// Rounds wait when the in-flight limit is reached: the run sleeps until a slot is free.
 #[test]
 fn a_run_full_of_probes_that_wait_for_a_limit_sleeps() {
     let plan = ProbePlan {

@@ -1,4 +1,4 @@
-//! What is remembered from one probe to the next.
+//! State kept between probes.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! The state machine beside a model that keeps every probe in a table.
+//! Compares the state machine with a model that keeps every probe in a table.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use crate::support::{MS, World, plan};
 use proptest::prelude::*;
 use tapline_probe::{Classification, Probe, ProbeCounts, ProbePlan};
 
-/// What the model knows of a target.
+/// The model's state of a target.
 #[derive(Debug, Default)]
 struct Model {
     /// Probes that have been answered.
@@ -18,7 +18,7 @@ struct Model {
 }
 
 impl Model {
-    /// What an answer to `probe` ought to be, `rtt_ns` after it was sent.
+    /// The expected classification of a reply to `probe`, `rtt_ns` after it was sent.
     fn judge(&mut self, probe: Probe, rtt_ns: u64, timeout_ns: u64) -> Classification {
         let rtt = Some(rtt_ns);
         if !self.answered.insert(probe.round) {

@@ -1,4 +1,4 @@
-//! Probes and answers as bytes, beside the frame builders of `wire`.
+//! Bytes of probes and replies, compared with the frame builders of `wire`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

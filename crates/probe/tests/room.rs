@@ -1,4 +1,4 @@
-//! The memory of a run, measured in a process that does nothing else.
+//! Memory use of a run, measured in a separate process.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use lab::rerun;
 use crate::support::{MS, SECOND, plan, targets};
 use tapline_probe::{ProbePlan, Prober};
 
-/// The heap grows by pages, and may have had room.
+/// The heap grows by pages and may have had free space.
 const SLACK: u64 = 1 << 19;
 
-/// Bytes that this process may write to (`VmData` in proc_pid_status(5)).
+/// Size of this process's writable memory (`VmData` in proc_pid_status(5)).
 fn data_bytes() -> u64 {
     let text = fs::read_to_string("/proc/self/status").expect("a status");
     let data = text.lines().find_map(|line| line.strip_prefix("VmData:"));

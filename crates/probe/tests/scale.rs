@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use crate::support::{IDENTIFIER, MS, SECOND, plan, targets};
 use tapline_probe::{COOKIE_BYTES, EchoReply, IcmpMessage, NextAction, Probe, ProbePlan, Prober};
 
-/// Runs `plan` over a network with a delay of `delay_ns` that keeps the order and loses what
-/// `is_lost` says.
+/// Runs `prober` over a network that delays packets by `delay_ns`, keeps their order and drops those selected by
+/// `is_lost`.
 fn run(prober: &mut Prober, delay_ns: u64, is_lost: impl Fn(Probe) -> bool) -> u64 {
     let mut flight: VecDeque<(u64, Probe, [u8; COOKIE_BYTES])> = VecDeque::new();
     let mut payload = [&[0; COOKIE_BYTES], prober.filler()].concat();

@@ -1,4 +1,4 @@
-//! When probes go, and how long a run takes.
+//! When probes are sent, and how long a run takes.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use crate::support::{IDENTIFIER, MS, SECOND, World, plan, targets};
 use tapline_probe::{NeighbourPace, NextAction, Probe, ProbePlan, Prober, RunKey, SendFailure};
 
-/// Sends everything without answers; when each probe went.
+/// Sends all probes without replies. Returns when each was sent.
 fn times(plan: &ProbePlan, words: &str, on_link: bool) -> Vec<(u64, Probe)> {
     let mut world = World::new(plan, words);
     if on_link {
@@ -21,7 +21,7 @@ fn times(plan: &ProbePlan, words: &str, on_link: bool) -> Vec<(u64, Probe)> {
     times
 }
 
-/// Most of `times` within any span of `span_ns`.
+/// Maximum number of `times` within any interval of `span_ns`.
 fn densest(times: &[u64], span_ns: u64) -> usize {
     let within = |first: usize| {
         let inside = times[first..]

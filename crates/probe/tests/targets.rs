@@ -1,4 +1,4 @@
-//! Lists of targets: what words name, in which order, and what that costs.
+//! Target lists: which addresses a word names, in which order, and at what cost.
 
 use std::collections::HashSet;
 use std::io;
@@ -11,7 +11,7 @@ use tapline_probe::targets::{
     TargetsBuilder,
 };
 
-/// Knows two hosts and an interface.
+/// A resolver that knows two hosts and an interface.
 struct Names;
 
 impl Resolver for Names {
@@ -270,7 +270,7 @@ fn word() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The addresses of a word, one after the other.
+/// The addresses of a word, in order.
 fn written_out(word: &str) -> Vec<IpAddr> {
     let list = targets(word);
     (0..list.len()).map(|index| list.address(index)).collect()
@@ -279,7 +279,7 @@ fn written_out(word: &str) -> Vec<IpAddr> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Against a list that is written out and a set of what has been seen.
+    /// Compares with an explicit list and a set of seen addresses.
     #[test]
     fn lists_are_those_of_a_set(
         words in prop::collection::vec(word(), 0..12),

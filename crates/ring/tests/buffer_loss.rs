@@ -1,4 +1,4 @@
-//! The account of mirroring ring buffers, against the number of frames that arrived.
+//! Loss accounting of mirroring ring buffers, compared with the number of frames that arrived.
 
 use std::os::fd::AsFd;
 use std::time::Instant;
@@ -19,7 +19,7 @@ use tapline_ring::{BpfRing, BpfRingOptions};
 const SMALL: u32 = 16_384;
 const SMALL_PACKETS: u64 = 170;
 
-/// A veth receives on the processor that sends.
+/// A veth receives on the CPU that sends.
 const TWO_PROCESSORS: Feature = Feature {
     name: "two processors",
     probe: || match std::thread::available_parallelism() {
@@ -43,7 +43,7 @@ fn generator(left: &Host) -> Generator {
     left.run(|| Generator::new(options))
 }
 
-/// Has `count` frames arrive on `cpu`.
+/// Delivers `count` frames on `cpu`.
 fn deliver(left: &Host, generator: &mut Generator, cpu: usize, count: u64) {
     left.run(|| {
         pin_to_cpu(cpu).unwrap();
@@ -57,7 +57,7 @@ fn number(frame: &[u8]) -> u64 {
     u64::from_be_bytes(*at.first_chunk().unwrap())
 }
 
-/// Returns when the program has seen `count` packets.
+/// Waits until the program has processed `count` packets.
 #[track_caller]
 fn until_seen(mirrored: &Mirrored, count: u64) {
     lab::wait::until_ok(|| match mirrored.counters() {
@@ -67,8 +67,7 @@ fn until_seen(mirrored: &Mirrored, count: u64) {
     assert_eq!(mirrored.counters().total(), count);
 }
 
-/// Positions go round the buffer many times, with records of many lengths, and so over its end at many
-/// places.
+/// Positions wrap around the buffer many times, with records of many lengths, so records cross its end at many offsets.
 #[test]
 fn slow_packets_are_all_delivered_whatever_their_length() {
     for place in PLACES {
@@ -135,8 +134,8 @@ fn a_reader_that_does_not_read_costs_packets_and_each_is_counted() {
     assert_eq!(packets, 4 * (SMALL_PACKETS + 1));
 }
 
-/// Reading and sending at once, on two threads: the numbers of the frames tell their order, and what is
-/// missing between two batches is what the later one says.
+/// Reads and sends concurrently on two threads. The frame numbers show the order, and a gap between two batches equals
+/// the loss that the later batch reports.
 #[test]
 fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
     for buffer_bytes in [4096, SMALL, 1 << 20] {
@@ -223,7 +222,7 @@ fn a_held_batch_is_not_written_to() {
     assert_eq!(mirrored.counters().delivered, SMALL_PACKETS);
 }
 
-/// A record that is shorter than what the program writes in front of a packet is no packet.
+/// A record shorter than the header that the program writes before a packet is not a packet.
 #[test]
 fn what_the_program_does_not_write_is_unreadable() {
     let [_left, right] = Net::new().pair();
@@ -269,7 +268,7 @@ fn what_the_program_does_not_write_is_unreadable() {
     assert_eq!(buffer.counters().delivered, 0);
 }
 
-/// A batch that is given back in part: what is left is lent again, and a loss is told once.
+/// When a batch is released partly, the next one contains the rest, and a loss is reported once.
 #[test]
 fn what_a_batch_leaves_is_lent_again() {
     let [left, right] = Net::new().pair();

@@ -1,4 +1,4 @@
-//! Packets of mirroring ring buffers against what the stack sees, and the life of a buffer.
+//! Packets of mirroring ring buffers, compared with what the stack receives, and the lifecycle of a buffer.
 
 use crate::support;
 use crate::support::mirrored::{Mirrored, mirror};
@@ -13,7 +13,7 @@ use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use tapline_ring::{BpfRing, BpfRingError, BpfRingOptions, BpfRingSetupStep, TpacketVersion};
 
-/// Every packet reaches the socket it is for, and a packet socket sees it byte for byte.
+/// Every packet reaches its socket, and a packet socket receives the same bytes.
 #[test]
 fn the_stack_sees_every_packet_as_it_was() {
     for place in PLACES {

@@ -1,4 +1,4 @@
-//! When packets are handed over, and that a ring goes round without losing its place.
+//! When packets are delivered, and whether a ring wraps around correctly.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn batch(min_bytes: usize, timeout: Duration) -> RingOptions {
     with_delivery(DeliveryMode::Batch { min_bytes, timeout })
 }
 
-/// Frames of `bytes` bytes that are numbered from `first` on.
+/// Frames of `bytes` bytes, numbered from `first`.
 fn numbered(first: u32, count: u32, bytes: usize) -> Vec<Vec<u8>> {
     let one = |number: u32| {
         let mut frame = frame(BROADCAST, bytes);
@@ -127,7 +127,7 @@ fn a_ring_that_wraps_keeps_every_packet_and_their_order() {
     }
 }
 
-/// A batch of V2 does not reach over the end of the ring, nor over 256 frames.
+/// A V2 batch does not wrap around the end of the ring and has at most 256 frames.
 #[test]
 fn a_full_ring_is_read_to_its_end() {
     let [left, right] = Net::new().pair();

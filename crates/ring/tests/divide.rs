@@ -1,4 +1,4 @@
-//! Batches that are given back in part.
+//! Partly released batches.
 
 use crate::support;
 use std::slice;
@@ -11,7 +11,7 @@ use tapline_ring::{Batch, TpacketVersion};
 
 const LENGTHS: [usize; 5] = [60, 3000, 100, 2500, 61];
 
-/// Ends the batch after `packets`; gives the bytes of those and the length that it had.
+/// Ends the batch after `packets`. Returns the bytes of those packets and the batch's original length.
 fn shortened(batch: &mut Batch<'_>, packets: usize) -> (Vec<Vec<u8>>, usize) {
     let length = batch.len();
     let seen: Vec<_> = batch.packets().take(packets).map(Seen::from).collect();

@@ -1,4 +1,4 @@
-//! Rings that share an interface, against the number of frames that arrived.
+//! Rings that share an interface (fanout), compared with the number of frames that arrived.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn deliver(left: &Host, right: &Host, count: u64) {
     assert_eq!(left.run(|| generator.deliver(count, None)).delivered, count);
 }
 
-/// Packets that the ring was given.
+/// Number of packets that the ring accepted.
 fn accepted(ring: &mut PacketRing) -> u64 {
     ring.refresh().unwrap();
     assert_eq!(ring.counters().dropped, 0);

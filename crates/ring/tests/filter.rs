@@ -1,4 +1,4 @@
-//! Filters in the kernel, against the frames that were sent.
+//! Filters in the kernel, compared with the frames that were sent.
 
 use std::os::fd::OwnedFd;
 
@@ -20,7 +20,7 @@ const fn op(code: u16, k: u32) -> SockFilter {
     }
 }
 
-/// Takes what is addressed to all, whole: `ether broadcast`, by the first four bytes.
+/// Accepts whole broadcast frames: `ether broadcast`, by the first four bytes.
 fn broadcast() -> Vec<SockFilter> {
     let jump = SockFilter {
         code: 0x15,
@@ -31,19 +31,19 @@ fn broadcast() -> Vec<SockFilter> {
     vec![op(0x20, 0), jump, op(0x06, 262_144), op(0x06, 0)]
 }
 
-/// Takes as many bytes of a frame as its 15th byte says: `ldb [14]; ret a`.
+/// Keeps as many bytes of a frame as its 15th byte says: `ldb [14]; ret a`.
 fn as_many_as_it_says() -> Vec<SockFilter> {
     vec![op(0x30, 14), op(0x16, 0)]
 }
 
-/// A frame of 200 bytes whose 15th says `bytes`.
+/// A frame of 200 bytes whose 15th byte is `bytes`.
 fn that_says(bytes: u8) -> Vec<u8> {
     let mut frame = frame(BROADCAST, 200);
     frame[14] = bytes;
     frame
 }
 
-/// An eBPF program that takes `bytes` of every packet: `r0 = bytes; exit`.
+/// An eBPF program that keeps `bytes` bytes of every packet: `r0 = bytes; exit`.
 fn program(bytes: i32) -> OwnedFd {
     let source = ProgramSource {
         program_type: PROG_TYPE_SOCKET_FILTER,
@@ -107,7 +107,7 @@ fn a_classic_filter_and_a_direction_hold_together() {
                 DirectionFilter::Both => vec![sent, answered],
             };
             let mut seen = bytes_of(collect(&mut ring, expected.len()));
-            // Two processors may have handed them over.
+            // Two CPUs may have delivered them.
             seen.sort();
             expected.sort();
             assert_eq!(seen, expected, "{version:?} {direction:?}");
@@ -143,7 +143,7 @@ fn a_filter_that_returns_its_accumulator_keeps_that_much_and_no_more_than_the_sn
     }
 }
 
-/// The accumulator of a program is 0 at its start, whatever was put before it.
+/// A program's accumulator is 0 at its start, even after an inserted prologue.
 #[test]
 fn an_accumulator_that_is_never_loaded_is_zero() {
     for version in BACKENDS {

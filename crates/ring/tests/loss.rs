@@ -1,4 +1,4 @@
-//! The account of a ring whose reader stalls, against the number of frames that arrived.
+//! Loss accounting of a ring whose reader stalls, compared with the number of frames that arrived.
 
 use std::slice;
 
@@ -9,7 +9,7 @@ use lab::generator::{Generator, GeneratorOptions, udp_frame};
 use lab::{Host, Net};
 use tapline_ring::{RingOptions, TpacketVersion};
 
-/// A ring of some hundred packets.
+/// A ring for a few hundred packets.
 fn small(version: TpacketVersion) -> RingOptions {
     RingOptions {
         snaplen: 100,
@@ -53,7 +53,7 @@ fn a_full_ring_counts_the_loss() {
     }
 }
 
-/// Without a look at the account, a packet that comes after the loss brings it to light.
+/// The first packet after a loss reports it, even if nobody reads the statistics.
 #[test]
 fn the_loss_is_told_before_the_packet_that_follows_it() {
     for version in BACKENDS {

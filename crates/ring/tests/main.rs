@@ -1,4 +1,4 @@
-//! Tests of this crate: one program, one module for each subject.
+//! All tests of this crate in one program, with one module per subject.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Packets larger than the link's, as TCP sends them through real sockets, against the bytes sent.
+//! Segmentation offload: TCP packets larger than the MTU through real sockets, compared with the bytes sent.
 
 use crate::support;
 use std::io::{Read, Write};
@@ -26,14 +26,14 @@ fn transfer(left: &Host, right: &Host) {
     });
 }
 
-/// Bytes that TCP carries in a packet, by the lengths of its headers.
+/// TCP payload bytes in a packet, computed from its headers.
 fn payload(packet: &Seen) -> usize {
     let ip = &packet.bytes[14..];
     assert_eq!((ip[0], ip[9]), (0x45, 6), "IPv4 without options, TCP");
     packet.original_len as usize - 14 - 20 - usize::from(ip[32] >> 4) * 4
 }
 
-/// The packets that carry data, until all of it has passed.
+/// Receives packets with payload until all data has passed.
 fn data(ring: &mut PacketRing, direction: Direction) -> Vec<Seen> {
     let (mut seen, mut bytes) = (Vec::new(), 0);
     read(ring, |batch| {
@@ -86,7 +86,7 @@ fn a_packet_that_the_driver_is_to_split_is_seen_whole_and_without_its_checksum()
     }
 }
 
-/// Without the offload each packet has its checksum and the length of the link.
+/// Without offload each packet has a checksum and fits the MTU.
 #[test]
 fn without_offload_packets_have_their_checksum() {
     for version in BACKENDS {

@@ -1,4 +1,4 @@
-//! What keeps a ring from being opened, and what ends it, as the kernel says it.
+//! Errors when opening a ring, and kernel events that end it.
 
 use crate::support;
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ use tapline_ring::{
     TimestampSource, TpacketVersion,
 };
 
-/// The step that is refused, and the kernel's answer.
+/// Returns the failing step and the kernel's error.
 #[track_caller]
 fn refusal(host: &Host, link: &str, options: &RingOptions) -> (SetupStep, Option<i32>) {
     match host.run(|| PacketRing::open(link, options)) {
@@ -160,7 +160,7 @@ fn options_that_cannot_be_are_refused_before_the_kernel_is_asked() {
     }
 }
 
-/// Waits until the descriptor tells of an error.
+/// Waits until the descriptor reports an error.
 #[track_caller]
 fn until_broken(ring: &PacketRing) {
     let timeout = Timespec::try_from(DEADLINE).unwrap();

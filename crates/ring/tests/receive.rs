@@ -1,4 +1,4 @@
-//! What a ring tells of packets, against the frames that were sent.
+//! Packet data and metadata from a ring, compared with the frames that were sent.
 
 use std::net::UdpSocket;
 use std::time::SystemTime;
@@ -16,7 +16,7 @@ fn realtime_ns() -> u64 {
     u64::try_from(now.unwrap().as_nanos()).unwrap()
 }
 
-/// Frames of every kind of length that a link of 1500 bytes carries.
+/// Frames of all relevant lengths on a link with an MTU of 1500 bytes.
 fn frames() -> Vec<Vec<u8>> {
     let lengths = [14, 15, 59, 60, 61, 127, 128, 1000, 1513, 1514];
     lengths.map(|bytes| frame(BROADCAST, bytes)).to_vec()
@@ -235,7 +235,7 @@ fn a_bridge_floods_to_a_promiscuous_ring_only() {
     }
 }
 
-/// Puts the host's interface under a bridge, which sends nothing of its own.
+/// Makes the host's interface a port of a bridge that sends no packets itself.
 fn bridge(host: &Host) {
     let port = host.interface().name.to_string();
     for arguments in [

@@ -1,4 +1,4 @@
-//! Rings that take over from each other while frames come, against the number sent.
+//! Rings that replace each other while frames arrive, compared with the number sent.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,7 +13,7 @@ use tapline_ring::{
 };
 
 const FRAME_BYTES: usize = 100;
-/// Where a frame has its number.
+/// Position of the sequence number in a frame.
 const NUMBER: std::ops::Range<usize> = 20..28;
 
 fn relay(host: &Host, options: &RingOptions) -> (PacketRing, HandoverGroup) {
@@ -22,7 +22,7 @@ fn relay(host: &Host, options: &RingOptions) -> (PacketRing, HandoverGroup) {
     opened.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
-/// Sets a flag when it ends, however it ends.
+/// Sets a flag when dropped, also on panic.
 struct SetAtEnd<'f>(&'f AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -31,7 +31,7 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// Reads `ring` to its end, and puts its successor in its place.
+/// Drains `ring` and replaces it by its successor.
 fn hand_over(
     host: &Host,
     relay: &mut HandoverGroup,
@@ -64,7 +64,7 @@ fn hand_over(
     assert!(!relay.is_busy());
 }
 
-/// Rings of both versions, of several sizes, whose blocks have several times.
+/// Rings of both versions with several sizes and block timeouts.
 fn geometries() -> Vec<RingOptions> {
     let of = |version, buffer_bytes, timeout_ms| RingOptions {
         snaplen: FRAME_BYTES as u32,
@@ -96,7 +96,7 @@ fn each_frame_comes_once_and_in_order_however_often_rings_take_over() {
         let end = SetAtEnd(&is_enough);
         let sender = scope.spawn(|| {
             left.run(|| {
-                // Frames of one processor have an order.
+                // Frames of one CPU arrive in order.
                 pin_to_cpu(0).unwrap();
                 let numbers = (0_u64..).take_while(|_| !is_enough.load(Ordering::Relaxed));
                 let frames = numbers.map(|number| {
@@ -206,7 +206,7 @@ fn nothing_changes_while_the_ring_before_is_there_or_a_successor_is_given_up() {
     );
 }
 
-/// As another host's interface of the same name would be.
+/// For example, an interface of the same name on another host.
 #[test]
 fn a_successor_belongs_to_the_interface_of_the_first_ring() {
     let [_left, right] = Net::new().pair();

@@ -1,4 +1,4 @@
-//! Packets that a program took into shared memory, against the bytes and the number that were sent.
+//! Packets that a program copied into shared memory, compared with the bytes and the number sent.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -16,7 +16,7 @@ use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_f
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_ring::BpfRing;
 
-/// The least memory that a CPU has: 512 slots of 128 bytes.
+/// Minimum memory per CPU: 512 slots of 128 bytes.
 const SMALL: usize = 1;
 const SMALL_PACKETS: u64 = 512;
 
@@ -26,7 +26,7 @@ fn number(frame: &[u8]) -> u64 {
     u64::from_be_bytes(*at.first_chunk().unwrap())
 }
 
-/// Over and over, so that positions go round the memory.
+/// Repeated, so that positions wrap around the memory.
 #[test]
 fn packets_are_what_was_sent_cut_to_the_snaplen() {
     for place in PLACES {
@@ -62,7 +62,7 @@ fn packets_are_what_was_sent_cut_to_the_snaplen() {
     }
 }
 
-/// Each packet finds a reader that has seen nothing since the one before, and sleeps.
+/// Each packet arrives while the reader sleeps, having received the previous one.
 #[test]
 fn a_reader_that_sleeps_is_woken_by_every_packet() {
     for place in PLACES {
@@ -79,7 +79,7 @@ fn a_reader_that_sleeps_is_woken_by_every_packet() {
     }
 }
 
-/// The sign that woke stays until the reader says that it goes to sleep again.
+/// The descriptor stays readable until the reader announces that it goes to sleep again.
 #[test]
 fn a_sign_whose_packets_were_read_is_put_away() {
     let [left, right] = Net::new().pair();
@@ -105,7 +105,7 @@ fn is_readable(buffer: &BpfRing) -> bool {
     poll(&mut descriptors, Some(&now)).unwrap() == 1
 }
 
-/// A reader that sleeps whenever it has seen all, while packets come as fast as they can.
+/// A reader that sleeps whenever the ring is empty, while packets arrive at full speed.
 #[test]
 fn no_packet_lies_unseen_by_a_sleeper() {
     const COUNT: u64 = 300_000;
@@ -141,8 +141,8 @@ fn no_packet_lies_unseen_by_a_sleeper() {
     assert_eq!(taken.intake.counters().lost, 0);
 }
 
-/// Reading and sending at once, on two threads: the numbers of the frames tell their order, and what is
-/// missing between two batches is what the later one says.
+/// Reads and sends concurrently on two threads. The frame numbers show the order, and a gap between two batches equals
+/// the loss that the later batch reports.
 #[test]
 fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
     const COUNT: u64 = 1_000_000;
@@ -228,7 +228,7 @@ fn what_was_taken_can_be_read_when_the_program_is_gone() {
     assert_eq!(bytes_of(seen), [frame(BROADCAST, 60), end_frame()]);
 }
 
-/// What a batch leaves comes with the next, before what came meanwhile.
+/// The next batch starts with the packets that the previous one left.
 #[test]
 fn a_batch_can_be_divided() {
     let [left, right] = Net::new().pair();

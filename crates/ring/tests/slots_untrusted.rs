@@ -1,4 +1,4 @@
-//! Shared memory that a program fills, where others write into it or it is not what it should be.
+//! Shared memory filled by a program, when other processes write to it or its contents are invalid.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -16,7 +16,7 @@ use tapline_ring::{
     BpfRing, BpfRingError, BpfRingOptions, BpfRingSetupStep, PacketSink, RingPacket,
 };
 
-/// The least memory that a CPU has: 512 slots of 128 bytes.
+/// Minimum memory per CPU: 512 slots of 128 bytes.
 const SMALL: usize = 1;
 const SMALL_PACKETS: u64 = 512;
 
@@ -56,7 +56,7 @@ fn memory_has_one_reader_and_the_right_layout() {
     assert_eq!(open(no_array), invalid);
 }
 
-/// Counts what it is handed.
+/// Counts delivered packets.
 struct Counting<'c>(&'c mut u64);
 
 impl PacketSink for Counting<'_> {
@@ -66,7 +66,7 @@ impl PacketSink for Counting<'_> {
     }
 }
 
-/// Nonsense makes what is left of its batch unreadable; what is behind that is delivered.
+/// Invalid data makes the rest of its batch unreadable; later packets are delivered.
 #[test]
 fn nonsense_spoils_its_batch() {
     let [left, right] = Net::new().pair();
@@ -91,8 +91,8 @@ fn nonsense_spoils_its_batch() {
     );
 }
 
-/// Who has the map can write to it, too: whatever is there is checked when it is read, and a batch does not
-/// change any more.
+/// Every process with the map can write to it. The reader validates the contents when it reads them, and a batch does
+/// not change afterwards.
 #[test]
 fn what_somebody_else_writes_is_not_believed() {
     let [left, right] = Net::new().pair();

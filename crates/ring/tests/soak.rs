@@ -1,6 +1,6 @@
-//! Receiving by XDP again and again, in each way, leaves nothing behind.
+//! Receiving by XDP repeatedly, by every method, leaks nothing.
 //!
-//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-ring --test main soak:: -- --nocapture` runs the whole of it.
+//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-ring --test main soak:: -- --nocapture` runs the full test.
 
 use std::time::Instant;
 
@@ -11,10 +11,10 @@ use lab::held::{Objects, descriptors, resident_pages};
 use lab::{Host, Net, rerun};
 
 const CYCLES: usize = 10;
-/// Memory that the process may take after the first tenth of the cycles, pages.
+/// Maximum memory growth after the first tenth of the cycles, in pages.
 const MAX_GROWTH_PAGES: usize = 256;
 
-/// What this process holds, and is now put down in `seen`: so many programs and maps at least.
+/// Records the programs and maps that this process holds in `seen`, and checks their minimum number.
 #[track_caller]
 fn note(seen: &mut Objects, programs: usize, maps: usize) {
     let held = Objects::of_process(std::process::id());
@@ -25,7 +25,7 @@ fn note(seen: &mut Objects, programs: usize, maps: usize) {
     seen.extend(held);
 }
 
-/// Takes a packet by an AF_XDP socket, by a ring buffer and by shared slots.
+/// Receives a packet by AF_XDP socket, ring buffer and shared slots.
 fn cycle([left, right]: &[Host; 2], place: XdpAttachMode, seen: &mut Objects) {
     let packet = frame(BROADCAST, 60);
     let frames = std::slice::from_ref(&packet);
@@ -57,7 +57,7 @@ fn cycle([left, right]: &[Host; 2], place: XdpAttachMode, seen: &mut Objects) {
     }
 }
 
-/// How many programs and maps there were; none of them is left.
+/// Returns how many programs and maps existed; checks that none is left.
 fn soak(hosts: &[Host; 2], cycles: usize) -> [usize; 2] {
     let mut sums = [0; 2];
     let places: Vec<_> = PLACES.into_iter().cycle().take(cycles).collect();

@@ -1,4 +1,4 @@
-//! Interfaces whose packets do not begin with an Ethernet header, made with the tun driver.
+//! Interfaces without an Ethernet header, created with the tun driver.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Packets with VLAN tags and packets that are cut, against the bytes that were on the wire.
+//! Packets with VLAN tags and truncated packets, compared with the bytes on the wire.
 
 use crate::support;
 use crate::support::{
@@ -106,7 +106,7 @@ fn a_tag_that_was_kept_beside_the_bytes_is_told() {
     }
 }
 
-/// The largest packet of a snaplen must fit its slot, whatever the size of a slot is rounded to.
+/// The largest packet of a snap length must fit its slot, whatever the slot size is rounded to.
 #[test]
 fn a_packet_as_long_as_the_snaplen_is_kept_whole() {
     for version in BACKENDS {

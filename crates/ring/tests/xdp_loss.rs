@@ -1,4 +1,4 @@
-//! The account of a ring over AF_XDP, against the number of frames that arrived.
+//! Loss accounting of an AF_XDP ring, compared with the number of frames that arrived.
 
 use crate::support;
 use std::slice;
@@ -12,7 +12,7 @@ use lab::bpf::XdpAttachMode;
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, udp_frame};
 use lab::{Host, Net};
 
-/// Chunks of the packet memory: packets that a ring holds.
+/// Chunks of the packet memory: the number of packets that a ring holds.
 const CHUNKS: usize = 512;
 
 fn generator(left: &Host) -> Generator {
@@ -97,8 +97,7 @@ fn a_reader_that_stalls_is_told_of_each_packet_it_lost() {
     assert_eq!(packets, 4 * (CHUNKS as u64 + 1));
 }
 
-/// The kernel's counters are compared with each other: for each packet it had no chunk for, it
-/// counts both that and the drop.
+/// Compares the kernel's counters: it counts each packet without a free chunk as such and as a drop.
 #[test]
 fn loss_for_want_of_memory_is_counted_once() {
     let [left, right] = Net::new().pair();
@@ -118,7 +117,7 @@ fn loss_for_want_of_memory_is_counted_once() {
     );
 }
 
-/// Reading and sending at once, on two threads: the numbers of the frames tell their order.
+/// Reads and sends concurrently on two threads. The frame numbers show the order.
 #[test]
 fn under_load_every_frame_is_delivered_or_counted() {
     let [left, right] = Net::new().pair();

@@ -1,4 +1,4 @@
-//! What keeps a ring over AF_XDP from being opened, and what is to be done about it.
+//! Errors when opening an AF_XDP ring, and their remedies.
 
 use crate::support;
 use std::os::fd::AsFd;
@@ -29,7 +29,7 @@ fn refusal(host: &Host, link: &str, options: &XdpRingOptions) -> XdpSetupError {
     }
 }
 
-/// Runs `job` on the host without a capability; the thread ends with it, and what it gave up.
+/// Runs `job` on the host without a capability, on a separate thread.
 fn without<T: Send>(host: &Host, capability: CapabilitySet, job: impl FnOnce() -> T + Send) -> T {
     host.run(|| {
         let mut sets = capabilities(None).unwrap();

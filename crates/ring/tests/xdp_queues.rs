@@ -1,4 +1,4 @@
-//! A ring for each queue, and queues without one, against what was sent to each.
+//! One ring per queue, and queues without a ring, compared with the packets sent to each.
 
 use crate::support;
 use std::os::fd::AsFd;
@@ -11,7 +11,7 @@ use lab::skip::{Feature, without};
 use lab::{Host, Net};
 use tapline_ring::{TpacketVersion, XdpOpenError, XdpRing, XdpRingOptions};
 
-/// A veth's receiving queue is that of the processor that sends.
+/// A veth's receive queue follows the CPU that sends.
 const TWO_PROCESSORS: Feature = Feature {
     name: "two processors",
     probe: || match std::thread::available_parallelism() {
@@ -47,7 +47,7 @@ fn generator(left: &Host, number: u8) -> Generator {
     left.run(|| Generator::new(options))
 }
 
-/// The numbers of the next `count` packets, which are all of generator `number`.
+/// Receives the next `count` packets, which must all be from generator `number`, and returns their sequence numbers.
 #[track_caller]
 fn sequence(ring: &mut impl Ring, count: usize, number: u8) -> Vec<u64> {
     let mut seen = Vec::new();
@@ -63,7 +63,7 @@ fn sequence(ring: &mut impl Ring, count: usize, number: u8) -> Vec<u64> {
     seen
 }
 
-/// Returns when `count` packets went past the rings.
+/// Waits until `count` packets have bypassed the rings.
 #[track_caller]
 fn until_unsteered(steered: &Steered, count: u64) {
     lab::wait::until_ok(|| match steered.counters() {

@@ -1,5 +1,5 @@
-//! Packets that an XDP program hands to a reader, against the bytes that were sent: by a ring over AF_XDP, and where
-//! it is the same, by mirroring ring buffers and by shared memory.
+//! Packets that an XDP program passes to a reader, compared with the bytes that were sent. Covers AF_XDP rings and,
+//! where they behave the same, mirroring ring buffers and shared memory.
 
 use crate::support;
 use std::net::UdpSocket;
@@ -70,7 +70,7 @@ fn what_is_known_of_a_packet_is_told() {
     }
 }
 
-/// The kernel's clock is asked before and after: what it stamped lies between.
+/// The kernel's time stamp lies between two clock reads, before and after.
 #[test]
 fn time_stamps_lie_between_sending_and_reading() {
     for (place, stamp) in PLACES
@@ -94,7 +94,7 @@ fn time_stamps_lie_between_sending_and_reading() {
             send(&left, &[frame(BROADCAST, 60), frame(BROADCAST, 61)]);
             let seen = collect(steered.ring(), 2);
             let after_ns = abi::clock::realtime_ns();
-            // Each run of the program has a time of its own; a reader stamps a whole batch.
+            // Each run of the program reads the clock; a reader stamps a whole batch.
             assert!(!stamp || seen[0].timestamp_ns < seen[1].timestamp_ns);
             for packet in seen {
                 assert_eq!(packet.timestamp_source, source);
@@ -121,8 +121,8 @@ fn a_packet_is_cut_to_the_snaplen() {
     }
 }
 
-/// Frames that take one buffer of 4096 bytes, exactly one, two, three and many, mixed with small
-/// ones; many times over, so that buffers and the memory in which they are joined are used again.
+/// Frames of one buffer of 4096 bytes, exactly one, two, three and many, mixed with small ones. Repeated often, so that
+/// buffers and the memory for joining them are reused.
 #[test]
 fn packets_of_several_buffers_come_whole_or_cut() {
     let mut ways: Vec<(Way, u32)> = vec![
@@ -160,8 +160,7 @@ fn packets_of_several_buffers_come_whole_or_cut() {
     }
 }
 
-/// What a socket hands to its interface in one piece may be longer than the MTU: it comes as it
-/// passes the interface, and every byte is there.
+/// A socket may pass more than one MTU to its interface at once. Such a packet arrives unsegmented and complete.
 #[test]
 fn a_packet_that_the_driver_is_to_split_comes_with_every_byte() {
     const UDP_SEGMENT: i32 = 103;
@@ -207,7 +206,7 @@ fn a_batch_can_be_walked_again_and_in_part() {
     }
 }
 
-/// A reader that never sleeps runs the driver by itself.
+/// A reader that never sleeps drives the driver by busy polling.
 #[test]
 fn a_busy_reader_receives_without_waiting() {
     let [left, right] = Net::new().pair();

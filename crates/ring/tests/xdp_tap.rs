@@ -1,4 +1,4 @@
-//! A tap interface, whose driver hands packets on without NAPI unless asked for it.
+//! A tap interface, whose driver does not use NAPI unless enabled.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -15,7 +15,7 @@ use lab::bpf::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_ring::{BpfRing, BpfRingOptions, XdpRing, XdpRingOptions};
 
-/// An interface `tap0` on the host; a frame that is written to the file is received by it.
+/// Creates interface `tap0` on the host. It receives frames that are written to the file.
 fn tap(host: &Host, more_flags: i32) -> File {
     tun::open(host, c"tap0", libc::IFF_TAP | more_flags, None)
 }
@@ -61,8 +61,8 @@ fn af_xdp_receives_from_a_tap_and_wakes_the_reader() {
     }
 }
 
-/// The program at the end of a driver's round is what wakes. A driver without rounds has no such end: there a
-/// reader has to look by itself.
+/// The program at the end of a NAPI poll wakes the reader. A driver without NAPI has no such end, so the reader has to
+/// poll there.
 #[test]
 fn a_program_that_takes_packets_wakes_the_reader_where_the_driver_has_napi() {
     for more_flags in [0, libc::IFF_NAPI] {
@@ -101,7 +101,7 @@ fn take(host: &Host, place: XdpAttachMode) -> (SlotProgram, XdpLink, Vec<BpfRing
     (intake, link, buffers.unwrap())
 }
 
-/// Waits until one of them polls readable.
+/// Waits until one of the buffers polls readable.
 fn wait_for_any(buffers: &[BpfRing]) {
     let deadline = Timespec::try_from(DEADLINE).unwrap();
     let mut polled: Vec<_> = (buffers.iter())
@@ -111,7 +111,7 @@ fn wait_for_any(buffers: &[BpfRing]) {
     assert!(woken > 0, "nobody was woken");
 }
 
-/// What lies ready, until there is no more.
+/// Reads all available packets.
 fn read(buffer: &mut BpfRing) -> Vec<Seen> {
     let mut seen = Vec::new();
     while let Some(mut batch) = buffer.next_batch() {

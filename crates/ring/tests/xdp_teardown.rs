@@ -1,4 +1,4 @@
-//! What is left on an interface when rings over AF_XDP are gone, as `ip` shows it.
+//! Checks with `ip` that closed AF_XDP rings leave nothing on an interface.
 
 use crate::support;
 use std::io::{BufRead, BufReader};
@@ -20,7 +20,7 @@ fn has_program(host: &Host) -> bool {
     text.contains("\"xdp\":")
 }
 
-/// Sends a frame and finds it in the stack.
+/// Sends a frame and receives it from the stack.
 #[track_caller]
 fn assert_flows_into_the_stack(left: &Host, right: &Host) {
     let mut stack = support::open(right, &support::options(TpacketVersion::V3));
@@ -79,10 +79,10 @@ fn the_last_of_several_rings_takes_the_program_along() {
     assert!(!has_program(&right));
 }
 
-/// Names the interface to the process that is to be killed.
+/// Passes the interface to the process that will be killed.
 const VICTIM: &str = "TAPLINE_RING_VICTIM";
 
-/// Runs itself on the host as a process of its own, which is killed while packets come.
+/// Reruns itself on the host as a separate process, which is killed while packets arrive.
 #[test]
 fn a_killed_process_leaves_nothing_behind() {
     if let Ok(link) = std::env::var(VICTIM) {
@@ -119,7 +119,7 @@ fn a_killed_process_leaves_nothing_behind() {
     }
 }
 
-/// Receives until it is killed, or until its standard input is closed.
+/// Receives until it is killed or its standard input is closed.
 fn be_killed(link: &str) -> ! {
     let [name, index, place] = *link.split(' ').collect::<Vec<_>>() else {
         panic!("{link}");

@@ -1,4 +1,4 @@
-//! Every file of the corpus, compared with what editcap, tcpdump and tshark read.
+//! Reads every file of the corpus and compares with editcap, tcpdump and tshark.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::read_support::{corpus, made, other_reader, read_all, stream, tshark};
 use tapline_store::read::Reader;
 
-/// Calls `check` for each file, in two threads.
+/// Calls `check` for each file, on two threads.
 fn for_each_file(check: impl Fn(&Path) + Sync) {
     let files = [corpus(), made()].concat();
     let next = AtomicUsize::new(0);
@@ -40,7 +40,7 @@ fn every_file_reads_as_other_readers_read_it() {
         assert_eq!(ours.error, None, "{path:?}");
         assert_eq!(ours.packets.len(), theirs.len(), "{path:?}");
         for (number, (ours, theirs)) in ours.packets.iter().zip(&mut theirs).enumerate() {
-            // pcap has 32 bits for the seconds; whoever writes it leaves the others out.
+            // pcap has 32 bits for the seconds; writers truncate them.
             let era = ours.time_ns.expect("time") / (1_000_000_000 << 32);
             theirs.time_ns = theirs
                 .time_ns
@@ -60,7 +60,7 @@ fn every_file_reads_as_other_readers_read_it() {
     );
 }
 
-/// The files whose packets are of several link types, which no pcap file can hold.
+/// Files with packets of several link types, which pcap does not support.
 fn is_mixed(path: &Path) -> bool {
     made().iter().any(|made| made == path) && path.to_string_lossy().contains(".pcapng")
 }

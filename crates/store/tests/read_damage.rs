@@ -1,4 +1,4 @@
-//! Broken files: everything before the break is given, and the error has a place.
+//! Broken files: the reader returns every packet before the damage, and the error has an offset.
 
 use crate::read_support;
 use std::io::{Read, Write};
@@ -119,7 +119,7 @@ fn a_compressed_file_cut_at_its_tail_keeps_what_was_whole() {
     }
 }
 
-/// A packet that cannot be compressed away.
+/// An incompressible packet.
 fn noise(seed: u32) -> Vec<u8> {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
     let octets = std::iter::repeat_with(|| {
@@ -187,7 +187,7 @@ fn what_is_no_capture_is_refused_as_such() {
 /// A file, the packets before its error, and the error's kind, field, block and offset.
 type Case = (Vec<u8>, usize, ErrorKind, Option<&'static str>, u64, u64);
 
-/// Checks what is given before the first error of each file, and the error's place.
+/// Checks the packets before the first error of each file, and the error's offset.
 fn assert_located(cases: &[Case]) {
     for (bytes, packets, kind, field, block, offset) in cases {
         let (before, error) = first_error(bytes);
@@ -196,7 +196,7 @@ fn assert_located(cases: &[Case]) {
     }
 }
 
-/// Two packets, with one word replaced.
+/// A file with two packets and one replaced word.
 fn patched(at: usize, word: u32) -> Vec<u8> {
     let mut bytes = [good(), LITTLE.enhanced(0, 2, &frame(2), &[])].concat();
     bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
@@ -329,8 +329,8 @@ fn a_failing_stream_is_told_from_an_ending_one() {
     assert_eq!(reader.end(), Some(ReadEnd::Failed(ErrorKind::Io)));
 }
 
-/// After a truncation the packets in the reader's buffer are returned, and then an error. That is so
-/// even where the file ends at a record boundary.
+/// After a truncation, the reader returns the packets in its buffer and then an error, even if the file ends at a
+/// record boundary.
 #[test]
 fn a_file_truncated_while_it_is_read_gives_an_error() {
     let record = LITTLE.record((1, 1), (60, 60), &frame(1));

@@ -1,4 +1,4 @@
-//! What the formats can say, from bytes made by hand; lengths and times are compared with tshark's.
+//! Format features, from handmade bytes; lengths and times are compared with tshark's.
 
 use crate::read_support;
 use std::io::Write;
@@ -8,7 +8,7 @@ use crate::read_support::{read_all, tshark};
 use tapline_store::model::{Checksum, Direction, Interface, LinkType, Reception, Statistics};
 use tapline_store::read::{ByteOrder, DetectedFormat, Item, ReadEnd, Reader};
 
-/// Reads `bytes` and compares count, lengths and times with what tshark reads.
+/// Reads `bytes` and compares count, lengths and times with tshark.
 fn as_tshark(bytes: &[u8]) -> Vec<read_support::Seen> {
     let mut file = tempfile::NamedTempFile::new().expect("file");
     file.write_all(bytes).expect("write");
@@ -26,7 +26,7 @@ fn as_tshark(bytes: &[u8]) -> Vec<read_support::Seen> {
     told.packets
 }
 
-/// A section with every kind of block and option that is read.
+/// A section with every supported kind of block and option.
 fn rich_section(build: Build) -> Vec<u8> {
     let text = |code, text: &str| build.option(code, text.as_bytes());
     [

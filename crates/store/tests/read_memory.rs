@@ -1,4 +1,4 @@
-//! What reading allocates.
+//! Memory allocations of the readers.
 
 use crate::read_support::build::{LITTLE, frame};
 use crate::read_support::stream;

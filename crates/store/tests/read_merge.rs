@@ -1,4 +1,4 @@
-//! Several files as one, compared with mergecap.
+//! Several files merged into one stream, compared with mergecap.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -69,7 +69,7 @@ fn sorted_corpus_files_merge_as_mergecap_merges_them() {
             packets.iter().map(|packet| packet.0).collect::<Vec<_>>()
         };
         assert_eq!(times(&ours), times(&theirs), "{paths:?}");
-        // Among equal times mergecap has an order of its own.
+        // For equal times mergecap uses a different order.
         ours.sort();
         theirs.sort();
         assert!(ours == theirs, "{paths:?}");

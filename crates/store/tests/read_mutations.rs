@@ -1,4 +1,4 @@
-//! Corpus files with bytes changed at random: no panic, and one answer however the bytes arrive.
+//! Corpus files with random changes: no panic, and the same result for every chunk size.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use tapline_store::read::Reader;
 
-/// The corpus, and files of several sections and both byte orders, which it has none of.
+/// The corpus, and files of several sections and both byte orders, which the corpus lacks.
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut files: Vec<_> = corpus()
         .into_iter()

@@ -1,4 +1,4 @@
-//! Parts of a file, scanned side by side, give the same result as reading in order.
+//! Parts of a file, scanned in parallel, give the same result as reading in order.
 
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn told_packet(packet: &Packet<'_>) -> String {
     format!("{packet:?}")
 }
 
-/// Reads on to `bound`. Returns `false` at the end.
+/// Reads up to `bound`. Returns `false` at the end.
 fn read_alone(reader: &mut Reader, bound: u64, told: &mut Told) -> bool {
     while reader.offset() < bound {
         match reader.next_item() {
@@ -41,7 +41,7 @@ fn in_order(path: &Path) -> Option<Told> {
     Some(told)
 }
 
-/// The packets of a part, decoded from copies of their blocks, too.
+/// Returns the packets of a part. Also decodes them from copies of their blocks.
 fn scan(
     reader: &Reader,
     scan: impl FnOnce(&mut dyn FnMut(&Packet<'_>, PacketBlock<'_>)) -> Part,
@@ -61,7 +61,7 @@ fn scan(
     (part, packets)
 }
 
-/// Reads in parts of `part_bytes`. Returns the number of parts whose start was guessed correctly, too.
+/// Reads in parts of `part_bytes`. Also returns the number of parts whose start was guessed correctly.
 fn in_parts(path: &Path, part_bytes: u64) -> Option<(Told, u32)> {
     let mut reader = Reader::open(path).ok()?;
     let mut told = Told::default();

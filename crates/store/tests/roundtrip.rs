@@ -1,4 +1,4 @@
-//! What is written is what is read: packets, interfaces, statistics, section.
+//! A written file reads back unchanged: packets, interfaces, statistics, section.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ impl Write for Memory {
     }
 }
 
-/// A packet that owns its octets, which all are `fill`.
+/// A packet that owns its octets, which all equal `fill`.
 #[derive(Clone, Debug)]
 struct Owned {
     packet: Packet<'static>,
@@ -33,7 +33,7 @@ struct Owned {
     fill: u8,
 }
 
-/// Everything a file says.
+/// The whole contents of a file.
 #[derive(Debug, PartialEq)]
 struct Contents {
     section: Section,
@@ -158,7 +158,7 @@ prop_compose! {
     }
 }
 
-/// Writes `contents` through a buffer of that size; gives what the file has to say.
+/// Writes `contents` with the given buffer size. Returns the contents that the file should have.
 fn write(
     format: Format,
     compression: Compression,

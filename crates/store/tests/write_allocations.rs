@@ -1,4 +1,4 @@
-//! The packet path allocates nothing.
+//! Writing packets allocates nothing.
 
 use crate::write_support::*;
 use tapline_store::model::{Direction, Packet};

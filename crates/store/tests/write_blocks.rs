@@ -1,4 +1,4 @@
-//! Section, interfaces and statistics, as Wireshark's programs read them.
+//! Section, interfaces and statistics, as read by Wireshark's programs.
 
 use crate::write_support::*;
 use tapline_store::model::{Interface, LinkType, Packet, Statistics};

@@ -1,4 +1,4 @@
-//! Compression: frames that stand alone.
+//! Compression into independent frames.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn compressed(path: &Path, level: i32) -> CaptureFile {
     CaptureFile::create(options, 0).unwrap()
 }
 
-/// `zstd -dc FILE | tshark -r -`: how many packets.
+/// Counts packets with `zstd -dc FILE | tshark -r -`.
 fn piped_count(file: &Path) -> usize {
     let mut zstd = Command::new("zstd")
         .arg("-dcq")

@@ -1,4 +1,4 @@
-//! What is on disk when something goes wrong, and whether the counters say so.
+//! The file contents after write errors, and whether the counters match.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -26,7 +26,7 @@ fn fill(file: &mut CaptureFile, length: usize) -> WriteError {
     (0..100_000).find_map(write).expect("the disk gets full")
 }
 
-/// Fills the disk; then there is room again, or there is not.
+/// Fills the disk, then optionally frees space.
 fn fill_the_disk(path: &Path, format: Format, compression: Compression, relief: bool) {
     let ballast = path.with_extension("ballast");
     std::fs::write(&ballast, [0; 12 << 10]).unwrap();
@@ -106,7 +106,7 @@ fn fill_the_disk(path: &Path, format: Format, compression: Compression, relief: 
     }
 }
 
-/// Runs itself in a mount namespace of its own, where a file system of 64 KiB is mounted.
+/// Reruns itself in a mount namespace with a file system of 64 KiB.
 #[test]
 fn a_full_disk_leaves_a_readable_file_and_an_exact_account() {
     if let Some(path) = std::env::var_os(FILE).map(PathBuf::from) {
@@ -216,7 +216,7 @@ fn a_reader_that_goes_away_is_an_error_every_time() {
     assert_eq!(count(&path), 10);
 }
 
-/// Takes few octets at a time, is interrupted in between, and ends after `limit` of them.
+/// Accepts a few octets per write, is interrupted in between, and fails after `limit` octets.
 struct Unwilling {
     taken: Arc<Mutex<Vec<u8>>>,
     calls: usize,

@@ -1,4 +1,4 @@
-//! What the writers put into a file, as tshark, capinfos and tcpdump read it.
+//! Files of the writers, as read by tshark, capinfos and tcpdump.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tapline_store::write::{CaptureFile, Format, WriteError};
 
 const LENGTHS: [usize; 9] = [1, 2, 3, 4, 13, 14, 60, 97, 1514];
 
-/// Time stamps, kept and original lengths and octets by tshark; count by capinfos and tcpdump.
+/// Checks time stamps, captured and original lengths and octets with tshark, and the count with capinfos and tcpdump.
 fn check(file: &Path, packets: &[Packet<'_>], digits: usize) {
     let time = |packet: &Packet<'_>| {
         let ns = packet.timestamp_ns.expect("a time");

@@ -1,4 +1,4 @@
-//! What a killed process leaves on disk.
+//! The files that a killed process leaves on disk.
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,7 +9,7 @@ use crate::write_support::*;
 use tapline_store::model::Packet;
 use tapline_store::write::CaptureFile;
 
-/// The child of the tests: writes for ever, tells how many packets are flushed.
+/// The child of the tests: writes forever and prints how many packets are flushed.
 fn write_until_killed(path: &Path, bound: u64) {
     let mut options = options(path);
     options.buffer_bytes = 64 << 10;
@@ -31,7 +31,7 @@ fn write_until_killed(path: &Path, bound: u64) {
     std::mem::forget(file);
 }
 
-/// Starts the child, kills it when it has said `word`, gives the last count it told.
+/// Starts the child and kills it when it prints `word`. Returns the last count that it printed.
 fn kill_when(path: &Path, word: &str) -> u64 {
     let mut child = again(&[], path)
         .stdin(Stdio::piped())

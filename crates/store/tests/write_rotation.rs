@@ -1,4 +1,4 @@
-//! Rotation: which packet goes to which file, what the files are called, which are kept.
+//! Rotation: which packet goes to which file, the names of the files, and which are kept.
 
 use std::ffi::OsStr;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -14,7 +14,7 @@ use tapline_store::write::{
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Options with those rules, for `capture.pcapng` in `folder`, and two interfaces.
+/// Options with the given rotation for `capture.pcapng` in `folder`, and two interfaces.
 fn rotated(folder: &Path, rotation: Rotation) -> CaptureFileOptions {
     let mut options = options(&folder.join("capture.pcapng"));
     options.interfaces.push(ethernet());
@@ -44,7 +44,7 @@ fn packets(count: u64) -> Rotation {
     }
 }
 
-/// Writes a packet of 60 octets at each of those seconds after the quarter.
+/// Writes a packet of 60 octets at each of `seconds` after [`QUARTER_PAST`].
 fn write_at(file: &mut CaptureFile, seconds: &[u64]) {
     for &second in seconds {
         let bytes = frame(second, 60);
@@ -53,7 +53,7 @@ fn write_at(file: &mut CaptureFile, seconds: &[u64]) {
     }
 }
 
-/// The seconds after the quarter of each packet, by file.
+/// The seconds after [`QUARTER_PAST`] of each packet, by file.
 fn seconds(files: &[PathBuf]) -> Vec<Vec<u64>> {
     let second = |row: Vec<String>| {
         let seconds: u64 = row[0].split('.').next().unwrap().parse().unwrap();
@@ -70,7 +70,7 @@ fn date(seconds: u64) -> String {
         .to_owned()
 }
 
-/// Each file on disk, complete in itself, and the same as what the writer lists.
+/// The files on disk. Checks that each is complete and that the writer lists the same files.
 fn complete_files(folder: &Path, file: &CaptureFile) -> Vec<PathBuf> {
     let files = listed(folder);
     let listed: Vec<&Path> = file.files().map(|made| made.path.as_path()).collect();

@@ -1,5 +1,5 @@
-//! Packets that captures consist of are encoded by a shorter way than others. Rotation needs the
-//! other way: with a rule that never applies, the same packets make the same file.
+//! Common packets have a fast encoder. Rotation requires the general encoder: with a rule that never applies, the same
+//! packets must give the same file.
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn file(path: &Path, rotation: Rotation) -> CaptureFile {
     CaptureFile::create(options, 0).unwrap()
 }
 
-/// Every length to beyond the snaplen and a few long ones, with all that is ever known of a packet.
+/// Packets of every length up to beyond the snap length and a few long ones, with all possible metadata.
 fn each_packet(mut take: impl FnMut(Packet<'_>)) {
     let directions = [None, Some(Direction::In), Some(Direction::Out)];
     let receptions = [

@@ -16,7 +16,7 @@ use tapline::Packet;
 use tapline::Stop;
 use tapline::capture::{Backend, Capture, Consumer, ConsumerError, Ended};
 
-/// What the thread of a capture of `packets` packets allocates, from its start to its end.
+/// Allocations of the thread that runs a capture of `packets` packets, from start to end.
 fn allocations(backend: Backend, is_filtered: bool, packets: u64) -> AllocationInfo {
     let mut pair = Pair::new();
     // Bringing the counters up to date asks the kernel, which allocates, once a tick.
@@ -53,8 +53,8 @@ fn allocations(backend: Backend, is_filtered: bool, packets: u64) -> AllocationI
     info
 }
 
-/// Rounds in which the end of a capture asks for the counters: one a millisecond, for a second and
-/// the time of a block at most, until the last block of TPACKET_V3 has come.
+/// Maximum number of rounds in which the end of a capture reads the counters: one per millisecond, for one second plus
+/// a block timeout, until the last TPACKET_V3 block has arrived.
 const LAST_ROUNDS: u64 = 1002;
 
 #[test]
@@ -73,7 +73,7 @@ fn nothing_is_allocated_per_packet() {
     }
 }
 
-/// Packets of several interfaces are put in order without gathering them.
+/// Packets of several interfaces are ordered without buffering them.
 #[test]
 fn nothing_is_allocated_to_merge_interfaces() {
     let merging = |packets: u32| {

@@ -1,4 +1,4 @@
-//! Changes of a running capture over packet rings, against the number of frames sent.
+//! Configuration changes of a running capture on packet rings, compared with the number of frames sent.
 
 use crate::support;
 use crate::support::changes;
@@ -48,7 +48,7 @@ fn each_frame_comes_once_and_in_order_however_often_the_ring_changes() {
     }
 }
 
-/// Its next look at anything else would be in an hour.
+/// Its next wake-up would otherwise be in an hour.
 #[test]
 fn a_reader_that_sleeps_goes_on_with_the_new_ring() {
     let [left, right] = Net::new().pair();

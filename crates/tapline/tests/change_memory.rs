@@ -1,4 +1,5 @@
-//! Changes of a running capture over memory that an XDP program fills, against the number of frames sent.
+//! Configuration changes of a running capture on memory filled by an XDP program, compared with the number of frames
+//! sent.
 
 use crate::support;
 use crate::support::changes;
@@ -14,13 +15,13 @@ use tapline::capture::{
     Backend, CaptureOptions, ChangeError, Ended, Mode, Sampling, XdpAttachMode,
 };
 
-/// A program copies packets into ring buffers, or takes them into memory that the reader shares.
+/// Options for ring buffers that a program copies packets into, and for memory that it shares with the reader.
 fn ways(host: &Host) -> Vec<CaptureOptions> {
     let mirror = support::options(host, Backend::XdpRingbuf)
         .direction(DirectionFilter::In)
         .snaplen(96);
     let drop = mirror.clone().mode(Mode::Drop).backend(None::<Backend>);
-    // The second needs the order of stores of this processor.
+    // The second requires this CPU's store ordering.
     let count = if cfg!(target_arch = "x86_64") { 2 } else { 1 };
     [mirror, drop].into_iter().take(count).collect()
 }
@@ -64,7 +65,7 @@ fn each_frame_comes_once_and_in_order_however_often_the_memory_changes() {
     }
 }
 
-/// Each processor has room for some hundred packets first, and for many after the change.
+/// Each CPU has room for a few hundred packets at first, and for many after the change.
 #[test]
 fn what_was_lost_before_a_change_is_told_behind_it() {
     let [left, right] = Net::new().pair();
@@ -129,7 +130,7 @@ fn sampling_goes_on_where_it_was() {
     }
 }
 
-/// Its next look at anything else would be in an hour.
+/// Its next wake-up would otherwise be in an hour.
 #[test]
 fn a_reader_that_sleeps_goes_on_with_the_new_memory() {
     let [left, right] = Net::new().pair();

@@ -1,5 +1,4 @@
-//! What a capture says became of the packets, against the number that the generator delivered and
-//! the interface's own counter.
+//! A capture's packet counters, compared with the number that the generator delivered and the interface's own counter.
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use crate::support::{
     ipv4_only_untranslatable, options, run, send, until_told,
 };
 
-/// The account adds up to `received`, in all and by interface, and so do the final statistics.
+/// Checks that the counters add up to `received`, in total and per interface, and so do the final statistics.
 #[track_caller]
 fn assert_adds_up(outcome: &CaptureSummary, teller: &Teller, received: u64) {
     let account = outcome.account;
@@ -49,7 +48,7 @@ fn assert_adds_up(outcome: &CaptureSummary, teller: &Teller, received: u64) {
     );
 }
 
-/// What the filters are that let the generator's frames through.
+/// Filters that accept the generator's frames.
 fn filters() -> [Option<Filter>; 2] {
     [None, Some(ipv4_only())]
 }

@@ -1,4 +1,4 @@
-//! Classes that come and go while packets flow.
+//! Adding and removing classes while packets flow.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

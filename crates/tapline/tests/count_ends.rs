@@ -15,7 +15,7 @@ use tapline::count::{
     CountOptions, CountSummary, FallbackReason, IngressHook, LinkState, Traffic, XdpAttachMode,
 };
 
-/// Runs a count in a thread of its own, and `drive` in this one; returns the sum of the intervals, too.
+/// Runs a count on a new thread and `drive` on this one. Also returns the sum of the intervals.
 fn run(count: Count, drive: impl FnOnce(&Stopper)) -> (Vec<Traffic>, u64, CountSummary) {
     let stopper = count.stopper();
     thread::scope(|scope| {
@@ -240,7 +240,7 @@ fn invalid_options_are_reported() {
     assert_eq!(texts, expected);
 }
 
-/// An event loop that polls the descriptor of the count, and a deadline of its own.
+/// An event loop that polls the count's descriptor with its own timeout.
 #[test]
 fn the_descriptor_is_readable_when_an_interval_ends_and_when_the_count_is_stopped() {
     let [left, right] = Net::new().pair();

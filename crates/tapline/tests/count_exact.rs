@@ -1,4 +1,4 @@
-//! Counting against known numbers of packets: in and out, with tags, on several processors, in many
+//! Counting compared with known numbers of packets: ingress and egress, with VLAN tags, on several CPUs, in many
 //! classes.
 
 use std::thread;
@@ -11,7 +11,7 @@ use tapline::count::{
     XdpAttachMode,
 };
 
-/// Datagrams of 100 bytes without a tag and with: the numbers of each kind.
+/// Datagrams of 100 bytes, with and without a tag: the number of each kind.
 const KINDS: [(usize, Option<u16>); 3] = [(30, None), (50, Some(7)), (70, Some(8))];
 
 fn frames() -> Vec<Vec<u8>> {
@@ -125,8 +125,8 @@ fn both_directions_and_all_interfaces_add_up_by_point() {
     assert_eq!(ways, [PacketDirection::In, PacketDirection::Out]);
 }
 
-/// Sends from every processor at once. Where the receiver has no processor for a while, the link between
-/// drops frames behind the hook that counts them on their way out.
+/// Sends from every CPU at once. If the receiver is not scheduled for a while, the link drops frames after the egress
+/// hook has counted them.
 fn send_from_all(host: &Host, frames_each: usize) -> Offered {
     let cpus = thread::available_parallelism().unwrap().get();
     let frame = &udp_frame(100);

@@ -1,4 +1,4 @@
-//! Splitting classes by what packets have in common.
+//! Grouping a class's packets by key.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ fn arp() -> Vec<u8> {
     frame
 }
 
-/// What is sent, and how often.
+/// The frames to send, repeated as often as expected.
 fn frames() -> Vec<Vec<u8>> {
     let kinds = [
         (2, udp_frame(60)),
@@ -62,10 +62,10 @@ fn address(text: &str) -> GroupKey {
     GroupKey::Address(text.parse().unwrap())
 }
 
-/// How many packets there are of each group.
+/// Number of packets per group.
 type Groups = Vec<(GroupKey, u64)>;
 
-/// By key: the groups, and how many packets are in none.
+/// For each key: the groups, and the number of packets in no group.
 fn expected() -> Vec<(GroupBy, Groups, u64)> {
     let ip = 2 + 3 + 5 + 11;
     vec![
@@ -161,7 +161,7 @@ fn packets_are_grouped_by_each_key_at_each_hook() {
     }
 }
 
-/// Datagrams of which `of_each` come from each of `sources` addresses.
+/// Datagrams from `sources` addresses, `of_each` from each.
 fn from_many(sources: u16, of_each: usize) -> Vec<Vec<u8>> {
     let frame = |source: u16| {
         let mut frame = udp_frame(100);

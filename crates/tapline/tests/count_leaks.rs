@@ -1,7 +1,7 @@
-//! What counts leave behind: no descriptor and no memory of the process.
+//! Counting leaks no descriptors and no memory.
 //!
-//! `TAPLINE_SOAK_CHANGES=10000 cargo test -p tapline --test main count_leaks:: -- --nocapture` changes classes
-//! that often.
+//! `TAPLINE_SOAK_CHANGES=10000 cargo test -p tapline --test main count_leaks:: -- --nocapture` sets the number of class
+//! changes.
 
 use std::fs;
 use std::path::Path;
@@ -14,9 +14,9 @@ use tapline::count::{Count, CountDirection, GroupBy};
 
 const COUNTS: usize = 4;
 const CHANGES: usize = 48;
-/// Classes that come or go in a round.
+/// Classes added or removed per round.
 const CHANGES_OF_ROUND: usize = 4;
-/// Memory that the process may take after the first tenth of the changes, pages.
+/// Maximum memory growth after the first tenth of the changes, in pages.
 const MAX_GROWTH_PAGES: usize = 256;
 
 /// Open descriptors of this process that are BPF maps, programs and links.
@@ -28,7 +28,7 @@ fn bpf_descriptors() -> usize {
         .count()
 }
 
-/// Has classes come and go.
+/// Adds and removes classes.
 fn change(count: &mut Count, list: &str, rounds: usize) {
     let open = bpf_descriptors();
     for _ in 0..rounds {

@@ -1,6 +1,6 @@
-//! Packets that the kernel handles as one count as those they are on the wire.
+//! Packets that the kernel handles in one piece (GSO, GRO) count as on the wire.
 //!
-//! The truth is the other end, where an XDP program makes the veth hand over each packet by itself.
+//! The reference is the other end, where an XDP program makes the veth deliver each packet separately.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -24,7 +24,7 @@ fn count(host: &Host, direction: CountDirection, ingress: IngressHook, layer: Co
     open(host, options)
 }
 
-/// Sends a stream of bytes from `left` to `right` at `ip`, and waits until the connection is over.
+/// Sends a stream of bytes from `left` to `right` at `ip`, and waits until the connection is closed.
 fn stream(left: &Host, right: &Host, ip: IpAddr) {
     let to = SocketAddr::new(ip, 7300);
     let listener = right.run(|| TcpListener::bind(to).unwrap());
@@ -46,7 +46,7 @@ fn tallies(snapshot: &CountTotals) -> Vec<Traffic> {
     snapshot.classes.iter().map(|class| class.traffic).collect()
 }
 
-/// Waits until both ends have counted as much, class by class. What is under way arrives.
+/// Waits until the counts of both ends are equal in every class, because packets may be in flight.
 #[track_caller]
 fn agree(one: &mut Count, other: &mut Count) -> Vec<Traffic> {
     let snapshot = until(one, |snapshot| {
@@ -110,7 +110,7 @@ fn gro_packets_count_as_received_packets() {
     );
 }
 
-/// Sends `bytes` in one call as datagrams of 1400 bytes, and the rest.
+/// Sends `bytes` in one call as datagrams of 1400 bytes plus a remainder.
 fn send_segmented(left: &Host, to: SocketAddr, bytes: usize) {
     const SOL_UDP: i32 = 17;
     const UDP_SEGMENT: i32 = 103;
@@ -142,8 +142,8 @@ fn gso_datagrams_count_with_their_headers() {
     assert_eq!(snapshot.classes[0].traffic, all);
 }
 
-/// A veth splits what its other end sends only for XDP in the driver, whose figure is the wire's; what
-/// XDP in the stack counts is what the interface says it handled.
+/// A veth segments packets from its peer only for native XDP, which then counts as on the wire. Generic XDP counts what
+/// the interface's statistics show.
 #[test]
 fn gso_datagrams_count_separately_except_in_generic_xdp() {
     for (ingress, hook, packets) in [
@@ -179,7 +179,7 @@ fn gso_datagrams_count_separately_except_in_generic_xdp() {
     }
 }
 
-/// Passes on what comes in at the first interface of `host` out of its second, as a bridge would.
+/// Forwards packets from the first interface of `host` to its second, like a bridge.
 fn pass_on(host: &Host) -> TcLink {
     let [from, to] = [0, 1].map(|number| host.interfaces()[number].index.0);
     let code = [

@@ -1,4 +1,4 @@
-//! Each fault that is planted is found, and none where none is planted.
+//! The doctor finds each injected fault, and reports none otherwise.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn packets_that_are_joined_are_found() {
     assert_eq!(finding.changes.len(), 1);
 }
 
-/// The loopback, a bridge, and a tap whose program did not ask for it have the feature on and join nothing.
+/// The loopback, a bridge, and a tap whose program did not request it have the feature enabled but coalesce nothing.
 #[test]
 fn interfaces_that_join_nothing_are_not_accused() {
     let host = Host::new("host");
@@ -127,7 +127,7 @@ fn tight_limits_of_icmp_are_found() {
     assert_eq!(finding(&report, "icmp-rate").changes.len(), 1);
 }
 
-/// The kernel shows how an interface is polled in a sysfs of its namespace.
+/// The kernel shows an interface's polling mode in the sysfs of its namespace.
 #[test]
 fn deferred_interrupts_are_found() {
     let [_left, right] = Net::new().pair();

@@ -1,5 +1,5 @@
-//! Faults of a whole host, which a test may not change here. They are made in user-mode-linux, which has no
-//! BPF compiler and a clock of 100 ticks a second, and in folders that replace `/proc` and `/sys`.
+//! Faults of a whole host, which a test may not change here. The tests use User-Mode Linux, which has no BPF JIT and a
+//! 100 Hz clock, and folders that replace `/proc` and `/sys`.
 
 use crate::UML;
 use std::fs;
@@ -9,7 +9,7 @@ use lab::Net;
 use tapline::doctor::{Report, Severity, SystemPaths, examine};
 use tempfile::TempDir;
 
-/// A folder in place of `/proc` or `/sys`, with these files.
+/// A folder with these files, to replace `/proc` or `/sys`.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {

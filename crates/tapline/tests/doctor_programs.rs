@@ -1,4 +1,4 @@
-//! Programs and filters of somebody else on an interface are found and named; tc(8) puts some there.
+//! The doctor finds and names foreign programs and filters on an interface, attached by tc(8).
 
 use crate::support::doctor::{faults, finding, look};
 use bpf::{
@@ -12,7 +12,7 @@ fn load(kind: ProgramKind, name: &str, verdict: i32) -> Program {
     Program::load(kind, name, &code).expect("a program")
 }
 
-/// Programs of somebody else: those of this test.
+/// Foreign programs: attached by this test.
 #[test]
 fn programs_on_the_interface_are_found_and_named() {
     let [_left, right] = Net::new().pair();
@@ -52,7 +52,7 @@ fn tc(host: &Host, before: &str, after: &str) {
     assert!(status.expect("tc runs").success());
 }
 
-/// What is told of filters, each place in its own finding.
+/// Reported filters, one finding per hook.
 fn told(report: &Report) -> Vec<&str> {
     let findings = report.findings.iter();
     let findings = findings.filter(|finding| finding.id == "tc-filter");
@@ -101,7 +101,7 @@ fn filters_of_clsact_are_found_and_named() {
     assert_eq!(told(&look(&right)), [""; 0]);
 }
 
-/// The discipline `ingress` has filters for what comes in alone.
+/// The `ingress` qdisc has filters for ingress only.
 #[test]
 fn filters_of_the_older_discipline_are_those_of_one_place() {
     let [_left, right] = Net::new().pair();

@@ -1,5 +1,5 @@
-//! Drop mode: what a capture takes from the driver and what it leaves to the stack, against the number
-//! that was sent.
+//! Drop mode: which packets a capture takes from the driver and which it leaves to the stack, compared with the number
+//! sent.
 
 use std::net::UdpSocket;
 
@@ -18,17 +18,17 @@ use crate::support::{
     expression, frames, number, run, send, summary, until_received,
 };
 
-/// The interface's own MTU takes one chunk of 2048 bytes a packet.
+/// At the interface's MTU each packet takes one chunk of 2048 bytes.
 const CHUNK_BYTES: usize = 2048;
 
-/// Memory that the program fills, where it suits, and AF_XDP sockets.
+/// Automatic (memory filled by the program, if suitable) and AF_XDP sockets.
 const WAYS: [Option<Backend>; 2] = [None, Some(Backend::Xdp)];
 
 fn options(host: &Host) -> CaptureOptions {
     drop_options(host, 4096 * CHUNK_BYTES)
 }
 
-/// Captures while these frames come, until `received` packets are accounted for.
+/// Captures these frames until `received` packets are accounted for.
 #[track_caller]
 fn take(
     [left, right]: &[Host; 2],
@@ -107,7 +107,7 @@ fn others_may_be_dropped_too() {
     }
 }
 
-/// A filter that is too long for a socket is all in the kernel here.
+/// A filter that is too long for a socket runs completely in the kernel here.
 #[test]
 fn a_list_of_hosts_is_a_set_in_the_kernel() {
     let hosts = (0..5000).map(|n: u32| format!("10.1.{}.{}", n / 250, n % 250));
@@ -131,7 +131,7 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
     }
 }
 
-/// The consumer is away while ten times as many packets come as the ring holds.
+/// The consumer stalls while ten times the ring's capacity arrives.
 #[test]
 fn at_overload_every_packet_is_delivered_filtered_or_lost() {
     const SENT: u64 = 40_000;
@@ -142,7 +142,7 @@ fn at_overload_every_packet_is_delivered_filtered_or_lost() {
             .backend(backend);
         let (mut teller, release, told) = Teller::stalling();
         let outcome = pair.run(wanted, &mut teller, |pair, stopper| {
-            // Each processor has memory of its own, and loss of its own.
+            // Each CPU has its own memory and loses packets separately.
             pin_to_cpu(0).unwrap();
             pair.send(0, 100);
             pair.deliver(SENT);
@@ -167,7 +167,7 @@ fn at_overload_every_packet_is_delivered_filtered_or_lost() {
     }
 }
 
-/// A buffer has 4096 bytes, of which 3840 are the packet's; at the snaplen a frame is cut.
+/// A buffer has 4096 bytes, 3840 of them for the packet; frames are truncated to the snap length.
 #[test]
 fn frames_of_several_buffers_are_whole_or_cut_to_the_snaplen() {
     let sent = [60, 3839, 3840, 3841, 9014, 1514, 7681, 14].map(|length: usize| {
@@ -249,7 +249,7 @@ fn what_drop_mode_has_not_is_refused() {
     }
 }
 
-/// Sockets on either side of the capture's end.
+/// Sockets before and after the end of the capture.
 #[test]
 fn a_socket_receives_again_when_the_capture_is_over() {
     for backend in WAYS {
@@ -277,8 +277,8 @@ fn a_socket_receives_again_when_the_capture_is_over() {
     }
 }
 
-/// Packets of all queues come in one order and one account. With a short snaplen each processor has memory of
-/// its own, in which packets tell their queue.
+/// Packets of all queues share one order and one set of counters. With a short snap length each CPU has its own memory,
+/// and packets carry their queue.
 #[test]
 fn packets_of_all_queues_come_in_one_order() {
     const QUEUES: u32 = 2;
@@ -299,7 +299,7 @@ fn packets_of_all_queues_come_in_one_order() {
             assert_eq!((rings, opened.buffer_bytes), (QUEUES as usize, 64 << 20));
             assert_eq!(opened.xdp_mode, Some(XdpMode::Native));
         }
-        // All are sent before any is read: what lies ready is put in order. The sender's processor is told.
+        // All packets are sent before any is read, so the reader orders all of them. They carry the sender's CPU.
         for queue in (0..QUEUES).rev() {
             left.run(|| {
                 pin_to_cpu(queue as usize).unwrap();
@@ -316,7 +316,7 @@ fn packets_of_all_queues_come_in_one_order() {
         assert_eq!(outcome.rings(), rings);
         for queue in 0..QUEUES {
             let of_queue = teller.kept.iter().filter(|kept| kept.queue == Some(queue));
-            // The queue is that of the processor, whose number the sender wrote.
+            // The queue is the CPU number that the sender wrote.
             assert!(
                 of_queue
                     .clone()

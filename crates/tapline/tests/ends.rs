@@ -1,4 +1,4 @@
-//! What ends a capture, and what is left of it then, as other programs read it.
+//! How a capture ends, and its file afterwards, as read by other programs.
 
 use std::fs::{File, metadata};
 use std::io::{self, Write};
@@ -74,7 +74,7 @@ fn a_stop_that_came_before_it_began_ends_it_with_what_the_rings_hold() {
     }
 }
 
-/// So many bytes, or an hour.
+/// A batch of `min_bytes` bytes, or after an hour.
 fn patient(min_bytes: usize) -> DeliveryMode {
     DeliveryMode::Batch {
         min_bytes,
@@ -82,7 +82,7 @@ fn patient(min_bytes: usize) -> DeliveryMode {
     }
 }
 
-/// A batch that waits for others does not keep a capture from ending.
+/// An incomplete batch does not delay the end of a capture.
 #[test]
 fn a_stop_interrupts_the_wait_for_a_batch() {
     let mut pair = Pair::new();
@@ -114,7 +114,7 @@ fn ticks_come_while_nothing_else_does() {
     }
 }
 
-/// Captures to a file, has `end` end it after 300 packets, and lets others read the file.
+/// Captures to a file, ends by method `end` after 300 packets, and reads the file with other programs.
 fn ended_by(options: impl FnOnce(&Host) -> CaptureOptions, end: &str) -> CaptureSummary {
     let mut pair = Pair::new();
     let folder = tempfile::tempdir().unwrap();
@@ -163,7 +163,7 @@ fn an_interface_that_goes_ends_it_in_order() {
     assert!(is_it, "{outcome:?}");
 }
 
-/// The packets that are in a ring when its interface goes are delivered, though the reader stalls.
+/// Packets in a ring are delivered after its interface disappears, even if the reader stalls.
 #[test]
 fn what_a_removed_interface_left_in_the_ring_is_delivered() {
     for backend in BACKENDS {
@@ -212,7 +212,7 @@ fn a_consumer_ends_it_by_failing_at_any_call() {
     }
 }
 
-/// A disk with room for `room` bytes, which takes each write whole or not at all.
+/// A disk with `room` bytes, which accepts each write completely or not at all.
 struct Disk {
     file: File,
     room: usize,

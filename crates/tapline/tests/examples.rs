@@ -1,4 +1,4 @@
-//! The examples are programs of at most 20 lines that do what they say, on real traffic.
+//! The examples have at most 20 lines and work on real traffic.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -14,8 +14,8 @@ fn text(output: Output) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Runs the example `name` at right while datagrams of 80 bytes come from left; gives it `input` once 2000 have
-/// come.
+/// Runs the example `name` at right while datagrams of 80 bytes arrive from left. Writes `input` to it after 2000 of
+/// them.
 fn run_under_traffic(name: &str, input: &[u8]) -> String {
     let [left, right] = Net::new().pair();
     let mut command = right.command(&example(name));

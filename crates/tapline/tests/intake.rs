@@ -1,4 +1,4 @@
-//! Drop mode with a short snaplen: memory that a program on each processor fills, while all of them receive.
+//! Drop mode with a short snap length: memory filled by a program on each CPU, while all CPUs receive.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -17,17 +17,17 @@ use tapline::{Packet, Stopper};
 
 use crate::support::{TWO_PROCESSORS, assert_account, drop_options, run, summary};
 
-/// Where the sender writes the number of its processor: behind the sequence number.
+/// Offset of the sender's CPU number: after the sequence number.
 const SENDER_AT: usize = SEQUENCE_AT as usize + 8;
 
-/// Follows the numbers of each sender, and ends the capture when all have been accounted for.
+/// Tracks each sender's sequence numbers, and ends the capture when all frames are accounted for.
 #[derive(Default)]
 struct Follower {
-    /// The number that the next frame of each sender has at least.
+    /// The lowest possible number of each sender's next frame.
     next: [u64; 2],
     taken: [u64; 2],
     lost_before: u64,
-    /// How many have arrived, once it is known.
+    /// Number of frames that arrived, once known.
     arrived: Arc<OnceLock<u64>>,
     stopper: Option<Stopper>,
 }
@@ -58,8 +58,8 @@ impl Consumer for Follower {
     }
 }
 
-/// Both processors send `count` frames each at the same time; says how many arrived, by the sending
-/// interface's own counter (`veth_xdp_xmit`, drivers/net/veth.c).
+/// Both CPUs send `count` frames each at the same time. Returns how many arrived, by the sending interface's own
+/// counter (`veth_xdp_xmit`, drivers/net/veth.c).
 fn send_from_both(left: &Host, count: u64, rate_pps: Option<u64>) -> u64 {
     let before = left.counters().tx_packets;
     thread::scope(|scope| {
@@ -132,7 +132,7 @@ fn what_all_processors_receive_at_once_is_delivered_in_each_ones_order() {
     }
 }
 
-/// Memory for 512 packets on each processor.
+/// Memory for 512 packets on each CPU.
 #[test]
 fn at_overload_of_all_processors_the_account_adds_up() {
     if without(&TWO_PROCESSORS) {
@@ -141,7 +141,7 @@ fn at_overload_of_all_processors_the_account_adds_up() {
     let (outcome, follower) = capture(1, XdpAttachMode::Native, 200_000, None);
     let lost = outcome.account.lost.program;
     assert!(lost > 0, "{outcome:?}");
-    // Those lost after a processor's last packet are told by the account alone.
+    // Only the statistics report packets lost after a CPU's last packet.
     assert!(follower.lost_before > 0 && follower.lost_before <= lost);
 }
 

@@ -1,4 +1,4 @@
-//! Delays that a test has a hand in.
+//! Latency measurement with delays that the test controls.
 
 use crate::support;
 use std::net::UdpSocket;
@@ -23,11 +23,11 @@ fn now_ns() -> u64 {
     now.as_nanos() as u64
 }
 
-/// Holds the reader up at the first packet.
+/// Delays the reader at the first packet.
 struct Holder {
     holding: Sender<()>,
     release: Receiver<()>,
-    /// Moment and delay of each packet, and its stamp.
+    /// Time, delay and time stamp of each packet.
     seen: Vec<(u64, u64, u64)>,
 }
 
@@ -89,7 +89,7 @@ fn packets_that_wait_for_their_reader_have_waited_as_long() {
     assert_eq!(delays.max_ns, longest);
 }
 
-/// Each way to read gives the delays of the same packets: one by one, in batches, in a closure.
+/// Every reading method reports the same delays: single packets, batches, closures.
 #[test]
 fn packets_are_measured_as_they_are_read() {
     let mut pair = Pair::new();
@@ -191,7 +191,7 @@ fn every_setting_sees_the_same_packets() {
     }
 }
 
-/// Datagrams from one host to the other, one after the other, whose stamps a plain socket is told.
+/// Sequential datagrams between two hosts; a plain socket receives their time stamps.
 struct Flow {
     sender: UdpSocket,
     receiver: UdpSocket,
@@ -212,7 +212,7 @@ impl Flow {
         }
     }
 
-    /// One more datagram; when it was stamped.
+    /// Sends one more datagram and returns its time stamp.
     fn go_on(&mut self) -> u64 {
         self.sender.send(b"tapline").unwrap();
         let timeout = Timespec::try_from(DEADLINE).unwrap();
@@ -225,7 +225,7 @@ impl Flow {
     }
 }
 
-/// The settings, but for those with rings so small that a reader that gets its processor late loses packets.
+/// The settings, except those with rings so small that a reader loses packets if it is scheduled late.
 fn lossless(right: &Host) -> Vec<DeliverySetting> {
     let options = CaptureOptions::default()
         .links(vec![right.interface().name.to_string()])
@@ -237,7 +237,7 @@ fn lossless(right: &Host) -> Vec<DeliverySetting> {
     settings
 }
 
-/// Packets flow before, while and after it is measured; those that gathered before do not count as late.
+/// Packets flow before, during and after the measurement. Packets queued before it do not count as late.
 #[test]
 fn rows_are_of_the_packets_between_two_moments_of_traffic_that_goes_on() {
     const BEFORE: usize = 500;

@@ -1,4 +1,4 @@
-//! Captures from several interfaces, and what keeps a capture from being opened.
+//! Captures from several interfaces, and errors when opening a capture.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn both(right: &Host, backend: Backend) -> CaptureOptions {
     options(right, backend).links(links)
 }
 
-/// Sends frames 0 to 99 by turns over both links.
+/// Sends frames 0 to 99 alternately over both links.
 fn send_by_turns(left: &Host) {
     left.run(|| {
         pin_to_cpu(0).unwrap();
@@ -103,7 +103,7 @@ fn the_limit_of_packets_is_that_of_all_interfaces_together() {
     }
 }
 
-/// More interfaces than are put in order together keep their numbers.
+/// Interfaces beyond the ordering limit keep their numbers.
 #[test]
 fn many_interfaces_are_told_apart() {
     let host = Host::new("alone");

@@ -1,11 +1,11 @@
-//! Tests of this crate: one program, one module for each subject.
+//! All tests of this crate in one program, with one module per subject.
 
 mod count_support;
 mod support;
 
 use lab::uml;
 
-/// The tests that run under user-mode-linux.
+/// The tests that run under User-Mode Linux.
 static UML: uml::Tests = uml::Tests::named(&["doctor_machine::"]);
 
 mod allocations;

@@ -1,4 +1,4 @@
-//! Pings between test hosts; the kernel's own counters say what was really asked.
+//! Pings between test hosts, checked with the kernel's own counters.
 
 use crate::support::ping;
 use std::io;
@@ -79,8 +79,8 @@ fn more_probes_than_sequence_numbers_lose_none() {
     }
 }
 
-/// A quarter of the targets leaves together; raw and ping sockets are told of each probe's departure in a small group,
-/// and of the first of a large one.
+/// A quarter of the targets is sent together. Raw and ping sockets receive a transmit time stamp for each probe of a
+/// small group, and for the first of a large one.
 #[test]
 fn targets_that_gather_are_all_answered_and_timed() {
     let host = lab::Host::new("alone");
@@ -133,7 +133,7 @@ fn two_runs_at_once_hear_nothing_of_each_other() {
     });
 }
 
-/// Ping sockets have their identifier for a port, and the kernel lists them.
+/// Ping sockets have their identifier as port, and the kernel lists them.
 #[test]
 fn a_ping_socket_shares_its_identifier_with_nobody() {
     let [left, _right] = Net::new().pair();
@@ -261,7 +261,7 @@ fn an_event_loop_of_ones_own_drives_a_run() {
     assert_eq!(ping.finish().expect("a summary").ended, Ended::Count);
 }
 
-/// Drives a run; ends the sending, more than once, when `is_time`.
+/// Drives a run. Stops sending, more than once, when `is_time` returns true.
 fn drive_until(mut ping: Ping, is_time: impl Fn(&Ping) -> bool) -> PingSummary {
     loop {
         if is_time(&ping) {
@@ -331,8 +331,8 @@ fn a_stop_ends_a_run_that_is_waited_for() {
     assert_eq!(ping.finish().expect("a summary").ended, Ended::Stopped);
 }
 
-/// The kernel stamps replies on arrival once the loopback has shown it; without a loopback nobody knows, and each reply
-/// is judged by its own stamp.
+/// The kernel stamps replies on arrival once a loopback packet has shown that it does. Without a loopback this is
+/// unknown, and each reply is judged by its own time stamp.
 #[test]
 fn the_summary_names_the_clock_that_stamped_the_replies() {
     let [left, _right] = Net::new().pair();
@@ -359,7 +359,7 @@ fn the_summary_names_the_clock_that_stamped_the_replies() {
     }
 }
 
-/// One host answers; the frames to the other reach no one, and its probes are in flight until they are lost.
+/// One host replies. Frames to the other are lost, and its probes stay in flight until they time out.
 #[test]
 fn an_event_loop_ends_the_sending_and_waits_for_what_is_in_flight() {
     let [left, right] = Net::new().pair();
@@ -377,7 +377,7 @@ fn an_event_loop_ends_the_sending_and_waits_for_what_is_in_flight() {
     assert_eq!(echoes_answered(&right)[0], near.received);
 }
 
-/// The next probe would be due in an hour, longer than anybody waits here for the descriptor.
+/// The next probe would be due in an hour, longer than the test waits for the descriptor.
 #[test]
 fn a_loop_that_ends_the_sending_is_woken() {
     let [left, right] = Net::new().pair();

@@ -1,4 +1,4 @@
-//! A host that answers as nobody should, over both families: each answer is counted as what it is.
+//! A host that sends invalid replies, over both families: each is counted by its kind.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn cases() -> impl Iterator<Item = (Family, Backend)> {
     FAMILIES.into_iter().flat_map(of)
 }
 
-/// Runs over `options` against a host whose `answer` is given what answers.
+/// Runs with `options` against a host whose replies come from `answer`.
 fn run_against(
     hosts: &[Host; 2],
     family: Family,
@@ -213,7 +213,7 @@ fn an_error_is_told_of_its_probe_however_little_it_quotes() {
     }
 }
 
-/// "Parameter problem" and the place of the fault: ping sockets are told it by the kernel, which keeps it as a number.
+/// "Parameter problem" with its pointer. The kernel passes it to ping sockets as a number.
 #[test]
 fn what_an_error_says_beside_is_told_by_every_back_end() {
     let hosts = hosts();

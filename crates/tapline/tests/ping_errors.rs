@@ -1,4 +1,4 @@
-//! What routers say of one target's probes does not befall the others.
+//! ICMP errors for one target's probes do not affect the other targets.
 
 use crate::support::ping;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::ping::{complete, open, options};
 use tapline::ping::{AnswerMessage, Backend, PingEvent};
 
-/// Longer than the way behind the router lets through, which is as narrow as IPv6 permits.
+/// Exceeds the MTU behind the router, which is the minimum of IPv6.
 const PAYLOAD_BYTES: usize = 1400;
 const MTU: u32 = 1280;
 

@@ -1,4 +1,4 @@
-//! Where a run meets the limits of its host.
+//! Runs that reach limits of the host.
 
 use crate::support::ping;
 use std::net::Ipv6Addr;
@@ -80,7 +80,7 @@ fn a_source_that_is_not_ours_and_a_link_that_is_not_there_are_named() {
     assert!(matches!(opened, Err(PingError::NoInterface)));
 }
 
-/// Without privileges a socket is bound to an interface once.
+/// An unprivileged socket can be bound to an interface only once.
 #[test]
 fn the_interface_may_be_chosen_without_privileges() {
     let [left, _right] = Net::new().pair();
@@ -130,8 +130,7 @@ fn a_run_allocates_nothing_whatever_comes() {
     }
 }
 
-/// What the sysctl says of fragments holds for probes of any length; short ones are not given numbers that
-/// nobody needs.
+/// The sysctl on fragments applies to probes of any length. Short probes get no unneeded IP identification.
 #[test]
 fn probes_are_marked_as_the_host_marks_packets() {
     let [left, right] = Net::new().pair();

@@ -1,4 +1,4 @@
-//! Which targets are hosts on a link that this host has to ask for: as many as the kernel says.
+//! Which targets are on-link hosts that need neighbour resolution, compared with the kernel.
 
 use crate::support::ping;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use lab::{Host, Net};
 use netlink::{Neigh, NeighState, RouteQuery, RouteType};
 use tapline::ping::NeighbourPace;
 
-/// Two hosts on two links: the left one has to ask for those on the first, where it knows the other.
+/// Two hosts on two links. The left one needs neighbour resolution on the first link, except for the other host.
 fn asking_pair() -> [Host; 2] {
     let net = Net::new();
     let [mut left, mut right] = ["left", "right"].map(Host::new);
@@ -24,7 +24,7 @@ fn asking_pair() -> [Host; 2] {
     [left, right]
 }
 
-/// How many of these targets are taken for hosts on a link: those behind the first wait a millisecond each.
+/// Number of these targets that count as on-link: each after the first waits a millisecond.
 #[track_caller]
 fn asked_for(host: &Host, words: &str) -> u64 {
     let mut options = options(BACKENDS[0], 1);
@@ -41,7 +41,7 @@ fn asked_for(host: &Host, words: &str) -> u64 {
     limits_ns / 1_000_000 + 1
 }
 
-/// How many of these targets the kernel would send to without a gateway, by `left0`.
+/// Number of these targets that the kernel would send to through `left0` without a gateway.
 fn on_link_by_kernel(host: &Host, words: &str) -> u64 {
     let targets = ping::targets(words);
     let mut netlink = host.netlink();
@@ -92,8 +92,7 @@ fn nobody_is_asked_for_on_a_link_that_does_not_ask() {
     assert_eq!(asked_for(&left, all), 4094 + 4096 + 4093);
 }
 
-/// Routes around and within 10.98.0.0/20 and fd98::/116, one after the other, and how many more hosts there are
-/// asked for by each.
+/// Routes around and within 10.98.0.0/20 and fd98::/116, added in order, and how many on-link hosts each adds.
 const STEPS: [[(&str, i64); 2]; 15] = [
     [
         ("route add 10.98.0.0/19 dev left0", 4094),
@@ -251,7 +250,7 @@ fn several_next_hops_are_on_links_when_none_is_a_gateway() {
     }
 }
 
-/// Neighbours that the host asks for, or has asked for in vain, as the kernel lists them.
+/// Neighbours that the host is resolving or has failed to resolve, as listed by the kernel.
 fn neighbours_asked_for(host: &Host) -> u64 {
     let listing = host.netlink().list(&Neigh::new()).expect("neighbours");
     let is_asked = |neigh: &Neigh| {
@@ -264,7 +263,7 @@ fn neighbours_asked_for(host: &Host) -> u64 {
     listing.items.iter().filter(|neigh| is_asked(neigh)).count() as u64
 }
 
-/// Of all at once the kernel would drop what its tables have no room for.
+/// Sent all at once, packets would overflow the kernel's neighbour table and be dropped.
 #[test]
 fn absent_hosts_behind_a_route_leave_room_in_the_kernels_table() {
     let [left, _right] = asking_pair();

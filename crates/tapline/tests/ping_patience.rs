@@ -1,4 +1,4 @@
-//! Answers that are read together: what is told of each is what it would be, read by itself.
+//! Replies that are read in batches are reported as if each were read by itself.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use tapline::ping::{PingEvent, PingOptions, PingSummary};
 /// Time between two probes.
 const INTERVAL: Duration = Duration::from_millis(40);
 
-/// Notes when probes are sent and answers reported.
+/// Records when probes are sent and replies reported.
 #[derive(Default)]
 struct Reports {
     sent: Vec<Instant>,
-    /// Of each answer: the round of its probe, its round trip, and when it was reported.
+    /// For each reply: the round of its probe, its round-trip time, and when it was reported.
     answers: Vec<(u32, Duration, Instant)>,
-    /// Stops the run after so many probes.
+    /// Stops the run after this many probes.
     stop: Option<(usize, Stopper)>,
 }
 
@@ -41,7 +41,7 @@ impl Reports {
     }
 }
 
-/// Runs with `options`, and replies that may wait for `max_wait`.
+/// Runs with `options`, and a `max_wait` for replies.
 fn run_patiently(
     host: &Host,
     mut options: PingOptions,
@@ -58,7 +58,7 @@ fn run_patiently(
     (summary, reports)
 }
 
-/// The first of a group is told of when the last has left; its round trip ended long before.
+/// The first reply of a batch is reported after the last was sent, long after its round trip ended.
 #[test]
 fn answers_are_read_together_and_timed_one_by_one() {
     for backend in BACKENDS {
@@ -83,7 +83,7 @@ fn answers_are_read_together_and_timed_one_by_one() {
     }
 }
 
-/// What is settled does not end the patience when its time is over, as it is from the 17th probe on.
+/// The timeout of a probe with a reply does not end the wait. From the 17th probe on such timeouts occur.
 #[test]
 fn answers_are_read_together_as_long_as_the_run_lasts() {
     let [left, _right] = Net::new().pair();
@@ -103,7 +103,7 @@ fn answers_are_read_together_as_long_as_the_run_lasts() {
     assert!(late >= 10, "{late} of 20");
 }
 
-/// Patience ends with the sending: no answer ends a run later than it comes. A run that did not notice would take an hour.
+/// The wait ends when sending ends: no reply delays the end of a run. A run that missed this would take an hour.
 #[test]
 fn the_last_answer_ends_the_run() {
     let [left, _right] = Net::new().pair();

@@ -1,4 +1,4 @@
-//! Where the ring of a run is, and what it does not see.
+//! Where the ring of a run is attached, and what it does not see.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::support::ping::{
 use lab::{Host, Net};
 use tapline::ping::{Backend, OtherCounts, PingOptions};
 
-/// As fast as can be, by what suits that.
+/// Maximum rate, with the fastest options.
 fn fast(count: u32) -> PingOptions {
     let mut options = options(Backend::Raw, count);
     options.interval = Duration::ZERO;
@@ -74,7 +74,7 @@ fn answers_by_another_interface_than_the_rings_are_heard_once() {
     assert_eq!((total.received, total.duplicate), (2000, 0));
 }
 
-/// Longer answers than a ring takes, whole and in fragments, by the ring's interface and told to be by it.
+/// Replies larger than a ring slot, whole and in fragments, through the ring's interface.
 #[test]
 fn answers_that_are_long_or_come_in_fragments_are_heard_once() {
     let [left, right] = Net::new().pair();
@@ -143,7 +143,7 @@ fn when_the_rings_interface_goes_away_the_others_go_on() {
     assert_eq!(gone.sent, gone.received + gone.lost + gone.errors);
 }
 
-/// Makes `left0` a port of a bridge, which has its addresses from then on.
+/// Makes `left0` a port of a bridge, which takes over its addresses.
 fn bridge(left: &Host) {
     let mac = left.interface().mac;
     for words in [
@@ -177,8 +177,8 @@ fn a_bridge_shows_each_answer_once() {
     }
 }
 
-/// A bridge that does not know where a host is sends to all its ports: two of them lead to the same host, which
-/// answers both times.
+/// A bridge that has not learned a host's port floods all ports. Two of them lead to the same host, which replies
+/// twice.
 #[test]
 fn a_bridge_that_doubles_probes_makes_duplicates() {
     let net = Net::new();

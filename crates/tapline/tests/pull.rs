@@ -1,4 +1,4 @@
-//! Packets that the caller pulls are the packets that a consumer would receive.
+//! Packets that the caller pulls equal those that a consumer would receive.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::thread;

@@ -1,5 +1,4 @@
-//! Packets copied by a program into ring buffers: what a capture has of them, against the number that was
-//! sent and what the stack sees.
+//! Packets that a program copies into ring buffers, compared with the number sent and what the stack receives.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -30,7 +29,7 @@ fn options(host: &Host) -> CaptureOptions {
         .buffer_bytes(16 << 20)
 }
 
-/// The account has so many filtered and lost of `received`, and the final statistics tell the same.
+/// Checks the numbers of filtered and lost packets of `received`, and the final statistics.
 #[track_caller]
 fn assert_adds_up(outcome: &CaptureSummary, teller: &Teller, received: u64, filtered: u64) {
     let account = outcome.account;
@@ -87,7 +86,7 @@ fn what_matches_is_copied_and_the_stack_sees_everything() {
     }
 }
 
-/// A list that is too long for a socket is a set of the program's.
+/// A list that is too long for a socket filter becomes a map of the program.
 #[test]
 fn a_list_of_hosts_is_a_set_in_the_kernel() {
     let mut pair = Pair::new();
@@ -109,7 +108,7 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
     assert_adds_up(&outcome, &teller, 11, 4);
 }
 
-/// The consumer is away while many times as many packets come as the buffer holds.
+/// The consumer stalls while many times the buffer's capacity arrives.
 #[test]
 fn at_overload_what_found_no_room_is_counted_and_told_with_a_packet() {
     for filter in [None, Some(expression("ip"))] {
@@ -157,7 +156,7 @@ fn packets_of_several_processors_are_all_delivered() {
     assert!(outcome.rings() >= 2);
 }
 
-/// A sample is chosen before anything is copied; what it leaves out is filtered.
+/// Sampling comes before copying; sampled-out packets count as filtered.
 #[test]
 fn a_sample_of_what_matches_is_copied() {
     let mut pair = Pair::new();
@@ -213,8 +212,8 @@ fn an_interface_that_goes_ends_the_capture() {
     }
 }
 
-/// Why a program copies packets in the driver only where it is asked for: a packet socket leaves the
-/// other end of a veth its segmentation, the program takes it away (`veth_xdp_set`, drivers/net/veth.c).
+/// Why a program copies packets in the driver only on request: native XDP disables segmentation offload of the veth's
+/// peer (`veth_xdp_set`, drivers/net/veth.c); a packet socket does not.
 #[test]
 fn a_program_in_the_driver_takes_segmentation_from_the_other_end() {
     let pair = Pair::new();

@@ -1,4 +1,4 @@
-//! A capture into files that rotate: each is whole, and says what became of the packets so far.
+//! A capture into rotating files: each file is complete and has the statistics so far.
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn numbers_by_tshark(path: &Path) -> Vec<u32> {
     numbers.collect()
 }
 
-/// The numbers of a file's packets, and its statistics, which come after them.
+/// The packet numbers of a file, and the statistics after them.
 fn contents(path: &Path) -> (Vec<u32>, Vec<Statistics>) {
     let (mut numbers, mut statistics) = (Vec::new(), Vec::new());
     let mut reader = Reader::open(path).unwrap();

@@ -1,4 +1,4 @@
-//! Memory that stays the machine's own while files come and go.
+//! Keeps free memory in the guest while files are created and deleted.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,28 +6,28 @@ use std::path::Path;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-/// Free memory is given back to the host of a virtual machine in whole blocks of 2 MiB (`pageblock_order`), whose pages
-/// need not lie in the order of the file: a quarter leaves room for that.
+/// A virtual machine returns free memory to its host in blocks of 2 MiB (`pageblock_order`). The pages of a file may be
+/// out of order in a block; a quarter of a block allows for that.
 const PIECE: u64 = 512 << 10;
 const PAGE: u64 = 4096;
 const MIB: usize = 1 << 20;
 
-/// Keeps free memory in pieces that a virtual machine does not give back to its host.
+/// Fragments free memory so that a virtual machine does not return it to its host.
 ///
-/// With free page reporting (mm/page_reporting.c) the host takes what is free within two seconds, and gives it
-/// again page by page when it is written to: a file on tmpfs then costs its writer two to four times as much in
-/// one trial as in the next. Of this file everything is given up but a page in each piece, so what is free
-/// between these pages stays, and the kernel takes it first.
+/// With free page reporting (mm/page_reporting.c) the host takes free memory within two seconds, and returns it page by
+/// page on write. A file on tmpfs then costs its writer two to four times as much in one trial as in the next. The
+/// ballast file keeps one page in each piece and releases the rest. The free pages between them stay in the guest, and
+/// the kernel allocates them first.
 pub struct Ballast {
     _file: File,
 }
 
 impl Ballast {
-    /// Holds room for files of `bytes` bytes in `folder`, which is on tmpfs.
+    /// Reserves space for files of `bytes` bytes in `folder`, which must be on tmpfs.
     pub fn hold(folder: &Path, bytes: u64) -> std::io::Result<Self> {
         let path = folder.join("ballast");
         let mut file = File::create_new(&path)?;
-        // It ends with the last one that has it open, however that ends.
+        // The kernel deletes it when the last descriptor is closed, however the process exits.
         std::fs::remove_file(&path)?;
         let pieces = bytes.div_ceil(PIECE);
         let written = vec![1; MIB];

@@ -1,21 +1,21 @@
-//! What capturing costs: tapline beside the programs that are installed, in one run.
+//! Cost of capturing: compares tapline with the installed capture programs in one run.
 //!
 //! `cargo bench -p tapline-lab --bench capture -- [--rounds N | --quick] [--json] [--tapline FILE]…
-//! [--without TOOL]… [--only null|tmpfs]` needs root, two CPUs and a release build of tapline.
+//! [--without TOOL]… [--only null|tmpfs]` requires root, two CPUs and a release build of tapline.
 //!
 //! ```text
 //! CPU 0: Generator ─▶ veth ┃ veth ─▶ stack, packet socket        CPU 1: the reader
 //!        128-byte frames             keeps 96 bytes of each             ─▶ file
 //! ```
 //!
-//! Each trial starts a reader, waits until it sleeps on its packet socket, sends a known number of
-//! frames, and reads off what the reader counted, what it wrote and what it cost. Trials of the
-//! readers take turns, so that whatever else the machine does falls on all of them.
+//! Each trial starts a reader, waits until it sleeps on its packet socket, and sends a known number of frames. It then
+//! records the reader's counts, its output file and its cost. Trials of the readers take turns, so that other load on
+//! the machine affects all of them equally.
 //!
-//! * **Cost**: CPU time of the reader, user and system, from the moment it waits for packets
-//!   to its end, divided by the packets it captured.
-//! * **Loss-free rate**: full speed if nothing is lost there, otherwise the highest rate without a
-//!   loss that halving the interval finds.
+//! * **Cost**: CPU time of the reader, user and system, from its first wait for packets to its exit, per captured
+//!   packet.
+//! * **Loss-free rate**: full speed if nothing is lost there, otherwise the highest rate without loss that bisection
+//!   finds.
 
 #![forbid(unsafe_code)]
 
@@ -81,9 +81,9 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     notes(report);
 }
 
-/// Has every tool do everything once.
+/// Runs every tool once in every configuration.
 fn round(rig: &Rig, tools: &[Tool], options: &BenchOptions, report: &mut Report) {
-    // It rises and falls with the machine: before, between and after what is compared with it.
+    // The drop rate varies with the machine: measured before, between and after the figures that it is compared with.
     let mut drop_pps = vec![dropped_per_second(rig, report)];
     let mut results: Vec<(&Tool, Sink, Outcome)> = Vec::new();
     for sink in Sink::ALL
@@ -147,7 +147,7 @@ fn round(rig: &Rig, tools: &[Tool], options: &BenchOptions, report: &mut Report)
     }
 }
 
-/// What the rig carries at most: nobody reads.
+/// The maximum rate of the rig, without a reader.
 fn dropped_per_second(rig: &Rig, report: &mut Report) -> u64 {
     let mut traffic = rig.traffic(Arrival::Reader);
     let _attached = rig.drop_all();

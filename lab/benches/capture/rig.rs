@@ -1,4 +1,4 @@
-//! The link, the traffic and the place for files.
+//! The link, the traffic and the folder for files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,18 +15,18 @@ use crate::harness::thread_time;
 
 /// Length of a frame, without the frame check sequence.
 pub const FRAME_BYTES: usize = 128;
-/// Bytes kept of each.
+/// Snap length.
 pub const SNAPLEN: u32 = 96;
 /// Memory of a reader's ring.
 pub const RING_MIB: u32 = 32;
-/// The same in drop mode, where each CPU has its share.
+/// As [`RING_MIB`] in drop mode, where each CPU has a share.
 pub const DROP_RING_MIB: u32 = 128;
-/// Most frames of a trial: a second's, and many times what the ring holds, so that a reader has to keep up.
+/// Maximum frames per trial: about a second's worth, many times the ring's capacity, so that a reader has to keep up.
 pub const MOST_FRAMES: u64 = 4_000_000;
-/// The same where the driver drops them or the reader's program has them before the stack.
+/// As [`MOST_FRAMES`] if the driver drops the frames or the reader's program receives them before the stack.
 pub const DROP_FRAMES: u64 = 16_000_000;
 
-/// The longest record of a file: pcapng's, with flags, queue and a number of dropped packets.
+/// The longest record of a file: a pcapng record with flags, queue and drop count.
 const RECORD_BYTES: u64 = 28 + SNAPLEN as u64 + 8 + 8 + 12 + 4 + 4;
 const TMPFS: &str = "/dev/shm";
 
@@ -36,15 +36,15 @@ pub const READER_CPU: usize = 1;
 pub struct Rig {
     pub sender: Host,
     pub receiver: Host,
-    /// Where files are written and the readers find their filter; removed at the end.
+    /// Folder for output files and filters; removed at the end.
     pub folder: TempDir,
     _ballast: Ballast,
 }
 
-/// Who is at the receiver's interface before the stack.
+/// The XDP program on the receiver's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// The generator's program, which counts and lets all pass.
+    /// The generator's program, which counts and passes all frames.
     Counted,
     /// The XDP program of a reader, or [`Rig::drop_all`].
     Reader,
@@ -58,14 +58,14 @@ pub struct Traffic<'r> {
 
 impl Rig {
     /// # Panics
-    /// Without root, a second CPU, or room for a file.
+    /// Without root, a second CPU, or enough space for a file.
     pub fn build() -> Self {
         pin_to_cpu(READER_CPU).expect("two CPUs, 0 and 1: one sends, one reads");
         pin_to_cpu(SENDER_CPU).expect("CPU 0");
         let folder = TempDir::with_prefix_in("tapline-bench.", TMPFS).expect("a folder on tmpfs");
         let room = statvfs(folder.path()).expect("its free space");
         let free = room.f_bavail * room.f_frsize;
-        // What the kernel uses otherwise between two files must not take from it.
+        // Leave some space for other kernel allocations between two files.
         let needed = DROP_FRAMES * RECORD_BYTES * 5 / 4;
         assert!(
             free > needed,
@@ -87,7 +87,7 @@ impl Rig {
         self.receiver.interface().name.to_string()
     }
 
-    /// Prepares frames for a reader that is to be started.
+    /// Prepares frames for a reader that starts later.
     pub fn traffic(&self, arrival: Arrival) -> Traffic<'_> {
         let out = self.sender.interface().index;
         let options = GeneratorOptions::new(out, udp_frame(FRAME_BYTES));
@@ -105,7 +105,7 @@ impl Rig {
         }
     }
 
-    /// Has the receiver's driver drop every frame, by an XDP program that does nothing else.
+    /// Drops every frame in the receiver's driver with an XDP program.
     pub fn drop_all(&self) -> XdpLink {
         const XDP_DROP: i32 = 1;
         let code = [Insn::mov32(Reg::R0, XDP_DROP), Insn::Exit];
@@ -117,7 +117,7 @@ impl Rig {
             .expect("a free interface")
     }
 
-    /// A file with [`snaplen_program`].
+    /// Writes a file with [`snaplen_program`].
     pub fn snaplen_filter(&self) -> PathBuf {
         let path = self.folder.path().join("snaplen.bpf");
         fs::write(&path, snaplen_program()).expect("the filter is written");
@@ -126,8 +126,8 @@ impl Rig {
 }
 
 impl Traffic<'_> {
-    /// Sends until `count` frames have arrived at the receiver's interface; also returns the CPU time
-    /// that took, with all that driver, programs and stack of the receiver did with the frames.
+    /// Sends until `count` frames have arrived at the receiver's interface. Also returns the CPU time used, including
+    /// the receiver's driver, programs and stack.
     pub fn deliver(&mut self, count: u64, rate_pps: Option<u64>) -> (Sent, Duration) {
         assert!(
             count <= DROP_FRAMES,
@@ -143,7 +143,7 @@ impl Traffic<'_> {
     }
 }
 
-/// A classic BPF program that keeps [`SNAPLEN`] bytes of every packet, as bpfc(8) writes it.
+/// A classic BPF program that keeps [`SNAPLEN`] bytes of every packet, in the format of bpfc(8).
 pub fn snaplen_program() -> String {
     format!("{{ 0x6, 0, 0, 0x{SNAPLEN:08x} }},\n")
 }

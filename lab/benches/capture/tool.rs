@@ -1,4 +1,4 @@
-//! The readers: how each is told to do the same, and how each tells what it counted.
+//! The readers: their command lines and output parsers.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,24 +23,24 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Tool {
     pub kind: Kind,
-    /// As the table names it.
+    /// Its name in the table.
     pub name: String,
-    /// `None` when it is not installed.
+    /// `None` if it is not installed.
     pub program: Option<PathBuf>,
-    /// Debian package it comes in.
+    /// Its Debian package.
     pub package: &'static str,
 }
 
-/// What a reader says at its end.
+/// Counts that a reader prints at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
     pub captured: u64,
-    /// Packets it says it lost.
+    /// Packets lost, according to the reader.
     pub lost: u64,
 }
 
 impl Tool {
-    /// tapline in the builds given, then the others.
+    /// The given builds of tapline, then the others.
     pub fn all(tapline: &[PathBuf]) -> Vec<Self> {
         let own = tapline.iter().enumerate().flat_map(|(number, path)| {
             [
@@ -84,7 +84,7 @@ impl Tool {
         }
     }
 
-    /// Whose program the frames come to first.
+    /// Which program sees the frames first.
     pub fn arrival(&self) -> Arrival {
         match self.kind {
             Kind::TaplineRingbuf | Kind::TaplineDrop => Arrival::Reader,
@@ -92,7 +92,7 @@ impl Tool {
         }
     }
 
-    /// Its version and the command, or the package to install.
+    /// Its version and command line, or the package to install.
     pub fn description(&self, rig: &Rig) -> String {
         let Some(path) = &self.program else {
             return format!(
@@ -100,7 +100,7 @@ impl Tool {
                 self.name, self.package
             );
         };
-        // libpcap does the work of tcpdump.
+        // libpcap does most of tcpdump's work, so print its version too.
         let lines = if self.kind == Kind::Tcpdump { 2 } else { 1 };
         let version = version(path, "--version", lines).unwrap_or_default();
         let arguments = self.arguments(rig, "FILE".as_ref(), "N").into_iter();
@@ -111,8 +111,7 @@ impl Tool {
         format!("{}: {version}; `{}`", self.name, words.join(" "))
     }
 
-    /// Its arguments to capture `count` packets from the rig into `file`; the table shows them
-    /// with letters for both.
+    /// Arguments to capture `count` packets from the rig into `file`. The table shows letters for both.
     pub fn arguments(&self, rig: &Rig, file: &Path, count: &str) -> Vec<OsString> {
         let interface = rig.interface();
         let text = match self.kind {
@@ -128,7 +127,7 @@ impl Tool {
                 "capture -i {interface} -s {SNAPLEN} -c {count} --mode drop --xdp native \
                  --buffer {DROP_RING_MIB}M --json -w"
             ),
-            // -Z: it would otherwise become a user who may not write here.
+            // -Z: otherwise it switches to a user without write access here.
             Kind::Tcpdump => {
                 let kib = RING_MIB * 1024;
                 format!("-i {interface} -n -s {SNAPLEN} -c {count} -B {kib} -Z root -w")
@@ -136,10 +135,9 @@ impl Tool {
             Kind::Dumpcap => {
                 format!("-i {interface} -q -s {SNAPLEN} -c {count} -B {RING_MIB} -w")
             }
-            // It has no flag for the bytes to keep; its filter does that. It gathers its output from
-            // the ring itself, so to /dev/null it never touches the bytes of a packet. -T: nanoseconds, as the
-            // others. -N, -A, -Q: it would otherwise set time stamps, memory limits and interrupts
-            // of the machine.
+            // netsniff-ng has no snaplen flag; its filter truncates packets instead. It gathers its output from the
+            // ring itself, so with /dev/null it never touches the packet bytes. -T: nanoseconds, like the others. -N,
+            // -A, -Q: keep it from changing time stamping, memory limits and interrupts of the machine.
             Kind::NetsniffNg => format!(
                 "--in {interface} --num {count} --ring-size {RING_MIB}MiB --filter {} --silent \
                  -T 0xa1b23c4d -N -A -Q --out",
@@ -151,8 +149,7 @@ impl Tool {
         arguments
     }
 
-    /// How long it may still be silent when the last packet has come, beside its work: the time
-    /// after which the kernel hands its reader a block that is not full.
+    /// How long after the last packet the kernel may hold back a partly filled block. Processing time comes on top.
     pub fn block_timeout(&self) -> Duration {
         Duration::from_millis(match self.kind {
             Kind::Tcpdump => 1000,
@@ -161,7 +158,7 @@ impl Tool {
         })
     }
 
-    /// Finds the counts in what it printed.
+    /// Parses the counts from its output.
     pub fn counted(&self, printed: &str) -> Option<Counted> {
         let (captured, lost) = match self.kind {
             Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop => {
@@ -185,7 +182,7 @@ impl Tool {
                 )
             }
             Kind::NetsniffNg => {
-                // What it read is what came in less what it left unread, lost packets among them.
+                // Packets read are incoming packets minus unread ones. Lost packets are among the unread ones.
                 let (_, unread) = printed.split_once("packets incoming (")?;
                 let unread: u64 = unread.split_once(' ')?.0.parse().ok()?;
                 let captured = number_before(printed, "  packets incoming")? - unread;
@@ -196,7 +193,7 @@ impl Tool {
     }
 }
 
-/// The number that stands before `words`.
+/// The number before `words`.
 fn number_before(text: &str, words: &str) -> Option<u64> {
     let (before, _) = text.split_once(words)?;
     let digits = before

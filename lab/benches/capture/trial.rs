@@ -1,4 +1,4 @@
-//! A reader at work, and what it came to.
+//! Runs a reader and collects its results.
 
 use std::fs;
 use std::path::Path;
@@ -16,10 +16,10 @@ pub const ALL_CPUS: &str = "cpu";
 /// A rate that every reader sustains.
 pub const PACED_PPS: u64 = 500_000;
 const PACED_FRAMES: u64 = 1_000_000;
-/// Halvings of the interval in which the loss-free rate lies.
+/// Bisection steps for the loss-free rate.
 const HALVINGS: u32 = 5;
 
-/// How long a reader may take to work off its ring.
+/// Time for a reader to drain its ring.
 const WORK: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,24 +46,24 @@ impl Sink {
     }
 }
 
-/// One start of a reader.
+/// One run of a reader.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Frames that arrived at its interface.
     pub offered: u64,
     pub offered_pps: u64,
     pub seconds: f64,
-    /// CPU time of the sender, in which the receiver's driver and stack work too.
+    /// CPU time of the sender, including the receiver's driver and stack.
     sender_cpu: Duration,
     pub counted: Counted,
-    /// What the reader used from its first wait for packets to its end.
+    /// The reader's usage from its first wait for packets to its exit.
     pub used: Used,
-    /// Packets in its file, if that can be read.
+    /// Packets in its file, if the file is readable.
     pub in_file: Option<u64>,
 }
 
 impl Trial {
-    /// Packets that were offered and not captured.
+    /// Packets that arrived but were not captured.
     pub fn lost(&self) -> u64 {
         let captured = self.counted.captured;
         let kept = self
@@ -72,18 +72,18 @@ impl Trial {
         self.offered.saturating_sub(kept)
     }
 
-    /// Reader's CPU time, nanoseconds a packet.
+    /// CPU time of the reader in nanoseconds per packet.
     pub fn cost_ns(&self) -> f64 {
         self.used.cpu.as_nanos() as f64 / self.counted.captured.max(1) as f64
     }
 
-    /// Sender's CPU time, nanoseconds a packet.
+    /// CPU time of the sender in nanoseconds per packet.
     pub fn sender_ns(&self) -> f64 {
         self.sender_cpu.as_nanos() as f64 / self.offered.max(1) as f64
     }
 }
 
-/// What one reader did in a round.
+/// The results of one reader in a round.
 pub struct Outcome {
     pub paced: Trial,
     pub full: Trial,
@@ -92,8 +92,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Looks for the highest rate without a loss between two trials, a second at each rate
-    /// unless that is too much for a file.
+    /// Searches for the highest loss-free rate between two trials. Each rate runs for a second, or less if the file
+    /// would be too large.
     pub fn search(paced: Trial, full: Trial, mut at_rate: impl FnMut(u64) -> Trial) -> Self {
         let mut between = Vec::new();
         let mut low = if paced.lost() == 0 {
@@ -124,20 +124,20 @@ impl Outcome {
         [&self.paced, &self.full].into_iter().chain(&self.between)
     }
 
-    /// The highest rate without a loss; 0 when there was none.
+    /// The highest loss-free rate; 0 if there is none.
     pub fn loss_free_pps(&self) -> u64 {
         let clean = self.trials().filter(|trial| trial.lost() == 0);
         clean.map(|trial| trial.offered_pps).max().unwrap_or(0)
     }
 
-    /// Trials in which the file holds another number of packets than the reader counted.
+    /// Trials in which the file and the reader's counter disagree.
     pub fn miscounted(&self) -> impl Iterator<Item = &Trial> {
         let differs = |trial: &&Trial| trial.in_file.is_some_and(|n| n != trial.counted.captured);
         self.trials().filter(differs)
     }
 }
 
-/// A trial at a rate, or at full speed.
+/// Runs a trial at a rate, or at full speed.
 pub fn run(rig: &Rig, tool: &Tool, sink: Sink, rate: Option<u64>, report: &mut Report) -> Trial {
     let count = match rate {
         Some(PACED_PPS) => PACED_FRAMES,
@@ -162,7 +162,7 @@ fn one_trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u6
     wait_for_socket(&mut reader, tool, rig.receiver.interface().index.0);
     let before = reader.used();
     let (sent, sender_cpu) = traffic.deliver(count, rate_pps);
-    // It ends itself after `count` packets, and is ended if it lost some of them.
+    // It exits after `count` packets, and is interrupted if it lost some.
     if !reader.has_ended(tool.block_timeout() + WORK) {
         reader.interrupt();
     }
@@ -190,7 +190,7 @@ fn one_trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u6
     }
 }
 
-/// Returns when the reader's socket receives from the interface and it sleeps in a poll of some kind.
+/// Waits until the reader's socket receives from the interface and the reader sleeps in a poll.
 fn wait_for_socket(reader: &mut Running, tool: &Tool, interface: u32) {
     let process = format!("/proc/{}", reader.id());
     let read = |name: &str| fs::read_to_string(format!("{process}/{name}")).unwrap_or_default();
@@ -204,7 +204,7 @@ fn wait_for_socket(reader: &mut Running, tool: &Tool, interface: u32) {
     reader.wait_until(|printed| {
         let is_open = match tool.arrival() {
             Arrival::Counted => read("net/packet").lines().any(runs),
-            // Its socket is in no such list; it says when its program is attached.
+            // Its socket is not listed there; it prints when its program is attached.
             Arrival::Reader => printed.contains("\"start\""),
         };
         is_open && read("wchan").contains("poll")

@@ -1,8 +1,8 @@
-//! Counting on a veth pair under full load, beside the ways that others count.
+//! Counting on a veth pair under full load, compared with other ways to count.
 //!
-//! One CPU sends and, between the batches, does the receiver's work: driver, program, stack. A
-//! way of counting costs what it takes from the rate; what a program copies to user space is paid by
-//! another CPU, too. Every way is read once in a trial, as it would be once a second.
+//! One CPU sends and, between batches, runs the receiver's driver, program and stack. The cost of a way of counting is
+//! the drop in the rate. A program that copies packets to user space uses another CPU in addition. Each trial reads the
+//! counters once, like a reader that polls once a second.
 
 use std::fs;
 use std::io::Read;
@@ -22,7 +22,7 @@ use crate::{ENDS, hosts_and_ports};
 const SENDER_CPU: usize = 0;
 const FRAME_BYTES: usize = 128;
 
-/// The filter that every packet of the load passes.
+/// The filter that every packet of the load matches.
 const SENT: &str = "udp port 53";
 
 const COLUMNS: [Column; 5] = [
@@ -36,10 +36,10 @@ const COLUMNS: [Column; 5] = [
 /// A way to count.
 enum Way {
     Nothing,
-    /// Filters of classes, of which the last counts every packet that is sent.
+    /// Filters of classes; the last one counts every packet that is sent.
     Tapline(IngressHook, Vec<String>),
     Tcpdump,
-    /// What comes before `counter` in a rule.
+    /// The part of a rule before `counter`.
     Nftables(&'static str),
 }
 
@@ -78,14 +78,14 @@ pub fn measure(packets: u64, report: &mut Report) {
     }
 }
 
-/// The two hosts; the counting one receives.
+/// The two hosts. The receiver counts.
 struct Rig {
     sender: Host,
     receiver: Host,
     generator: Generator,
-    /// The thread that does what softirqs leave undone on the sender's CPU.
+    /// The ksoftirqd thread of the sender's CPU.
     softirqs: u32,
-    /// Packets that came through, their rate, and the CPU time that took, in the last trial.
+    /// Passed packets, their rate, and the CPU time used, in the last trial.
     passed: f64,
     passed_pps: f64,
     kernel: Duration,
@@ -94,7 +94,7 @@ struct Rig {
 impl Rig {
     fn build() -> Self {
         let [sender, receiver] = Net::new().pair();
-        // The veth takes whole frames with it, as it would with an XDP program.
+        // With GRO the veth accepts redirected frames, as it would with an XDP program.
         receiver.set_gro(Gro::On);
         let frame = Flow::new(UDP, ENDS, [40_000, 53]).frame(FRAME_BYTES);
         let options = GeneratorOptions::new(sender.interface().index, frame);
@@ -110,7 +110,7 @@ impl Rig {
         }
     }
 
-    /// The figures of a row; `None` where the tool is not installed.
+    /// The figures of a row, or `None` if the tool is not installed.
     fn trial(&mut self, way: &Way, packets: u64) -> Option<[f64; 5]> {
         let (counted, programs) = match way {
             Way::Nothing => {
@@ -145,7 +145,7 @@ impl Rig {
         self.receiver.interface().name.to_string()
     }
 
-    /// Counted packets, and the CPU time of the counting programs; as the others.
+    /// Returns the counted packets and the CPU time of the counting programs, like the other methods.
     fn tapline(&mut self, hook: IngressHook, filters: &[String], packets: u64) -> (f64, Duration) {
         let class = |(number, text): (usize, &String)| CountClass {
             name: number.to_string(),

@@ -1,20 +1,18 @@
-//! What counting costs: counting programs beside an empty one by the kernel's test-run, and on a veth
-//! pair beside the ways that others count.
+//! Measures the cost of counting: counting programs compared with an empty one in the kernel's test run, and compared
+//! with other ways to count on a veth pair.
 //!
-//! `cargo bench -p tapline-lab --bench count -- [--rounds N] [--packets N] [--only test-run|load]` needs root.
+//! `cargo bench -p tapline-lab --bench count -- [--rounds N] [--packets N] [--only test-run|load]` requires root.
 //!
-//! A trial runs one program a million times on one frame, in ten calls, and keeps the CPU time of
-//! the fastest call, divided by its runs. Trials of the programs take turns, so that whatever else the
-//! machine does falls on all of them. **Cost** is what a program takes beyond the empty program
-//! (`return XDP_DROP`) on the same frame in the same round. The classes that count a frame are compared
-//! with the filters walked in this process.
+//! A trial runs one program a million times on one frame, in ten calls. It keeps the CPU time of the fastest call,
+//! divided by its runs. Trials of the programs take turns, so that other load on the machine affects all of them
+//! equally. **Cost** is the time beyond the empty program (`return XDP_DROP`) on the same frame in the same round. The
+//! classes that count a frame are compared with the result of the interpreter.
 //!
-//! On the veth pair each way of counting has packets sent to it at full speed, in turn. **Passed** is
-//! the rate at which they still come through; **counted** is how many of one million that did were
-//! counted; **sender and kernel** is the CPU time of the thread that sends and of its CPU's
-//! softirq thread, in which the receiver's driver, programs and stack do their work, and **programs** that
-//! of what runs in user space to count and to read the counters once, both for each packet that came
-//! through.
+//! On the veth pair, each way of counting receives packets sent at full speed, in turn. **Passed** is the rate of
+//! packets that still pass. **Counted** is how many of one million passed packets were counted. **Sender and kernel**
+//! is the CPU time of the sending thread and of its CPU's softirq thread, which run the receiver's driver, programs and
+//! stack. **Programs** is the CPU time of user-space programs that count, including one read of the counters. Both
+//! times are per passed packet.
 
 #![forbid(unsafe_code)]
 
@@ -95,7 +93,7 @@ fn test_runs(report: &mut Report) {
     });
 }
 
-/// In turn a host, a TCP port, a UDP port, and a network with a port. The frames belong to a few.
+/// Filters in rotation: a host, a TCP port, a UDP port, and a network with a port. The frames match a few of them.
 pub fn hosts_and_ports(count: usize) -> Vec<String> {
     let filter = |number: usize| {
         let port = 443 + number / 4;

@@ -1,4 +1,4 @@
-//! The counting programs that are measured by the kernel's test-run.
+//! The counting programs to measure with the kernel's test run.
 
 use std::os::fd::AsFd;
 
@@ -12,7 +12,7 @@ use filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
 
 use crate::harness::run_once;
 
-/// A program in the kernel.
+/// A counting program loaded in the kernel.
 pub struct CountingSubject {
     pub name: &'static str,
     filters: Vec<Option<Filter>>,
@@ -21,7 +21,7 @@ pub struct CountingSubject {
 }
 
 impl CountingSubject {
-    /// A program with a class for each of `filters`, of which an empty one accepts all packets.
+    /// Loads a program with one class for each of `filters`. An empty filter accepts all packets.
     pub fn load(name: &'static str, filters: &[String]) -> Self {
         let place = CountingHook::new(FilterTarget::Xdp, LinkType::Ethernet);
         let mut options = FilterOptions::new(LinkType::Ethernet);
@@ -59,7 +59,7 @@ impl CountingSubject {
         }
     }
 
-    /// In how many classes the frame is counted; the filters, walked in this process, agree.
+    /// Number of classes that count the frame. Checked against the filters' interpreter.
     pub fn classes_of(&self, frame: &[u8]) -> usize {
         let before = self.counters.read().expect("counters");
         run_once(&self.program, frame);
@@ -67,7 +67,7 @@ impl CountingSubject {
         let slot = COUNTERS_PER_SLOT as usize;
         let changes = before.iter().zip(&after).step_by(slot);
         let counted: Vec<bool> = changes.map(|(before, after)| after > before).collect();
-        // Where the tag is beside the bytes.
+        // Here the VLAN tag is in the metadata, not in the packet bytes.
         let is_tagged = frame[12..14] == [0x81, 0];
         let (bytes, vlan_tag) = if is_tagged {
             let tag = u16::from_be_bytes([frame[14], frame[15]]);

@@ -1,4 +1,4 @@
-//! How long it takes to make a program of a text.
+//! Measures the time to compile an expression.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::harness::{Column, Report, column, thread_time, thread_time_since};
 use crate::{Row, engine};
 
-/// Least time for one figure; what is faster is repeated.
+/// Minimum time per figure; faster compilations are repeated.
 const LEAST: Duration = Duration::from_millis(5);
 const MOST_REPEATS: u32 = 1000;
 

@@ -1,4 +1,4 @@
-//! What answers.
+//! The filter engines to compare.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use crate::Row;
 use crate::harness::{BenchOptions, Column, Report, column, thread_time, thread_time_since};
 use crate::trace::Trace;
 
-/// Packets that are handed over at once to the engine that takes many.
+/// Packets per call to the batch engine.
 const BATCH: usize = 256;
 
 /// Names of the engines.
@@ -41,7 +41,7 @@ pub fn libpcap(row: &Row) -> BpfProgram {
     capture.compile(&row.text, true).expect("a filter")
 }
 
-/// Lets the engines take turns.
+/// Measures the engines in turn.
 pub fn measure(
     trace: &Trace,
     rows: impl Iterator<Item = Row>,
@@ -56,7 +56,7 @@ pub fn measure(
     let packets = trace.len() as f64 * f64::from(trace.passes);
     for row in rows {
         let engines = NAMES.map(|name| Engine::new(name, &row, options));
-        // The first walk warms up and is not counted.
+        // The first pass warms up and is not measured.
         let warm_up = engines.iter().flatten().map(|engine| engine.walk(trace));
         let mut counts: Vec<_> = warm_up.collect();
         for _ in report.rounds(&format!("{}, {}", trace.name, row.name)) {
@@ -81,7 +81,7 @@ pub fn measure(
 }
 
 impl Engine {
-    /// `None` if it cannot answer, or is to be left out.
+    /// Returns `None` if the engine does not support the filter or is skipped.
     fn new(name: &str, row: &Row, options: &BenchOptions) -> Option<Self> {
         let is_ours = name.starts_with("native");
         if options.is_without(name) || !(is_ours || row.is_for_libpcap) {
@@ -102,7 +102,7 @@ impl Engine {
         })
     }
 
-    /// Asks about each frame, and gives how many match.
+    /// Runs the filter on each frame. Returns the number of matches.
     fn walk(&self, trace: &Trace) -> u64 {
         match self {
             Self::Libpcap(program) => count(trace, |frame| program.filter(frame)),
@@ -123,7 +123,7 @@ fn count(trace: &Trace, matches: impl Fn(&[u8]) -> bool) -> u64 {
         .sum()
 }
 
-/// Gathers frames and asks about them together; the gathering is part of the time.
+/// Collects frames in batches and filters each batch. The measured time includes collecting them.
 fn batches(trace: &Trace, program: &NativeProgram) -> u64 {
     let mut matches = 0;
     let mut packets = Vec::with_capacity(BATCH);

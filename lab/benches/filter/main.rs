@@ -1,18 +1,18 @@
-//! What asking a filter costs: native code beside libpcap's interpreter and bpfjit, in one run.
+//! Cost of running a filter: compares native code with libpcap's interpreter and bpfjit in one run.
 //!
 //! `cargo bench -p tapline-lab --bench filter -- [--rounds N | --quick] [--json] [--without ENGINE]…`
-//! needs no privileges.
+//! requires no privileges.
 //!
-//! One thread walks a trace in memory and asks each engine; the engines take turns in every round, and
-//! must agree on how many packets match. libpcap and bpfjit run libpcap's optimised program. What
-//! counts is the thread's CPU time.
+//! One thread walks a trace in memory and runs each engine on it. The engines take turns in every round, and must agree
+//! on the number of matching packets. libpcap and bpfjit run libpcap's optimised program. The figure is the thread's
+//! CPU time.
 //!
-//! * **Mixed web**: 19,589 frames, 40 % of 66 bytes, 48 % of 1514, the rest from 200 to 1399; 98 % TCP,
-//!   2 % UDP; between one host, 178.79.150.233, and 200 peers; its port is 80 (60 %) or 443.
+//! * **Mixed web**: 19,589 frames, 40 % of 66 bytes, 48 % of 1514, the rest from 200 to 1399; 98 % TCP, 2 % UDP;
+//!   between one host, 178.79.150.233, and 200 peers; its port is 80 (60 %) or 443.
 //! * **Ping flood**: 961,180 ICMP frames of 64 bytes, in slots of 80.
 //! * **One frame**: a TCP frame of 64 bytes, 200,000 times.
 //!
-//! The lists are of hosts that no frame comes from or goes to.
+//! The hosts in the lists appear in no frame.
 
 #![forbid(unsafe_code)]
 
@@ -31,11 +31,11 @@ use trace::{Random, Trace};
 struct Row {
     name: String,
     text: String,
-    /// libpcap compiles it in a few seconds.
+    /// Whether libpcap compiles it within a few seconds.
     is_for_libpcap: bool,
 }
 
-/// Hosts of the longest list that libpcap compiles in a few seconds.
+/// Size of the longest host list that libpcap compiles within a few seconds.
 const MOST_FOR_LIBPCAP: usize = 400;
 
 const PAYLOAD: &str = "tcp port 80 and (((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0)";
@@ -94,7 +94,7 @@ fn expression((name, text): (&str, &str)) -> Row {
     }
 }
 
-/// Hosts of 128.0.0.0/3, where no packet of the traces comes from but those of one host.
+/// Hosts in 128.0.0.0/3, which contains only one host of the traces.
 fn list(hosts: usize) -> Row {
     let mut random = Random(hosts as u64 + 1);
     let mut host = || Ipv4Addr::from(0x8000_0000 | random.next() as u32 & 0x1fff_ffff);

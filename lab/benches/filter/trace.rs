@@ -6,26 +6,26 @@ use wire::protocol::ip::{ICMPV4 as ICMP, TCP, UDP};
 
 use crate::harness::Flow;
 
-/// Frames one behind the other, each in a slot of its own.
+/// Frames in consecutive slots.
 pub struct Trace {
     pub name: &'static str,
     bytes: Vec<u8>,
     /// Offset and length of each frame.
     frames: Vec<(usize, usize)>,
-    /// Times the trace is walked for one figure.
+    /// Passes over the trace per figure.
     pub passes: u32,
 }
 
-/// The host that all of the mixed trace goes to or comes from: 178.79.150.233.
+/// The host at one end of all frames in the mixed trace: 178.79.150.233.
 const HOST: Ipv4Addr = Ipv4Addr::new(178, 79, 150, 233);
-/// Those of the other traces.
+/// The hosts of the other traces.
 const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 const MIXED_FRAMES: usize = 19_589;
 const PEERS: u64 = 200;
 const FLOOD_FRAMES: usize = 961_180;
 const ONE_FRAME_TIMES: usize = 200_000;
 
-/// A generator of numbers without pattern (xorshift64*), the same in every run.
+/// A pseudo-random number generator (xorshift64*), the same in every run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -67,7 +67,7 @@ impl Trace {
         trace
     }
 
-    /// One frame again and again: what a search costs when nothing else is in its way.
+    /// One frame repeated: the cost of a filter with everything in cache.
     pub fn one_frame() -> Self {
         let mut trace = Self::new("one frame", 1);
         let frame = Flow::new(TCP, ENDS, [0x8000, 80]).frame(64);

@@ -1,6 +1,6 @@
-//! Random filters on random packets in every engine: `-- --cases 10000000 --seed 1`.
+//! Runs random filters on random packets in every engine: `-- --cases 10000000 --seed 1`.
 //!
-//! Prints what was compared and every difference; fails if there is one that is not explained.
+//! Prints what was compared and every difference. Fails if a difference is unexplained.
 
 use std::process::ExitCode;
 use std::time::Instant;

@@ -1,13 +1,11 @@
-//! What a filter costs in the kernel: XDP programs of tapline beside an empty one, by the kernel's
-//! test-run.
+//! Cost of a filter in the kernel: compares XDP programs of tapline with an empty one in the kernel's test run.
 //!
-//! `cargo bench -p tapline-lab --bench filter_kernel -- [--rounds N]` needs root.
+//! `cargo bench -p tapline-lab --bench filter_kernel -- [--rounds N]` requires root.
 //!
-//! A trial runs one program a million times on one frame, in ten calls, and keeps the CPU time of
-//! the fastest call, divided by its runs. Frame, program and maps are in the CPU's cache. Trials
-//! of the programs take turns, so that whatever else the machine does falls on all of them. **Cost** is
-//! what a program takes beyond the empty program (`return XDP_DROP`) on the same frame in the same round. A
-//! frame that matches is dropped.
+//! A trial runs one program a million times on one frame, in ten calls. It keeps the CPU time of the fastest call,
+//! divided by its runs. Frame, program and maps are in the CPU's cache. Trials of the programs take turns, so that
+//! other load on the machine affects all of them equally. **Cost** is the time beyond the empty program (`return
+//! XDP_DROP`) on the same frame in the same round. A matching frame is dropped.
 
 #![forbid(unsafe_code)]
 
@@ -42,7 +40,7 @@ const FILTERS: [&str; 13] = [
     "ether[12:2] = 0x0800 and ip[8] < 64",
 ];
 
-/// Lists of so many hosts, and of so many networks.
+/// Sizes of the lists of hosts and networks.
 const HOSTS: [u32; 4] = [20, 60, 100, 10_000];
 const NETWORKS: [u32; 3] = [60, 250, 10_000];
 
@@ -51,7 +49,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(_: &BenchOptions, report: &mut Report) {
-    // A ping, and a full segment of a web server.
+    // A ping, and a full segment from a web server.
     let ends: [Ipv4Addr; 2] = [[178, 79, 150, 233].into(), [198, 18, 0, 1].into()];
     let frames = [
         ("ICMP, 64 B", Flow::new(ip::ICMPV4, ends, [0, 0]).frame(64)),
@@ -62,7 +60,7 @@ fn measure(_: &BenchOptions, report: &mut Report) {
     ];
     let mut subjects: Vec<_> = FILTERS.map(|text| load(text, text)).into();
     subjects.extend(HOSTS.map(|count| {
-        // Addresses that no frame has.
+        // Addresses that no frame contains.
         let host = |at| format!("host {}", Ipv4Addr::from(0x0a00_0000 + at * 77));
         load(&format!("{count} hosts"), &list(count, host))
     }));
@@ -94,7 +92,7 @@ fn list(count: u32, term: impl Fn(u32) -> String) -> String {
     (0..count).map(term).collect::<Vec<_>>().join(" or ")
 }
 
-/// A filter as a program, with its name and number of instructions.
+/// Loads a filter as a program. Returns it with its name and number of instructions.
 fn load(name: &str, text: &str) -> (String, Program) {
     let mut options = FilterOptions::new(LinkType::Ethernet);
     options.target = FilterTarget::Xdp;

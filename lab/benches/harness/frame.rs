@@ -4,10 +4,10 @@ use wire::build::Frame;
 use wire::protocol::ip;
 use wire::{MacAddress, TcpFields};
 
-/// Options of a TCP header, as time stamps take them.
+/// Length of TCP options with time stamps.
 const TCP_OPTIONS: usize = 12;
 
-/// Packets from one host to another; anything but TCP and UDP is an echo request.
+/// Packets from one host to another. Protocols other than TCP and UDP give an echo request.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     pub protocol: u8,
@@ -32,7 +32,7 @@ impl Flow {
         self.frame_in(None, bytes)
     }
 
-    /// The same in a VLAN.
+    /// Like [`Self::frame`], in a VLAN.
     pub fn frame_in(&self, vlan: Option<u16>, bytes: usize) -> Vec<u8> {
         let [near, far] = [1, 2].map(|last| MacAddress([2, 0, 0, 0, 0, last]));
         let frame = Frame::ethernet(near, far);

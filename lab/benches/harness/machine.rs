@@ -3,7 +3,7 @@ use std::thread::available_parallelism;
 
 use jiff::Timestamp;
 
-/// Where the figures come from, and when, in one line.
+/// Machine and time of the measurement, in one line.
 pub fn machine() -> String {
     let cpuinfo = read("/proc/cpuinfo");
     let field = |name: &str| {
@@ -22,8 +22,8 @@ pub fn machine() -> String {
     )
 }
 
-/// For how long a hypervisor gave a CPU to others while somebody here wanted it, in hundredths of a second. `cpu` is
-/// `cpu1`, or `cpu` for all of them.
+/// Steal time: how long a hypervisor ran others while a CPU had work here, in hundredths of a second. `cpu` is `cpu1`
+/// for one CPU, or `cpu` for all of them.
 pub fn stolen(cpu: &str) -> u64 {
     let text = read("/proc/stat");
     let mut lines = text.lines().map(str::split_whitespace);

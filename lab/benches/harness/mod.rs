@@ -1,4 +1,4 @@
-//! What the benches share: one command line, one report, and one way to start and measure programs.
+//! Shared by all benches: the command line, the report, and functions to start and measure programs.
 
 #![allow(dead_code, unused_imports, reason = "each bench uses a part")]
 
@@ -21,8 +21,8 @@ pub use report::Report;
 pub use table::{Column, Spread, Table, column, ratios};
 pub use test_run::{Programs, empty_program, fastest_ns, run_once};
 
-/// Runs `measure` with the options of the command line: `main` of every bench. `rounds` is the default, `parts` is what
-/// `--only` can select.
+/// The `main` of every bench: runs `measure` with the options of the command line. `rounds` is the default number;
+/// `parts` are the values of `--only`.
 pub fn run(
     rounds: u32,
     parts: &'static [&'static str],

@@ -3,14 +3,14 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, FromArgMatches, Parser, value_parser};
 
-/// Each bench uses the options that apply to it, so that `make bench` can pass the same options to all.
+/// Common options. Each bench ignores options that do not apply, so that `make bench` can pass the same options to all.
 #[derive(Clone, Debug, Parser)]
 #[command(bin_name = "cargo bench -p tapline-lab --bench NAME --")]
 pub struct BenchOptions {
     /// Measure N times
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
-    /// Measure once, and leave out what takes minutes
+    /// Measure once and skip slow parts
     #[arg(long)]
     pub quick: bool,
     /// Print JSON lines instead of tables
@@ -19,13 +19,13 @@ pub struct BenchOptions {
     /// Measure this build of tapline; may be repeated (capture, ping, read)
     #[arg(long, value_name = "FILE")]
     tapline: Vec<PathBuf>,
-    /// Leave out a peer or an engine; may be repeated (capture, filter)
+    /// Skip a peer or an engine; may be repeated (capture, filter)
     #[arg(long, value_name = "NAME")]
     without: Vec<String>,
-    /// Run this part alone; may be repeated
+    /// Run only this part; may be repeated
     #[arg(long, value_name = "PART")]
     only: Vec<String>,
-    /// Packets of a round over a veth pair, 0 for none (count)
+    /// Packets per round over a veth pair, 0 for none (count)
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(..=1_000_000_000))]
     pub packets: u64,
     /// Folder for the trace (read)
@@ -37,7 +37,7 @@ pub struct BenchOptions {
 }
 
 impl BenchOptions {
-    /// Parses the command line. `None` if it is not `cargo bench` that calls.
+    /// Parses the command line. Returns `None` if the caller is not `cargo bench`.
     pub fn parse(rounds: u32, parts: &'static [&'static str]) -> Option<Self> {
         let command = Self::command().mut_arg("only", |only| match parts {
             [] => only.hide(true),
@@ -53,17 +53,17 @@ impl BenchOptions {
         self.rounds.unwrap_or(1)
     }
 
-    /// Whether `part` is to run.
+    /// Whether to run `part`.
     pub fn has(&self, part: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == part)
     }
 
-    /// Whether a peer or an engine is to be left out.
+    /// Whether to skip a peer or an engine.
     pub fn is_without(&self, name: &str) -> bool {
         self.without.iter().any(|without| without == name)
     }
 
-    /// The builds of tapline to measure: those given, or the one beside this bench.
+    /// The builds of tapline to measure: those given, or the one in this bench's target folder.
     pub fn tapline(&self) -> Vec<PathBuf> {
         let mut builds = self.tapline.clone();
         if builds.is_empty() {

@@ -12,10 +12,10 @@ use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use tapline_lab::generator::pin_to_cpu;
 
-/// How long a program may take to begin or to end.
+/// Time limit for a program to start or to exit.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// What a process used: CPU time of its threads, and how often they waited.
+/// What a process used: CPU time of its threads, and number of context switches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Used {
     pub cpu: Duration,
@@ -31,7 +31,7 @@ impl Used {
     }
 }
 
-/// What all threads of a process have used up to now.
+/// Usage of all threads of a process so far.
 pub fn cpu_of(process: u32) -> Used {
     let mut used = Used::default();
     let threads = fs::read_dir(format!("/proc/{process}/task"));
@@ -48,18 +48,18 @@ pub fn cpu_of(process: u32) -> Used {
     used
 }
 
-/// CPU time of this thread: what others do meanwhile is not in it.
+/// CPU time of this thread.
 pub fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).expect("no negative time")
 }
 
-/// CPU time of this thread since it was `start`.
+/// CPU time of this thread since `start`.
 pub fn thread_time_since(start: Duration) -> Duration {
     thread_time().saturating_sub(start)
 }
 
-/// Runs `job` on `cpu`: children inherit the CPU of the thread that makes them.
+/// Runs `job` on `cpu`. Children inherit the CPU of the thread that creates them.
 pub fn on_cpu<T>(cpu: usize, job: impl FnOnce() -> T) -> T {
     let before = sched_getaffinity(None).expect("the CPUs of this thread");
     pin_to_cpu(cpu).expect("two CPUs, 0 and 1");
@@ -73,7 +73,7 @@ pub fn pause(time: Duration) {
     poll(&mut [], Some(&time)).expect("it can wait");
 }
 
-/// The first lines that a program prints of its version.
+/// The first lines of a program's version output.
 pub fn version(program: &Path, flag: &str, lines: usize) -> Option<String> {
     let output = Command::new(program).arg(flag).output().ok()?;
     let text = [output.stdout, output.stderr].concat();
@@ -82,7 +82,7 @@ pub fn version(program: &Path, flag: &str, lines: usize) -> Option<String> {
     Some(lines.join(", "))
 }
 
-/// A program at work. What it prints goes to a file, which is never full and can be read at every time.
+/// A running program. Its output goes to a file, which never blocks it and can be read at any time.
 #[derive(Debug)]
 pub struct Running {
     name: String,
@@ -91,7 +91,7 @@ pub struct Running {
     printed: File,
 }
 
-/// What a program printed and used.
+/// Output and usage of a program that has exited.
 #[derive(Clone, Debug)]
 pub struct Finished {
     pub text: String,
@@ -106,7 +106,7 @@ impl Running {
         Self::spawn(command, printed)
     }
 
-    /// The same, but its standard output is a pipe.
+    /// Like `start`, but standard output is a pipe.
     pub fn start_piped(mut command: Command) -> (Self, ChildStdout) {
         let printed = tempfile::tempfile_in("/dev/shm").expect("a file for what it prints");
         command.stdout(Stdio::piped());
@@ -135,12 +135,12 @@ impl Running {
         self.child.id()
     }
 
-    /// What its threads have used so far.
+    /// Usage of its threads so far.
     pub fn used(&self) -> Used {
         cpu_of(self.id())
     }
 
-    /// What it printed so far.
+    /// Its output so far.
     pub fn printed(&self) -> String {
         let bytes = self.printed.metadata().expect("its length").len();
         let mut text = vec![0; bytes as usize];
@@ -148,18 +148,18 @@ impl Running {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// Returns when `is_ready`, which is given what it printed.
+    /// Waits until `is_ready` accepts its output.
     pub fn wait_until(&mut self, is_ready: impl Fn(&str) -> bool) {
         let deadline = Instant::now() + DEADLINE;
         while !is_ready(&self.printed()) {
             if Instant::now() > deadline || self.has_ended(Duration::ZERO) {
-                self.fail("does not begin");
+                self.fail("does not start");
             }
             std::thread::yield_now();
         }
     }
 
-    /// Whether it ends within `time`.
+    /// Whether it exits within `time`.
     pub fn has_ended(&self, time: Duration) -> bool {
         let time = Timespec::try_from(time).expect("a short time");
         let mut descriptors = [PollFd::new(&self.descriptor, PollFlags::IN)];
@@ -167,19 +167,19 @@ impl Running {
     }
 
     pub fn interrupt(&self) {
-        pidfd_send_signal(&self.descriptor, Signal::INT).expect("it is there");
+        pidfd_send_signal(&self.descriptor, Signal::INT).expect("the process exists");
     }
 
-    /// Something that interrupts it.
+    /// Returns a function that interrupts it.
     pub fn interrupter(&self) -> impl FnOnce() + Send + use<> {
         let descriptor = self.descriptor.try_clone().expect("a descriptor of it");
-        move || pidfd_send_signal(&descriptor, Signal::INT).expect("it is there")
+        move || pidfd_send_signal(&descriptor, Signal::INT).expect("the process exists")
     }
 
-    /// Waits for its end.
+    /// Waits for it to exit.
     pub fn finish(mut self) -> Finished {
         if !self.has_ended(10 * DEADLINE) {
-            self.fail("does not end");
+            self.fail("does not exit");
         }
         let text = self.printed();
         let ended = process::wait(self.child).expect("its end");
@@ -195,7 +195,7 @@ impl Running {
     }
 
     fn fail(&mut self, complaint: &str) -> ! {
-        // It may be gone already.
+        // It may have exited already.
         let _ = self.child.kill();
         panic!("{} {complaint}: {}", self.name, self.printed());
     }

@@ -7,10 +7,10 @@ use super::BenchOptions;
 use super::machine::{machine, stolen};
 use super::table::{Column, Spread, Table};
 
-/// How often a trial is taken at most.
+/// Maximum attempts per trial.
 const TRIES: usize = 5;
 
-/// The figures of all rounds, whether targets hold, and what else is worth a line.
+/// The figures of all rounds, the results of the targets, and remarks.
 pub struct Report {
     start: Instant,
     machine: String,
@@ -42,14 +42,14 @@ impl Report {
         }
     }
 
-    /// The numbers of the rounds; each is announced on standard error.
+    /// The round numbers. Prints each to standard error.
     pub fn rounds(&self, part: &str) -> impl Iterator<Item = u32> + use<> {
         let (part, rounds) = (part.to_owned(), self.rounds);
         (1..=rounds).inspect(move |number| eprintln!("bench: {part}, round {number} of {rounds}"))
     }
 
-    /// The first trial in which a hypervisor left a CPU alone, `cpu1`, or all of them, `cpu`; the last one if there was
-    /// none. Times less than a hundredth of a second may not show.
+    /// Repeats a trial until there is no steal time on `cpu1` (one CPU) or `cpu` (all of them), and returns it; after
+    /// the last attempt, returns that one. Steal times below a hundredth of a second may go unnoticed.
     pub fn undisturbed<T>(&mut self, cpu: &str, mut trial: impl FnMut() -> T) -> T {
         self.trials += 1;
         for number in 1.. {
@@ -65,7 +65,7 @@ impl Report {
         unreachable!("the last trial returns")
     }
 
-    /// The table with this title, which is made if there is none.
+    /// The table with this title, created if missing.
     pub fn table(&mut self, title: &str, columns: &[Column]) -> &mut Table {
         let place = self.tables.iter().position(|table| table.title == title);
         let place = place.unwrap_or_else(|| {
@@ -75,7 +75,7 @@ impl Report {
         &mut self.tables[place]
     }
 
-    /// The values of all rounds in one place of a table; none where nothing was measured.
+    /// The values of all rounds in one cell of a table; empty if nothing was measured.
     pub fn of(&self, title: &str, name: &str, head: &str) -> Vec<f64> {
         let table = self.tables.iter().find(|table| table.title == title);
         table.map_or(Vec::new(), |table| table.of(name, head).to_vec())
@@ -85,14 +85,14 @@ impl Report {
         &mut self.tables
     }
 
-    /// A target: whether the median of a figure is at most what it may be.
+    /// A target: the median of a figure must be at most `limit`.
     pub fn at_most(&mut self, what: &str, values: &[f64], limit: f64) {
         self.verdict(what, values, &format!("at most {limit}"), |median| {
             median <= limit
         });
     }
 
-    /// A target: whether the median of a figure is at least what it is to be.
+    /// A target: the median of a figure must be at least `limit`.
     pub fn at_least(&mut self, what: &str, values: &[f64], limit: f64) {
         self.verdict(what, values, &format!("at least {limit}"), |median| {
             median >= limit
@@ -118,7 +118,7 @@ impl Report {
         self.notes.push(text.into());
     }
 
-    /// Something is wrong with what was measured: the bench fails.
+    /// Reports a wrong measurement: the bench fails.
     pub fn fail(&mut self, complaint: impl Into<String>) {
         self.failures.push(complaint.into());
     }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-/// Median, least and most of several measurements of one thing.
+/// Median, minimum and maximum of several measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub median: f64,
@@ -9,7 +9,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// `None` of nothing.
+    /// Returns `None` if there are no values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut values = values.to_vec();
         values.sort_by(f64::total_cmp);
@@ -32,7 +32,7 @@ impl Spread {
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     head: &'static str,
-    /// What its figures are divided by.
+    /// The divisor of its figures.
     unit: f64,
     decimals: usize,
 }
@@ -46,7 +46,7 @@ pub const fn column(head: &'static str, unit: f64, decimals: usize) -> Column {
 }
 
 impl Column {
-    /// `median (least–most)`, the median alone if there is no spread, or a dash.
+    /// `median (minimum–maximum)`, only the median if there is no spread, or a dash.
     pub fn cell(&self, values: &[f64]) -> String {
         let number = |value: f64| format!("{:.*}", self.decimals, value / self.unit);
         match Spread::of(values) {
@@ -63,7 +63,7 @@ impl Column {
     }
 }
 
-/// Figures of all rounds: a row for each subject, a column for each figure.
+/// Figures of all rounds: one row per subject, one column per figure.
 #[derive(Debug)]
 pub struct Table {
     pub title: String,
@@ -87,7 +87,7 @@ impl Table {
         }
     }
 
-    /// Adds a round's figures to the row `name`, from its first column on. What is not a number was not measured.
+    /// Adds a round's figures to the row `name`, starting at its first column. NaN means not measured.
     pub fn add(&mut self, name: &str, figures: &[f64]) {
         let place = self.rows.iter().position(|row| row.name == name);
         let place = place.unwrap_or_else(|| {
@@ -106,10 +106,10 @@ impl Table {
         self.rows.iter().map(|row| row.name.clone()).collect()
     }
 
-    /// The values of all rounds in one place; none for an unknown row.
+    /// The values of all rounds in one cell; empty for an unknown row.
     ///
     /// # Panics
-    /// Without a column of that name.
+    /// If there is no column of that name.
     pub fn of(&self, name: &str, head: &str) -> &[f64] {
         let column = self.columns.iter().position(|column| column.head == head);
         let column = column.unwrap_or_else(|| panic!("no column {head} in {}", self.title));
@@ -117,7 +117,7 @@ impl Table {
         row.map_or(&[], |row| &row.values[column])
     }
 
-    /// Adds a column that follows from the others: `values` computes that of a row.
+    /// Adds a column derived from others: `values` computes it for a row.
     pub fn derive(&mut self, column: Column, values: impl Fn(&Self, &str) -> Vec<f64>) {
         let derived: Vec<_> = self.names().iter().map(|name| values(self, name)).collect();
         self.columns.push(column);
@@ -141,7 +141,7 @@ impl Table {
         }
     }
 
-    /// A line for each row, with the values of each round.
+    /// Prints one JSON line per row, with the values of each round.
     pub fn print_json(&self) {
         for Row { name, values } in &self.rows {
             let figures = self.columns.iter().zip(values).map(|(column, values)| {
@@ -158,7 +158,7 @@ impl Table {
     }
 }
 
-/// One divided by the other, round by round.
+/// Divides one by the other, round by round.
 pub fn ratios(one: &[f64], other: &[f64]) -> Vec<f64> {
     one.iter()
         .zip(other)

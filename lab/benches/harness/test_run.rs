@@ -5,20 +5,20 @@ use super::report::Report;
 use super::table::column;
 use super::{Column, thread_time, thread_time_since};
 
-/// Calls of a trial, and runs of a call: short enough that most calls are not interrupted.
+/// Calls per trial, and runs per call: short enough that most calls are not interrupted.
 const CALLS: u32 = 10;
 const RUNS: u32 = 100_000;
 
 const XDP_DROP: i32 = 1;
 
-/// Drops each frame and does nothing else.
+/// A program that only drops each frame.
 pub fn empty_program() -> Program {
     let code = [Insn::mov32(Reg::R0, XDP_DROP), Insn::Exit];
     let program = Program::load(ProgramKind::Xdp, "tapline_bench", &code);
     program.expect("the kernel takes the program (bench needs root)")
 }
 
-/// Nanoseconds of CPU time of a run, in the fastest of the calls.
+/// Nanoseconds of CPU time per run, in the fastest of the calls.
 pub fn fastest_ns(program: &Program, frame: &[u8]) -> f64 {
     let calls = (0..CALLS).map(|_| {
         let start = thread_time();
@@ -43,17 +43,17 @@ fn test_run(program: &Program, frame: &[u8], repeat: u32) -> u32 {
     result.expect("a test-run").return_value
 }
 
-/// Programs that are measured by the kernel's test-run, each beside the empty one.
+/// Programs to measure with the kernel's test run, relative to the empty program.
 pub struct Programs<'p> {
     /// The first is the empty program.
     pub all: Vec<(&'p str, &'p Program)>,
     pub frames: &'p [(&'static str, Vec<u8>)],
-    /// What else the tables show of a program, by its place, and a frame.
+    /// Another column: computed from a program's index and a frame.
     pub result: Column,
 }
 
 impl Programs<'_> {
-    /// A table for each frame. **Cost** is what a program takes beyond the empty one in the same round.
+    /// Makes one table per frame. **Cost** is a program's time beyond the empty one in the same round.
     pub fn measure(&self, report: &mut Report, result: impl Fn(usize, &[u8]) -> f64) {
         let columns = [
             column("ns per run", 1.0, 1),

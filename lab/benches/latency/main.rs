@@ -1,19 +1,19 @@
-//! How soon packets reach a reader, and what that costs: tapline's ways of delivery beside a plain loop
-//! of poll(2) over TPACKET_V2, libpcap, tcpdump and dumpcap, in one run.
+//! Delivery latency and its cost: compares tapline's delivery modes with a plain loop of poll(2) over TPACKET_V2,
+//! libpcap, tcpdump and dumpcap, in one run.
 //!
 //! `cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--only sparse|dense|stall|jump]
-//! [--json]` needs root, two CPUs and libpcap. `--only sparse` measures the readers that wake for each packet: many
+//! [--json]` requires root, two CPUs and libpcap. `--only sparse` measures the readers that wake for each packet: many
 //! turns in little time.
 //!
 //! ```text
 //! CPU 0: sender, a frame at a time ─▶ veth ┃ veth ─▶ packet socket     CPU 1: the reader
 //! ```
 //!
-//! Readers take turns at every task, several short ones a round, so that whatever else the machine does
-//! falls on all of them, and what is compared are medians of the turns. A turn in which a hypervisor took the
-//! readers' CPU away is taken again, a few times at most. A delay is the time from the kernel's stamp to the moment
-//! the reader has the packet; of tcpdump and dumpcap, the moment it comes out of their pipe. The cost is
-//! the CPU time of the reader's thread or process while frames are sent.
+//! Readers take turns at every task, several short ones per round, so that other load on the machine affects all of
+//! them equally. The bench compares medians of the turns. It repeats a turn with steal time on the readers' CPU, a few
+//! times at most. A delay is the time from the kernel's time stamp until the reader has the packet; for tcpdump and
+//! dumpcap, until the packet leaves their pipe. The cost is the CPU time of the reader's thread or process while frames
+//! are sent.
 
 #![forbid(unsafe_code)]
 

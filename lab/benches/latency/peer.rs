@@ -1,4 +1,4 @@
-//! Readers of others: a small program with libpcap, and programs whose pipe is read.
+//! Other readers: a small loop over libpcap, and programs that write to a pipe.
 
 use std::io::{BufReader, Read};
 use std::sync::mpsc::Sender;
@@ -45,7 +45,7 @@ pub fn libpcap(
     })
 }
 
-/// tcpdump or dumpcap, writing a capture file into a pipe.
+/// Runs tcpdump or dumpcap, which write a capture file to a pipe.
 pub fn process(rig: &Rig, name: &str, arguments: &str, ready: &Sender<End>) -> Finished {
     if tool::find(name).is_none() {
         ready.send(Box::new(|| {})).expect("the bench waits");
@@ -55,7 +55,7 @@ pub fn process(rig: &Rig, name: &str, arguments: &str, ready: &Sender<End>) -> F
     command.args(["-i", &rig.interface()]);
     command.args(arguments.split(' '));
     let (mut running, pipe) = Running::start_piped(command);
-    // Both say where packets go once they can come.
+    // Both print the output's name once they capture.
     running.wait_until(|text| text.contains("istening on") || text.contains("File:"));
     let before = running.used();
     let end = Box::new(running.interrupter());
@@ -77,7 +77,7 @@ pub fn process(rig: &Rig, name: &str, arguments: &str, ready: &Sender<End>) -> F
     }
 }
 
-/// Nanoseconds of the unit in which a pcap file tells fractions of seconds.
+/// Skips the header of a pcap file. Returns the nanoseconds per unit of its time stamps.
 fn skip_file_header(pipe: &mut impl Read) -> u64 {
     let mut header = [0; 24];
     match pipe.read_exact(&mut header) {
@@ -86,7 +86,7 @@ fn skip_file_header(pipe: &mut impl Read) -> u64 {
     }
 }
 
-/// The time stamp of the next record, which is read whole; `None` at the end.
+/// Reads the next whole record and returns its time stamp; `None` at the end.
 fn next_stamp(pipe: &mut impl Read, scale: u64) -> Option<u64> {
     let mut header = [0; 16];
     pipe.read_exact(&mut header).ok()?;

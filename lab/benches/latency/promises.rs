@@ -1,5 +1,5 @@
-//! What has to hold: medians of the turns, and of ratios within a turn; a loss is that of the worst turn. The same
-//! figures of the peers stand beside.
+//! The targets: medians of the turns and of ratios within a turn. For losses the worst turn counts. The report shows
+//! the peers' figures for comparison.
 
 use crate::harness::{Report, Spread, ratios};
 use crate::reader::{
@@ -8,10 +8,10 @@ use crate::reader::{
 };
 use crate::task::{CPU, LOST, MAX, P50, P99, TASKS};
 
-/// A figure of a reader, turn by turn.
+/// Computes a figure of a reader for each turn.
 type Figure = fn(&Report, &str) -> Vec<f64>;
 
-/// What is promised, by whom, the limit, and how the figure is found.
+/// Target, reader, limit, and how to compute the figure.
 const PROMISES: [(&str, &str, f64, Figure); 13] = [
     (
         "sparse: p50 to that of V2 with poll",
@@ -113,7 +113,7 @@ fn stalled(report: &Report, name: &str) -> Vec<f64> {
     most(&of(report, "stall", name, LOST)).into_iter().collect()
 }
 
-/// What the scheduler makes every reader wait shows in the one that sleeps for nothing else.
+/// The reader that only sleeps shows the scheduling delay that affects every reader.
 fn longest_beyond(report: &Report, name: &str) -> Vec<f64> {
     let Some(poll) = Spread::of(&of(report, "jump", V2_POLL, MAX)) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The readers, each in a thread of the bench.
+//! The readers, each on a thread of the bench.
 
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Sender, channel};
@@ -18,12 +18,12 @@ use crate::harness::{Used, pause};
 use crate::peer;
 use crate::task::{READER_CPU, Rig};
 
-/// Bytes kept of each packet, if not said otherwise.
+/// Default snap length.
 pub const SNAPLEN: u32 = 96;
 /// Memory of a reader's ring.
 pub const RING_BYTES: usize = 16 << 20;
 
-/// Time beyond its timer that a reader has for packets on their way before it is stopped.
+/// How long a reader may receive in-flight packets after its timer, before it is stopped.
 const MARGIN: Duration = Duration::from_millis(250);
 /// Time between two stalls.
 const BETWEEN_STALLS: Duration = Duration::from_millis(300);
@@ -31,22 +31,22 @@ const BETWEEN_STALLS: Duration = Duration::from_millis(300);
 pub struct Reader {
     pub name: &'static str,
     how: How,
-    /// The parts it is measured in. The programs cannot be kept from reading.
+    /// The tasks it is measured in. The programs cannot be stalled.
     pub tasks: &'static [&'static str],
-    /// Whether it wakes for each packet while they are rare.
+    /// Whether it wakes for each packet at low rates.
     pub wakes_for_each: bool,
 }
 
 enum How {
-    /// poll(2) on a TPACKET_V2 ring, all that is there, poll(2) again.
+    /// Calls poll(2) on a TPACKET_V2 ring, reads all packets, and repeats.
     V2Poll,
-    /// With a back end if it is not to choose one, and a snaplen: one for a whole Ethernet packet lets frames for a
-    /// stall not fit into the ring; a longer one asks for TPACKET_V3.
+    /// The back end, unless automatic, the delivery mode and the snap length. If the snap length covers a whole
+    /// Ethernet packet, the frames of a stall do not fit into the ring. A longer one requires TPACKET_V3.
     Tapline(Option<Backend>, DeliveryMode, u32),
     Libpcap {
         immediate: bool,
     },
-    /// A program and its arguments, and how long packets may lie in its ring.
+    /// A program, its arguments, and how long packets may stay in its ring.
     Program(&'static str, &'static str, Duration),
 }
 
@@ -137,16 +137,16 @@ pub const READERS: [Reader; 11] = [
     ),
 ];
 
-/// What a reader measured and used.
+/// The delays and usage of a reader.
 pub struct Finished {
     pub delays: Delays,
     pub used: Used,
 }
 
-/// Ends a reader.
+/// Stops a reader.
 pub type End = Box<dyn FnOnce() + Send>;
 
-/// Starts a reader, has `send` work once it is ready, and stops it afterwards.
+/// Starts a reader, runs `send` once it is ready, and stops it afterwards.
 pub fn run<T>(
     rig: &Rig,
     reader: &Reader,
@@ -192,7 +192,7 @@ fn stop() -> (Stop, End) {
     (stop, Box::new(move || stopper.stop()))
 }
 
-/// Runs `read` and returns what its thread used meanwhile.
+/// Runs `read` and returns its result with its thread's usage.
 pub fn measured(read: impl FnOnce() -> Delays) -> Finished {
     let used = || {
         let usage = thread_usage();
@@ -222,7 +222,7 @@ fn tapline(options: CaptureOptions, stall: Option<Duration>, ready: &Sender<End>
     })
 }
 
-/// The simplest reader there is.
+/// The simplest possible reader.
 fn poll_loop(rig: &Rig, stall: Option<Duration>, ready: &Sender<End>) -> Finished {
     let options = ring::RingOptions {
         delivery: ring::DeliveryMode::Immediate,
@@ -255,7 +255,7 @@ fn poll_loop(rig: &Rig, stall: Option<Duration>, ready: &Sender<End>) -> Finishe
     })
 }
 
-/// Keeps a reader from reading, now and then.
+/// Stalls a reader periodically.
 pub struct Stalls {
     time: Option<Duration>,
     next: Instant,

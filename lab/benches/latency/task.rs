@@ -1,4 +1,4 @@
-//! What readers are measured at: the link, the sender, and the figures of a turn.
+//! The measured tasks: the link, the sender, and the figures of a turn.
 
 use std::hint;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::reader::{self, Reader};
 const SENDER_CPU: usize = 0;
 pub const READER_CPU: usize = 1;
 
-/// Its name in /proc/stat.
+/// Name of the readers' CPU in /proc/stat.
 pub const READER: &str = "cpu1";
 const FRAME_BYTES: usize = 128;
 const SECOND: Duration = Duration::from_secs(1);
@@ -20,12 +20,12 @@ const SECOND: Duration = Duration::from_secs(1);
 pub struct Task {
     pub part: &'static str,
     pub title: &'static str,
-    /// How often readers take turns in a round: where a delay is a wake-up, it drifts with the machine, and
-    /// a CPU that a hypervisor takes away for some milliseconds spoils one short turn, not all.
+    /// Turns per round. Wake-up latency drifts with the machine, and steal time of some milliseconds should spoil only
+    /// one short turn.
     pub turns: usize,
-    /// For how long the reader is away, again and again.
+    /// How long the reader stalls, repeatedly.
     stall: Option<Duration>,
-    /// Sends what the task asks for; returns how long that took.
+    /// Sends the task's frames and returns how long that took.
     send: fn(&Rig) -> Duration,
 }
 
@@ -95,12 +95,12 @@ impl Rig {
         Self { sender, receiver }
     }
 
-    /// The interface that is read from.
+    /// The interface to capture from.
     pub fn interface(&self) -> String {
         self.receiver.interface().name.to_string()
     }
 
-    /// A turn of a reader at a task, as a row of [`COLUMNS`].
+    /// Runs one turn of a reader at a task. Returns a row of [`COLUMNS`].
     pub fn trial(&self, task: &Task, reader: &Reader) -> [f64; 7] {
         let before = self.receiver.counters().rx_packets;
         let (read, time) = reader::run(self, reader, task.stall, || (task.send)(self));
@@ -121,8 +121,7 @@ impl Rig {
         ]
     }
 
-    /// Sends a frame at each of the moments after now, by reading the clock all the time; returns how
-    /// long that took.
+    /// Sends one frame at each of the given moments from now, busy-waiting on the clock. Returns how long that took.
     fn send_at(&self, moments: impl Iterator<Item = Duration> + Send) -> Duration {
         let out = self.sender.interface().index;
         let frame = udp_frame(FRAME_BYTES);
@@ -140,7 +139,7 @@ impl Rig {
         })
     }
 
-    /// A generator of many frames.
+    /// Creates a generator for many frames.
     fn generator(&self) -> Generator {
         let options = GeneratorOptions::new(self.sender.interface().index, udp_frame(FRAME_BYTES));
         let mut generator = self.sender.run(|| Generator::new(options));
@@ -149,7 +148,7 @@ impl Rig {
         generator
     }
 
-    /// Sends by `generator` at a rate; returns how long it took.
+    /// Sends with `generator` at a rate and returns how long that took.
     fn generate(&self, generator: &mut Generator, count: u64, rate_pps: u64) -> Duration {
         self.sender.run(|| {
             pin_to_cpu(SENDER_CPU).expect("the sender's CPU");
@@ -162,7 +161,7 @@ fn steady(rate_pps: u32, count: u32) -> impl Iterator<Item = Duration> + Send {
     (0..count).map(move |number| SECOND * number / rate_pps)
 }
 
-/// Moments 5 to 15 ms apart, without a pattern (a linear congruential generator).
+/// Moments 5 to 15 ms apart, pseudo-random (a linear congruential generator).
 fn scattered() -> impl Iterator<Item = Duration> + Send {
     let mut state: u64 = 1;
     let mut now_us = 0;

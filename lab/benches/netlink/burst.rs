@@ -1,4 +1,4 @@
-//! How long after a burst of changes a watch knows all that is there.
+//! Measures how long a watch takes to be up to date after a burst of changes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +13,9 @@ use crate::ours::{self, Way};
 /// When the watch is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// After the burst: all that did not fit into its buffer is lost.
+    /// After the burst: events that did not fit into its buffer are lost.
     Afterwards,
-    /// All the time, by a thread of its own.
+    /// During the burst, on a separate thread.
     Meanwhile,
 }
 
@@ -24,8 +24,8 @@ const MOMENT: Timespec = Timespec {
     tv_nsec: 1_000_000,
 };
 
-/// Adds `count` routes in one batch, and returns the nanoseconds from its end until the watch has nothing more
-/// to tell; what it knows then is what a fresh list says.
+/// Adds `count` routes in one batch. Returns the nanoseconds from the end of the batch until the watch has no more
+/// events. Its state must then equal a fresh dump.
 pub fn settle(host: &Host, count: u32, reader: Reader) -> f64 {
     let way = Way::Gateway(host.interface().index);
     let filter = Route::new().table(100.into());
@@ -61,7 +61,7 @@ pub fn settle(host: &Host, count: u32, reader: Reader) -> f64 {
     end.duration_since(begin).as_nanos() as f64
 }
 
-/// Reads until the burst is over and there is nothing more.
+/// Reads until the burst is over and no events are left.
 fn settled(watch: &mut Watch<Route>, is_over: &AtomicBool) -> Instant {
     loop {
         let over = is_over.load(Ordering::Acquire);

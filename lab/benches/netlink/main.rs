@@ -1,14 +1,14 @@
-//! What configuring the kernel costs: tapline beside a raw loop in C, libnl3, the crate rtnetlink and processes
-//! of ip(8).
+//! Cost of kernel configuration: compares tapline with a raw loop in C, libnl3, the rtnetlink crate and ip(8)
+//! processes.
 //!
-//! `cargo bench -p tapline-lab --bench netlink -- [--rounds N | --quick] [--only PART]` needs root, a C compiler,
-//! libnl3 and iproute2; rtnetlink is left out, and that said, where cargo cannot build it.
+//! `cargo bench -p tapline-lab --bench netlink -- [--rounds N | --quick] [--only PART]` requires root, a C compiler,
+//! libnl3 and iproute2. If cargo cannot build rtnetlink, the bench skips it and says so.
 //!
-//! All happens in a namespace made for it. In each round the methods take turns at each task, so that whatever
-//! else the machine does falls on all of them; a task begins with the namespace as it was. Links are of kind
-//! `ifb`, which every kernel has that has network namespaces; a figure of links is the median of a round. tapline and C
-//! on a bare socket are so near each other that what else the machine does between two turns shows: the tasks "by turns"
-//! have many turns of both, and each goes first as often as the other.
+//! Everything runs in a temporary namespace. The methods take turns at each task in each round, so that other load on
+//! the machine affects all of them equally. Each task starts with the same state of the namespace. Links are of kind
+//! `ifb`, which every kernel with network namespaces supports. A link figure is the median of a round. tapline and C on
+//! a raw socket are so close that load between two turns matters. The "by turns" tasks therefore take many turns of
+//! both, and each goes first equally often.
 
 #![forbid(unsafe_code)]
 
@@ -73,7 +73,7 @@ fn bursts(report: &mut Report) {
     }
 }
 
-/// A million routes, handed over one after another.
+/// A million routes, sent as a stream.
 fn stream(report: &mut Report) {
     let [host, _there] = Net::new().pair();
     let mut netlink = host.netlink();

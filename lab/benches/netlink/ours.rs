@@ -1,4 +1,4 @@
-//! The same tasks by tapline.
+//! The same tasks with tapline.
 
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
@@ -11,7 +11,7 @@ use netlink::{
 
 use crate::harness::Spread;
 
-/// Many links are in this group, so that they can go at once.
+/// Group of the created links, so that one request can delete them all.
 const GROUP: u32 = 7;
 pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
 
@@ -27,7 +27,7 @@ fn median(times: &[f64]) -> f64 {
     Spread::of(times).expect("some times").median
 }
 
-/// Medians of making a link and of setting it up.
+/// Median times to create a link and to set it up.
 pub fn links(netlink: &mut Netlink, count: u32) -> [f64; 2] {
     let create = (0..count).map(|number| {
         let name = name('l', number);
@@ -69,7 +69,7 @@ pub fn bridges(netlink: &mut Netlink, count: u32) -> f64 {
     median(&times.collect::<Vec<_>>())
 }
 
-/// Where the routes go.
+/// Where the routes point.
 #[derive(Clone, Copy)]
 pub enum Way {
     Gateway(IfIndex),
@@ -87,7 +87,7 @@ fn route(number: u32, table: u32, way: Way) -> Route {
     }
 }
 
-/// Each waits for its answer.
+/// Adds routes one by one and waits for each acknowledgement.
 pub fn routes(netlink: &mut Netlink, count: u32, way: Way) -> f64 {
     let begin = Instant::now();
     for number in 0..count {
@@ -104,7 +104,7 @@ pub fn route_batch(netlink: &mut Netlink, count: u32, table: u32, way: Way) -> f
     })
 }
 
-/// The same, of which it is said once how they are.
+/// Like [`routes`], but with a shared template for all routes.
 pub fn route_to_each(netlink: &mut Netlink, count: u32, table: u32, way: Way) -> f64 {
     let to = |number| Prefix::host(Ipv4Addr::from_bits(0x1400_0000 + number));
     in_batch(netlink, |batch| {
@@ -127,7 +127,7 @@ pub fn add_nexthop(netlink: &mut Netlink, link: IfIndex) {
     netlink.add(&nexthop).expect("a nexthop");
 }
 
-/// Routes of a table, one after another: how many, and how long it took.
+/// Iterates over the routes of a table: how many, and how long it took.
 pub fn each(netlink: &mut Netlink, table: u32) -> (u32, f64) {
     let filter = Route::new().family(netlink::Family::V4).table(table.into());
     let mut count = 0;
@@ -141,7 +141,7 @@ pub fn each(netlink: &mut Netlink, table: u32) -> (u32, f64) {
     (count, took)
 }
 
-/// The same, kept in a list.
+/// Like [`each`], but collects the routes in a list.
 pub fn list(netlink: &mut Netlink, table: u32) -> (u32, f64) {
     let filter = Route::new().family(netlink::Family::V4).table(table.into());
     let begin = Instant::now();
@@ -166,7 +166,7 @@ pub fn delete_group(netlink: &mut Netlink) -> f64 {
     nanoseconds(begin)
 }
 
-/// Takes all routes by a link away, by taking it down and up.
+/// Deletes all routes of a link by setting it down and up.
 pub fn shake(netlink: &mut Netlink, link: IfIndex) {
     for up in [false, true] {
         netlink
@@ -175,7 +175,7 @@ pub fn shake(netlink: &mut Netlink, link: IfIndex) {
     }
 }
 
-/// Memory of this process, in KiB: now, and the most so far.
+/// Memory of this process, in KiB: current and peak.
 pub fn memory() -> [u64; 2] {
     let status = std::fs::read_to_string("/proc/self/status").expect("procfs");
     ["VmRSS:", "VmHWM:"].map(|field| {

@@ -1,4 +1,4 @@
-//! The programs in C, and that of the crate rtnetlink, built for the run.
+//! Peers: the C programs and the one based on the rtnetlink crate, built for each run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,14 +9,14 @@ use tempfile::TempDir;
 
 const SOURCES: [&str; 4] = ["main.c", "raw.c", "libnl.c", "process.c"];
 
-/// What the methods of the crate rtnetlink begin with.
+/// Prefix of the rtnetlink crate's method names.
 const RTNETLINK: &str = "rtnetlink, ";
 
-/// Programs with the peers, in a folder that goes with them.
+/// The peer programs, in a temporary folder.
 pub struct Peers {
     folder: TempDir,
     program: PathBuf,
-    /// That of rtnetlink, or why it is not there.
+    /// The rtnetlink program, or why it could not be built.
     pub rtnetlink: Result<PathBuf, String>,
 }
 
@@ -42,15 +42,14 @@ impl Peers {
         }
     }
 
-    /// A file beside the program.
+    /// Writes a file into the folder of the programs.
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         std::fs::write(&path, text).expect("room for a file");
         path
     }
 
-    /// Runs `task` in the way of `method` and returns what it printed: names and nanoseconds; nothing where
-    /// the peer could not be built.
+    /// Runs `task` by `method` and returns its output: names and nanoseconds. Empty if the peer could not be built.
     pub fn run(&self, host: &Host, method: &str, task: &str, count: u32) -> Vec<(String, f64)> {
         let (program, method) = match (method.strip_prefix(RTNETLINK), &self.rtnetlink) {
             (None, _) => (&self.program, method),
@@ -60,7 +59,7 @@ impl Peers {
         let link = host.interface().index.to_string();
         let mut command = host.command(program.to_str().expect("a path of text"));
         command.args([method, task, &count.to_string(), &link]);
-        // The peers call ip(8) by its name alone.
+        // The peers run ip(8) through `PATH`.
         command.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
         let output = command.output().expect("the peer runs");
         let said = String::from_utf8_lossy(&output.stderr);
@@ -73,7 +72,7 @@ impl Peers {
     }
 }
 
-/// Builds the peer that is a package of its own, below the target folder.
+/// Builds the peer, which is a separate package, below the target folder.
 fn rtnetlink() -> Result<PathBuf, String> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/netlink/rtnetlink");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rtnetlink");
@@ -96,7 +95,7 @@ fn rtnetlink() -> Result<PathBuf, String> {
     Ok(target.join("release/rtnetlink-peer"))
 }
 
-/// Runs `ip` with `arguments` and throws away what it says.
+/// Runs `ip` with `arguments` and discards its output.
 pub fn ip(host: &Host, arguments: &[&str]) -> Duration {
     let mut command = host.command("ip");
     command.args(arguments).stdout(Stdio::null());

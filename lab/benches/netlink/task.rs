@@ -1,4 +1,4 @@
-//! The tasks, and the methods that do each.
+//! The tasks, and the methods that perform each.
 
 use std::net::Ipv4Addr;
 
@@ -14,28 +14,28 @@ const BRIDGES: u32 = 10;
 pub const ROUTES: u32 = 100_000;
 const FEW: u32 = 100;
 const PAIRS: u32 = 1000;
-/// Dumps, of which the median counts.
+/// Dumps per measurement; the median counts.
 const DUMPS: u32 = 3;
 const FILTERED: u32 = 200;
 
 pub const FIGURE: &str = "figure";
 pub const COLUMNS: [Column; 1] = [column(FIGURE, 1.0, 2)];
 
-/// Something that several methods do.
+/// A task that several methods perform.
 pub struct Task {
     pub part: &'static str,
-    /// Titles of its tables, and how peers name their figures.
+    /// Titles of its tables, and the peers' names of the figures.
     figures: &'static [(&'static str, &'static str)],
-    /// What a peer is told, and how often.
+    /// The peer's task name and count.
     peer: (&'static str, u32),
-    /// A figure of so many nanoseconds.
+    /// Converts nanoseconds to the figure.
     figure: fn(f64) -> f64,
-    /// By their names in the table.
+    /// The methods, by their names in the table.
     methods: &'static [(&'static str, By)],
     turns: usize,
-    /// What is there before the first method.
+    /// Sets up the initial state.
     prepare: fn(&mut Netlink, IfIndex),
-    /// Brings the namespace to what it was, after each method.
+    /// Restores the namespace after each method.
     reset: fn(&mut Netlink, IfIndex),
 }
 
@@ -44,7 +44,8 @@ enum By {
     /// Returns nanoseconds for each figure.
     Tapline(fn(&mut Netlink, IfIndex) -> Vec<f64>),
     Ip(&'static [&'static str]),
-    /// ip(8) with a file of lines, one for each figure; the parts of nanoseconds that one line took, and all lines.
+    /// Runs ip(8) on a batch file for each figure. Holds a function per file that writes one line, and the divisor of
+    /// the nanoseconds.
     Batch(&'static [fn(u32) -> String], u32),
 }
 
@@ -165,7 +166,7 @@ pub const TASKS: [Task; 10] = [
         ],
         ..LINK_TASK
     },
-    // With an answer of the kernel's for 256.
+    // With one acknowledgement per 256 routes.
     Task {
         figures: &[("100 000 routes, by turns, thousands a second", "routes")],
         methods: &[
@@ -277,7 +278,7 @@ fn route_line(number: u32) -> String {
     )
 }
 
-/// Reads a table of `routes` routes several times: the median of the nanoseconds.
+/// Reads a table of `routes` routes several times and returns the median in nanoseconds.
 fn median_of(times: u32, routes: u32, mut read: impl FnMut() -> (u32, f64)) -> Vec<f64> {
     let read = |_| {
         let (count, ns) = read();
@@ -297,7 +298,7 @@ impl Task {
         let link = host.interface().index;
         (self.prepare)(&mut netlink, link);
         for turn in 0..self.turns {
-            // Each goes first as often as the other.
+            // Each method goes first equally often.
             for place in 0..self.methods.len() {
                 let (shown, by) = &self.methods[(turn + place) % self.methods.len()];
                 let times = self.run(by, peers, host, &mut netlink);
@@ -311,7 +312,7 @@ impl Task {
         }
     }
 
-    /// Nanoseconds of each figure; none where the peer could not be built.
+    /// Returns nanoseconds for each figure; empty if the peer could not be built.
     fn run(&self, by: &By, peers: &Peers, host: &Host, netlink: &mut Netlink) -> Vec<f64> {
         match by {
             By::Peer(method) => {

@@ -1,4 +1,4 @@
-//! What the rig can do: requests out of a socket and answers in, and nothing made of them.
+//! The upper bound of the rig: sends requests and receives replies without processing them.
 
 use std::io::IoSlice;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,10 +20,10 @@ use wire::protocol::ip;
 use crate::harness::{pause, thread_time};
 use crate::rig::{PEER, Rig, on_subject_cpu};
 
-/// Messages of a system call.
+/// Messages per system call.
 const BATCH: usize = 64;
 
-/// Requests by a raw socket, many with each system call.
+/// Sends requests through a raw socket, many per system call.
 pub fn raw(rig: &Rig, count: u64) -> [f64; 2] {
     let message = request();
     measured(rig, || {
@@ -42,7 +42,7 @@ pub fn raw(rig: &Rig, count: u64) -> [f64; 2] {
     })
 }
 
-/// Requests as whole frames by a packet socket, one with each system call.
+/// Sends requests as whole frames through a packet socket, one per system call.
 pub fn packet(rig: &Rig, count: u64) -> [f64; 2] {
     let frame = frame(rig, PEER.parse().expect("an address"));
     let out = rig.left.interface().index;
@@ -52,8 +52,8 @@ pub fn packet(rig: &Rig, count: u64) -> [f64; 2] {
     })
 }
 
-/// Share of a processor, %, and answers read, of a raw socket that asks each of `targets` once a second for so many seconds: a
-/// quarter of them at a time, one with each system call, and reads what comes in between.
+/// Probes each of `targets` once a second through a raw socket, for `seconds` seconds. Sends a quarter of them at a
+/// time, one per system call, and reads replies in between. Returns the CPU usage in % and the number of replies.
 pub fn steady(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> (f64, u64) {
     let message = request();
     let ask = || {
@@ -82,8 +82,8 @@ pub fn steady(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> (f64, u64) {
     on_subject_cpu(|| rig.left.run(ask))
 }
 
-/// Share of a processor, %, of a packet socket that sends a request to each of `targets` once a second for so many
-/// seconds, a quarter of them at a time, and reads nothing.
+/// Sends a request to each of `targets` once a second through a packet socket, for `seconds` seconds, a quarter of them
+/// at a time. Reads nothing. Returns the CPU usage in %.
 pub fn steady_frames(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> f64 {
     let frames: Vec<_> = targets.iter().map(|&target| frame(rig, target)).collect();
     let group = targets.len().div_ceil(4);
@@ -102,7 +102,7 @@ pub fn steady_frames(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> f64 {
     on_subject_cpu(|| rig.left.run(ask))
 }
 
-/// Answers a second, and for a second of processor time.
+/// Replies per second, and per second of CPU time.
 fn measured(rig: &Rig, send: impl FnOnce() + Send) -> [f64; 2] {
     let (before, start) = (rig.arrived(), Instant::now());
     let cpu = on_subject_cpu(|| {
@@ -122,7 +122,7 @@ fn request() -> Vec<u8> {
         .to_vec()
 }
 
-/// A raw socket to the peer that takes nothing.
+/// A raw socket to the peer that receives nothing.
 fn deaf_socket() -> OwnedFd {
     let socket = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).expect("root");
     let refuse = SockFilter {
@@ -137,7 +137,7 @@ fn deaf_socket() -> OwnedFd {
     socket
 }
 
-/// An Ethernet frame to the peer with a request to `target`, as the kernel would write it.
+/// An Ethernet frame to the peer with a request to `target`, as the kernel would build it.
 fn frame(rig: &Rig, target: Ipv4Addr) -> Vec<u8> {
     let (from, to) = (rig.left.interface(), rig.right.interface());
     let [source, destination] = [from.mac, to.mac].map(|mac| MacAddress(mac.0));

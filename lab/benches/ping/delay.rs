@@ -1,4 +1,4 @@
-//! Round trips as they are told, beside those of the kernel.
+//! Compares reported round-trip times with those of the kernel.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,21 +13,21 @@ use crate::rig::{PEER, PEER_IPV6, Rig, on_subject_cpu};
 use crate::tool::{Kind, Tool};
 use crate::truth::{self, Truth};
 
-/// Probes of a trial, one every millisecond.
+/// Probes per trial, one every millisecond.
 const PROBES: u32 = 500;
 
-/// What is asked for.
+/// The load to measure under.
 struct Load {
     name: &'static str,
-    /// A thread on each CPU does nothing but count.
+    /// Whether a busy loop runs on each CPU.
     is_busy: bool,
     targets: u32,
     /// Probes to each target.
     count: u32,
     interval: Duration,
-    /// The back end that `auto` picks.
+    /// The back end that `auto` selects.
     backend: Backend,
-    /// Only tapline is asked for more than one probe at a time.
+    /// Whether peers are measured too. Only tapline supports more than one pending probe per target.
     is_for_peers: bool,
 }
 
@@ -48,7 +48,7 @@ const LOADS: [Load; 4] = [
         is_busy: true,
         ..IDLE
     },
-    // Targets that are due in a quarter of their interval leave together.
+    // Targets that are due within a quarter of their interval are sent together.
     Load {
         name: "64 probes at once every 20 ms",
         targets: 256,
@@ -75,7 +75,7 @@ const OWN: [(Backend, &str); 4] = [
     (Backend::Raw, PEER_IPV6),
 ];
 
-/// Nanoseconds told, by target and number of the probe to it.
+/// Reported round-trip times in nanoseconds, by target and probe number.
 type Told = Vec<((IpAddr, u32), f64)>;
 
 const P50: &str = "beyond the kernel's p50";
@@ -126,7 +126,7 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
         {
             let who = name(own);
             let [p50, p99, missing] = [P50, P99, MISSING].map(|head| {
-                // Too short is as wrong as too long.
+                // Both too short and too long are errors.
                 let values = report.of(&title(load), &who, head).into_iter();
                 values.map(f64::abs).collect::<Vec<_>>()
             });
@@ -138,7 +138,7 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
     }
 }
 
-/// In microseconds, and how many were not told.
+/// The figures in microseconds, and the number of missing values.
 fn figures(truth: &Truth, told: &Told) -> [f64; 7] {
     let us = |ns: f64| ns / 1000.0;
     let beyond = told.iter().filter_map(|(key, ns)| {
@@ -173,7 +173,7 @@ fn quantiles(mut values: Vec<f64>) -> [f64; 2] {
     })
 }
 
-/// Runs `job`, if asked for while threads keep both CPUs busy.
+/// Runs `job`. If `is_busy`, threads keep both CPUs busy meanwhile.
 fn busy_while<T>(is_busy: bool, job: impl FnOnce() -> T) -> T {
     let is_over = AtomicBool::new(!is_busy);
     let spin = || {
@@ -191,7 +191,7 @@ fn busy_while<T>(is_busy: bool, job: impl FnOnce() -> T) -> T {
     })
 }
 
-/// What the library tells.
+/// Round-trip times reported by the library.
 fn library(rig: &Rig, backend: Backend, peer: &str, load: &Load) -> Told {
     let &Load { targets, count, .. } = load;
     let mut builder = TargetsBuilder::default();
@@ -234,7 +234,7 @@ fn library(rig: &Rig, backend: Backend, peer: &str, load: &Load) -> Told {
     told
 }
 
-/// What a program tells in its lines.
+/// Round-trip times parsed from a program's output.
 fn program(rig: &Rig, tool: &Tool) -> Told {
     let arguments = match tool.kind {
         Kind::Fping => format!("-c {PROBES} -p 1 {PEER}"),

@@ -1,23 +1,21 @@
-//! Asking hosts for echoes: tapline's pinger beside ping of iputils, fping and bpfpinger, in one run.
+//! Compares tapline's pinger with iputils ping, fping and bpfpinger in one run.
 //!
 //! `cargo bench -p tapline-lab --bench ping -- [--rounds N | --quick] [--tapline FILE]
-//! [--only delay|flood|rate|many|counts]` needs root, two CPUs, libpcap and the release build of
-//! the program.
+//! [--only delay|flood|rate|many|counts]` requires root, two CPUs, libpcap and the release build of the program.
 //!
 //! ```text
 //! CPU 0: who is measured, the link, the peer's kernel, the link back     CPU 1: the bench
 //! ```
 //!
-//! Each part takes turns among its subjects, so that whatever else the machine does falls on all of
-//! them; a figure is the median over the rounds, with the least and the most.
+//! The subjects of each part take turns, so that other load on the machine affects all of them equally. A figure is the
+//! median over the rounds, with minimum and maximum.
 //!
-//! **Round trips** stand beside the kernel's, from its stamp of the request on the way out of the
-//! interface to that of the answer on its way in, by libpcap; what lies beyond it is taken probe by
-//! probe. tapline's are those of its library, the others' those of their lines. **CPU** is the CPU
-//! time of a process without its start and end. Rates stand beside the probes for a second of CPU
-//! time, to which the kernel adds its answering, done within the sender's system calls; others on the
-//! machine take nothing from that. bpfpinger is measured where Go can build it; the
-//! environment variable `BPFPINGER` may name a folder with its source.
+//! **Round trips** are compared with the kernel's, probe by probe. libpcap measures the kernel's on the interface, from
+//! the time stamp of the outgoing request to that of the incoming reply. tapline's values come from its library, the
+//! others' from their output lines. **CPU** is the CPU time of a process without its start and exit. Rates are also
+//! given per second of CPU time. It includes the kernel's replies, which are processed within the sender's system
+//! calls, and is not affected by other load on the machine. bpfpinger is measured if Go can build it. The environment
+//! variable `BPFPINGER` may name a folder with its source.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! bpfpinger, which is a library for Go: a small program around it.
+//! bpfpinger is a Go library; this module builds a small program around it.
 
 use std::env;
 use std::fs;
@@ -8,11 +8,11 @@ use std::process::Command;
 const MODULE: &str = "github.com/chenjiandongx/bpfpinger";
 const MAIN: &str = include_str!("peer/main.go");
 
-/// Where Go puts itself, which not every path has.
+/// Go's installation path, which may be missing from `PATH`.
 const GO: &str = "/usr/local/go/bin/go";
 
-/// Builds it below the target folder, once. Its source is fetched by Go, or is in the folder that
-/// `BPFPINGER` names. `Err` is why that does not work, in one line.
+/// Builds the program below the target folder, once. Go downloads bpfpinger's source, unless `BPFPINGER` names a folder
+/// with it. `Err` is a one-line reason why the build failed.
 pub fn build() -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bpfpinger");
     let program = folder.join("peer");

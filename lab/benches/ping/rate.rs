@@ -1,5 +1,5 @@
-//! Probes a second with a valid round trip on one CPU, the kernel's answering included; and whether many probes add
-//! up: what was sent, what the kernel that was asked has counted, and what was received.
+//! Probes per second with a valid round trip on one CPU, including the kernel's replies. Also checks that counts add up
+//! over many probes: sent by the program, counted by the replying kernel, and received.
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,12 @@ use crate::tool::{Kind, Tool, summary};
 
 const PROBES: u64 = 200_000;
 
-/// fping has room for 65 535 on their way and forgets none of them for ten seconds; it is as fast as can
-/// be with many targets, each asked once.
+/// fping tracks at most 65 535 pending probes and keeps each for ten seconds. It is fastest with many targets, each
+/// probed once.
 const FPING_PROBES: u64 = 60_000;
 const FPING_TARGETS: &str = "-g 10.2.0.1 10.2.234.96";
 
-/// After this time without an answer none is waited for.
+/// Stop waiting for replies after this time without one.
 const SILENCE: Duration = Duration::from_secs(1);
 
 const TITLE: &str = "Probes as fast as can be, on one CPU";
@@ -24,13 +24,13 @@ const FOR_CPU: &str = "for a second of CPU time";
 
 const COLUMNS: [Column; 4] = [
     column(RATE, 1.0, 0),
-    // Which nobody else on the machine takes from.
+    // Not affected by other load on the machine.
     column(FOR_CPU, 1.0, 0),
     column("lost", 1.0, 0),
     column("round trip p50, us", 1.0, 1),
 ];
 
-/// How probes are sent; the back end of tapline and its target, or the arguments of a peer.
+/// How to send probes: tapline's back end and target, or the arguments of a peer.
 enum Way {
     Bound(fn(&Rig, u64) -> [f64; 2]),
     Tapline(&'static str, &'static str),
@@ -82,7 +82,7 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
         }
     }
     let names = ways.map(|(name, _)| name);
-    // The best of some in each round.
+    // The best of several subjects in each round.
     let best = |names: &[&str], head| {
         let rows: Vec<_> = names
             .iter()
@@ -128,7 +128,7 @@ fn tapline(rig: &Rig, tool: &Tool, backend: &str, target: &str) -> [f64; 4] {
 fn peer(rig: &Rig, tool: &Tool, arguments: &str, count: u64) -> [f64; 3] {
     let (start, arrived) = (Instant::now(), rig.arrived());
     let running = on_subject_cpu(|| tool.start(&rig.left, arguments));
-    // Some wait for what is lost; that takes nothing from their rate.
+    // Some programs wait for lost replies. That must not lower their rate.
     let (mut answers, mut answered_after) = (0, start.elapsed());
     while answers < count && start.elapsed() < answered_after + SILENCE {
         let now = rig.arrived() - arrived;
@@ -155,7 +155,7 @@ pub fn counts(rig: &Rig, tapline: &Tool, is_long: bool, report: &mut Report) {
     let one = |probes| format!("-c {probes} -i 0 {PEER}");
     let loopback = "-c 1 127.16.0.1-127.31.66.64".to_owned();
     let link = "-c 2 -i 0 10.2.0.1-10.2.234.96".to_owned();
-    // What is asked, how many probes are to be sent, and who answers.
+    // Arguments, number of probes to send, and the replying host.
     let mut cases = vec![
         (
             "1 000 000 targets on the loopback",

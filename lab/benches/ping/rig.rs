@@ -1,4 +1,4 @@
-//! Two hosts, and what they count.
+//! Two hosts and their packet counters.
 
 use std::fs;
 
@@ -10,8 +10,9 @@ use crate::harness::on_cpu;
 pub const PEER: &str = "10.1.0.2";
 pub const PEER_IPV6: &str = "fd00:1::2";
 
-/// Routes to hosts behind the peer, all of them the peer itself; and to hosts behind a router that the link does not
-/// have: the peer takes their packets off the link, sees that they are not for it, and drops them.
+/// Routes to hosts behind the peer, which are all addresses of the peer itself, and to hosts behind a router that does
+/// not exist on the link. The peer receives packets to the latter and drops them, because they are for another MAC
+/// address.
 const ROUTES: [(bool, &str); 6] = [
     (true, "route add 10.2.0.0/16 via 10.1.0.2"),
     (false, "route add local 10.2.0.0/16 dev lo"),
@@ -43,18 +44,18 @@ impl Rig {
         Self { left, right }
     }
 
-    /// The interface that probes leave by.
+    /// The interface that sends the probes.
     pub fn interface(&self) -> String {
         self.left.interface().name.to_string()
     }
 
-    /// Packets that have come to the host that asks.
+    /// Packets received by the probing host.
     pub fn arrived(&self) -> u64 {
         self.left.counters().rx_packets
     }
 }
 
-/// Echo requests of IPv4 that the kernel of `host` has received.
+/// IPv4 echo requests received by the kernel of `host`.
 pub fn echoes(host: &Host) -> u64 {
     let table = host.run(|| fs::read_to_string("/proc/thread-self/net/snmp"));
     let table = table.expect("the kernel counts");
@@ -67,7 +68,7 @@ pub fn echoes(host: &Host) -> u64 {
     value.parse().expect("a number")
 }
 
-/// Does `job` where programs run whose rate is measured: their probes and the answers' way back as well.
+/// Runs `job` on the CPU of the programs whose rate is measured. Their probes and the replies are processed there too.
 pub fn on_subject_cpu<T>(job: impl FnOnce() -> T) -> T {
     on_cpu(0, job)
 }

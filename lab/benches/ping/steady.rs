@@ -1,5 +1,5 @@
-//! What probes at a steady rate cost: a few of them while others flood the host with answers to theirs, and a thousand
-//! targets, each asked once a second.
+//! Cost of probes at a steady rate: a few probes while a flood of replies arrives for other processes, and a thousand
+//! targets, each probed once a second.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -19,8 +19,8 @@ const COLUMNS: [Column; 3] = [
     column("packets/s that came", 1.0, 0),
 ];
 
-/// Runs a tool for `probes` probes; measures CPU time, %, and packets that come a second from `before` after its start
-/// on, for some time: the probes go on beyond it.
+/// Runs a tool for `probes` probes. Measures CPU time in %, and received packets per second, in a window that starts
+/// `before` after the tool. The probes continue beyond the window.
 fn figures(
     rig: &Rig,
     tool: &Tool,
@@ -43,18 +43,19 @@ fn figures(
     ]
 }
 
-/// Probes of a trial beside a flood, and milliseconds between them.
+/// Probes per trial during a flood, and milliseconds between them.
 const PROBES: u32 = 36;
 const INTERVAL_MS: u32 = 50;
 const FLOOD_TIMES: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1400)];
 
-/// Payloads of the flood; none is no flood.
+/// Payload sizes of the flood; `None` for no flood.
 const FLOODS: [Option<u32>; 3] = [None, Some(56), Some(3)];
 
-/// What a flood has to bring to be one, packets a second.
+/// Minimum rate of a flood, packets per second.
 const FLOOD_PPS: f64 = 100_000.0;
 
-/// How long one alone is looked at, and how much more than that it is to bring: beside others it will bring less.
+/// How long to measure a single flooding process, and by how much it must exceed the minimum rate. It is slower while
+/// other processes run.
 const TRIED: Duration = Duration::from_millis(300);
 const ENOUGH: f64 = 1.3;
 
@@ -89,7 +90,7 @@ pub fn flood(rig: &Rig, tools: &[Tool], report: &mut Report) {
     }
 }
 
-/// How many ping(8) are a flood: two where one alone does not bring so much more that it does beside others, too.
+/// Number of ping(8) processes for a flood: two if a single one is not fast enough beside other processes.
 fn needed(rig: &Rig, tools: &[Tool]) -> usize {
     let _flood = Flood::start(rig, tools, 56, 1);
     let before = rig.arrived();
@@ -98,11 +99,11 @@ fn needed(rig: &Rig, tools: &[Tool]) -> usize {
     if pps < ENOUGH * FLOOD_PPS { 2 } else { 1 }
 }
 
-/// ping(8) flooding, until it is dropped.
+/// Flooding ping(8) processes, killed on drop.
 struct Flood(Vec<Child>);
 
 impl Flood {
-    /// The first has a CPU of its own, another shares that of those who are measured.
+    /// The first process has its own CPU; the second shares the CPU of the measured processes.
     fn start(rig: &Rig, tools: &[Tool], bytes: u32, count: usize) -> Option<Self> {
         let ping = tools.iter().find(|tool| tool.kind == Kind::Ping)?;
         let program = ping.program.to_str()?;
@@ -127,7 +128,7 @@ impl Drop for Flood {
     }
 }
 
-/// Targets, and how often each is asked.
+/// Number of targets, each probed once a second.
 const TARGETS: u32 = 1000;
 const ROUNDS: u32 = 4;
 const MANY_TIMES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
@@ -153,7 +154,7 @@ pub fn many(rig: &Rig, tools: &[Tool], report: &mut Report) {
                 let range = format!("fd00:2::1-fd00:2::{TARGETS:x}");
                 ways.push((tool, format!("{name}, IPv6"), format!("{common} {range}")));
             }
-            // A millisecond between two probes: a thousand in a second.
+            // One millisecond between two probes: a thousand per second.
             Kind::Fping => {
                 let arguments = format!("-q -c {ROUNDS} -p 1000 -i 1 -f {list}");
                 ways.push((tool, name.into(), arguments));

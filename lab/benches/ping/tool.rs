@@ -1,4 +1,4 @@
-//! Programs that ask hosts for echoes: how each is told to do the same, and what each says.
+//! The ping programs: their command lines and output parsers.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub struct Tool {
     pub program: PathBuf,
 }
 
-/// Probes that a program counted.
+/// Probe counts reported by a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
     pub sent: f64,
@@ -31,7 +31,7 @@ pub struct Counted {
 }
 
 impl Tool {
-    /// Those that are there, tapline first; why the others are not is told.
+    /// The installed programs, tapline first. Reports why others are missing.
     pub fn all(options: &BenchOptions, report: &mut Report) -> Vec<Self> {
         let tapline = options.tapline().remove(0);
         let found =
@@ -91,7 +91,7 @@ impl Tool {
         }
     }
 
-    /// Finds the counts in what it printed; it was to send `count` probes.
+    /// Parses the counts from its output. It was started with `count` probes.
     pub fn counted(&self, text: &str, count: u32) -> Counted {
         let found = self.find_counts(text, f64::from(count));
         let [sent, received] =
@@ -132,7 +132,7 @@ impl Tool {
     }
 }
 
-/// The summary that tapline ends with.
+/// The summary at the end of tapline's output.
 pub fn summary(text: &str) -> Value {
     let events = text
         .lines()

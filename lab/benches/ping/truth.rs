@@ -1,5 +1,5 @@
-//! How long the kernel took: from its stamp of a request on its way out to that of the answer on its
-//! way in, by libpcap on the interface.
+//! Measures the kernel's round-trip times with libpcap on the interface: from the time stamp of the outgoing request to
+//! that of the incoming reply.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,7 +16,7 @@ const SNAPLEN: i32 = 64;
 const RING_BYTES: i32 = 64 << 20;
 const TIMEOUT_MS: i32 = 100;
 
-/// Round trips of the kernel in nanoseconds, by target and number of the request to it, from 0.
+/// Kernel round-trip times in nanoseconds, by target and request number (from 0).
 pub type Truth = HashMap<(IpAddr, u32), u64>;
 
 /// Captures while `job` runs.
@@ -41,7 +41,7 @@ pub fn beside<T>(rig: &Rig, job: impl FnOnce() -> T) -> (Truth, T) {
         });
         let end = is_ready.recv().expect("the capture begins");
         let done = job();
-        // What is still on its way to the reader.
+        // Wait for packets that the reader has not received yet.
         pause(2 * Duration::from_millis(TIMEOUT_MS as u64));
         end.breakloop();
         (capture.join().expect("the capture ends"), done)
@@ -51,7 +51,7 @@ pub fn beside<T>(rig: &Rig, job: impl FnOnce() -> T) -> (Truth, T) {
 fn read(handle: &mut Capture<Active>) -> Truth {
     let mut truth = Truth::new();
     let mut counts: HashMap<IpAddr, u32> = HashMap::new();
-    // Requests on their way, by host, identifier and sequence.
+    // Pending requests, by host, identifier and sequence number.
     let mut sent: HashMap<(IpAddr, [u8; 4]), (u32, u64)> = HashMap::new();
     each_packet(handle, |ns, frame| match echo(frame) {
         Some((true, host, key)) => {
@@ -69,7 +69,7 @@ fn read(handle: &mut Capture<Active>) -> Truth {
     truth
 }
 
-/// Of a frame with an echo whether it is a request, the other host, and identifier with sequence.
+/// Parses an echo frame: whether it is a request, the remote host, and the identifier with the sequence number.
 fn echo(frame: &[u8]) -> Option<(bool, IpAddr, [u8; 4])> {
     let packet = frame.get(14..)?;
     let first = *packet.first()?;

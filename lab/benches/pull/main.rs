@@ -1,6 +1,6 @@
-//! CPU time per packet of `Capture::next` (pull) against `Capture::run` (closure), on the same packets.
+//! Compares CPU time per packet of `Capture::next` (pull) and `Capture::run` (closure) on the same packets.
 //!
-//! Fills a ring while nobody reads, then measures the CPU time of the thread that reads it to the limit.
+//! Fills a ring while nobody reads, then measures the CPU time of the thread that reads it up to the limit.
 
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -16,7 +16,7 @@ use harness::{BenchOptions, Column, Report, column, ratios};
 
 const PACKETS: u64 = 100_000;
 
-/// What `next` may cost beside a closure.
+/// Maximum cost of `next` relative to a closure.
 const LIMIT: f64 = 1.02;
 
 const COLUMNS: [Column; 2] = [column(CLOSURE, 1.0, 1), column(NEXT, 1.0, 1)];
@@ -37,7 +37,7 @@ fn measure(_: &BenchOptions, report: &mut Report) {
     for backend in rings {
         for round in report.rounds(backend.name()) {
             let mut read = |is_pulled| read_ns(&left, &right, &mut generator, backend, is_pulled);
-            // Each is first in turn.
+            // The two take turns to go first.
             let mut times = [0.0; 2];
             for is_pulled in [round % 2 == 0, round % 2 != 0] {
                 times[usize::from(is_pulled)] = read(is_pulled);

@@ -1,13 +1,12 @@
-//! What filtering a large file costs: `tapline read` beside `tcpdump -r`, in one run.
+//! Cost of filtering a large file: compares `tapline read` with `tcpdump -r` in one run.
 //!
-//! `cargo bench -p tapline-lab --bench read -- [--rounds N | --quick] [--tapline FILE]...` needs a
-//! release build of tapline, 1.1 GB of disk and 4 GiB of memory, and a machine that does nothing else.
+//! `cargo bench -p tapline-lab --bench read -- [--rounds N | --quick] [--tapline FILE]...` requires a release build of
+//! tapline, 1.1 GB of disk, 4 GiB of memory, and an otherwise idle machine.
 //!
-//! A capture of 1.1 GB is made in `--trace-in FOLDER` (/var/tmp if not said), synced and read once, so
-//! that it is in the page cache. For each filter the two programs take turns to write what matches to
-//! a new file in /dev/shm; beside them `cp` copies that file in /dev/shm, which is the least that any
-//! program takes that writes it. A run is measured from the start of the process to its end. Before
-//! anything is measured the two files are compared, packet by packet.
+//! Creates a capture of 1.1 GB in `--trace-in FOLDER` (default: /var/tmp), syncs it and reads it once, so that it is in
+//! the page cache. For each filter the two programs take turns to write the matching packets to a new file in /dev/shm.
+//! `cp` then copies that file in /dev/shm, which is the minimum cost of writing it. A run is measured from the start of
+//! the process to its exit. Before the measurements, the two output files are compared packet by packet.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +25,7 @@ use harness::{BenchOptions, Column, Report, column, ratios};
 use store::read::Reader as CaptureReader;
 use tapline_lab::tool;
 
-/// A filter and what it selects of the trace.
+/// A filter and the share of the trace that it selects.
 const FILTERS: [(&str, &str); 4] = [
     ("tcp port 22", "0.1 %"),
     ("udp port 53", "2 %"),
@@ -57,7 +56,7 @@ fn measure(options: &BenchOptions, report: &mut Report) {
         &["-r", "TRACE", "-w", "OUT"],
         [&trace, &in_peer],
     );
-    // It is the least that writing the result costs, for whoever finds its packets in no time.
+    // The minimum cost of writing the result, without finding the packets.
     let copy = ["--reflink=never", "TRACE", "OUT"];
     let copy = Program::new("cp out.pcap", "/bin/cp".into(), &copy, [&in_peer, &in_copy]);
     let own = options.tapline().into_iter().map(|program| {
@@ -88,7 +87,7 @@ fn measure(options: &BenchOptions, report: &mut Report) {
         let title = format!("`{filter}` selects {share}: {packets} packets");
         for _ in report.rounds(filter) {
             let table = report.table(&title, &COLUMNS);
-            // The next gets the memory that the one before had: new memory costs more.
+            // Each program reuses the memory of the previous one: new memory costs more.
             table.add(&peer.name, &peer.run(filter));
             table.add(&copy.name, &copy.run(filter));
             copy.remove();
@@ -108,14 +107,14 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     }
 }
 
-/// Writes the file out, so that nothing is left to write while others are measured, and reads it.
+/// Syncs the file, so that no writeback runs during the measurements, and reads it.
 fn into_page_cache(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()?;
     io::copy(&mut File::open(path)?, &mut io::sink())?;
     Ok(())
 }
 
-/// Compares bytes, lengths and times of all packets, and counts them; the trace has whole microseconds, as tcpdump
+/// Compares bytes, lengths and times of all packets, and counts them. The trace uses whole microseconds, as tcpdump
 /// writes them.
 fn compare(peer: &Path, own: &Path) -> u64 {
     let open = |path: &Path| CaptureReader::open(path).expect("a capture");
@@ -131,7 +130,7 @@ fn compare(peer: &Path, own: &Path) -> u64 {
     0
 }
 
-/// A program that is measured, with the file it writes.
+/// A program to measure, and its output file.
 struct Program {
     name: String,
     path: PathBuf,
@@ -140,7 +139,7 @@ struct Program {
 }
 
 impl Program {
-    /// In `arguments` TRACE and OUT stand for `files`.
+    /// Replaces TRACE and OUT in `arguments` by `files`.
     fn new(name: &str, path: PathBuf, arguments: &[&str], [trace, output]: [&PathBuf; 2]) -> Self {
         let arguments = arguments.iter().map(|&word| match word {
             "TRACE" => trace.clone(),
@@ -155,8 +154,8 @@ impl Program {
         }
     }
 
-    /// Runs it to its end, with a filter if it takes one; the output is there afterwards. Returns seconds of wall time
-    /// and of CPU time.
+    /// Runs the program to its exit, with a filter if it takes one. The output file exists afterwards. Returns seconds
+    /// of wall time and of CPU time.
     fn run(&self, filter: &str) -> [f64; 2] {
         let mut command = Command::new(&self.path);
         command.args(&self.arguments);

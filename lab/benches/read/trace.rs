@@ -1,4 +1,4 @@
-//! The capture that is read: known packets, the same in every run.
+//! The capture file to read: known packets, the same in every run.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -9,10 +9,10 @@ use wire::protocol::ip::{TCP, UDP};
 
 use crate::harness::Flow;
 
-/// Bytes of a packet, in the order small, middle, large, and how often of a hundred each is.
+/// Bytes per packet (small, medium, large), and the share of each in percent.
 const SIZES: [(usize, u32); 3] = [(66, 42), (300, 30), (1434, 28)];
 
-/// A kind of traffic and how often of a thousand it is.
+/// A kind of traffic and its share in a thousand packets.
 struct Kind {
     share: u32,
     protocol: u8,
@@ -29,7 +29,7 @@ const fn kind(share: u32, protocol: u8, port: u16, last: u8) -> Kind {
     }
 }
 
-/// The shares are those that the filters of the table select.
+/// The filters of the table select these shares.
 const KINDS: [Kind; 6] = [
     kind(1, TCP, 22, 1),
     kind(20, UDP, 53, 2),
@@ -39,7 +39,7 @@ const KINDS: [Kind; 6] = [
     kind(100, TCP, 8443, 6),
 ];
 
-/// Writes `packets` packets to `path`, 10 µs apart; gives the bytes of the file.
+/// Writes `packets` packets to `path`, 10 µs apart. Returns the size of the file.
 pub fn write(path: &Path, packets: u64) -> Result<u64, WriteError> {
     let interface = Interface::new(LinkType::ETHERNET, 262_144);
     let mut options = CaptureFileOptions::new(Output::Path(path.to_owned()), vec![interface]);
@@ -64,7 +64,7 @@ fn next(mut random: u64) -> u64 {
     random ^ random << 17
 }
 
-/// The one of `choices` that `place` falls on when each takes as much room as its share.
+/// Selects one of `choices` by `place`, weighted by `share`.
 fn chosen<T>(choices: &[T], mut place: u32, share: impl Fn(&T) -> u32) -> &T {
     for choice in choices {
         if place < share(choice) {

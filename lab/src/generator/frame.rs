@@ -1,17 +1,17 @@
-//! Frames to send.
+//! Builds frames to send.
 
-/// Place of the sequence number in a [`udp_frame`]: the first 8 bytes of the payload.
+/// Offset of the sequence number in a [`udp_frame`]: the first 8 bytes of the payload.
 pub const SEQUENCE_AT: u16 = 42;
 
-/// An Ethernet frame of `bytes` bytes (without the frame check sequence) that holds a UDP datagram
-/// from 198.18.0.1 port 9 to 198.18.0.2 port 9, without UDP checksum, between the stations
-/// 02:00:00:00:00:01 and 02:00:00:00:00:02; the payload is zero.
+/// Returns an Ethernet frame of `bytes` bytes, without frame check sequence. It holds a UDP datagram from 198.18.0.1
+/// port 9 to 198.18.0.2 port 9 without UDP checksum. The MAC addresses are 02:00:00:00:00:01 and 02:00:00:00:00:02; the
+/// payload is zero.
 ///
-/// The addresses are those that RFC 2544 sets aside for benchmarks. Nobody answers them: a host
-/// that has neither the station nor the address drops the frame in its stack.
+/// RFC 2544 reserves these IP addresses for benchmarks. A host with neither the MAC nor the IP address drops the frame
+/// in its stack, so nobody replies.
 ///
 /// # Panics
-/// When `bytes` leaves no room for the sequence number (50) or is beyond an IPv4 packet.
+/// If `bytes` is too small for the sequence number (less than 50) or too large for an IPv4 packet.
 pub fn udp_frame(bytes: usize) -> Vec<u8> {
     assert!(
         bytes >= SEQUENCE_AT as usize + 8,
@@ -33,7 +33,7 @@ pub fn udp_frame(bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// The Internet checksum (RFC 1071) of an even number of bytes.
+/// Computes the Internet checksum (RFC 1071) of an even number of bytes.
 fn checksum(bytes: &[u8]) -> u16 {
     let mut sum: u32 = bytes
         .as_chunks()

@@ -1,4 +1,4 @@
-//! The fast generator.
+//! The fast generator, based on XDP live frames.
 
 use std::io;
 use std::time::Duration;
@@ -15,24 +15,24 @@ use super::pace::Pace;
 use super::program::LiveProgram;
 use crate::net::refuse_the_machine;
 
-/// Frames in one system call at most: the width of its field.
+/// Maximum frames per system call: the width of the kernel's field.
 const CALL_FRAMES: u64 = u32::MAX as u64;
-/// How long frames may be under way between the two ends of a veth without one of them arriving.
+/// How long to wait for in-flight frames on a veth while none arrives.
 const SETTLE: Duration = Duration::from_secs(2);
-/// Rounds in which dropped frames are sent again.
+/// Maximum number of rounds that resend dropped frames.
 const ROUNDS: u32 = 1000;
 
-/// What became of frames. Those that are in none of the counts vanished: the interface is down or
-/// its peer takes no redirected frames.
+/// Frame counts of a send. Frames in neither `delivered` nor `dropped` were lost: the interface is down or its peer
+/// does not accept redirected frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Frames handed to the kernel.
+    /// Frames passed to the kernel.
     pub submitted: u64,
-    /// Frames that reached the far end.
+    /// Frames that reached the peer.
     pub delivered: u64,
-    /// Frames dropped because the far end's queue was full.
+    /// Frames dropped because the peer's queue was full.
     pub dropped: u64,
-    /// From the first to the last frame handed to the kernel.
+    /// Time from the first to the last frame passed to the kernel.
     pub duration: Duration,
 }
 
@@ -43,18 +43,18 @@ impl Sent {
     }
 }
 
-/// Sends copies of one frame as fast as the kernel can, or at a rate.
+/// Sends copies of one frame at full speed or at a fixed rate.
 ///
-/// The receiving end's work (its driver and stack) runs on the same CPU, between the batches.
+/// The receiving driver and stack run on the same CPU, between batches.
 ///
-/// Each method panics on failure, so that the test's own line is reported.
+/// Every method panics on failure, so that the panic points to the line of the test.
 #[derive(Debug)]
 pub struct Generator {
     options: GeneratorOptions,
     netlink: Netlink,
     program: LiveProgram,
     peer: Option<XdpLink>,
-    /// Keeps the program attached somewhere, so that runs of it are cheap.
+    /// Keeps the program attached to an interface, which makes test runs cheap.
     own: Option<XdpLink>,
 }
 
@@ -62,7 +62,7 @@ impl Generator {
     /// Loads the generator's program. Call it on the sending host.
     ///
     /// # Panics
-    /// Without root, before Linux 5.18, and in the machine's own namespace.
+    /// Without root, on kernels before Linux 5.18, and in the machine's own namespace.
     #[track_caller]
     pub fn new(options: GeneratorOptions) -> Self {
         refuse_this_machine();
@@ -77,43 +77,41 @@ impl Generator {
         }
     }
 
-    /// Makes interface `peer`, the other end of the link, take the generator's frames and counts
-    /// them there; all go on into the stack. Call it on the receiving host; it lasts until the
-    /// generator is dropped.
+    /// Makes interface `peer`, the other end of the link, accept the generator's frames and counts them there. All
+    /// frames continue into the stack. Call it on the receiving host. The program stays attached until the generator is
+    /// dropped.
     ///
-    /// Leave it out when the interface has an XDP program already or GRO. Then delivered is what
-    /// the sending interface counts as sent, other traffic included, and each run (each group of a
-    /// paced one) takes some 25 ms longer, unless [`attach_own`](Self::attach_own) helps.
+    /// Not needed if the interface already has an XDP program or GRO. In that case `delivered` is the sending
+    /// interface's transmit count, which includes other traffic. Each run (each group, at a fixed rate) then takes
+    /// about 25 ms longer unless [`attach_own`](Self::attach_own) is used.
     ///
     /// # Panics
-    /// When the interface has another XDP program, and in the machine's own namespace.
+    /// If the interface has another XDP program, and in the machine's own namespace.
     #[track_caller]
     pub fn attach_peer(&mut self, peer: IfIndex) {
         refuse_this_machine();
         self.peer = Some(self.program.attach(peer));
     }
 
-    /// Makes runs as cheap as with a peer, where the far end has an XDP program of its own: the
-    /// generator's is attached to the sending interface, whose incoming packets all go on into the
-    /// stack. Call it on the sending host; it lasts until the generator is dropped.
+    /// Makes runs as cheap as with [`attach_peer`](Self::attach_peer) when the peer has its own XDP program. Attaches
+    /// the generator's program to the sending interface; packets received there continue into the stack. Call it on the
+    /// sending host. The program stays attached until the generator is dropped.
     ///
     /// # Panics
-    /// When the interface has another XDP program, and in the machine's own namespace.
+    /// If the interface has another XDP program, and in the machine's own namespace.
     #[track_caller]
     pub fn attach_own(&mut self) {
         refuse_this_machine();
         self.own = Some(self.program.attach(self.options.out));
     }
 
-    /// Hands exactly `count` frames to the kernel, at `rate_pps` or as fast as it goes, waits until
-    /// each has arrived or was dropped (2 s for one that vanished), and tells how many did. Call
-    /// it on the sending host.
+    /// Passes exactly `count` frames to the kernel, at `rate_pps` or at full speed. Waits until each frame has arrived
+    /// or was dropped (at most 2 s for lost frames) and returns the counts. Call it on the sending host.
     ///
-    /// A rate is kept by absolute times, in groups of about 200 µs' worth; after a delay what is
-    /// overdue goes out at once.
+    /// A rate is kept by absolute times, in groups of about 200 µs. After a delay, overdue frames are sent at once.
     ///
     /// # Panics
-    /// When the kernel refuses.
+    /// If the kernel reports an error.
     #[track_caller]
     pub fn send(&mut self, count: u64, rate_pps: Option<u64>) -> Sent {
         refuse_this_machine();
@@ -125,11 +123,10 @@ impl Generator {
         }
     }
 
-    /// Sends until exactly `count` frames have arrived: what was dropped is replaced. The sum of
-    /// all rounds is returned.
+    /// Sends until exactly `count` frames have arrived, replacing dropped frames. Returns the sum of all rounds.
     ///
     /// # Panics
-    /// As [`Generator::send`], when frames vanish, and when 1000 rounds are not enough.
+    /// As [`Generator::send`], if frames are lost, and if 1000 rounds are not enough.
     #[track_caller]
     pub fn deliver(&mut self, count: u64, rate_pps: Option<u64>) -> Sent {
         let mut sum = Sent::default();
@@ -163,7 +160,7 @@ impl Generator {
                     pace.due(monotonic_ns() - start_ns).min(count)
                 }
             };
-            // A sleep that a signal cut short leaves nothing due.
+            // After a signal ends the sleep early, there may be nothing to send.
             if due > sent {
                 sent += self.call((due - sent).min(CALL_FRAMES));
             }
@@ -171,7 +168,7 @@ impl Generator {
         Duration::from_nanos(monotonic_ns() - start_ns)
     }
 
-    /// Has the kernel run the program `frames` times; a signal may end that early.
+    /// Makes the kernel run the program `frames` times. A signal may end the run early.
     #[track_caller]
     fn call(&self, frames: u64) -> u64 {
         let before = self.program.runs();
@@ -190,7 +187,7 @@ impl Generator {
         }
     }
 
-    /// The present counts: runs of the program, arrivals, drops.
+    /// Returns the current counts: program runs, arrivals, drops.
     #[track_caller]
     fn counts(&mut self) -> Sent {
         let link = self.netlink.link(self.options.out);
@@ -209,8 +206,8 @@ impl Generator {
 
     /// Waits until the frames sent since `before` have arrived or were dropped, or no more arrive.
     ///
-    /// The receiving queue is emptied by this CPU's softirq or its kernel thread, which needs the
-    /// CPU and has no descriptor to wait on, so the CPU is offered between two looks.
+    /// This CPU's softirq or its kernel thread empties the receiving queue. There is no descriptor to wait on, so this
+    /// thread yields the CPU between two reads of the counters.
     #[track_caller]
     fn settle(&mut self, before: &Sent) -> Sent {
         let mut seen = Sent::default();
@@ -235,10 +232,10 @@ impl Generator {
     }
 }
 
-/// Keeps the calling thread on one CPU.
+/// Pins the calling thread to one CPU.
 ///
 /// # Errors
-/// EINVAL when there is no such CPU for this process.
+/// EINVAL if this process cannot use such a CPU.
 pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
     if cpu >= CpuSet::MAX_CPU {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -258,7 +255,7 @@ fn monotonic_ns() -> u64 {
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
-/// Sleeps until `CLOCK_MONOTONIC` shows `time_ns`, or a signal comes.
+/// Sleeps until `CLOCK_MONOTONIC` reaches `time_ns`, or until a signal.
 fn sleep_until(time_ns: u64) {
     let time = Timespec {
         tv_sec: (time_ns / 1_000_000_000).cast_signed(),

@@ -2,24 +2,24 @@
 
 use netlink::IfIndex;
 
-/// What is sent, and where.
+/// What to send, and where.
 #[derive(Clone, Debug)]
 pub struct GeneratorOptions {
-    /// Interface the frames leave by.
+    /// Egress interface.
     pub out: IfIndex,
-    /// The frame, from its Ethernet header on, without frame check sequence: 14 bytes to about 3500
-    /// (a page less what the kernel keeps in it).
+    /// The frame, starting with its Ethernet header, without frame check sequence. From 14 to about 3500 bytes (a page
+    /// minus the kernel's overhead).
     pub frame: Vec<u8>,
-    /// Where the number of the frame is written (8 bytes, big endian, from 0), if anywhere;
-    /// [`SEQUENCE_AT`](super::SEQUENCE_AT) for a [`udp_frame`](super::udp_frame). The number
-    /// counts frames sent, so one that was dropped is missing at the far end.
+    /// Offset at which to write the frame's number (8 bytes, big endian, starting at 0), if any. Use
+    /// [`SEQUENCE_AT`](super::SEQUENCE_AT) for a [`udp_frame`](super::udp_frame). The number counts sent frames, so a
+    /// dropped frame leaves a gap at the receiver.
     pub sequence_at: Option<u16>,
-    /// Frames handed on together, 1 to 256. The receiving queue of a veth holds 256.
+    /// Frames per batch, 1 to 256. The receiving queue of a veth holds 256.
     pub batch_frames: u32,
 }
 
 impl GeneratorOptions {
-    /// `frame` out of interface `out`, unnumbered, in batches of 64.
+    /// Sends `frame` through interface `out`, unnumbered, in batches of 64.
     pub fn new(out: IfIndex, frame: Vec<u8>) -> Self {
         Self {
             out,

@@ -1,32 +1,32 @@
-//! When which frame is due.
+//! Computes when each frame is due.
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const SECOND_NS: u128 = 1_000_000_000;
-/// Wake-ups a second at most: frames of one group are sent at once.
+/// Maximum wake-ups per second. The frames of one group are sent at once.
 const GROUPS_PER_SECOND: u64 = 5_000;
 
-/// A rate as absolute times: frame `n`, counted from 0, is due `n / rate` seconds after the start.
-/// Times are computed from the start, not from each other, so rounding does not add up.
+/// A rate as absolute times: frame `n`, counted from 0, is due `n / rate` seconds after the start. Times are computed
+/// from the start, not from each other, so rounding errors do not add up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     rate_pps: u64,
 }
 
 impl Pace {
-    /// `rate_pps` is at least 1.
+    /// `rate_pps` must be at least 1.
     pub(super) fn new(rate_pps: u64) -> Self {
         Self {
             rate_pps: rate_pps.max(1),
         }
     }
 
-    /// Frames due `elapsed_ns` after the start.
+    /// Number of frames due `elapsed_ns` after the start.
     pub(super) fn due(self, elapsed_ns: u64) -> u64 {
         (u128::from(elapsed_ns) * u128::from(self.rate_pps) / SECOND_NS) as u64 + 1
     }
 
-    /// The time after the start when the next frames are worth a wake-up, `sent` being under way:
-    /// 200 µs' worth, at least one.
+    /// Time after the start of the next useful wake-up, after `sent` frames: when 200 µs worth of frames are due, at
+    /// least one.
     pub(super) fn wake_ns(self, sent: u64) -> u64 {
         let last = u128::from(sent + (self.rate_pps / GROUPS_PER_SECOND).saturating_sub(1));
         (last * SECOND_NS).div_ceil(u128::from(self.rate_pps)) as u64
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_rate_does_not_drift() {
-        // A day at a rate whose interval is no whole number of nanoseconds.
+        // One day at a rate whose interval is not a whole number of nanoseconds.
         let day_ns = 86_400_000_000_000;
         assert_eq!(Pace::new(1_400_003).due(day_ns), 86_400 * 1_400_003 + 1);
     }

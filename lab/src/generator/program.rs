@@ -1,16 +1,16 @@
-//! The generator's XDP program, with its two roles.
+//! The generator's XDP program and its two roles.
 //!
-//! On live frames of a test run it is the **sender**: it counts the run, writes the run's number
-//! into the frame if asked to (8 bytes, big endian) and redirects the frame. Pages are used again
-//! with what was written into them, so the number is always written whole.
+//! On live frames of a test run it is the **sender**. It counts the run, writes the run's number into the frame if
+//! requested (8 bytes, big endian) and redirects the frame. The kernel reuses pages without restoring their contents,
+//! so the program always writes the whole number.
 //!
-//! Attached to the far end of the link it is the **receiver**: it counts frames with the sender's
-//! Ethernet header and lets all pass. An XDP program there is what makes a veth take redirected
-//! frames. It also makes test runs cheap: for a program that no driver runs the kernel patches its
-//! XDP dispatcher before and after each (`bpf_prog_change_xdp`), which takes some 25 ms.
+//! Attached to the peer it is the **receiver**. It counts frames with the sender's Ethernet header and passes all
+//! frames. A veth accepts redirected frames only if it has an XDP program. The attached program also makes test runs
+//! cheap: for a program that no driver runs, the kernel patches its XDP dispatcher before and after each run
+//! (`bpf_prog_change_xdp`), which takes about 25 ms.
 //!
-//! The interface a frame came in by tells the roles apart: live frames carry the loopback, which
-//! cannot have a program in its driver.
+//! The ingress interface distinguishes the roles: live frames come from the loopback, which cannot have a native XDP
+//! program.
 
 use std::os::fd::AsFd;
 
@@ -22,7 +22,7 @@ use netlink::IfIndex;
 
 use super::options::GeneratorOptions;
 
-// Displacements in `struct xdp_md`.
+// Offsets in `struct xdp_md`.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const INGRESS_IFINDEX: i16 = 12;
@@ -34,7 +34,7 @@ const SENDER: Label = Label(0);
 const REDIRECT: Label = Label(1);
 const PASS: Label = Label(2);
 
-/// The loaded program and its counts.
+/// The loaded program and its counters.
 #[derive(Debug)]
 pub(super) struct LiveProgram {
     pub(super) program: Program,
@@ -63,14 +63,14 @@ impl LiveProgram {
         }
     }
 
-    /// Makes `peer`, an interface of the calling thread's network namespace, the far end.
+    /// Attaches the program to `peer`, an interface in the calling thread's network namespace, as the receiver.
     #[track_caller]
     pub(super) fn attach(&self, peer: IfIndex) -> XdpLink {
         XdpLink::attach(&self.program, peer.0, XdpAttachMode::Native)
-            .expect("the peer takes an XDP program")
+            .expect("the peer accepts an XDP program")
     }
 
-    /// Frames the sender redirected.
+    /// Number of frames that the sender redirected.
     #[track_caller]
     pub(super) fn runs(&self) -> u64 {
         let mut value = [0; 8];
@@ -78,7 +78,7 @@ impl LiveProgram {
         u64::from_ne_bytes(value)
     }
 
-    /// Frames the receiver counted.
+    /// Number of frames that the receiver counted.
     #[track_caller]
     pub(super) fn received(&self) -> u64 {
         let [received] = self.received.read().expect("the receiver's count");
@@ -86,7 +86,7 @@ impl LiveProgram {
     }
 }
 
-/// The receiver; `R2` and `R3` are the bounds of the frame.
+/// Emits the receiver's code; `R2` and `R3` are the bounds of the frame.
 fn receive<'map>(code: &mut Vec<Insn<'map>>, received: &'map Counters<1>, frame: &[u8]) {
     let header = &frame[..frame.len().min(14)];
     code.extend([
@@ -122,9 +122,9 @@ fn receive<'map>(code: &mut Vec<Insn<'map>>, received: &'map Counters<1>, frame:
     ]);
 }
 
-/// The sender; `R2` and `R3` are the bounds of the frame.
+/// Emits the sender's code; `R2` and `R3` are the bounds of the frame.
 fn send<'map>(code: &mut Vec<Insn<'map>>, runs: &'map Map, options: &GeneratorOptions) {
-    // One thread runs the sender, so its count needs no indivisible addition.
+    // Only one thread runs the sender, so its counter needs no atomic addition.
     code.extend([
         Insn::Place(SENDER),
         Insn::LoadMapValue {

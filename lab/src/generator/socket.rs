@@ -1,4 +1,4 @@
-//! Given frames through a packet socket.
+//! Sends given frames through a packet socket.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -11,15 +11,15 @@ use rustix::net::{SendFlags, send};
 
 use super::live::refuse_this_machine;
 
-/// Sends each of `frames` once, in order, out of interface `out`; returns their number. Call it on
-/// the sending host.
+/// Sends each of `frames` once, in order, through interface `out`, and returns their number. Call it on the sending
+/// host.
 ///
-/// A frame starts with its Ethernet header and is sent as it is: tags, odd lengths from 14 bytes on
-/// and wrong checksums included. The interface's queue may still drop it.
+/// A frame starts with its Ethernet header and is sent unchanged. Tags, odd lengths (from 14 bytes) and wrong checksums
+/// are allowed. The interface's queue may still drop it.
 ///
 /// # Errors
-/// What the kernel says of the first frame it refuses: EMSGSIZE beyond the MTU, EINVAL below 14
-/// bytes, ENETDOWN, ENOBUFS; ENODEV when there is no such interface.
+/// The kernel's error for the first frame that it rejects: EMSGSIZE beyond the MTU, EINVAL below 14 bytes, ENETDOWN,
+/// ENOBUFS, or ENODEV if the interface does not exist.
 /// # Panics
 /// In the machine's own namespace.
 #[track_caller]
@@ -36,19 +36,19 @@ pub fn send_frames<F: AsRef<[u8]>>(
     }
 }
 
-/// What became of frames that were offered to an interface.
+/// How many of the frames an interface sent and dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// It carried them.
+    /// Frames sent.
     pub carried: u64,
-    /// It dropped them on their way out, for want of room (ENOBUFS).
+    /// Frames dropped on egress because the queue was full (ENOBUFS).
     pub dropped: u64,
 }
 
-/// As [`send_frames`], but a frame that the interface drops is counted and the next one sent.
+/// Like [`send_frames`], but counts a frame that the interface drops and continues with the next one.
 ///
 /// # Errors
-/// As [`send_frames`] without ENOBUFS.
+/// As [`send_frames`], except ENOBUFS.
 /// # Panics
 /// In the machine's own namespace.
 #[track_caller]
@@ -58,7 +58,7 @@ pub fn offer_frames<F: AsRef<[u8]>>(
 ) -> io::Result<Offered> {
     refuse_this_machine();
     let socket = abi::socket::packet_socket()?;
-    // A filter that refuses all, so that nothing is queued for reading.
+    // A filter that rejects everything, so that the socket queues no received packets.
     let refuse = SockFilter {
         code: 0x06,
         jt: 0,

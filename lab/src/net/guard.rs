@@ -3,14 +3,14 @@ use std::path::Path;
 
 use abi::namespace::{NamespaceError, NamespaceId, NetNamespace};
 
-/// Panics when `namespace` is the machine's (that of process 1) or the test process's own.
+/// Panics if `namespace` is the machine's (that of process 1) or the test process's own.
 ///
 /// # Panics
-/// Then, and when it cannot be told.
+/// In these cases, and if the namespaces cannot be identified.
 #[track_caller]
 pub fn refuse_the_machine(namespace: &NetNamespace) {
     let id = namespace.id().expect("the namespace can be identified");
-    let own = id_at("/proc/self/ns/net").expect("the process can tell where it is");
+    let own = id_at("/proc/self/ns/net").expect("the process's own namespace can be identified");
     assert!(
         id != own,
         "lab does not act in the network namespace of the test process"
@@ -20,8 +20,8 @@ pub fn refuse_the_machine(namespace: &NetNamespace) {
             id != machine,
             "lab does not act in the machine's own namespace"
         ),
-        // A container may not look at process 1. Then the only way to the machine's namespace is to
-        // have been born in it, and that is ruled out.
+        // A container may not be allowed to inspect process 1. The machine's namespace is then reachable only if this
+        // process started in it, and the check above excludes that.
         Err(error) if error.source.kind() == ErrorKind::PermissionDenied => {}
         Err(error) => panic!("lab cannot tell which namespace is the machine's: {error}"),
     }

@@ -19,7 +19,7 @@ pub struct Host {
     pub(super) interfaces: Vec<Interface>,
 }
 
-/// A host's end of a link.
+/// A host's interface on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its name.
@@ -28,15 +28,15 @@ pub struct Interface {
     pub index: IfIndex,
     /// Its hardware address.
     pub mac: MacAddress,
-    /// Its IPv4 address, in a prefix of 24 bits.
+    /// Its IPv4 address, with a 24-bit prefix.
     pub v4: Ipv4Addr,
-    /// Its IPv6 address, in a prefix of 64 bits.
+    /// Its IPv6 address, with a 64-bit prefix.
     pub v6: Ipv6Addr,
 }
 
-/// Each method panics when it has no success: it is the test's line that is shown then.
+/// Each method panics on failure, so that the panic points to the line of the test.
 impl Host {
-    /// Makes a host without links, but for its loopback.
+    /// Creates a host with only a loopback interface.
     ///
     /// # Panics
     /// Without root.
@@ -64,15 +64,15 @@ impl Host {
         &self.name
     }
 
-    /// Its namespace; what a test does there without this type is not guarded.
+    /// Its namespace. The guard does not cover what a test does there directly.
     pub fn namespace(&self) -> &NetNamespace {
         &self.namespace
     }
 
-    /// Runs `job` on the host, on a thread that ends with it.
+    /// Runs `job` on the host, on a thread that exits when the job returns.
     ///
-    /// Sockets it opens stay the host's. Children it spawns die with it, if they come of
-    /// [`command`](Self::command): spawn those outside.
+    /// Sockets that the job opens stay in the host's namespace. Children spawned from [`command`](Self::command) are
+    /// killed when the thread exits, so spawn them outside the job.
     #[track_caller]
     pub fn run<T: Send>(&self, job: impl FnOnce() -> T + Send) -> T {
         refuse_the_machine(&self.namespace);
@@ -81,9 +81,9 @@ impl Host {
             .unwrap_or_else(|error| panic!("{error}: {error:?}"))
     }
 
-    /// A command to be spawned on the host from the test's thread; it is killed when that ends.
+    /// Returns a command to spawn on the host from the test's thread. The child is killed when that thread exits.
     ///
-    /// `program` is a path or a tool that [`tool`] knows.
+    /// `program` is a path, or the name of a tool in [`tool`].
     #[track_caller]
     pub fn command(&self, program: &str) -> Command {
         refuse_the_machine(&self.namespace);
@@ -98,7 +98,7 @@ impl Host {
         command
     }
 
-    /// What `line`, e.g. `bridge fdb show`, prints on the host.
+    /// Returns the output of `line` on the host, e.g. `bridge fdb show`.
     #[track_caller]
     pub fn output_of(&self, line: &str) -> String {
         let mut words = line.split_whitespace();
@@ -110,13 +110,13 @@ impl Host {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// What `ip LINE` prints on the host.
+    /// Returns the output of `ip LINE` on the host.
     #[track_caller]
     pub fn ip(&self, line: &str) -> String {
         self.output_of(&format!("ip {line}"))
     }
 
-    /// Sends each of `frames` once, in order, out of its first interface.
+    /// Sends each of `frames` once, in order, through its first interface.
     #[track_caller]
     pub fn send<F: AsRef<[u8]>>(&self, frames: impl IntoIterator<Item = F> + Send) {
         let out = self.interface().index;
@@ -124,7 +124,7 @@ impl Host {
         sent.expect("frames are sent");
     }
 
-    /// Sets a sysctl below `net/` of its namespace, e.g. `ipv4/ip_forward`.
+    /// Sets a sysctl below `net/` in its namespace, e.g. `ipv4/ip_forward`.
     #[track_caller]
     pub fn set_sysctl(&self, name: &str, value: &str) {
         let path = format!("/proc/sys/net/{name}");
@@ -132,14 +132,14 @@ impl Host {
         written.unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
-    /// A handle on its network configuration.
+    /// Opens a netlink handle in its namespace.
     #[track_caller]
     pub fn netlink(&self) -> Netlink {
         self.run(Netlink::open)
             .expect("a netlink socket on the host")
     }
 
-    /// A watch of its links.
+    /// Opens a watch of its links.
     #[track_caller]
     pub fn watch(&self) -> Watch<Link> {
         self.run(|| Watch::open(Link::new()))
@@ -154,12 +154,12 @@ impl Host {
             .expect("the host is joined to another")
     }
 
-    /// Its interfaces, in the order they were joined.
+    /// Its interfaces, in the order they were created.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
-    /// Its first interface as the kernel sees it now.
+    /// Reads its first interface from the kernel.
     #[track_caller]
     pub fn link(&self) -> Link {
         self.netlink()
@@ -167,14 +167,14 @@ impl Host {
             .expect("the host's interface")
     }
 
-    /// Counters of its first interface, as the kernel has them now.
+    /// Reads the counters of its first interface from the kernel.
     #[track_caller]
     pub fn counters(&self) -> LinkStatistics {
-        self.link().statistics.expect("the kernel counts")
+        self.link().statistics.expect("the link has statistics")
     }
 
-    /// Switches generic receive offload of its first interface; a veth without an XDP program takes
-    /// whole XDP frames only with it.
+    /// Switches generic receive offload on its first interface. Without an XDP program, a veth accepts redirected XDP
+    /// frames only with GRO.
     #[track_caller]
     pub fn set_gro(&self, gro: Gro) {
         self.netlink()

@@ -8,19 +8,19 @@ use netlink::{
 use super::host::{Host, Interface};
 use super::wait;
 
-/// A network under construction: it numbers the links between hosts.
+/// A network under construction. It numbers the links between hosts.
 #[derive(Debug, Default)]
 pub struct Net {
     links: Cell<u8>,
 }
 
 impl Net {
-    /// A network without hosts.
+    /// Creates a network without hosts.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Two hosts, `left` and `right`, joined by a link that is up.
+    /// Creates two hosts, `left` and `right`, joined by a link that is up.
     ///
     /// # Panics
     /// Without root.
@@ -31,11 +31,11 @@ impl Net {
         [left, right]
     }
 
-    /// Joins two hosts by a veth pair, with addresses and neighbours on both ends, and returns when
-    /// it can carry packets. Nothing has been sent on it then.
+    /// Joins two hosts by a veth pair with addresses and neighbour entries on both ends. Returns when the link can
+    /// carry packets; none have been sent on it by then.
     ///
     /// # Panics
-    /// When the kernel refuses, or at the 255th link.
+    /// If the kernel reports an error, and at the 255th link.
     #[track_caller]
     pub fn join(&self, near: &mut Host, far: &mut Host) {
         let number = self
@@ -54,7 +54,7 @@ impl Net {
         let link = handles[0]
             .create(&ends[0].link().kind(Veth::to(far)))
             .expect("a veth pair is made");
-        let indices = [link.ifindex(), link.lower.expect("a veth has another end")];
+        let indices = [link.ifindex(), link.lower.expect("a veth has a peer")];
         for (netlink, index) in handles.iter_mut().zip(indices) {
             let up = Link::at(index).up(true).arp(false);
             netlink.set(&up).expect("the link is set up");
@@ -66,7 +66,7 @@ impl Net {
                 .run(|| Watch::open(Route::new()))
                 .expect("a watch of routes");
             address(netlink, &interface);
-            // An IPv4 address is in force at once.
+            // An IPv4 address is usable immediately.
             wait::until_received_for(interface.v6.into(), &mut routes);
             introduce(
                 netlink,
@@ -78,7 +78,7 @@ impl Net {
     }
 }
 
-/// What an end of a link is to be.
+/// Settings for one end of a link.
 struct Plan {
     name: IfName,
     mac: MacAddress,
@@ -122,7 +122,7 @@ fn address(netlink: &mut Netlink, interface: &Interface) {
     }
 }
 
-/// Tells an interface who is at the other end, so that it need not ask.
+/// Adds a permanent neighbour entry for the other end, so that the interface sends no ARP or NDP requests.
 fn introduce(netlink: &mut Netlink, own: &Interface, other: &Interface) {
     for ip in [IpAddr::from(other.v4), other.v6.into()] {
         let neighbour = Neigh::on(own.index, ip).lladdr(other.mac.into());

@@ -1,4 +1,4 @@
-//! Test hosts: namespaces of their own, joined by veth, silent until a test sends.
+//! Test hosts: network namespaces joined by veth pairs, silent until a test sends.
 //!
 //! ```text
 //!   Host "left"                         Host "right"
@@ -6,12 +6,12 @@
 //!   02:00:00:00:01:01                   02:00:00:00:01:02
 //! ```
 //!
-//! A host is an anonymous namespace: it is gone when the value is dropped and when the process ends,
-//! however that happens. Nothing here touches the machine's own interfaces: every way into a host goes
-//! through a guard that refuses the namespace of the machine and that of the test process.
+//! A host is an anonymous namespace. The kernel removes it when the value is dropped or the process exits, even if it
+//! is killed. The machine's own interfaces are never changed: every method checks that the namespace is neither the
+//! machine's nor the test process's own.
 //!
-//! Hosts know each other's hardware addresses and do not ask for them, so nothing but the test's own
-//! packets crosses a link and counters can be compared exactly.
+//! Hosts have static neighbour entries and send no ARP or NDP requests. Only the test's packets cross a link, so tests
+//! can compare counters exactly.
 
 mod guard;
 mod host;

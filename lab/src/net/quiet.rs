@@ -1,8 +1,7 @@
 use std::fs;
 
-/// What a host would otherwise send of its own accord on an interface that comes up. Multicast
-/// reports have no switch: they are kept away by `arp off`, which also spares IPv6 its solicited-node
-/// groups (`addrconf_join_solict`, net/ipv6/addrconf.c).
+/// Disables what a host sends by itself when an interface comes up. Multicast reports have no sysctl. `arp off`
+/// prevents them, and also keeps IPv6 from joining solicited-node groups (`addrconf_join_solict`, net/ipv6/addrconf.c).
 const SETTINGS: [(&str, &str); 5] = [
     ("accept_ra", "0"),
     ("router_solicitations", "0"),
@@ -12,7 +11,7 @@ const SETTINGS: [(&str, &str); 5] = [
     ("addr_gen_mode", "1"),
 ];
 
-/// Silences the interfaces that are yet to come to the namespace of the calling thread.
+/// Silences interfaces that are created later in the namespace of the calling thread.
 pub(super) fn keep_quiet() {
     for (name, value) in SETTINGS {
         let path = format!("/proc/sys/net/ipv6/conf/default/{name}");

@@ -7,15 +7,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::host::Host;
 
-/// How long the kernel may take before the test fails.
+/// Time limit for the kernel before the test fails.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Returns when the link can carry packets.
+/// Waits until the link can carry packets.
 #[track_caller]
 pub(super) fn until_up(host: &Host, netlink: &mut Netlink, index: IfIndex) {
     let is_up = |link: &Link| link.ifindex() == index && link.state == Some(OperState::Up);
-    // Left alone, the kernel may take a second to note that a carrier has come; asking for the link
-    // makes recent ones note it at once (`linkwatch_sync_dev`, net/core/link_watch.c).
+    // The kernel may take a second to notice a new carrier. Recent kernels notice it immediately when the link is
+    // queried (`linkwatch_sync_dev`, net/core/link_watch.c).
     if is_up(&netlink.link(index).expect("the link that was made")) {
         return;
     }
@@ -26,7 +26,7 @@ pub(super) fn until_up(host: &Host, netlink: &mut Netlink, index: IfIndex) {
     until(&mut host.watch(), tells, "the link is not up");
 }
 
-/// Returns when the host of `watch` receives for `ip`.
+/// Waits until the host of `watch` receives packets for `ip`.
 #[track_caller]
 pub(super) fn until_received_for(ip: IpAddr, watch: &mut Watch<Route>) {
     let tells = |watch: &mut Watch<Route>| match watch.try_next().expect("route events")? {
@@ -36,7 +36,7 @@ pub(super) fn until_received_for(ip: IpAddr, watch: &mut Watch<Route>) {
     until(watch, tells, "the address is not in force");
 }
 
-/// Reads events of `watch` until `tells` returns `Some(true)`. `None` means that no event is pending.
+/// Reads events of `watch` until `tells` returns `Some(true)`. `tells` returns `None` if no event is pending.
 #[track_caller]
 fn until<W: AsFd>(watch: &mut W, tells: impl Fn(&mut W) -> Option<bool>, complaint: &str) {
     let deadline = Instant::now() + DEADLINE;

@@ -13,37 +13,37 @@ use super::machine::{End, Missing, Outcome, Rules, trace, trace_with};
 use super::packet::Packet;
 use super::test_run::KernelTestRun;
 
-/// How many things are put in the place of what a packet lacks.
+/// Number of substitute values to try for data that a packet lacks.
 const FILLS: u32 = 8;
 
-/// Differences from libpcap that are decided; `crates/filter/DIFFERENCES.md` explains each.
+/// Accepted differences from libpcap. `crates/filter/DIFFERENCES.md` explains each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// A shift by 32 or more, or an offset beyond 32 bits: under the kernel's rules libpcap's program
-    /// gives what ours gives.
+    /// A shift by 32 or more, or an offset beyond 32 bits. Under the kernel's rules libpcap's program returns the same
+    /// value as ours.
     Rules,
-    /// libpcap's program refused the packet for a byte that it lacks, or a division by zero, before
-    /// it reached the matching term. With any value in place of the missing byte, it would accept as ours does.
+    /// libpcap's program rejected the packet because of a missing byte or a division by zero, before it reached the
+    /// matching term. With any substitute value it would accept the packet, as ours does.
     CutForThem,
-    /// The same the other way round.
+    /// As `CutForThem`, but our program rejected the packet.
     CutForUs,
-    /// libpcap's program reads where an inner header starts though no tunnel was found.
+    /// libpcap's program reads the offset of an inner header although it found no tunnel.
     Unset,
-    /// libpcap's `protochain` follows the packet's headers in a circle.
+    /// libpcap's `protochain` loops over the packet's headers forever.
     Endless,
-    /// libpcap's optimised program gives another value than its unoptimised one, and ours is the
-    /// latter's.
+    /// libpcap's optimised program returns a different value than its unoptimised one, and ours agrees with the
+    /// unoptimised one.
     Optimiser,
 }
 
-/// Two engines that give one packet different values, for no reason known.
+/// An unexplained difference between the values of two engines for one packet.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The engine that ours was compared with.
+    /// The engine that was compared with ours.
     pub engine: &'static str,
     /// Its value.
     pub value: u32,
-    /// The value of our interpreter.
+    /// The value returned by our interpreter.
     pub ours: u32,
     /// The packet.
     pub packet: Packet,
@@ -69,33 +69,33 @@ impl fmt::Display for Difference {
     }
 }
 
-/// One text in every engine that has no need of anything but bytes.
+/// One filter expression, compiled for every engine that needs only packet bytes.
 pub struct Subject {
     ours: Ours,
     theirs: Vec<Libpcap>,
 }
 
-/// What became of a text.
+/// Which compilers accept an expression.
 pub enum Compiled {
-    /// Both take it.
+    /// Both accept it.
     Both(Subject),
-    /// Only we do, with what libpcap says; or libpcap was not asked.
+    /// Only ours accepts it. Holds libpcap's error, or `None` if libpcap was not tried.
     Ours(Subject, Option<String>),
-    /// Only libpcap does.
+    /// Only libpcap accepts it. Holds our error.
     Theirs(FilterError),
-    /// Nobody does.
+    /// Both reject it.
     Neither,
 }
 
 impl Subject {
-    /// The options under which ours and libpcap's programs are to be the same.
+    /// Options under which our program and libpcap's must agree.
     pub fn options(link: LinkType, at: FilterTarget) -> FilterOptions {
         let mut options = FilterOptions::new(link);
         options.target = at;
         options.snaplen = SNAPLEN;
-        // The crate `pcap` gives libpcap this mask.
+        // The `pcap` crate passes this netmask to libpcap.
         options.netmask = Some(Ipv4Addr::UNSPECIFIED);
-        // A handle of no capture has the families of the machine, which is little-endian.
+        // A handle without a capture uses the machine's address families, in native byte order.
         options.families = LoopbackFamilies::One {
             ip4: 2,
             ip6: 10,
@@ -105,8 +105,8 @@ impl Subject {
         options
     }
 
-    /// Compiles `text` for all engines; libpcap is asked for files only, where what a program finds
-    /// is in the bytes.
+    /// Compiles `text` for all engines. libpcap is used only for files, where a program depends on the packet bytes
+    /// alone.
     pub fn compile(text: &str, options: &FilterOptions) -> Compiled {
         let ours = ours(text, options);
         let is_asked = options.target == FilterTarget::File && !Libpcap::is_faulty(text);
@@ -116,7 +116,7 @@ impl Subject {
             .map(|is_optimised| Libpcap::new(text, options.link, is_optimised))
             .collect();
         let theirs = match theirs {
-            // The optimiser finds out that nothing matches; the program that it was given stays.
+            // The optimiser proves that nothing matches. Keep the unoptimised program.
             Err(said) if said.contains("rejects all packets") => {
                 Libpcap::new(text, options.link, false).map(|program| vec![program])
             }
@@ -137,25 +137,25 @@ impl Subject {
         }
     }
 
-    /// The classic program.
+    /// Our classic program.
     pub fn classic(&self) -> &ClassicProgram {
         &self.ours.classic
     }
 
-    /// The eBPF program in the kernel, at places that have one.
+    /// Our eBPF program, loaded in the kernel, for targets that have one.
     pub fn test_run(&mut self) -> Option<&mut KernelTestRun> {
         self.ours.test_run.as_mut()
     }
 
-    /// libpcap's programs: as it is first, then optimised.
+    /// libpcap's programs: unoptimised first, then optimised.
     pub fn theirs(&self) -> &[Libpcap] {
         &self.theirs
     }
 
-    /// The value of all of our engines.
+    /// Runs all of our engines and returns their common value.
     ///
     /// # Errors
-    /// The first that differs from the interpreter.
+    /// The first engine that differs from the interpreter.
     pub fn ours(&mut self, packet: &Packet) -> Result<u32, Box<Difference>> {
         let mut engines = self.ours.engines.iter_mut();
         let ours = engines.next().map_or(0, |engine| engine.value(packet));
@@ -185,10 +185,10 @@ impl Subject {
         self.ours.engines.iter().map(|engine| engine.name())
     }
 
-    /// Compares libpcap's value with `ours`: the same, or different for a known reason.
+    /// Compares libpcap's values with `ours` and returns the known differences.
     ///
     /// # Errors
-    /// A difference without a reason.
+    /// A difference without a known reason.
     pub fn theirs_beside(
         &mut self,
         packet: &Packet,
@@ -201,7 +201,7 @@ impl Subject {
                 return Ok(Some(Class::Endless));
             }
             values[place] = outcome.value;
-            // Words that were not written hold anything before libpcap 1.11.
+            // Before libpcap 1.11, unwritten scratch words hold arbitrary values.
             let is_sure = engine.answers(packet) && !outcome.reads_unset;
             if is_sure && engine.value(packet) != values[place] {
                 return Err(Box::new(Difference {
@@ -215,7 +215,7 @@ impl Subject {
         let Some(place) = values.iter().position(|&value| value != ours) else {
             return Ok(None);
         };
-        // Where only the optimised program differs and has no other reason, its making is to blame.
+        // If only the optimised program differs, without another reason, the optimiser is at fault.
         let class = self.reason(place, packet, ours);
         match class.or((place == 1).then_some(Class::Optimiser)) {
             Some(class) => Ok(Some(class)),
@@ -228,7 +228,7 @@ impl Subject {
         }
     }
 
-    /// Why libpcap's program at `place` gives another value than `ours`.
+    /// Returns why libpcap's program at index `place` returns another value than `ours`, if known.
     fn reason(&self, place: usize, packet: &Packet, ours: u32) -> Option<Class> {
         let theirs = self.theirs[place].instructions();
         let outcome = trace(theirs, packet, Rules::Kernel);
@@ -252,13 +252,13 @@ impl Subject {
     }
 }
 
-/// One text in our engines.
+/// One filter expression in our engines.
 struct Ours {
     engines: Vec<Box<dyn Engine>>,
     classic: ClassicProgram,
-    /// Lets through at least what the others do.
+    /// A coarse filter: accepts at least every packet that the other engines accept.
     coarse: ClassicProgram,
-    /// The eBPF program, at places that have one.
+    /// The eBPF program, for targets that have one.
     test_run: Option<KernelTestRun>,
 }
 
@@ -302,7 +302,7 @@ fn ours(text: &str, options: &FilterOptions) -> Result<Ours, FilterError> {
     }
 }
 
-/// Whether a program that lacked something accepts the packet whatever it is that it lacked.
+/// Whether a program that rejected the packet for missing data accepts it with every substitute value.
 fn accepts_anyway(refuser: &[Instruction], packet: &Packet) -> bool {
     (0..FILLS).all(|seed| {
         let missing = Missing::Anything(seed.wrapping_mul(0x0101_4561));

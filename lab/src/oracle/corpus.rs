@@ -8,13 +8,13 @@ use store::read::Reader;
 
 use super::packet::Packet;
 
-/// The packets of the captures in `lab/corpus`, by link type.
+/// The packets of the capture files in `lab/corpus`, by link type.
 pub struct Corpus {
     packets: HashMap<LinkType, Vec<Packet>>,
 }
 
 impl Corpus {
-    /// Reads all captures; what is damaged ends one, as is meant for some of them.
+    /// Reads all capture files. Some are damaged on purpose; reading a file stops at the damage.
     pub fn read() -> Self {
         let mut packets: HashMap<LinkType, Vec<Packet>> = HashMap::new();
         for name in ["captures", "filters/captures"] {
@@ -30,7 +30,7 @@ impl Corpus {
         Self { packets }
     }
 
-    /// The packets of one link type, in the order of the files' names.
+    /// The packets of one link type, ordered by file name.
     pub fn of(&self, link: LinkType) -> &[Packet] {
         self.packets.get(&link).map_or(&[], Vec::as_slice)
     }
@@ -63,8 +63,8 @@ fn read_capture(path: &Path, packets: &mut HashMap<LinkType, Vec<Packet>>) {
     }
 }
 
-/// The filters of `lab/corpus/filters`: those of libpcap's test-suite that need no names, and
-/// those in `found.tsv`, which once told engines apart.
+/// The filters in `lab/corpus/filters`: those of libpcap's test suite that need no name resolution, and those in
+/// `found.tsv`, which revealed differences between engines.
 pub fn expressions() -> Vec<(LinkType, String)> {
     let folder = folder("filters");
     let read = |name: &str| fs::read_to_string(folder.join(name)).expect("a file of filters");

@@ -4,21 +4,21 @@ use filter::native;
 
 use super::packet::Packet;
 
-/// One filter in something that runs it.
+/// One filter in one execution engine.
 pub trait Engine {
-    /// What it is called in reports.
+    /// Its name in reports.
     fn name(&self) -> &'static str;
 
-    /// Whether it can be asked about `packet`.
+    /// Whether the engine can process `packet`.
     fn answers(&self, _packet: &Packet) -> bool {
         true
     }
 
-    /// How many bytes of `packet` to keep; 0 refuses it.
+    /// Runs the filter. Returns how many bytes of `packet` to keep; 0 rejects it.
     fn value(&mut self, packet: &Packet) -> u32;
 }
 
-/// The walk through our graph.
+/// Our interpreter, which walks the filter's graph.
 impl Engine for Filter {
     fn name(&self) -> &'static str {
         "interpreter"
@@ -29,7 +29,7 @@ impl Engine for Filter {
     }
 }
 
-/// Our classic program in our machine.
+/// Our classic program in our classic BPF interpreter.
 impl Engine for ClassicProgram {
     fn name(&self) -> &'static str {
         "classic"

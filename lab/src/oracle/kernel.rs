@@ -10,12 +10,12 @@ use rustix::net::{
 use super::engine::Engine;
 use super::packet::Packet;
 
-/// More than any packet of the corpus has.
+/// Larger than any packet of the corpus.
 const MOST_BYTES: usize = 128 * 1024;
 
-/// A classic program as the filter of a socket that datagrams of another are sent to.
+/// Runs a classic program as the socket filter of a datagram socket.
 ///
-/// What is received is as long as the value says, and no longer than the packet.
+/// The length of a received datagram is the filter's value, at most the packet's length.
 pub struct KernelSocket {
     sender: OwnedFd,
     receiver: OwnedFd,
@@ -23,7 +23,7 @@ pub struct KernelSocket {
 }
 
 impl KernelSocket {
-    /// Two joined sockets without a filter.
+    /// Creates a connected pair of sockets without a filter.
     pub fn new() -> Self {
         let kind = (AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC);
         let (sender, receiver) = socketpair(kind.0, kind.1, kind.2, None).expect("two sockets");
@@ -34,7 +34,7 @@ impl KernelSocket {
         }
     }
 
-    /// Puts `program` in the place of the filter before.
+    /// Replaces the filter by `program`.
     pub fn attach(&mut self, program: &ClassicProgram) {
         let filter: Vec<SockFilter> = program
             .instructions()
@@ -49,7 +49,7 @@ impl KernelSocket {
         attach_classic(self.receiver.as_fd(), &filter).expect("the kernel takes the program");
     }
 
-    /// What is known of every datagram beside its bytes.
+    /// The metadata of every datagram on this socket.
     pub fn ancillary() -> Ancillary {
         Ancillary {
             packet_type: Some(0),
@@ -70,11 +70,11 @@ impl Engine for KernelSocket {
     }
 
     fn answers(&self, packet: &Packet) -> bool {
-        // An empty datagram looks the same whether it came or not.
+        // An empty datagram looks the same as a rejected one.
         packet.is_whole() && !packet.bytes.is_empty()
     }
 
-    /// The value, but at most the packet's length.
+    /// The filter's value, at most the packet's length.
     fn value(&mut self, packet: &Packet) -> u32 {
         send(&self.sender, &packet.bytes, SendFlags::DONTWAIT).expect("a place in the queue");
         match recv(&self.receiver, &mut self.buffer[..], RecvFlags::DONTWAIT) {

@@ -7,12 +7,12 @@ use pcap::{BpfProgram, Capture, Linktype};
 use super::engine::Engine;
 use super::packet::Packet;
 
-/// What libpcap's programs return for packets that match: the crate `pcap` opens every handle so.
+/// Value that libpcap's programs return for matching packets. The `pcap` crate opens every handle with it.
 pub const SNAPLEN: u32 = 65_535;
 
-/// A program of libpcap, run by libpcap's own interpreter.
+/// A program compiled by libpcap, run by libpcap's own interpreter.
 ///
-/// It is given packets as whole ones, because the crate's call has no other length.
+/// Packets are treated as fully captured, because the crate's call takes only one length.
 pub struct Libpcap {
     program: BpfProgram,
     instructions: Vec<Instruction>,
@@ -20,10 +20,10 @@ pub struct Libpcap {
 }
 
 impl Libpcap {
-    /// Compiles `text` for packets of `link` in a file.
+    /// Compiles `text` for packets of link type `link` in a file.
     ///
     /// # Errors
-    /// What libpcap says.
+    /// libpcap's error message.
     pub fn new(text: &str, link: LinkType, is_optimised: bool) -> Result<Self, String> {
         let number = i32::try_from(data_link_type(link)).expect("a small number");
         let handle = Capture::dead(Linktype(number)).map_err(|error| error.to_string())?;
@@ -45,10 +45,10 @@ impl Libpcap {
         })
     }
 
-    /// Whether `text` has a term that this libpcap gets wrong, found by trying it out.
+    /// Tests whether `text` uses a term that the installed libpcap compiles incorrectly.
     ///
-    /// Before libpcap 1.11, `byte 0 & 1` does not load the byte, `ip multicast` takes the addresses
-    /// above 240.0.0.0 too, and the type of an IS-IS packet has eight bits, three of them reserved.
+    /// Before libpcap 1.11, `byte 0 & 1` does not load the byte, `ip multicast` also matches addresses above 240.0.0.0,
+    /// and the IS-IS packet type has eight bits although three of them are reserved.
     pub fn is_faulty(text: &str) -> bool {
         static FAULTS: OnceLock<Vec<&str>> = OnceLock::new();
         let takes_on = |link, text, packet: &[u8]| {
@@ -75,7 +75,7 @@ impl Libpcap {
         faults.iter().any(|&fault| text.contains(fault))
     }
 
-    /// The program; its jumps may lead back.
+    /// The program's instructions. Jumps may go backwards.
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
@@ -103,7 +103,7 @@ impl Engine for Libpcap {
     }
 }
 
-/// Numbers of capture files differ from those of libpcap's handles in a few types.
+/// Converts a link type. A few types have different numbers in capture files and in libpcap handles.
 fn data_link_type(link: LinkType) -> u32 {
     match link {
         LinkType::Raw => 12,
@@ -111,7 +111,7 @@ fn data_link_type(link: LinkType) -> u32 {
     }
 }
 
-/// Reads the form `code jt jf k`, the only one that the crate gives.
+/// Parses the form `code jt jf k`, the only one that the crate provides.
 fn instruction(line: &str) -> Instruction {
     let mut numbers = line.split(' ').map(str::parse::<u32>);
     let mut next = || numbers.next().expect("four numbers").expect("a number");

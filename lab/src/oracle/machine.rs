@@ -2,61 +2,61 @@ use filter::classic::{Instruction, opcode};
 
 use super::packet::Packet;
 
-/// Most steps of a run: only `protochain` of libpcap loops, and some packets make it loop for ever.
+/// Maximum steps of a run. Only libpcap's `protochain` loops, for some packets forever.
 const MOST_STEPS: u32 = 50_000;
 const WORDS: usize = 16;
-/// Offsets from here on are ancillary values to the kernel, and behind every packet to libpcap.
+/// Start of the ancillary offsets in the kernel. To libpcap these offsets are beyond the end of every packet.
 const ANCILLARY: u32 = (-0x1000_i32).cast_unsigned();
 
-/// In what the two interpreters of classic BPF differ.
+/// The rules by which the two classic BPF interpreters differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// A shift uses the low five bits of `X`; `X + k` wraps at 32 bits.
     Kernel,
-    /// A shift by 32 and more gives 0; a load at an `X + k` of more than 32 bits refuses the packet.
+    /// A shift by 32 or more gives 0. A load at an `X + k` beyond 32 bits rejects the packet.
     Libpcap,
 }
 
-/// What a load of missing bytes and a division by zero give.
+/// Result of a load of missing bytes and of a division by zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// Nothing: they refuse the packet, as they do in truth.
+    /// Rejects the packet, as real interpreters do.
     Refuses,
-    /// Some number that this seed decides: one and the same for a byte of the packet, and another for
-    /// each division.
+    /// Substitutes a value derived from this seed: always the same for one byte of the packet, and a new one for each
+    /// division.
     Anything(u32),
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// At a return.
+    /// At a return instruction.
     Returned,
-    /// At a load of bytes that are not in the packet.
+    /// At a load of bytes that the packet lacks.
     Missing,
     /// At a division by zero.
     Divided,
-    /// Not at all, or at an instruction that is none.
+    /// At the step limit or at an invalid instruction.
     Lost,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Bytes to keep; 0 refuses the packet.
+    /// Bytes to keep; 0 rejects the packet.
     pub value: u32,
     /// How it ended.
     pub end: End,
-    /// Whether a shift or an offset was met that the two [`Rules`] take differently.
+    /// Whether the run executed a shift or an offset that the two [`Rules`] handle differently.
     pub depends_on_rules: bool,
-    /// Whether a word of scratch memory was read that no instruction had written, or only one
-    /// that had used it for itself: libpcap reserves words and writes some on one way only.
+    /// Whether the run read a word of scratch memory that no instruction had written, or that had only served as a
+    /// temporary. libpcap reserves words and writes some of them on one path only.
     pub reads_unset: bool,
 }
 
-/// Runs a program, as libpcap compiles them, on `packet`: jumps may lead back.
+/// Runs a program compiled by libpcap on `packet`. Jumps may go backwards.
 ///
-/// Nothing is known beside the packet's bytes.
+/// Ancillary data is not available.
 ///
 /// # Source
 /// `pcapint_filter_with_aux_data`, bpf_filter.c of libpcap; `bpf_convert_filter`, net/core/filter.c.
@@ -64,7 +64,7 @@ pub fn trace(program: &[Instruction], packet: &Packet, rules: Rules) -> Outcome 
     trace_with(program, packet, rules, Missing::Refuses)
 }
 
-/// As [`trace`], with something in the place of what is missing.
+/// Like [`trace`], with substitute values for missing data.
 pub fn trace_with(
     program: &[Instruction],
     packet: &Packet,
@@ -113,29 +113,29 @@ struct Machine<'a> {
     packet: &'a Packet,
     rules: Rules,
     missing: Missing,
-    /// What missing bytes are made of.
+    /// Seed of the substitutes for missing bytes.
     fill: u32,
     a: u32,
     x: u32,
     memory: [u32; WORDS],
     depends_on_rules: bool,
     words: [Word; WORDS],
-    /// Jumps so far: which straight piece of the program runs.
+    /// Number of jumps so far. It identifies the current basic block.
     block: u32,
     reads_unset: bool,
 }
 
-/// What became of a word of scratch memory.
+/// State of a word of scratch memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Word {
     Unset,
-    /// Written in this straight piece.
+    /// Written in this basic block.
     Written(u32),
-    /// Written and read in this straight piece: an operand of arithmetic.
+    /// Written and read in this basic block: an operand of arithmetic.
     Used(u32),
 }
 
-/// How many instructions to skip, or the value and how the run ended.
+/// The number of instructions to skip, or the value and how the run ended.
 type Step = Result<i32, (u32, End)>;
 
 impl Machine<'_> {
@@ -244,7 +244,7 @@ impl Machine<'_> {
         self.load(at, bytes)
     }
 
-    /// The big-endian number of `bytes` bytes at `at`.
+    /// Loads the big-endian number of `bytes` bytes at `at`.
     fn load(&mut self, at: u32, bytes: usize) -> Result<u32, (u32, End)> {
         if at >= ANCILLARY {
             return self.without(bytes, End::Missing);
@@ -254,7 +254,7 @@ impl Machine<'_> {
             let byte = match (self.packet.bytes.get(at), &self.missing) {
                 (Some(&byte), _) => byte,
                 (None, Missing::Refuses) => return Err((0, End::Missing)),
-                // One and the same byte whichever load asks for it.
+                // The substitute for a byte is the same for all loads that contain it.
                 (None, Missing::Anything(_)) => missing_byte(self.fill, at),
             };
             number = number << 8 | u32::from(byte);
@@ -274,7 +274,7 @@ impl Machine<'_> {
     }
 }
 
-/// The byte that stands for the missing one at `at`.
+/// The substitute for the missing byte at `at`.
 fn missing_byte(fill: u32, at: usize) -> u8 {
     let mixed = (fill ^ at as u32).wrapping_mul(0x9e37_79b1);
     ((mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b) >> 24) as u8

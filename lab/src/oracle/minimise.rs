@@ -3,9 +3,9 @@ use filter::FilterOptions;
 use super::compare::{Compiled, Difference, Subject};
 use super::packet::Packet;
 
-/// Makes the text and the packet of a difference smaller, as long as they show it.
+/// Minimises the filter expression and the packet of a difference while they still reproduce it.
 ///
-/// Words are taken out one after another, and in groups; bytes are cut off the end and cleared.
+/// Removes words, one by one and in groups. Truncates the packet and clears its bytes.
 pub fn minimise(text: &str, options: &FilterOptions, packet: &Packet) -> (String, Packet) {
     let mut words = words(text);
     let mut packet = packet.clone();
@@ -29,7 +29,7 @@ pub fn minimise(text: &str, options: &FilterOptions, packet: &Packet) -> (String
     (text, packet)
 }
 
-/// Whether the protocol of every load is said beside it, as [`super::text`] does.
+/// Whether every load has a test of its protocol beside it, as written by [`super::text`].
 fn has_guards(words: &[String]) -> bool {
     let is_load = |place: usize| words.get(place + 1).is_some_and(|word| word == "[");
     let is_guard = |place: usize, protocol: &String| {
@@ -41,7 +41,7 @@ fn has_guards(words: &[String]) -> bool {
     protocols.all(|protocol| (0..words.len()).any(|place| is_guard(place, protocol)))
 }
 
-/// The difference that a text shows on a packet.
+/// Returns the difference that an expression shows on a packet.
 pub fn differs(text: &str, options: &FilterOptions, packet: &Packet) -> Option<Box<Difference>> {
     let mut subject = match Subject::compile(text, options) {
         Compiled::Both(subject) | Compiled::Ours(subject, _) => subject,
@@ -81,7 +81,7 @@ fn shrink(text: &str, options: &FilterOptions, packet: &mut Packet) {
     }
 }
 
-/// The words, brackets and signs of a text.
+/// Splits an expression into words, brackets and operators.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_inside = false;
@@ -90,7 +90,7 @@ fn words(text: &str) -> Vec<String> {
         if is_part && is_inside {
             words.last_mut().expect("a word").push(letter);
         } else if letter != ' ' {
-            // Signs of two letters stay together.
+            // Keep two-character operators together.
             match words.last_mut() {
                 Some(last)
                     if "<>=!&|".contains(letter)

@@ -1,11 +1,11 @@
-//! Engines that a filter can be run in, and filters and packets to compare them on.
+//! Execution engines for filters, and random filters and packets to compare them on.
 //!
-//! An [`Engine`] is one filter in something that runs it: our back ends, libpcap's interpreter, the
-//! kernel. [`Subject`] puts one text into all of them, asks them about packets and says where they
-//! differ; a difference is either of a [`Class`] that is decided and explained, or a bug.
+//! An [`Engine`] is one filter in one execution engine: one of our back ends, libpcap's interpreter, or the kernel.
+//! [`Subject`] compiles one expression for all of them, runs them on packets and reports differences. A difference
+//! either belongs to a known [`Class`] or is a bug.
 //!
-//! [`text`] and [`packets`] make filters and packets at random from one pool of numbers, so that
-//! filters match. Everything is derived from a seed, so a difference can be reproduced.
+//! [`text`] and [`packets`] generate filters and packets from one pool of numbers, so that filters match often.
+//! Everything is derived from a seed, so a difference can be reproduced.
 
 mod compare;
 mod corpus;

@@ -1,18 +1,18 @@
 use filter::classic::Ancillary;
 
-/// A packet for the engines.
+/// A packet to run the engines on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// The captured bytes.
     pub bytes: Vec<u8>,
     /// Length on the wire in bytes.
     pub original_len: u32,
-    /// What is known beside the bytes.
+    /// Ancillary data of the packet.
     pub ancillary: Ancillary,
 }
 
 impl Packet {
-    /// A whole packet of which nothing is known beside its bytes.
+    /// A fully captured packet without ancillary data.
     pub fn whole(bytes: Vec<u8>) -> Self {
         Self {
             original_len: bytes.len() as u32,

@@ -1,4 +1,4 @@
-//! Numbers that expressions and packets have in common, so that the one meets the other.
+//! Numbers that expressions and packets share, so that filters match.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -22,19 +22,19 @@ const MACS: [[u8; 6]; 6] = [
     [0x00, 0x00, 0x5e, 0, 1, 1],
 ];
 
-/// EtherTypes that the language has words for, and some others.
+/// EtherTypes with keywords in the filter language, and some others.
 pub const ETHER_TYPES: [u16; 24] = [
     0x0800, 0x86dd, 0x0806, 0x8035, 0x8100, 0x88a8, 0x9100, 0x8847, 0x8863, 0x8864, 0x809b, 0x80f3,
     0x6003, 0x6004, 0x6007, 0x6001, 0x6002, 0x8137, 0x88cc, 0x9000, 0x8809, 0x6558, 0x22f0, 0x8848,
 ];
-/// Access points of LLC that the language has words for, and some others.
+/// LLC service access points with keywords in the filter language, and some others.
 pub const ACCESS_POINTS: [u8; 8] = [0xfe, 0x42, 0xe0, 0xf0, 0x06, 0xaa, 0xff, 0x04];
-/// Protocols over IPv4 and IPv6.
+/// IP protocol numbers.
 pub const PROTOCOLS: [u8; 18] = [
     6, 17, 132, 1, 58, 2, 9, 103, 112, 51, 50, 44, 0, 43, 60, 4, 41, 89,
 ];
 
-/// An IPv4 address: mostly one of a few hundred.
+/// An IPv4 address, usually one of a few hundred.
 pub fn address4(random: &mut Random) -> Ipv4Addr {
     let number = match random.below(16) {
         0 => *random.pick(&OTHERS4),
@@ -44,7 +44,7 @@ pub fn address4(random: &mut Random) -> Ipv4Addr {
     Ipv4Addr::from(number)
 }
 
-/// An IPv6 address: mostly one of a few hundred.
+/// An IPv6 address, usually one of a few hundred.
 pub fn address6(random: &mut Random) -> Ipv6Addr {
     let number = match random.below(16) {
         0 => *random.pick(&OTHERS6),
@@ -54,7 +54,7 @@ pub fn address6(random: &mut Random) -> Ipv6Addr {
     Ipv6Addr::from(number)
 }
 
-/// An Ethernet address: mostly one of a few dozen.
+/// An Ethernet address, usually one of a few dozen.
 pub fn mac(random: &mut Random) -> [u8; 6] {
     match random.below(3) {
         0 => *random.pick(&MACS),
@@ -62,7 +62,7 @@ pub fn mac(random: &mut Random) -> [u8; 6] {
     }
 }
 
-/// A port: mostly one of about a hundred.
+/// A port, usually one of about a hundred.
 pub fn port(random: &mut Random) -> u16 {
     match random.below(8) {
         0..=3 => *random.pick(&PORTS),
@@ -71,12 +71,12 @@ pub fn port(random: &mut Random) -> u16 {
     }
 }
 
-/// A VLAN, an MPLS label, a PPPoE session or the id of a virtual network.
+/// A VLAN ID, MPLS label, PPPoE session ID or virtual network ID.
 pub fn small(random: &mut Random) -> u32 {
     *random.pick(&[0, 1, 7, 10, 100, 4095])
 }
 
-/// A number as arithmetic likes it.
+/// A number for arithmetic expressions.
 pub fn number(random: &mut Random) -> u32 {
     match random.below(8) {
         0 => *random.pick(&[0xff, 0xffff, 0xffff_ffff, 0x8000_0000, 0x7fff_ffff, 0x1fff]),

@@ -1,4 +1,4 @@
-/// Random numbers that a seed decides: every run of one seed gives the same.
+/// A seeded random number generator. The same seed gives the same sequence.
 ///
 /// # Source
 /// Marsaglia, "Xorshift RNGs", 2003, with the multiplication of xorshift64*.
@@ -6,14 +6,14 @@
 pub struct Random(u64);
 
 impl Random {
-    /// Numbers of `seed`; neighbouring seeds give unlike numbers.
+    /// Creates the generator for `seed`. Neighbouring seeds give unrelated sequences.
     pub fn new(seed: u64) -> Self {
         let mixed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         Self((mixed ^ mixed >> 32) | 1)
     }
 
-    /// Any number of 64 bits but 0.
+    /// Any 64-bit number except 0.
     pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -21,12 +21,12 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number below `end`, which is at least 1.
+    /// A number below `end`, which must be at least 1.
     pub fn below(&mut self, end: u32) -> u32 {
         (((self.number() >> 32) * u64::from(end)) >> 32) as u32
     }
 
-    /// A number from `first` to `last`.
+    /// A number from `first` to `last`, inclusive.
     pub fn between(&mut self, first: u32, last: u32) -> u32 {
         first + self.below(last - first + 1)
     }

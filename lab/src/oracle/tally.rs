@@ -14,7 +14,7 @@ use super::random::Random;
 use super::test_run::KernelTestRun;
 use super::text;
 
-/// The link types that are compared.
+/// The link types to compare.
 const LINKS: [LinkType; 10] = [
     LinkType::Ethernet,
     LinkType::Raw,
@@ -33,53 +33,53 @@ const PLACES: [FilterTarget; 4] = [
     FilterTarget::TcIngress,
     FilterTarget::TcEgress,
 ];
-/// Differences that are kept to be shown.
+/// Maximum number of differences to keep for the report.
 const MOST_SHOWN: usize = 40;
 
-/// What to compare, and how much of it.
+/// What to compare, and how much.
 #[derive(Clone, Copy, Debug)]
 pub struct Campaign {
-    /// Decides all that is random.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Cases at least: a filter and a packet through all engines.
+    /// Minimum number of cases. A case is one filter and one packet in all engines.
     pub cases: u64,
-    /// Packets a filter is asked about.
+    /// Packets per filter.
     pub packets: u32,
-    /// How many of them the kernel is asked about, which costs two system calls each.
+    /// Packets per filter to run in the kernel, which costs two system calls each.
     pub kernel_packets: u32,
 }
 
-/// What a campaign found.
+/// The results of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Filters that both libpcap and we take.
+    /// Filters that both libpcap and tapline accept.
     pub both: u64,
-    /// Filters for a place where libpcap is not asked.
+    /// Filters for a target on which libpcap is not tried.
     pub not_asked: u64,
-    /// Filters that nobody takes.
+    /// Filters that both reject.
     pub neither: u64,
-    /// What libpcap says of filters that only we take.
+    /// libpcap's errors for filters that only tapline accepts.
     pub only_ours: BTreeMap<String, (u64, String)>,
-    /// What we say of filters that only libpcap takes.
+    /// Our errors for filters that only libpcap accepts.
     pub only_theirs: BTreeMap<String, (u64, String)>,
-    /// Cases.
+    /// Number of cases.
     pub cases: u64,
     /// Cases in which the packet matched.
     pub matches: u64,
-    /// Values that each engine gave.
+    /// Number of values that each engine returned.
     pub engines: BTreeMap<&'static str, u64>,
-    /// Differences of each class.
+    /// Number of differences in each class.
     pub classes: BTreeMap<Class, u64>,
-    /// A filter of each class, with its packet.
+    /// One example of each class: a filter and its packet.
     pub examples: BTreeMap<Class, String>,
-    /// Differences for no reason known.
+    /// Differences without a known reason.
     pub unexplained: u64,
-    /// The first of them: a filter for a link type each.
+    /// The first of them, at most one per filter, with link type and filter.
     pub shown: Vec<(LinkType, String, Box<Difference>)>,
 }
 
 impl Campaign {
-    /// Runs it: first over the filters of the corpus, then over random ones.
+    /// Runs the campaign: first the filters of the corpus, then random ones.
     pub fn run(&self) -> Tally {
         let mut run = Run {
             random: Random::new(self.seed),
@@ -95,7 +95,7 @@ impl Campaign {
             }
         }
         while run.tally.cases < self.cases {
-            // Half of the filters are for the link type that most packets have.
+            // Half of the filters are for the most common link type.
             let link = match run.random.below(2) {
                 0 => LinkType::Ethernet,
                 _ => *run.random.pick(&LINKS),
@@ -160,7 +160,7 @@ impl Run {
             self.tally.cases += 1;
             if let Err(difference) = self.case(&mut subject, &packet, asks_kernel, text, link) {
                 self.tally.unexplained += 1;
-                // One of a filter is enough.
+                // One difference per filter is enough.
                 if self.tally.shown.len() < MOST_SHOWN {
                     let options = Subject::options(link, at);
                     let (text, packet) = minimise(text, &options, &difference.packet);

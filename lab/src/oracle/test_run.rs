@@ -6,20 +6,20 @@ use filter::{Filter, FilterErrorReason, FilterTarget};
 use super::engine::Engine;
 use super::packet::Packet;
 
-/// Longest packet of a test-run: a page, less what the kernel keeps in it.
+/// Maximum packet size of a test run: a page minus the kernel's overhead.
 const MOST_BYTES: usize = 3400;
 
-/// A filter as an XDP or tc program in the kernel, run on packets that are handed to it.
+/// A filter as an XDP or tc program in the kernel, run on given packets with `BPF_PROG_TEST_RUN`.
 pub struct KernelTestRun {
     program: Program,
     at: FilterTarget,
 }
 
 impl KernelTestRun {
-    /// Loads the filter's eBPF; `None` for one whose arithmetic needs more stack than a program has.
+    /// Loads the filter's eBPF program. Returns `None` if its arithmetic needs more than the eBPF stack.
     ///
     /// # Panics
-    /// If the verifier refuses the program, with the end of its log.
+    /// If the verifier rejects the program. The message has the end of the verifier's log.
     pub fn load(filter: &Filter) -> Option<Self> {
         let fragment = match filter.ebpf() {
             Ok(fragment) => fragment,
@@ -38,17 +38,20 @@ impl KernelTestRun {
             Ok(program) => Some(Self { program, at }),
             Err(LoadError::Refused { log, .. }) => {
                 let text = filter.text();
-                panic!("refused at {at}: {text}\n{}", log.tail(20))
+                panic!(
+                    "the verifier rejected the program for {at}: {text}\n{}",
+                    log.tail(20)
+                )
             }
             Err(error) => panic!("{error}"),
         }
     }
 
-    /// What is known of a packet of a test-run beside its bytes.
+    /// The metadata of every packet in a test run.
     pub fn ancillary() -> Ancillary {
         Ancillary {
             packet_type: Some(0),
-            // The loopback's.
+            // The loopback interface.
             interface_index: Some(1),
             queue: Some(0),
             vlan_tag: None,
@@ -64,8 +67,8 @@ impl Engine for KernelTestRun {
         }
     }
 
-    /// The kernel wants an Ethernet header and, at tc, something behind it: for IP the whole fixed
-    /// header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
+    /// The kernel requires an Ethernet header and, for tc, a payload; for IP, at least the fixed IP header
+    /// (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
     fn answers(&self, packet: &Packet) -> bool {
         let least = match (self.at, packet.bytes.get(12..14)) {
             (FilterTarget::Xdp, _) => 14,

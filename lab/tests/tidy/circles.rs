@@ -1,23 +1,23 @@
-//! Import circles between the files of a crate.
+//! Finds import cycles between the files of a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::Source;
 
-/// A module by the names from the crate's root down to it; the root has none.
+/// A module path from the crate's root; empty for the root itself.
 type Module = Vec<String>;
 
-/// What a path leads to: a file, and the names below it.
+/// What a path resolves to: a file, and the names below it.
 type Target = (Module, Vec<String>);
 
-/// An import or a re-export of a file.
+/// An import or a re-export in a file.
 struct Use {
     path: Vec<String>,
     is_public: bool,
 }
 
-/// The circles among the files of the crate in `folder`, whose `sources` these are. Tests are left out. A name that a
-/// module only re-exports leads to the file that has it.
+/// Finds import cycles among `sources`, the files of the crate in `folder`. Ignores tests. A re-exported name resolves
+/// to the file that defines it.
 pub fn circles(folder: &str, sources: &[Source]) -> Vec<Vec<String>> {
     let files: BTreeMap<Module, Vec<Use>> = sources
         .iter()
@@ -62,7 +62,7 @@ pub fn circles(folder: &str, sources: &[Source]) -> Vec<Vec<String>> {
     circles.into_iter().collect()
 }
 
-/// The files that `file` reaches by imports of imports.
+/// The files that `file` imports directly or indirectly.
 fn reach(imports: &BTreeMap<&Module, BTreeSet<Module>>, file: &Module) -> BTreeSet<Module> {
     let mut found = BTreeSet::new();
     let mut next = vec![file];
@@ -92,7 +92,7 @@ fn module(folder: &str, path: &str) -> Option<Module> {
     (!names.iter().any(|name| name == "tests")).then_some(names)
 }
 
-/// What `path` means in `file`, if that is in the crate.
+/// Resolves `path` in `file`. Returns `None` if it is outside the crate.
 fn resolve(files: &BTreeMap<Module, Vec<Use>>, file: &Module, path: &[String]) -> Option<Target> {
     let mut names = path;
     let mut place = file.clone();
@@ -125,7 +125,7 @@ fn resolve(files: &BTreeMap<Module, Vec<Use>>, file: &Module, path: &[String]) -
     Some((place, names.to_vec()))
 }
 
-/// The file that has the item of `target`, behind re-exports.
+/// The file that defines the item of `target`, after following re-exports.
 fn origin(exports: &BTreeMap<&Module, BTreeMap<String, Target>>, mut target: Target) -> Module {
     const MOST_EXPORTS: usize = 6;
     for _ in 0..MOST_EXPORTS {
@@ -138,7 +138,7 @@ fn origin(exports: &BTreeMap<&Module, BTreeMap<String, Target>>, mut target: Tar
     target.0
 }
 
-/// The `use` items of a file up to its tests.
+/// The `use` items of a file before its tests.
 fn uses(source: &Source) -> Vec<Use> {
     let tokens: Vec<&str> = source
         .tokens
@@ -165,7 +165,7 @@ fn uses(source: &Source) -> Vec<Use> {
     found
 }
 
-/// Reads one list of use trees, up to its end, into `paths`.
+/// Expands one list of use trees, up to its end, into `paths`.
 fn expand<'t>(
     tokens: &mut impl Iterator<Item = &'t str>,
     prefix: &[String],
@@ -213,7 +213,7 @@ fn a_circle_is_found() {
         ("b", "use crate::a::A;"),
     ];
     assert_eq!(found(&direct), [["a", "b"]]);
-    // By way of a re-export.
+    // Through a re-export.
     let exported = [
         lib,
         ("a", "use super::b::B;"),

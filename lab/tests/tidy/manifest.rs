@@ -1,6 +1,6 @@
-//! The laws that hold for manifests.
+//! Rules for Cargo manifests.
 
-/// The rooms by height: each may know those below it, and none beside it.
+/// The crates by layer. A crate may depend on lower layers only.
 const FLOORS: [&[&str]; 7] = [
     &["abi"],
     &["filter", "wire"],
@@ -11,7 +11,7 @@ const FLOORS: [&[&str]; 7] = [
     &["lab"],
 ];
 
-/// What no library is to bring along: a runtime, or a log of its own.
+/// Crates that no library may depend on: async runtimes and loggers.
 const UNWANTED: [&str; 6] = ["tokio", "async-std", "smol", "log", "tracing", "env_logger"];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ fn floor(room: &str) -> Option<usize> {
     FLOORS.iter().position(|floor| floor.contains(&room))
 }
 
-/// The dependencies of a manifest, by the names it gives them, without our crates' common prefix.
+/// The dependencies of a manifest under the names it uses, without our crates' common prefix.
 fn dependencies(manifest: &str) -> Vec<(String, Kind)> {
     let mut found = Vec::new();
     let mut section = None;
@@ -32,7 +32,7 @@ fn dependencies(manifest: &str) -> Vec<(String, Kind)> {
         if let Some(header) = line.strip_prefix('[') {
             let header = header.trim_matches(['[', ']']);
             section = kind(header);
-            // `[dependencies.name]` holds one dependency.
+            // `[dependencies.name]` describes a single dependency.
             if let Some((table, name)) = header.rsplit_once("dependencies.")
                 && let Some(kind) = kind(&format!("{table}dependencies"))
             {
@@ -49,7 +49,7 @@ fn dependencies(manifest: &str) -> Vec<(String, Kind)> {
     found
 }
 
-/// What the dependencies of this section are for; `None` for a section of something else.
+/// The dependency kind of a section; `None` for other sections.
 fn kind(header: &str) -> Option<Kind> {
     match header.rsplit('.').next() {
         Some("dependencies" | "build-dependencies") => Some(Kind::Shipped),
@@ -58,7 +58,7 @@ fn kind(header: &str) -> Option<Kind> {
     }
 }
 
-/// The name of the package, where a dependency has been given another.
+/// The package name of a renamed dependency.
 fn package(value: &str) -> Option<&str> {
     let (_, after) = value.split_once("package")?;
     after.split('"').nth(1)
@@ -69,7 +69,7 @@ fn bare(name: &str) -> String {
     name.strip_prefix("tapline-").unwrap_or(name).into()
 }
 
-/// Dependencies of `room` that do not point down. Its tests may also know the lab.
+/// Reports dependencies of `room` that do not point to a lower layer. Its tests may also use `lab`.
 pub fn upward(room: &str, manifest: &str) -> Vec<String> {
     let Some(own) = floor(room) else {
         return vec![format!("crates/{room}: a room without a floor")];
@@ -84,14 +84,14 @@ pub fn upward(room: &str, manifest: &str) -> Vec<String> {
         .collect()
 }
 
-/// The rooms that a manifest names for what is shipped.
+/// The crates that a manifest uses in shipped code.
 pub fn shipped_rooms(manifest: &str) -> Vec<String> {
     let found = dependencies(manifest).into_iter();
     let rooms = found.filter(|(name, kind)| *kind == Kind::Shipped && floor(name).is_some());
     rooms.map(|(name, _)| name).collect()
 }
 
-/// Dependencies that libraries are not to have.
+/// Reports dependencies that libraries must not have.
 pub fn unwanted(room: &str, manifest: &str) -> Vec<String> {
     let shipped = dependencies(manifest)
         .into_iter()

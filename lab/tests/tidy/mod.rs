@@ -1,7 +1,7 @@
-//! The laws of the house, asserted over its sources.
+//! Checks the project's source rules.
 //!
-//! Each law is a function over text that returns what offends it; beside it stand examples that
-//! offend. Here they meet the sources themselves.
+//! Each rule is a function over text that returns violations, with unit tests beside it. The tests here apply the rules
+//! to the repository.
 
 mod circles;
 mod manifest;
@@ -17,7 +17,7 @@ use source::Source;
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
-        .expect("lab lies in the repository")
+        .expect("lab is in the repository")
         .into()
 }
 
@@ -25,7 +25,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every file below `folder` whose name ends in `.rs`, but what is built or generated.
+/// Collects every `.rs` file below `folder`, except build output and generated files.
 fn collect(folder: &Path, found: &mut Vec<Source>) {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -57,7 +57,7 @@ static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
     found
 });
 
-/// The rooms: the folders below `crates`.
+/// The crates: the folders below `crates`.
 fn rooms() -> Vec<String> {
     let entries = fs::read_dir(root().join("crates")).expect("the rooms");
     let names = entries.map(|entry| entry.expect("a room").file_name());

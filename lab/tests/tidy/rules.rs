@@ -1,8 +1,8 @@
-//! The laws that hold for each source file, and the one for the architecture.
+//! Rules for single source files, and the rule for ARCHITECTURE.md.
 
 use super::source::Source;
 
-/// Where `unsafe` may stand: the floor, the rings, the shim of the C ABI, and native code.
+/// Where `unsafe` is allowed: the ABI crate, the rings, the C bindings, and native code.
 const UNSAFE_ROOMS: [&str; 4] = [
     "crates/abi/",
     "crates/ring/",
@@ -10,7 +10,7 @@ const UNSAFE_ROOMS: [&str; 4] = [
     "crates/filter/src/backend/native",
 ];
 
-/// One complaint for each line with the tokens of one of `needles`.
+/// Returns one complaint for each line with the tokens of one of `needles`.
 fn complaints(source: &Source, needles: &[&str], why: &str) -> Vec<String> {
     let found = needles.iter().flat_map(|needle| {
         let lines = source.lines_with(needle).into_iter();
@@ -23,7 +23,7 @@ fn may_be_unsafe(path: &str) -> bool {
     UNSAFE_ROOMS.iter().any(|room| path.starts_with(room))
 }
 
-/// `unsafe` outside the rooms that may have it.
+/// Reports `unsafe` outside the crates that may use it.
 pub fn unsafe_outside(source: &Source) -> Vec<String> {
     if may_be_unsafe(&source.path) {
         return Vec::new();
@@ -31,8 +31,7 @@ pub fn unsafe_outside(source: &Source) -> Vec<String> {
     complaints(source, &["unsafe"], "outside its rooms")
 }
 
-/// The root of a crate that does not forbid `unsafe` though it has none, or, where one part has it,
-/// does not deny it to the others.
+/// Reports crate roots that do not forbid `unsafe`. A crate of which one part needs it must deny it for the others.
 pub fn unforbidden(source: &Source) -> Vec<String> {
     let is_root = ["/src/lib.rs", "/src/main.rs"]
         .iter()
@@ -40,7 +39,7 @@ pub fn unforbidden(source: &Source) -> Vec<String> {
     if !is_root || may_be_unsafe(&source.path) {
         return Vec::new();
     }
-    // What is forbidden cannot be allowed again to a part: a crate with one denies it, once.
+    // `forbid` cannot be overridden for a part of a crate, so a mixed crate uses `deny`, once.
     let is_mixed = source.path == "crates/filter/src/lib.rs";
     let allowed = source.lines_with("allow(unsafe_code)").len();
     let (word, may_allow) = if is_mixed { ("deny", 1) } else { ("forbid", 0) };
@@ -58,7 +57,7 @@ pub fn unforbidden(source: &Source) -> Vec<String> {
     )]
 }
 
-/// A library that prints, or ends the process of its caller.
+/// Reports libraries that print, or that end the caller's process.
 pub fn speaks(source: &Source) -> Vec<String> {
     if !source.path.starts_with("crates/")
         || source.path.starts_with("crates/cli/")
@@ -80,8 +79,8 @@ pub fn speaks(source: &Source) -> Vec<String> {
     complaints(source, &needles, "in a library")
 }
 
-/// A file, socket, clock, thread or system call in the rooms that are given time and bytes. They take constants of
-/// `libc`; its functions are unsafe, which they forbid.
+/// Reports files, sockets, clocks, threads and system calls in crates without I/O, which take time and bytes as
+/// arguments. These crates may use constants of `libc`; its functions are unsafe, which they forbid.
 pub fn reaches_out(source: &Source) -> Vec<String> {
     let pure = [
         "crates/filter/src/",
@@ -106,7 +105,7 @@ pub fn reaches_out(source: &Source) -> Vec<String> {
     ];
     let why = "in a room without input and output";
     let mut complaints = complaints(source, &needles, why);
-    // Constants of libc do nothing.
+    // Constants of libc are allowed.
     let calls = source.tokens.windows(4).filter(|window| {
         let is_libc = window[0].1 == "libc" && window[1].1 == ":";
         is_libc
@@ -118,7 +117,7 @@ pub fn reaches_out(source: &Source) -> Vec<String> {
     complaints
 }
 
-/// Work left over, a test that is not run, a wait for time instead of an event.
+/// Reports unfinished work, ignored tests, and sleeps in place of events.
 pub fn unfinished(source: &Source) -> Vec<String> {
     let is_word = |letter: &char| letter.is_alphanumeric() || *letter == '_';
     let marks = ["TODO", "FIXME", "XXX"];
@@ -142,7 +141,7 @@ pub fn unfinished(source: &Source) -> Vec<String> {
     found
 }
 
-/// Rooms that have no row of their own in the architecture's table.
+/// Reports crates without a row in the table of ARCHITECTURE.md.
 pub fn rooms_without_a_line(architecture: &str, rooms: &[String]) -> Vec<String> {
     let is_row = |line: &str, room: &str| {
         let cell = line
@@ -158,7 +157,7 @@ pub fn rooms_without_a_line(architecture: &str, rooms: &[String]) -> Vec<String>
         .collect()
 }
 
-/// Each rule with sources that break it, and sources that keep it.
+/// Checks each rule against sources that break it and sources that follow it.
 #[test]
 fn offences_are_found() {
     type Rule = fn(&Source) -> Vec<String>;

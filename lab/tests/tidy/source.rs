@@ -1,13 +1,13 @@
-//! A Rust source without its comments and quoted text.
+//! A Rust source file without comments and literals.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 /// A source file.
 pub struct Source {
-    /// Its path from the root of the repository.
+    /// Its path, relative to the root of the repository.
     pub path: String,
     pub text: String,
-    /// Line and text of each token; literals are left out.
+    /// Line number and text of each token, without literals.
     pub tokens: Vec<(usize, String)>,
 }
 
@@ -25,7 +25,7 @@ impl Source {
         }
     }
 
-    /// What it does, users never meet.
+    /// Whether the file is a test, a benchmark or an example.
     pub fn is_test(&self) -> bool {
         let mut parts = self.path.split('/');
         parts.any(|part| ["tests", "tests.rs", "benches", "examples"].contains(&part))

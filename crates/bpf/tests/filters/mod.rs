@@ -1,4 +1,4 @@
-//! Filters in the kernel, by test-run, beside the reference interpreter.
+//! Compares filters in the kernel's test run with the reference interpreter.
 
 #[path = "../../../filter/tests/corpus/mod.rs"]
 #[allow(dead_code, reason = "the tests of `filter` use the rest")]
@@ -14,11 +14,11 @@ use tapline_filter::classic::Ancillary;
 use tapline_filter::ebpf::{EbpfListing, Verdicts};
 use tapline_filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
 
-/// Longest packet of a test-run: a page, less what the kernel keeps in it.
+/// Maximum packet size of a test run: a page minus the kernel's overhead.
 const MOST_BYTES: usize = 3400;
 
-/// Whether the kernel makes a test-run with the packet: it has to have an Ethernet header and, at tc,
-/// something behind it: for IP the whole fixed header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
+/// Whether the kernel accepts the packet for a test run: it requires an Ethernet header and, for tc, a payload; for IP,
+/// at least the fixed IP header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
 fn can_run(packet: &[u8], at: FilterTarget) -> bool {
     let least = match (at, packet.get(12..14)) {
         (FilterTarget::Xdp, _) => 14,
@@ -43,7 +43,7 @@ pub fn kind(at: FilterTarget) -> ProgramKind {
     }
 }
 
-/// Loads `filter` with the verdicts it asks for, or those given.
+/// Loads `filter` with the given verdicts, or its own.
 pub fn load(filter: &Filter, verdicts: Option<Verdicts>) -> (Program, String) {
     let fragment = filter.ebpf().unwrap();
     let code = fragment.program(verdicts.unwrap_or(fragment.snaplen_verdicts()));
@@ -76,7 +76,7 @@ impl Loaded {
         Self::new(Filter::new(expression, &options, &NoNames).unwrap())
     }
 
-    /// What the program gives in the kernel.
+    /// The program's return value in the kernel.
     pub fn test_run(&self, packet: &[u8]) -> u32 {
         let run = TestRun {
             data: packet,
@@ -87,8 +87,8 @@ impl Loaded {
         result.return_value
     }
 
-    /// Asserts that the kernel gives what the interpreter gives, for all beginnings of `packet` whose
-    /// lengths are in `lengths`; counts those accepted.
+    /// Asserts that the kernel and the interpreter agree on all prefixes of `packet` with the given `lengths`. Counts
+    /// the accepted ones.
     pub fn assert_alike(&self, name: &str, packet: &[u8], lengths: &[usize]) -> usize {
         let ancillary = Ancillary {
             // A test-run has the loopback's.
@@ -114,7 +114,7 @@ impl Loaded {
     }
 }
 
-/// What is run of a packet: all of it, its first bytes, and beginnings of any length.
+/// Lengths to test: the whole packet, its first bytes, and random prefixes.
 fn lengths(packet: &Packet, seed: &mut u64) -> Vec<usize> {
     let whole = packet.bytes.len();
     let mut lengths = vec![whole, whole.min(64)];
@@ -124,8 +124,8 @@ fn lengths(packet: &Packet, seed: &mut u64) -> Vec<usize> {
     lengths
 }
 
-/// Runs every filter of the corpus that can be at `at`; asserts that the kernel takes all of them and
-/// gives what the interpreter gives. How many filters were run, and how often.
+/// Runs every corpus filter that supports `at`. Asserts that the kernel accepts all of them and agrees with the
+/// interpreter. Returns the numbers of filters and runs.
 pub fn corpus_filters(at: FilterTarget) -> (usize, usize) {
     let packets = all_packets();
     let mut seed = 0x9e37_79b9_7f4a_7c15;
@@ -161,8 +161,7 @@ pub fn corpus_filters(at: FilterTarget) -> (usize, usize) {
     (filters, runs)
 }
 
-/// Runs every filter of which the corpus has the packets and the values. How many filters were run,
-/// and how often.
+/// Runs every filter for which the corpus has packets and values. Returns the numbers of filters and runs.
 pub fn corpus_values(at: FilterTarget) -> (usize, usize) {
     let (mut filters, mut runs) = (0, 0);
     for entry in entries("apply.json") {
@@ -201,7 +200,7 @@ pub fn corpus_values(at: FilterTarget) -> (usize, usize) {
     (filters, runs)
 }
 
-/// A filter with as many steps as one may have.
+/// Tests a filter with the maximum number of steps.
 pub fn longest_chain(at: FilterTarget) {
     let mut options = FilterOptions::new(LinkType::Ethernet);
     options.target = at;

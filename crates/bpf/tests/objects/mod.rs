@@ -1,7 +1,7 @@
-//! What the kernel has of programs and maps that carry a given name, and a process of links.
+//! Lists kernel programs and maps by name, and the links of a process.
 //!
-//! Links are not looked at by number: that would hold those of other tests for a moment, and keep them
-//! attached. A program that is gone has no links.
+//! Links are not enumerated by ID: that would hold links of other tests for a moment and keep them attached. A freed
+//! program has no links.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,7 +17,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Those called `name` now.
+    /// Counts those named `name`.
     pub fn named(name: &str) -> Self {
         let is_program = |program: &OwnedFd| {
             program_info(program.as_fd()).is_ok_and(|program| program.name() == name)
@@ -29,7 +29,7 @@ impl Objects {
         }
     }
 
-    /// Returns when there are none any more: the kernel frees what nobody holds a little later.
+    /// Waits until none are left. The kernel frees unreferenced objects with a delay.
     #[track_caller]
     pub fn until_none(name: &str) {
         wait::until_ok(|| match Self::named(name) {

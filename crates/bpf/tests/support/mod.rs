@@ -1,4 +1,4 @@
-//! What the tests of this crate share: socket pairs as test beds for filters, and random numbers.
+//! Helpers for this crate's tests: socket pairs to run filters on, and random numbers.
 
 use lab::rerun;
 use std::os::fd::{AsFd, OwnedFd};
@@ -25,7 +25,7 @@ impl Bed {
         Self { sender, receiver }
     }
 
-    /// A pair with the classic program; `None` when the kernel refuses it.
+    /// A pair with the classic program; `None` if the kernel rejects it.
     pub fn classic(filter: &[SockFilter]) -> Option<Self> {
         let bed = Self::new();
         abi::bpf::attach_classic(bed.receiver.as_fd(), filter).ok()?;
@@ -39,7 +39,7 @@ impl Bed {
         bed
     }
 
-    /// What of `packet` passes the filter.
+    /// The bytes of `packet` that pass the filter.
     pub fn pass(&self, packet: &[u8]) -> Option<Vec<u8>> {
         assert_eq!(
             send(&self.sender, packet, SendFlags::empty()),
@@ -88,7 +88,7 @@ pub fn read_counter(counter: &Map) -> u64 {
     u64::from_ne_bytes(bytes)
 }
 
-/// A choice in an XDP program: `take` where the first byte of a packet is `wanted`, else `others`.
+/// A selection in an XDP program: jumps to `take` if the first byte of a packet is `wanted`, else to `others`.
 pub fn first_byte_is(wanted: i32, take: Label, others: Label) -> Vec<Insn<'static>> {
     let short = Label(2);
     vec![
@@ -113,8 +113,8 @@ pub fn options(snaplen: u32) -> TranslateOptions {
     }
 }
 
-/// Sends every packet through the kernel's classic filter and the translated one and compares:
-/// what arrives is equal, and the counters say how much that was.
+/// Runs every packet through the kernel's classic filter and the translated one. Checks that they pass the same bytes
+/// and that the counters agree.
 pub fn compare(name: &str, classic: &[SockFilter], packets: &[Vec<u8>]) {
     let counting = CountingFilter::load(classic, &options(u32::MAX))
         .unwrap_or_else(|error| panic!("{name}: {}", whole(&error)));
@@ -133,7 +133,7 @@ pub fn compare(name: &str, classic: &[SockFilter], packets: &[Vec<u8>]) {
     );
 }
 
-/// An error with all it stems from.
+/// Formats an error with its whole source chain.
 pub fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -144,7 +144,7 @@ pub fn whole(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// What libpcap makes of `expression` for Ethernet, by way of `tcpdump -ddd`.
+/// Compiles `expression` for Ethernet with libpcap, through `tcpdump -ddd`.
 pub fn libpcap(expression: &str) -> Vec<SockFilter> {
     let output = Command::new("tcpdump")
         .args(["-y", "EN10MB", "-ddd", expression])
@@ -173,7 +173,7 @@ pub fn libpcap(expression: &str) -> Vec<SockFilter> {
         .collect()
 }
 
-/// Marsaglia's xorshift64: the same numbers in every run.
+/// Marsaglia's xorshift64: the same sequence in every run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -197,8 +197,8 @@ impl Random {
     }
 }
 
-/// Runs the calling test again inside a new network namespace and is done there; returns
-/// `true` in that second run, where nothing of the machine's network is in reach.
+/// Reruns the calling test in a new network namespace. Returns `true` in that second run, which has no access to the
+/// machine's network.
 pub fn in_own_namespace() -> bool {
     const OUTSIDE: &str = "TAPLINE_TEST_OUTSIDE_NAMESPACE";
     let here = std::fs::read_link("/proc/self/ns/net").unwrap();
@@ -221,7 +221,7 @@ pub fn in_own_namespace() -> bool {
     false
 }
 
-/// Runs ip(8) and gives what it prints.
+/// Runs ip(8) and returns its output.
 pub fn ip(arguments: &str) -> String {
     let output = Command::new("ip")
         .args(arguments.split(' '))

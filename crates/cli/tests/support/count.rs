@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::run::{Ended, Running, spawn};
 use super::{Scene, number};
 
-/// Starts `tapline count -i right0 --json LINE` with short intervals, and returns when it counts.
+/// Starts `tapline count -i right0 --json LINE` with short intervals. Returns when it counts.
 pub fn start(scene: &Scene, line: &str) -> Running {
     start_begun(scene, line).0
 }
 
-/// As [`start`], with the start event.
+/// Like [`start`], with the start event.
 pub fn start_begun(scene: &Scene, line: &str) -> (Running, Value) {
     let often = if line.contains("--interval") {
         ""
@@ -22,20 +22,20 @@ pub fn start_begun(scene: &Scene, line: &str) -> (Running, Value) {
     (running, start)
 }
 
-/// Starts it for text, and returns when it counts.
+/// Starts it with text output. Returns when it counts.
 pub fn start_text(scene: &Scene, line: &str) -> Running {
     let mut running = spawn(scene.command(&format!("count -i right0 {line}")));
     while !running.error_line().starts_with("counting on ") {}
     running
 }
 
-/// Runs it to its end.
+/// Runs it until it exits.
 pub fn run(scene: &Scene, line: &str) -> Ended {
     scene.run(&format!("count -i right0 {line}"))
 }
 
 impl Running {
-    /// Waits until `packets` were counted in `class`.
+    /// Waits until `packets` packets were counted in `class`.
     pub fn counted(&mut self, class: &str, packets: u64) {
         let mut sum = 0;
         while sum < packets {
@@ -44,7 +44,7 @@ impl Running {
         }
     }
 
-    /// Waits until `packets` were counted in `class`, and ends it.
+    /// Waits until `packets` packets were counted in `class`, then stops it.
     #[track_caller]
     pub fn stop_counted(mut self, class: &str, packets: u64) -> Ended {
         self.counted(class, packets);
@@ -60,8 +60,7 @@ pub fn tally(object: &Value) -> (u64, u64) {
     (number(object, "packets"), number(object, "bytes"))
 }
 
-/// Of the events of a run that has ended: what the summary says of `class`, checked to be what the
-/// intervals add up to.
+/// The summary of `class` in the events of a finished run. Checks that it equals the sum of the intervals.
 #[track_caller]
 pub fn totals(ended: &Ended, class: &str) -> Value {
     let summary = ended.summary().0;

@@ -1,4 +1,4 @@
-//! `tapline doctor` on a test host, faults for it to find, and what other programs tell of the host.
+//! `tapline doctor` on a test host, faults to find, and the host's state according to other programs.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use tapline::net::Gro;
 use super::run::{Ended, spawn};
 use super::{Scene, output};
 
-/// `tapline doctor LINE` at right, with its records in the scene's folder.
+/// `tapline doctor LINE` at right, with its change records in the scene's folder.
 pub fn command(scene: &Scene, line: &str) -> Command {
     let mut command = scene.command(&format!("doctor {line}"));
     command.env("XDG_STATE_HOME", scene.folder.path());
@@ -19,12 +19,12 @@ pub fn doctor(scene: &Scene, line: &str) -> Ended {
     spawn(command(scene, line)).finish()
 }
 
-/// As [`doctor`], about right's interface.
+/// Like [`doctor`], for right's interface.
 pub fn examine(scene: &Scene, line: &str) -> Ended {
     doctor(scene, &format!("-i right0 {line}"))
 }
 
-/// What of the host may be changed, as other programs tell it.
+/// The host's changeable settings, according to other programs.
 pub fn state(host: &Host) -> [String; 2] {
     // Files that cannot be read make grep fail; they are not what is compared.
     let settings = "-c 'grep -rs . /proc/sys/net || true'";
@@ -35,14 +35,14 @@ pub fn state(host: &Host) -> [String; 2] {
     ]
 }
 
-/// Plants a fault of the interface and two of its namespace.
+/// Injects a fault of the interface and two of its namespace.
 pub fn plant(scene: &Scene) {
     scene.right.set_gro(Gro::On);
     scene.right.set_sysctl("core/optmem_max", "20480");
     scene.right.set_sysctl("ipv4/icmp_ratelimit", "5000");
 }
 
-/// The records of changes.
+/// The change records.
 pub fn records(scene: &Scene) -> Vec<std::path::PathBuf> {
     let folder = std::fs::read_dir(scene.folder.path().join("tapline"));
     let entries = folder.into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Capture files of the corpus and of the tests, and what other programs read in them.
+//! Capture files of the corpus and of the tests, and their contents according to other programs.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ fn corpus_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/corpus")
 }
 
-/// The capture of this name, of the test suite of tcpdump.
+/// A capture of this name from tcpdump's test suite.
 pub fn capture(name: &str) -> String {
     text(&corpus_folder().join("captures").join(name))
 }
 
-/// A file made by hand.
+/// A handmade file.
 pub fn made(name: &str) -> String {
     text(&corpus_folder().join("made").join(name))
 }
@@ -39,7 +39,7 @@ pub fn corpus() -> Vec<String> {
 
 type Row = HashMap<String, String>;
 
-/// What capinfos says of each file of the corpus that it can read: column by column.
+/// capinfos output for each readable file of the corpus, by column.
 pub static KNOWN: LazyLock<HashMap<String, Row>> = LazyLock::new(|| capinfos(&corpus()));
 
 /// The files of the corpus that capinfos can read, sorted.
@@ -48,7 +48,7 @@ pub fn known_corpus() -> Vec<String> {
     files.filter(|file| KNOWN.contains_key(file)).collect()
 }
 
-/// What capinfos says of each file it can read: column by column.
+/// capinfos output for each readable file, by column.
 pub fn capinfos(files: &[String]) -> HashMap<String, Row> {
     let mut command = lab::tool::command("capinfos");
     // A table with tabs, machine-readable numbers, times in seconds; no checksums of the files.
@@ -63,15 +63,15 @@ pub fn capinfos(files: &[String]) -> HashMap<String, Row> {
     rows.map(|row| (row["File name"].clone(), row)).collect()
 }
 
-/// Every packet of a file as tcpdump prints it: time in nanoseconds, link-layer header and all bytes.
-/// `None` where it does not read the file.
+/// Every packet of a file as tcpdump prints it: time in nanoseconds, link-layer header and all bytes. `None` if tcpdump
+/// cannot read the file.
 pub fn tcpdump(file: &str) -> Option<String> {
     let output = tcpdump_by(&["-r", file]);
     let text = || String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then(text)
 }
 
-/// As [`tcpdump`], of all `files` one after the other, which it has to read.
+/// Like [`tcpdump`], for all `files` in order; fails if one is unreadable.
 #[track_caller]
 pub fn tcpdump_all(files: &[String]) -> String {
     let list = tempfile::NamedTempFile::new().expect("a file");
@@ -112,7 +112,7 @@ pub fn bytes(file: &str) -> Vec<Vec<u8>> {
     packets
 }
 
-/// Those fields of each packet, by tshark.
+/// The given fields of each packet, by tshark.
 #[track_caller]
 pub fn tshark(file: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let fields = fields.join(" -e ");
@@ -154,7 +154,7 @@ pub fn assert_options<S: AsRef<str>>(file: &str, wanted: &[S]) {
     }
 }
 
-/// The number of packets, on which capinfos and tcpdump have to agree.
+/// The number of packets; capinfos and tcpdump must agree.
 #[track_caller]
 pub fn count(file: &str) -> u64 {
     let text = tool("capinfos", &format!("-TrcM {file}"));
@@ -164,7 +164,7 @@ pub fn count(file: &str) -> u64 {
     count
 }
 
-/// How many packets of `file` tcpdump's `expression` accepts.
+/// Number of packets of `file` that tcpdump's `expression` accepts.
 #[track_caller]
 pub fn count_by_tcpdump(file: &str, expression: &str) -> u64 {
     let said = tool("tcpdump", &format!("-nr {file} --count '{expression}'"));
@@ -172,7 +172,7 @@ pub fn count_by_tcpdump(file: &str, expression: &str) -> u64 {
     count.parse().expect("a number")
 }
 
-/// A pcap file of nanoseconds, link type Ethernet, with one 60-byte packet for each time.
+/// A pcap file with nanoseconds and link type Ethernet: one 60-byte packet for each time.
 pub fn pcap(times_ns: &[u64]) -> Vec<u8> {
     let header: [u32; 6] = [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, 1];
     let mut bytes = header.map(u32::to_le_bytes).as_flattened().to_vec();

@@ -1,6 +1,6 @@
 //! Frames to send.
 
-/// An Ethernet frame of `length` octets, of an EtherType for experiments, with its number in it.
+/// An Ethernet frame of `length` octets with an experimental EtherType and its number.
 pub fn frame(number: u32, length: usize) -> Vec<u8> {
     let mut bytes = vec![2, 0, 0, 0, 1, 2, 2, 0, 0, 0, 1, 1, 0x88, 0xb5];
     bytes.extend(number.to_be_bytes());
@@ -9,17 +9,17 @@ pub fn frame(number: u32, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// So many of them.
+/// `count` such frames.
 pub fn frames(count: u32, length: usize) -> Vec<Vec<u8>> {
     (0..count).map(|number| frame(number, length)).collect()
 }
 
-/// The number in a frame that [`frame`] made.
+/// The number in a frame of [`frame`].
 pub fn number(frame: &[u8]) -> u32 {
     u32::from_be_bytes(frame[14..18].try_into().expect("four octets"))
 }
 
-/// `frame` with `tags` (EtherType and tag control) behind its addresses.
+/// `frame` with `tags` (EtherType and tag control) after its addresses.
 pub fn tagged(frame: &[u8], tags: &[(u16, u16)]) -> Vec<u8> {
     let mut bytes = frame[..12].to_vec();
     for (kind, control) in tags {
@@ -37,7 +37,7 @@ pub fn udp(payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Every kind of length and tag: what a trunk carries.
+/// Frames of all lengths and tags that a trunk carries.
 pub fn trunk() -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> = [14, 15, 33, 60, 64, 1024, 1514]
         .into_iter()

@@ -1,5 +1,5 @@
-//! What the tests of the program share: running it on a test host, frames for it to see, and the
-//! programs that say independently what it should have seen.
+//! Helpers for the program's tests: running it on a test host, frames to capture, and other programs that verify its
+//! output.
 
 pub mod count;
 pub mod doctor;
@@ -27,13 +27,13 @@ use stack::find_missing;
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_tapline");
 
-/// The signals that end a job in order.
+/// The signals that stop a job gracefully.
 pub const ENDING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
 /// An XDP program that copies packets, as flags of a capture.
 pub const RINGBUF: &str = "--backend xdp-ringbuf --direction in -s 96";
 
-/// The words of a command line; what stands between single quotes is one word.
+/// Splits a command line into words; single quotes group words.
 pub fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (number, piece) in line.split('\'').enumerate() {
@@ -53,7 +53,7 @@ pub fn tapline(host: &Host, line: &str) -> Command {
     command
 }
 
-/// `PROGRAM LINE` on `host`, which succeeds; returns what it prints.
+/// Runs `PROGRAM LINE` on `host`, which must succeed. Returns its output.
 #[track_caller]
 pub fn output(host: &Host, program: &str, line: &str) -> String {
     let output = host.command(program).args(words(line)).output();
@@ -104,7 +104,7 @@ impl Scene {
         send(&self.right, frames);
     }
 
-    /// Has exactly `count` frames of 128 octets arrive at right.
+    /// Delivers exactly `count` frames of 128 octets to right.
     pub fn generate(&self, count: u64, rate_pps: Option<u64>) {
         let options = GeneratorOptions::new(self.left.interface().index, udp_frame(128));
         let mut generator = self.left.run(|| Generator::new(options));
@@ -130,7 +130,7 @@ impl Scene {
         command
     }
 
-    /// As [`command`](Self::command), with no capabilities but `kept`, e.g. `,+net_raw`.
+    /// Like [`command`](Self::command), with no capabilities except `kept`, e.g. `,+net_raw`.
     pub fn privileged_by(&self, kept: &str, line: &str) -> Command {
         let mut command = self.right.command("setpriv");
         command.args(["--bounding-set", &format!("-all{kept}"), PROGRAM]);
@@ -138,18 +138,18 @@ impl Scene {
         command
     }
 
-    /// Runs `tapline LINE` at right, in the folder, to its end.
+    /// Runs `tapline LINE` at right, in the folder, until it exits.
     pub fn run(&self, line: &str) -> Ended {
         spawn(self.command(line)).finish()
     }
 
-    /// Starts `tapline capture -i right0 --json LINE`, which counts every 5 ms, and returns when it is ready.
+    /// Starts `tapline capture -i right0 --json LINE` with statistics every 5 ms. Returns when it is ready.
     #[track_caller]
     pub fn capture(&self, line: &str) -> Running {
         self.capture_begun(line).0
     }
 
-    /// As [`capture`](Self::capture), with the start event.
+    /// Like [`capture`](Self::capture), with the start event.
     #[track_caller]
     pub fn capture_begun(&self, line: &str) -> (Running, Value) {
         let often = if line.contains("--stats-interval") {
@@ -162,7 +162,7 @@ impl Scene {
         (running, start)
     }
 
-    /// As [`capture`](Self::capture), for text.
+    /// Like [`capture`](Self::capture), with text output.
     #[track_caller]
     pub fn capture_text(&self, line: &str) -> Running {
         let mut running = spawn(self.command(&format!("capture -i right0 {line}")));
@@ -171,15 +171,16 @@ impl Scene {
     }
 }
 
-/// Sends `frames` out of the host's first interface.
+/// Sends `frames` through the host's first interface.
 #[track_caller]
 pub fn send(host: &Host, frames: &[Vec<u8>]) {
     let sent = host.run(|| send_frames(host.interface().index, frames));
     assert_eq!(sent.expect("frames are sent"), frames.len() as u64);
 }
 
-/// Checks that `run`, given each command line, ends with its exit status, prints nothing, and complains in one line
-/// that contains the text, or is the text where that starts with `tapline: `. Runs all before it fails.
+/// Checks that `run` of each command line exits with its status, prints nothing to standard output, and prints one
+/// error line. The line must contain the text, or equal it if the text starts with `tapline: `. Runs all before it
+/// fails.
 #[track_caller]
 pub fn assert_refused(run: impl Fn(&str) -> Ended, rows: &[(&str, i32, &str)]) {
     let mut wrong = Vec::new();
@@ -197,7 +198,7 @@ pub fn assert_refused(run: impl Fn(&str) -> Ended, rows: &[(&str, i32, &str)]) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Checks that `value` has what `expected` has, at any depth.
+/// Checks that `value` contains `expected`, at any depth.
 #[track_caller]
 pub fn assert_has(value: &Value, expected: &Value) {
     let mut missing = Vec::new();
@@ -218,7 +219,7 @@ pub fn number(value: &Value, key: &str) -> u64 {
     number.unwrap_or_else(|| panic!("{key} in {value}"))
 }
 
-/// Sources so many that the kernel cannot hold a filter for them; none of them sends anything.
+/// A filter with more sources than the kernel supports; none of them sends anything.
 pub fn nobodys_stations() -> String {
     let stations = (0..4000).map(|n: u32| format!("6:0:0:0:{:x}:{:x}", n / 251, n % 251));
     format!("ether src ({})", stations.collect::<Vec<_>>().join(" or "))
@@ -233,7 +234,7 @@ pub fn name(host: &Host) -> String {
     host.interface().name.to_string()
 }
 
-/// What ip(8) says on `host`.
+/// Output of ip(8) on `host`.
 #[track_caller]
 pub fn ip_json(host: &Host, line: &str) -> Value {
     let shown = output(host, "ip", &format!("-json -statistics {line}"));
@@ -246,19 +247,19 @@ pub fn ip(host: &Host, line: &str) {
     output(host, "ip", line);
 }
 
-/// Packets that the host's interface received, as ip(8) says.
+/// Packets received by the host's interface, according to ip(8).
 pub fn arrived(host: &Host) -> u64 {
     let shown = ip_json(host, &format!("link show {}", name(host)));
     number(&shown[0]["stats64"]["rx"], "packets")
 }
 
-/// Runs a tool that must succeed without a complaint; returns what it prints.
+/// Runs a tool that must succeed without error output. Returns its output.
 #[track_caller]
 pub fn tool(name: &str, line: &str) -> String {
     String::from_utf8(tool_bytes(name, line)).expect("text")
 }
 
-/// As [`tool`], for output that is no text.
+/// Like [`tool`], for binary output.
 #[track_caller]
 pub fn tool_bytes(name: &str, line: &str) -> Vec<u8> {
     let mut command = tool::command(name);

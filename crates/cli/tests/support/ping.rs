@@ -1,4 +1,4 @@
-//! `tapline ping` on a test host, and what the kernel and ping(8) say independently.
+//! `tapline ping` on a test host, and independent results of the kernel and ping(8).
 
 use lab::Host;
 
@@ -10,12 +10,12 @@ pub fn start(scene: &Scene, line: &str) -> Running {
     spawn(tapline(&scene.left, &format!("ping {line}")))
 }
 
-/// Runs it to its end.
+/// Runs it until it exits.
 pub fn ping(scene: &Scene, line: &str) -> Ended {
     start(scene, line).finish()
 }
 
-/// As [`ping`], without any capability.
+/// Like [`ping`], without any capability.
 pub fn unprivileged(scene: &Scene, line: &str) -> Ended {
     let mut command = scene.left.command("setpriv");
     command.args(["--bounding-set", "-all", PROGRAM, "ping"]);
@@ -26,7 +26,7 @@ pub fn unprivileged(scene: &Scene, line: &str) -> Ended {
     .finish()
 }
 
-/// As [`ping`], where each file is seen at another place.
+/// Like [`ping`], with bind-mounted files.
 pub fn with_files(scene: &Scene, files: &[[&str; 2]], line: &str) -> Ended {
     let mounts = files
         .iter()
@@ -38,16 +38,16 @@ pub fn with_files(scene: &Scene, files: &[[&str; 2]], line: &str) -> Ended {
     spawn(command).finish()
 }
 
-/// What ping(8) of iputils says and how it ends.
+/// Output and exit status of iputils ping(8).
 pub fn iputils(scene: &Scene, line: &str) -> Ended {
     let mut command = scene.left.command("ping");
     command.arg("-n").args(words(line)).env("LC_ALL", "C");
     spawn(command).finish()
 }
 
-/// Makes right a router that knows no way to 10.9.0.0/24 and `fd09::/64`, as left believes it does.
+/// Makes right a router without a route to 10.9.0.0/24 and `fd09::/64`, and routes these through it at left.
 ///
-/// The kernel tells of that five times a host and burst (`ip_error`, net/ipv4/route.c).
+/// The kernel sends at most five such errors per host in a burst (`ip_error`, net/ipv4/route.c).
 pub fn dead_ends(scene: &Scene) {
     for (setting, value) in [
         ("ipv4/ip_forward", "1"),
@@ -63,9 +63,9 @@ pub fn dead_ends(scene: &Scene) {
     ip(&scene.right, "-6 route add unreachable fd09::/64");
 }
 
-/// Has left ask by ARP for hosts on its link, but for right, which it knows.
+/// Enables ARP on left's link, with a static entry for right.
 ///
-/// To turn that on makes the kernel forget whom it knew (`arp_netdev_event`, net/ipv4/arp.c).
+/// Enabling it makes the kernel flush its neighbour entries (`arp_netdev_event`, net/ipv4/arp.c).
 pub fn ask_for_neighbours(scene: &Scene) {
     let mac = scene.right.interface().mac;
     ip(&scene.left, "link set left0 arp on");

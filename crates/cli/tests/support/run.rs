@@ -1,4 +1,4 @@
-//! Running the program, and waiting for what it says.
+//! Runs the program and waits for its output.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -13,17 +13,17 @@ use serde_json::Value;
 
 use super::{PROGRAM, assert_has, number, words};
 
-/// How long the program may be silent before the test fails.
+/// How long the program may print nothing before the test fails.
 const DEADLINE: Duration = Duration::from_mins(3);
 
-/// `tapline LINE` on the machine itself, for what needs no network; its times in UTC.
+/// `tapline LINE` on the machine itself, for tests without a network; times are in UTC.
 pub fn command(line: &str) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(words(line)).env("TZ", "UTC");
     command
 }
 
-/// Runs it to its end.
+/// Runs it until it exits.
 pub fn run(line: &str) -> Ended {
     spawn(command(line)).finish()
 }
@@ -46,7 +46,7 @@ pub fn run_with(input: &[u8], line: &str) -> Ended {
     running.finish()
 }
 
-/// What it prints, without an error.
+/// Its output; it must succeed.
 #[track_caller]
 pub fn printed(line: &str) -> Vec<String> {
     let ended = run(line);
@@ -68,7 +68,7 @@ pub fn spawn(mut command: Command) -> Running {
     spawn_into(command)
 }
 
-/// Starts `command`, whose standard error goes where the caller has said.
+/// Starts `command`, with standard error redirected by the caller.
 pub fn spawn_silent(mut command: Command) -> Running {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     begin(command)
@@ -80,13 +80,13 @@ pub fn spawn_with_input(mut command: Command) -> Running {
     begin(command)
 }
 
-/// Starts `command`, whose standard output goes where the caller has said.
+/// Starts `command`, with standard output redirected by the caller.
 pub fn spawn_into(mut command: Command) -> Running {
     command.stdin(Stdio::null()).stderr(Stdio::piped());
     begin(command)
 }
 
-/// Starts `command`, whose streams go where the caller has said.
+/// Starts `command`, with streams redirected by the caller.
 pub fn begin(mut command: Command) -> Running {
     let mut child = command.spawn().expect("the program starts");
     let stdout = Lines::of(child.stdout.take());
@@ -111,7 +111,7 @@ impl Running {
         self.event(|event| event["event"] == "start")
     }
 
-    /// Waits for the line that says it captures.
+    /// Waits for the line that announces the capture.
     pub fn ready_text(&mut self) {
         while !self.error_line().starts_with("capturing on ") {}
     }
@@ -124,7 +124,7 @@ impl Running {
         }
     }
 
-    /// The next line of standard output, if there is one already.
+    /// The next line of standard output, if available.
     pub fn line_now(&mut self) -> Option<String> {
         self.stdout.next_now()
     }
@@ -137,7 +137,7 @@ impl Running {
         }
     }
 
-    /// Takes events off standard output until one is what is waited for.
+    /// Reads events from standard output until one satisfies the condition.
     pub fn event(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         while let Some(line) = self.stdout.next() {
             let event = serde_json::from_str(&line).expect("a line of JSON");
@@ -149,12 +149,12 @@ impl Running {
         panic!("it ended: {:?} {:?}", self.stdout.seen, self.stderr.seen);
     }
 
-    /// Waits until it has accounted for `count` packets; for that it needs `--stats-interval`.
+    /// Waits until it has accounted for `count` packets. Requires `--stats-interval`.
     pub fn received(&mut self, count: u64) {
         self.event(|event| event["received"].as_u64() == Some(count));
     }
 
-    /// Waits until a child of `--stats-interval` has seen at least `count` packets delivered.
+    /// Waits until an event of a capture with `--stats-interval` reports at least `count` delivered packets.
     pub fn delivered(&mut self, count: u64) {
         self.event(|event| {
             event["delivered"]
@@ -171,7 +171,7 @@ impl Running {
         kill_process(self.pid(), signal).expect("it takes signals");
     }
 
-    /// Returns when it has no signal waiting to be handled.
+    /// Waits until it has no pending signal.
     pub fn handled(&self) {
         let path = format!("/proc/{}/status", self.pid().as_raw_nonzero());
         wait::until("no signal is pending", || {
@@ -181,7 +181,7 @@ impl Running {
         });
     }
 
-    /// Returns when a further signal is no longer taken for the one before: a thread sees to that, and ends.
+    /// Waits until another signal counts as a second one; a thread handles the first and then exits.
     pub fn takes_another(&self) {
         let tasks = format!("/proc/{}/task", self.pid().as_raw_nonzero());
         let is_it = |task: std::io::Result<fs::DirEntry>| {
@@ -194,7 +194,7 @@ impl Running {
         });
     }
 
-    /// Waits until it has accounted for `count` packets, and ends it; the summary has to account for them.
+    /// Waits until it has accounted for `count` packets, and stops it. The summary must account for them too.
     #[track_caller]
     pub fn stop_after(mut self, count: u64) -> Ended {
         self.received(count);
@@ -203,19 +203,19 @@ impl Running {
         ended
     }
 
-    /// Asks it to end and waits for that.
+    /// Stops it and waits for its exit.
     pub fn stop(self) -> Ended {
         self.signal(Signal::INT);
         self.finish()
     }
 
-    /// Waits for its end, without an error.
+    /// Waits for its exit, which must be successful.
     #[track_caller]
     pub fn done(self) -> Summary {
         self.finish().done()
     }
 
-    /// Waits for its end.
+    /// Waits for its exit.
     pub fn finish(mut self) -> Ended {
         while self.stdout.next().is_some() {}
         while self.stderr.next().is_some() {}
@@ -273,7 +273,7 @@ impl Lines {
         }
     }
 
-    /// As [`next`](Self::next), without waiting.
+    /// Like [`next`](Self::next), without waiting.
     fn next_now(&mut self) -> Option<String> {
         let line = self.coming.as_ref()?.try_recv().ok()?;
         self.seen.push(line.clone());
@@ -281,7 +281,7 @@ impl Lines {
     }
 }
 
-/// How it ended and what it said.
+/// Exit status and output.
 #[derive(Debug)]
 pub struct Ended {
     pub status: ExitStatus,
@@ -290,8 +290,8 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Checks that it ended with exit status `code`, and that it complained in one line if that is
-    /// not 0 and not at all if it is; gives the complaint without the program's name.
+    /// Checks that it exited with status `code` and printed one error line if that is not 0, and none otherwise.
+    /// Returns the error without the program's name.
     #[track_caller]
     pub fn exit(&self, code: i32) -> &str {
         assert_eq!(self.status.code(), Some(code), "{self:?}");
@@ -307,7 +307,7 @@ impl Ended {
         }
     }
 
-    /// As [`exit`](Self::exit), of a program that says nothing else on standard error.
+    /// Like [`exit`](Self::exit), for a program that prints nothing else to standard error.
     #[track_caller]
     pub fn refusal(&self, code: i32) -> &str {
         let complaint = self.exit(code);
@@ -315,21 +315,21 @@ impl Ended {
         complaint
     }
 
-    /// The summary of a job that ended without an error.
+    /// The summary of a successful job.
     #[track_caller]
     pub fn done(&self) -> Summary {
         self.exit(0);
         self.summary()
     }
 
-    /// Checks that a line of standard output or error is `line`.
+    /// Checks that a line of standard output or error equals `line`.
     #[track_caller]
     pub fn assert_says(&self, line: &str) {
         let mut lines = self.stdout.iter().chain(&self.stderr);
         assert!(lines.any(|told| told == line), "{line:?} in {self:#?}");
     }
 
-    /// Checks that standard output or error has this text somewhere.
+    /// Checks that standard output or error contains this text.
     #[track_caller]
     pub fn assert_mentions(&self, text: &str) {
         let mut lines = self.stdout.iter().chain(&self.stderr);

@@ -1,4 +1,4 @@
-//! Asking for the counters, and reading the answer as strictly as OpenMetrics has it.
+//! Requests the counters and parses the response strictly as OpenMetrics.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use lab::Host;
 use serde_json::Value;
 
-/// How long the program may take to answer before the test fails.
+/// Time limit for a response before the test fails.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// What a start event says of where the counters are.
+/// The counters' address in a start event.
 #[track_caller]
 pub fn address(start: &Value) -> SocketAddr {
     let url = start["metrics"].as_str().expect("a URL");
@@ -29,7 +29,7 @@ pub fn connect(host: &Host, to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// An answer of HTTP.
+/// An HTTP response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -37,7 +37,7 @@ pub struct Answer {
     pub body: String,
 }
 
-/// Sends `request` and reads to the end; `None` if there is no answer at all.
+/// Sends `request` and reads to the end; `None` if there is no response.
 pub fn ask(host: &Host, to: SocketAddr, request: &[u8]) -> Option<Answer> {
     let mut stream = connect(host, to);
     // Who is refused while he is talking may find the connection closed.
@@ -45,7 +45,7 @@ pub fn ask(host: &Host, to: SocketAddr, request: &[u8]) -> Option<Answer> {
     answer(&mut stream)
 }
 
-/// Reads an answer to the end of the connection.
+/// Reads a response to the end of the connection.
 #[track_caller]
 pub fn answer(stream: &mut TcpStream) -> Option<Answer> {
     let mut bytes = Vec::new();
@@ -88,8 +88,8 @@ pub fn scrape(host: &Host, to: SocketAddr) -> BTreeMap<String, u64> {
     samples(&answer.body)
 }
 
-/// Reads counters in the text format of OpenMetrics 1.0: each family's HELP, TYPE and UNIT come
-/// once and right before its samples, and `# EOF` ends it.
+/// Parses the text format of OpenMetrics 1.0: HELP, TYPE and UNIT of each family come once and directly before its
+/// samples, and `# EOF` ends it.
 #[track_caller]
 fn samples(text: &str) -> BTreeMap<String, u64> {
     let text = text.strip_suffix("# EOF\n").expect("the end");

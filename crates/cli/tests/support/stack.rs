@@ -1,4 +1,4 @@
-//! The stack of a test host, configured and shown by the program and by iproute2.
+//! The network stack of a test host, configured and shown by tapline and by iproute2.
 
 use std::process::Output;
 
@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::PROGRAM;
 
-/// A host whose interfaces `va`, with the address 10.0.0.1/24, and `vb` are a pair and up, after the commands
-/// `more`.
+/// A host with a veth pair, `va` (address 10.0.0.1/24) and `vb`, both up, after the commands `more`.
 #[track_caller]
 pub fn pair_host(more: &[&str]) -> Host {
     let host = Host::new("host");
@@ -34,7 +33,7 @@ pub fn tapline(host: &Host, line: &str) -> Output {
         .expect("tapline runs")
 }
 
-/// What `tapline LINE` prints; it has to succeed.
+/// Output of `tapline LINE`, which must succeed.
 #[track_caller]
 pub fn done(host: &Host, line: &str) -> String {
     let output = tapline(host, line);
@@ -43,7 +42,7 @@ pub fn done(host: &Host, line: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What `tapline LINE` says on standard error, and its exit status.
+/// Standard error and exit status of `tapline LINE`.
 #[track_caller]
 pub fn refused(host: &Host, line: &str) -> (String, i32) {
     let output = tapline(host, line);
@@ -52,7 +51,7 @@ pub fn refused(host: &Host, line: &str) -> (String, i32) {
     (text.trim_end().to_owned(), code)
 }
 
-/// What a program of iproute2 prints; it has to succeed.
+/// Output of an iproute2 program, which must succeed.
 #[track_caller]
 pub fn theirs(host: &Host, program: &str, line: &str) -> String {
     let mut command = host.command(program);
@@ -62,14 +61,14 @@ pub fn theirs(host: &Host, program: &str, line: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What a program of iproute2 shows as JSON.
+/// JSON output of an iproute2 program.
 #[track_caller]
 pub fn json_of(host: &Host, program: &str, line: &str) -> Vec<Value> {
     let text = theirs(host, program, &format!("-json {line}"));
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Each key that iproute2 shows is shown with the same value.
+/// Checks that ours has each key of iproute2's output, with the same value.
 #[track_caller]
 pub fn assert_has_all(ours: &[Value], theirs: &[Value]) {
     assert_eq!(ours.len(), theirs.len(), "{ours:?}\n{theirs:?}");
@@ -92,7 +91,7 @@ pub fn objects(text: &str) -> Vec<Value> {
     lines
 }
 
-/// Lines without the blanks at their ends.
+/// Lines without trailing blanks.
 pub fn trimmed(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim_end().to_owned());
     lines.collect()
@@ -104,7 +103,7 @@ pub fn words(text: &str) -> Vec<String> {
     text.lines().map(words).collect()
 }
 
-/// Everything that iproute2 prints is printed with the same value, at any depth.
+/// Checks that ours has everything in iproute2's output with the same value, at any depth.
 #[track_caller]
 pub fn assert_prints_all(ours: &[Value], theirs: &[Value], line: &str) {
     let mut missing = Vec::new();
@@ -113,8 +112,8 @@ pub fn assert_prints_all(ours: &[Value], theirs: &[Value], line: &str) {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// What `theirs` has and `ours` lacks, or has with another value. Values that are different in iproute2's `later`
-/// output vary, and are not compared.
+/// Lists what `theirs` has and `ours` lacks or has with another value. Ignores values that differ in iproute2's `later`
+/// output, because they vary.
 pub fn find_missing(
     ours: &Value,
     [theirs, later]: [&Value; 2],
@@ -146,7 +145,7 @@ pub fn find_missing(
     }
 }
 
-/// Each line fails with an exit status and one line of text that contains the words.
+/// Checks that each line fails with an exit status and one line of text that contains the words.
 #[track_caller]
 pub fn assert_refused(host: &Host, lines: &[(&str, &str, i32)]) {
     for (line, words, status) in lines {
@@ -156,8 +155,7 @@ pub fn assert_refused(host: &Host, lines: &[(&str, &str, i32)]) {
     }
 }
 
-/// Runs `tapline LINE` on `host` as somebody without any privilege; what it says on standard error, and its
-/// exit status.
+/// Runs `tapline LINE` on `host` as an unprivileged user. Returns standard error and exit status.
 #[track_caller]
 pub fn refused_nobody(host: &Host, line: &str) -> (String, i32) {
     let mut command = host.command("setpriv");
@@ -170,7 +168,7 @@ pub fn refused_nobody(host: &Host, line: &str) -> (String, i32) {
     (text.trim_end().to_owned(), code)
 }
 
-/// What becomes of `commands`, line by line, with `tapline batch --json ARGUMENTS`, and its exit status.
+/// Results of `commands`, line by line, with `tapline batch --json ARGUMENTS`, and the exit status.
 #[track_caller]
 pub fn batch(host: &Host, arguments: &str, commands: &str) -> (Vec<Value>, i32) {
     let folder = tempfile::tempdir().expect("a folder");

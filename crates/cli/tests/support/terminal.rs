@@ -1,4 +1,4 @@
-//! A terminal that the program writes to, and whose keys it reads.
+//! A terminal that the program writes to and reads keys from.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use super::run::{Running, begin, spawn_into};
 
-/// How long is waited for a text.
+/// Time limit for a text to appear.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// The terminal that a program writes to.
@@ -23,13 +23,13 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Starts `command` on a terminal of so many columns and rows.
+    /// Starts `command` on a terminal with the given columns and rows.
     pub fn start(command: Command, columns: u16, rows: u16) -> (Self, Running) {
         Self::start_with(command, columns, rows, |command, _| spawn_into(command))
     }
 
-    /// As [`start`](Self::start), and the terminal is that of the program's session, whose keys it
-    /// reads: `command` is to be one of setsid(1) with `--ctty`.
+    /// Like [`start`](Self::start), with the terminal as controlling terminal, so that the program reads its keys:
+    /// `command` must be one of setsid(1) with `--ctty`.
     pub fn start_session(command: Command, columns: u16, rows: u16) -> (Self, Running) {
         Self::start_with(command, columns, rows, |mut command, end| {
             command.stdin(end).stderr(Stdio::piped());
@@ -37,7 +37,7 @@ impl Terminal {
         })
     }
 
-    /// As [`start`](Self::start), and the terminal is standard error alone.
+    /// Like [`start`](Self::start), with only standard error on the terminal.
     pub fn start_errors(command: Command, columns: u16, rows: u16) -> (Self, Running) {
         Self::start_with(command, columns, rows, |mut command, end| {
             command.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -90,7 +90,7 @@ impl Terminal {
         (terminal, running)
     }
 
-    /// Takes what comes until `text` is there.
+    /// Reads output until `text` appears.
     #[track_caller]
     pub fn wait_for(&mut self, text: &str) {
         let deadline = Instant::now() + DEADLINE;
@@ -102,7 +102,7 @@ impl Terminal {
         }
     }
 
-    /// Takes what comes until nobody has the terminal any more.
+    /// Reads output until no process has the terminal open.
     pub fn read_to_end(&mut self) {
         while let Ok(more) = self.coming.recv_timeout(DEADLINE) {
             self.seen.push_str(&String::from_utf8_lossy(&more));
@@ -120,7 +120,7 @@ impl Terminal {
             .expect("the terminal");
     }
 
-    /// Whether what is typed is shown and handed over line by line.
+    /// Whether the terminal echoes input and is in line mode.
     pub fn is_as_usual(&self) -> bool {
         let modes = tcgetattr(&self.control).expect("its modes").local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO)

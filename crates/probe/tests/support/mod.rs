@@ -1,4 +1,4 @@
-//! A network in virtual time: what is sent comes back when and as the test says.
+//! A network in virtual time: the test decides which replies arrive, and when.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ pub fn targets(words: &str) -> Targets {
     builder.build().expect("not too many")
 }
 
-/// So many rounds, a second apart, without a limit of the rate.
+/// A plan of `rounds` rounds, one second apart, without a rate limit.
 pub fn plan(rounds: u32) -> ProbePlan {
     ProbePlan {
         rounds: Some(rounds),
@@ -29,7 +29,7 @@ pub fn plan(rounds: u32) -> ProbePlan {
     }
 }
 
-/// A probe on its way, as the network sees it.
+/// A probe in flight, as the network sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Packet {
     pub destination: IpAddr,
@@ -79,7 +79,7 @@ impl World {
         }
     }
 
-    /// Lets the time come to the next probe; its packet, which counts as sent.
+    /// Advances the time to the next probe. Returns the probe and its packet, which counts as sent.
     pub fn send(&mut self) -> Option<(Probe, Packet)> {
         loop {
             self.expire();
@@ -103,13 +103,13 @@ impl World {
         self.prober.expire(self.now_ns, |probe| lost.push(probe));
     }
 
-    /// A message that arrives now.
+    /// Receives a message at the current time.
     pub fn receive(&mut self, message: IcmpMessage<'_>) -> Classification {
         let now_ns = self.now_ns;
         self.prober.received(&message, Some(now_ns), now_ns)
     }
 
-    /// Runs to the end; `network` says after which times the answers to a probe come.
+    /// Runs to the end. `network` returns the delays of the replies to a probe.
     pub fn run(&mut self, mut network: impl FnMut(Probe) -> Vec<u64>) {
         loop {
             self.expire();
@@ -146,14 +146,14 @@ pub fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-/// No counts but what `change` makes of them.
+/// Zero counts, modified by `change`.
 pub fn counts(change: impl FnOnce(&mut ProbeCounts)) -> ProbeCounts {
     let mut counts = ProbeCounts::default();
     change(&mut counts);
     counts
 }
 
-/// A world in which one probe is in flight, sent at second 0.
+/// A world with one probe in flight, sent at second 0.
 pub fn one_in_flight(words: &str) -> (World, Probe, Packet) {
     let mut world = World::new(&plan(2), words);
     let (probe, packet) = world.send().expect("a probe");

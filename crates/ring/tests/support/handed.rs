@@ -1,4 +1,4 @@
-//! The ways in which an XDP program hands packets to a reader.
+//! The methods by which an XDP program passes packets to a reader.
 
 use lab::Host;
 use lab::bpf::{RingBufferProgramOptions, SlotProgramOptions, XdpAttachMode};
@@ -9,7 +9,7 @@ use super::steered::{Steered, Wanted, steer};
 use super::taken::{Taken, take};
 use super::{Ring, Seen, collect, read, until_end};
 
-/// A program on the host's first interface, with what its reader reads.
+/// A program on the host's first interface, with its reader's ring.
 #[derive(Debug)]
 pub enum Handed {
     Socket(Steered),
@@ -17,10 +17,10 @@ pub enum Handed {
     Slots(Taken),
 }
 
-/// Opens one of them, with a snaplen.
+/// Opens one of them with a snap length.
 pub type Way = fn(&Host, XdpAttachMode, u32) -> Handed;
 
-/// Those that hand on whole packets, where the snaplen is long enough.
+/// Methods that deliver whole packets if the snap length permits.
 pub const WAYS: [Way; 2] = [socket, buffer];
 
 pub fn socket(host: &Host, place: XdpAttachMode, snaplen: u32) -> Handed {
@@ -56,7 +56,7 @@ impl Handed {
         }
     }
 
-    /// The next `count` packets; each batch is walked in part and twice.
+    /// Receives the next `count` packets; iterates each batch partly, then again.
     #[track_caller]
     pub fn collect_twice(&mut self, count: usize) -> Vec<Seen> {
         match self {
@@ -66,7 +66,7 @@ impl Handed {
         }
     }
 
-    /// All that was sent was delivered, as program and ring count it.
+    /// Checks that all sent packets were delivered, by the counters of the program and the ring.
     #[track_caller]
     pub fn assert_account(&mut self, sent: u64) {
         let (counts, account): (_, RingCounters) = match self {

@@ -1,4 +1,4 @@
-//! Ring buffers with the program that fills them.
+//! Ring buffers and the program that fills them.
 
 use std::io;
 
@@ -29,7 +29,7 @@ pub struct Mirrored {
     pub link: XdpLink,
 }
 
-/// Mirrors what arrives at `host`.
+/// Mirrors packets received by `host`.
 #[track_caller]
 pub fn mirror(
     host: &Host,
@@ -54,7 +54,7 @@ pub fn mirror(
 }
 
 impl Mirrored {
-    /// The buffer of CPU 0, which sends what [`super::send`] sends, and receives it too.
+    /// The buffer of CPU 0, which sends the packets of [`super::send`] and receives them too.
     pub fn first(&mut self) -> &mut BpfRing {
         &mut self.buffers[0]
     }

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: rings on test hosts, frames, and what was received.
+//! Helpers for this crate's tests: rings on test hosts, frames, and received packets.
 
 pub mod handed;
 pub mod mirrored;
@@ -22,17 +22,17 @@ use wire::metadata::{Checksum, Direction, Reception};
 
 pub const BACKENDS: [TpacketVersion; 2] = [TpacketVersion::V2, TpacketVersion::V3];
 
-/// How long anything may take before a test fails.
+/// Time limit for any step of a test.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A private EtherType (IEEE 802, local experimental), in which no stack takes an interest.
+/// An EtherType for local experiments (IEEE 802), which no stack processes.
 pub const PRIVATE: [u8; 2] = [0x88, 0xb5];
 
 pub const BROADCAST: [u8; 6] = [0xff; 6];
 pub const GROUP: [u8; 6] = [0x01, 0x00, 0x5e, 0x00, 0x00, 0x05];
 pub const STRANGER: [u8; 6] = [2, 0, 0, 0, 9, 9];
 
-/// What the rings of either kind have in common.
+/// Common interface of all ring types.
 pub trait Ring: AsFd + Debug {
     fn next_batch(&mut self) -> Option<Batch<'_>>;
     fn refresh(&mut self) -> io::Result<()>;
@@ -57,8 +57,7 @@ macro_rules! ring {
 ring!(PacketRing);
 ring!(XdpRing);
 
-/// A ring that has room for 256 packets however slowly they come: V3 hands over a block, which has
-/// one packet at least, once a millisecond.
+/// A ring with room for 256 packets at any rate. V3 delivers a block with at least one packet once a millisecond.
 pub fn options(version: TpacketVersion) -> RingOptions {
     RingOptions {
         version: Some(version),
@@ -79,7 +78,7 @@ pub fn set_mtu(hosts: &[Host], mtu: u32) {
     }
 }
 
-/// A ring on the host's first interface.
+/// Opens a ring on the host's first interface.
 #[track_caller]
 pub fn open(host: &Host, options: &RingOptions) -> PacketRing {
     open_on(host, &host.interface().name.to_string(), options)
@@ -91,14 +90,14 @@ pub fn open_on(host: &Host, link: &str, options: &RingOptions) -> PacketRing {
     ring.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
-/// An Ethernet frame of `bytes` bytes to `destination`; each byte of its payload tells its place.
+/// An Ethernet frame of `bytes` bytes to `destination`. Each payload byte encodes its position.
 pub fn frame(destination: [u8; 6], bytes: usize) -> Vec<u8> {
     let header = [&destination[..], &[2, 0, 0, 0, 0, 7], &PRIVATE].concat();
     let payload = (header.len()..bytes).map(|place| (place % 251) as u8);
     header.iter().copied().chain(payload).collect()
 }
 
-/// A frame of `bytes` bytes with `tags` put in.
+/// A frame of `bytes` bytes with `tags` inserted.
 pub fn tagged(tags: &[[u16; 2]], bytes: usize) -> Vec<u8> {
     let plain = frame(BROADCAST, bytes - 4 * tags.len());
     let tags = tags
@@ -117,8 +116,8 @@ pub fn tagged(tags: &[[u16; 2]], bytes: usize) -> Vec<u8> {
 pub const VLAN: u16 = 0x8100;
 const SERVICE: u16 = 0x88a8;
 
-/// Untagged, 802.1Q with all bits of its fields in use, 802.1ad, the lowest and the highest VLAN, a
-/// priority tag that says nothing, two tags of one kind, of both kinds, and three.
+/// Tag combinations: none, 802.1Q with all bits of its fields in use, 802.1ad, the lowest and the highest VLAN, an
+/// all-zero priority tag, two tags of one kind, of both kinds, and three.
 pub fn tags() -> Vec<Vec<[u16; 2]>> {
     vec![
         vec![],
@@ -143,15 +142,14 @@ pub fn tagged_frames() -> Vec<Vec<u8>> {
     tags().into_iter().flat_map(of).collect()
 }
 
-/// The frame by which [`until_end`] knows that all before it have been seen.
+/// The last frame of a test; [`until_end`] stops at it.
 pub fn end_frame() -> Vec<u8> {
     let mut end = frame(BROADCAST, 60);
     end[14..].fill(0xee);
     end
 }
 
-/// Sends `frames` in order out of the host's first interface, from one processor: another would
-/// have a queue of its own.
+/// Sends `frames` in order through the host's first interface, from one CPU: another CPU would use another queue.
 #[track_caller]
 pub fn send<F: AsRef<[u8]> + Send + Sync>(host: &Host, frames: &[F]) {
     let sent = host.run(|| {
@@ -161,7 +159,7 @@ pub fn send<F: AsRef<[u8]> + Send + Sync>(host: &Host, frames: &[F]) {
     assert_eq!(sent, frames.len() as u64);
 }
 
-/// Sends `frames` and the end of them.
+/// Sends `frames`, then the [`end_frame`].
 #[track_caller]
 pub fn send_and_end(host: &Host, frames: &[Vec<u8>]) {
     send(host, &[frames, &[end_frame()]].concat());
@@ -195,13 +193,13 @@ impl From<RingPacket<'_>> for Seen {
     }
 }
 
-/// Waits until the ring has work.
+/// Waits until the ring is readable.
 #[track_caller]
 pub fn wait(ring: &impl Ring) {
     assert!(poll_until(ring, Instant::now() + DEADLINE), "no work came");
 }
 
-/// Waits until the ring polls readable or broken; `false` at the deadline.
+/// Waits until the ring polls readable or failed; returns `false` after the time limit.
 #[track_caller]
 fn poll_until(ring: &impl Ring, deadline: Instant) -> bool {
     let left = deadline.saturating_duration_since(Instant::now());
@@ -210,7 +208,7 @@ fn poll_until(ring: &impl Ring, deadline: Instant) -> bool {
     poll(&mut descriptors, Some(&timeout)).unwrap() == 1
 }
 
-/// Hands every batch to `take` until it answers that it has enough.
+/// Passes every batch to `take` until it returns that it is done.
 #[track_caller]
 pub fn read(ring: &mut impl Ring, mut take: impl FnMut(&mut Batch<'_>) -> bool) {
     let deadline = Instant::now() + DEADLINE;
@@ -227,7 +225,7 @@ pub fn read(ring: &mut impl Ring, mut take: impl FnMut(&mut Batch<'_>) -> bool) 
     }
 }
 
-/// The next `count` packets.
+/// Receives the next `count` packets.
 #[track_caller]
 pub fn collect(ring: &mut impl Ring, count: usize) -> Vec<Seen> {
     let mut seen = Vec::new();
@@ -239,7 +237,7 @@ pub fn collect(ring: &mut impl Ring, count: usize) -> Vec<Seen> {
     seen
 }
 
-/// The packets before the [`end_frame`]. More than that frame's 60 bytes must be kept of each.
+/// Receives the packets before the [`end_frame`]. The snap length must exceed that frame's 60 bytes.
 #[track_caller]
 pub fn until_end(ring: &mut impl Ring) -> Vec<Seen> {
     let end = end_frame();
@@ -252,7 +250,7 @@ pub fn until_end(ring: &mut impl Ring) -> Vec<Seen> {
     seen
 }
 
-/// These packets are these frames, of each `snaplen` bytes at most.
+/// Checks that the packets are these frames, truncated to `snaplen` bytes.
 #[track_caller]
 pub fn assert_cut(seen: &[Seen], frames: &[Vec<u8>], snaplen: usize) {
     assert_eq!(seen.len(), frames.len());
@@ -266,7 +264,7 @@ pub fn bytes_of(seen: Vec<Seen>) -> Vec<Vec<u8>> {
     seen.into_iter().map(|packet| packet.bytes).collect()
 }
 
-/// Returns when all of `count` packets are in the rings' accounts.
+/// Waits until the rings have accounted for all `count` packets.
 #[track_caller]
 pub fn until_accepted(rings: &mut [impl Ring], count: u64) {
     let accepted = lab::wait::until_ok(|| {

@@ -1,4 +1,4 @@
-//! Rings over AF_XDP with the program that feeds them.
+//! AF_XDP rings with the program that feeds them.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -8,15 +8,14 @@ use tapline_ring::{XdpOpenError, XdpRing, XdpRingOptions};
 
 pub const PLACES: [XdpAttachMode; 2] = [XdpAttachMode::Native, XdpAttachMode::Generic];
 
-/// A program on the host's first interface, and a ring for each of the first queues, which keep it
-/// there.
+/// A program on the host's first interface, and rings for its first queues. The rings keep the program attached.
 #[derive(Debug)]
 pub struct Steered {
     pub rings: Vec<XdpRing>,
     pub redirect: XskProgram,
 }
 
-/// How the rings and the program are to be.
+/// Options of the rings and the program.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     pub place: XdpAttachMode,
@@ -26,7 +25,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// One ring of `chunks` chunks, and a program in `place` that stamps.
+    /// One ring of `chunks` chunks, and a program in mode `place` with time stamps.
     pub fn new(place: XdpAttachMode, chunks: usize) -> Self {
         Self {
             place,
@@ -47,7 +46,7 @@ pub fn open(host: &Host, options: &XdpRingOptions) -> XdpRing {
     ring.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
-/// Opens a ring on a queue that another has just left: the kernel frees it a little later.
+/// Opens a ring on a queue that another ring has just released. The kernel frees the queue with a delay.
 #[track_caller]
 pub fn open_freed(host: &Host, options: &XdpRingOptions) -> XdpRing {
     let link = host.interface().name.to_string();
@@ -65,7 +64,7 @@ pub fn attach(host: &Host, redirect: &XskProgram, place: XdpAttachMode) -> XdpLi
     link.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
-/// A descriptor of `link` of its own.
+/// Duplicates the descriptor of `link`.
 pub fn duplicate(link: &XdpLink) -> OwnedFd {
     link.as_fd().try_clone_to_owned().unwrap()
 }

@@ -1,4 +1,4 @@
-//! The program that takes packets, with the memory that it fills.
+//! The program that takes packets from the driver, and the memory that it fills.
 
 use lab::Host;
 use lab::bpf::{SlotProgram, SlotProgramOptions, XdpAttachMode, XdpLink};
@@ -12,7 +12,7 @@ pub struct Taken {
     pub intake: SlotProgram,
 }
 
-/// Takes what arrives at `host`.
+/// Takes packets received by `host`.
 #[track_caller]
 pub fn take(host: &Host, place: XdpAttachMode, options: &SlotProgramOptions<'_>) -> Taken {
     let intake = SlotProgram::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
@@ -32,7 +32,7 @@ pub fn take(host: &Host, place: XdpAttachMode, options: &SlotProgramOptions<'_>)
 }
 
 impl Taken {
-    /// The memory of CPU 0, which sends what [`super::send`] sends, and receives it too.
+    /// The memory of CPU 0, which sends the packets of [`super::send`] and receives them too.
     pub fn first(&mut self) -> &mut BpfRing {
         &mut self.buffers[0]
     }

@@ -1,4 +1,4 @@
-//! Interfaces of the tun driver: what is written to their file they receive.
+//! Interfaces of the tun driver, which receive what is written to their file.
 
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
@@ -14,8 +14,8 @@ struct Request {
     rest: [u8; 22],
 }
 
-/// Makes interface `name` on the host, with `IFF_*` flags of the driver and a hardware type of its own, if
-/// one is given, and sets it up. It lives as long as the file.
+/// Creates interface `name` on the host and sets it up. Takes `IFF_*` flags of the driver and an optional hardware
+/// type. The interface exists as long as the file is open.
 #[track_caller]
 pub fn open(host: &Host, name: &CStr, flags: i32, hatype: Option<i32>) -> File {
     let bytes = name.to_bytes_with_nul();

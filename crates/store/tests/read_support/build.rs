@@ -1,6 +1,6 @@
-//! pcapng and pcap bytes made by hand, in either byte order.
+//! Builds pcapng and pcap bytes in either byte order.
 
-/// Makes blocks and records in one byte order.
+/// Builds blocks and records in one byte order.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
     pub big: bool,

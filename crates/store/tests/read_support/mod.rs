@@ -1,4 +1,4 @@
-//! What the tests of the readers share: the corpus, the other readers, and bytes made by hand.
+//! Helpers for the reader tests: the corpus, other readers, and handmade bytes.
 
 pub mod build;
 
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tapline_store::read::{Item, ReadEnd, ReadError, Reader};
 
-/// A packet as every reader can tell it.
+/// The properties of a packet that every reader reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub time_ns: Option<u64>,
@@ -16,7 +16,7 @@ pub struct Seen {
     pub bytes: Vec<u8>,
 }
 
-/// Everything a reader gives: packets, interfaces and statistics as text, and how it ended.
+/// Everything a reader returns: packets, interfaces and statistics as text, and how it ended.
 #[derive(Debug, PartialEq)]
 pub struct Told {
     pub packets: Vec<Seen>,
@@ -25,7 +25,7 @@ pub struct Told {
     pub error: Option<String>,
 }
 
-/// Reads to the end; an error is kept with all its fields but the source.
+/// Reads to the end. Keeps all fields of an error except its source.
 pub fn read_all(reader: Result<Reader, ReadError>) -> Told {
     let mut told = Told {
         packets: Vec::new(),
@@ -65,7 +65,7 @@ pub fn describe(mut error: ReadError) -> String {
     format!("{error:?}")
 }
 
-/// A stream that gives at most `chunk` bytes at a time.
+/// A stream that returns at most `chunk` bytes per read.
 pub struct Slow {
     pub from: Cursor<Vec<u8>>,
     pub chunk: usize,
@@ -106,18 +106,18 @@ pub fn corpus() -> Vec<PathBuf> {
     files
 }
 
-/// Inputs on which fuzzing found a fault.
+/// Inputs on which fuzzing found a bug.
 pub fn regressions() -> Vec<PathBuf> {
     files_of("regressions")
 }
 
-/// Files made by hand for what the corpus has none of: big-endian pcapng, several sections, ...
+/// Handmade files for cases that the corpus lacks: big-endian pcapng, several sections, ...
 pub fn made() -> Vec<PathBuf> {
     files_of("made")
 }
 
-/// The packets as editcap (or, for link types that it does not know, tcpdump) reads them: it copies
-/// the file to a pcap file of known shape. Seconds are those of pcap, modulo 2^32.
+/// The packets as read by editcap (or tcpdump, for link types that editcap does not support), which copies the file to
+/// a pcap file of known format. Seconds are those of pcap, modulo 2^32.
 pub fn other_reader(path: &Path) -> Option<Vec<Seen>> {
     let mut editcap = Command::new("editcap");
     editcap.args(["-F", "nsecpcap"]).arg(path).arg("-");
@@ -140,7 +140,7 @@ pub fn other_reader(path: &Path) -> Option<Vec<Seen>> {
     })
 }
 
-/// Reads pcap in the one shape that [`other_reader`] writes: nanoseconds, this machine's order.
+/// Reads pcap in the format of [`other_reader`]: nanoseconds, native byte order.
 fn packets_of_nanosecond_pcap(file: &[u8]) -> Vec<Seen> {
     let word = |at: usize| u32::from_ne_bytes(file[at..at + 4].try_into().expect("4 bytes"));
     assert_eq!(word(0), 0xa1b2_3c4d);
@@ -158,8 +158,8 @@ fn packets_of_nanosecond_pcap(file: &[u8]) -> Vec<Seen> {
     packets
 }
 
-/// What tshark says of each packet (length, captured length, nanoseconds) and whether it read to
-/// the end without complaint.
+/// Each packet according to tshark (length, captured length, nanoseconds), and whether tshark read to the end without
+/// an error.
 pub fn tshark(path: &Path) -> (Vec<(u32, u32, Option<i128>)>, bool) {
     let output = Command::new("tshark")
         .args([

@@ -1,4 +1,4 @@
-//! What the tests of the writers share: packets to write, and the programs that read them back.
+//! Helpers for the writer tests: packets to write, and programs that read them back.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use tapline_store::write::{CaptureFile, CaptureFileOptions, Output};
 /// 2026-11-21 07:15:00 UTC, a multiple of five minutes.
 pub const QUARTER_PAST: u64 = 1_795_245_300_000_000_000;
 
-/// Tells a test that runs itself in another process which file to write.
+/// Passes the output file to a test that reruns itself in another process.
 pub const FILE: &str = "TAPLINE_TEST_FILE";
 
-/// This test program again, running only the calling test, with `file` to write.
+/// Returns a command that reruns only the calling test, with `file` to write.
 pub fn again(wrapper: &[&str], file: &Path) -> Command {
     let thread = std::thread::current();
     let name = thread.name().expect("a test runs on a thread of its name");
@@ -27,7 +27,7 @@ pub fn again(wrapper: &[&str], file: &Path) -> Command {
     command
 }
 
-/// Ethernet with nothing else known.
+/// An Ethernet interface without other properties.
 pub fn ethernet() -> Interface {
     Interface::new(LinkType::ETHERNET, 0)
 }
@@ -46,7 +46,7 @@ pub fn frame(number: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Writes `count` packets of `length` octets, a microsecond and a nanosecond apart from `start_ns` on.
+/// Writes `count` packets of `length` octets, starting at `start_ns`, one microsecond and one nanosecond apart.
 pub fn write_frames(file: &mut CaptureFile, start_ns: u64, count: u64, length: usize) {
     for number in 0..count {
         let bytes = frame(number, length);
@@ -55,7 +55,7 @@ pub fn write_frames(file: &mut CaptureFile, start_ns: u64, count: u64, length: u
     }
 }
 
-/// Statistics with a value of its own in each counter.
+/// Statistics with a different value in each counter.
 pub fn statistics(interface: u32) -> Statistics {
     Statistics {
         interface,
@@ -71,7 +71,7 @@ pub fn statistics(interface: u32) -> Statistics {
     }
 }
 
-/// Runs a program that must succeed and must not complain; gives what it prints.
+/// Runs a program that must succeed without error output. Returns its output.
 pub fn run<S: AsRef<OsStr>>(program: &str, arguments: impl IntoIterator<Item = S>) -> String {
     let output = Command::new(program)
         .args(arguments)
@@ -89,7 +89,7 @@ pub fn run<S: AsRef<OsStr>>(program: &str, arguments: impl IntoIterator<Item = S
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Those fields of each packet, by tshark.
+/// The given fields of each packet, by tshark.
 pub fn tshark(file: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     let mut arguments: Vec<&OsStr> = ["-n", "-T", "fields", "-r"].map(OsStr::new).to_vec();
     arguments.push(file.as_os_str());
@@ -120,13 +120,13 @@ fn from_hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// The file's own structure, by Wireshark's dissector of capture files.
+/// The file's structure, by Wireshark's dissector of capture files.
 pub fn structure(file: &Path) -> String {
     let arguments = ["-n", "-X", "read_format:MIME Files Format", "-V", "-r"].map(OsStr::new);
     run("tshark", arguments.into_iter().chain([file.as_os_str()]))
 }
 
-/// How many packets capinfos counts; it reads the file to its end.
+/// Number of packets by capinfos, which reads the whole file.
 pub fn count(file: &Path) -> u64 {
     let text = run("capinfos", [OsStr::new("-TrcM"), file.as_os_str()]);
     let field = text.trim().rsplit('\t').next().expect("a count");
@@ -145,7 +145,7 @@ pub fn listed(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A file's last part.
+/// The file name of a path.
 pub fn name(path: &Path) -> String {
     path.file_name()
         .expect("a name")

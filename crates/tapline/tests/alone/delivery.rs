@@ -1,4 +1,4 @@
-//! When packets are handed over, told by how many come between two pauses of the reader.
+//! When packets are delivered, measured by the number of packets between two pauses of the reader.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,18 +16,18 @@ use tapline::capture::{
     Backend, Capture, CaptureOptions, CaptureSummary, Consumer, ConsumerError, Ended, Limits, Mode,
 };
 
-/// Ways that packets come.
+/// A back end and its sizes.
 struct Way {
     backend: Option<Backend>,
-    /// Bytes that a frame of [`frames`] takes in the ring.
+    /// Bytes that a frame of [`frames`] occupies in the ring.
     takes: usize,
-    /// Time that does not come before the bytes of a batch, though the reader hears of those late by a part of
-    /// it.
+    /// A timeout so long that a batch always fills first, although the reader may notice the bytes late, by a fraction
+    /// of the timeout.
     long: Duration,
 }
 
-/// Headers of 70 and 86 bytes before the 60 of a frame, in TPACKET_V3 in multiples of 8; a chunk; a record's
-/// header (8), what is known of the packet (24), its 60 bytes, in multiples of 8.
+/// TPACKET_V2 and V3: headers of 70 and 86 bytes before a frame's 60, rounded up to 8 in V3. AF_XDP: one chunk. Ring
+/// buffer: record header (8), metadata (24) and the packet's 60 bytes, rounded up to 8.
 const WAYS: [Way; 5] = [
     Way::new(Some(Backend::PacketV2), 130, HOUR),
     Way::new(Some(Backend::PacketV3), 152, DEADLINE),
@@ -49,13 +49,13 @@ impl Way {
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// Sends the number of packets that come without a pause of the reader.
+/// Reports the number of packets received between two pauses of the reader.
 struct Batches {
     packets: u64,
     told: Sender<u64>,
-    /// Pauses of the reader so far.
+    /// The reader's pauses so far.
     pauses: Arc<AtomicU64>,
-    /// Of the reader's thread, when it had a packet.
+    /// The reader thread's timer slack when it received a packet.
     timer_slack_ns: u64,
     slice_ns: Option<u64>,
 }
@@ -122,12 +122,12 @@ fn adaptive(target: Duration) -> DeliveryMode {
     DeliveryMode::Adaptive { target }
 }
 
-/// The reader empties its ring when it starts, whatever is in it: batches begin after its first pause.
+/// The reader empties its ring when it starts, so batches begin after its first pause.
 fn until_first_pause(pauses: &AtomicU64) {
     wait::until("the reader pauses", || pauses.load(Ordering::Relaxed) > 0);
 }
 
-/// The next batch, within the deadline.
+/// The next batch, within the time limit.
 #[track_caller]
 fn next(batches: &Receiver<u64>) -> u64 {
     batches.recv_timeout(DEADLINE).expect("a batch comes")
@@ -180,7 +180,7 @@ fn a_batch_is_handed_over_when_its_bytes_are_there_and_not_before() {
     }
 }
 
-/// In TPACKET_V2 each has a frame of its own, in which there is room for 64 KiB.
+/// In TPACKET_V2 each packet has its own frame with room for 64 KiB.
 #[test]
 fn a_batch_counts_the_bytes_of_packets_not_of_the_frames_around_them() {
     const COUNT: u32 = 20;
@@ -269,7 +269,7 @@ fn dense_packets_are_handed_over_together() {
     assert!(batches.len() < 1000, "{batches:?}");
 }
 
-/// A reader that sleeps for an hour wakes for the stop, and before its ring is full.
+/// A reader that sleeps for an hour wakes up when stopped, and before its ring is full.
 #[test]
 fn a_sleep_ends_for_the_stop_and_for_a_filling_ring() {
     let [left, right] = Net::new().pair();
@@ -341,7 +341,7 @@ fn the_ring_follows_from_the_snaplen_and_the_stall() {
     assert!((800 * 65_536..64 << 20).contains(&bytes), "{bytes}");
 }
 
-/// A kernel before Linux 6.12 has no slices of threads, and tells none.
+/// Kernels before Linux 6.12 have no per-thread time slices and report none.
 #[test]
 fn the_reader_is_punctual_while_it_runs_and_comes_first_where_it_does_not_gather() {
     let [left, right] = Net::new().pair();

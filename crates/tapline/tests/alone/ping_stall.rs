@@ -1,4 +1,4 @@
-//! A run that is held up: what came in time meanwhile is not lost.
+//! A stalled run: replies that arrived in time are not lost.
 
 use crate::support::ping as support;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use crate::support::ping::{BACKENDS, open, open_ping_sockets, options};
 use rustix::event::{Timespec, poll};
 use tapline::ping::PingEvent;
 
-/// Copies of an answer before the next one, several times as many as are taken at once.
+/// Copies of a reply before the next one, several times as many as one read returns.
 const COPIES: usize = 1000;
 
 const TIMEOUT: Duration = Duration::from_millis(500);
-/// How long nobody looks after the run: losses are told then.
+/// How long nobody reads after the run; losses are then due.
 const STALL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 600_000_000,

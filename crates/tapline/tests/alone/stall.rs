@@ -1,4 +1,4 @@
-//! How long the reader may be away, told by packets sent while it is and delivered when it is back.
+//! How long the reader may stall, measured by packets sent during the stall and delivered afterwards.
 
 use crate::support;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use lab::generator::{Generator, GeneratorOptions, udp_frame};
 use ring::DeliveryMode;
 use tapline::capture::{Backend, CaptureOptions, CaptureSummary, Control};
 
-/// Those that come within 200 ms at 50 000 a second.
+/// Packets that arrive within 200 ms at 50 000 per second.
 const PACKETS: u64 = 10_000;
 
 const STALL: Duration = Duration::from_millis(200);
@@ -28,7 +28,7 @@ fn hundred_bytes(left: &Host, right: &Host) -> Generator {
     generator
 }
 
-/// Has the reader be away from its first packet on until all others have come; `change` comes before.
+/// Stalls the reader from its first packet until all others have arrived; runs `change` before.
 fn stalled(
     options: CaptureOptions,
     [left, right]: &[Host; 2],

@@ -20,10 +20,10 @@ macro_rules! with {
 }
 pub(crate) use with;
 
-/// How long anything may take before a test fails.
+/// Time limit for any step of a test.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A class with its filter as its name.
+/// A class named after its filter.
 pub fn class(filter: &str) -> CountClass {
     named(filter, filter)
 }
@@ -51,7 +51,7 @@ pub fn open(host: &Host, options: CountOptions) -> Count {
     count.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
-/// Counts packets of these filters.
+/// Counts packets that match these filters.
 #[track_caller]
 pub fn start(host: &Host, direction: CountDirection, filters: &[&str]) -> Count {
     open(host, options(host, direction, filters))
@@ -81,7 +81,7 @@ pub fn traffic(packets: u64, bytes: u64) -> Traffic {
     Traffic { packets, bytes }
 }
 
-/// `frame` with a VLAN tag behind its addresses.
+/// `frame` with a VLAN tag after its addresses.
 pub fn tagged(kind: u16, vlan: u16, frame: &[u8]) -> Vec<u8> {
     let (addresses, rest) = frame.split_at(12);
     let tag = [kind.to_be_bytes(), vlan.to_be_bytes()].concat();

@@ -1,4 +1,4 @@
-//! A host that answers as a test says, over either family.
+//! A host whose ICMP replies come from the test, over either family.
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
@@ -13,10 +13,10 @@ use wire::{Icmpv4, Icmpv6, Ipv4};
 
 use super::ping::open_ping_sockets;
 
-/// The number of that header (RFC 8200, 4.6).
+/// IP protocol number of the header (RFC 8200, 4.6).
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// IPv4 or IPv6, with what differs between them here.
+/// IPv4 or IPv6, and what differs between them here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Family {
     pub is_ipv6: bool,
@@ -46,7 +46,7 @@ pub const FAMILIES: [Family; 2] = [
 ];
 
 impl Family {
-    /// The address of host `number` on the link: 1 asks, 2 answers, 3 is another of the one that answers.
+    /// The address of host `number` on the link: 1 sends probes, 2 replies, 3 is a second address of host 2.
     pub fn host(self, number: u8) -> IpAddr {
         if self.is_ipv6 {
             [0xfd00, 1, 0, 0, 0, 0, 0, number.into()].into()
@@ -60,7 +60,7 @@ impl Family {
     }
 }
 
-/// Two hosts, of which the right one leaves echoes to the test and has a second address.
+/// Two hosts. The right one leaves echo requests to the test and has a second address.
 pub fn hosts() -> [Host; 2] {
     let hosts = Net::new().pair();
     open_ping_sockets(&hosts[0]);
@@ -71,7 +71,7 @@ pub fn hosts() -> [Host; 2] {
     hosts
 }
 
-/// What answers.
+/// Sends the replies.
 pub struct Answerer<'a> {
     pub family: Family,
     hosts: &'a [Host; 2],
@@ -93,7 +93,7 @@ impl<'a> Answerer<'a> {
         }
     }
 
-    /// The message of the next echo request that comes in.
+    /// The message of the next received echo request.
     pub fn next_request(&self) -> Vec<u8> {
         let mut buffer = [0; 2048];
         loop {
@@ -111,7 +111,7 @@ impl<'a> Answerer<'a> {
         }
     }
 
-    /// Turns a request into a reply after `change`, with a checksum that is right from host `from`.
+    /// Turns a request into a reply modified by `change`, with a valid checksum for sender `from`.
     pub fn reply(&self, from: u8, request: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut reply = request.to_vec();
         reply[0] = self.family.reply;
@@ -120,12 +120,12 @@ impl<'a> Answerer<'a> {
         reply
     }
 
-    /// "Host unreachable" about a request, of which only the IP header and `quoted` bytes are quoted.
+    /// "Host unreachable" about a request, quoting only the IP header and `quoted` bytes.
     pub fn unreachable(&self, request: &[u8], quoted: usize) -> Vec<u8> {
         self.error(self.family.unreachable, [0; 4], request, quoted)
     }
 
-    /// An error of this kind and code about a request, as [`Answerer::unreachable`].
+    /// An error of this type and code about a request, like [`Answerer::unreachable`].
     pub fn error(
         &self,
         [kind, code]: [u8; 2],
@@ -141,12 +141,12 @@ impl<'a> Answerer<'a> {
         error
     }
 
-    /// Sends a message from host `from` to the one that asks.
+    /// Sends a message from host `from` to the probing host.
     pub fn send(&self, from: u8, message: &[u8]) {
         self.send_copies(from, message, 1);
     }
 
-    /// As [`Answerer::send`], so many times.
+    /// Like [`Answerer::send`], `count` times.
     pub fn send_copies(&self, from: u8, message: &[u8], count: usize) {
         let macs = [1, 0].map(|host: usize| self.hosts[host].interface().mac.0);
         let [source, destination] = macs.map(wire::MacAddress);
@@ -158,7 +158,7 @@ impl<'a> Answerer<'a> {
         assert_eq!(sent.expect("they are sent"), count as u64);
     }
 
-    /// Sends a message of IPv6 from host 2, behind destination options that say nothing.
+    /// Sends an IPv6 message from host 2, after empty destination options.
     ///
     /// Source: RFC 8200, 4.2 and 4.6: next header, length, and a `PadN` of four bytes.
     pub fn send_behind_options(&self, message: &[u8]) {

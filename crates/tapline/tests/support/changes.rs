@@ -1,4 +1,4 @@
-//! What the tests of changes share: numbered traffic without end, and a consumer that keeps the numbers.
+//! Helpers for tests of configuration changes: endless numbered traffic, and a consumer that keeps the numbers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -26,7 +26,7 @@ impl Consumer for Numbers {
     }
 }
 
-/// Sets a flag when it ends, however it ends.
+/// Sets a flag when dropped, also on panic.
 struct SetAtEnd<'f>(&'f AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -42,7 +42,7 @@ pub fn batch(min_bytes: usize, timeout_ms: u64) -> DeliveryMode {
     }
 }
 
-/// The delivery that comes with its turn.
+/// The delivery mode for this turn.
 pub fn delivery(turn: usize) -> DeliveryMode {
     let deliveries = [
         batch(64 << 10, 10),
@@ -59,7 +59,7 @@ pub fn set(control: &Control, delivery: DeliveryMode) -> Result<(), ChangeError>
     control.set_delivery(delivery, Duration::ZERO)
 }
 
-/// Changes the buffer and the delivery in turn, and waits until that is complete.
+/// Changes the buffer and the delivery mode in turn, and waits until the change is complete.
 #[track_caller]
 pub fn change(control: &Control, turn: usize, buffer_bytes: impl Fn(usize) -> usize) {
     let changed = if turn.is_multiple_of(2) {
@@ -81,8 +81,8 @@ pub fn open(host: &Host, options: CaptureOptions) -> (Capture, Control) {
     opened.unwrap_or_else(|error: CaptureError| panic!("{error}: {error:?}"))
 }
 
-/// Sends frames in order, numbered from 0, as long as `work` goes on; tells how many. It never is far ahead of
-/// the reader, which may have to wait for a processor.
+/// Sends frames in order, numbered from 0, while `work` runs. Returns how many. Limits how far it is ahead of the
+/// reader, which may have to wait for a CPU.
 pub fn send_during(host: &Host, live: &LiveCounters, work: impl FnOnce()) -> u64 {
     let is_enough = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -94,12 +94,12 @@ pub fn send_during(host: &Host, live: &LiveCounters, work: impl FnOnce()) -> u64
     })
 }
 
-/// Frames that are sent and not delivered, at most, and after how many that is looked at.
+/// Maximum number of undelivered frames, and how often to check it, in frames.
 const MOST_AHEAD: u64 = 16_384;
 const BETWEEN_LOOKS: u32 = 1024;
 
 fn send_until(host: &Host, live: &LiveCounters, is_enough: &AtomicBool) -> u64 {
-    // Frames of one processor have an order.
+    // Frames of one CPU arrive in order.
     pin_to_cpu(0).unwrap();
     let goes_on = || !is_enough.load(Ordering::Relaxed);
     let is_ahead = |sent: u64| sent > live.accounts()[0].account.delivered + MOST_AHEAD;
@@ -113,7 +113,7 @@ fn send_until(host: &Host, live: &LiveCounters, is_enough: &AtomicBool) -> u64 {
     send_frames(host.interface().index, frames).unwrap()
 }
 
-/// Returns when `count` packets have been delivered.
+/// Waits until `count` packets have been delivered.
 #[track_caller]
 pub fn until_delivered(live: &LiveCounters, count: u64) {
     wait::until_ok(|| match live.accounts() {

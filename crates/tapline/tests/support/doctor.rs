@@ -1,9 +1,9 @@
-//! What the tests of the doctor share.
+//! Helpers for the doctor's tests.
 
 use lab::Host;
 use tapline::doctor::{Finding, Report, Severity, SystemPaths, examine};
 
-/// The machine and the host's first interface.
+/// Examines the machine and the host's first interface.
 #[track_caller]
 pub fn look(host: &Host) -> Report {
     look_with(host, &SystemPaths::default())
@@ -16,7 +16,7 @@ pub fn look_with(host: &Host, paths: &SystemPaths) -> Report {
     report.expect("the interface is there")
 }
 
-/// What is at least a warning.
+/// The findings that are at least warnings.
 pub fn faults(report: &Report) -> Vec<(&'static str, Severity)> {
     let faults = report.findings.iter();
     let faults = faults.filter(|finding| finding.severity > Severity::Info);

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: captures on test hosts, traffic, and a consumer that tells.
+//! Helpers for this crate's tests: captures on test hosts, traffic, and a consumer that reports its calls.
 
 pub mod answering;
 pub mod changes;
@@ -29,11 +29,11 @@ use tapline::{Stop, Stopper};
 
 pub const BACKENDS: [Backend; 2] = [Backend::PacketV2, Backend::PacketV3];
 
-/// How long anything may take before a test fails.
+/// Time limit for any step of a test.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// A capture on the first interface of `host`, with room for thousands of packets: 32768 in V2, 2048
-/// blocks of V3, of which a new one is begun once a millisecond.
+/// A capture on the first interface of `host` with room for thousands of packets: 32768 in V2, or 2048 blocks in V3,
+/// which starts a new block every millisecond.
 pub fn options(host: &Host, backend: Backend) -> CaptureOptions {
     CaptureOptions::default()
         .links(vec![host.interface().name.to_string()])
@@ -48,7 +48,7 @@ pub fn options(host: &Host, backend: Backend) -> CaptureOptions {
         .duration(DEADLINE)
 }
 
-/// The summary of a capture that has run, whether it failed or not.
+/// The summary of a finished capture, whether it failed or not.
 #[track_caller]
 pub fn summary(result: Result<CaptureSummary, CaptureError>) -> CaptureSummary {
     result
@@ -56,7 +56,7 @@ pub fn summary(result: Result<CaptureSummary, CaptureError>) -> CaptureSummary {
         .expect("a capture that ran has a summary")
 }
 
-/// Opens a capture on `host`, runs it in a thread of its own, and `drive` in this one.
+/// Opens a capture on `host`, runs it on a new thread, and `drive` on this one.
 #[track_caller]
 pub fn run<C: Consumer + Send, T>(
     host: &Host,
@@ -69,7 +69,7 @@ pub fn run<C: Consumer + Send, T>(
     run_open(capture, consumer, drive)
 }
 
-/// As [`run`], with a capture that is open already.
+/// Like [`run`], with an open capture.
 pub fn run_open<C: Consumer + Send, T>(
     capture: Capture,
     consumer: &mut C,
@@ -84,7 +84,7 @@ pub fn run_open<C: Consumer + Send, T>(
     })
 }
 
-/// Ends the capture when the test fails, which would wait for it otherwise.
+/// Ends the capture if the test fails; the test would otherwise hang.
 struct EndWithTest(Stopper);
 
 impl Drop for EndWithTest {
@@ -95,13 +95,14 @@ impl Drop for EndWithTest {
     }
 }
 
-/// Two hosts, `left` and `right`. What reaches the right one is counted, and the left one sends exact numbers.
+/// Two hosts, `left` and `right`. The left one sends exact numbers of packets; those that reach the right one are
+/// counted.
 pub struct Pair {
     pub left: Host,
     pub right: Host,
     witness: Witness,
     generator: Option<Generator>,
-    /// The capture has an XDP program, so the generator needs none at right.
+    /// Whether the capture has an XDP program, so that the generator needs none at right.
     has_xdp: bool,
 }
 
@@ -125,7 +126,7 @@ impl Pair {
         capture.unwrap_or_else(|error| panic!("{error}: {error:?}"))
     }
 
-    /// As [`run`], at right.
+    /// Like [`run`], at right.
     #[track_caller]
     pub fn run<C: Consumer + Send>(
         &mut self,
@@ -138,13 +139,13 @@ impl Pair {
         run_open(capture, consumer, |stopper| drive(self, stopper)).0
     }
 
-    /// Has [`frames`] arrive at right.
+    /// Delivers [`frames`] to right.
     #[track_caller]
     pub fn send(&self, first: u32, count: u32) {
         send(&self.left, &frames(first, count));
     }
 
-    /// Has so many frames of a generator arrive at right: datagrams of 80 bytes, numbered.
+    /// Delivers `count` generated frames to right: numbered datagrams of 80 bytes.
     #[track_caller]
     pub fn deliver(&mut self, count: u64) {
         self.deliver_at(count, None);
@@ -159,14 +160,14 @@ impl Pair {
         assert_eq!(sent.delivered, count);
     }
 
-    /// Returns when `count` packets have been offered to the capture.
+    /// Waits until `count` packets have been offered to the capture.
     #[track_caller]
     pub fn until(&mut self, count: u64) {
         self.witness.until(count);
     }
 }
 
-/// Asserts how many packets a capture delivered, filtered and lost, and that these are all that it received.
+/// Asserts how many packets a capture delivered, filtered and lost, and that they add up to those received.
 #[track_caller]
 pub fn assert_account(account: &Account, delivered: u64, filtered: u64, lost: u64) {
     let found = (account.delivered, account.filtered, account.lost.total());
@@ -178,12 +179,12 @@ pub fn assert_account(account: &Account, delivered: u64, filtered: u64, lost: u6
     );
 }
 
-/// A filter without names.
+/// A filter without name resolution.
 pub fn expression(text: &str) -> Filter {
     Expression::new(text, Arc::new(NoNames)).into()
 }
 
-/// A veth receives on the processor, and in the queue, of the processor that sends.
+/// A veth receives on the CPU that sends, in that CPU's queue.
 pub const TWO_PROCESSORS: Feature = Feature {
     name: "two processors",
     probe: || match thread::available_parallelism() {
@@ -192,7 +193,7 @@ pub const TWO_PROCESSORS: Feature = Feature {
     },
 };
 
-/// Drop mode with a short snaplen, which tells the account every 5 ms.
+/// Drop mode with a short snap length, which updates its statistics every 5 ms.
 pub fn drop_options(host: &Host, buffer_bytes: usize) -> CaptureOptions {
     CaptureOptions::default()
         .links(vec![host.interface().name.to_string()])
@@ -203,7 +204,7 @@ pub fn drop_options(host: &Host, buffer_bytes: usize) -> CaptureOptions {
         .tick(Duration::from_millis(5))
 }
 
-/// The name of a program in `examples`, built with the tests or now.
+/// Path of a program in `examples`, built with the tests or on demand.
 pub fn example(name: &str) -> String {
     let test = std::env::current_exe().expect("the path of the test program");
     let target = test.ancestors().nth(2).expect("the folder of the build");
@@ -216,7 +217,7 @@ pub fn example(name: &str) -> String {
     program.to_str().expect("a path in UTF-8").to_owned()
 }
 
-/// A consumer that writes what `capture` delivers to `output`, after `change` of the file's options.
+/// A consumer that writes what `capture` delivers to `output`, with file options modified by `change`.
 pub fn file_consumer(
     capture: &Capture,
     output: Output,
@@ -229,7 +230,7 @@ pub fn file_consumer(
     FileConsumer::new(CaptureFile::create(options, 0).unwrap(), flush_interval)
 }
 
-/// One field of each packet in a file, by tshark, which has nothing to complain of.
+/// One field of each packet in a file, by tshark, which must not report an error.
 #[track_caller]
 pub fn tshark(path: &Path, field: &str) -> Vec<String> {
     let mut command = tool::command("tshark");
@@ -250,10 +251,10 @@ pub fn tshark(path: &Path, field: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Counts what an interface hands to packet sockets.
+/// Counts the packets that an interface passes to packet sockets.
 ///
-/// It is to be opened before the capture: the youngest socket is offered a packet first
-/// (`dev_add_pack`, net/core/dev.c), so what the witness has counted the capture has been offered.
+/// Open it before the capture: the kernel offers packets to the newest socket first (`dev_add_pack`, net/core/dev.c),
+/// so the capture has been offered every packet that the witness has counted.
 pub struct Witness(PacketRing);
 
 impl Witness {
@@ -273,7 +274,7 @@ impl Witness {
         Self(host.run(|| PacketRing::open(&name, &options)).unwrap())
     }
 
-    /// Returns when `count` packets have come.
+    /// Waits until `count` packets have arrived.
     #[track_caller]
     pub fn until(&mut self, count: u64) {
         wait::until_ok(|| match self.count() {
@@ -283,14 +284,14 @@ impl Witness {
         assert_eq!(self.0.counters().accepted, count);
     }
 
-    /// Packets that have come.
+    /// Number of packets so far.
     pub fn count(&mut self) -> u64 {
         self.0.refresh().unwrap();
         self.0.counters().accepted
     }
 }
 
-/// A generator of UDP datagrams of 80 bytes, numbered, whose program is at the interface of `right`, too.
+/// A generator of numbered UDP datagrams of 80 bytes, whose program is also attached to the interface of `right`.
 #[track_caller]
 pub fn generator<'a>(left: &Host, right: impl Into<Option<&'a Host>>) -> Generator {
     let mut options = GeneratorOptions::new(left.interface().index, udp_frame(80));
@@ -307,7 +308,7 @@ pub fn deliver(host: &Host, generator: &mut Generator, count: u64) {
     assert_eq!(host.run(|| generator.deliver(count, None)).delivered, count);
 }
 
-/// `count` broadcast frames of a private EtherType, numbered from `first` on.
+/// `count` broadcast frames of a private EtherType, numbered from `first`.
 pub fn frames(first: u32, count: u32) -> Vec<Vec<u8>> {
     let one = |number: u32| {
         let mut frame = vec![0xff; 12];
@@ -319,12 +320,12 @@ pub fn frames(first: u32, count: u32) -> Vec<Vec<u8>> {
     (first..first + count).map(one).collect()
 }
 
-/// The number that [`frames`] gave a frame.
+/// The number in a frame of [`frames`].
 pub fn number(frame: &[u8]) -> u32 {
     u32::from_be_bytes(frame[14..18].try_into().unwrap())
 }
 
-/// Sends in order, from one processor: another would have a queue of its own.
+/// Sends in order, from one CPU: another CPU would use another queue.
 #[track_caller]
 pub fn send(host: &Host, frames: &[Vec<u8>]) {
     let sent = host.run(|| {
@@ -339,7 +340,7 @@ pub fn ipv4_only() -> Filter {
     program_with(&[])
 }
 
-/// The same, with a load that eBPF does not know: the offset of the payload.
+/// Like [`ipv4_only`], with a load that eBPF does not support: the payload offset.
 pub fn ipv4_only_untranslatable() -> Filter {
     program_with(&[Instruction::new(0x20, 0xffff_f000 + 52)])
 }
@@ -355,18 +356,18 @@ fn program_with(start: &[Instruction]) -> Filter {
     ClassicProgram::new(code).unwrap().into()
 }
 
-/// What a [`Teller`] tells.
+/// Reports of a [`Teller`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// The first packet came; the consumer now waits to be released.
+    /// The first packet arrived; the consumer now waits to be released.
     Holding,
     /// No packet is waiting.
     Idle,
-    /// So many packets are accounted for.
+    /// This many packets are accounted for.
     Received(u64),
 }
 
-/// Calls of a consumer beside that with a packet.
+/// Calls of a consumer other than for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     Idle,
@@ -378,7 +379,7 @@ pub enum Call {
 pub struct Kept {
     pub interface: u32,
     pub time_ns: u64,
-    /// On the wire.
+    /// Length on the wire.
     pub len: usize,
     pub queue: Option<u32>,
     pub bytes: Vec<u8>,
@@ -388,16 +389,16 @@ pub struct Kept {
 #[derive(Default)]
 pub struct Teller {
     pub taken: u64,
-    /// Sum of the losses told with packets.
+    /// Sum of the losses reported with packets.
     pub lost_before: u64,
     pub kept: Vec<Kept>,
     pub ticks: u64,
     pub finished: Option<Vec<Statistics>>,
-    /// Number of the packet that is not taken, from 0.
+    /// Number of the packet that is rejected, from 0.
     pub fails_at: Option<u64>,
     /// Which other call fails.
     pub fails_to: Option<Call>,
-    /// What it claims to have lost of those it took.
+    /// How many accepted packets it claims to have lost.
     pub loses: u64,
     hold: Option<Receiver<()>>,
     told: Option<Sender<Told>>,
@@ -408,12 +409,12 @@ impl Teller {
         Self::default()
     }
 
-    /// The numbers of the packets kept, if they are [`frames`].
+    /// The numbers of the kept packets, which must be [`frames`].
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
         self.kept.iter().map(|kept| number(&kept.bytes))
     }
 
-    /// One that tells what it does.
+    /// A consumer that reports its calls.
     pub fn telling() -> (Self, Receiver<Told>) {
         let (tell, told) = channel();
         let teller = Self {
@@ -423,7 +424,7 @@ impl Teller {
         (teller, told)
     }
 
-    /// One that stalls on the first packet until it is sent `()`, and tells what it does.
+    /// Like [`telling`](Self::telling), but stalls on the first packet until it receives `()`.
     pub fn stalling() -> (Self, Sender<()>, Receiver<Told>) {
         let (release, hold) = channel();
         let (mut teller, told) = Self::telling();
@@ -446,7 +447,7 @@ impl Teller {
     }
 }
 
-/// Waits until the teller tells `what`.
+/// Waits until the teller reports `what`.
 #[track_caller]
 pub fn until_told(told: &Receiver<Told>, what: Told) {
     while told.recv_timeout(DEADLINE).expect("the consumer tells") != what {}

@@ -1,4 +1,4 @@
-//! What the tests of pings share.
+//! Helpers for the ping tests.
 
 use std::fs;
 use std::net::IpAddr;
@@ -19,7 +19,7 @@ pub fn targets(words: &str) -> Targets {
     builder.build().expect("not too many")
 }
 
-/// So many probes to each target, a millisecond apart; a ring is on `left0`.
+/// `count` probes to each target, a millisecond apart; a ring is on `left0`.
 pub fn options(backend: Backend, count: u32) -> PingOptions {
     let mut options = PingOptions::default();
     options.count = Some(count);
@@ -61,8 +61,8 @@ pub fn open_ping_sockets(host: &Host) {
     host.set_sysctl("ipv4/ping_group_range", "0 2147483647");
 }
 
-/// A host, a router that says all it has to say, and a host behind it: 10.1.0.1 and fd00:1::1, 10.1.0.2 and 10.2.0.1
-/// and the same of IPv6, 10.2.0.2 and fd00:2::2.
+/// A host, a router without ICMP rate limits, and a host behind it: 10.1.0.1 and fd00:1::1, 10.1.0.2 and 10.2.0.1 and
+/// the same of IPv6, 10.2.0.2 and fd00:2::2.
 pub fn routed() -> [Host; 3] {
     let net = Net::new();
     let [mut left, mut middle, mut right] = ["left", "middle", "right"].map(Host::new);
@@ -102,7 +102,7 @@ pub fn echoes_answered(host: &Host) -> [u64; 2] {
         .map(|text| text.trim().parse().expect("a number"))
 }
 
-/// Waits until there is something to do, under a deadline.
+/// Waits until the run is ready, with a time limit.
 #[track_caller]
 pub fn wait_readable(descriptor: &impl AsFd) {
     let deadline = Timespec {
@@ -116,7 +116,7 @@ pub fn wait_readable(descriptor: &impl AsFd) {
     assert_eq!(ready, Ok(1), "nothing happens");
 }
 
-/// Gives the host an address, and waits until it is the host's own: of IPv6 the kernel sees to that a little later.
+/// Adds an address to the host, and waits until it is usable; for IPv6 that takes a moment.
 #[track_caller]
 pub fn add_address(host: &Host, address: &str, len: u8, dev: &str) {
     let watch = host.run(|| Watch::open(Route::new()));
@@ -136,7 +136,7 @@ pub fn add_address(host: &Host, address: &str, len: u8, dev: &str) {
     }
 }
 
-/// Takes all capabilities from this thread.
+/// Drops all capabilities of this thread.
 pub fn drop_capabilities() {
     use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
     let none = CapabilitySets {

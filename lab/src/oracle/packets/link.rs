@@ -38,7 +38,7 @@ impl Frame<'_> {
         self.typed();
     }
 
-    /// An EtherType and what it says.
+    /// Writes an EtherType and the header it announces.
     pub(super) fn typed(&mut self) {
         let kind = self.ether_type();
         self.half(kind);
@@ -167,7 +167,7 @@ impl Frame<'_> {
         self.payload_of(kind);
     }
 
-    /// An LLC header, with SNAP or without, and what follows.
+    /// Writes an LLC header, with or without SNAP, and its payload.
     pub(super) fn llc(&mut self) {
         match self.random.below(6) {
             0..=2 => {

@@ -1,4 +1,4 @@
-//! Random packets: headers that fit together, then some damage.
+//! Random packets: consistent headers, then some damage.
 
 mod link;
 mod network;
@@ -11,11 +11,11 @@ use filter::classic::Ancillary;
 use super::packet::Packet;
 use super::random::Random;
 
-/// Headers inside of headers at most.
+/// Maximum nesting depth of headers.
 const MOST_NESTED: u32 = 4;
 const MOST_BYTES: usize = 4096;
 
-/// A packet of `link`: two of three are whole and sound.
+/// Generates a packet of link type `link`. Two of three are complete and valid.
 pub fn packet(random: &mut Random, link: LinkType) -> Packet {
     let mut bytes = Vec::with_capacity(128);
     Frame {
@@ -32,7 +32,7 @@ pub fn packet(random: &mut Random, link: LinkType) -> Packet {
     packet
 }
 
-/// Changes some bytes of a packet, or cuts it short, or both.
+/// Changes some bytes of a packet, truncates it, or both.
 pub fn damage(random: &mut Random, packet: &mut Packet) {
     let kind = random.below(4);
     if kind != 0 {
@@ -51,14 +51,14 @@ pub fn damage(random: &mut Random, packet: &mut Packet) {
     if kind < 2 {
         let end = packet.bytes.len().min(160) as u32;
         packet.bytes.truncate(random.below(end + 1) as usize);
-        // Half of them were as short on the wire, the others were captured short.
+        // Half of them were equally short on the wire; the others were truncated by the capture.
         if random.one_in(2) {
             packet.original_len = packet.bytes.len() as u32;
         }
     }
 }
 
-/// Gives the packet what a running capture knows beside the bytes, or a part of it.
+/// Adds all or part of the ancillary data that a live capture has.
 pub fn know_beside(random: &mut Random, packet: &mut Packet) {
     let mut known = |value: u32| (!random.one_in(6)).then_some(value);
     packet.ancillary = Ancillary {
@@ -82,7 +82,7 @@ pub fn know_beside(random: &mut Random, packet: &mut Packet) {
     }
 }
 
-/// A packet as it is written, header by header.
+/// A packet under construction, header by header.
 struct Frame<'a> {
     random: &'a mut Random,
     bytes: &'a mut Vec<u8>,
@@ -106,7 +106,7 @@ impl Frame<'_> {
         self.put(&word.to_be_bytes());
     }
 
-    /// Up to `most` bytes, most of them small.
+    /// Writes up to `most` bytes, many of them with small values.
     fn payload(&mut self, most: u32) {
         let count = self.random.below(most + 1);
         for _ in 0..count {
@@ -118,7 +118,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Whether something more may be put inside.
+    /// Whether another header may be nested inside.
     fn nest(&mut self) -> bool {
         self.nested += 1;
         self.nested <= MOST_NESTED

@@ -6,7 +6,7 @@ const TYPE_DATA: u8 = 2;
 const PADDED: u8 = 0x20;
 
 impl Frame<'_> {
-    /// An 802.11 frame; `padding` bytes are between a data frame's header and its payload.
+    /// Writes an 802.11 frame, with `padding` bytes between a data frame's header and its payload.
     pub(super) fn wlan(&mut self, padding: usize) {
         let kind = *self
             .random
@@ -46,7 +46,7 @@ impl Frame<'_> {
         self.llc();
     }
 
-    /// A radiotap header and the frame behind it.
+    /// Writes a radiotap header and an 802.11 frame.
     pub(super) fn radiotap(&mut self) {
         let flags = *self.random.pick(&[0, 0x10, PADDED]);
         let padding = if flags == PADDED { 2 } else { 0 };

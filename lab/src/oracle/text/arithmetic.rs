@@ -34,7 +34,7 @@ impl Writer<'_> {
         let left = self.arithmetic(depth);
         let depth = self.random.below(2);
         let right = self.arithmetic(depth);
-        // libpcap forgets the protocols of some loads (see DIFFERENCES.md), so they are said again.
+        // libpcap loses the protocol tests of some loads (see DIFFERENCES.md), so they are repeated explicitly.
         let mut said: Vec<String> = Vec::new();
         for protocol in &self.loaded {
             let guard = format!("{protocol}[0] >= 0");
@@ -68,7 +68,7 @@ impl Writer<'_> {
             }
             1 => format!("-({left})"),
             2 => {
-                // Small indices that the packet gives are the useful ones.
+                // Small indices computed from the packet are the useful ones.
                 let mask = self.random.word(&["& 15", "& 0xf) << 2", ">> 4", "% 9"]);
                 let open = if mask.contains(')') { "(" } else { "" };
                 self.load(&format!("{open}{left} {mask}"))

@@ -1,7 +1,7 @@
 use super::Writer;
 use crate::oracle::pool;
 
-/// What the entries of a list are.
+/// The type of a list's entries.
 #[derive(Clone, Copy, Debug)]
 enum Entry {
     Host4,
@@ -14,7 +14,7 @@ enum Entry {
 }
 
 impl Writer<'_> {
-    /// Alternatives enough to become a set: hosts, networks, ports or numbers.
+    /// Writes enough alternatives to form a set: hosts, networks, ports or numbers.
     pub(super) fn list(&mut self) -> String {
         let mut kinds = vec![
             Entry::Host4,
@@ -55,7 +55,7 @@ impl Writer<'_> {
         }
         let join = self.random.word(&[" or ", " or ", " or ", " || "]);
         let list = entries.join(join);
-        // A list that all must refuse is one set as well.
+        // A conjunction of negated entries also forms a set.
         if self.random.one_in(8) {
             let refused: Vec<String> = entries.iter().map(|entry| format!("not {entry}")).collect();
             return refused.join(" and ");

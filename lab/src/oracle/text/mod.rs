@@ -1,4 +1,4 @@
-//! Random filters, written as people write them.
+//! Random filter expressions in the style that people write.
 
 mod arithmetic;
 mod lists;
@@ -8,19 +8,19 @@ use filter::{FilterTarget, LinkType};
 
 use super::random::Random;
 
-/// A filter for packets of `link` at a place; most of them compile.
+/// Generates a filter expression for packets of `link` at a target. Most of them compile.
 pub fn expression(random: &mut Random, link: LinkType, at: FilterTarget) -> String {
     let mut writer = Writer::new(random, link, at);
     let depth = writer.random.below(4);
     let text = writer.expression(depth);
     if writer.is_wlan() && text.contains("len") {
-        // So libpcap lays the words for header offsets aside first (see DIFFERENCES.md).
+        // Makes libpcap reserve its scratch words for header offsets first (see DIFFERENCES.md).
         return format!("(ip or not ip) and ({text})");
     }
     text
 }
 
-/// What the text so far has said of the headers that the next term asks about.
+/// What the expression so far implies about the headers that the next term tests.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     link: LinkType,
@@ -34,7 +34,7 @@ struct Writer<'a> {
     random: &'a mut Random,
     at: FilterTarget,
     place: Place,
-    /// The protocols that the arithmetic being written has loads of.
+    /// The protocols loaded by the current arithmetic expression.
     loaded: Vec<&'static str>,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Writer<'a> {
             }
             2 | 3 => self.joined(depth, " or "),
             4 => {
-                // Without parentheses: both have one rank and are taken from left to right.
+                // Without parentheses: both operators have equal precedence and associate to the left.
                 let left = self.expression(depth - 1);
                 let first = self.random.word(&["and", "or", "&&", "||"]);
                 let middle = self.expression(0);
@@ -101,7 +101,7 @@ impl<'a> Writer<'a> {
         parts.join(join)
     }
 
-    /// Whether terms about Ethernet addresses can follow.
+    /// Whether terms on Ethernet addresses may follow.
     fn has_macs(&self) -> bool {
         let link = self.place.link;
         let is_fit = matches!(

@@ -120,7 +120,7 @@ impl Writer<'_> {
         format!("{direction}net {net}")
     }
 
-    /// A network without bits behind its mask.
+    /// Writes a network without host bits.
     pub(super) fn network(&mut self) -> String {
         if self.random.one_in(3) {
             let bits = *self
@@ -202,7 +202,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What only some link types have.
+    /// Writes a term that only some link types support.
     fn link_term(&mut self) -> String {
         if self.place.has_labels || self.place.is_session || self.place.tunnels > 0 {
             return self.host();
@@ -232,7 +232,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What is known beside the bytes.
+    /// Writes a term on ancillary data.
     fn beside(&mut self) -> String {
         let has_index = self.place.link == LinkType::LinuxSll2 && self.place.tunnels == 0;
         if self.at == FilterTarget::File && !has_index {

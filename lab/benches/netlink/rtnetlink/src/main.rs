@@ -1,8 +1,8 @@
-//! The tasks of the netlink bench by way of the crate rtnetlink, on a runtime of one thread.
+//! The tasks of the netlink bench with the rtnetlink crate, on a single-threaded runtime.
 //!
-//! `rtnetlink-peer METHOD TASK COUNT LINK`, in a namespace that holds nothing else, prints lines of
-//! `NAME NANOSECONDS` as the peers in C do. Routes go by the crate's own requests with 256 of them under way
-//! (`flight`), or by the batches of the crate beneath it, an answer for each of 256 (`batch`).
+//! `rtnetlink-peer METHOD TASK COUNT LINK` runs in an otherwise empty namespace and prints lines of `NAME NANOSECONDS`,
+//! like the peers in C. Routes are sent by the crate's own requests with 256 in flight (`flight`), or in batches of the
+//! lower-level crate with one acknowledgement per 256 (`batch`).
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ use rtnetlink::{Handle, LinkIfb, LinkUnspec, RouteMessageBuilder};
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// So many unread answers fit the usual receive buffer.
+/// Number of unread acknowledgements that fit into the default receive buffer.
 const UNDER_WAY: u32 = 256;
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
 
@@ -54,7 +54,7 @@ fn print_median(name: &str, mut times: Vec<u128>) {
     println!("{name} {}", times[times.len() / 2]);
 }
 
-/// Makes links and sets them up.
+/// Creates links and sets them up.
 async fn links(handle: &Handle, count: u32) -> Done {
     let (mut create, mut up) = (Vec::new(), Vec::new());
     for number in 0..count {
@@ -124,7 +124,7 @@ async fn batches(count: u32, link: u32) -> Done {
     Ok(())
 }
 
-/// Reads table 100, which the kernel chooses.
+/// Dumps table 100, filtered by the kernel.
 async fn dump(handle: &Handle, rounds: u32) -> Done {
     let mut times = Vec::new();
     let mut count = 0;
