@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
-use lab::Host;
+use lab::{Host, wait};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -62,6 +62,11 @@ fn has_program(scene: &Scene) -> bool {
     !shown[0]["xdp"].is_null()
 }
 
+/// Waits until the program is gone: it stays while another process that lists BPF links holds its link for a moment.
+fn until_no_program(scene: &Scene) {
+    wait::until("the program is gone", || !has_program(scene));
+}
+
 /// Processors that are switched on, each of which has memory in drop mode with a short snaplen.
 fn online_processors(scene: &Scene) -> u64 {
     let text = output(&scene.right, "/usr/bin/getconf", "_NPROCESSORS_ONLN");
@@ -109,7 +114,7 @@ fn a_connection_that_does_not_match_goes_on_undisturbed() {
     let payload = |number: u8| [PORT.to_string(), format!("{number:02x}").repeat(20)].to_vec();
     assert_eq!(taken, (0..50).map(payload).collect::<Vec<_>>());
     // The socket has none of them, and the next one.
-    assert!(!has_program(&scene));
+    until_no_program(&scene);
     assert_receives(&scene, &sockets);
 }
 
@@ -131,7 +136,7 @@ fn however_it_ends_the_traffic_flows_as_before() {
             ended.exit(0);
             assert_eq!(count(&scene.file("taken.pcapng")), 1);
         }
-        assert!(!has_program(&scene));
+        until_no_program(&scene);
         assert_receives(&scene, &sockets);
         exchange(&mut connection);
         // And the queue is free for the next capture.
