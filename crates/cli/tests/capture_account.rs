@@ -17,7 +17,7 @@ use crate::support::{Scene, arrived, send};
 /// UDP only, as `tcpdump -ddd udp` prints it for IPv4: ldh [12]; jeq 0x800; ldb [23]; jeq 17.
 const UDP_ONLY: &str = "6\n40 0 0 12\n21 0 3 2048\n48 0 0 23\n21 0 1 17\n6 0 0 262144\n6 0 0 0\n";
 
-/// A named pipe `pipe` whose reader takes nothing until it is told to.
+/// A named pipe `pipe` whose reader starts to read only when the test says so.
 struct Stalled {
     path: String,
     read: File,

@@ -1,5 +1,5 @@
-//! `--backend xdp-ringbuf`: a known number sent is in the summary and in the file, and what it cannot do
-//! is said with a way out.
+//! `--backend xdp-ringbuf`: a known number of packets sent is in the summary and in the file. Errors about what it
+//! does not support name an alternative.
 
 use std::net::UdpSocket;
 use std::time::Duration;

@@ -131,7 +131,7 @@ fn deliveries_and_samples_that_cannot_be_made_are_refused() {
     );
 }
 
-/// What a back end or a mode cannot do is said with a way out.
+/// An error about what a back end or mode does not support names an alternative.
 #[test]
 fn what_a_back_end_cannot_do_is_refused_with_a_way_out() {
     let scene = Scene::new();

@@ -105,8 +105,8 @@ fn the_keys_are_those_of_the_contract() {
     assert!(of("at_ns").is_sorted());
 }
 
-/// The largest groups are told, and the sum of the rest; of packets without a key, and of groups that there
-/// is no room for, the sum is known, too.
+/// The program prints the largest groups, and sums of the rest, of packets without a key, and of groups beyond the
+/// table's size.
 #[test]
 fn groups_are_the_largest_and_the_rest_is_summed() {
     let scene = Scene::new();

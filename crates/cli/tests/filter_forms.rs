@@ -13,7 +13,7 @@ use crate::support::files::{capture, count_by_tcpdump};
 use crate::support::run::{Ended, spawn};
 use crate::support::{Scene, assert_has, assert_refused, output, tapline, tool};
 
-/// `tapline filter LINE`, on a host without a network: nobody is asked for names.
+/// `tapline filter LINE`, on a host without a network, so that no name server can answer.
 fn filter(host: &Host, line: &str) -> Ended {
     spawn(tapline(host, &format!("filter {line}"))).finish()
 }

@@ -22,7 +22,7 @@ pub enum Purpose {
 
 /// Which objects a command is about.
 pub struct Selection<O> {
-    /// What the kernel is asked for.
+    /// The filter of the list request to the kernel.
     pub filter: O,
     /// Further conditions.
     pub accepts: Box<dyn Fn(&O) -> bool>,

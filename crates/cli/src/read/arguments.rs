@@ -148,8 +148,8 @@ fn is_file(path: &Path) -> bool {
     is_path || is_stdin(path) || path.metadata().is_ok_and(|found| !found.is_dir())
 }
 
-/// The names of this machine, except for a word that may be a misspelt file: no name server is asked for
-/// that. `host NAME` is explicit.
+/// The names of this machine, except for a word that may be a misspelt file name, which is not sent to a name
+/// server. `host NAME` is explicit.
 struct GuardedNames {
     names: SystemNames,
     word: Option<String>,

@@ -15,7 +15,7 @@
 ///             "arp" arp = IFF_NOARP, inverse;
 ///         }
 ///         @parts { IFA_CACHEINFO: AttributeType::Bytes; }  attributes that hold several of those
-///         @own parse_special_keyword;             a method that is asked for a keyword first
+///         @own parse_special_keyword;             a method that parses keywords before the fields do
 ///         /// Documentation of the field.
 ///         #[serde(rename = "vlanProtocol")]
 ///         "protocol" protocol: u16 as BigEndian = IFLA_VLAN_PROTOCOL;

@@ -23,6 +23,7 @@ pub struct Pull {
     /// is lent, and packets are counted when [`ready`](Self::ready) finds none.
     is_direct: bool,
     /// Direct reading ends when this many packets of the batch are left: those beyond the packet limit.
+    /// `usize::MAX` while packets are not read directly.
     direct_end: usize,
     /// Packets of the batch that were left when they were last counted.
     direct_start: usize,

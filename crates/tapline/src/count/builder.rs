@@ -73,7 +73,7 @@ impl CountBuilder {
         self
     }
 
-    /// Which bytes count. Default: those of the frame. Default: those of the Ethernet frame.
+    /// Which bytes count. Default: those of the Ethernet frame.
     pub fn layer(mut self, layer: CountLayer) -> Self {
         self.options.layer = layer;
         self

@@ -61,7 +61,7 @@ fn batch(min_bytes: usize, timeout: Duration) -> DeliveryMode {
     DeliveryMode::Batch { min_bytes, timeout }
 }
 
-/// What `delivery` gets that is gathered for `gather` in 16 MiB, without a version that is asked for.
+/// The geometry of a 16 MiB ring for `delivery` and `gather`, with the version chosen automatically.
 fn chosen(
     delivery: DeliveryMode,
     gather: Duration,
