@@ -1,5 +1,6 @@
 //! `tapline capture`.
 
+mod interfaces;
 mod progress;
 mod setup;
 mod sockets;
@@ -14,10 +15,11 @@ use tapline::capture::{
 };
 
 use crate::args::CaptureArgs;
+use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain, is_closed_output};
 use crate::metrics::{self, Server};
 use crate::output::{self, Written};
-use crate::packet_line::Printer;
+use crate::packet_line::{LineOptions, Printer};
 use crate::{privilege, signals};
 use progress::Progress;
 use summary::Summary;
@@ -26,6 +28,10 @@ pub use setup::refuse_misplaced;
 pub use summary::{account_line, lost_json};
 
 pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
+    setup::refuse_file(args)?;
+    if args.list_interfaces {
+        return interfaces::list(args.json);
+    }
     let options = setup::options(args)?;
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -42,7 +48,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         let file = setup::file(args, path, &capture)?;
         begin(args, &capture, &Written::from(&file), live, server)?;
         let to_pipe = output::is_stdout(path);
-        let flush = if to_pipe {
+        let flush = if to_pipe || args.packet_buffered {
             Duration::ZERO
         } else {
             Duration::from_secs(1)
@@ -56,9 +62,18 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             files: file.paths(),
         };
         result
+    } else if args.print.decode.is_some() {
+        let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
+        let file = setup::create(options, &capture)?;
+        begin(args, &capture, &written, live, server)?;
+        let mut consumer = progress.around(FileConsumer::new(file, Duration::ZERO));
+        let result = capture.run_consumer(&mut consumer, &stop);
+        drop(consumer);
+        decoder.finish()?;
+        result
     } else {
         begin(args, &capture, &written, live, server)?;
-        let mut printer = Printer::new(args.json);
+        let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
         for interface in capture.interfaces() {
             printer.add_interface(interface);
         }
