@@ -12,6 +12,7 @@ mod capture_failures;
 mod capture_files;
 mod capture_filter;
 mod capture_metrics;
+mod capture_netns;
 mod capture_options;
 mod capture_output;
 mod capture_ringbuf;

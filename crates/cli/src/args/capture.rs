@@ -18,12 +18,15 @@ use crate::{metrics, units};
 #[command(after_long_help = super::UNITS)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CaptureArgs {
-    /// Interface to capture from; can be given more than once
+    /// Interface to capture from, or any; can be given more than once
+    ///
+    /// any: every interface, also those that come up later, without promiscuous mode. - or the path of a named pipe:
+    /// packets in a capture file format, as dumpcap reads them.
     #[arg(
         short,
         long,
         value_name = "IF",
-        required_unless_present_any = ["list_interfaces", "read_file"],
+        required_unless_present_any = ["list_interfaces", "read_file", "netns"],
         help_heading = "Input"
     )]
     pub interface: Vec<String>,
@@ -35,6 +38,12 @@ pub struct CaptureArgs {
     /// Refused: 'tapline read FILE' reads files
     #[arg(short = 'r', value_name = "FILE", hide = true)]
     pub read_file: Option<PathBuf>,
+
+    /// Capture in the network namespace NAME of 'ip netns', or in all
+    ///
+    /// all: also in those that are created later. Without -i from every interface. Files name an interface NAME/IF.
+    #[arg(long, value_name = "NAME|all", help_heading = "Input")]
+    pub netns: Vec<String>,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -155,6 +164,17 @@ pub struct CaptureArgs {
         help_heading = "Filtering"
     )]
     pub filter: Vec<String>,
+
+    /// Run COMMAND in the namespace of --netns and capture until it ends
+    ///
+    /// If it fails, the exit status is 1. If the capture ends first, COMMAND gets SIGTERM.
+    #[arg(
+        value_name = "COMMAND",
+        last = true,
+        requires = "netns",
+        help_heading = "Input"
+    )]
+    pub command: Vec<String>,
 }
 
 /// The value of `--backend`.

@@ -26,7 +26,7 @@ pub struct OutputArgs {
     pub format: Option<FileFormat>,
 
     /// Start a new file at this size
-    #[arg(long, value_name = "SIZE", requires = "write", value_parser = units::nonzero_size, help_heading = "Output")]
+    #[arg(hide_short_help = true, long, value_name = "SIZE", requires = "write", value_parser = units::nonzero_size, help_heading = "Output")]
     pub rotate_size: Option<NonZeroU64>,
 
     /// Start a new file at every multiple of this time
