@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::Signal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::file::model::Interface;
 use tapline::file::write::{CaptureFileOptions, Output};
 
@@ -46,13 +46,25 @@ impl Decoder {
     pub fn finish(mut self) -> Result<(), Failure> {
         let status = (self.child.wait())
             .map_err(|error| Failure::job_on(format!("cannot wait for {DECODER}"), &error))?;
-        let is_closed = status.signal() == Some(Signal::PIPE.as_raw());
-        if status.success() || is_closed {
+        // Of a closed pipe it dies, or it exits with an error.
+        if status.success() || is_reader_gone() {
             return Ok(());
         }
         let line = format!("{DECODER} failed ({status}); packets may be missing above");
         Err(Failure::new(Exit::Failed, line))
     }
+}
+
+/// Whether standard output is a pipe that nobody reads any more.
+fn is_reader_gone() -> bool {
+    let stdout = io::stdout();
+    let mut descriptors = [PollFd::new(&stdout, PollFlags::OUT)];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let is_polled = poll(&mut descriptors, Some(&now)).is_ok();
+    is_polled && descriptors[0].revents().contains(PollFlags::ERR)
 }
 
 fn cannot_start(error: &io::Error) -> Failure {

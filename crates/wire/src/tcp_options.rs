@@ -96,8 +96,10 @@ fn name(kind: u8) -> &'static str {
         29 => "tcp-ao",
         30 => "mptcp",
         34 => "tfo",
-        172 | 174 => "accecn",
-        253 | 254 => "exp",
+        172 => "accecn0",
+        174 => "accecn1",
+        253 => "exp-253",
+        254 => "exp-254",
         _ => "",
     }
 }

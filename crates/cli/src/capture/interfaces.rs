@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use tapline::capture::CaptureOptions;
-use tapline::net::{Link, net};
+use tapline::net::{Link, OperState, net};
 
 use crate::failure::{Exit, Failure};
 use crate::json;
@@ -33,8 +33,7 @@ fn refusal(name: &str) -> Option<String> {
 
 fn print(link: &Link, name: &str, refusal: Option<&str>, is_json: bool) -> io::Result<()> {
     let index = link.index.map(|index| index.0);
-    let state = link.state.map(|state| state.to_string());
-    let state = state.unwrap_or_default().to_lowercase();
+    let state = state(link);
     if is_json {
         return json::print(&serde_json::json!({
             "event": "interface",
@@ -45,19 +44,20 @@ fn print(link: &Link, name: &str, refusal: Option<&str>, is_json: bool) -> io::R
             "refusal": refusal,
         }));
     }
-    let mut out = io::stdout().lock();
-    let line = format!("{}. {name} [{state}]", index.unwrap_or_default());
-    match refusal {
-        None => writeln!(out, "{line}"),
-        // The reason ends after the name, which this line has already.
-        Some(reason) => {
-            let start = format!("cannot capture from {name}: ");
-            let reason = reason.strip_prefix(&start).unwrap_or(reason);
-            writeln!(
-                out,
-                "{line}: cannot be captured from: {}",
-                reason.replace(char::is_control, "?")
-            )
-        }
+    let mut line = format!("{}. {name} [{state}]", index.unwrap_or_default());
+    if let Some(refusal) = refusal {
+        line = format!("{line}: cannot capture: {refusal}");
+    }
+    writeln!(io::stdout(), "{}", line.replace(char::is_control, "?"))
+}
+
+/// What decides whether packets come.
+fn state(link: &Link) -> &'static str {
+    const LOOPBACK: u16 = 772;
+    match (link.up, link.hardware, link.state) {
+        (Some(false), ..) => "down",
+        (_, Some(LOOPBACK), _) => "loopback",
+        (.., Some(OperState::Up | OperState::Unknown) | None) => "up",
+        _ => "up, no carrier",
     }
 }

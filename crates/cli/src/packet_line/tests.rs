@@ -2,6 +2,7 @@
 
 mod corpus;
 mod decoded;
+mod facts;
 mod tshark;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
