@@ -15,6 +15,7 @@ mod output;
 mod ping;
 mod read;
 mod sample;
+mod send;
 
 use std::path::PathBuf;
 
@@ -34,8 +35,9 @@ pub use netns::{NetnsArgs, NetnsCommand, Nsid, Process};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
+pub use send::SendArgs;
 
-/// Capture, count, ping and configure on the Linux network path, and account for every packet
+/// Capture, count, send, ping and configure on the Linux network path, and account for every packet
 #[derive(Debug, Parser)]
 #[command(name = "tapline", version, max_term_width = 100)]
 #[command(after_help = EXIT_STATUS, infer_subcommands = true)]
@@ -56,6 +58,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Count(Box<CountArgs>),
+
+    Send(Box<SendArgs>),
 
     Latency(LatencyArgs),
 
