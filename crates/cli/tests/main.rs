@@ -53,6 +53,7 @@ mod net_tuntap;
 mod net_vlan;
 mod net_words;
 mod old_kernel;
+mod packet_lines;
 mod ping_bounds;
 mod ping_json;
 mod ping_live;

@@ -1,6 +1,7 @@
 //! `tapline capture`.
 
 mod command;
+mod interfaces;
 mod progress;
 mod setup;
 mod sockets;
@@ -15,10 +16,11 @@ use tapline::capture::{
 };
 
 use crate::args::CaptureArgs;
+use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain, is_closed_output};
 use crate::metrics::{self, Server};
 use crate::output::{self, Written};
-use crate::packet_line::Printer;
+use crate::packet_line::{LineOptions, Printer};
 use crate::{privilege, signals};
 use progress::Progress;
 use source::Source;
@@ -29,6 +31,10 @@ pub use source::refused;
 pub use summary::{account_line, lost_json};
 
 pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
+    setup::refuse_file(args)?;
+    if args.list_interfaces {
+        return interfaces::list(args.json);
+    }
     let options = setup::options(args)?;
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -39,13 +45,14 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let command = command::prepare(args)?;
 
     let mut written = Written::default();
+    let mut decoded = Ok(());
     let running;
     let result = if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
         begin(args, &capture, &Written::from(&file), live, server)?;
         running = command.map(|command| command.start(&stop)).transpose()?;
         let to_pipe = output::is_stdout(path);
-        let flush = if to_pipe {
+        let flush = if to_pipe || args.packet_buffered {
             Duration::ZERO
         } else {
             Duration::from_secs(1)
@@ -59,10 +66,20 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             files: file.paths(),
         };
         result
+    } else if args.print.decode.is_some() {
+        let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
+        let file = setup::create(options, &capture)?;
+        begin(args, &capture, &written, live, server)?;
+        running = command.map(|command| command.start(&stop)).transpose()?;
+        let mut consumer = progress.around(FileConsumer::new(file, Duration::ZERO));
+        let result = capture.run_consumer(&mut consumer, &stop);
+        drop(consumer);
+        decoded = decoder.finish();
+        result
     } else {
         begin(args, &capture, &written, live, server)?;
         running = command.map(|command| command.start(&stop)).transpose()?;
-        let mut printer = Printer::new(args.json);
+        let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
         for interface in capture.interfaces() {
             printer.add_interface(interface);
         }
@@ -79,7 +96,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     // The failure of the capture is reported before that of printing its summary.
     let exit = finish(args, &result)?;
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
-    command?;
+    decoded.and(command)?;
     Ok(exit)
 }
 

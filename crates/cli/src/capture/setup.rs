@@ -9,7 +9,7 @@ use tapline::capture::{
     XdpAttachMode,
 };
 use tapline::file::model::Section;
-use tapline::file::write::{CaptureFile, WriteError};
+use tapline::file::write::{CaptureFile, CaptureFileOptions, WriteError};
 use tapline::{Expression, Filter};
 
 use super::progress;
@@ -204,12 +204,15 @@ fn bytes(size: u64) -> usize {
 
 /// Creates the capture file.
 pub fn file(args: &CaptureArgs, path: &Path, capture: &Source) -> Result<CaptureFile, Failure> {
-    let section = Section {
-        os: Some(Capture::operating_system()),
-        hardware: Some(std::env::consts::ARCH.to_owned()),
-        ..Section::default()
-    };
-    let mut options = output::options(&args.output, path, section, capture.interfaces().to_vec())?;
+    let interfaces = capture.interfaces().to_vec();
+    let options = output::options(&args.output, path, Section::default(), interfaces)?;
+    create(options, capture)
+}
+
+/// Creates a capture file with the machine and the statistics of `capture`.
+pub fn create(mut options: CaptureFileOptions, capture: &Source) -> Result<CaptureFile, Failure> {
+    options.section.os = Some(Capture::operating_system());
+    options.section.hardware = Some(std::env::consts::ARCH.to_owned());
     options.statistics = capture.statistics_source();
     CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| match error {
         WriteError::CannotRotate | WriteError::LinkTypeDiffers { .. } => {
@@ -217,4 +220,14 @@ pub fn file(args: &CaptureArgs, path: &Path, capture: &Source) -> Result<Capture
         }
         error => Failure::job(&error),
     })
+}
+
+/// Rejects `-r`, which other programs read files with.
+pub fn refuse_file(args: &CaptureArgs) -> Result<(), Failure> {
+    let Some(file) = &args.read_file else {
+        return Ok(());
+    };
+    let file = file.display();
+    let line = format!("'tapline capture' reads interfaces, not files: use 'tapline read {file}'");
+    Err(Failure::new(Exit::Usage, line))
 }
