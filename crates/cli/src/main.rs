@@ -5,6 +5,7 @@
 mod args;
 mod capture;
 mod count;
+mod decoder;
 mod demo;
 mod doctor;
 mod failure;

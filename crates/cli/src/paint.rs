@@ -15,6 +15,10 @@ impl Paint {
         }
     }
 
+    pub fn is_on(self) -> bool {
+        self.on
+    }
+
     #[cfg(test)]
     pub fn none() -> Self {
         Self { on: false }

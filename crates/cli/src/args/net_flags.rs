@@ -104,7 +104,8 @@ pub fn find_command<'a>(known: &'a Command, word: &OsStr) -> Option<&'a Command>
 /// Whether the command configures the network.
 fn has_namespace_flag(command: &Command) -> bool {
     let mut flags = command.get_arguments();
-    flags.any(|flag| flag.get_id() == "netns")
+    // The one of captures has no letter.
+    flags.any(|flag| flag.get_id() == "netns" && flag.get_short() == Some('n'))
 }
 
 #[cfg(test)]
