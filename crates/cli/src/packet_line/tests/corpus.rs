@@ -41,7 +41,7 @@ pub fn each_packet(mut check: impl FnMut(&Packet<'_>, LinkType)) {
 /// Every form of a line is printable ASCII. Only dumps have further lines, which start with a tab.
 pub fn assert_harmless(packet: &Packet<'_>, link_type: LinkType) {
     for form in [DumpForm::Hex, DumpForm::HexAscii, DumpForm::Ascii] {
-        for (verbosity, link) in [(0, true), (2, false)] {
+        for (verbosity, link) in [(1, false), (2, true)] {
             let options = LineOptions {
                 link_header: link,
                 verbosity,
