@@ -32,7 +32,7 @@ pub struct CaptureArgs {
     pub interface: Vec<String>,
 
     /// List the interfaces, and why one cannot be captured from
-    #[arg(short = 'D', long, help_heading = "Input")]
+    #[arg(short = 'D', long, conflicts_with = "netns", help_heading = "Input")]
     pub list_interfaces: bool,
 
     /// Refused: 'tapline read FILE' reads files
