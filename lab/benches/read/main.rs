@@ -1,4 +1,4 @@
-//! Cost of filtering a large file: compares `tapline read` with `tcpdump -r` in one run.
+//! Cost of filtering and of printing a large file: compares `tapline read` with `tcpdump -r` in one run.
 //!
 //! `cargo bench -p tapline-lab --bench read -- [--rounds N | --quick] [--tapline FILE]...` requires a release build of
 //! tapline, 1.1 GB of disk, 4 GiB of memory, and an otherwise idle machine.
@@ -98,11 +98,34 @@ fn measure(options: &BenchOptions, report: &mut Report) {
             }
         }
     }
+    measure_printing(options, report, &trace);
     for table in report.tables() {
         for (head, of) in [("tcpdump's wall / this", "wall, ms"), ("CPU", "CPU, ms")] {
             table.derive(column(head, 1.0, 1), |table, name| {
                 ratios(table.of(PEER, of), table.of(name, of))
             });
+        }
+    }
+}
+
+/// All packets as lines, to /dev/null. Without -S tcpdump keeps a table of all TCP connections, which takes it minutes.
+fn measure_printing(options: &BenchOptions, report: &mut Report, trace: &PathBuf) {
+    let print = |path: PathBuf, name: &str, arguments: &[&str]| {
+        Program::new(name, path, arguments, [trace, trace])
+    };
+    let peer = print(tool::path(PEER), PEER, &["-nnS", "-r", "TRACE"]);
+    let own = options.tapline().into_iter().map(|program| {
+        let name = program.file_name().unwrap_or_default();
+        let name = name.display().to_string();
+        print(program, &name, &["read", "-q", "TRACE"])
+    });
+    let own: Vec<_> = own.collect();
+    let title = format!("{PACKETS} printed packets");
+    for _ in report.rounds("print") {
+        let table = report.table(&title, &COLUMNS);
+        table.add(&peer.name, &peer.run("ip"));
+        for program in &own {
+            table.add(&program.name, &program.run("ip"));
         }
     }
 }
