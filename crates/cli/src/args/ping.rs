@@ -126,7 +126,8 @@ pub struct PingArgs {
     #[arg(long, help_heading = "Output")]
     pub dry_run: bool,
 
-    /// Show a live table: loss, round trips and percentiles of each target; key s changes the order, q quits
+    /// Fill the terminal with a table of loss, round trips and percentiles of each target, and plots of round trips and
+    /// rates. Keys: s changes the order, p the plot, arrows scroll and select, q ends the run
     #[arg(long, conflicts_with_all = ["json", "csv", "verbose", "quiet", "dry_run"], help_heading = "Output format")]
     pub live: bool,
 
