@@ -19,6 +19,10 @@ impl Paint {
         }
     }
 
+    pub fn is_on(self) -> bool {
+        self.is_on
+    }
+
     fn with(self, style: Style, text: &str) -> String {
         if self.is_on {
             format!("{style}{text}{style:#}")

@@ -61,6 +61,19 @@ pub fn rate_pps(text: &str) -> Result<u32, String> {
     }
 }
 
+/// Parses a number above 0, or with `k`, `m`, `g` in either case powers of 1000.
+pub fn decimal(text: &str) -> Option<NonZeroU64> {
+    let (number, unit) = split(text);
+    let factor = match unit {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "m" | "M" => 1_000_000,
+        "g" | "G" => 1_000_000_000,
+        _ => return None,
+    };
+    NonZeroU64::new(scaled(number, factor)?)
+}
+
 /// Parses a size that is not 0.
 pub fn nonzero_size(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(size(text)?).ok_or_else(|| "must not be 0".into())
