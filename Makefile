@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny aarch64 soak install fuzz clean
+.PHONY: help demo test bench lint deny package aarch64 soak install fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -12,6 +12,7 @@ help:
 	@echo "make bench    measure beside tcpdump, dumpcap, netsniff-ng, libpcap, bpfjit, ping, fping, libnl, ip (root)"
 	@echo "make lint     formatting, clippy, rustdoc"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
+	@echo "make package  package every published crate and build it from its package; uploads nothing"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes (root, two hours)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
@@ -51,6 +52,10 @@ lint:
 deny:
 	@packaging/need.sh build
 	@packaging/deny.sh
+
+package:
+	@packaging/need.sh build
+	cargo package --workspace --exclude tapline-lab --locked $(PACKAGE_FLAGS)
 
 aarch64:
 	@packaging/need.sh aarch64

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and its Debian package.
-const PACKAGES: [(&str, &str); 35] = [
+const PACKAGES: [(&str, &str); 36] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("busybox", "busybox-static"),
     ("capinfos", "wireshark-common"),
+    ("cat", "coreutils"),
     ("cc", "gcc"),
     ("cpio", "cpio"),
     ("dumpcap", "wireshark-common"),

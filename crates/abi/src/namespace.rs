@@ -163,6 +163,15 @@ impl NetNamespace {
         })
     }
 
+    /// Whether the descriptor is of a namespace: a name without its mount is an ordinary file.
+    ///
+    /// # Source
+    /// `NSFS_MAGIC`, include/uapi/linux/magic.h.
+    pub fn is_namespace(&self) -> bool {
+        let status = rustix::fs::fstatfs(&self.descriptor);
+        status.is_ok_and(|status| status.f_type == libc::NSFS_MAGIC)
+    }
+
     /// Runs `job` inside, on a thread of its own, and returns its result.
     ///
     /// Sockets opened and processes spawned by `job` belong to the namespace for good; `/proc/sys/net`

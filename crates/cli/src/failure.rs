@@ -16,6 +16,9 @@ use crate::privilege;
 /// Name of standard output where a file name would stand.
 pub const STDOUT: &str = "standard output";
 
+/// The program of `--decode`, and the name of the pipe into it.
+pub const DECODER: &str = "tshark";
+
 /// Exit statuses of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -79,10 +82,15 @@ impl Failure {
     }
 }
 
-/// Whether a write error means that the reader of standard output has gone away.
+/// Whether a write error means that the reader of standard output, or of the decoder's, has gone away. If the decoder
+/// failed, its exit status says so.
 pub fn is_closed_output(error: &(dyn Error + 'static)) -> bool {
     let source = match error.downcast_ref::<WriteError>() {
-        Some(WriteError::Write { file, source, .. }) if file.as_os_str() == STDOUT => Some(source),
+        Some(WriteError::Write { file, source, .. })
+            if file.as_os_str() == STDOUT || file.as_os_str() == DECODER =>
+        {
+            Some(source)
+        }
         Some(_) => None,
         None => error.downcast_ref::<io::Error>(),
     };

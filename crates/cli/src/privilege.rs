@@ -61,6 +61,14 @@ pub fn drop_unneeded(counts: bool) -> io::Result<()> {
     drop_all_but(needed)
 }
 
+/// What a capture needs as long as interfaces and namespaces can join it.
+pub const TO_CAPTURE_ANYWHERE: CapabilitySet = CapabilitySet::DAC_OVERRIDE
+    .union(CapabilitySet::NET_RAW)
+    .union(CapabilitySet::NET_ADMIN)
+    .union(CapabilitySet::SYS_ADMIN)
+    .union(CapabilitySet::BPF)
+    .union(CapabilitySet::PERFMON);
+
 /// Drops every capability of the calling thread except `needed`.
 ///
 /// # Source

@@ -138,7 +138,7 @@ fn a_line_is_printed_at_once() {
     for _ in 0..3 {
         scene.send(&[tagged(&udp(b"now"), &[(0x8100, 5)])]);
         let line = running.line();
-        assert!(line.ends_with("UDP 54 vlan 5"), "{line}");
+        assert!(line.ends_with("UDP 54 len 8 vlan 5"), "{line}");
     }
     running.stop().exit(0);
 }

@@ -6,7 +6,11 @@ mod support;
 use lab::uml;
 
 /// The tests that run under User-Mode Linux.
-static UML: uml::Tests = uml::Tests::named(&["doctor_machine::"]);
+static UML: uml::Tests = uml::Tests::named(&[
+    "doctor_machine::",
+    // Needs a kernel with VLANs of bridges.
+    "examples::changes::a_bridge_has_the_ports_and_vlans_that_bridge_shows",
+]);
 
 mod allocations;
 mod alone;
@@ -40,3 +44,4 @@ mod pull;
 mod read;
 mod ringbuf;
 mod rotation;
+mod send;

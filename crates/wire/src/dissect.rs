@@ -28,19 +28,16 @@ pub const MAX_VLANS: usize = 4;
 /// assert_eq!(summary.payload, b"?");
 /// ```
 pub fn dissect(link_type: u16, bytes: &[u8]) -> Summary<'_> {
-    let mut summary = Summary {
-        link: Link::Unknown,
-        vlans: [None; MAX_VLANS],
-        ethertype: None,
-        network: Network::Unknown,
-        protocol: None,
-        fragment: None,
-        transport: Transport::Unknown,
-        payload: bytes,
-        at: 0,
-        error: None,
-    };
+    let mut summary = Summary::new(bytes);
     summary.error = summary.walk(link_type).err();
+    summary
+}
+
+/// Parses the headers of `bytes`, a packet of this `EtherType`, for instance one inside a tunnel. Otherwise like
+/// [`dissect`].
+pub fn dissect_ethertype(ethertype: u16, bytes: &[u8]) -> Summary<'_> {
+    let mut summary = Summary::new(bytes);
+    summary.error = summary.walk_ethertype(ethertype).err();
     summary
 }
 
@@ -56,12 +53,16 @@ pub struct Summary<'frame> {
     pub ethertype: Option<u16>,
     /// The network-layer header.
     pub network: Network<'frame>,
+    /// The extension headers of IPv6, as bytes; see [`Extensions`].
+    pub extensions: &'frame [u8],
     /// The IP protocol, after any extension headers.
     pub protocol: Option<u8>,
     /// The position of a fragment in its packet, if this is one.
     pub fragment: Option<FragmentPlace>,
     /// The transport-layer header; unknown in later fragments.
     pub transport: Transport<'frame>,
+    /// The options of a TCP header, as bytes; see [`TcpOptions`](crate::TcpOptions).
+    pub transport_options: &'frame [u8],
     /// The bytes after the last parsed header.
     pub payload: &'frame [u8],
     /// Offset of `payload` in the packet, in bytes.
@@ -126,6 +127,42 @@ pub struct FragmentPlace {
 }
 
 impl<'frame> Summary<'frame> {
+    fn new(bytes: &'frame [u8]) -> Self {
+        Self {
+            link: Link::Unknown,
+            vlans: [None; MAX_VLANS],
+            ethertype: None,
+            network: Network::Unknown,
+            extensions: &[],
+            protocol: None,
+            fragment: None,
+            transport: Transport::Unknown,
+            transport_options: &[],
+            payload: bytes,
+            at: 0,
+            error: None,
+        }
+    }
+
+    /// The types of the IPv6 extension headers, in their order.
+    pub fn extension_types(&self) -> impl Iterator<Item = u8> {
+        let mut next = match self.network {
+            Network::Ipv6(header) => header.next_header(),
+            _ => ip::NO_NEXT_HEADER,
+        };
+        let mut rest = self.extensions;
+        std::iter::from_fn(move || {
+            let (&[following, len, ..], _) = rest.split_first_chunk::<8>()?;
+            let kind = std::mem::replace(&mut next, following);
+            let len = match kind {
+                ip::FRAGMENT => 8,
+                _ => (usize::from(len) + 1) * 8,
+            };
+            rest = rest.get(len..).unwrap_or_default();
+            Some(kind)
+        })
+    }
+
     /// The VLAN tags, outermost first.
     pub fn vlans(&self) -> impl Iterator<Item = Vlan<'frame>> {
         self.vlans.into_iter().flatten()
@@ -273,6 +310,7 @@ impl<'frame> Summary<'frame> {
             Err((extensions, error)) => (extensions, Some(error)),
         };
         self.protocol = Some(extensions.protocol);
+        self.extensions = &payload[..extensions.at - self.at];
         self.at = extensions.at;
         self.payload = extensions.payload;
         // An atomic fragment has offset 0 and no more fragments (RFC 6946).
@@ -302,6 +340,7 @@ impl<'frame> Summary<'frame> {
                 self.transport = Transport::Tcp(header);
                 self.advance(Tcp::LEN, rest);
                 let (options, payload) = header.split_options(rest, at)?;
+                self.transport_options = options;
                 self.advance(options.len(), payload);
             }
             ip::UDP => {

@@ -7,6 +7,9 @@
 //! if a header can also be inconsistent. [`dissect()`] parses a whole packet in this way and
 //! returns a [`Summary`].
 //!
+//! **Payloads.** [`Application`] recognises what TCP and UDP carry: DNS, DHCP, NTP, TLS, HTTP, QUIC. Its `Display` is
+//! one harmless line: every byte of the packet is escaped, and lengths, loops and nesting are bounded.
+//!
 //! **Encoding.** For each view there is a struct of plain fields (`EthernetFields`, …), whose
 //! `bytes()` encodes the header; `view.fields().bytes()` returns the parsed bytes. [`build`] builds
 //! whole frames, with lengths and checksums.
@@ -20,12 +23,17 @@
 
 #![forbid(unsafe_code)]
 
+mod application;
 mod arp;
 pub mod build;
 pub mod checksum;
+mod dhcp;
 pub mod dissect;
+pub mod dns;
 mod error;
+mod escaped;
 mod ethernet;
+mod http;
 mod icmpv4;
 mod icmpv6;
 mod ipv4;
@@ -33,22 +41,37 @@ mod ipv6;
 mod ipv6_extension;
 mod linux_sll;
 pub mod metadata;
+mod ntp;
 pub mod protocol;
+mod quic;
 pub mod record;
 mod tcp;
+mod tcp_options;
+mod tls;
+mod tunnel;
 mod udp;
 mod vlan;
 
+pub use application::Application;
 pub use arp::{Arp, ArpFields, ArpOperation};
-pub use dissect::{Summary, dissect};
+pub use dhcp::{Dhcp, Dhcpv6};
+pub use dissect::{Summary, dissect, dissect_ethertype};
+pub use dns::Dns;
 pub use error::{HeaderError, Inconsistent, Truncated};
+pub use escaped::Escaped;
 pub use ethernet::{Ethernet, EthernetFields, MacAddress};
+pub use http::Http;
 pub use icmpv4::{Icmpv4, Icmpv4Fields};
 pub use icmpv6::{Icmpv6, Icmpv6Fields};
 pub use ipv4::{Ipv4, Ipv4Fields};
 pub use ipv6::{Ipv6, Ipv6Fields};
 pub use ipv6_extension::{Extensions, Fragment, FragmentFields, MAX_EXTENSIONS};
 pub use linux_sll::{LinuxSll, LinuxSll2};
+pub use ntp::Ntp;
+pub use quic::Quic;
 pub use tcp::{Tcp, TcpFields, TcpFlags};
+pub use tcp_options::{TcpOption, TcpOptions};
+pub use tls::Tls;
+pub use tunnel::{Geneve, Gre, Mpls, Vxlan};
 pub use udp::{Udp, UdpFields};
 pub use vlan::{Vlan, VlanFields};

@@ -23,12 +23,50 @@ pub mod ethertype {
     /// IPv6.
     #[doc(alias = "ETH_P_IPV6")]
     pub const IPV6: u16 = 0x86dd;
+    /// An Ethernet frame, in GRE and Geneve.
+    #[doc(alias = "ETH_P_TEB")]
+    pub const BRIDGED: u16 = 0x6558;
+    /// MPLS, unicast.
+    #[doc(alias = "ETH_P_MPLS_UC")]
+    pub const MPLS: u16 = 0x8847;
+    /// MPLS, multicast.
+    #[doc(alias = "ETH_P_MPLS_MC")]
+    pub const MPLS_MULTICAST: u16 = 0x8848;
     /// The smallest `EtherType`; a smaller value is the length of an IEEE 802.3 frame.
     pub const LEAST: u16 = 0x0600;
 
     /// Whether `ethertype` announces a VLAN tag.
     pub const fn is_vlan(ethertype: u16) -> bool {
         matches!(ethertype, VLAN | SERVICE_VLAN | QINQ)
+    }
+
+    /// The usual name of the protocol; empty if unknown.
+    pub const fn name(ethertype: u16) -> &'static str {
+        match ethertype {
+            IPV4 => "IPv4",
+            ARP => "ARP",
+            VLAN | SERVICE_VLAN | QINQ => "VLAN",
+            IPV6 => "IPv6",
+            BRIDGED => "Ethernet",
+            MPLS | MPLS_MULTICAST => "MPLS",
+            0x0842 => "Wake-on-LAN",
+            0x2000 => "CDP",
+            0x22f0 => "AVTP",
+            0x8035 => "RARP",
+            0x809b => "AppleTalk",
+            0x8137 => "IPX",
+            0x8809 => "slow protocols",
+            0x8863 => "PPPoE discovery",
+            0x8864 => "PPPoE",
+            0x888e => "EAPOL",
+            0x88cc => "LLDP",
+            0x88e5 => "MACsec",
+            0x88f7 => "PTP",
+            0x8906 => "FCoE",
+            0x8902 => "CFM",
+            0x9000 => "loopback",
+            _ => "",
+        }
     }
 }
 
@@ -37,6 +75,18 @@ pub mod ethertype {
 /// # Source
 /// IANA, Assigned Internet Protocol Numbers; include/uapi/linux/in.h, in6.h.
 pub mod ip {
+    /// IPv4 in IP.
+    #[doc(alias = "IPPROTO_IPIP")]
+    pub const IPV4: u8 = 4;
+    /// IPv6 in IP.
+    #[doc(alias = "IPPROTO_IPV6")]
+    pub const IPV6: u8 = 41;
+    /// GRE.
+    #[doc(alias = "IPPROTO_GRE")]
+    pub const GRE: u8 = 47;
+    /// MPLS in IP.
+    #[doc(alias = "IPPROTO_MPLS")]
+    pub const MPLS: u8 = 137;
     /// Hop-by-hop options of IPv6.
     #[doc(alias = "IPPROTO_HOPOPTS")]
     pub const HOP_BY_HOP: u8 = 0;
@@ -64,6 +114,43 @@ pub mod ip {
     /// Destination options of IPv6.
     #[doc(alias = "IPPROTO_DSTOPTS")]
     pub const DESTINATION: u8 = 60;
+
+    /// The usual name of the protocol; empty if unknown.
+    pub const fn name(protocol: u8) -> &'static str {
+        match protocol {
+            HOP_BY_HOP => "hop-by-hop",
+            ICMPV4 => "ICMP",
+            2 => "IGMP",
+            IPV4 => "IPv4",
+            TCP => "TCP",
+            8 => "EGP",
+            UDP => "UDP",
+            33 => "DCCP",
+            IPV6 => "IPv6",
+            ROUTING => "routing",
+            FRAGMENT => "fragment",
+            46 => "RSVP",
+            GRE => "GRE",
+            50 => "ESP",
+            51 => "AH",
+            ICMPV6 => "ICMPv6",
+            NO_NEXT_HEADER => "no next header",
+            DESTINATION => "destination",
+            88 => "EIGRP",
+            89 => "OSPF",
+            94 => "IPIP",
+            97 => "EtherIP",
+            103 => "PIM",
+            108 => "IPComp",
+            112 => "VRRP",
+            115 => "L2TP",
+            132 => "SCTP",
+            135 => "mobility",
+            136 => "UDP-Lite",
+            MPLS => "MPLS",
+            _ => "",
+        }
+    }
 }
 
 /// Link-layer header types of capture files that [`dissect`](crate::dissect()) supports

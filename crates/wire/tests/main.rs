@@ -4,4 +4,5 @@ mod tshark;
 
 mod build;
 mod corpus;
+mod decode;
 mod headers;

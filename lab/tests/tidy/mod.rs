@@ -5,6 +5,7 @@
 
 mod circles;
 mod manifest;
+mod metadata;
 mod rules;
 mod source;
 
@@ -146,4 +147,15 @@ fn nothing_is_unfinished_ignored_or_asleep() {
 fn every_room_is_in_the_architecture() {
     let text = read(&root().join("ARCHITECTURE.md"));
     assert_none(rules::rooms_without_a_line(&text, &rooms()));
+}
+
+#[test]
+fn published_crates_have_complete_metadata() {
+    let (published, kept): (Vec<_>, Vec<_>) = metadata::packages(&root())
+        .into_iter()
+        .partition(metadata::is_published);
+    assert_eq!(published.len(), rooms().len(), "every room is published");
+    let kept: Vec<_> = kept.iter().map(|package| &package["name"]).collect();
+    assert_eq!(kept, ["tapline-lab"]);
+    assert_none(published.iter().flat_map(metadata::incomplete));
 }

@@ -10,29 +10,48 @@ use clap::Args;
 use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
 
 use super::sample::sample;
-use super::{DeliveryArgs, ModeArgs, OutputArgs};
+use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs};
 use crate::{metrics, units};
 
-/// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet.
+/// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet
 #[derive(Args, Debug)]
-#[command(after_help = super::UNITS)]
+#[command(after_long_help = super::UNITS)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CaptureArgs {
-    /// Interface to capture from; can be given more than once
+    /// Interface to capture from, or any; can be given more than once
+    ///
+    /// any: every interface, also those that come up later, without promiscuous mode. - or the path of a named pipe:
+    /// packets in a capture file format, as dumpcap reads them.
     #[arg(
         short,
         long,
         value_name = "IF",
-        required = true,
+        required_unless_present_any = ["list_interfaces", "read_file", "netns"],
         help_heading = "Input"
     )]
     pub interface: Vec<String>,
 
+    /// List the interfaces, and why one cannot be captured from
+    #[arg(short = 'D', long, conflicts_with = "netns", help_heading = "Input")]
+    pub list_interfaces: bool,
+
+    /// Refused: 'tapline read FILE' reads files
+    #[arg(short = 'r', value_name = "FILE", hide = true)]
+    pub read_file: Option<PathBuf>,
+
+    /// Capture in the network namespace NAME of 'ip netns', or in all
+    ///
+    /// all: also in those that are created later. Without -i from every interface. Files name an interface NAME/IF.
+    #[arg(long, value_name = "NAME|all", help_heading = "Input")]
+    pub netns: Vec<String>,
+
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Maximum bytes captured per packet; 0 selects the default. With --delivery adaptive, packets above 1920
-    /// bytes raise the latency to 1 ms or more, unless --buffer or --stall are changed
+    /// Bytes captured per packet; 0 is the default
+    ///
+    /// With --delivery adaptive, packets above 1920 bytes raise the latency to 1 ms or more, unless --buffer or
+    /// --stall are changed.
     #[arg(short, long, value_name = "BYTES", default_value_t = DEFAULT_SNAPLEN, help_heading = "Input")]
     pub snaplen: u32,
 
@@ -44,8 +63,10 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "TIME", value_parser = units::time, help_heading = "Input")]
     pub duration: Option<Duration>,
 
-    /// Capture received packets, sent packets or both; --mode drop captures received packets only
-    #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction, help_heading = "Input")]
+    /// Capture received packets, sent packets or both
+    ///
+    /// --mode drop captures received packets only. inout, tcpdump's word, is both.
+    #[arg(short = 'Q', long, value_name = "in|out|both", default_value = "both", value_parser = direction, help_heading = "Input")]
     pub direction: DirectionFilter,
 
     #[command(flatten)]
@@ -53,32 +74,36 @@ pub struct CaptureArgs {
 
     /// Sample accepted packets in the kernel: 1/N every N-th packet of each CPU; p=P each packet with this
     /// probability; first/TIME at most one packet of each CPU per TIME
-    #[arg(long, value_name = "1/N|p=P|first/TIME", value_parser = sample, help_heading = "Filtering")]
+    #[arg(hide_short_help = true, long, value_name = "1/N|p=P|first/TIME", value_parser = sample, help_heading = "Filtering")]
     pub sample: Option<Sampling>,
 
     /// Ring type: packet-v2, packet-v3, xdp (with --mode drop), xdp-ringbuf (copies
     /// short received packets; needs --direction in and -s) or auto
-    #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend, help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_name = "RING", default_value = "auto", value_parser = backend, help_heading = "Performance")]
     pub backend: BackendChoice,
 
     #[command(flatten)]
     pub delivery: DeliveryArgs,
 
-    /// Ring size per interface; with --mode drop each packet takes 2K of it [default: 32M, with --mode
-    /// drop 128M]
+    /// Ring size per interface [default: 32M, with --mode drop 128M]
+    ///
+    /// With --mode drop each packet takes 2K of it.
     #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub buffer: Option<u64>,
 
     /// Do not put the interface into promiscuous mode
-    #[arg(long, help_heading = "Input")]
+    #[arg(short = 'p', long, help_heading = "Input")]
     pub no_promisc: bool,
 
     /// Time stamp source
-    #[arg(long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps, help_heading = "Input")]
+    #[arg(hide_short_help = true, long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps, help_heading = "Input")]
     pub timestamp: TimestampSource,
 
-    /// Read the filter from FILE; - is standard input. Lines are joined; # starts a comment
+    /// Read the filter from FILE; - is standard input
+    ///
+    /// Lines are joined; # starts a comment.
     #[arg(
+        hide_short_help = true,
         short = 'F',
         long,
         value_name = "FILE",
@@ -90,6 +115,7 @@ pub struct CaptureArgs {
     /// Read a classic BPF program in decimal from a file, as 'tapline filter --at socket --emit
     /// classic-decimal EXPRESSION' or 'tcpdump -i IF -ddd EXPRESSION' prints it
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "FILE",
         conflicts_with = "filter_file",
@@ -98,28 +124,38 @@ pub struct CaptureArgs {
     pub bpf: Option<PathBuf>,
 
     /// Print statistics at this interval
-    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Output format")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Output format")]
     pub stats_interval: Option<Duration>,
 
     /// Serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
-    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address, help_heading = "Output")]
+    #[arg(hide_short_help = true, long, value_name = "[ADDR:]PORT", value_parser = metrics::address, help_heading = "Output")]
     pub metrics: Option<SocketAddr>,
 
     /// Exit with status 1 if more packets than this are lost: a number, or a percentage such as 0.1%
-    #[arg(long, value_name = "N|P%", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N|P%",
+        help_heading = "Output"
+    )]
     pub fail_loss: Option<LossLimit>,
 
     /// Print JSON Lines instead of text
     #[arg(long, help_heading = "Output format")]
     pub json: bool,
 
-    /// Print no status line and no summary; the events of --json remain
+    /// Print no status line and no summary (tcpdump's -q is --brief)
+    ///
+    /// The events of --json remain.
     #[arg(short, long, help_heading = "Output format")]
     pub quiet: bool,
 
-    /// Print numbers, not names; always on, accepted for compatibility with tcpdump
-    #[arg(short, help_heading = "Output format")]
-    pub numeric: bool,
+    #[command(flatten)]
+    pub print: PrintArgs,
+
+    /// With -w: write each packet to the file at once, not after a second
+    #[arg(short = 'U', long, hide_short_help = true, help_heading = "Output")]
+    pub packet_buffered: bool,
 
     /// Packets to capture: an expression as in pcap-filter(7)
     #[arg(
@@ -128,6 +164,11 @@ pub struct CaptureArgs {
         help_heading = "Filtering"
     )]
     pub filter: Vec<String>,
+
+    /// Run COMMAND, in the namespace of --netns if given, and capture until it ends. If it fails, the exit status is
+    /// 1. If the capture ends first, COMMAND gets SIGTERM
+    #[arg(value_name = "COMMAND", last = true, help_heading = "Input")]
+    pub command: Vec<String>,
 }
 
 /// The value of `--backend`.
@@ -152,7 +193,7 @@ pub(super) fn direction(text: &str) -> Result<DirectionFilter, String> {
     match text {
         "in" => Ok(DirectionFilter::In),
         "out" => Ok(DirectionFilter::Out),
-        "both" => Ok(DirectionFilter::Both),
+        "both" | "inout" => Ok(DirectionFilter::Both),
         _ => Err("use in, out or both".into()),
     }
 }

@@ -16,7 +16,7 @@ use crate::{metrics, units};
 /// 'web=tcp port 80'. A filter without a name is named by its text; a name with an empty filter counts all
 /// packets, as does a count without classes. A packet counts in each class that it matches.
 #[derive(Args, Debug)]
-#[command(after_help = super::UNITS)]
+#[command(after_long_help = super::UNITS)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CountArgs {
     /// Interface to count on; can be given more than once
@@ -55,9 +55,11 @@ pub struct CountArgs {
     )]
     pub top: usize,
 
-    /// Maximum number of groups of all classes; each takes about 100 bytes of kernel memory, plus 16 bytes
-    /// per CPU
+    /// Maximum number of groups of all classes
+    ///
+    /// Each takes about 100 bytes of kernel memory, plus 16 bytes per CPU.
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "N",
         help_heading = "Performance",
@@ -66,13 +68,15 @@ pub struct CountArgs {
     )]
     pub groups: NonZeroU32,
 
-    /// Bytes to count: the frame (l2); the frame padded to 64 bytes with FCS (l2+fcs); or also preamble and
-    /// inter-frame gap (l1)
+    /// Bytes to count: the frame (l2), padded with FCS (l2+fcs), or as on the wire (l1)
+    ///
+    /// l2+fcs pads the frame to 64 bytes and adds the FCS; l1 also adds preamble and inter-frame gap.
     #[arg(long, value_name = "l2|l2+fcs|l1", help_heading = "Output", default_value = "l2", value_parser = layer)]
     pub layer: LayerChoice,
 
-    /// Hook for received packets: xdp (in the driver), tc, xdp-generic (in the stack), or auto: xdp if
-    /// available, otherwise tc
+    /// Hook for received packets: xdp, tc, xdp-generic or auto
+    ///
+    /// xdp runs in the driver, xdp-generic in the stack. auto is xdp if available, otherwise tc.
     ///
     /// xdp-generic works with any driver, but a super-packet (GRO, GSO) counts as one packet there. The
     /// other hooks count the packets that it becomes on the wire.
@@ -107,11 +111,11 @@ pub struct CountArgs {
     pub quiet: bool,
 
     /// Print numbers, not names; always on
-    #[arg(short, help_heading = "Output format")]
+    #[arg(hide_short_help = true, short, help_heading = "Output format")]
     pub numeric: bool,
 
     /// Classes to count: 'web=tcp port 80' [default: all=]
-    #[arg(value_name = "NAME=FILTER")]
+    #[arg(value_name = "NAME=FILTER", help_heading = "Filtering")]
     pub classes: Vec<ClassArg>,
 }
 

@@ -12,35 +12,35 @@ use crate::units;
 pub struct DeliveryArgs {
     /// When packets are delivered: immediately, in batches, or adaptively [default of capture: batch into
     /// a file, in drop mode and with --min-bytes or --timeout; adaptive otherwise]
-    #[arg(long, value_enum, help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_enum, help_heading = "Performance")]
     pub delivery: Option<Delivery>,
 
     /// With --delivery adaptive: maximum latency at high packet rates; at least 1 ms with packet-v3,
     /// which is selected for long packets (see --stall) [default: 200us]
-    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
     pub latency_target: Option<Duration>,
 
     /// With --delivery adaptive or immediate: how long to busy-wait for the next packet before sleeping; keeps
     /// a CPU busy [default: 0s]
-    #[arg(long, value_name = "TIME", value_parser = units::time, help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = units::time, help_heading = "Performance")]
     pub spin: Option<Duration>,
 
     /// With --delivery batch: size of a batch, including ring headers; with --mode drop each packet
     /// counts as 2K. packet-v3 detects a full batch late, by up to 1/16 of --timeout and some milliseconds
     /// [default: 1M]
-    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub min_bytes: Option<u64>,
 
     /// With --delivery batch: longest wait after the first packet of a batch; at least 1 ms with packet-v3
     /// [default: 100ms into a file, 10ms otherwise]
-    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
     pub timeout: Option<Duration>,
 
     /// How long the reader may be stalled without loss at 50 000 packets/s. Selects packet-v3 where packet-v2
     /// frames of -s bytes do not fit into --buffer, and lets the ring grow beyond --buffer: packet-v2 only
     /// with --backend or with -s of at most 128. Not with --mode drop or xdp-ringbuf [default: 200ms, but not
     /// with --delivery immediate]
-    #[arg(long, value_name = "TIME", value_parser = units::time, help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = units::time, help_heading = "Performance")]
     pub stall: Option<Duration>,
 }
 

@@ -13,14 +13,14 @@ use clap::Args;
 #[derive(Args, Debug)]
 pub struct DemoArgs {
     /// Keep the hosts until Ctrl-C, to run other commands in them
-    #[arg(long)]
+    #[arg(help_heading = "Input", long)]
     pub keep: bool,
 
     /// Write demo.pcapng to DIR [default: a new temporary directory]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(help_heading = "Output", short, long, value_name = "DIR")]
     pub write: Option<PathBuf>,
 
     /// Print JSON Lines instead of text
-    #[arg(long)]
+    #[arg(help_heading = "Output format", long)]
     pub json: bool,
 }

@@ -11,16 +11,16 @@ use clap::Args;
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
     /// Also check this interface
-    #[arg(short, long, value_name = "IF")]
+    #[arg(help_heading = "Input", short, long, value_name = "IF")]
     pub interface: Option<String>,
 
     /// Apply the safe fixes: they affect only the interface or its network namespace. Prints each change and
     /// records it for --undo
-    #[arg(long)]
+    #[arg(help_heading = "Output", long)]
     pub fix: bool,
 
     /// Undo the changes that --fix made in this network namespace; run no checks
-    #[arg(long, conflicts_with_all = ["fix", "interface"])]
+    #[arg(help_heading = "Output", long, conflicts_with_all = ["fix", "interface"])]
     pub undo: bool,
 
     /// Print JSON Lines instead of text

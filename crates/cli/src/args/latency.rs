@@ -13,32 +13,39 @@ use crate::units;
 
 /// Measure the time from the kernel's time stamp to delivery: percentiles and a histogram
 #[derive(Args, Debug)]
-#[command(after_help = super::UNITS)]
+#[command(after_long_help = super::UNITS)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent flag")]
 pub struct LatencyArgs {
     /// Interface to measure on
-    #[arg(short, long, value_name = "IF")]
+    #[arg(help_heading = "Input", short, long, value_name = "IF")]
     pub interface: String,
 
-    /// Bytes to capture of each packet; above 896, with default --buffer and --stall, packet-v3 is chosen, whose
-    /// timer is at least 1 ms
-    #[arg(short, long, value_name = "BYTES", default_value = "96")]
+    /// Bytes to capture of each packet
+    ///
+    /// Above 896, with default --buffer and --stall, packet-v3 is chosen, whose timer is at least 1 ms.
+    #[arg(
+        help_heading = "Input",
+        short,
+        long,
+        value_name = "BYTES",
+        default_value = "96"
+    )]
     pub snaplen: u32,
 
     /// Stop after N packets
-    #[arg(short, long, value_name = "N")]
+    #[arg(help_heading = "Input", short, long, value_name = "N")]
     pub count: Option<NonZeroU64>,
 
     /// Stop after this time [default with --compare: 5s]
-    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    #[arg(help_heading = "Input", long, value_name = "TIME", value_parser = units::time)]
     pub duration: Option<Duration>,
 
     /// Packets that the interface receives, sends, or both
-    #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
+    #[arg(help_heading = "Input", long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
     pub direction: DirectionFilter,
 
     /// Capture back end: packet-v2, packet-v3 or auto
-    #[arg(long, value_name = "RING", default_value = "auto", value_parser = packet_ring,
+    #[arg(hide_short_help = true, help_heading = "Performance", long, value_name = "RING", default_value = "auto", value_parser = packet_ring,
         conflicts_with = "compare")]
     pub backend: BackendChoice,
 
@@ -46,34 +53,34 @@ pub struct LatencyArgs {
     pub delivery: DeliveryArgs,
 
     /// Size of the ring
-    #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = units::size)]
+    #[arg(hide_short_help = true, help_heading = "Performance", long, value_name = "SIZE", default_value = "16M", value_parser = units::size)]
     pub buffer: u64,
 
     /// Do not set the interface to promiscuous mode
-    #[arg(long)]
+    #[arg(hide_short_help = true, help_heading = "Input", short = 'p', long)]
     pub no_promisc: bool,
 
     /// Print each packet: its time stamp, its delivery, and the time between them
-    #[arg(long, conflicts_with = "compare")]
+    #[arg(help_heading = "Output", long, conflicts_with = "compare")]
     pub each: bool,
 
     /// Compare several delivery settings at once on the same traffic, and print a table
     ///
     /// The settings are tapline's three delivery modes, packet-v3 with timers of 1 ms and 8 ms, and libpcap's rings as
     /// tcpdump has them and in immediate mode. Each setting has its own reader.
-    #[arg(long, conflicts_with_all = ["delivery", "min_bytes", "timeout", "stats_interval"])]
+    #[arg(help_heading = "Output", long, conflicts_with_all = ["delivery", "min_bytes", "timeout", "stats_interval"])]
     pub compare: bool,
 
     /// Print the percentiles at this interval
-    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
+    #[arg(help_heading = "Output", long, value_name = "TIME", value_parser = units::nonzero_time)]
     pub stats_interval: Option<Duration>,
 
     /// JSON Lines instead of text
-    #[arg(long)]
+    #[arg(help_heading = "Output format", long)]
     pub json: bool,
 
     /// Filter expression, as in pcap-filter(7)
-    #[arg(value_name = "FILTER")]
+    #[arg(help_heading = "Filtering", value_name = "FILTER")]
     pub filter: Vec<String>,
 }
 

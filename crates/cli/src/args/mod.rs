@@ -13,8 +13,10 @@ mod net_flags;
 mod netns;
 mod output;
 mod ping;
+mod print;
 mod read;
 mod sample;
+mod send;
 
 use std::path::PathBuf;
 
@@ -33,12 +35,14 @@ pub use net_flags::{find_command, from_ip_syntax, leading_flags, translate_flags
 pub use netns::{NetnsArgs, NetnsCommand, Nsid, Process};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
+pub use print::PrintArgs;
 pub use read::ReadArgs;
+pub use send::SendArgs;
 
-/// Capture, count, ping and configure on the Linux network path, and account for every packet
+/// Capture, count, send, ping and configure on the Linux network path, and account for every packet
 #[derive(Debug, Parser)]
 #[command(name = "tapline", version, max_term_width = 100)]
-#[command(after_help = EXIT_STATUS, infer_subcommands = true)]
+#[command(after_long_help = EXIT_STATUS, infer_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -56,6 +60,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Count(Box<CountArgs>),
+
+    Send(Box<SendArgs>),
 
     Latency(LatencyArgs),
 
@@ -129,3 +135,54 @@ pub enum Command {
 
 const EXIT_STATUS: &str = "Exit status: 0 done, 1 the job failed, 2 wrong usage, 3 missing \
 privilege, 4 not supported by this kernel, driver or build.";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// `command` and its subcommands, at any depth.
+    fn each(command: &mut clap::Command, check: &mut impl FnMut(&mut clap::Command)) {
+        check(command);
+        for below in command.get_subcommands_mut() {
+            each(below, check);
+        }
+    }
+
+    #[test]
+    fn short_help_of_every_command_fits_a_screen() {
+        let mut command = Args::command();
+        command.build();
+        let mut long = Vec::new();
+        let mut count = 0;
+        each(&mut command, &mut |command| {
+            let shown = command.clone().term_width(100).render_help().to_string();
+            let widest = shown.lines().map(|line| line.chars().count()).max();
+            let lines = shown.lines().count();
+            if lines > 40 || widest > Some(100) {
+                long.push((command.get_name().to_owned(), lines, widest));
+            }
+            count += 1;
+        });
+        assert!(long.is_empty(), "{long:?}");
+        assert!(count > 30, "{count}");
+    }
+
+    #[test]
+    fn every_flag_is_under_a_heading() {
+        let mut command = Args::command();
+        command.build();
+        let mut missing = Vec::new();
+        each(&mut command, &mut |command| {
+            for flag in command.get_arguments() {
+                let is_own = !matches!(flag.get_id().as_str(), "help" | "version");
+                let is_flag = !flag.is_positional() && is_own;
+                if is_flag && !flag.is_hide_set() && flag.get_help_heading().is_none() {
+                    missing.push(format!("{} {flag}", command.get_name()));
+                }
+            }
+        });
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

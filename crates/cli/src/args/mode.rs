@@ -8,13 +8,14 @@ use tapline::capture::{Mode, UnmatchedAction, XdpAttachMode};
 /// Whether the stack still sees captured packets.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ModeArgs {
-    /// mirror: the stack sees captured packets too. drop: an XDP program takes received packets from
-    /// the driver, before the stack sees them
+    /// Copy packets from the stack, or take them (drop)
+    ///
+    /// With mirror the stack sees captured packets too. With drop, an XDP program takes received packets from the driver, before the stack sees them.
     #[arg(long, value_name = "mirror|drop", default_value = "mirror", value_parser = mode, help_heading = "Input")]
     pub mode: Mode,
 
     /// With --mode drop: action for packets that do not match the filter [default: pass]
-    #[arg(long, value_name = "pass|drop", value_parser = others, help_heading = "Filtering")]
+    #[arg(hide_short_help = true, long, value_name = "pass|drop", value_parser = others, help_heading = "Filtering")]
     pub others: Option<UnmatchedAction>,
 
     /// Where the XDP program of --mode drop and --backend xdp-ringbuf runs: in the driver (native), in the
@@ -22,13 +23,13 @@ pub struct ModeArgs {
     ///
     /// In the stack a super-packet, joined by the kernel from several packets (GRO) or not yet split (GSO),
     /// arrives and counts as one packet.
-    #[arg(long, value_name = "native|generic|auto", value_parser = place, help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_name = "native|generic|auto", value_parser = place, help_heading = "Performance")]
     pub xdp: Option<XdpAttachMode>,
 
     /// With --mode drop: use AF_XDP and busy-poll the driver from the reader instead of interrupts, at most
     /// BUDGET packets per round; the reader spins for a millisecond, or for --spin, before it sleeps
     /// [default: off, without BUDGET 64]
-    #[arg(long, value_name = "BUDGET", num_args = 0..=1, require_equals = true, default_missing_value = "64", help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_name = "BUDGET", num_args = 0..=1, require_equals = true, default_missing_value = "64", help_heading = "Performance")]
     pub busy_poll: Option<NonZeroU16>,
 }
 

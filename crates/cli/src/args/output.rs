@@ -9,34 +9,52 @@ use tapline::file::write::Compression;
 
 use crate::units;
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct OutputArgs {
-    /// Write packets to FILE instead of printing them; - is standard output
+    /// Write packets to FILE; - is standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub write: Option<PathBuf>,
 
     /// File format [default: pcapng, or pcap-ns if the name ends in .pcap]
-    #[arg(long, value_enum, requires = "write", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_enum,
+        requires = "write",
+        help_heading = "Output"
+    )]
     pub format: Option<FileFormat>,
 
     /// Start a new file at this size
-    #[arg(long, value_name = "SIZE", requires = "write", value_parser = units::nonzero_size, help_heading = "Output")]
+    #[arg(hide_short_help = true, long, value_name = "SIZE", requires = "write", value_parser = units::nonzero_size, help_heading = "Output")]
     pub rotate_size: Option<NonZeroU64>,
 
     /// Start a new file at every multiple of this time
-    #[arg(long, value_name = "TIME", requires = "write", value_parser = units::nonzero_time, help_heading = "Output")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", requires = "write", value_parser = units::nonzero_time, help_heading = "Output")]
     pub rotate_interval: Option<Duration>,
 
     /// Start a new file after N packets
-    #[arg(long, value_name = "N", requires = "write", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        requires = "write",
+        help_heading = "Output"
+    )]
     pub rotate_packets: Option<NonZeroU64>,
 
     /// Keep only the last N files of this run
-    #[arg(long, value_name = "N", requires = "write", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        requires = "write",
+        help_heading = "Output"
+    )]
     pub keep: Option<NonZeroUsize>,
 
     /// Compress the file with zstd at level N, 1 to 22 [default: zstd:3 if the name ends in .zst]
-    #[arg(long, value_name = "zstd[:N]", requires = "write", value_parser = compression, help_heading = "Output")]
+    #[arg(hide_short_help = true, long, value_name = "zstd[:N]", requires = "write", value_parser = compression, help_heading = "Output")]
     pub compress: Option<Compression>,
 }
 

@@ -19,7 +19,7 @@ use crate::{metrics, units};
 /// be sent to a single target.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "TARGET is a name, an address (10.0.0.1, fe80::1%eth0), a prefix (10.0.0.0/24, \
+    after_long_help = "TARGET is a name, an address (10.0.0.1, fe80::1%eth0), a prefix (10.0.0.0/24, \
 for its hosts) or a range (10.0.0.1-10.0.0.9, 10.0.0.1-9).\n\nTimes take ns, us, ms, s, m or h. Without a unit they \
 are seconds, as in ping."
 )]
@@ -33,7 +33,9 @@ pub struct PingArgs {
     )]
     pub targets: Vec<String>,
 
-    /// Read targets from FILE, separated by white space; # starts a comment; - is standard input
+    /// Read targets from FILE; - is standard input
+    ///
+    /// They are separated by white space. # starts a comment.
     #[arg(short, long, value_name = "FILE", help_heading = "Targets")]
     pub file: Option<PathBuf>,
 
@@ -49,7 +51,9 @@ pub struct PingArgs {
     #[arg(short = '6', long, help_heading = "Targets")]
     pub ipv6: bool,
 
-    /// Stop after N probes to each target; with -w, ping a single target until it has answered N times
+    /// Stop after N probes to each target
+    ///
+    /// With -w, ping a single target until it has answered N times.
     #[arg(short, long, value_name = "N", value_parser = count, help_heading = "Timing")]
     pub count: Option<NonZeroU32>,
 
@@ -57,11 +61,15 @@ pub struct PingArgs {
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = units::seconds, help_heading = "Timing")]
     pub interval: Duration,
 
-    /// Time to wait for each answer; later answers are counted as late
+    /// Time to wait for each answer
+    ///
+    /// Later answers are counted as late.
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = units::seconds, help_heading = "Timing")]
     pub timeout: Duration,
 
-    /// Stop sending after this time; with -c and a single target, an error also stops the run
+    /// Stop sending after this time
+    ///
+    /// With -c and a single target, an error also stops the run.
     #[arg(short = 'w', long, value_name = "TIME", value_parser = units::seconds, help_heading = "Timing")]
     pub duration: Option<Duration>,
 
@@ -126,11 +134,16 @@ pub struct PingArgs {
     #[arg(long, help_heading = "Output")]
     pub dry_run: bool,
 
-    /// Show a live table: loss, round trips and percentiles of each target; key s changes the order, q quits
+    /// Fill the terminal with a table of loss, round trips and percentiles, and plots
+    ///
+    /// The plots show the round trips of the selected target and the rates. Key s changes the order, p the plot,
+    /// arrows scroll and select, q quits.
     #[arg(long, conflicts_with_all = ["json", "csv", "verbose", "quiet", "dry_run"], help_heading = "Output format")]
     pub live: bool,
 
-    /// Print JSON Lines. Includes percentiles per target for up to 65536 targets; for more, add --histogram
+    /// Print JSON Lines
+    ///
+    /// Includes percentiles per target for up to 65536 targets; for more, add --histogram.
     #[arg(long, conflicts_with = "csv", help_heading = "Output format")]
     pub json: bool,
 

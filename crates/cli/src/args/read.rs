@@ -6,34 +6,37 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::OutputArgs;
+use super::{OutputArgs, PrintArgs};
 use crate::moment::Moment;
 
 /// Print, filter, convert, merge and summarise capture files
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tapline read [OPTIONS] FILE... [FILTER]\n       tapline read [OPTIONS] FILE... -- FILTER",
-    after_help = "The first word that names no file begins the filter. Use -- if the first word of the filter is \
+    after_long_help = "The first word that names no file begins the filter. Use -- if the first word of the filter is \
                   also the name of a file. The filter language is pcap-filter(7).\n\n\
                   A TIME is RFC 3339, or YYYY-MM-DD HH:MM:SS[.fraction] in local time, \
                   or @SECONDS[.fraction] since 1970 UTC. Sizes take k, M or G (powers of 1024)."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ReadArgs {
-    /// Capture files (pcapng or pcap, optionally gzip or zstd), or - for standard input; then the filter.
-    /// Several files are merged by time
+    /// Capture files, or - for standard input; then the filter
+    ///
+    /// pcapng or pcap, optionally gzip or zstd. Several files are merged by time. The first word that names no file
+    /// begins the filter.
     #[arg(value_name = "FILE... [FILTER]", required = true)]
     pub words: Vec<OsString>,
 
-    /// Filter, for example 'tcp port 443'
-    #[arg(value_name = "FILTER", last = true)]
+    /// Filter as in pcap-filter(7), for example 'tcp port 443'
+    #[arg(hide_short_help = true, value_name = "FILTER", last = true)]
     pub filter: Vec<OsString>,
 
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Read the filter from FILE, or from standard input if FILE is -. Lines are joined; # begins a comment.
-    /// All words on the command line are then input files
+    /// Read the filter from FILE; - is standard input
+    ///
+    /// Lines are joined; # starts a comment. All words on the command line are then input files.
     #[arg(
         short = 'F',
         long,
@@ -44,7 +47,12 @@ pub struct ReadArgs {
     pub filter_file: Option<PathBuf>,
 
     /// Also filter with the classic BPF program in FILE, in the decimal form of 'tcpdump -ddd'
-    #[arg(long, value_name = "FILE", help_heading = "Filtering")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Filtering"
+    )]
     pub bpf: Option<PathBuf>,
 
     /// Only packets of this interface; can be repeated
@@ -67,7 +75,7 @@ pub struct ReadArgs {
     #[arg(short, long, value_name = "BYTES", help_heading = "Output")]
     pub snaplen: Option<u32>,
 
-    /// Summarise each file (format, interfaces, times, rates) instead of printing packets
+    /// Summarise each file: format, interfaces, times, rates
     #[arg(
         long,
         conflicts_with_all = ["write", "count", "snaplen"],
@@ -79,11 +87,20 @@ pub struct ReadArgs {
     #[arg(long, help_heading = "Output format")]
     pub json: bool,
 
-    /// Do not print the summary at the end, except with --json
+    /// Do not print the summary at the end (tcpdump's -q is --brief)
+    ///
+    /// With --json it is always printed.
     #[arg(short, long, help_heading = "Output format")]
     pub quiet: bool,
 
-    /// Accepted for compatibility: addresses and ports are always numeric
-    #[arg(short, help_heading = "Output format")]
-    pub numeric: bool,
+    #[command(flatten)]
+    pub print: PrintArgs,
+
+    /// Accepted for compatibility with tcpdump: files have no promiscuous mode
+    #[arg(short = 'p', hide = true)]
+    pub no_promisc: bool,
+
+    /// Refused: 'tapline capture -D' lists interfaces
+    #[arg(short = 'D', hide = true)]
+    pub list_interfaces: bool,
 }

@@ -1,48 +1,62 @@
 //! `tapline capture`.
 
+mod command;
+mod interfaces;
+mod pipe;
 mod progress;
 mod setup;
 mod sockets;
+mod source;
 mod start;
 mod summary;
 
 use std::time::Duration;
 
 use tapline::capture::{
-    Capture, CaptureError, CaptureOptions, CaptureSummary, Ended, FileConsumer, LiveCounters,
-    OpenInterface,
+    CaptureError, CaptureSummary, Ended, FileConsumer, LiveCounters, OpenInterface,
 };
 
 use crate::args::CaptureArgs;
+use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain, is_closed_output};
 use crate::metrics::{self, Server};
 use crate::output::{self, Written};
-use crate::packet_line::Printer;
+use crate::packet_line::{LineOptions, Printer};
 use crate::{privilege, signals};
 use progress::Progress;
+use source::Source;
 use summary::Summary;
 
 pub use setup::refuse_misplaced;
+pub use source::refused;
 pub use summary::{account_line, lost_json};
 
 pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
+    setup::refuse_file(args)?;
+    if args.list_interfaces {
+        return interfaces::list(args.json);
+    }
+    if let Some(pipes) = pipe::as_read(args)? {
+        return crate::read::run(&pipes);
+    }
     let options = setup::options(args)?;
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
-    let mut capture = open(options)?;
-    let backend = capture
-        .links()
-        .next()
-        .map_or("", |link| link.backend.name());
+    let namespaces = source::namespaces(&args.netns, &args.interface);
+    let mut capture = Source::open(options, namespaces)?;
     let live = capture.live();
     let progress = Progress::new(args, live.clone());
+    let command = command::prepare(args)?;
 
     let mut written = Written::default();
+    let mut decoded = Ok(());
+    let running;
     let result = if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
         begin(args, &capture, &Written::from(&file), live, server)?;
+        running = command.map(|command| command.start(&stop)).transpose()?;
         let to_pipe = output::is_stdout(path);
-        let flush = if to_pipe {
+        let flush = if to_pipe || args.packet_buffered {
             Duration::ZERO
         } else {
             Duration::from_secs(1)
@@ -56,47 +70,38 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             files: file.paths(),
         };
         result
+    } else if args.print.decode.is_some() {
+        let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
+        let file = setup::create(options, &capture)?;
+        begin(args, &capture, &written, live, server)?;
+        running = command.map(|command| command.start(&stop)).transpose()?;
+        let mut consumer = progress.around(FileConsumer::new(file, Duration::ZERO));
+        let result = capture.run_consumer(&mut consumer, &stop);
+        drop(consumer);
+        decoded = decoder.finish();
+        result
     } else {
         begin(args, &capture, &written, live, server)?;
-        let mut printer = Printer::new(args.json);
+        running = command.map(|command| command.start(&stop)).transpose()?;
+        let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
         for interface in capture.interfaces() {
             printer.add_interface(interface);
         }
         let mut consumer = progress.around(printer);
         capture.run_consumer(&mut consumer, &stop)
     };
+    let command = running.map_or(Ok(()), command::Running::finish);
     let result = summary(result)?;
     let shown = Summary {
         result: &result,
         written: &written,
-        backend,
     }
     .show(args);
     // The failure of the capture is reported before that of printing its summary.
     let exit = finish(args, &result)?;
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
+    decoded.and(command)?;
     Ok(exit)
-}
-
-/// Opens a capture and prints the warnings about its filter.
-pub fn open(options: CaptureOptions) -> Result<Capture, Failure> {
-    let text = options.filter.as_ref().and_then(|filter| filter.text());
-    let text = text.unwrap_or_default().to_owned();
-    let capture = options.open().map_err(|error| refused(&text, error))?;
-    crate::filter::warn(&text, capture.filter_warnings());
-    Ok(capture)
-}
-
-/// Why a capture with filter `text` cannot be opened. Errors in the filter are shown with their position.
-pub fn refused(text: &str, error: CaptureError) -> Failure {
-    let below = match &error {
-        CaptureError::Filter { error, .. } => crate::filter::shown(text, error),
-        _ => String::new(),
-    };
-    Failure {
-        below,
-        ..error.into()
-    }
 }
 
 /// The summary of a capture that ran, whether it failed or not.
@@ -107,13 +112,17 @@ pub fn summary(result: Result<CaptureSummary, CaptureError>) -> Result<CaptureSu
 /// The last steps before packets are read: drops privileges, starts the metrics server, prints the start.
 fn begin(
     args: &CaptureArgs,
-    capture: &Capture,
+    capture: &Source,
     written: &Written,
     live: LiveCounters,
     server: Option<Server>,
 ) -> Result<(), Failure> {
-    let counts = |link: OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
-    privilege::drop_unneeded(args.sample.is_some() || capture.links().any(counts))?;
+    if capture.is_group() {
+        privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
+    } else {
+        let counts = |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
+        privilege::drop_unneeded(args.sample.is_some() || capture.links().iter().any(counts))?;
+    }
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
         server.serve(move || metrics::capture_families(&live.accounts()))?;
@@ -140,6 +149,7 @@ pub fn ended(ended: &Ended) -> Result<(), Failure> {
     let failed = |line: String| Err(Failure::new(Exit::Failed, line));
     match ended {
         Ended::LinkDown { link } => failed(format!("interface {link} went down")),
+        Ended::NamespaceRemoved => failed("the network namespace was deleted".to_owned()),
         Ended::LinkRemoved { link } => failed(format!("interface {link} was removed")),
         Ended::Consumer(error) if is_closed_output(&**error) => Ok(()),
         Ended::Consumer(error) => failed(chain(&**error)),

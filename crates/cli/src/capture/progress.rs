@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use tapline::Packet;
-use tapline::capture::{Account, Consumer, ConsumerError, LiveCounters};
-use tapline::file::model::Statistics;
+use tapline::capture::{Account, CaptureError, Consumer, ConsumerError, LiveCounters};
+use tapline::file::model::{Interface, Statistics};
 
 use super::summary::lost_json;
 use crate::args::CaptureArgs;
+use crate::failure::chain;
 use crate::packet_line::Printer;
 use crate::screen::Status;
 use crate::units::{amount, grouped, span};
@@ -32,8 +33,19 @@ enum Report {
     Json,
 }
 
+/// How interfaces that join are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Announcements {
+    None,
+    /// A line on standard error.
+    Lines,
+    /// A JSON object on standard output.
+    Json,
+}
+
 pub struct Progress {
     report: Report,
+    announcements: Announcements,
     live: LiveCounters,
     ticks: u32,
 }
@@ -50,6 +62,11 @@ impl Progress {
         let (_, ticks) = ticks(args);
         Self {
             report,
+            announcements: match (args.json, args.quiet) {
+                (true, _) => Announcements::Json,
+                (false, true) => Announcements::None,
+                (false, false) => Announcements::Lines,
+            },
             live,
             ticks,
         }
@@ -62,6 +79,7 @@ impl Progress {
             inner,
             live: self.live,
             report: self.report,
+            announcements: self.announcements,
             ticks: self.ticks,
             ticks_left: self.ticks,
             start: now,
@@ -76,6 +94,7 @@ pub struct Observed<C> {
     inner: C,
     live: LiveCounters,
     report: Report,
+    announcements: Announcements,
     /// Ticks between two reports, and left to the next one.
     ticks: u32,
     ticks_left: u32,
@@ -129,6 +148,32 @@ impl<C> Observed<C> {
         }
     }
 
+    /// Reports that interface `name` is captured from now on, or the reason why it is not.
+    fn announce(
+        &self,
+        event: &str,
+        name: &str,
+        reason: Option<String>,
+    ) -> Result<(), ConsumerError> {
+        if self.announcements == Announcements::Json {
+            let event = serde_json::json!({
+                "event": event,
+                "at_ns": crate::moment::now_ns(),
+                "name": name,
+                "reason": reason,
+            });
+            return json::print(&event).map_err(|error| output::named(&error).into());
+        }
+        let line = match reason {
+            Some(reason) => format!("cannot capture on {name}: {reason}"),
+            None if self.announcements == Announcements::None => return Ok(()),
+            None => format!("capturing on {name}"),
+        };
+        // A closed standard error is no reason to end.
+        let _ = writeln!(io::stderr(), "{line}");
+        Ok(())
+    }
+
     fn line(&self, since: Duration, packets: u64, bytes: u64, account: &Account) -> String {
         let rate = |count: u64| amount(count as f64 / since.as_secs_f64().max(1e-9));
         format!(
@@ -150,6 +195,17 @@ impl<C: Consumer> Consumer for Observed<C> {
     )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         self.inner.packet(packet)
+    }
+
+    fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
+        self.inner.interface(interface)?;
+        let name = interface.name.as_deref().unwrap_or_default();
+        self.announce("interface", name, None)
+    }
+
+    fn refused(&mut self, name: &str, error: &CaptureError) {
+        // A closed output ends the capture with its next packet.
+        let _ = self.announce("interface_refused", name, Some(chain(error)));
     }
 
     fn idle(&mut self, now_ns: u64) -> Result<(), ConsumerError> {
@@ -183,6 +239,11 @@ impl<C: Consumer> Consumer for Observed<C> {
 impl Consumer for Printer {
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         Ok(self.print(packet.record())?)
+    }
+
+    fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
+        self.add_interface(interface);
+        Ok(())
     }
 
     fn idle(&mut self, _now_ns: u64) -> Result<(), ConsumerError> {

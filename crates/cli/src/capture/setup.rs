@@ -9,14 +9,21 @@ use tapline::capture::{
     XdpAttachMode,
 };
 use tapline::file::model::Section;
-use tapline::file::write::{CaptureFile, WriteError};
+use tapline::file::write::{CaptureFile, CaptureFileOptions, WriteError};
 use tapline::{Expression, Filter};
 
 use super::progress;
+use super::source::{self, Source};
 use crate::args::{BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
 use crate::failure::{Exit, Failure, chain};
 use crate::names::SystemNames;
 use crate::{filter_file, output};
+
+/// Ring size of each interface that comes and goes.
+const GROUP_BUFFER_BYTES: usize = 4 << 20;
+
+/// How long the reader of such an interface may be away at 50 000 packets/s: fits the ring.
+const GROUP_STALL: Duration = Duration::from_millis(20);
 
 pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
@@ -48,7 +55,7 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         bytes => bytes,
     };
     Ok(CaptureOptions::default()
-        .links(args.interface.clone())
+        .links(links(args)?)
         .with_filter(filter)
         .filter_text(program.map(|path| format!("classic BPF, {}", path.display())))
         .sampling(args.sample)
@@ -56,20 +63,36 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         .others(args.mode.others.unwrap_or_default())
         .xdp(args.mode.xdp.unwrap_or(XdpAttachMode::NativeOrGeneric))
         .backend(backend)
-        .promiscuous(!args.no_promisc)
+        .promiscuous(!args.no_promisc && !is_any(args))
         .direction(args.direction)
         .snaplen(snaplen)
         .buffer_bytes(args.buffer.map_or_else(|| default_buffer(args), bytes))
         .delivery(args.delivery.policy(usual(args), default_timeout(args)))
         .spin(args.delivery.spin.unwrap_or_else(|| default_spin(args)))
         .busy_poll(busy_poll)
-        .stall(args.delivery.stall)
+        .stall(args.delivery.stall.or_else(|| default_stall(args)))
         .timestamps(args.timestamp)
         .limits(Limits {
             packets: args.count.map(Into::into),
             duration: args.duration,
         })
         .tick(progress::ticks(args).0))
+}
+
+/// The names of the interfaces; none for every interface.
+fn links(args: &CaptureArgs) -> Result<Vec<String>, Failure> {
+    if !is_any(args) {
+        return Ok(args.interface.clone());
+    }
+    if args.interface.len() > 1 {
+        let line = "-i any is every interface: give it alone";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    Ok(Vec::new())
+}
+
+fn is_any(args: &CaptureArgs) -> bool {
+    args.interface.iter().any(|name| name == source::ANY)
 }
 
 /// The default delivery: batches into a file, which cost less; adaptive to a pipe or a screen, which
@@ -142,8 +165,18 @@ fn default_timeout(args: &CaptureArgs) -> Duration {
 fn default_buffer(args: &CaptureArgs) -> usize {
     match args.mode.mode {
         Mode::Drop => DROP_BUFFER_BYTES,
+        _ if is_group(args) => GROUP_BUFFER_BYTES,
         _ => CaptureOptions::default().buffer_bytes,
     }
+}
+
+/// The ring of an interface that comes and goes does not grow: there may be hundreds.
+fn default_stall(args: &CaptureArgs) -> Option<Duration> {
+    is_group(args).then_some(GROUP_STALL)
+}
+
+fn is_group(args: &CaptureArgs) -> bool {
+    source::namespaces(&args.netns, &args.interface).is_some()
 }
 
 /// Rejects flags for XDP programs where there is none.
@@ -170,13 +203,16 @@ fn bytes(size: u64) -> usize {
 }
 
 /// Creates the capture file.
-pub fn file(args: &CaptureArgs, path: &Path, capture: &Capture) -> Result<CaptureFile, Failure> {
-    let section = Section {
-        os: Some(Capture::operating_system()),
-        hardware: Some(std::env::consts::ARCH.to_owned()),
-        ..Section::default()
-    };
-    let mut options = output::options(&args.output, path, section, capture.interfaces().to_vec())?;
+pub fn file(args: &CaptureArgs, path: &Path, capture: &Source) -> Result<CaptureFile, Failure> {
+    let interfaces = capture.interfaces().to_vec();
+    let options = output::options(&args.output, path, Section::default(), interfaces)?;
+    create(options, capture)
+}
+
+/// Creates a capture file with the machine and the statistics of `capture`.
+pub fn create(mut options: CaptureFileOptions, capture: &Source) -> Result<CaptureFile, Failure> {
+    options.section.os = Some(Capture::operating_system());
+    options.section.hardware = Some(std::env::consts::ARCH.to_owned());
     options.statistics = capture.statistics_source();
     CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| match error {
         WriteError::CannotRotate | WriteError::LinkTypeDiffers { .. } => {
@@ -184,4 +220,14 @@ pub fn file(args: &CaptureArgs, path: &Path, capture: &Capture) -> Result<Captur
         }
         error => Failure::job(&error),
     })
+}
+
+/// Rejects `-r`, which other programs read files with.
+pub fn refuse_file(args: &CaptureArgs) -> Result<(), Failure> {
+    let Some(file) = &args.read_file else {
+        return Ok(());
+    };
+    let file = file.display();
+    let line = format!("'tapline capture' reads interfaces, not files: use 'tapline read {file}'");
+    Err(Failure::new(Exit::Usage, line))
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use tapline::capture::{Backend, Capture, FilterPlace, Mode, OpenInterface};
+use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
 
 use super::sockets;
+use super::source::Source;
 use super::summary::xdp_mode_json;
 use crate::args::CaptureArgs;
 use crate::failure::xdp_refusal;
@@ -16,13 +17,14 @@ use crate::units::binary;
 /// counters.
 pub fn show(
     args: &CaptureArgs,
-    capture: &Capture,
+    capture: &Source,
     written: &Written,
     metrics: Option<&str>,
 ) -> io::Result<()> {
     if args.json {
         let interfaces: Vec<_> = capture
             .links()
+            .iter()
             .map(|opened| {
                 let mut object = serde_json::json!({
                     "name": opened.link.name,
@@ -58,6 +60,9 @@ pub fn show(
         for opened in capture.links() {
             // A closed standard error is no reason to end.
             let _ = writeln!(out, "{}{hint}", line(&opened, args.mode.mode));
+        }
+        if capture.is_group() {
+            let _ = writeln!(out, "capturing on each interface that comes up{hint}");
         }
         if let Some(url) = metrics {
             let _ = writeln!(out, "metrics at {url}");

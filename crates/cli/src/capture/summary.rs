@@ -18,7 +18,6 @@ use crate::units::{grouped, span};
 pub struct Summary<'a> {
     pub result: &'a CaptureSummary,
     pub written: &'a Written,
-    pub backend: &'static str,
 }
 
 impl Summary<'_> {
@@ -38,6 +37,11 @@ impl Summary<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// The back end of the first interface; `None` if there was no interface.
+    fn backend(&self) -> Option<Backend> {
+        self.result.links.first().map(|link| link.backend)
     }
 
     fn json(&self, args: &CaptureArgs) -> Value {
@@ -81,7 +85,7 @@ impl Summary<'_> {
             "duration_ns": duration.as_nanos() as u64,
             "reader_ran_ns": self.result.reader_time.map(|time| time.ran.as_nanos() as u64),
             "reader_waited_ns": self.result.reader_time.map(|time| time.waited.as_nanos() as u64),
-            "backend": self.backend,
+            "backend": self.backend().map(Backend::name),
             "mode": args.mode.mode.name(),
             "xdp_mode": xdp_mode_json(self.result.xdp_mode()),
             "native_refusal": self.result.native_refusal().map(xdp_refusal),
@@ -99,7 +103,7 @@ impl Summary<'_> {
     /// How many packets in a row may share a time stamp.
     fn packets_per_timestamp(&self, args: &CaptureArgs) -> u32 {
         let is_shared_memory =
-            args.mode.mode == Mode::Drop && self.backend == Backend::XdpRingbuf.name();
+            args.mode.mode == Mode::Drop && self.backend() == Some(Backend::XdpRingbuf);
         if is_shared_memory {
             PACKETS_PER_TIMESTAMP
         } else {
@@ -121,6 +125,11 @@ impl Summary<'_> {
                 account_line(out, Some(&link.name), &link.account)?;
             }
         }
+        let Some(backend) = self.backend() else {
+            let time = span(*duration);
+            writeln!(out, "{time}, and no interface came up")?;
+            return self.written.tell(out);
+        };
         let xdp_mode = self.result.xdp_mode();
         let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!("{mode} "));
         let sockets = self.result.sockets();
@@ -131,7 +140,7 @@ impl Summary<'_> {
             out,
             "{} with {xdp_mode}{} ring{how}, time stamps by {}{}",
             span(*duration),
-            self.backend,
+            backend.name(),
             timestamp_source.name(),
             match self.packets_per_timestamp(args) {
                 1 => String::new(),

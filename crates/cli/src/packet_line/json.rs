@@ -6,6 +6,7 @@ use tapline::file::model::{Direction, LinkType, Packet};
 use tapline::packet::dissect::{Network, Transport};
 use tapline::packet::{HeaderError, Summary, dissect};
 
+use super::buffer::Text;
 use super::text::{direction, protocol};
 
 /// Appends one JSON object and a line feed to `out`.
@@ -15,17 +16,17 @@ use super::text::{direction, protocol};
 /// `"icmpv6"`, `"arp"`); null if unknown. If the packet has them: `ethertype`, `ip_protocol`, `src_mac`,
 /// `dst_mac`, `vlans`, `tcp_flags`, `seq`, `ack`, `window`, `icmp_type`, `icmp_code`, `echo_id`, `echo_seq`,
 /// `arp_operation`, `fragment_offset`, `fragment_more`, and `error` (`"truncated"` or `"malformed"`).
-pub fn write_json(out: &mut String, packet: &Packet<'_>, link_type: LinkType, interface: &str) {
+pub fn write_json(out: &mut Text, packet: &Packet<'_>, link_type: LinkType, interface: &str) {
     let summary = dissect(link_type.0, packet.bytes);
     out.push_str("{\"event\":\"packet\"");
     let mut object = Object { out };
-    // Writing to a String cannot fail.
+    // Writing to Text cannot fail.
     let _ = object.write(packet, &summary, interface);
     out.push_str("}\n");
 }
 
 struct Object<'a> {
-    out: &'a mut String,
+    out: &'a mut Text,
 }
 
 impl Object<'_> {
@@ -149,7 +150,10 @@ impl Object<'_> {
         write!(self.out, ",\"{key}\":\"")?;
         for c in value.chars() {
             match c {
-                '"' | '\\' => self.out.extend(['\\', c]),
+                '"' | '\\' => {
+                    self.out.push('\\');
+                    self.out.push(c);
+                }
                 c if c.is_ascii() && !c.is_ascii_control() || c.is_alphanumeric() => {
                     self.out.push(c);
                 }

@@ -6,7 +6,10 @@ use tapline::Packet;
 use tapline::file::model::{self, Interface, LinkType};
 use tapline::read::{ConsumerError, ReadConsumer};
 
-use super::{LineOptions, write_json, write_line};
+use super::LineOptions;
+use super::buffer::Text;
+use super::json::write_json;
+use super::text::LineWriter;
 use crate::output;
 
 /// Buffered text that causes a write.
@@ -14,9 +17,9 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// Prints a line for each packet. Lines are buffered until there are many, or until a flush.
 pub struct Printer {
-    text: String,
+    text: Text,
     interfaces: Vec<(LinkType, String)>,
-    options: LineOptions,
+    lines: LineWriter,
     json: bool,
     /// Number of lines in `text`.
     buffered: u64,
@@ -24,11 +27,12 @@ pub struct Printer {
 }
 
 impl Printer {
-    pub fn new(json: bool) -> Self {
+    /// Prints JSON, or else text with these options.
+    pub fn new(json: bool, options: LineOptions) -> Self {
         Self {
-            text: String::with_capacity(2 * BUFFER_BYTES),
+            text: Text::with_capacity(2 * BUFFER_BYTES),
             interfaces: Vec::new(),
-            options: LineOptions::default(),
+            lines: LineWriter::new(options),
             json,
             buffered: 0,
             lost: 0,
@@ -51,7 +55,7 @@ impl Printer {
         if self.json {
             write_json(&mut self.text, packet, *link_type, name);
         } else {
-            write_line(&mut self.text, packet, *link_type, name, &self.options);
+            self.lines.write(&mut self.text, packet, *link_type, name);
         }
         self.buffered += 1;
         Ok(())

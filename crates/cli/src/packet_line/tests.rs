@@ -1,5 +1,8 @@
 //! Lines of packets whose fields are known.
 
+mod corpus;
+mod decoded;
+mod facts;
 mod tshark;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -15,7 +18,11 @@ use tapline::packet::{
 };
 use tapline::packet::{MacAddress, TcpFields, TcpFlags};
 
-use super::{LineOptions, write_json, write_line};
+use super::LineOptions;
+use super::buffer::Text;
+use super::json::write_json;
+use super::options::{Dump, DumpForm, TimeStyle};
+use super::text::LineWriter;
 
 const A: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 const B: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
@@ -27,6 +34,11 @@ const B6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2);
 /// 2026-11-21 12:34:56.789012345 UTC, as `date -ud @1795264496` says.
 const TIME_NS: u64 = 1_795_264_496_789_012_345;
 
+const HEX_ASCII: Dump = Dump {
+    form: DumpForm::HexAscii,
+    link: false,
+};
+
 fn options() -> LineOptions {
     LineOptions {
         time_zone: TimeZone::UTC,
@@ -35,14 +47,32 @@ fn options() -> LineOptions {
 }
 
 fn text_of(packet: &Packet<'_>, link_type: LinkType) -> String {
-    let mut out = String::new();
-    write_line(&mut out, packet, link_type, "eth0", &options());
-    out
+    lines_of(&[*packet], link_type, "eth0", options())
+}
+
+/// The lines of `packets` by one writer.
+fn lines_of(
+    packets: &[Packet<'_>],
+    link_type: LinkType,
+    interface: &str,
+    options: LineOptions,
+) -> String {
+    let mut out = Text::default();
+    let mut lines = LineWriter::new(options);
+    for packet in packets {
+        lines.write(&mut out, packet, link_type, interface);
+    }
+    text(&out)
+}
+
+fn text(out: &Text) -> String {
+    String::from_utf8(out.as_bytes().to_vec()).expect("text")
 }
 
 fn json_of(packet: &Packet<'_>, link_type: LinkType, interface: &str) -> Value {
-    let mut out = String::new();
+    let mut out = Text::default();
     write_json(&mut out, packet, link_type, interface);
+    let out = text(&out);
     assert!(out.ends_with("}\n") && out.lines().count() == 1, "{out:?}");
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
 }
@@ -76,7 +106,7 @@ fn tcp_and_udp_show_ports() {
     let v6 = || Frame::ethernet(A, B).ipv6(A6, B6);
     assert_eq!(
         line(&v4().tcp(segment()).payload(&[0; 1460])),
-        "10.0.0.1:443 > 10.0.0.2:51512 TCP 1514 [S.] seq 1 ack 1 win 64240\n"
+        "10.0.0.1:443 > 10.0.0.2:51512 TCP 1514 [S.] seq 1 ack 1 win 64240 len 1460\n"
     );
     let without_ack = TcpFields {
         flags: TcpFlags::RST,
@@ -84,11 +114,11 @@ fn tcp_and_udp_show_ports() {
     };
     assert_eq!(
         line(&v6().tcp(without_ack).payload(&[])),
-        "[2001:db8::1]:443 > [2001:db8::2]:51512 TCP 74 [R] seq 1 win 64240\n"
+        "[2001:db8::1]:443 > [2001:db8::2]:51512 TCP 74 [R] seq 1 win 64240 len 0\n"
     );
     assert_eq!(
-        line(&v4().udp(5353, 53).payload(b"?")),
-        "10.0.0.1:5353 > 10.0.0.2:53 UDP 43\n"
+        line(&v4().udp(5000, 5001).payload(b"?")),
+        "10.0.0.1:5000 > 10.0.0.2:5001 UDP 43 len 1\n"
     );
 }
 
@@ -147,12 +177,12 @@ fn arp_asks_and_answers() {
 fn other_protocols_show_their_number() {
     let v4 = Frame::ethernet(A, B).ipv4(A4, B4);
     assert_eq!(
-        line(&v4.payload(89, &[0; 10])),
-        "10.0.0.1 > 10.0.0.2 protocol 89 44\n"
+        line(&v4.payload(253, &[0; 10])),
+        "10.0.0.1 > 10.0.0.2 protocol 253 44\n"
     );
     assert_eq!(
-        line(&Frame::ethernet(A, B).payload(0x88cc, &[0; 10])),
-        "02:00:00:00:00:01 > 02:00:00:00:00:02 ethertype 0x88cc 24\n"
+        line(&Frame::ethernet(A, B).payload(0x88b5, &[0; 10])),
+        "02:00:00:00:00:01 > 02:00:00:00:00:02 ethertype 0x88b5 24\n"
     );
     assert_eq!(
         line(&Frame::ethernet(A, B).payload(38, &[0; 38])),
@@ -171,7 +201,7 @@ fn tags_fragments_and_cuts_follow() {
     let frame = tagged.tcp(segment()).payload(&[]);
     assert_eq!(
         line(&frame),
-        "10.0.0.1:443 > 10.0.0.2:51512 TCP 62 [S.] seq 1 ack 1 win 64240 vlan 100 vlan 7\n"
+        "10.0.0.1:443 > 10.0.0.2:51512 TCP 62 [S.] seq 1 ack 1 win 64240 len 0 vlan 100 vlan 7\n"
     );
     assert_eq!(
         line(&frame[..50]),
@@ -229,20 +259,20 @@ fn cooked_and_bare_packets_show_the_same() {
         let length = bytes.len();
         assert_eq!(
             text,
-            format!("12:34:56.789012345 eth0 {direction} {expected} {length}\n")
+            format!("12:34:56.789012345 eth0 {direction} {expected} {length} len 0\n")
         );
     }
 }
 
 #[test]
 fn the_clock_on_the_wall_is_shown() {
-    let mut out = String::new();
     let options = LineOptions {
         fraction_digits: 6,
         time_zone: TimeZone::get("Asia/Kolkata").unwrap(),
+        ..LineOptions::default()
     };
     let packet = Packet::new(TIME_NS, &[]);
-    write_line(&mut out, &packet, LinkType::RAW, "", &options);
+    let out = lines_of(&[packet], LinkType::RAW, "", options);
     // Kolkata is 5 h 30 min ahead of UTC.
     assert!(out.starts_with("18:04:56.789012 - -   "), "{out}");
     let timeless = Packet {
@@ -276,15 +306,15 @@ fn an_object_has_the_packets_fields() {
 fn a_name_from_a_file_cannot_steer_the_terminal() {
     let name = "e\u{1b}[2J\r\n\u{202e}\u{9b}\" \u{1f980}0";
     let packet = Packet::new(TIME_NS, &[]);
-    let mut out = String::new();
-    write_line(&mut out, &packet, LinkType::RAW, name, &options());
+    let out = lines_of(&[packet], LinkType::RAW, name, options());
     assert!(
         out.starts_with("12:34:56.789012345 e?[2J????\"??0 - "),
         "{out:?}"
     );
     assert_eq!(json_of(&packet, LinkType::RAW, name)["interface"], name);
-    out.clear();
+    let mut out = Text::default();
     write_json(&mut out, &packet, LinkType::RAW, name);
+    let out = text(&out);
     assert!(
         out.trim_end()
             .chars()
@@ -295,16 +325,113 @@ fn a_name_from_a_file_cannot_steer_the_terminal() {
 
 #[test]
 fn lines_in_grown_text_allocate_nothing() {
-    let frame = Frame::ethernet(A, B).vlan(7).ipv6(A6, B6).tcp(segment());
-    let frame = frame.payload(&[0; 100]);
-    let packet = Packet::new(TIME_NS, &frame);
-    let options = LineOptions::default();
-    let mut out = String::with_capacity(4096);
-    let measured = allocation_counter::measure(|| {
-        write_line(&mut out, &packet, LinkType::ETHERNET, "eth0", &options);
-        write_json(&mut out, &packet, LinkType::ETHERNET, "eth0");
-    });
-    assert_eq!(measured.count_total, 0);
+    let tcp = Frame::ethernet(A, B).vlan(7).ipv6(A6, B6).tcp(segment());
+    let tcp = tcp.payload(&[0; 100]);
+    let dns = Frame::ethernet(A, B).ipv4(A4, B4).udp(53, 5000);
+    let dns = dns.payload(decoded::ANSWER);
+    for frame in [tcp, dns] {
+        let packet = Packet::new(TIME_NS, &frame);
+        let mut lines = LineWriter::new(LineOptions {
+            link_header: true,
+            verbosity: 2,
+            dump: Some(HEX_ASCII),
+            ..LineOptions::default()
+        });
+        let mut out = Text::with_capacity(8192);
+        // The time of the second is kept in text that grows once.
+        lines.write(&mut out, &packet, LinkType::ETHERNET, "eth0");
+        let measured = allocation_counter::measure(|| {
+            lines.write(&mut out, &packet, LinkType::ETHERNET, "eth0");
+            write_json(&mut out, &packet, LinkType::ETHERNET, "eth0");
+        });
+        assert_eq!(measured.count_total, 0);
+    }
+}
+
+#[test]
+fn times_are_shown_as_tcpdump_does() {
+    let second = 1_000_000_000;
+    let times = [TIME_NS, TIME_NS + second / 4, TIME_NS - second];
+    let packets = times.map(|time| Packet::new(time, &[]));
+    for (time, shown) in [
+        (TimeStyle::None, ["", "", ""]),
+        (
+            TimeStyle::Epoch,
+            [
+                "1795264496.789012345 ",
+                "1795264497.039012345 ",
+                "1795264495.789012345 ",
+            ],
+        ),
+        (
+            TimeStyle::SincePrevious,
+            [
+                "00:00:00.000000000 ",
+                "00:00:00.250000000 ",
+                "-00:00:01.250000000 ",
+            ],
+        ),
+        (
+            TimeStyle::Date,
+            [
+                "2026-11-21 12:34:56.789012345 ",
+                "2026-11-21 12:34:57.039012345 ",
+                "2026-11-21 12:34:55.789012345 ",
+            ],
+        ),
+        (
+            TimeStyle::SinceFirst,
+            [
+                "00:00:00.000000000 ",
+                "00:00:00.250000000 ",
+                "-00:00:01.000000000 ",
+            ],
+        ),
+    ] {
+        let options = LineOptions { time, ..options() };
+        let lines = lines_of(&packets, LinkType::RAW, "eth0", options);
+        let expected =
+            shown.map(|time| format!("{time}eth0 -   - > - link type 101 0 [truncated]\n"));
+        assert_eq!(lines, expected.concat(), "{time:?}");
+    }
+}
+
+#[test]
+fn a_line_has_its_number_and_the_link_layer_header() {
+    let frame = Frame::ethernet(A, B)
+        .vlan(7)
+        .ipv4(A4, B4)
+        .udp(1, 2)
+        .payload(&[]);
+    let options = LineOptions {
+        number: true,
+        link_header: true,
+        time: TimeStyle::None,
+        ..options()
+    };
+    let packet = Packet::new(0, &frame);
+    let lines = lines_of(&[packet, packet], LinkType::ETHERNET, "eth0", options);
+    let line = "eth0 -   02:00:00:00:00:01 > 02:00:00:00:00:02 IPv4 (0x0800): \
+                10.0.0.1:1 > 10.0.0.2:2 UDP 46 len 0 vlan 7 p 0\n";
+    assert_eq!(lines, format!("    1  {line}    2  {line}"));
+}
+
+#[test]
+fn colours_are_only_there_when_enabled() {
+    let frame = Frame::ethernet(A, B).ipv4(A4, B4).udp(1, 2).payload(&[]);
+    let packet = Packet::new(0, &frame[..40]);
+    let options = LineOptions {
+        color: true,
+        ..options()
+    };
+    let colored = lines_of(&[packet], LinkType::ETHERNET, "eth0", options);
+    let plain = text_of(&packet, LinkType::ETHERNET);
+    let mut stripped = colored.clone();
+    for code in ["0", "1", "2", "1;31"] {
+        stripped = stripped.replace(&format!("\x1b[{code}m"), "");
+    }
+    assert_eq!(stripped, plain);
+    assert!(colored.contains("\x1b[1;31m [truncated]\x1b[0m") && !plain.contains('\x1b'));
 }
 
 proptest! {
@@ -319,6 +446,7 @@ proptest! {
         let text = text_of(&packet, LinkType(link_type));
         let body = text.strip_suffix('\n').unwrap();
         prop_assert!(body.chars().all(|c| c.is_ascii_graphic() || c == ' '), "{text:?}");
+        corpus::assert_harmless(&packet, LinkType(link_type));
         json_of(&packet, LinkType(link_type), "eth0");
     }
 }

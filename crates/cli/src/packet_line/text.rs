@@ -1,227 +1,287 @@
-//! A packet as text.
+//! A packet as a line of text.
 
 use std::fmt::{self, Write};
-use std::net::IpAddr;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tapline::file::model::{Direction, LinkType, Packet};
 use tapline::packet::dissect::{Link, Network, Transport};
 use tapline::packet::protocol::{ethertype, ip};
-use tapline::packet::{Arp, ArpOperation, HeaderError, Icmpv6, Summary, Tcp, dissect};
+use tapline::packet::{Application, Summary, dissect};
 
-/// Fraction digits of a nanosecond.
-const NANOSECOND_DIGITS: u32 = 9;
+use super::addresses::write_addresses;
+use super::buffer::Text;
+use super::details::{push_protocol, write_arp, write_icmpv4, write_icmpv6, write_tcp};
+use super::dump::write_dump;
+use super::headers::{self, write_ip_header, write_link_header};
+use super::nested::{damage, write_tunnel};
+use super::options::LineOptions;
+use super::time::Clock;
 
-/// The format of text lines.
-#[derive(Clone, Debug)]
-pub struct LineOptions {
-    /// Fraction digits of the time, at most 9.
-    pub fraction_digits: u32,
-    /// The time zone of the time.
-    pub time_zone: TimeZone,
+/// Most packets inside one another that a line shows.
+const MAX_DEPTH: usize = 4;
+
+/// Writes lines.
+#[derive(Debug, Default)]
+pub struct LineWriter {
+    options: LineOptions,
+    clock: Clock,
+    /// Lines so far.
+    count: u64,
 }
 
-impl Default for LineOptions {
-    /// Nanoseconds, in the time zone of the system.
-    fn default() -> Self {
+impl LineWriter {
+    pub fn new(options: LineOptions) -> Self {
         Self {
-            fraction_digits: NANOSECOND_DIGITS,
-            time_zone: TimeZone::system(),
+            options,
+            ..Self::default()
         }
     }
-}
 
-/// Appends one line, with its line feed, to `out`:
-/// `12:34:56.789012345 eth0 in  10.0.0.1:443 > 10.0.0.2:51512 TCP 1514 [S.] seq 1 ack 1 win 64240`.
-///
-/// The parts are time of day, interface, direction, source and destination, protocol, bytes on the wire
-/// and details of the protocol. An unknown part is `-`. VLAN tags follow, then `[truncated]` if the
-/// captured bytes end inside a header, or `[malformed]` if a header is invalid.
-pub fn write_line(
-    out: &mut String,
-    packet: &Packet<'_>,
-    link_type: LinkType,
-    interface: &str,
-    options: &LineOptions,
-) {
-    let summary = dissect(link_type.0, packet.bytes);
-    let line = Line {
-        packet,
-        link_type,
-        summary: &summary,
-    };
-    // Writing to a String cannot fail.
-    let _ = line.write(out, interface, options);
-}
-
-struct Line<'a> {
-    packet: &'a Packet<'a>,
-    link_type: LinkType,
-    summary: &'a Summary<'a>,
-}
-
-impl Line<'_> {
-    fn write(&self, out: &mut String, interface: &str, options: &LineOptions) -> fmt::Result {
-        write_time(out, self.packet.timestamp_ns, options)?;
-        out.push(' ');
+    /// Appends one line, with its line feed, to `out`:
+    /// `12:34:56.789012345 eth0 in  10.0.0.1:443 > 10.0.0.2:51512 TCP 1514 [S.] seq 1 ack 1 win 64240 len 0`.
+    ///
+    /// The parts are time of day, interface, direction, source and destination, protocol, bytes on the wire
+    /// and details of the protocol; then what TCP or UDP carries. A packet in a tunnel follows after `|`. An unknown
+    /// part is `-`. VLAN tags follow, then `[truncated]` if the captured bytes end inside a header, or `[malformed]`
+    /// if a header is invalid. Below are the bytes, if they are wanted.
+    pub fn write(
+        &mut self,
+        out: &mut Text,
+        packet: &Packet<'_>,
+        link_type: LinkType,
+        interface: &str,
+    ) {
+        let summary = dissect(link_type.0, packet.bytes);
+        self.count += 1;
+        if self.options.number {
+            out.right_aligned(self.count, 5);
+            out.push_str("  ");
+        }
+        self.paint(out, DIM);
+        (self.clock).write(out, packet.timestamp_ns, &self.options);
         push_name(out, interface);
-        out.push_str(match direction(self.packet, self.summary) {
+        out.push_str(match direction(packet, &summary) {
             Some(Direction::In) => " in  ",
             Some(Direction::Out) => " out ",
             None => " -   ",
         });
-        self.write_addresses(out)?;
-        self.write_protocol(out)?;
-        write!(out, " {}", self.packet.original_len)?;
-        self.write_details(out)?;
-        for tag in self.summary.vlans() {
-            write!(out, " vlan {}", tag.id())?;
+        self.paint(out, PLAIN);
+        // Writing to Text cannot fail.
+        let _ = self.write_packet(out, &summary, packet, link_type);
+        out.push('\n');
+        if let Some(dump) = self.options.dump {
+            let skip = if dump.link {
+                0
+            } else {
+                headers::link_len(&summary, link_type)
+            };
+            write_dump(out, packet.bytes.get(skip..).unwrap_or_default(), dump);
         }
-        out.push_str(match self.summary.error {
-            Some(HeaderError::Truncated(_)) => " [truncated]\n",
-            Some(_) => " [malformed]\n",
-            None => "\n",
-        });
-        Ok(())
     }
 
-    /// `source > destination `, with ports if there are any, of the highest layer that has addresses.
-    fn write_addresses(&self, out: &mut String) -> fmt::Result {
-        let summary = self.summary;
-        if !matches!(summary.network, Network::Arp(_))
-            && let Some((source, destination)) = summary.addresses()
-        {
-            let (source_port, destination_port) = summary.ports().unzip();
-            write_endpoint(out, source, source_port)?;
-            out.push_str(" > ");
-            write_endpoint(out, destination, destination_port)?;
-            out.push(' ');
+    fn write_packet(
+        &self,
+        out: &mut Text,
+        summary: &Summary<'_>,
+        packet: &Packet<'_>,
+        link_type: LinkType,
+    ) -> fmt::Result {
+        if self.options.link_header {
+            write_link_header(out, summary);
+        }
+        write_addresses(out, summary);
+        self.paint(out, STRONG);
+        write_protocol(out, summary, link_type);
+        self.paint(out, PLAIN);
+        out.push(' ');
+        out.number(packet.original_len);
+        self.write_details(out, summary, packet)?;
+        if self.options.brief {
             return Ok(());
         }
-        match (summary.source_mac(), summary.destination_mac()) {
-            (Some(source), Some(destination)) => write!(out, "{source} > {destination} "),
-            (Some(source), None) => write!(out, "{source} > - "),
-            (None, _) => {
-                out.push_str("- > - ");
-                Ok(())
+        self.write_inner(out, summary, packet)
+    }
+
+    fn write_vlans(&self, out: &mut Text, summary: &Summary<'_>) {
+        for tag in summary.vlans() {
+            out.push_str(" vlan ");
+            out.number(tag.id());
+            if self.options.link_header {
+                out.push_str(" p ");
+                out.number(tag.priority());
+                out.push_str(if tag.drop_eligible() { " DEI" } else { "" });
             }
         }
     }
 
-    fn write_protocol(&self, out: &mut String) -> fmt::Result {
-        let summary = self.summary;
-        if let Some(word) = protocol(summary) {
-            out.push_str(word);
-            return Ok(());
+    fn write_damage(&self, out: &mut Text, summary: &Summary<'_>) {
+        if let Some(error) = &summary.error {
+            self.paint(out, BAD);
+            out.push_str(damage(error));
+            self.paint(out, PLAIN);
         }
-        match (summary.network, summary.protocol, summary.ethertype) {
-            (Network::Arp(_), ..) => out.push_str("ARP"),
-            (_, Some(protocol), _) => write!(out, "protocol {protocol}")?,
-            (.., Some(length)) if length < ethertype::LEAST => out.push_str("802.3"),
-            (.., Some(ethertype)) => write!(out, "ethertype {ethertype:#06x}")?,
-            _ => write!(out, "link type {}", self.link_type.0)?,
+    }
+
+    /// The packets in tunnels, outermost first.
+    fn write_inner(&self, out: &mut Text, outer: &Summary<'_>, packet: &Packet<'_>) -> fmt::Result {
+        let mut outer = *outer;
+        for _ in 0..MAX_DEPTH {
+            let Some(inner) = write_tunnel(out, &outer) else {
+                return Ok(());
+            };
+            out.push_str(" | ");
+            write_addresses(out, &inner);
+            self.paint(out, STRONG);
+            write_protocol(out, &inner, LinkType::ETHERNET);
+            self.paint(out, PLAIN);
+            self.write_details(out, &inner, packet)?;
+            outer = inner;
+        }
+        if write_tunnel(&mut Text::default(), &outer).is_some() {
+            out.push_str(" | ...");
         }
         Ok(())
     }
 
-    fn write_details(&self, out: &mut String) -> fmt::Result {
-        let summary = self.summary;
-        if let Network::Arp(arp) = summary.network {
-            write_arp(out, arp)?;
-        }
-        match summary.transport {
-            Transport::Tcp(tcp) => write_tcp(out, tcp)?,
-            Transport::Icmpv4(icmp) => {
-                write_icmp(out, icmp.words(), icmp.kind(), icmp.code())?;
-                write_echo(out, icmp.echo())?;
+    /// The details of the headers, VLAN tags, damage, and last what TCP or UDP carries, which is text of the sender.
+    fn write_details(
+        &self,
+        out: &mut Text,
+        summary: &Summary<'_>,
+        packet: &Packet<'_>,
+    ) -> fmt::Result {
+        if !self.options.brief {
+            write_header_details(out, summary, packet)?;
+            if self.options.verbosity > 0 {
+                write_ip_header(out, summary, packet);
             }
-            Transport::Icmpv6(icmp) => {
-                write_icmp(out, icmp.words(), icmp.kind(), icmp.code())?;
-                write_echo(out, icmp.echo())?;
-                write_neighbour(out, icmp, summary.payload)?;
-            }
-            _ => {}
         }
-        if let Some(place) = summary.fragment {
-            let more = if place.more { "+" } else { "" };
-            let (id, offset) = (place.identification, place.offset);
-            write!(out, " fragment {id:#x}@{offset}{more}")?;
+        self.write_vlans(out, summary);
+        self.write_damage(out, summary);
+        match application(summary).filter(|_| !self.options.brief) {
+            Some(application) if self.options.verbosity > 1 => write!(out, " {application:#}"),
+            Some(application) => write!(out, " {application}"),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    fn paint(&self, out: &mut Text, code: &str) {
+        if self.options.color {
+            out.push_str(code);
+        }
     }
 }
 
-/// The time of day, or `-` without a time.
-fn write_time(out: &mut String, timestamp_ns: Option<u64>, options: &LineOptions) -> fmt::Result {
-    let time = timestamp_ns.and_then(|ns| Timestamp::from_nanosecond(ns.into()).ok());
-    let Some(time) = time else {
-        out.push('-');
-        return Ok(());
-    };
-    let time = options.time_zone.to_datetime(time).time();
-    let (hour, minute, second) = (time.hour(), time.minute(), time.second());
-    write!(out, "{hour:02}:{minute:02}:{second:02}.")?;
-    let digits = options.fraction_digits.min(NANOSECOND_DIGITS);
-    let unit_ns = 10_i32.pow(NANOSECOND_DIGITS - digits);
-    let fraction = time.subsec_nanosecond() / unit_ns;
-    write!(out, "{fraction:0width$}", width = digits as usize)
+fn write_header_details(out: &mut Text, summary: &Summary<'_>, packet: &Packet<'_>) -> fmt::Result {
+    if let Network::Arp(arp) = summary.network {
+        write_arp(out, arp);
+    }
+    let payload = summary.payload;
+    match summary.transport {
+        Transport::Tcp(tcp) => {
+            let len = headers::payload_len(summary, tcp.header_len(), packet);
+            write_tcp(out, tcp, summary.transport_options, len)?;
+        }
+        Transport::Udp(udp) => {
+            out.push_str(" len ");
+            match udp.length() {
+                // A super-packet above 64 KiB.
+                0 => out.number(headers::payload_len(summary, 8, packet)),
+                length => out.number(length.saturating_sub(8)),
+            }
+        }
+        Transport::Icmpv4(icmp) => write_icmpv4(out, icmp, payload),
+        Transport::Icmpv6(icmp) => write_icmpv6(out, icmp, payload),
+        _ => {}
+    }
+    write_extensions(out, summary);
+    Ok(())
+}
+
+const PLAIN: &str = "\x1b[0m";
+const STRONG: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
+const BAD: &str = "\x1b[1;31m";
+
+/// What TCP or UDP carries. Not of fragments: the rest of the message is elsewhere.
+fn application<'a>(summary: &Summary<'a>) -> Option<Application<'a>> {
+    if summary.payload.is_empty() || summary.error.is_some() {
+        return None;
+    }
+    match summary.transport {
+        Transport::Tcp(tcp) => {
+            let ports = (tcp.source_port(), tcp.destination_port());
+            Application::of_tcp(ports, summary.payload)
+        }
+        Transport::Udp(udp) => {
+            let ports = (udp.source_port(), udp.destination_port());
+            Application::of_udp(ports, summary.payload)
+        }
+        _ => None,
+    }
+}
+
+fn write_protocol(out: &mut Text, summary: &Summary<'_>, link_type: LinkType) {
+    match (summary.network, summary.protocol, summary.ethertype) {
+        (Network::Arp(_), ..) => out.push_str("ARP"),
+        (_, Some(number), _) => match protocol(summary) {
+            Some(word) => out.push_str(word),
+            // The ICMP of the other version of IP.
+            None if matches!(number, ip::ICMPV4 | ip::ICMPV6) => {
+                out.push_str("protocol ");
+                out.number(number);
+            }
+            None => push_protocol(out, number),
+        },
+        (.., Some(length)) if length < ethertype::LEAST => out.push_str("802.3"),
+        (.., Some(number)) => {
+            let name = ethertype::name(number);
+            if name.is_empty() {
+                out.push_str("ethertype 0x");
+                out.hex(number.into(), 4);
+            } else {
+                out.push_str(name);
+            }
+        }
+        _ if !matches!(summary.link, Link::Unknown) => out.push('-'),
+        _ => {
+            out.push_str("link type ");
+            out.number(link_type.0);
+        }
+    }
+}
+
+/// The types of IPv6 extension headers, and the place of a fragment.
+fn write_extensions(out: &mut Text, summary: &Summary<'_>) {
+    let kinds = summary
+        .extension_types()
+        .filter(|kind| *kind != ip::FRAGMENT);
+    for (index, kind) in kinds.enumerate() {
+        out.push_str(if index == 0 { " [" } else { ", " });
+        push_protocol(out, kind);
+    }
+    if summary.extension_types().any(|kind| kind != ip::FRAGMENT) {
+        out.push(']');
+    }
+    if let Some(place) = summary.fragment {
+        out.push_str(" fragment 0x");
+        out.hex(place.identification, 1);
+        out.push('@');
+        out.number(place.offset);
+        out.push_str(if place.more { "+" } else { "" });
+    }
 }
 
 /// A name from a file, as one word, with `?` for unprintable characters.
-fn push_name(out: &mut String, name: &str) {
+fn push_name(out: &mut Text, name: &str) {
     if name.is_empty() {
         out.push('-');
     }
     let is_harmless = |c: char| c.is_ascii_graphic() || (!c.is_ascii() && c.is_alphanumeric());
-    out.extend(name.chars().map(|c| if is_harmless(c) { c } else { '?' }));
-}
-
-fn write_endpoint(out: &mut String, address: IpAddr, port: Option<u16>) -> fmt::Result {
-    match (address, port) {
-        (address, None) => write!(out, "{address}"),
-        (IpAddr::V4(address), Some(port)) => write!(out, "{address}:{port}"),
-        (IpAddr::V6(address), Some(port)) => write!(out, "[{address}]:{port}"),
+    if name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return out.push_str(name);
     }
-}
-
-fn write_arp(out: &mut String, arp: Arp<'_>) -> fmt::Result {
-    match arp.operation() {
-        ArpOperation::REQUEST => {
-            write!(out, " who-has {} tell {}", arp.target_ip(), arp.sender_ip())
-        }
-        ArpOperation::REPLY => write!(out, " {} is-at {}", arp.sender_ip(), arp.sender_mac()),
-        ArpOperation(number) => write!(out, " operation {number}"),
-    }
-}
-
-fn write_tcp(out: &mut String, tcp: Tcp<'_>) -> fmt::Result {
-    let flags = tcp.flags();
-    write!(out, " [{flags}] seq {}", tcp.sequence())?;
-    if flags.contains(tapline::packet::TcpFlags::ACK) {
-        write!(out, " ack {}", tcp.acknowledgment())?;
-    }
-    write!(out, " win {}", tcp.window())
-}
-
-fn write_icmp(out: &mut String, words: &str, kind: u8, code: u8) -> fmt::Result {
-    if words.is_empty() {
-        return write!(out, " type {kind} code {code}");
-    }
-    write!(out, " {words}")
-}
-
-fn write_echo(out: &mut String, echo: Option<(u16, u16)>) -> fmt::Result {
-    match echo {
-        Some((identifier, sequence)) => write!(out, " id {identifier} seq {sequence}"),
-        None => Ok(()),
-    }
-}
-
-fn write_neighbour(out: &mut String, icmp: Icmpv6<'_>, payload: &[u8]) -> fmt::Result {
-    match icmp.neighbour(payload) {
-        Some(address) => write!(out, " {address}"),
-        None => Ok(()),
+    for c in name.chars() {
+        out.push(if is_harmless(c) { c } else { '?' });
     }
 }
 

@@ -140,6 +140,21 @@ impl Engine {
         &self.descriptions
     }
 
+    /// Renames the only interface, and says in its description which one it is.
+    pub fn rename(&mut self, name: &str, description: &str) {
+        for interface in &mut self.interfaces {
+            name.clone_into(&mut interface.link.name);
+        }
+        for described in &mut self.descriptions {
+            described.name = Some(name.to_owned());
+            let alias = described.description.take();
+            described.description = Some(match alias {
+                Some(alias) => format!("{description}; {alias}"),
+                None => description.to_owned(),
+            });
+        }
+    }
+
     pub fn warnings(&self) -> &[FilterWarning] {
         &self.warnings
     }
@@ -182,9 +197,7 @@ impl Engine {
             let name = interface.link.name.clone();
             (name, interface.counters.clone())
         };
-        LiveCounters {
-            interfaces: self.interfaces.iter().map(counters).collect(),
-        }
+        LiveCounters::new(self.interfaces.iter().map(counters).collect())
     }
 
     /// Starts the survey and the limits. Must be called by the thread that reads.
@@ -345,6 +358,7 @@ impl Engine {
             InterfaceAccount {
                 name: interface.link.name.clone(),
                 account,
+                backend: interface.opened(&self.queues).backend,
                 filter: interface.place,
                 rings: interface.rings(),
                 xdp_mode: interface.xdp_mode,

@@ -25,6 +25,12 @@ pub enum CaptureError {
     /// No interface was given.
     #[error("no interface to capture from")]
     NoLink,
+    /// A namespace has no interface of this name.
+    #[error("there is no interface {link}")]
+    NoSuchInterface {
+        /// Its name, after the namespace's.
+        link: String,
+    },
     /// An interface was given twice: each packet would count twice.
     #[error("interface {link} is named twice")]
     LinkTwice {
@@ -187,6 +193,7 @@ impl CaptureError {
             | Self::Xdp(XdpOpenError::Option(_))
             | Self::Buffer(BpfRingError::SnaplenZero) => Kind::InvalidOptions,
             Self::LinkDown { .. } => Kind::InterfaceDown,
+            Self::NoSuchInterface { .. } => Kind::NoSuchInterface,
             Self::Ring(RingOpenError::Setup(error)) => ring_kind(error),
             Self::Xdp(XdpOpenError::Setup(error)) => xdp_ring_kind(error),
             Self::Xdp(_) => Kind::NoXdp,
@@ -201,6 +208,17 @@ impl CaptureError {
             Self::Sampling { error, .. } => sampling_kind(error),
             Self::SamplingSplit { .. } => Kind::FilterTooLongToSample,
             Self::Link(error) if error.errno() == Some(libc::ENODEV) => Kind::NoSuchInterface,
+            Self::Link(NetlinkError {
+                cause: netlink::Cause::Namespace(error),
+                ..
+            })
+            | Self::Namespace(error)
+                if errno(&error.source) == libc::EPERM =>
+            {
+                Kind::MissingPrivilege {
+                    capability: Some("CAP_SYS_ADMIN"),
+                }
+            }
             _ => Kind::Other,
         }
     }
@@ -209,6 +227,7 @@ impl CaptureError {
     pub fn interface(&self) -> Option<&str> {
         match self {
             Self::LinkTwice { link }
+            | Self::NoSuchInterface { link }
             | Self::Filter { link, .. }
             | Self::LinkReplaced { link }
             | Self::LinkDown { link }

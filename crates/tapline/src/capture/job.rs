@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abi::clock::monotonic_ns;
 use filter::FilterWarning;
-use store::model::Interface as Description;
+use store::model::{Interface as Description, Statistics};
 use store::write::StatisticsSource;
 
 use super::account::counters::LiveCounters;
@@ -230,6 +230,37 @@ impl Capture {
             pull,
         } = self;
         run_result(pull.finish(&mut engine, &stop))
+    }
+}
+
+/// For a group of captures, which reads them in turn.
+impl Capture {
+    /// The time of the next packet that is ready. Does not wait.
+    pub(super) fn ready_time(&mut self) -> Option<u64> {
+        let Self { engine, pull, .. } = self;
+        let queue = pull.ready(engine)?;
+        let packet = engine.queues[queue].reader.peek();
+        // A malformed packet has no time: it comes first and is skipped.
+        Some(packet.map_or(0, |packet| packet.timestamp_ns))
+    }
+
+    /// Takes the packet of [`ready_time`](Self::ready_time); `None` if it is malformed.
+    pub(super) fn take_ready(&mut self) -> Option<Packet<'_>> {
+        let Self { engine, pull, .. } = self;
+        let queue = pull.ready(engine)?;
+        pull.lend(engine, queue)
+    }
+
+    /// Ends the flow of packets. Those in the rings can still be read.
+    pub(super) fn close(&mut self, ended: Ended) {
+        let Self { engine, stop, pull } = self;
+        pull.close(engine, stop, ended);
+    }
+
+    /// As [`finish`](Self::finish), with the final counters as a capture file stores them.
+    pub(super) fn finish_with_statistics(mut self) -> (CaptureSummary, Vec<Statistics>) {
+        let summary = self.pull.finish(&mut self.engine, &self.stop);
+        (summary, self.engine.statistics())
     }
 }
 

@@ -24,13 +24,15 @@
 //! | `control` | changes while running |
 //! | `backend` | packet sockets, AF_XDP, shared slots, BPF ring buffers |
 //!
-//! Each folder knows only those above it. `engine` joins them, `job` and `pull` are the two ways to read.
+//! Each folder knows only those above it. `engine` joins them, `job` and `pull` are the two ways to read, and
+//! `group` runs a capture for each interface that comes up.
 
 mod account;
 mod backend;
 mod control;
 mod engine;
 mod error;
+mod group;
 mod interface;
 mod job;
 mod plan;
@@ -53,6 +55,7 @@ pub use bpf::{Probability, Sampling, UnmatchedAction, XdpAttachError, XdpAttachM
 pub use control::error::ChangeError;
 pub use control::handle::Control;
 pub use error::{CaptureError, CaptureErrorKind, FailedCapture};
+pub use group::{CaptureGroup, Namespaces};
 pub use job::{Capture, PacketBatch, capture};
 pub use plan::backend::{Backend, FallBack, FilterPlace};
 pub use plan::description::sampling_rate;

@@ -324,8 +324,11 @@ impl Pull {
         }
     }
 
-    /// Ends the flow of packets. Those in the rings can still be read.
-    fn close(&mut self, engine: &mut Engine, stop: &Stop, ended: Ended) {
+    /// Ends the flow of packets, unless it has ended. Those in the rings can still be read.
+    pub fn close(&mut self, engine: &mut Engine, stop: &Stop, ended: Ended) {
+        if matches!(self.phase, Phase::Closing { .. } | Phase::Over { .. }) {
+            return;
+        }
         let run = match &self.phase {
             Phase::Reading(run) => Some(&**run),
             _ => None,
@@ -356,9 +359,7 @@ impl Pull {
         self.remaining = 0;
         self.select(engine);
         self.end_batches(engine);
-        if matches!(self.phase, Phase::Opened | Phase::Reading(_)) {
-            self.close(engine, stop, Ended::Stopped);
-        }
+        self.close(engine, stop, Ended::Stopped);
         if let Phase::Closing { deadline_ns, .. } = self.phase {
             let mut nobody = nobody();
             let mut dispatcher = Dispatcher {

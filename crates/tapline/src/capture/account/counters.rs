@@ -1,7 +1,7 @@
 //! Counters of a running capture, shared between threads.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use store::model::Statistics;
 
@@ -136,28 +136,61 @@ pub struct LiveAccount {
     pub bytes: u64,
 }
 
-/// The counters of a capture, for any thread. They stay readable after the capture has ended.
-#[derive(Clone, Debug)]
+/// The counters of a capture, for any thread. They stay readable after the capture has ended. Clones show the
+/// same interfaces, also those that join a [`CaptureGroup`](super::super::CaptureGroup) later.
+#[derive(Clone, Debug, Default)]
 pub struct LiveCounters {
-    pub(in super::super) interfaces: Vec<(String, Arc<Counters>)>,
+    interfaces: Arc<RwLock<Vec<NamedCounters>>>,
 }
 
+/// The name and the counters of an interface.
+pub type NamedCounters = (String, Arc<Counters>);
+
 impl LiveCounters {
+    pub(in super::super) fn new(interfaces: Vec<NamedCounters>) -> Self {
+        Self {
+            interfaces: Arc::new(RwLock::new(interfaces)),
+        }
+    }
+
+    /// Adds the interfaces of `others`.
+    pub(in super::super) fn extend(&self, others: &Self) {
+        let interfaces = self.interfaces.write();
+        let mut interfaces = interfaces.unwrap_or_else(PoisonError::into_inner);
+        interfaces.extend_from_slice(&others.read());
+    }
+
     /// The accounts, in the order of the interfaces.
     pub fn accounts(&self) -> Vec<LiveAccount> {
-        let account = |(link, counters): &(String, Arc<Counters>)| LiveAccount {
+        let account = |(link, counters): &NamedCounters| LiveAccount {
             link: link.clone(),
             account: counters.account(),
             bytes: counters.bytes(),
         };
-        self.interfaces.iter().map(account).collect()
+        self.read().iter().map(account).collect()
     }
 
     /// Delivered packets of all interfaces, and their bytes on the wire.
     pub fn delivered(&self) -> (u64, u64) {
-        let counters = self.interfaces.iter().map(|(_, counters)| counters);
+        let interfaces = self.read();
+        let counters = interfaces.iter().map(|(_, counters)| counters);
         counters.fold((0, 0), |(packets, bytes), counters| {
             (packets + counters.delivered(), bytes + counters.bytes())
         })
+    }
+
+    /// The counters as a capture file stores them while the capture continues.
+    pub(in super::super) fn statistics(&self) -> Vec<Statistics> {
+        let interfaces = self.read();
+        let counters = (0..).zip(interfaces.iter());
+        let statistics = counters.map(|(number, (_, counters))| counters.statistics(number, 0));
+        statistics.collect()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Vec<NamedCounters>> {
+        // No panic leaves the list half changed.
+        self.interfaces
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

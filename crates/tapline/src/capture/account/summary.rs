@@ -35,6 +35,8 @@ pub enum Ended {
         /// Its name.
         link: String,
     },
+    /// All network namespaces of the capture were deleted.
+    NamespaceRemoved,
     /// The consumer failed.
     Consumer(Box<dyn Error + Send + Sync>),
     /// Waiting for packets failed.
@@ -108,6 +110,8 @@ pub struct InterfaceAccount {
     pub name: String,
     /// What became of its packets.
     pub account: Account,
+    /// How its packets crossed from the kernel.
+    pub backend: Backend,
     /// Where its filter ran; `None` without one.
     pub filter: Option<FilterPlace>,
     /// Number of its rings.

@@ -4,10 +4,11 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use store::model::Statistics;
+use store::model::{Interface, Statistics};
 use store::write::{CaptureFile, FileMade};
 
 use super::super::account::loss_account::Account;
+use super::super::error::CaptureError;
 use crate::packet::Packet;
 
 /// Why a consumer failed.
@@ -23,6 +24,18 @@ pub trait Consumer {
     /// # Errors
     /// The packet was not taken.
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError>;
+
+    /// An interface joins a [`CaptureGroup`](super::super::CaptureGroup): packets refer to it by the next number.
+    /// Not called for the interfaces with which a capture starts.
+    ///
+    /// # Errors
+    /// The capture is to end.
+    fn interface(&mut self, _interface: &Interface) -> Result<(), ConsumerError> {
+        Ok(())
+    }
+
+    /// An interface cannot join a [`CaptureGroup`](super::super::CaptureGroup).
+    fn refused(&mut self, _name: &str, _error: &CaptureError) {}
 
     /// No packet is waiting: flush what has been buffered. `now_ns` is the time by `CLOCK_REALTIME`.
     ///
@@ -113,6 +126,11 @@ impl Consumer for FileConsumer {
     )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         Ok(self.file.write(packet.record())?)
+    }
+
+    fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
+        self.file.add_interface(interface.clone())?;
+        Ok(())
     }
 
     fn idle(&mut self, now_ns: u64) -> Result<(), ConsumerError> {

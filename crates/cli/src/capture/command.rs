@@ -1,0 +1,119 @@
+//! The command that a capture runs and watches: `tapline capture … -- COMMAND`.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
+use std::thread::{self, JoinHandle};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tapline::{Stop, Stopper};
+
+use crate::args::CaptureArgs;
+use crate::failure::{Exit, Failure};
+use crate::output;
+
+/// A command that is not running yet.
+pub struct Prepared<'a> {
+    namespace: Option<&'a str>,
+    words: &'a [String],
+    /// Standard output carries packets or JSON.
+    is_stdout_taken: bool,
+}
+
+/// A running command.
+pub struct Running {
+    /// Signals it, also after it has ended.
+    pidfd: OwnedFd,
+    waiter: JoinHandle<io::Result<ExitStatus>>,
+    name: String,
+}
+
+/// The command of the flags, if there is one.
+pub fn prepare(args: &CaptureArgs) -> Result<Option<Prepared<'_>>, Failure> {
+    match (&args.command[..], &args.netns[..]) {
+        ([], _) => Ok(None),
+        (words, netns @ ([] | [_])) if !netns.iter().any(|name| name == super::source::ALL) => {
+            let namespace = netns.first().map(String::as_str);
+            let is_file = |path: &PathBuf| !output::is_stdout(path);
+            let is_stdout_taken = args.json || !args.output.write.as_ref().is_some_and(is_file);
+            Ok(Some(Prepared {
+                namespace,
+                words,
+                is_stdout_taken,
+            }))
+        }
+        _ => Err(Failure::new(
+            Exit::Usage,
+            "a command runs in one namespace: give --netns NAME once",
+        )),
+    }
+}
+
+impl Prepared<'_> {
+    /// Starts it, in a namespace as `tapline netns exec` does. Its output goes to standard error if standard output is taken. When it ends, the capture is stopped.
+    pub fn start(self, stop: &Stop) -> Result<Running, Failure> {
+        let name = self.words[0].clone();
+        let failed =
+            |error: io::Error| Failure::new(Exit::Failed, format!("cannot run {name}: {error}"));
+        let mut command = match self.namespace {
+            None => Command::new(&self.words[0]),
+            Some(namespace) => {
+                let mut command = Command::new("/proc/self/exe");
+                command.args(["netns", "exec", namespace, &self.words[0]]);
+                command
+            }
+        };
+        if self.is_stdout_taken {
+            let errors = io::stderr().as_fd().try_clone_to_owned();
+            command.stdout(errors.map_err(failed)?);
+        }
+        let child = command.args(&self.words[1..]).spawn().map_err(failed)?;
+        let pid = Pid::from_child(&child);
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
+        let stopper = stop.stopper();
+        let waiter = thread::Builder::new().name("command".into());
+        let waiter = waiter
+            .spawn(move || wait(child, &stopper))
+            .map_err(failed)?;
+        Ok(Running {
+            pidfd,
+            waiter,
+            name,
+        })
+    }
+}
+
+fn wait(mut child: Child, stopper: &Stopper) -> io::Result<ExitStatus> {
+    let status = child.wait();
+    stopper.stop();
+    status
+}
+
+impl Running {
+    /// Waits for its end, after SIGTERM if it still runs. Fails as the command did.
+    pub fn finish(self) -> Result<(), Failure> {
+        let Self {
+            pidfd,
+            waiter,
+            name,
+        } = self;
+        let is_terminated = !waiter.is_finished();
+        if is_terminated {
+            // It may have ended just now.
+            let _ = pidfd_send_signal(&pidfd, Signal::TERM);
+        }
+        match waiter.join() {
+            Ok(Ok(status)) if status.success() || is_terminated => Ok(()),
+            Ok(Ok(status)) => {
+                let line = format!("{name} failed: {status}");
+                Err(Failure::new(Exit::Failed, line))
+            }
+            Ok(Err(error)) => Err(Failure::new(
+                Exit::Failed,
+                format!("cannot wait for {name}: {error}"),
+            )),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}

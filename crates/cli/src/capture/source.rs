@@ -1,0 +1,116 @@
+//! What is captured from: fixed interfaces of one namespace, or interfaces that come and go.
+
+use tapline::Stop;
+use tapline::capture::{
+    Capture, CaptureError, CaptureGroup, CaptureOptions, CaptureSummary, Consumer, LiveCounters,
+    Namespaces, OpenInterface,
+};
+use tapline::file::model::Interface;
+use tapline::file::write::StatisticsSource;
+
+use crate::failure::Failure;
+
+/// The name that stands for every interface.
+pub const ANY: &str = "any";
+
+/// The name that stands for every named namespace.
+pub const ALL: &str = "all";
+
+/// An open capture.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one, and it does not move while packets flow"
+)]
+pub enum Source {
+    Fixed(Capture),
+    Group(CaptureGroup),
+}
+
+/// The namespaces of `--netns`, or the current one for `-i any`; `None` if the interfaces are fixed.
+pub fn namespaces(netns: &[String], interfaces: &[String]) -> Option<Namespaces> {
+    if netns.iter().any(|name| name == ALL) {
+        return Some(Namespaces::All);
+    }
+    if !netns.is_empty() {
+        return Some(Namespaces::Named(netns.to_vec()));
+    }
+    let is_any = interfaces.iter().any(|name| name == ANY);
+    is_any.then_some(Namespaces::Current)
+}
+
+impl Source {
+    /// Opens a capture and prints the warnings about its filter.
+    pub fn open(options: CaptureOptions, namespaces: Option<Namespaces>) -> Result<Self, Failure> {
+        let text = options.filter.as_ref().and_then(|filter| filter.text());
+        let text = text.unwrap_or_default().to_owned();
+        let opened = match namespaces {
+            None => options.open().map(Self::Fixed),
+            Some(namespaces) => CaptureGroup::open(options, namespaces).map(Self::Group),
+        };
+        let source = opened.map_err(|error| refused(&text, error))?;
+        let warnings = match &source {
+            Self::Fixed(capture) => capture.filter_warnings(),
+            Self::Group(group) => group.filter_warnings(),
+        };
+        crate::filter::warn(&text, warnings);
+        Ok(source)
+    }
+
+    /// The interfaces as a capture file describes them.
+    pub fn interfaces(&self) -> &[Interface] {
+        match self {
+            Self::Fixed(capture) => capture.interfaces(),
+            Self::Group(group) => group.interfaces(),
+        }
+    }
+
+    /// The interfaces as they were opened.
+    pub fn links(&self) -> Vec<OpenInterface<'_>> {
+        match self {
+            Self::Fixed(capture) => capture.links().collect(),
+            Self::Group(group) => group.links().collect(),
+        }
+    }
+
+    /// Whether interfaces can join while the capture runs.
+    pub fn is_group(&self) -> bool {
+        matches!(self, Self::Group(_))
+    }
+
+    pub fn statistics_source(&self) -> StatisticsSource {
+        match self {
+            Self::Fixed(capture) => capture.statistics_source(),
+            Self::Group(group) => group.statistics_source(),
+        }
+    }
+
+    pub fn live(&mut self) -> LiveCounters {
+        match self {
+            Self::Fixed(capture) => capture.live(),
+            Self::Group(group) => group.live(),
+        }
+    }
+
+    pub fn run_consumer<C: Consumer>(
+        self,
+        consumer: &mut C,
+        stop: &Stop,
+    ) -> Result<CaptureSummary, CaptureError> {
+        match self {
+            Self::Fixed(capture) => capture.run_consumer(consumer, stop),
+            Self::Group(group) => group.run_consumer(consumer, stop),
+        }
+    }
+}
+
+/// Why a capture with filter `text` cannot be opened. Errors in the filter are shown with their position.
+pub fn refused(text: &str, error: CaptureError) -> Failure {
+    let below = match &error {
+        CaptureError::Filter { error, .. } => crate::filter::shown(text, error),
+        _ => String::new(),
+    };
+    Failure {
+        below,
+        ..error.into()
+    }
+}

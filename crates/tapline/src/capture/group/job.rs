@@ -1,0 +1,531 @@
+//! The capture of a group: opens and closes members as interfaces come and go, and reads them in turn.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use abi::clock::{monotonic_ns, realtime_ns};
+use filter::FilterWarning;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use store::model::{Interface as Description, Statistics};
+use store::write::StatisticsSource;
+
+use super::super::account::counters::LiveCounters;
+use super::super::account::loss_account::Account;
+use super::super::account::reader_time::ReaderTime;
+use super::super::account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface};
+use super::super::error::{CaptureError, CaptureErrorKind, run_result};
+use super::super::job::Capture;
+use super::super::plan::options::{CaptureOptions, Limits};
+use super::super::read::consumer::{Closure, Consumer, ConsumerError};
+use super::discovery::{Change, Discovery, InterfacePlace, Namespaces};
+use super::member::{Member, Members};
+use crate::packet::Packet;
+use crate::stop::{Stop, Stopper};
+use ring::{DeliveryMode, TimestampSource};
+
+/// Interfaces that a group captures from over its whole run.
+const MAX_INTERFACES: usize = 16_384;
+
+/// After so many packets in one round, the reader pauses before the next one.
+const BUSY_PACKETS: u64 = 16;
+
+/// A capture from interfaces that come and go: those of a network namespace, or of several.
+///
+/// Each interface that comes up is captured from then on; packets that passed earlier are not. When it goes down or
+/// its namespace is deleted, its packets are delivered and its account is closed. Outside the current namespace
+/// interfaces are named `NAMESPACE/INTERFACE`, also in capture files.
+///
+/// ```no_run
+/// use tapline::capture::{CaptureGroup, CaptureOptions, Namespaces};
+///
+/// let options = CaptureOptions::default().filter("tcp port 443")?.packets(100);
+/// let group = CaptureGroup::open(options, Namespaces::All)?;
+/// println!("{}", group.run(|packet| Ok(println!("{} {}", packet.time(), packet.len())))?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "packets gather until the group is run"]
+pub struct CaptureGroup {
+    /// The options of each member, without interface and limits.
+    options: CaptureOptions,
+    /// Names of the interfaces to capture from; empty: all.
+    names: Vec<String>,
+    limits: Limits,
+    discovery: Discovery,
+    members: Members,
+    /// Interfaces that could not be captured from: each is reported once, until it goes down.
+    refused: Vec<InterfacePlace>,
+    descriptions: Vec<Description>,
+    warnings: Vec<FilterWarning>,
+    live: LiveCounters,
+    /// By interface; `None` while it is captured.
+    closed: Vec<Option<(InterfaceAccount, Vec<Statistics>)>>,
+    timestamp_source: TimestampSource,
+    stop: Stop,
+    start_ns: u64,
+}
+
+/// An interface that could not join.
+type Refusal = (String, CaptureError);
+
+/// What woke the reader.
+struct Wakeup {
+    is_stopped: bool,
+    has_changes: bool,
+    /// Members with packets, or whose captures are over.
+    ready: Vec<u32>,
+}
+
+impl CaptureGroup {
+    /// Opens a capture on every interface of `namespaces` that is up. [`CaptureOptions::links`] selects
+    /// interfaces by name; if it is empty, all are captured. [`CaptureOptions::namespace`] is not used.
+    ///
+    /// # Errors
+    /// As [`Capture::open`], of the first interface; [`CaptureError::NoSuchInterface`] if one that was named is not
+    /// in a namespace of [`Namespaces::Named`].
+    /// # Privileges
+    /// As [`Capture::open`], and `CAP_SYS_ADMIN` to enter other namespaces: as long as the group runs.
+    pub fn open(mut options: CaptureOptions, namespaces: Namespaces) -> Result<Self, CaptureError> {
+        let names = std::mem::take(&mut options.links);
+        let limits = std::mem::take(&mut options.limits);
+        let wait = |source| CaptureError::Wait { source };
+        let mut group = Self {
+            discovery: Discovery::open(namespaces)?,
+            names,
+            limits,
+            members: Members::default(),
+            refused: Vec::new(),
+            descriptions: Vec::new(),
+            warnings: Vec::new(),
+            live: LiveCounters::default(),
+            closed: Vec::new(),
+            timestamp_source: options.timestamps,
+            options,
+            stop: Stop::new().map_err(wait)?,
+            start_ns: monotonic_ns(),
+        };
+        let (_, refusals) = group.update();
+        if let Some((_, error)) = refusals.into_iter().next() {
+            return Err(error);
+        }
+        group.check_named()?;
+        Ok(group)
+    }
+
+    /// That each interface that was named exists in each namespace that was named.
+    fn check_named(&self) -> Result<(), CaptureError> {
+        let captured = |link: &String| {
+            let mut names = self.descriptions.iter();
+            names.any(|described| described.name.as_ref() == Some(link))
+        };
+        let links = (self.discovery.named().iter())
+            .flat_map(|namespace| (self.names.iter()).map(|link| qualified(Some(namespace), link)));
+        for link in links {
+            if !captured(&link) {
+                return Err(CaptureError::NoSuchInterface { link });
+            }
+        }
+        Ok(())
+    }
+
+    /// The interfaces so far, as a capture file describes them. [`Packet::interface`] is a position in this list.
+    pub fn interfaces(&self) -> &[Description] {
+        &self.descriptions
+    }
+
+    /// The interfaces as they were opened, in the same order.
+    pub fn links(&self) -> impl Iterator<Item = OpenInterface<'_>> {
+        let members = self.members.iter();
+        members.flat_map(|(_, member)| member.capture.links())
+    }
+
+    /// Warnings of the filter compiler, for any of the interfaces.
+    pub fn filter_warnings(&self) -> &[FilterWarning] {
+        &self.warnings
+    }
+
+    /// Stops the capture from another thread or a signal handler.
+    pub fn stopper(&self) -> Stopper {
+        self.stop.stopper()
+    }
+
+    /// Counters for capture files that end while the capture continues.
+    pub fn statistics_source(&self) -> StatisticsSource {
+        let live = self.live.clone();
+        Box::new(move || live.statistics())
+    }
+
+    /// The counters by interface, for other threads.
+    pub fn live(&self) -> LiveCounters {
+        self.live.clone()
+    }
+
+    /// Calls `receive` with each packet until a limit, a [`Stopper`] or an error ends the capture, or until the
+    /// last namespace that was named is deleted. Then delivers the packets left in the rings and closes the account.
+    ///
+    /// # Errors
+    /// [`CaptureError::Run`] if `receive` failed or waiting did; it holds the summary.
+    pub fn run<F>(mut self, receive: F) -> Result<CaptureSummary, CaptureError>
+    where
+        F: FnMut(&Packet<'_>) -> Result<(), ConsumerError>,
+    {
+        let unused = Stop::new().map_err(|source| CaptureError::Wait { source })?;
+        let stop = std::mem::replace(&mut self.stop, unused);
+        self.run_consumer(&mut Closure(receive), &stop)
+    }
+
+    /// As [`run`](Self::run), with a [`Consumer`] and a stop of the caller.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_consumer<C: Consumer>(
+        mut self,
+        consumer: &mut C,
+        stop: &Stop,
+    ) -> Result<CaptureSummary, CaptureError> {
+        let at_start = ReaderTime::now();
+        let mut run = Run::begin(&self.options, self.limits, self.start_ns);
+        let ended = loop {
+            match self.round(&mut run, consumer, stop) {
+                Ok(None) => {}
+                Ok(Some(ended)) => break ended,
+                Err(error) => break Ended::Wait(error),
+            }
+        };
+        let duration = Duration::from_nanos(monotonic_ns().saturating_sub(self.start_ns));
+        let reader_time = at_start.and_then(|start| ReaderTime::now()?.since(start));
+        let ended = self.close(run, consumer, ended);
+        let writer = consumer.lost() + u64::from(matches!(ended, Ended::Consumer(_)));
+        let links: Vec<_> = (self.closed.into_iter().flatten())
+            .map(|(account, _)| account)
+            .collect();
+        let mut account: Account = links.iter().map(|link| link.account).sum();
+        account.delivered = account.delivered.saturating_sub(writer);
+        account.lost.writer += writer;
+        run_result(CaptureSummary {
+            ended,
+            account,
+            links,
+            duration,
+            reader_time,
+            timestamp_source: self.timestamp_source,
+        })
+    }
+}
+
+/// The limits and times of a running group.
+struct Run {
+    remaining: u64,
+    end_ns: u64,
+    tick_ns: u64,
+    next_tick_ns: u64,
+    /// Pause after a busy round, so that packets gather.
+    pause: Option<Duration>,
+}
+
+impl Run {
+    fn begin(options: &CaptureOptions, limits: Limits, start_ns: u64) -> Self {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let tick_ns = nanoseconds(options.tick).max(1);
+        Self {
+            remaining: limits.packets.unwrap_or(u64::MAX),
+            end_ns: start_ns.saturating_add(limits.duration.map_or(u64::MAX, nanoseconds)),
+            tick_ns,
+            next_tick_ns: monotonic_ns().saturating_add(tick_ns),
+            pause: match options.delivery {
+                DeliveryMode::Adaptive { target } => Some(target / 2),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl CaptureGroup {
+    /// Waits for work and does it. Returns the reason to end the capture.
+    fn round<C: Consumer>(
+        &mut self,
+        run: &mut Run,
+        consumer: &mut C,
+        stop: &Stop,
+    ) -> io::Result<Option<Ended>> {
+        if run.remaining == 0 {
+            return Ok(Some(Ended::Packets));
+        }
+        if self.discovery.is_over() {
+            return Ok(Some(Ended::NamespaceRemoved));
+        }
+        let until_ns = run.next_tick_ns.min(run.end_ns);
+        let wakeup = self.wait(stop, until_ns)?;
+        if wakeup.is_stopped {
+            return Ok(Some(Ended::Stopped));
+        }
+        if wakeup.has_changes
+            && let Err(error) = self.join(run, consumer)
+        {
+            return Ok(Some(Ended::Consumer(error)));
+        }
+        let now_ns = monotonic_ns();
+        let is_tick = now_ns >= run.next_tick_ns;
+        let ready = if is_tick {
+            // Each member updates its counters.
+            self.members.numbers()
+        } else {
+            wakeup.ready
+        };
+        let packets = match self.read(&ready, run, consumer) {
+            Ok(packets) => packets,
+            Err(error) => return Ok(Some(Ended::Consumer(error))),
+        };
+        let mut result = Ok(());
+        if packets < BUSY_PACKETS {
+            result = consumer.idle(realtime_ns());
+        }
+        if is_tick {
+            run.next_tick_ns = now_ns.saturating_add(run.tick_ns);
+            let account = self.account(consumer.lost());
+            result = result.and_then(|()| consumer.tick(realtime_ns(), &account));
+        }
+        if let Err(error) = result {
+            return Ok(Some(Ended::Consumer(error)));
+        }
+        if now_ns >= run.end_ns {
+            return Ok(Some(Ended::Duration));
+        }
+        if let Some(pause) = run.pause.filter(|_| packets >= BUSY_PACKETS) {
+            wait_for(&mut [PollFd::new(stop, PollFlags::IN)], pause)?;
+        }
+        Ok(None)
+    }
+
+    /// Delivers what is ready at `numbers`, and closes the members that are over.
+    fn read<C: Consumer>(
+        &mut self,
+        numbers: &[u32],
+        run: &mut Run,
+        consumer: &mut C,
+    ) -> Result<u64, ConsumerError> {
+        let reading = self.members.read(numbers, run.remaining, consumer);
+        run.remaining -= reading.packets;
+        for number in reading.over {
+            self.finish(number);
+        }
+        match reading.failure {
+            None => Ok(reading.packets),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// The account so far; the consumer lost `writer` packets.
+    fn account(&self, writer: u64) -> Account {
+        let accounts = self.live.accounts();
+        let mut account: Account = accounts.into_iter().map(|live| live.account).sum();
+        account.delivered = account.delivered.saturating_sub(writer);
+        account.lost.writer += writer;
+        account
+    }
+
+    /// Follows the changes of interfaces, and tells the consumer.
+    fn join<C: Consumer>(&mut self, run: &mut Run, consumer: &mut C) -> Result<(), ConsumerError> {
+        let known = self.descriptions.len();
+        let (leaving, refusals) = self.update();
+        for (name, error) in &refusals {
+            consumer.refused(name, error);
+        }
+        for described in &self.descriptions[known..] {
+            consumer.interface(described)?;
+        }
+        self.drain(&leaving, run, consumer)
+    }
+
+    /// Opens members for interfaces that came up. Returns the members whose interfaces are gone, and the
+    /// interfaces that could not join.
+    fn update(&mut self) -> (Vec<u32>, Vec<Refusal>) {
+        let (mut leaving, mut refusals) = (Vec::new(), Vec::new());
+        for change in self.discovery.changes() {
+            match change {
+                Change::Up {
+                    place,
+                    link,
+                    namespace,
+                    namespace_name,
+                } => {
+                    let is_wanted = self.names.is_empty() || self.names.contains(&link);
+                    if !is_wanted || self.is_known(place, &leaving) {
+                        continue;
+                    }
+                    let mut options = self.options.clone().interface(&*link);
+                    options.namespace = namespace;
+                    let name = qualified(namespace_name.as_ref(), &link);
+                    match self.open_member(options, place, &name, namespace_name.as_deref()) {
+                        Ok(()) => {}
+                        Err(error) if is_gone(&error) => {}
+                        Err(error) => {
+                            self.refused.push(place);
+                            refusals.push((name, error));
+                        }
+                    }
+                }
+                Change::Down(place) => {
+                    self.refused.retain(|&refused| refused != place);
+                    leaving.extend(self.numbers_of(|at| at == place));
+                }
+                Change::NamespaceGone(serial) => {
+                    self.refused.retain(|refused| refused.namespace != serial);
+                    leaving.extend(self.numbers_of(|at| at.namespace == serial));
+                }
+                Change::Refused { name, error } => refusals.push((name, error)),
+            }
+        }
+        leaving.sort_unstable();
+        leaving.dedup();
+        (leaving, refusals)
+    }
+
+    /// Whether `place` is captured or refused already. One that is leaving is not.
+    fn is_known(&self, place: InterfacePlace, leaving: &[u32]) -> bool {
+        self.refused.contains(&place)
+            || (self.members.iter())
+                .any(|(number, member)| member.place == place && !leaving.contains(&number))
+    }
+
+    fn numbers_of(&self, is_meant: impl Fn(InterfacePlace) -> bool) -> Vec<u32> {
+        let members = self.members.iter();
+        let meant = members.filter(|(_, member)| is_meant(member.place));
+        meant.map(|(number, _)| number).collect()
+    }
+
+    fn open_member(
+        &mut self,
+        options: CaptureOptions,
+        place: InterfacePlace,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<(), CaptureError> {
+        if self.descriptions.len() >= MAX_INTERFACES {
+            let source = io::Error::other("the capture has had too many interfaces");
+            return Err(CaptureError::Wait { source });
+        }
+        let mut capture = Capture::open(options)?;
+        if let Some(namespace) = namespace {
+            let description = format!("network namespace {namespace}");
+            capture.engine.rename(name, &description);
+        }
+        for warning in capture.filter_warnings() {
+            if !self.warnings.contains(warning) {
+                self.warnings.push(warning.clone());
+            }
+        }
+        let number = self.descriptions.len() as u32;
+        (self.descriptions).extend_from_slice(capture.interfaces());
+        self.live.extend(&capture.live());
+        self.closed.push(None);
+        self.members.insert(number, Member { capture, place });
+        Ok(())
+    }
+
+    /// Ends `numbers`: delivers what is left in their rings, and closes their accounts.
+    fn drain<C: Consumer>(
+        &mut self,
+        numbers: &[u32],
+        run: &mut Run,
+        consumer: &mut C,
+    ) -> Result<(), ConsumerError> {
+        self.members.close(numbers);
+        // Each capture ends its closing by itself, within its deadline.
+        while run.remaining > 0 && numbers.iter().any(|&number| self.members.has(number)) {
+            self.read(numbers, run, consumer)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the account of a member. Packets that are still in its rings count as filtered.
+    fn finish(&mut self, number: u32) {
+        let Some(member) = self.members.remove(number) else {
+            return;
+        };
+        let (summary, mut statistics) = member.capture.finish_with_statistics();
+        for statistics in &mut statistics {
+            statistics.interface = number;
+        }
+        if summary.timestamp_source == TimestampSource::Reader {
+            self.timestamp_source = TimestampSource::Reader;
+        }
+        let account = summary.links.into_iter().next();
+        self.closed[number as usize] = account.map(|account| (account, statistics));
+    }
+
+    /// Delivers what is left in all rings, unless the consumer failed, and closes the account.
+    fn close<C: Consumer>(&mut self, mut run: Run, consumer: &mut C, ended: Ended) -> Ended {
+        let numbers = self.members.numbers();
+        let drained = match &ended {
+            Ended::Consumer(_) => Ok(()),
+            _ => self.drain(&numbers, &mut run, consumer),
+        };
+        for number in numbers {
+            self.finish(number);
+        }
+        let closed = self.closed.iter().flatten();
+        let statistics: Vec<_> = closed
+            .flat_map(|(_, statistics)| statistics.clone())
+            .collect();
+        let finished = consumer.finish(&statistics);
+        match drained.and(finished) {
+            Err(error) if !ended.is_failure() => Ended::Consumer(error),
+            _ => ended,
+        }
+    }
+
+    /// Waits for packets, for changes of interfaces, for `stop`, and until `until_ns` at most.
+    fn wait(&self, stop: &Stop, until_ns: u64) -> io::Result<Wakeup> {
+        let mut descriptors = vec![PollFd::new(stop, PollFlags::IN)];
+        let mounts = self.discovery.mounts();
+        let links: Vec<_> = self.discovery.descriptors().collect();
+        let watches =
+            (mounts.iter()).map(|mounts| PollFd::from_borrowed_fd(*mounts, PollFlags::PRI));
+        descriptors.extend(watches);
+        let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+        descriptors.extend(links.iter().map(|&(_, fd)| readable(fd)));
+        let first_member = descriptors.len();
+        let members: Vec<_> = self.members.iter().collect();
+        descriptors.extend((members.iter()).map(|(_, member)| readable(member.capture.as_fd())));
+        let timeout = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
+        wait_for(&mut descriptors, timeout)?;
+        let is_ready = |polled: &PollFd<'_>| !polled.revents().is_empty();
+        let ready = descriptors[first_member..].iter().zip(&members);
+        Ok(Wakeup {
+            is_stopped: is_ready(&descriptors[0]),
+            has_changes: descriptors[1..first_member].iter().any(is_ready),
+            ready: ready
+                .filter(|(polled, _)| is_ready(polled))
+                .map(|(_, &(number, _))| number)
+                .collect(),
+        })
+    }
+}
+
+/// poll(2), for `timeout` at most. A signal ends it early.
+fn wait_for(descriptors: &mut [PollFd<'_>], timeout: Duration) -> io::Result<()> {
+    let timeout = Timespec {
+        tv_sec: timeout.as_secs().min(86_400).cast_signed(),
+        tv_nsec: timeout.subsec_nanos().into(),
+    };
+    match poll(descriptors, Some(&timeout)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The interface has gone down or away since its event.
+fn is_gone(error: &CaptureError) -> bool {
+    let kind = error.kind();
+    matches!(
+        kind,
+        CaptureErrorKind::NoSuchInterface | CaptureErrorKind::InterfaceDown
+    )
+}
+
+/// The name of interface `link` among those of all namespaces.
+fn qualified(namespace: Option<&String>, link: &str) -> String {
+    namespace.map_or_else(|| link.to_owned(), |name| format!("{name}/{link}"))
+}
