@@ -25,9 +25,24 @@ pub fn packet_socket() -> io::Result<OwnedFd> {
 /// # Errors
 /// ENODEV if there is no such interface, ENETDOWN if it is down.
 pub fn bind_link(socket: BorrowedFd<'_>, ifindex: u32) -> io::Result<()> {
+    bind(socket, ifindex, ETH_P_ALL)
+}
+
+/// Binds a packet socket to interface `ifindex` for sending only: it receives nothing. The kernel takes the
+/// protocol of each packet from its link-layer header.
+///
+/// # Errors
+/// ENODEV if there is no such interface, ENETDOWN if it is down.
+/// # Source
+/// `packet_do_bind`, `packet_parse_headers`, net/packet/af_packet.c.
+pub fn bind_to_send(socket: BorrowedFd<'_>, ifindex: u32) -> io::Result<()> {
+    bind(socket, ifindex, 0)
+}
+
+fn bind(socket: BorrowedFd<'_>, ifindex: u32, protocol: u16) -> io::Result<()> {
     let address = SockaddrLl {
         family: libc::AF_PACKET as u16,
-        protocol: ETH_P_ALL.to_be(),
+        protocol: protocol.to_be(),
         ifindex: ifindex.cast_signed(),
         ..SockaddrLl::default()
     };

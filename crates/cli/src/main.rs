@@ -26,6 +26,7 @@ mod ping;
 mod privilege;
 mod read;
 mod screen;
+mod send;
 mod signals;
 mod units;
 mod usage;
@@ -64,6 +65,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Send(args) => send::run(&args),
         Command::Latency(args) => latency::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),

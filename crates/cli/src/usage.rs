@@ -19,17 +19,59 @@ pub fn failure(error: &clap::Error) -> Failure {
     let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
     let advice = match error.get(ContextKind::SuggestedArg) {
         Some(ContextValue::String(similar)) => format!("did you mean '{similar}'?"),
-        _ => format!("see '{} --help'", command()),
+        _ => match advice(error) {
+            Some(advice) => advice.to_owned(),
+            None => format!("see '{} --help'", command()),
+        },
     };
     Failure::new(Exit::Usage, format!("{} ({advice})", words.join(" ")))
 }
 
-/// The command on the command line, if it is known.
+/// What to use instead of a flag that `capture` and `read` do not know, but tcpdump or dumpcap does.
+fn advice(error: &clap::Error) -> Option<&'static str> {
+    let is_capture = matches!(command_name()?.as_str(), "capture" | "read");
+    match error.get(ContextKind::InvalidArg)? {
+        ContextValue::String(flag) if error.kind() == ErrorKind::UnknownArgument && is_capture => {
+            other_name(flag)
+        }
+        _ => None,
+    }
+}
+
+/// Advice for flags of tcpdump and dumpcap that have another name here.
+fn other_name(flag: &str) -> Option<&'static str> {
+    Some(match flag {
+        "-a" => "use --duration TIME or -c N",
+        "-b" => "use --rotate-size, --rotate-interval, --rotate-packets and --keep",
+        "-B" => "use --buffer SIZE",
+        "-C" => "use --rotate-size SIZE",
+        "-d" | "-O" => "'tapline filter' shows how a filter is compiled",
+        "-E" | "-M" | "-T" | "-H" | "-u" => "use --decode tshark",
+        "-f" => "the filter is the last argument",
+        "-G" => "use --rotate-interval TIME",
+        "-j" => "use --timestamp kernel or hardware",
+        "-J" | "-L" => "'tapline doctor -i IF' shows what the interface can do",
+        "-P" => "use --format pcap",
+        "-r" => "files are arguments: 'tapline read FILE'",
+        "-W" => "use --keep N",
+        "-Z" => "privileges are dropped as soon as the capture is open",
+        "--immediate-mode" => "use --delivery immediate",
+        _ => return None,
+    })
+}
+
+/// `tapline`, and the command on the command line if it is known.
 fn command() -> String {
-    let known = Args::command();
-    let given = from_ip_syntax(std::env::args_os()).into_iter().nth(1);
-    match given.and_then(|word| find_command(&known, &word)) {
-        Some(command) => format!("tapline {}", command.get_name()),
+    match command_name() {
+        Some(name) => format!("tapline {name}"),
         None => "tapline".into(),
     }
+}
+
+/// The command on the command line, if it is known.
+fn command_name() -> Option<String> {
+    let known = Args::command();
+    let given = from_ip_syntax(std::env::args_os()).into_iter().nth(1)?;
+    let command = find_command(&known, &given)?;
+    Some(command.get_name().to_owned())
 }

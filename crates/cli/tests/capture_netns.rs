@@ -191,6 +191,12 @@ fn a_command_runs_in_the_namespace_and_ends_the_capture() {
     assert_eq!(column::<u64>("/run/red.pcapng", "icmp.seq").len(), 8);
     let failed = run("capture --quiet --netns red -- sh -c 'exit 7'");
     assert_eq!(failed.refusal(1), "sh failed: exit status: 7");
+    ip("link set lo up");
+    let ended = run("capture --json -i lo icmp -- ping -q -c 2 -i 0.001 127.0.0.1");
+    assert_eq!(ended.done().number("delivered"), 4);
+    let absent = run("capture --quiet -i lo -- no-such-program");
+    let said = "cannot run no-such-program: No such file or directory (os error 2)";
+    assert_eq!(absent.refusal(1), said);
     // The capture ends first: so does the command.
     let ended = run("capture --json --netns red -c 2 -- ping -q -i 0.001 127.0.0.1");
     ended.exit(0);
@@ -220,7 +226,7 @@ fn what_cannot_be_captured_is_refused() {
             ("--netns red -i eth7", 1, "there is no interface red/eth7"),
             ("-i any -i lo", 2, "-i any is every interface"),
             ("--netns all -- true", 2, "give --netns NAME once"),
-            ("-i lo -- true", 2, "--netns"),
+            ("-i none -- true", 1, "No such device"),
         ],
     );
     fs::write("/run/netns/file", "").expect("written");

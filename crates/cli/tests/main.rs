@@ -68,4 +68,5 @@ mod read_filter;
 mod read_lines;
 mod read_pipes;
 mod read_summary;
+mod send;
 mod without_bpf;

@@ -52,6 +52,18 @@ fn what_other_commands_do_is_named() {
                 2,
                 "'tapline capture -D' lists interfaces",
             ),
+            (
+                "capture -i eth0 -G 60",
+                2,
+                "'-G' found (use --rotate-interval TIME)",
+            ),
+            ("capture -i eth0 -b files:5", 2, "(use --rotate-size,"),
+            (
+                "read -r file.pcap",
+                2,
+                "'-r' found (files are arguments: 'tapline read FILE')",
+            ),
+            ("capture -i eth0 -Y", 2, "(see 'tapline capture --help')"),
             ("read --decode wireshark file.pcap", 2, "wireshark"),
             (
                 "read --decode tshark --json file.pcap",

@@ -1,13 +1,13 @@
 //! Live pipes, closed pipes and signals.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::files::{column, pcap};
-use crate::support::run::command;
-use crate::support::text;
+use crate::support::files::{capture, column, count, count_by_tcpdump, pcap};
+use crate::support::run::{command, run, run_with, spawn};
+use crate::support::{text, tool_bytes};
 
 /// Starts it with three pipes.
 fn start(line: &str) -> (Child, ChildStdin, ChildStdout) {
@@ -84,5 +84,47 @@ fn a_closed_pipe_is_an_end_in_order() {
         let (child, _stdin, stdout) = start(&format!("read {flags} {}", text(path.path())));
         drop(stdout);
         assert_ends(child, "");
+    }
+}
+
+#[test]
+fn a_capture_reads_pipes_as_dumpcap_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [fifo, kept, plain] =
+        ["fifo", "kept.pcapng", "plain.pcap"].map(|name| text(&folder.path().join(name)));
+    let source = capture("edns-opts.pcap");
+    let expected = count_by_tcpdump(&source, "udp port 53");
+    assert!(expected > 0);
+    let made = Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.expect("mkfifo runs").success());
+    let line = format!("capture -i {fifo} -w {kept} --json udp port 53");
+    let reader = spawn(command(&line));
+    // Opening it waits for the reader.
+    std::fs::copy(&source, &fifo).expect("written");
+    let summary = reader.done();
+    assert_eq!(summary.number("written"), expected);
+    assert_eq!(count(&kept), expected);
+    // From another capture program, by standard input; with every rotation limit at once.
+    let tcpdump = tool_bytes("tcpdump", &format!("-n -r {source} -w -"));
+    let rotated = "--rotate-packets 1 --rotate-size 1M --rotate-interval 1h --keep 2";
+    let line = format!("capture -i - -w {plain} {rotated} --json udp port 53");
+    let ended = run_with(&tcpdump, &line);
+    assert_eq!(ended.done().files().len(), 2);
+    for (line, said) in [
+        (
+            "capture -i - -i lo",
+            "packets of pipes and of interfaces cannot be captured together",
+        ),
+        (
+            "capture -i - --duration 1s",
+            "--duration needs an interface, not a pipe",
+        ),
+        (
+            &format!("capture -i {source}"),
+            "is a file, not an interface: use 'tapline read",
+        ),
+    ] {
+        let refused = run(line);
+        assert!(refused.refusal(2).contains(said), "{line}: {refused:?}");
     }
 }

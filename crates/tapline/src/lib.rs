@@ -1,10 +1,11 @@
-//! Capture, count, measure and ping: the jobs of tapline as a library.
+//! Capture, count, send, measure and ping: the jobs of tapline as a library.
 //!
 //! | job | |
 //! |---|---|
 //! | [`capture`](mod@capture) | delivers the packets of interfaces to a loop, a function or a file and accounts for every packet |
 //! | [`read`](mod@read) | filters, merges and converts capture files |
 //! | [`count`](mod@count) | has the kernel count the packets of named classes, without copying them |
+//! | [`send`](mod@send) | sends packets, send queues and capture files, at a rate or at recorded times |
 //! | [`ping`](mod@ping) | pings many hosts and accounts for every probe |
 //! | [`latency`](mod@latency) | measures the time from the kernel's time stamp of a packet to its delivery |
 //! | [`net`](mod@net) | configures links, addresses, routes and more through netlink |
@@ -40,7 +41,9 @@ pub mod net;
 pub mod packet;
 mod packet_filter;
 pub mod ping;
+mod precise_wakeup;
 pub mod read;
+pub mod send;
 mod stop;
 
 pub use capture::{Capture, CaptureError, CaptureOptions, CaptureSummary, capture};
@@ -52,6 +55,7 @@ pub use packet_filter::{Expression, Filter};
 pub use ping::ping;
 #[doc(inline)]
 pub use read::read;
+pub use send::send;
 pub use stop::{Stop, Stopper};
 
 /// The filter language: errors, explanations, listings and classic BPF programs.

@@ -32,7 +32,7 @@ pub struct CaptureArgs {
     pub interface: Vec<String>,
 
     /// List the interfaces, and why one cannot be captured from
-    #[arg(short = 'D', long, help_heading = "Input")]
+    #[arg(short = 'D', long, conflicts_with = "netns", help_heading = "Input")]
     pub list_interfaces: bool,
 
     /// Refused: 'tapline read FILE' reads files
@@ -165,15 +165,9 @@ pub struct CaptureArgs {
     )]
     pub filter: Vec<String>,
 
-    /// Run COMMAND in the namespace of --netns and capture until it ends
-    ///
-    /// If it fails, the exit status is 1. If the capture ends first, COMMAND gets SIGTERM.
-    #[arg(
-        value_name = "COMMAND",
-        last = true,
-        requires = "netns",
-        help_heading = "Input"
-    )]
+    /// Run COMMAND, in the namespace of --netns if given, and capture until it ends. If it fails, the exit status is
+    /// 1. If the capture ends first, COMMAND gets SIGTERM
+    #[arg(value_name = "COMMAND", last = true, help_heading = "Input")]
     pub command: Vec<String>,
 }
 

@@ -16,6 +16,7 @@ mod ping;
 mod print;
 mod read;
 mod sample;
+mod send;
 
 use std::path::PathBuf;
 
@@ -36,8 +37,9 @@ pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use print::PrintArgs;
 pub use read::ReadArgs;
+pub use send::SendArgs;
 
-/// Capture, count, ping and configure on the Linux network path, and account for every packet
+/// Capture, count, send, ping and configure on the Linux network path, and account for every packet
 #[derive(Debug, Parser)]
 #[command(name = "tapline", version, max_term_width = 100)]
 #[command(after_long_help = EXIT_STATUS, infer_subcommands = true)]
@@ -58,6 +60,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Count(Box<CountArgs>),
+
+    Send(Box<SendArgs>),
 
     Latency(LatencyArgs),
 

@@ -101,10 +101,9 @@ pub fn find_command<'a>(known: &'a Command, word: &OsStr) -> Option<&'a Command>
     })
 }
 
-/// Whether the command configures the network.
+/// Whether the command configures the network: -n is ip(8)'s namespace.
 fn has_namespace_flag(command: &Command) -> bool {
     let mut flags = command.get_arguments();
-    // The one of captures has no letter.
     flags.any(|flag| flag.get_id() == "netns" && flag.get_short() == Some('n'))
 }
 

@@ -9,7 +9,7 @@ use tapline::file::write::Compression;
 
 use crate::units;
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct OutputArgs {
     /// Write packets to FILE; - is standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

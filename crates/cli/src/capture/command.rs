@@ -1,4 +1,4 @@
-//! The command that a capture runs and watches: `tapline capture --netns NAME -- COMMAND`.
+//! The command that a capture runs and watches: `tapline capture … -- COMMAND`.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,7 +15,7 @@ use crate::output;
 
 /// A command that is not running yet.
 pub struct Prepared<'a> {
-    namespace: &'a str,
+    namespace: Option<&'a str>,
     words: &'a [String],
     /// Standard output carries packets or JSON.
     is_stdout_taken: bool,
@@ -33,7 +33,8 @@ pub struct Running {
 pub fn prepare(args: &CaptureArgs) -> Result<Option<Prepared<'_>>, Failure> {
     match (&args.command[..], &args.netns[..]) {
         ([], _) => Ok(None),
-        (words, [namespace]) if namespace != super::source::ALL => {
+        (words, netns @ ([] | [_])) if !netns.iter().any(|name| name == super::source::ALL) => {
+            let namespace = netns.first().map(String::as_str);
             let is_file = |path: &PathBuf| !output::is_stdout(path);
             let is_stdout_taken = args.json || !args.output.write.as_ref().is_some_and(is_file);
             Ok(Some(Prepared {
@@ -50,18 +51,24 @@ pub fn prepare(args: &CaptureArgs) -> Result<Option<Prepared<'_>>, Failure> {
 }
 
 impl Prepared<'_> {
-    /// Starts it as `tapline netns exec` does. Its output goes to standard error if standard output is taken. When it ends, the capture is stopped.
+    /// Starts it, in a namespace as `tapline netns exec` does. Its output goes to standard error if standard output is taken. When it ends, the capture is stopped.
     pub fn start(self, stop: &Stop) -> Result<Running, Failure> {
         let name = self.words[0].clone();
         let failed =
             |error: io::Error| Failure::new(Exit::Failed, format!("cannot run {name}: {error}"));
-        let mut command = Command::new("/proc/self/exe");
-        command.args(["netns", "exec", self.namespace]);
+        let mut command = match self.namespace {
+            None => Command::new(&self.words[0]),
+            Some(namespace) => {
+                let mut command = Command::new("/proc/self/exe");
+                command.args(["netns", "exec", namespace, &self.words[0]]);
+                command
+            }
+        };
         if self.is_stdout_taken {
             let errors = io::stderr().as_fd().try_clone_to_owned();
             command.stdout(errors.map_err(failed)?);
         }
-        let child = command.args(self.words).spawn().map_err(failed)?;
+        let child = command.args(&self.words[1..]).spawn().map_err(failed)?;
         let pid = Pid::from_child(&child);
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
         let stopper = stop.stopper();

@@ -2,6 +2,7 @@
 
 mod command;
 mod interfaces;
+mod pipe;
 mod progress;
 mod setup;
 mod sockets;
@@ -34,6 +35,9 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     setup::refuse_file(args)?;
     if args.list_interfaces {
         return interfaces::list(args.json);
+    }
+    if let Some(pipes) = pipe::as_read(args)? {
+        return crate::read::run(&pipes);
     }
     let options = setup::options(args)?;
     let stop = signals::stop()?;

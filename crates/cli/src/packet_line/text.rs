@@ -193,7 +193,7 @@ fn write_header_details(out: &mut Text, summary: &Summary<'_>, packet: &Packet<'
         Transport::Icmpv6(icmp) => write_icmpv6(out, icmp, payload),
         _ => {}
     }
-    write_fragment(out, summary);
+    write_extensions(out, summary);
     Ok(())
 }
 
@@ -250,7 +250,8 @@ fn write_protocol(out: &mut Text, summary: &Summary<'_>, link_type: LinkType) {
     }
 }
 
-fn write_fragment(out: &mut Text, summary: &Summary<'_>) {
+/// The types of IPv6 extension headers, and the place of a fragment.
+fn write_extensions(out: &mut Text, summary: &Summary<'_>) {
     let kinds = summary
         .extension_types()
         .filter(|kind| *kind != ip::FRAGMENT);

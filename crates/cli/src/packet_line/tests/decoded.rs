@@ -9,7 +9,7 @@ use super::{
 };
 
 /// An answer to `dig example.com`: header, question, answer with a compressed name.
-const ANSWER: &[u8] = b"\x12\x34\x81\x80\0\x01\0\x01\0\0\0\0\x07example\x03com\0\0\x01\0\x01\
+pub const ANSWER: &[u8] = b"\x12\x34\x81\x80\0\x01\0\x01\0\0\0\0\x07example\x03com\0\0\x01\0\x01\
     \xc0\x0c\0\x01\0\x01\0\0\x0e\x10\0\x04\x5d\xb8\xd8\x22";
 
 /// The part of a line behind the addresses.

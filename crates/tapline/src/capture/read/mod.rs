@@ -5,7 +5,6 @@ pub mod consumer;
 pub mod dispatcher;
 pub mod exact_filter;
 pub mod poller;
-pub mod precise_wakeup;
 pub mod queue;
 pub mod ring;
 pub mod wake_policy;

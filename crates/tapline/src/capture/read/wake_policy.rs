@@ -10,8 +10,8 @@ use super::super::plan::options::CaptureOptions;
 use super::adaptive::{Moderation, Wait};
 use super::dispatcher::Round;
 use super::poller::{GATHER_NS, Poller, Wakeup, gather, nanoseconds, spin};
-use super::precise_wakeup::PreciseWakeup;
 use super::queue::RxQueue;
+use crate::precise_wakeup::PreciseWakeup;
 use crate::stop::Stop;
 
 /// Interval at which stop and interfaces are checked while the reader spins.

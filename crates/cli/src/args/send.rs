@@ -1,0 +1,173 @@
+//! Flags of `tapline send`.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use clap::Args;
+use tapline::packet::MacAddress;
+use tapline::send::{LongFrames, Rate, SendPath};
+
+use crate::units;
+
+/// Send packets of capture files, as fast as possible, at a rate or at their recorded times
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Rates: max, recorded, a number of packets such as 10kpps or 1.5Mpps, or bits such as 100Mbps: of the \
+                  frames without FCS; 100Mbps-wire also counts preamble, FCS and gap."
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub struct SendArgs {
+    /// Interface to send on
+    #[arg(short, long, value_name = "IF", help_heading = "Output")]
+    pub interface: String,
+
+    /// Send the Ethernet packets of FILE (pcap or pcapng, optionally gzip or zstd); - is standard input. Several files
+    /// are merged by time. Packets that the capture truncated are sent as far as they were captured
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required = true,
+        help_heading = "Input"
+    )]
+    pub read: Vec<PathBuf>,
+
+    /// How fast to send: max, recorded, N[k|M]pps, N[k|M|G]bps or N[k|M|G]bps-wire
+    #[arg(long, default_value = "max", value_parser = rate, help_heading = "Timing")]
+    pub rate: Rate,
+
+    /// Send with the recorded gaps divided by N: 2.0 is twice as fast
+    #[arg(long, value_name = "N", value_parser = speed, conflicts_with = "rate", help_heading = "Timing")]
+    pub speed: Option<f64>,
+
+    /// Send the files N times
+    #[arg(
+        long = "loop",
+        value_name = "N",
+        default_value = "1",
+        help_heading = "Input"
+    )]
+    pub passes: NonZeroU64,
+
+    /// Stop after N packets
+    #[arg(
+        short,
+        long,
+        visible_alias = "limit",
+        value_name = "N",
+        help_heading = "Input"
+    )]
+    pub count: Option<NonZeroU64>,
+
+    /// How packets reach the device: bypass skips the queueing discipline, qdisc uses it
+    #[arg(long, value_name = "bypass|qdisc", default_value = "bypass", value_parser = path, help_heading = "Output")]
+    pub path: SendPath,
+
+    /// What to do with frames that are longer than the MTU allows
+    #[arg(long, value_name = "error|truncate|skip", default_value = "error", value_parser = fit, help_heading = "Output")]
+    pub fit: LongFrames,
+
+    /// Replace the destination address of each frame
+    #[arg(long, value_name = "MAC", value_parser = mac, help_heading = "Changes")]
+    pub dst_mac: Option<MacAddress>,
+
+    /// Replace the source address of each frame
+    #[arg(long, value_name = "MAC", value_parser = mac, help_heading = "Changes")]
+    pub src_mac: Option<MacAddress>,
+
+    /// Add an 802.1Q tag to each frame
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(0..=4094), help_heading = "Changes")]
+    pub vlan: Option<u16>,
+
+    /// Send on an interface that carries a default route
+    #[arg(long, help_heading = "Output")]
+    pub yes_on_uplink: bool,
+
+    /// Print what would be sent, and send nothing
+    #[arg(long, help_heading = "Output format")]
+    pub dry_run: bool,
+
+    /// Print JSON Lines instead of text
+    #[arg(long, help_heading = "Output format")]
+    pub json: bool,
+
+    /// Print no status line and no summary, except with --json
+    #[arg(short, long, help_heading = "Output format")]
+    pub quiet: bool,
+
+    /// Packets to send: an expression as in pcap-filter(7). Default: all
+    #[arg(value_name = "FILTER", help_heading = "Input")]
+    pub filter: Vec<String>,
+}
+
+fn path(text: &str) -> Result<SendPath, String> {
+    match text {
+        "bypass" => Ok(SendPath::Bypass),
+        "qdisc" => Ok(SendPath::Qdisc),
+        _ => Err("use bypass or qdisc".into()),
+    }
+}
+
+fn fit(text: &str) -> Result<LongFrames, String> {
+    match text {
+        "error" => Ok(LongFrames::Refuse),
+        "truncate" => Ok(LongFrames::Truncate),
+        "skip" => Ok(LongFrames::Skip),
+        _ => Err("use error, truncate or skip".into()),
+    }
+}
+
+fn mac(text: &str) -> Result<MacAddress, String> {
+    let parsed = text.parse::<tapline::net::MacAddress>();
+    parsed
+        .map(|address| MacAddress(address.0))
+        .map_err(|_| "use six bytes, such as 02:00:00:00:00:01".into())
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(speed) if f64::is_finite(speed) && speed > 0.0 => Ok(speed),
+        _ => Err("use a number above 0, such as 2.0".into()),
+    }
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    match text {
+        "max" => return Ok(Rate::Max),
+        "recorded" => return Ok(Rate::Recorded(1.0)),
+        _ => {}
+    }
+    let text = text.to_ascii_lowercase();
+    let rate = |unit: &str| units::decimal(text.strip_suffix(unit)?);
+    // No unit ends with another: `bps` does not end with `pps`.
+    (rate("pps").map(Rate::Packets))
+        .or_else(|| rate("bps-wire").map(Rate::WireBits))
+        .or_else(|| rate("bps").map(Rate::Bits))
+        .ok_or_else(|| "use max, recorded, or a rate such as 10kpps, 1.5Mpps or 100Mbps".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates() {
+        let number = |number| NonZeroU64::new(number).expect("not 0");
+        for (text, expected) in [
+            ("max", Rate::Max),
+            ("recorded", Rate::Recorded(1.0)),
+            ("10pps", Rate::Packets(number(10))),
+            ("10kpps", Rate::Packets(number(10_000))),
+            ("1.5Mpps", Rate::Packets(number(1_500_000))),
+            ("100Mbps", Rate::Bits(number(100_000_000))),
+            ("2.5gbps-wire", Rate::WireBits(number(2_500_000_000))),
+        ] {
+            assert_eq!(rate(text), Ok(expected), "{text}");
+        }
+        for wrong in [
+            "", "10", "pps", "0pps", "-1pps", "1e3pps", "nanpps", "10xpps", "fast",
+        ] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Captures from pipes: `-i -` and `-i FIFO`, as dumpcap reads them. The packets come in a capture file format, so
+//! `tapline read` does the work.
+
+use std::ffi::OsString;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use tapline::capture::{DEFAULT_SNAPLEN, DirectionFilter, Mode, TimestampSource};
+
+use crate::args::{BackendChoice, CaptureArgs, ReadArgs};
+use crate::failure::{Exit, Failure};
+
+/// The job of `tapline read`, if the interfaces are pipes.
+pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
+    let pipes = args.interface.iter().filter(|name| is_pipe(name)).count();
+    if pipes == 0 {
+        return match args.interface.iter().find(|name| is_file(name)) {
+            None => Ok(None),
+            Some(file) => {
+                let line = format!("{file} is a file, not an interface: use 'tapline read {file}'");
+                Err(Failure::new(Exit::Usage, line))
+            }
+        };
+    }
+    if pipes < args.interface.len() {
+        let line = "packets of pipes and of interfaces cannot be captured together";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    if let Some(flag) = misplaced(args) {
+        let line = format!("{flag} needs an interface, not a pipe");
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    let words = |words: &[String]| words.iter().map(OsString::from).collect();
+    Ok(Some(ReadArgs {
+        words: words(&args.interface),
+        filter: words(&args.filter),
+        output: args.output.clone(),
+        filter_file: args.filter_file.clone(),
+        bpf: args.bpf.clone(),
+        interface: Vec::new(),
+        from: None,
+        to: None,
+        count: args.count,
+        snaplen: (args.snaplen != DEFAULT_SNAPLEN).then_some(args.snaplen),
+        summary: false,
+        json: args.json,
+        quiet: args.quiet,
+        print: args.print.clone(),
+        no_promisc: args.no_promisc,
+        list_interfaces: false,
+    }))
+}
+
+/// Standard input or a named pipe. No interface has such a name, or a file with the name of an interface has to be
+/// given with its path.
+fn is_pipe(name: &str) -> bool {
+    let is_fifo = || {
+        Path::new(name)
+            .metadata()
+            .is_ok_and(|file| file.file_type().is_fifo())
+    };
+    name == "-" || (name.contains('/') && is_fifo())
+}
+
+fn is_file(name: &str) -> bool {
+    name.contains('/') && Path::new(name).is_file()
+}
+
+/// A flag that has no effect on a pipe.
+fn misplaced(args: &CaptureArgs) -> Option<&'static str> {
+    let given = [
+        ("--netns", !args.netns.is_empty()),
+        ("--mode drop", args.mode.mode != Mode::Mirror),
+        ("--sample", args.sample.is_some()),
+        ("--direction", args.direction != DirectionFilter::Both),
+        ("--backend", args.backend != BackendChoice::Auto),
+        (
+            "--timestamp hardware",
+            args.timestamp != TimestampSource::Kernel,
+        ),
+        ("--duration", args.duration.is_some()),
+        ("--stats-interval", args.stats_interval.is_some()),
+        ("--metrics", args.metrics.is_some()),
+        ("--fail-loss", args.fail_loss.is_some()),
+        ("--buffer", args.buffer.is_some()),
+    ];
+    given
+        .iter()
+        .find(|(_, is_given)| *is_given)
+        .map(|&(flag, _)| flag)
+}

@@ -1,0 +1,136 @@
+//! The summary of a send job, as text and as JSON.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde_json::json;
+use tapline::send::SendSummary;
+
+use crate::args::SendArgs;
+use crate::units::{amount, grouped, span};
+
+/// What a dry run found.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub packets: u64,
+    bytes: u64,
+    shortest: Option<usize>,
+    longest: usize,
+}
+
+impl Plan {
+    pub fn add(&mut self, bytes: usize) {
+        self.packets += 1;
+        self.bytes += bytes as u64;
+        self.shortest = Some(self.shortest.map_or(bytes, |shortest| shortest.min(bytes)));
+        self.longest = self.longest.max(bytes);
+    }
+}
+
+pub fn show_plan(args: &SendArgs, plan: &Plan) -> io::Result<()> {
+    let shortest = plan.shortest.unwrap_or(0);
+    if args.json {
+        return crate::json::print(&json!({
+            "event": "plan",
+            "packets": plan.packets,
+            "bytes": plan.bytes,
+            "shortest_bytes": shortest,
+            "longest_bytes": plan.longest,
+        }));
+    }
+    writeln!(
+        io::stdout(),
+        "{} packets, {} bytes, of {shortest} to {} bytes each, would be sent on {}",
+        grouped(plan.packets),
+        grouped(plan.bytes),
+        plan.longest,
+        args.interface
+    )
+}
+
+pub fn show(args: &SendArgs, summary: &SendSummary) -> io::Result<()> {
+    if args.json {
+        return crate::json::print(&as_json(summary));
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    text(summary, &mut io::stdout())
+}
+
+fn as_json(summary: &SendSummary) -> serde_json::Value {
+    let quantile = |quantile| summary.lateness.quantile(quantile);
+    let failed: BTreeMap<_, _> = (summary.failed.iter())
+        .map(|(&errno, &count)| (error_name(errno), count))
+        .collect();
+    json!({
+        "event": "summary",
+        "submitted": summary.submitted,
+        "accepted": summary.accepted,
+        "delivered": summary.delivered,
+        "bytes": summary.bytes,
+        "failed": failed,
+        "skipped": summary.skipped,
+        "truncated": summary.truncated,
+        "retries": summary.retries,
+        "duration_ns": summary.duration.as_nanos() as u64,
+        "path": summary.path.name(),
+        "stopped": summary.is_stopped,
+        "late_p50_ns": quantile(0.5),
+        "late_p99_ns": quantile(0.99),
+        "late_max_ns": summary.lateness.range_ns().map(|(_, most)| most),
+        "late_against": "system call",
+    })
+}
+
+fn text(summary: &SendSummary, out: &mut dyn Write) -> io::Result<()> {
+    let delivered = summary.delivered.map_or("unknown".to_owned(), grouped);
+    writeln!(
+        out,
+        "{} packets submitted = {} accepted + {} failed; delivered by the device: {delivered}",
+        grouped(summary.submitted),
+        grouped(summary.accepted),
+        grouped(summary.all_failed()),
+    )?;
+    for (&errno, &count) in &summary.failed {
+        let error = io::Error::from_raw_os_error(errno);
+        writeln!(out, "  {} failed: {error}", grouped(count))?;
+    }
+    for (count, what) in [
+        (summary.skipped, "skipped"),
+        (summary.truncated, "truncated"),
+    ] {
+        if count > 0 {
+            writeln!(out, "{} frames above the MTU {what}", grouped(count))?;
+        }
+    }
+    let seconds = summary.duration.as_secs_f64();
+    let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+    writeln!(
+        out,
+        "{}, {}pps, {}bps by {}",
+        span(summary.duration),
+        amount(rate(summary.accepted as f64)),
+        amount(rate(summary.bytes as f64 * 8.0)),
+        summary.path.name(),
+    )?;
+    let late = |quantile| summary.lateness.quantile(quantile);
+    if let (Some(p50), Some(p99)) = (late(0.5), late(0.99)) {
+        let microseconds = |ns: u64| ns as f64 / 1000.0;
+        writeln!(
+            out,
+            "system calls after the planned times: p50 {:.1} us, p99 {:.1} us",
+            microseconds(p50),
+            microseconds(p99)
+        )?;
+    }
+    if summary.is_stopped {
+        writeln!(out, "stopped before all packets were sent")?;
+    }
+    Ok(())
+}
+
+/// The error as text, e.g. `Invalid argument (os error 22)`.
+fn error_name(errno: i32) -> String {
+    io::Error::from_raw_os_error(errno).to_string()
+}

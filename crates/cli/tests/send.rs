@@ -1,0 +1,278 @@
+//! `tapline send`: what arrives at the other end of a veth, as tcpdump reads it from the file of a capture there.
+
+use std::fs::File;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::files::{bytes, pcap};
+use crate::support::frames::{frame, frames, tagged};
+use crate::support::run::{Ended, Running, spawn, spawn_with_input};
+use crate::support::{
+    PROGRAM, Scene, arrived, assert_has, assert_refused, ip, tapline, tool_bytes,
+};
+
+/// A pcap file of `frames`, a microsecond apart.
+fn file(scene: &Scene, name: &str, frames: &[Vec<u8>]) -> String {
+    let mut content = pcap(&[]);
+    for (number, frame) in (0u32..).zip(frames) {
+        let length = u32::try_from(frame.len()).expect("short");
+        let record = [0, number * 1_000, length, length].map(u32::to_le_bytes);
+        content.extend(record.as_flattened());
+        content.extend(frame);
+    }
+    scene.write(name, content)
+}
+
+/// `tapline send -i left0 LINE` at left.
+fn start(scene: &Scene, line: &str) -> Running {
+    let mut command = tapline(&scene.left, &format!("send -i left0 {line}"));
+    command.current_dir(scene.folder.path());
+    spawn(command)
+}
+
+fn send(scene: &Scene, line: &str) -> Ended {
+    start(scene, line).finish()
+}
+
+/// Sends with `line` while right captures; returns what arrives, which is `count` packets.
+#[track_caller]
+fn captured(scene: &Scene, line: &str, count: u64) -> Vec<Vec<u8>> {
+    let mut capture = scene.capture("--direction in -w got.pcapng");
+    let ended = send(scene, &format!("--json {line}"));
+    let summary = ended.done();
+    summary
+        .has(&json!({ "submitted": count, "accepted": count, "delivered": count, "failed": {} }));
+    capture.received(count);
+    capture.stop().done().conserves(count);
+    bytes(&scene.file("got.pcapng"))
+}
+
+#[test]
+fn exactly_what_is_in_the_file_arrives_in_order() {
+    let scene = Scene::new();
+    let lengths = (60..=1514).step_by(7).map(|length| (0, length));
+    let mut wanted: Vec<_> = lengths.map(|(at, length)| frame(at, length)).collect();
+    wanted.push(tagged(&frame(7, 1514), &[(0x8100, 5)]));
+    wanted.push(tagged(&frame(8, 60), &[(0x88a8, 7), (0x8100, 9)]));
+    let path = file(&scene, "frames.pcap", &wanted);
+    let count = wanted.len() as u64;
+    for line in ["", "--path qdisc", "--rate 100kpps", "--speed 0.5"] {
+        assert_eq!(
+            captured(&scene, &format!("-r {path} {line}"), count),
+            wanted,
+            "{line}"
+        );
+    }
+    // Jumbo frames.
+    for (host, link) in [(&scene.left, "left0"), (&scene.right, "right0")] {
+        ip(host, &format!("link set {link} mtu 9000"));
+    }
+    let wanted = vec![frame(1, 9014), frame(2, 5000)];
+    let path = file(&scene, "jumbo.pcap", &wanted);
+    assert_eq!(captured(&scene, &format!("-r {path}"), 2), wanted);
+}
+
+#[test]
+fn files_are_filtered_repeated_limited_and_changed() {
+    let scene = Scene::new();
+    let wanted: Vec<_> = (0..40)
+        .map(|number| frame(number, 60 + number as usize))
+        .collect();
+    let path = file(&scene, "frames.pcap", &wanted);
+    let all = |count: usize| {
+        wanted
+            .iter()
+            .cycle()
+            .take(count)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let few = captured(&scene, &format!("-r {path} 'len <= 69'"), 10);
+    assert_eq!(few, wanted[..10]);
+    let thrice = captured(&scene, &format!("-r {path} --loop 3"), 120);
+    assert_eq!(thrice, all(120));
+    let limited = captured(&scene, &format!("-r {path} --loop 100 -c 1003"), 1003);
+    assert_eq!(limited, all(1003));
+    let addressed = "--dst-mac 02:00:00:00:00:05 --src-mac 02:00:00:00:00:06 --vlan 77";
+    let changed = captured(&scene, &format!("-r {path} {addressed}"), 40);
+    let expected = wanted.iter().map(|frame| {
+        let mut frame = tagged(frame, &[(0x8100, 77)]);
+        frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 6]);
+        frame
+    });
+    assert_eq!(changed, expected.collect::<Vec<_>>());
+    // Compressed, from standard input.
+    let packed = scene.write("frames.pcap.gz", tool_bytes("gzip", &format!("-c {path}")));
+    let mut command = tapline(&scene.left, "send -i left0 -r - --json");
+    command.stdin(File::open(packed).expect("the file"));
+    assert_eq!(spawn_with_input(command).done().number("accepted"), 40);
+}
+
+#[test]
+fn no_packet_is_sent_before_its_time() {
+    let scene = Scene::new();
+    let wanted = frames(100, 125);
+    let path = file(&scene, "frames.pcap", &wanted);
+    // 99 gaps; a frame has 1000 bits, and 1192 on the wire.
+    for (rate, least_ns) in [
+        ("--rate 10kpps", 9_900_000),
+        ("--rate 10Mbps", 9_900_000),
+        ("--rate 10Mbps-wire", 11_800_800),
+        ("--speed 0.01", 9_900_000),
+    ] {
+        let ended = send(&scene, &format!("-r {path} {rate} --json"));
+        let summary = ended.done();
+        assert!(
+            summary.number("duration_ns") >= least_ns,
+            "{rate} {summary:?}"
+        );
+        assert!(summary.number("late_p50_ns") <= summary.number("late_max_ns"));
+    }
+    let unpaced = send(&scene, &format!("-r {path} --json")).done();
+    unpaced.has(&json!({ "late_p50_ns": null, "path": "packet-bypass" }));
+}
+
+#[test]
+fn frames_above_the_mtu_are_refused_skipped_or_truncated() {
+    let scene = Scene::new();
+    let tag = [(0x8100, 5)];
+    let wanted = [
+        frame(1, 1514),
+        frame(2, 1515),
+        tagged(&frame(3, 1514), &tag),
+        tagged(&frame(4, 1515), &tag),
+    ];
+    let path = file(&scene, "frames.pcap", &wanted);
+    let skipped = captured(&scene, &format!("-r {path} --fit skip"), 2);
+    assert_eq!(skipped, [&wanted[0][..], &wanted[2]]);
+    let truncated = captured(&scene, &format!("-r {path} --fit truncate"), 4);
+    let most = [1514, 1514, 1518, 1518];
+    let expected = wanted
+        .iter()
+        .zip(most)
+        .map(|(frame, most)| frame[..most].to_vec());
+    assert_eq!(truncated, expected.collect::<Vec<_>>());
+    let refused = send(&scene, &format!("-r {path} --json"));
+    let text = "a frame of 1515 bytes is too long for left0, which takes 1514; use --fit truncate or --fit skip";
+    assert_eq!(refused.exit(1), text);
+    assert_eq!(refused.summary().number("accepted"), 1);
+}
+
+#[test]
+fn an_interface_that_goes_down_and_a_signal_end_it_with_a_true_account() {
+    let scene = Scene::new();
+    let path = file(&scene, "frames.pcap", &frames(1000, 60));
+    let sent = |running: Running, code: i32| {
+        let before = arrived(&scene.right);
+        let ended = running.finish();
+        (ended.exit(code).to_owned(), ended.summary(), before)
+    };
+    let running = start(
+        &scene,
+        &format!("-r {path} --rate 2kpps --loop 1000 --json"),
+    );
+    lab::wait::until("packets arrive", || arrived(&scene.right) > 0);
+    running.signal(Signal::INT);
+    let (_, summary, _) = sent(running, 0);
+    summary.has(&json!({ "stopped": true, "failed": {} }));
+    assert_eq!(summary.number("accepted"), arrived(&scene.right));
+    let before = arrived(&scene.right);
+    let running = start(
+        &scene,
+        &format!("-r {path} --rate 2kpps --loop 1000 --json"),
+    );
+    lab::wait::until("packets arrive", || arrived(&scene.right) > before);
+    ip(&scene.left, "link set left0 down");
+    let (said, summary, _) = sent(running, 1);
+    assert_eq!(said, "cannot send on left0: Network is down");
+    assert_eq!(summary.number("accepted"), arrived(&scene.right) - before);
+    assert_eq!(summary.number("submitted"), summary.number("accepted") + 1);
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused() {
+    let scene = Scene::new();
+    let path = file(&scene, "frames.pcap", &frames(3, 60));
+    let mut raw = pcap(&[]);
+    raw[20] = 101;
+    raw.extend([
+        0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0x45, 0, 0, 4,
+    ]);
+    let raw = scene.write("raw.pcap", raw);
+    let run = |line: &str| send(&scene, &format!("--quiet {line}"));
+    assert_refused(
+        run,
+        &[
+            ("-r none.pcap", 1, "cannot open none.pcap: No such file"),
+            (
+                &format!("-r {raw}"),
+                1,
+                "link type 101; only Ethernet can be sent",
+            ),
+            (&format!("-r {path} ip6"), 1, "tapline: no packet to send"),
+            (
+                &format!("-r {path} tcp prot 80"),
+                2,
+                "did you mean \"port\"?",
+            ),
+            (
+                &format!("-r {path} --rate 10"),
+                2,
+                "use max, recorded, or a rate",
+            ),
+            (&format!("-r {path} --speed 0"), 2, "use a number above 0"),
+            (
+                &format!("-r {path} --vlan 4095"),
+                2,
+                "4095 is not in 0..=4094",
+            ),
+            ("-r - --loop 2", 2, "--loop needs a file"),
+        ],
+    );
+    assert_eq!(arrived(&scene.right), 0);
+    ip(&scene.left, "address add 192.0.2.1/24 dev left0");
+    ip(&scene.left, "route add default via 192.0.2.2");
+    let refused = send(&scene, &format!("-r {path}"));
+    let text = "interface left0 carries a default route; give --yes-on-uplink to send on it";
+    assert_eq!(refused.refusal(2), text);
+    send(&scene, &format!("-r {path} --yes-on-uplink")).exit(0);
+    ip(&scene.left, "route del default");
+    ip(&scene.left, "link add br0 type bridge");
+    ip(&scene.left, "link set left0 master br0");
+    ip(&scene.left, "link set br0 up");
+    ip(&scene.left, "route add default dev br0");
+    assert_eq!(send(&scene, &format!("-r {path}")).refusal(2), text);
+    let mut command = scene.left.command("setpriv");
+    command.args(["--bounding-set", "-all", PROGRAM, "send", "-i", "left0"]);
+    command.args(["-r", &path, "--yes-on-uplink"]);
+    let refused = spawn(command).finish();
+    assert_eq!(
+        refused.refusal(3),
+        "cannot open a packet socket for left0: Operation not permitted (needs CAP_NET_RAW; run with sudo or setcap)"
+    );
+    let absent = spawn(tapline(&scene.left, &format!("send -i none -r {path}"))).finish();
+    assert!(
+        absent
+            .refusal(1)
+            .contains("No such device ('ip link' lists the interfaces)")
+    );
+}
+
+#[test]
+fn a_dry_run_sends_nothing() {
+    let scene = Scene::new();
+    let path = file(
+        &scene,
+        "frames.pcap",
+        &[frame(1, 60), frame(2, 100), frame(3, 1514)],
+    );
+    let ended = send(&scene, &format!("-r {path} --loop 2 -c 5 --dry-run --json"));
+    ended.exit(0);
+    let plan: serde_json::Value = serde_json::from_str(&ended.stdout[0]).expect("JSON");
+    assert_has(
+        &plan,
+        &json!({ "packets": 5, "bytes": 60 + 100 + 1514 + 60 + 100, "shortest_bytes": 60, "longest_bytes": 1514 }),
+    );
+    assert_eq!(arrived(&scene.right), 0);
+}

@@ -1,0 +1,84 @@
+//! Why packets cannot be sent.
+
+use std::io;
+
+use netlink::{NamespaceError, NetlinkError};
+use rustix::io::Errno;
+
+/// Why a send job cannot be opened, or why it failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The network namespace cannot be entered.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// The interface or the routes cannot be queried; ENODEV: there is no such interface.
+    #[error(transparent)]
+    Link(#[from] NetlinkError),
+    /// The interface is down.
+    #[error("interface {link} is down")]
+    LinkDown {
+        /// Its name.
+        link: String,
+    },
+    /// The interface carries a default route: it connects this host to others.
+    #[error("interface {link} carries a default route")]
+    Uplink {
+        /// Its name.
+        link: String,
+    },
+    /// The socket cannot be opened.
+    #[error("cannot open a packet socket for {link}")]
+    Open {
+        /// The interface.
+        link: String,
+        /// The kernel's error.
+        source: io::Error,
+    },
+    /// A frame is longer than the interface allows.
+    #[error("a frame of {bytes} bytes is too long for {link}, which takes {most}")]
+    TooLong {
+        /// The interface.
+        link: String,
+        /// Length of the frame.
+        bytes: usize,
+        /// The longest frame that the interface takes.
+        most: usize,
+    },
+    /// The kernel refused a packet.
+    #[error("cannot send on {link}")]
+    Send {
+        /// The interface.
+        link: String,
+        /// The kernel's error.
+        source: io::Error,
+    },
+    /// The device took none of 50 packets in a row, each offered for 20 ms.
+    #[error("interface {link} takes no more packets: its queue stays full, or it drops them")]
+    Stalled {
+        /// The interface.
+        link: String,
+    },
+    /// Waiting for a planned time failed.
+    #[error("cannot wait")]
+    Wait {
+        /// The kernel's error.
+        source: io::Error,
+    },
+    /// The source of the packets failed.
+    #[error(transparent)]
+    Source(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl SendError {
+    /// Whether a privilege is missing: `CAP_NET_RAW`, or `CAP_SYS_ADMIN` for a namespace.
+    pub fn is_privilege(&self) -> bool {
+        let source = match self {
+            Self::Open { source, .. } => source,
+            Self::Namespace(error) => &error.source,
+            _ => return false,
+        };
+        let errno = Errno::from_io_error(source);
+        matches!(errno, Some(Errno::PERM | Errno::ACCESS))
+    }
+}

@@ -1,0 +1,51 @@
+//! Sending: single packets, send queues, capture files; as fast as possible, at a rate, or at recorded times.
+//!
+//! ```text
+//! inject, SendQueue, run(source) ─▶ schedule ─▶ pacer ─▶ socket (sendmmsg) ─▶ device
+//!                                   when         waits     failed, retried     delivered: its own counters
+//! ```
+//!
+//! [`send`] configures a job and [`SendOptions::open`] opens it. Then the caller sends single packets
+//! ([`Sender::inject`]), queues ([`Sender::transmit`]), or has a source fill queues on another thread
+//! ([`Sender::run`]). [`Sender::finish`] returns the [`SendSummary`]: `submitted = accepted + failed`, and what the
+//! device delivered by its own counters.
+//!
+//! The sending thread stays on one CPU, so that packets keep their order in the device's queues.
+//!
+//! A job refuses an interface with a default route unless [`SendOptions::allow_uplink`] permits it.
+//!
+//! ```no_run
+//! use tapline::send::{Rate, SendQueue};
+//!
+//! let rate = Rate::Packets(10_000.try_into()?);
+//! let mut sender = tapline::send("veth0").rate(rate).open()?;
+//! let mut queue = SendQueue::default();
+//! for _ in 0..1000 {
+//!     queue.push(0, &[0xff; 60]);
+//! }
+//! sender.transmit(&queue)?;
+//! println!("{}", sender.finish()?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod job;
+mod one_cpu;
+mod options;
+mod pacer;
+mod queue;
+mod replay;
+mod schedule;
+mod socket;
+mod source;
+mod summary;
+
+pub use error::SendError;
+pub use job::{LiveSent, Sender};
+pub use options::{LongFrames, SendOptions, SendPath, send};
+pub use probe::Histogram;
+pub use queue::{QueuedPacket, SendQueue};
+pub use replay::{Replay, ReplayError};
+pub use schedule::Rate;
+pub use source::{Fill, SourceError};
+pub use summary::SendSummary;

@@ -1,0 +1,119 @@
+//! The options of a send job.
+
+use netlink::Namespace;
+
+use super::schedule::Rate;
+
+/// How packets reach the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SendPath {
+    /// A packet socket that skips the queueing discipline.
+    #[default]
+    #[doc(alias = "PACKET_QDISC_BYPASS")]
+    Bypass,
+    /// A packet socket through the queueing discipline, as other programs send.
+    Qdisc,
+}
+
+impl SendPath {
+    /// Its name: `packet-bypass` or `packet-qdisc`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bypass => "packet-bypass",
+            Self::Qdisc => "packet-qdisc",
+        }
+    }
+}
+
+/// What happens to frames that are longer than the interface allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LongFrames {
+    /// The job ends with [`SendError::TooLong`].
+    #[default]
+    Refuse,
+    /// They are cut to the longest frame that the interface takes.
+    Truncate,
+    /// They are not sent, and counted.
+    Skip,
+}
+
+/// What to send on, and how. [`open`](Self::open) starts the job.
+///
+/// ```no_run
+/// let mut sender = tapline::send("veth0").open()?;
+/// sender.inject(&[0xff; 60])?;
+/// println!("{}", sender.finish()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+#[must_use = "nothing is sent before `open`"]
+pub struct SendOptions {
+    /// Name of the interface.
+    pub link: String,
+    /// The network namespace of the interface. Default: that of the thread that opens the job.
+    pub namespace: Option<Namespace>,
+    /// How fast to send. Default: [`Rate::Max`].
+    pub rate: Rate,
+    /// How packets reach the device. Default: [`SendPath::Bypass`].
+    pub path: SendPath,
+    /// What happens to frames above the MTU. Default: the job ends.
+    pub long_frames: LongFrames,
+    /// Send on an interface with a default route. Default: no.
+    pub allow_uplink: bool,
+    /// End after so many packets. Default: never.
+    pub packets: Option<u64>,
+}
+
+/// Configures a job that sends on interface `interface`; [`open`](SendOptions::open) starts it.
+pub fn send(interface: impl Into<String>) -> SendOptions {
+    SendOptions {
+        link: interface.into(),
+        namespace: None,
+        rate: Rate::Max,
+        path: SendPath::default(),
+        long_frames: LongFrames::default(),
+        allow_uplink: false,
+        packets: None,
+    }
+}
+
+impl SendOptions {
+    /// Sets [`namespace`](Self#structfield.namespace).
+    pub fn namespace(mut self, namespace: impl Into<Option<Namespace>>) -> Self {
+        self.namespace = namespace.into();
+        self
+    }
+
+    /// Sets [`rate`](Self#structfield.rate).
+    pub fn rate(mut self, rate: Rate) -> Self {
+        self.rate = rate;
+        self
+    }
+
+    /// Sets [`path`](Self#structfield.path).
+    pub fn path(mut self, path: SendPath) -> Self {
+        self.path = path;
+        self
+    }
+
+    /// Sets [`long_frames`](Self#structfield.long_frames).
+    pub fn long_frames(mut self, long_frames: LongFrames) -> Self {
+        self.long_frames = long_frames;
+        self
+    }
+
+    /// Sets [`allow_uplink`](Self#structfield.allow_uplink).
+    pub fn allow_uplink(mut self, allow: bool) -> Self {
+        self.allow_uplink = allow;
+        self
+    }
+
+    /// Sets [`packets`](Self#structfield.packets).
+    pub fn packets(mut self, packets: impl Into<Option<u64>>) -> Self {
+        self.packets = packets.into();
+        self
+    }
+}

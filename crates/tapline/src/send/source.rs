@@ -1,0 +1,90 @@
+//! Sources of packets: fill queues on a thread of their own, ahead of the sender.
+
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread;
+
+use super::queue::SendQueue;
+
+/// Why a source failed.
+pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Queues that a source may fill ahead of the sender.
+const QUEUES: usize = 8;
+
+/// Packets of a queue, and their bytes: a source fills no more.
+const QUEUE_PACKETS: usize = 512;
+const QUEUE_BYTES: usize = 1 << 19;
+
+/// What a source has put into a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// The next packets.
+    More,
+    /// The first packets of a repetition: recorded times begin anew.
+    Repeat,
+    /// The last packets, or none.
+    End,
+}
+
+/// A filled queue.
+pub type Filled = Result<(Fill, SendQueue), SourceError>;
+
+/// The queues that a source fills, in order.
+pub struct FilledQueues {
+    filled: Receiver<Filled>,
+    empty: std::sync::mpsc::Sender<SendQueue>,
+}
+
+impl SendQueue {
+    /// Whether a source should fill another queue: this one holds enough.
+    pub fn is_full(&self) -> bool {
+        self.len() >= QUEUE_PACKETS || self.bytes() >= QUEUE_BYTES
+    }
+}
+
+impl FilledQueues {
+    /// Starts the thread of `source`. It ends when the source does, or when nobody takes its queues.
+    pub fn start<S>(source: S) -> std::io::Result<Self>
+    where
+        S: FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send + 'static,
+    {
+        let (to_fill, empty) = channel();
+        let (filled, ready) = sync_channel(QUEUES);
+        for _ in 0..QUEUES {
+            // The receiver is here.
+            let _ = to_fill.send(SendQueue::with_capacity(QUEUE_PACKETS, QUEUE_BYTES));
+        }
+        let thread = thread::Builder::new().name("tapline-source".into());
+        thread.spawn(move || fill(source, &empty, &filled))?;
+        Ok(Self {
+            filled: ready,
+            empty: to_fill,
+        })
+    }
+
+    /// The next queue; `None` if the source panicked.
+    pub fn next(&self) -> Option<Filled> {
+        self.filled.recv().ok()
+    }
+
+    /// Gives a queue back to be filled again.
+    pub fn recycle(&self, mut queue: SendQueue) {
+        queue.clear();
+        // The source may have ended.
+        let _ = self.empty.send(queue);
+    }
+}
+
+fn fill<S>(mut source: S, empty: &Receiver<SendQueue>, filled: &SyncSender<Filled>)
+where
+    S: FnMut(&mut SendQueue) -> Result<Fill, SourceError>,
+{
+    while let Ok(mut queue) = empty.recv() {
+        let result = source(&mut queue);
+        let is_last = !matches!(result, Ok(Fill::More | Fill::Repeat));
+        let sent = filled.send(result.map(|fill| (fill, queue)));
+        if sent.is_err() || is_last {
+            return;
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What became of the packets.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use probe::Histogram;
+
+use super::options::SendPath;
+
+/// The result of a send job. Displayed, it is the account in one line:
+/// `1000 packets submitted = 1000 accepted + 0 failed, 1000 delivered`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+#[must_use]
+pub struct SendSummary {
+    /// Packets that the job tried to send.
+    pub submitted: u64,
+    /// Packets that the kernel took.
+    pub accepted: u64,
+    /// Bytes of the accepted packets, from the link-layer header on, without FCS.
+    pub bytes: u64,
+    /// Packets that the device sent, by its own counters. `None` if the device counts none, or if others sent
+    /// packets on it meanwhile.
+    pub delivered: Option<u64>,
+    /// Packets that the kernel refused for good, by error number.
+    pub failed: BTreeMap<i32, u64>,
+    /// Frames above the MTU that were skipped. They are not submitted.
+    pub skipped: u64,
+    /// Frames above the MTU that were cut.
+    pub truncated: u64,
+    /// Sends repeated because the device's queue was full.
+    pub retries: u64,
+    /// How packets reached the device.
+    pub path: SendPath,
+    /// From the first packet to the last.
+    pub duration: Duration,
+    /// From the planned time of each packet to the system call that sent it. Empty without pacing.
+    pub lateness: Histogram,
+    /// The job was stopped before all packets were sent.
+    pub is_stopped: bool,
+}
+
+impl SendSummary {
+    /// Packets that the kernel refused for good.
+    pub fn all_failed(&self) -> u64 {
+        self.failed.values().sum()
+    }
+}
+
+impl fmt::Display for SendSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} packets submitted = {} accepted + {} failed, ",
+            self.submitted,
+            self.accepted,
+            self.all_failed()
+        )?;
+        match self.delivered {
+            Some(delivered) => write!(f, "{delivered} delivered"),
+            None => f.write_str("delivered unknown"),
+        }
+    }
+}
