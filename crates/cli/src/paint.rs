@@ -1,55 +1,49 @@
-//! Terminal colours.
+//! Colours of text that is printed line by line.
+
+use std::io;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
 
 /// Adds colours to text, or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
-    on: bool,
+    is_on: bool,
 }
 
 impl Paint {
-    /// Enables colours if `enabled`, unless NO_COLOR is set or the terminal is dumb.
-    pub fn new(enabled: bool) -> Self {
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    /// Of standard output; off if it is no terminal, a dumb one, or NO_COLOR is set.
+    pub fn of_stdout() -> Self {
         Self {
-            on: enabled && !is_set("NO_COLOR") && !is_terminal_dumb(),
+            is_on: AutoStream::choice(&io::stdout()) != ColorChoice::Never,
         }
     }
 
     pub fn is_on(self) -> bool {
-        self.on
+        self.is_on
     }
 
-    #[cfg(test)]
-    pub fn none() -> Self {
-        Self { on: false }
-    }
-
-    fn with(self, code: &str, text: &str) -> String {
-        if self.on {
-            format!("\x1b[{code}m{text}\x1b[0m")
+    fn with(self, style: Style, text: &str) -> String {
+        if self.is_on {
+            format!("{style}{text}{style:#}")
         } else {
             text.to_owned()
         }
     }
 
     pub fn strong(self, text: &str) -> String {
-        self.with("1", text)
+        self.with(Style::new().bold(), text)
     }
 
     pub fn dim(self, text: &str) -> String {
-        self.with("2", text)
+        self.with(Style::new().dimmed(), text)
     }
 
     pub fn good(self, text: &str) -> String {
-        self.with("32", text)
+        self.with(AnsiColor::Green.on_default(), text)
     }
 
     pub fn bad(self, text: &str) -> String {
-        self.with("1;31", text)
+        self.with(AnsiColor::Red.on_default().bold(), text)
     }
-}
-
-/// Whether the terminal supports no escape sequences.
-pub fn is_terminal_dumb() -> bool {
-    std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb")
 }

@@ -1,19 +1,19 @@
 //! Signals: the first one ends a job in order, a second one ends the program at once.
 
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::thread::CapabilitySet;
+use rustix::event::{Timespec, poll};
+use rustix::thread::{CapabilitySet, set_name};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use tapline::Stop;
 
-use crate::privilege;
+use crate::{privilege, screen};
 
 /// Exit status that shells use for a program ended by SIGINT.
 const INTERRUPTED: i32 = 130;
@@ -28,25 +28,33 @@ const SAME_REQUEST: Timespec = Timespec {
 /// A [`Stop`] that SIGINT, SIGTERM and SIGHUP trigger.
 pub fn stop() -> io::Result<Stop> {
     let stop = Stop::new()?;
-    let is_repeated = Arc::new(AtomicBool::new(false));
+    let (first, again) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&is_repeated))?;
+        low_level::pipe::register(signal, again.try_clone()?)?;
         low_level::pipe::register(signal, stop.stopper().as_fd().try_clone_to_owned()?)?;
     }
-    let first = stop.as_fd().try_clone_to_owned()?;
     let name = thread::Builder::new().name("signals".into());
-    name.spawn(move || arm_after(&first, &is_repeated))?;
+    name.spawn(move || end_after(first))?;
     Ok(stop)
 }
 
-/// Sets `is_repeated`, so that the next signal ends the program, a while after `first` became readable.
-fn arm_after(first: &OwnedFd, is_repeated: &AtomicBool) {
+/// Ends the program at the first signal that comes a while after another one.
+fn end_after(mut signals: UnixStream) {
     // Capabilities belong to each thread.
     let _ = privilege::drop_all_but(CapabilitySet::empty());
-    while let Err(Errno::INTR) = poll(&mut [PollFd::new(first, PollFlags::IN)], None) {}
+    let mut byte = [0];
+    // A read that a signal interrupts is repeated.
+    let _ = signals.read_exact(&mut byte);
     // A signal handled by this thread ends the wait early. It belongs to the same request.
     let _ = poll(&mut [], Some(&SAME_REQUEST));
-    is_repeated.store(true, Ordering::Release);
+    let _ = signals.set_nonblocking(true);
+    while signals.read(&mut byte).is_ok_and(|read| read > 0) {}
+    let _ = signals.set_nonblocking(false);
+    // Shows in ps(1) that the first one is being handled.
+    let _ = set_name(c"second signal");
+    let _ = signals.read_exact(&mut byte);
+    screen::abandon();
+    low_level::exit(INTERRUPTED);
 }
 
 /// A flag that SIGQUIT sets instead of ending the program.

@@ -3,6 +3,8 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 /// Parses a size: bytes, or with `k`, `M`, `G` powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
@@ -16,21 +18,20 @@ pub fn size(text: &str) -> Result<u64, String> {
     scaled(number, factor).ok_or_else(|| format!("'{number}' is not a size"))
 }
 
-/// Parses a duration: a number with `ns`, `us`, `ms`, `s`, `m` or `h`.
+/// Parses a duration with units from `ns` to `h`: `10ms`, `1.5h`, `1h30m`.
 pub fn time(text: &str) -> Result<Duration, String> {
-    let (number, unit) = split(text);
-    let factor: u64 = match unit {
-        "ns" => 1,
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "m" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        "" => return Err("a time needs a unit: ns, us, ms, s, m or h".into()),
-        _ => return Err(format!("unknown unit '{unit}', use ns, us, ms, s, m or h")),
-    };
-    let ns = scaled(number, factor).ok_or_else(|| format!("'{number}' is not a time"))?;
-    Ok(Duration::from_nanos(ns))
+    if text.parse::<f64>().is_ok() {
+        return Err("a time needs a unit: ns, us, ms, s, m or h".into());
+    }
+    let time: SignedDuration = text.parse().map_err(|_| {
+        format!(
+            "'{text}' is not a time, use a number and ns, us, ms, s, m or h, as in 10ms or 1h30m"
+        )
+    })?;
+    let time = Duration::try_from(time).map_err(|_| format!("'{text}' is negative"))?;
+    // Times are counted in nanoseconds.
+    u64::try_from(time.as_nanos()).map_err(|_| format!("'{text}' is too long"))?;
+    Ok(time)
 }
 
 /// Parses a duration like [`time`], or a plain number of seconds. `.2` is `0.2`, as in ping(8).
@@ -180,7 +181,10 @@ mod tests {
         assert_eq!(time("10ms"), Ok(Duration::from_millis(10)));
         assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(time("2h"), Ok(Duration::from_hours(2)));
-        for wrong in ["5", "ms", "1d", "1e9s"] {
+        assert_eq!(time("1h30m"), Ok(Duration::from_mins(90)));
+        assert_eq!(time("100us"), Ok(Duration::from_micros(100)));
+        assert_eq!(time("7ns"), Ok(Duration::from_nanos(7)));
+        for wrong in ["5", "ms", "1d", "1e9s", "", "-1s", "1h ago", "6000000h"] {
             assert!(time(wrong).is_err(), "{wrong}");
         }
     }

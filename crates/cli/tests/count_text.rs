@@ -9,7 +9,7 @@ use crate::support::count::{run, start, start_text, tally, totals};
 use crate::support::frames::{frames, udp};
 use crate::support::run::spawn_into;
 use crate::support::terminal::Terminal;
-use crate::support::{ENDING, Scene};
+use crate::support::{ENDING, PROGRAM, Scene, ip, words};
 
 #[test]
 fn a_line_tells_each_class_and_interval() {
@@ -119,29 +119,95 @@ fn a_terminal_has_a_table_that_is_drawn_over_itself() {
     let command = scene.command("count -i right0 --interval 5ms 'test=ether proto 0x88b5' udp");
     let (mut terminal, running) = Terminal::start(command, 80, 24);
     terminal.wait_for("packets/s");
-    // Heading and two classes.
-    terminal.wait_for("\r\x1b[3A\x1b[J");
+    assert!(terminal.is_filled());
     scene.send(&frames(1234, 100));
-    terminal.wait_for(" 1 234  ");
+    terminal.wait_for_shown(" 1 234  ");
     terminal.wait_for("█");
-    // In another window it begins anew.
-    terminal.seen.clear();
+    terminal.wait_for_shown("packets per second  test  udp");
+    // In another window it is drawn anew.
     terminal.resize(40, 2);
-    terminal.wait_for("\r\x1b[J");
-    terminal.wait_for("(3 more lines)");
+    terminal.wait_for_shown("(2 more lines)");
     terminal.resize(80, 24);
     running.signal(Signal::INT);
     terminal.wait_for("bytes (l2)");
     let ended = running.finish();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-    // Colours are the only state of a terminal that is changed, and each ends in its line.
-    let count = |code: &str| terminal.seen.matches(code).count();
-    let harmless = [
-        "\x1b[J", "\x1b[2m", "\x1b[0m", "\x1b[1A", "\x1b[2A", "\x1b[3A",
-    ];
-    let known: usize = harmless.iter().map(|code| count(code)).sum();
-    assert_eq!(count("\x1b["), known, "{:?}", terminal.seen);
-    assert_eq!(count("\x1b[2m"), count("\x1b[0m"));
+    assert!(terminal.is_as_usual());
+    let rest = terminal.seen.rsplit("\x1b[?1049l").next().expect("an end");
+    assert!(!rest.contains('\x1b'), "{rest:?}");
+}
+
+/// Keys are handled during an interval, and a failure restores the terminal before it is told.
+#[test]
+fn keys_and_failures_of_a_screen() {
+    let scene = Scene::new();
+    let session = |line: &str| {
+        let mut command = scene.right.command("setsid");
+        command.args(["--ctty", PROGRAM, "count", "-i", "right0"]);
+        command.args(words(line));
+        Terminal::start_session(command, 100, 24)
+    };
+    let (mut terminal, running) = session("--interval 1h all=");
+    terminal.wait_for_shown("sorted by list; s: by packets, q: end");
+    terminal.press("s");
+    terminal.wait_for_shown("sorted by packets; s: by bits, q: end");
+    terminal.press("q");
+    terminal.wait_for("bytes (l2)");
+    assert_eq!(running.finish().status.code(), Some(0));
+    assert!(terminal.is_as_usual());
+
+    let (mut terminal, running) = session("--interval 10ms all=");
+    terminal.wait_for_shown("q: end");
+    ip(&scene.right, "link delete right0");
+    let ended = running.finish();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .iter()
+            .any(|line| line.contains("right0 was removed")),
+        "{ended:?}"
+    );
+    terminal.read_to_end();
+    assert!(terminal.is_as_usual());
+}
+
+/// In windows of any width, also without colours, and while the window changes.
+#[test]
+fn a_screen_fits_every_window_and_follows_its_changes() {
+    let scene = Scene::new();
+    for (columns, colors) in [(60, "1"), (80, ""), (200, "")] {
+        let mut command =
+            scene.command("count -i right0 --interval 5ms 'test=ether proto 0x88b5' udp");
+        command.env("NO_COLOR", colors);
+        let (mut terminal, running) = Terminal::start(command, columns, 24);
+        terminal.wait_for_shown("packets per second  test  udp");
+        for wanted in [200, 60, 80] {
+            terminal.resize(wanted, 24);
+            let axis = format!("└{}", "─".repeat(usize::from(wanted) - 2));
+            terminal.wait_for_shown(&axis);
+            terminal.wait_for_shown("udp ");
+        }
+        assert_eq!(terminal.seen.contains("\x1b[2m"), colors.is_empty());
+        running.signal(Signal::INT);
+        running.finish().exit(0);
+        terminal.read_to_end();
+        assert!(terminal.is_as_usual());
+    }
+}
+
+/// A terminal that takes nothing but lines gets lines.
+#[test]
+fn a_plain_terminal_has_lines() {
+    let scene = Scene::new();
+    let mut command = scene.command("count -i right0 --interval 5ms");
+    command.env("TERM", "dumb");
+    let (mut terminal, running) = Terminal::start(command, 80, 24);
+    terminal.wait_for(" packets ");
+    running.signal(Signal::INT);
+    running.finish().exit(0);
+    terminal.read_to_end();
+    assert!(!terminal.seen.contains('\x1b'), "{:?}", terminal.seen);
 }
 
 #[test]

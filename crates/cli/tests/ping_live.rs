@@ -17,9 +17,9 @@ fn command(scene: &Scene, line: &str) -> Command {
     command
 }
 
-/// What is left on the terminal behind the last drawing.
+/// What is left on the terminal after the screen.
 fn summary(terminal: &Terminal) -> Vec<String> {
-    let end = terminal.seen.rsplit("\x1b[J").next().expect("an end");
+    let end = terminal.seen.rsplit("\x1b[?1049l").next().expect("an end");
     end.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
@@ -45,13 +45,19 @@ fn keys_sort_the_table_and_end_the_run() {
     terminal.press("s");
     terminal.wait_for("sorted by delay; s: by list, q: end");
     terminal.press("ss");
-    terminal.seen.clear();
-    terminal.wait_for("sorted by loss; s: by delay, q: end");
-    // In another window it begins anew, and fewer lines fit.
+    terminal.wait_for_shown("sorted by loss; s: by delay, q: end");
+    terminal.press("\x1b[B");
+    terminal.wait_until("a selected row", |terminal| {
+        terminal
+            .shown()
+            .lines()
+            .nth(6)
+            .is_some_and(|row| row.starts_with('>'))
+    });
+    // In another window it is drawn anew, and fewer lines fit.
     terminal.resize(60, 10);
-    terminal.seen.clear();
-    terminal.wait_for("\r\x1b[J");
-    terminal.wait_for("more targets)");
+    terminal.wait_for_shown("more targets)");
+    terminal.wait_for_shown("sorted by loss; s: by delay, q: end, p: plot, arrows: scrol~");
     terminal.resize(90, 24);
     terminal.press("q");
     let ended = finish(&mut terminal, running, "raw back end");
@@ -87,17 +93,103 @@ fn thousands_of_targets_fit_into_the_window() {
     let scene = Scene::new();
     let command = command(&scene, "-c 2 -i 0 --rate 20kpps 127.0.0.0/18");
     let (mut terminal, running) = Terminal::start_session(command, 80, 24);
+    // The heading's three lines, a blank, the table's heading, 17 rows, what is left out, the keys.
+    terminal.wait_for_shown("(16 365 more targets)");
     let ended = finish(&mut terminal, running, "raw back end");
     ended.exit(0);
-    // The heading's three lines, a blank, the table's heading, 17 rows, what is left out, the keys; the
-    // cursor is below.
-    let drawn = "\x1b[23A\x1b[J";
-    assert!(terminal.seen.contains(drawn), "{:?}", terminal.seen);
-    assert!(terminal.seen.contains("(16 366 more targets)"));
     let said = summary(&terminal);
     assert!(said.len() <= 24, "{said:?}");
     let all = "32 764 probes sent = 32 764 received + 0 lost + 0 late + 0 errors";
     assert!(said.contains(&all.to_owned()), "{said:?}");
+}
+
+/// In windows of any width, whatever the terminal supports; the window changes its size during the run.
+#[test]
+fn it_fits_every_window_and_follows_its_changes() {
+    let scene = Scene::new();
+    dead_ends(&scene);
+    for (columns, environment, has_plots) in [
+        (60, "NO_COLOR=1", false),
+        (80, "NO_COLOR=", false),
+        (200, "LC_ALL=C", true),
+    ] {
+        let mut command = command(&scene, "-i 20ms 10.1.0.2 10.9.0.1");
+        let (name, value) = environment.split_once('=').expect("a value");
+        command.env(name, value);
+        let (mut terminal, running) = Terminal::start_session(command, columns, 30);
+        terminal.wait_for_shown("sorted by loss; s: by delay, q: end");
+        terminal.wait_for_shown("round trips to ");
+        assert_eq!(terminal.shown().contains("probes per second"), has_plots);
+        for wanted in [60, 200, 80] {
+            terminal.resize(wanted, 24);
+            terminal.wait_until("a drawing of this width", |terminal| {
+                let shown = terminal.shown();
+                let keys = shown.lines().nth(23).unwrap_or_default();
+                let is_cut = keys.ends_with('~');
+                keys.starts_with("sorted by") && is_cut == (wanted == 60)
+            });
+            terminal.wait_for_shown("10.9.0.1");
+        }
+        let has_colors = terminal.seen.contains("\x1b[1m") || terminal.seen.contains("\x1b[2m");
+        assert_eq!(has_colors, environment != "NO_COLOR=1", "{environment}");
+        if environment == "LC_ALL=C" {
+            assert!(terminal.shown().is_ascii(), "{}", terminal.shown());
+        }
+        terminal.press("q");
+        let ended = finish(&mut terminal, running, "raw back end");
+        assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+        assert!(terminal.is_as_usual());
+    }
+}
+
+/// A second signal ends the program at once, even while it waits for a terminal that takes nothing.
+#[test]
+fn a_second_signal_restores_the_terminal_too() {
+    let scene = Scene::new();
+    let command = command(&scene, "-i 1ms 10.1.0.2");
+    let (mut terminal, running) = Terminal::start_session(command, 80, 24);
+    terminal.wait_for_shown("q: end");
+    assert!(!terminal.is_in_line_mode());
+    terminal.stop_output();
+    running.signal(Signal::INT);
+    running.takes_another();
+    running.signal(Signal::TERM);
+    let ended = running.finish();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    assert!(terminal.is_in_line_mode());
+}
+
+/// A terminal that is closed ends the run, as it ends every program.
+#[test]
+fn a_closed_terminal_ends_it() {
+    let scene = Scene::new();
+    let command = command(&scene, "-i 20ms 10.1.0.2");
+    let (mut terminal, running) = Terminal::start_session(command, 80, 24);
+    terminal.wait_for_shown("q: end");
+    terminal.close();
+    running.finish();
+}
+
+/// Ctrl-Z leaves the terminal to the shell, and fg(1) fills it again.
+#[test]
+fn a_suspended_run_gives_the_terminal_back() {
+    let scene = Scene::new();
+    let mut command = scene.left.command("setsid");
+    let line = format!(
+        "set -m; PS1=; {PROGRAM} ping --live -i 20ms 10.1.0.2; echo stopped; fg; echo over"
+    );
+    command.args(["--ctty", "sh", "-c", &line]);
+    let (mut terminal, running) = Terminal::start_session(command, 80, 24);
+    terminal.wait_for_shown("q: end");
+    terminal.press("\x1a");
+    terminal.wait_for("\x1b[?1049l");
+    terminal.wait_for("stopped");
+    terminal.wait_until("the second screen", Terminal::is_filled);
+    terminal.wait_for_shown("q: end");
+    terminal.press("q");
+    terminal.wait_for("over");
+    running.finish().exit(0);
+    assert!(terminal.is_as_usual());
 }
 
 /// Without a session there is a terminal to draw on, but none with keys.
@@ -107,8 +199,9 @@ fn without_keys_signals_end_it() {
     let mut command = scene.left.command("setsid");
     command.args([PROGRAM, "ping", "--live", "-i", "20ms", "10.1.0.2"]);
     let (mut terminal, running) = Terminal::start(command, 80, 24);
-    terminal.wait_for("sorted by loss\x1b[0m\r");
-    assert!(terminal.is_as_usual());
+    terminal.wait_for("sorted by loss");
+    assert!(!terminal.shown().contains("q: end"));
+    assert!(terminal.is_in_line_mode());
     running.signal(Signal::INT);
     finish(&mut terminal, running, "raw back end").exit(0);
 }
@@ -142,5 +235,24 @@ fn without_a_terminal_it_is_refused() {
     assert!(
         ended.refusal(2).contains("this terminal cannot"),
         "{ended:?}"
+    );
+}
+
+/// A quiet run with an end shows on a terminal how far it is, and nothing of it stays.
+#[test]
+fn a_quiet_run_shows_its_progress() {
+    let scene = Scene::new();
+    let mut command = scene.left.command("setsid");
+    command.args([PROGRAM, "ping", "-q", "-c", "100", "-i", "20ms", "10.1.0.2"]);
+    let (mut terminal, running) = Terminal::start_errors(command, 80, 24);
+    terminal.wait_for("0 probes of 100 probes");
+    terminal.wait_for(" left");
+    let ended = running.finish();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    terminal.read_to_end();
+    assert!(
+        !terminal.shown().contains("probes of"),
+        "{}",
+        terminal.shown()
     );
 }

@@ -1,6 +1,7 @@
 //! Files converted, merged, cut and parted, beside what tcpdump, tshark and mergecap read.
 
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use tapline::file::write::{CaptureFileOptions, Format, Output};
@@ -9,7 +10,8 @@ use crate::support::files::{
     KNOWN, capinfos, capture, column, known_corpus, made, pcap, tcpdump, tcpdump_all, tshark,
 };
 use crate::support::run::{events, printed, run, run_with};
-use crate::support::{assert_has, assert_refused, text, tool};
+use crate::support::terminal::Terminal;
+use crate::support::{PROGRAM, assert_has, assert_refused, text, tool};
 
 /// A folder for files.
 struct Folder(tempfile::TempDir);
@@ -323,5 +325,30 @@ fn a_file_without_packets_is_made_of_one_without_packets() {
     for input in [pcap(&[]), pcap(&[1])] {
         run_with(&input, &format!("read -q -w {target} --to @0.000000001 -")).exit(0);
         assert_eq!(tcpdump(&target).as_deref(), Some(""));
+    }
+}
+
+/// On a terminal a conversion shows its progress, and nothing of it stays.
+#[test]
+fn a_terminal_shows_how_far_a_conversion_is() {
+    let folder = Folder::new();
+    let from = capture("icmpv6.pcap");
+    let size = std::fs::metadata(&from).expect("a file").len();
+    for (line, shown) in [("", true), ("-q", false)] {
+        let mut command = Command::new(PROGRAM);
+        command.args([
+            "read",
+            "-w",
+            &folder.file("out.pcapng"),
+            &text(from.as_ref()),
+        ]);
+        command.args(line.split_whitespace());
+        let (mut terminal, running) = Terminal::start_errors(command, 80, 24);
+        let ended = running.finish();
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        terminal.read_to_end();
+        let total = format!("0 B of {size} B");
+        assert_eq!(terminal.seen.contains(&total), shown, "{:?}", terminal.seen);
+        assert!(!terminal.shown().contains(" of "), "{}", terminal.shown());
     }
 }

@@ -124,6 +124,16 @@ pub enum FilterErrorReason {
         /// The word.
         what: &'static str,
     },
+    /// `any` and `inner` do not apply to this kind of term.
+    #[error(
+        "'{word}' does not apply to '{subject}', only to hosts, networks, ports and protocols over IP"
+    )]
+    Layers {
+        /// "any" or "inner".
+        word: &'static str,
+        /// The protocol or kind.
+        subject: &'static str,
+    },
     /// After MPLS labels only IPv4 and IPv6 can be recognized.
     #[error("unsupported protocol over mpls")]
     AfterMpls,

@@ -200,8 +200,20 @@ impl Evaluation<'_> {
                 }
                 Ok(false)
             }
-            // Only passes that a single term does not go through create choices and sets.
-            Condition::Choice(..) | Condition::Member(_) => Ok(false),
+            Condition::Choice(value, cases) => {
+                let value = self.value(*value)?;
+                match cases.iter().find(|case| case.0 == value) {
+                    Some((_, rest)) => self.condition(rest),
+                    None => Ok(false),
+                }
+            }
+            Condition::If(parts) => {
+                let [condition, yes, no] = &**parts;
+                let holds = self.condition(condition)?;
+                self.condition(if holds { yes } else { no })
+            }
+            // Only a pass that a single term does not go through creates sets.
+            Condition::Member(_) => Ok(false),
         }
     }
 

@@ -17,6 +17,10 @@
 //! Beside the compiler: [`classic`] reads, checks, runs and lists classic BPF programs of any origin;
 //! [`Filter::warnings`], [`Filter::explain`] and the listings show people what a filter does.
 //!
+//! Two words are tapline's own: `any` and `inner` search the layers of a packet behind VLAN tags, MPLS labels, IPv6 extension
+//! headers and tunnels (`any port 80`, `inner host 10.0.0.1`). They pass at most 2 tunnels, and in each layer 4 VLAN tags,
+//! 8 MPLS labels and 6 extension headers. All other texts have the meaning of pcap-filter(7).
+//!
 //! The crate does no I/O: text and packet bytes are arguments.
 
 // Only `native` calls code that it generated.

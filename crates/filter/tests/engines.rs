@@ -34,7 +34,7 @@ fn beginnings(packets: &[Vec<u8>]) -> Vec<(&[u8], u32)> {
 }
 
 /// Asserts equal verdicts for all prefixes of `packets`; returns how many were accepted and rejected.
-fn assert_alike(filter: &Filter, text: &str, packets: &[Vec<u8>]) -> (usize, usize) {
+pub fn assert_alike(filter: &Filter, text: &str, packets: &[Vec<u8>]) -> (usize, usize) {
     let coarse = filter.coarse();
     let classic = match filter.classic() {
         Ok(program) => {

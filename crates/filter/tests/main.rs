@@ -10,6 +10,7 @@ mod engines;
 mod errors;
 mod explain;
 mod kernel;
+mod layers;
 mod libpcap;
 mod listings;
 mod native;

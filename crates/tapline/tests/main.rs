@@ -44,3 +44,4 @@ mod pull;
 mod read;
 mod ringbuf;
 mod rotation;
+mod send;

@@ -134,9 +134,10 @@ pub struct PingArgs {
     #[arg(long, help_heading = "Output")]
     pub dry_run: bool,
 
-    /// Show a live table: loss, round trips and percentiles of each target
+    /// Fill the terminal with a table of loss, round trips and percentiles, and plots
     ///
-    /// Key s changes the order, q quits.
+    /// The plots show the round trips of the selected target and the rates. Key s changes the order, p the plot,
+    /// arrows scroll and select, q quits.
     #[arg(long, conflicts_with_all = ["json", "csv", "verbose", "quiet", "dry_run"], help_heading = "Output format")]
     pub live: bool,
 

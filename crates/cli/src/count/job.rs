@@ -34,13 +34,13 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let points = points(&count);
     let names: Vec<String> = count.classes().map(|class| class.name.clone()).collect();
     let mut sum = IntervalSum::new(names.iter().cloned(), setup::top(args));
-    let mut reporter = Reporter::new(args, &names);
+    let mut reporter = printed(Reporter::new(args, &names))?;
     let (interval, wanted) = setup::intervals(args);
     let per_report = reporter.intervals_per_report(interval, wanted);
     printed(reporter.begin(args, &sum.take()))?;
 
     let failed = loop {
-        let interval = match count.next_event() {
+        let interval = match printed(reporter.next_event(&mut count))? {
             Ok(Some(CountEvent::Interval(interval))) => interval,
             Ok(Some(CountEvent::Link(link))) => {
                 printed(reporter.link(&link))?;
@@ -164,6 +164,6 @@ fn finish(count: Count, failed: Option<CountError>) -> Result<Exit, Failure> {
     }
 }
 
-fn printed(result: io::Result<()>) -> Result<(), Failure> {
+fn printed<T>(result: io::Result<T>) -> Result<T, Failure> {
     result.map_err(|error| Failure::stdout(&error))
 }

@@ -1,17 +1,16 @@
 //! Reports intervals and link changes: as JSON, CSV, lines, or a live table.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::time::Duration;
 
-use tapline::count::{CountedLink, LinkState};
+use tapline::count::{Count, CountError, CountEvent, CountedLink, LinkState};
 
 use super::figures::Figures;
 use super::lines::Lines;
 use super::live::Live;
 use super::{csv, json, setup};
 use crate::args::CountArgs;
-use crate::paint::{self, Paint};
-use crate::screen::Sparks;
+use crate::screen::{self, Screen};
 
 /// Minimum time between two updates of the live table.
 const MIN_REDRAW: Duration = Duration::from_millis(100);
@@ -21,29 +20,23 @@ pub enum Reporter {
     Json,
     Csv,
     Lines(Lines),
-    Live(Live),
+    Live(Box<Live>),
 }
 
 impl Reporter {
     /// Chooses the format by the arguments and the terminal.
-    pub fn new(args: &CountArgs, names: &[String]) -> Self {
-        let is_screen = io::stdout().is_terminal() && !paint::is_terminal_dumb();
-        if args.json {
+    pub fn new(args: &CountArgs, names: &[String]) -> io::Result<Self> {
+        Ok(if args.json {
             Self::Json
         } else if args.csv {
             Self::Csv
-        } else if is_screen && !args.quiet {
-            let paint = Paint::new(true);
-            Self::Live(Live::new(
-                names.iter().cloned(),
-                paint,
-                Sparks::of_terminal(),
-            ))
+        } else if Screen::is_possible() && !args.quiet {
+            Self::Live(Box::new(Live::open(names.iter().cloned())?))
         } else {
             let names = names.iter().map(String::as_str);
             let with_fraction = args.interval.subsec_nanos() > 0;
             Self::Lines(Lines::new(names, setup::group_columns(args), with_fraction))
-        }
+        })
     }
 
     /// The number of intervals of this length per report: `wanted`, or more for a live table.
@@ -73,11 +66,33 @@ impl Reporter {
         }
     }
 
+    /// The next event of the count. A screen handles its keys meanwhile.
+    pub fn next_event(
+        &mut self,
+        count: &mut Count,
+    ) -> io::Result<Result<Option<CountEvent>, CountError>> {
+        let Self::Live(live) = self else {
+            return Ok(count.next_event());
+        };
+        loop {
+            if live.input()? {
+                count.stopper().stop();
+            }
+            match count.next_event_timeout(Duration::ZERO) {
+                Ok(None) if !count.has_ended() => live.screen().wait(count)?,
+                event => return Ok(event),
+            }
+        }
+    }
+
     /// Reports that an interface went down or came up.
     pub fn link(&mut self, link: &CountedLink) -> io::Result<()> {
         match self {
             Self::Json => json::link(link),
-            Self::Live(live) => live.aside(|| warn(link)),
+            Self::Live(live) => {
+                warn(link);
+                live.redraw()
+            }
             Self::Csv | Self::Lines(_) => {
                 warn(link);
                 Ok(())
@@ -86,11 +101,11 @@ impl Reporter {
     }
 
     /// Ends the output before the summary.
-    pub fn end(&mut self, args: &CountArgs) -> io::Result<()> {
+    pub fn end(self, args: &CountArgs) -> io::Result<()> {
         match self {
-            Self::Live(live) => live.end(),
             Self::Lines(_) if !args.quiet => write("\n"),
-            Self::Json | Self::Csv | Self::Lines(_) => Ok(()),
+            // A screen is left.
+            Self::Json | Self::Csv | Self::Lines(_) | Self::Live(_) => Ok(()),
         }
     }
 }
@@ -113,6 +128,5 @@ fn warn(link: &CountedLink) {
             "warning: {name} has no carrier: it receives nothing, and sent packets are lost"
         ),
     };
-    // A closed standard error is not a failure.
-    let _ = writeln!(io::stderr(), "{line}");
+    screen::say(&line);
 }

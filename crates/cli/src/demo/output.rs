@@ -26,7 +26,7 @@ pub struct Printer {
 impl Printer {
     pub fn new(json: bool) -> Self {
         let is_terminal = io::stdout().is_terminal();
-        let paint = Paint::new(is_terminal && !json);
+        let paint = Paint::of_stdout();
         Self {
             json,
             is_terminal,

@@ -8,14 +8,11 @@ use tapline::latency::{Comparison, DeliverySetting, DeviceMeter};
 
 use super::device::RunningMeasurement;
 use super::report;
-use super::watch::Watch;
+use super::watch::{self, Watch};
 use crate::args::{BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
 use crate::names::SystemNames;
 use crate::{capture, privilege, signals};
-
-/// Interval of the live screen.
-const LIVE: Duration = Duration::from_secs(1);
 
 /// How long settings are compared by default.
 const COMPARISON_TIME: Duration = Duration::from_secs(5);
@@ -56,7 +53,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     };
     // The start is printed while another thread already measures.
     let is_printed = OnceLock::new();
-    let watch = Watch::new(args, &is_printed);
+    let watch = Watch::new(args, &is_printed, stop.stopper());
     let measured = latency.measure(&stop, watch, |start_ns| {
         report::start(args, start_ns, backend, buffer_bytes)?;
         is_printed.get_or_init(|| ());
@@ -64,7 +61,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     });
     let device = device.finish();
     let (summary, mut watch) = measured?;
-    watch.close()?;
+    watch.close();
     let delivery = args.delivery.delivery.unwrap_or(Delivery::Adaptive);
     report::summary(
         args.json,
@@ -137,5 +134,5 @@ fn options(args: &LatencyArgs) -> Result<CaptureOptions, Failure> {
         .delivery(args.delivery.policy(Delivery::Adaptive, timeout))
         .spin(args.delivery.spin.unwrap_or_default())
         .stall(args.delivery.stall)
-        .tick(args.stats_interval.unwrap_or(LIVE)))
+        .tick(args.stats_interval.unwrap_or(watch::KEYS)))
 }

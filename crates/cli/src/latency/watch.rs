@@ -1,25 +1,29 @@
 //! Output while packets are measured.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
-use tapline::Packet;
 use tapline::capture::{Account, ConsumerError};
 use tapline::latency::{DelayObserver, Delays};
+use tapline::{Packet, Stopper};
 
 use super::delays::{delays_json, extend, percentiles, time};
 use super::live::Live;
 use crate::args::LatencyArgs;
-use crate::screen::Status;
-use crate::{json, moment, paint};
+use crate::screen::{Screen, Status};
+use crate::{json, moment};
+
+/// Time between two keys at which they are handled, and between two drawings.
+pub const KEYS: Duration = Duration::from_millis(200);
+const DRAWING: Duration = Duration::from_secs(1);
 
 /// Output of each interval.
-#[derive(Debug)]
 enum IntervalOutput {
     Nothing,
-    /// Several lines on standard output, redrawn in place.
-    Live(Live),
+    /// A screen on standard output.
+    Live(Box<Live>),
     /// One line on standard error, redrawn in place.
     Status(Status),
     /// A new line on standard output.
@@ -34,17 +38,18 @@ pub struct Watch<'a> {
     each: bool,
     json: bool,
     interval: IntervalOutput,
+    /// When to draw next.
+    next: Instant,
     zone: TimeZone,
 }
 
 impl<'a> Watch<'a> {
-    pub fn new(args: &LatencyArgs, start_is_printed: &'a OnceLock<()>) -> Self {
-        let is_screen = io::stdout().is_terminal() && !paint::is_terminal_dumb();
+    pub fn new(args: &LatencyArgs, start_is_printed: &'a OnceLock<()>, stopper: Stopper) -> Self {
         let interval = match args.stats_interval {
             Some(_) if args.json => IntervalOutput::Json,
             Some(_) => IntervalOutput::Lines,
             None if args.each || args.json => IntervalOutput::Nothing,
-            None if is_screen => IntervalOutput::Live(Live::default()),
+            None if Screen::is_possible() => IntervalOutput::Live(Box::new(Live::new(stopper))),
             None => Status::open().map_or(IntervalOutput::Nothing, IntervalOutput::Status),
         };
         Self {
@@ -52,20 +57,31 @@ impl<'a> Watch<'a> {
             each: args.each,
             json: args.json,
             interval,
+            next: Instant::now(),
             zone: TimeZone::system(),
         }
     }
 
     /// Removes live output, for the summary.
-    pub fn close(&mut self) -> io::Result<()> {
-        match &mut self.interval {
-            IntervalOutput::Live(live) => live.end(),
-            IntervalOutput::Status(status) => {
-                status.clear();
-                Ok(())
-            }
-            IntervalOutput::Nothing | IntervalOutput::Lines | IntervalOutput::Json => Ok(()),
+    pub fn close(&mut self) {
+        match std::mem::replace(&mut self.interval, IntervalOutput::Nothing) {
+            IntervalOutput::Status(status) => status.clear(),
+            // The screen is left when it is dropped.
+            IntervalOutput::Live(_)
+            | IntervalOutput::Nothing
+            | IntervalOutput::Lines
+            | IntervalOutput::Json => {}
         }
+    }
+
+    /// Whether the time for a drawing has come.
+    fn is_due(&mut self) -> bool {
+        let now = Instant::now();
+        let is_due = now >= self.next;
+        if is_due {
+            self.next = now + DRAWING;
+        }
+        is_due
     }
 
     fn print(&self, packet: &Packet<'_>, now_ns: u64, delay_ns: Option<u64>) -> io::Result<()> {
@@ -106,10 +122,12 @@ impl DelayObserver for Watch<'_> {
     fn tick(&mut self, delays: &Delays, _account: &Account) -> Result<(), ConsumerError> {
         self.start_is_printed.wait();
         let line = || percentiles(delays);
+        let is_due = self.is_due();
         match &mut self.interval {
-            IntervalOutput::Nothing => {}
-            IntervalOutput::Live(live) => live.draw(delays)?,
-            IntervalOutput::Status(status) => status.show(&line()),
+            IntervalOutput::Live(live) if is_due => live.draw(delays)?,
+            IntervalOutput::Live(live) => live.input()?,
+            IntervalOutput::Status(status) if is_due => status.show(&line()),
+            IntervalOutput::Nothing | IntervalOutput::Status(_) => {}
             IntervalOutput::Lines => writeln!(io::stdout(), "{}", line())?,
             IntervalOutput::Json => {
                 let mut event = serde_json::json!({

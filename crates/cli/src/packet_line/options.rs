@@ -1,7 +1,5 @@
 //! What lines show.
 
-use std::io::{self, IsTerminal};
-
 use jiff::tz::TimeZone;
 
 use crate::args::PrintArgs;
@@ -111,7 +109,7 @@ impl From<&PrintArgs> for LineOptions {
                 form,
                 link: count > 1,
             }),
-            color: Paint::new(io::stdout().is_terminal()).is_on(),
+            color: Paint::of_stdout().is_on(),
             ..Self::default()
         }
     }

@@ -21,8 +21,9 @@ use super::{dry_run, failure, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, Server, ping_families};
+use crate::screen::{Progress, Screen};
 use crate::units::{amount, grouped};
-use crate::{paint, privilege, signals};
+use crate::{privilege, signals};
 
 /// How long replies may stay unread that are not printed one by one.
 const MAX_WAIT: Duration = Duration::from_millis(250);
@@ -84,9 +85,13 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         board,
         updated: Instant::now(),
         max_replies,
+        progress: progress(args, count),
         smoothed_ns: None,
     };
     let ran = ping.run(|event, statistics| watch.event(event, statistics));
+    if let Some(progress) = &watch.progress {
+        progress.clear();
+    }
     let failed = watch.failed;
     let mut summary = ping.finish().map_err(wait_failure)?;
     if max_replies.is_some_and(|count| summary.statistics.total().received >= count.into()) {
@@ -101,6 +106,13 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     ran.map_err(wait_failure)?;
     reported.map_err(|error| Failure::stdout(&error))?;
     exit_status(args, &end)
+}
+
+/// The progress of a quiet run with an end, on a terminal.
+fn progress(args: &PingArgs, targets: u32) -> Option<Progress> {
+    let count = args.count.filter(|_| args.quiet)?;
+    let probes = u64::from(count.get()) * u64::from(targets);
+    Progress::open(Some(probes), "probes")
 }
 
 fn wait_failure(error: PingError) -> Failure {
@@ -143,7 +155,7 @@ fn require_terminal(args: &PingArgs) -> Result<(), Failure> {
         true if !io::stdout().is_terminal() => {
             "--live draws on a terminal, and standard output is none"
         }
-        true if paint::is_terminal_dumb() => {
+        true if !Screen::is_possible() => {
             "--live moves the cursor, and this terminal cannot (see TERM)"
         }
         _ => return Ok(()),

@@ -12,7 +12,7 @@ use crate::metrics::MOST_PING_TARGETS;
 const MOST_HISTOGRAMS: u32 = 65_536;
 /// Time between two checks for status requests, and for keys.
 const TICK: Duration = Duration::from_millis(500);
-const LIVE_TICK: Duration = Duration::from_millis(200);
+const LIVE_TICK: Duration = Duration::from_millis(100);
 
 /// The number of replies that ends a run to a single target with both a count and a duration. As in ping, probes
 /// continue until that many replies have arrived.

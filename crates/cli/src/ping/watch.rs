@@ -1,6 +1,6 @@
 //! What happens during a run besides output: status requests, metrics, and the early end of a run.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use super::output::milliseconds::summary_ms;
 use super::output::reporter::Reporter;
 use super::output::warnings;
 use crate::metrics::{Board, ping_families};
+use crate::screen::{self, Progress};
 
 /// Time between two updates of the metrics.
 const METRICS_PERIOD: Duration = Duration::from_secs(1);
@@ -32,6 +33,8 @@ pub struct Watch<'a> {
     pub updated: Instant,
     /// Number of replies that end the run.
     pub max_replies: Option<u32>,
+    /// Shown instead of answers.
+    pub progress: Option<Progress>,
     /// Moving average of the round trips.
     pub smoothed_ns: Option<f64>,
 }
@@ -81,8 +84,11 @@ impl Watch<'_> {
 
     fn tick(&mut self, statistics: &Prober, overruns: Option<u64>) {
         if self.status_request.swap(false, Ordering::Relaxed) {
-            // If standard error is closed, the line is lost.
-            let _ = writeln!(io::stderr(), "\r{}", self.status_line(statistics));
+            // Over the characters that the terminal echoed.
+            screen::say(&format!("\r{}", self.status_line(statistics)));
+        }
+        if let Some(progress) = &self.progress {
+            progress.set(statistics.total().sent);
         }
         if let Some(board) = &self.board
             && self.updated.elapsed() >= METRICS_PERIOD

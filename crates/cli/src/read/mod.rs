@@ -11,12 +11,14 @@ use std::io::{self, Write};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tapline::file::model::Section;
-use tapline::read::{InputError, ReadError, ReadSummary};
+use tapline::file::write::CaptureFileOptions;
+use tapline::read::{InputError, Read, ReadError, ReadSummary};
 
 use crate::args::ReadArgs;
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
 use crate::packet_line::{LineOptions, Printer};
+use crate::screen::Progress;
 use crate::units::grouped;
 use crate::{output, privilege, signals};
 use arguments::Arguments;
@@ -48,7 +50,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         Some(path) => {
             let section = Section::default();
             let options = output::options(&args.output, path, section, Vec::new())?;
-            read.write_to(options)
+            write(&mut read, options, args.quiet)
         }
         None => read.run_consumer(&mut Printer::new(args.json, LineOptions::from(&args.print))),
     };
@@ -63,6 +65,20 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     }
     result.map_err(|error| failure(&error))?;
     fail_if_broken(broken.iter().map(|error| chain(error)).collect())
+}
+
+/// Writes the selected packets. Shows the progress on standard error unless quiet.
+fn write(read: &mut Read, options: CaptureFileOptions, quiet: bool) -> Result<(), ReadError> {
+    let progress = read.progress();
+    let shown = if quiet {
+        None
+    } else {
+        Progress::open(progress.total_bytes(), "B")
+    };
+    match shown {
+        Some(shown) => shown.during(move || progress.bytes(), || read.write_to(options)),
+        None => read.write_to(options),
+    }
 }
 
 /// Raises the limit of open files as far as allowed: large files stay open while they are merged.

@@ -1,13 +1,24 @@
-//! Drawing on a terminal: text in columns, sparklines, keys, and lines redrawn in place.
+//! Live screens: a view that fills the terminal, its keys, and the plots on it; and the progress line on standard error.
+//!
+//! ```text
+//! job ─▶ Screen::draw ─▶ ratatui ─▶ terminal          Screen::keys ◀─ crossterm ◀─ terminal
+//!          text, sparklines, plots; a list that scrolls
+//! ```
 
-mod canvas;
-mod columns;
-mod keys;
+mod list;
+mod plot;
+mod progress;
 mod spark;
-mod status;
+mod terminal;
+#[cfg(test)]
+pub mod testing;
+mod text;
+mod theme;
 
-pub use canvas::{Canvas, Size};
-pub use columns::{cut, filled, fitted, width};
-pub use keys::Keys;
-pub use spark::{MISSING, Sparks};
-pub use status::Status;
+pub use list::{Scroll, show_lines};
+pub use plot::{Plot, Series};
+pub use progress::{Progress, Status};
+pub use spark::{Charset, MISSING};
+pub use terminal::{Key, Screen, abandon, last_line, say, window};
+pub use text::{cut, filled, fitted, width};
+pub use theme::Theme;

@@ -1,20 +1,38 @@
 //! Sparklines.
 
-/// Bar levels: the first is for zero, the second for the smallest other value.
-const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-const ASCII: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '%', '#'];
+use ratatui::style::Style;
+use ratatui::symbols::{Marker, bar};
+use ratatui::widgets::Sparkline;
+
+use super::Theme;
+
+/// Bars of ASCII characters.
+const ASCII: bar::Set<'static> = bar::Set {
+    full: "#",
+    seven_eighths: "%",
+    three_quarters: "*",
+    five_eighths: "+",
+    half: "=",
+    three_eighths: "-",
+    one_quarter: ":",
+    one_eighth: ".",
+    empty: " ",
+};
+
+/// Height of the longest bar. One of height 1 is visible.
+const FULL: u64 = 8;
 
 /// A missing value, drawn with its own mark.
 pub const MISSING: f64 = f64::INFINITY;
 
-/// The character set of bars.
+/// The characters of bars and plots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sparks {
+pub enum Charset {
     Unicode,
     Ascii,
 }
 
-impl Sparks {
+impl Charset {
     /// Selected by the locale.
     pub fn of_terminal() -> Self {
         // As in setlocale(3), the first that is set applies.
@@ -29,49 +47,80 @@ impl Sparks {
         }
     }
 
-    /// One bar per value, scaled to the largest.
-    pub fn line(self, values: impl Iterator<Item = f64> + Clone) -> String {
-        let (levels, missing) = match self {
-            Self::Unicode => (BLOCKS, '×'),
-            Self::Ascii => (ASCII, 'x'),
-        };
+    /// The mark of a missing value.
+    pub fn missing(self) -> char {
+        match self {
+            Self::Unicode => '×',
+            Self::Ascii => 'x',
+        }
+    }
+
+    /// The dots of a plot.
+    pub fn dots(self) -> Marker {
+        match self {
+            Self::Unicode => Marker::Braille,
+            Self::Ascii => Marker::Custom('*'),
+        }
+    }
+
+    /// One bar per value, scaled to the largest. A value above 0 is visible.
+    #[expect(clippy::cast_sign_loss, reason = "heights are not negative")]
+    pub fn sparkline(
+        self,
+        values: impl Iterator<Item = f64> + Clone,
+        theme: Theme,
+    ) -> Sparkline<'static> {
         let there = values.clone().filter(|value| value.is_finite());
         let most = there.fold(0.0, f64::max);
-        let level = |value: f64| {
-            let reached = (1..8).filter(|&eighth| value > most * f64::from(eighth) / 8.0);
-            usize::from(value > 0.0) + reached.count()
-        };
-        let bar = |value: f64| {
-            if value.is_finite() {
-                levels[level(value)]
+        let height = |value: f64| {
+            if value <= 0.0 {
+                0
             } else {
-                missing
+                ((value / most * FULL as f64).ceil() as u64).max(1)
             }
         };
-        values.map(bar).collect()
+        let heights = values.map(|value| value.is_finite().then(|| height(value)));
+        let set = match self {
+            Self::Unicode => bar::NINE_LEVELS,
+            Self::Ascii => ASCII,
+        };
+        Sparkline::default()
+            .data(heights.collect::<Vec<_>>())
+            .max(FULL)
+            .bar_set(set)
+            .style(Style::new())
+            .absent_value_symbol(self.missing().to_string())
+            .absent_value_style(theme.bad())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::drawn;
     use super::*;
+
+    fn bars(values: &[f64], charset: Charset) -> String {
+        let sparkline = charset.sparkline(values.iter().copied(), Theme::plain());
+        drawn(values.len().max(1) as u16, 1, |frame| {
+            frame.render_widget(sparkline, frame.area());
+        })
+    }
 
     #[test]
     fn the_largest_is_full_and_the_smallest_is_visible() {
-        let bars = |values: &[f64], sparks: Sparks| sparks.line(values.iter().copied());
-        let unicode = Sparks::Unicode;
+        let unicode = Charset::Unicode;
         assert_eq!(bars(&[0.0, 1.0, 4.0, 8.0], unicode), " ▁▄█");
         assert_eq!(bars(&[0.0, 1e-9, 1e9], unicode), " ▁█");
-        assert_eq!(bars(&[5.0, 5.0], Sparks::Ascii), "##");
-        assert_eq!(bars(&[0.0, 0.0], unicode), "  ");
+        assert_eq!(bars(&[5.0, 5.0], Charset::Ascii), "##");
+        assert_eq!(bars(&[0.0, 0.0], unicode), "");
         assert_eq!(bars(&[], unicode), "");
     }
 
     #[test]
     fn missing_values_have_a_mark() {
         let values = [1.0, MISSING, 2.0];
-        assert_eq!(Sparks::Unicode.line(values.into_iter()), "▄×█");
-        assert_eq!(Sparks::Ascii.line(values.into_iter()), "=x#");
-        assert_eq!(Sparks::Ascii.line([MISSING].into_iter()), "x");
+        assert_eq!(bars(&values, Charset::Unicode), "▄×█");
+        assert_eq!(bars(&values, Charset::Ascii), "=x#");
+        assert_eq!(bars(&[MISSING], Charset::Ascii), "x");
     }
 }

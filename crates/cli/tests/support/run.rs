@@ -181,16 +181,17 @@ impl Running {
         });
     }
 
-    /// Waits until another signal counts as a second one; a thread handles the first and then exits.
+    /// Waits until another signal counts as a second one; the thread that handles the first then has
+    /// another name.
     pub fn takes_another(&self) {
         let tasks = format!("/proc/{}/task", self.pid().as_raw_nonzero());
         let is_it = |task: std::io::Result<fs::DirEntry>| {
             let name = task.and_then(|task| fs::read_to_string(task.path().join("comm")));
-            name.is_ok_and(|name| name.trim_end() == "signals")
+            name.is_ok_and(|name| name.trim_end() == "second signal")
         };
-        wait::until("the thread of signals has ended", || {
+        wait::until("the second signal is waited for", || {
             let mut tasks = fs::read_dir(&tasks).expect("the process is there");
-            !tasks.any(is_it)
+            tasks.any(is_it)
         });
     }
 

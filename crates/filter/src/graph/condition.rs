@@ -46,9 +46,20 @@ pub(crate) enum Condition {
     /// The value equals one of the sorted constants, and the condition of that constant holds.
     Choice(ValueId, Vec<(u32, Condition)>),
     Member(Member),
+    /// If the first condition is true, the second one, otherwise the third one.
+    If(Box<[Condition; 3]>),
 }
 
 impl Condition {
+    /// `yes` if `condition` is true, otherwise `no`.
+    pub(crate) fn choose(condition: Self, yes: Self, no: Self) -> Self {
+        match condition {
+            Self::Constant(true) => yes,
+            Self::Constant(false) => no,
+            condition => Self::If(Box::new([condition, yes, no])),
+        }
+    }
+
     pub(crate) fn negate(self) -> Self {
         match self {
             Self::Constant(constant) => Self::Constant(!constant),
@@ -101,6 +112,7 @@ impl Condition {
             Self::Not(inner) => inner.sets_variables(),
             Self::All(inner) | Self::Any(inner) => inner.iter().any(Self::sets_variables),
             Self::Choice(_, cases) => cases.iter().any(|case| case.1.sets_variables()),
+            Self::If(parts) => parts.iter().any(Self::sets_variables),
         }
     }
 }

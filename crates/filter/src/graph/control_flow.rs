@@ -199,6 +199,12 @@ impl Graph {
                 .rev()
                 .fold(no, |next, term| self.build(term, yes, next, values)),
             Condition::Choice(value, cases) => self.choose(*value, cases, yes, no, values),
+            Condition::If(parts) => {
+                let [condition, then, otherwise] = &**parts;
+                let otherwise = self.build(otherwise, yes, no, values);
+                let then = self.build(then, yes, no, values);
+                self.build(condition, then, otherwise, values)
+            }
         }
     }
 

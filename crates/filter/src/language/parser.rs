@@ -1,6 +1,6 @@
 use crate::error::{FilterError, FilterErrorReason};
 use crate::language::lexer::{Symbol, Token};
-use crate::language::tree::{Expression, Protocol, Qualifiers, Span, Term, TermSpan};
+use crate::language::tree::{Expression, Layers, Protocol, Qualifiers, Span, Term, TermSpan};
 use crate::language::words::{Word, nearest};
 
 /// Maximum nesting depth of parentheses, negations and `and`/`or`, in a filter and in its tree.
@@ -125,7 +125,9 @@ impl<'a> Parser<'a> {
         // A name before an address is probably a misspelled qualifier.
         let before = self.at.checked_sub(1).map(|at| &self.tokens[at]);
         let (token, span) = match before {
-            Some((token @ Token::Name(name), span)) if self.starts_id() && is_near(name) => {
+            Some((token @ Token::Name(name), span))
+                if self.starts_id() && is_near(name) && Layers::of(name).is_none() =>
+            {
                 (token, span.clone())
             }
             _ => (self.peek(), self.span()),
@@ -145,10 +147,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the token before this one is a protocol.
+    /// Whether the token before this one is a protocol, `any` or `inner`.
     fn lacks_kind(&self) -> bool {
-        let before = self.at.checked_sub(1).map(|at| &self.tokens[at].0);
-        matches!(before, Some(Token::Word(Word::Protocol(_))))
+        match self.at.checked_sub(1).map(|at| &self.tokens[at].0) {
+            Some(Token::Word(Word::Protocol(_))) => true,
+            Some(Token::Name(name)) => Layers::of(name).is_some(),
+            _ => false,
+        }
     }
 
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
@@ -168,6 +173,7 @@ impl<'a> Parser<'a> {
                 Token::Symbol(Symbol::Open) if !self.is_arithmetic(at) => {}
                 Token::Symbol(Symbol::Not) | Token::Word(Word::Not) => {}
                 Token::Number(_) => return !is_operator(&self.tokens[at + 1].0),
+                Token::Name(_) if self.layers_at(at, true).is_some() => return false,
                 Token::Dotted(_)
                 | Token::Ipv6(_)
                 | Token::Mac(_)
@@ -264,10 +270,53 @@ impl<'a> Parser<'a> {
                 self.relation(start)
             }
             Token::Word(_) => self.primitive(start),
-            _ => match inherited {
-                Some(qualifiers) => self.matching(start, qualifiers),
-                None => Err(self.unexpected("a filter term")),
+            _ => match (self.layers_at(self.at, inherited.is_some()), inherited) {
+                (Some(layers), _) => self.layered(start, layers),
+                (None, Some(qualifiers)) => self.matching(start, qualifiers),
+                (None, None) => Err(self.unexpected("a filter term")),
             },
+        }
+    }
+
+    /// The meaning of `any` or `inner` at the start of a term.
+    ///
+    /// Hosts, networks and services may have these names, too. With `can_be_id`, the name may be an operand that inherits
+    /// the qualifiers of the term before it: it is one if nothing follows it that needs `any` or `inner`. So every text
+    /// of pcap-filter(7) keeps its meaning.
+    fn layers_at(&self, at: usize, can_be_id: bool) -> Option<Layers> {
+        let (Token::Name(name), span) = &self.tokens[at] else {
+            return None;
+        };
+        let is_escaped = self.text[span.clone()].starts_with('\\');
+        let layers = Layers::of(name).filter(|_| !is_escaped)?;
+        let ends_term = matches!(
+            self.tokens.get(at + 1).map(|behind| &behind.0),
+            Some(
+                Token::End
+                    | Token::Word(Word::And | Word::Or)
+                    | Token::Symbol(Symbol::AndAlso | Symbol::OrElse | Symbol::Close)
+            )
+        );
+        (!can_be_id || !ends_term).then_some(layers)
+    }
+
+    /// Parses the term that starts with `any` or `inner`.
+    fn layered(&mut self, start: usize, layers: Layers) -> Parsed<Item> {
+        self.advance();
+        let protocol = self.protocol();
+        let qualifiers = Qualifiers {
+            layers,
+            ..self.qualifiers(protocol)?
+        };
+        if qualifiers.direction.is_some() || qualifiers.kind.is_some() {
+            return self.after_qualifiers(start, qualifiers);
+        }
+        match protocol {
+            Some(protocol) => {
+                let term = Term::LayeredProtocol(layers, protocol);
+                Ok(self.term(start, term, None))
+            }
+            None => Err(self.unexpected("a protocol, \"src\", \"dst\", \"host\", \"net\", \"port\", \"portrange\" or \"proto\"")),
         }
     }
 

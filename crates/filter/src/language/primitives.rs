@@ -3,8 +3,8 @@ use crate::language::arithmetic::relation;
 use crate::language::lexer::{Symbol, Token};
 use crate::language::parser::{Parsed, Parser};
 use crate::language::tree::{
-    ByteOperator, Direction, Id, Kind, Llc, Protocol, Qualifiers, Relation, Signal, SignalField,
-    Term,
+    ByteOperator, Direction, Id, Kind, Layers, Llc, Protocol, Qualifiers, Relation, Signal,
+    SignalField, Term,
 };
 use crate::language::words::{
     LLC_SUPERVISORY, LLC_UNNUMBERED, WLAN_DIRECTIONS, WLAN_SUBTYPES, WLAN_TYPES, Word,
@@ -261,6 +261,7 @@ impl Parser<'_> {
             self.advance();
         }
         Ok(Qualifiers {
+            layers: Layers::Current,
             protocol,
             direction,
             kind,

@@ -63,6 +63,14 @@ impl Display for Printed<'_, Term> {
                 write!(f, "{}{}", self.of(qualifiers), self.of(id))
             }
             Term::Protocol(protocol) => f.write_str(protocol_word(*protocol, self.link)),
+            Term::LayeredProtocol(layers, protocol) => {
+                write!(
+                    f,
+                    "{} {}",
+                    layers.word(),
+                    protocol_word(*protocol, self.link)
+                )
+            }
             Term::Broadcast(protocol) => qualified(f, *protocol, "broadcast"),
             Term::Multicast(protocol) => qualified(f, *protocol, "multicast"),
             Term::Less(bytes) => write!(f, "less {bytes}"),
@@ -188,7 +196,9 @@ impl Display for Printed<'_, Qualifiers> {
             Direction::Receiver => "ra",
             Direction::Transmitter => "ta",
         });
+        let layers = Some(self.part.layers.word()).filter(|word| !word.is_empty());
         let words = [
+            layers,
             protocol.map(|protocol| protocol_word(protocol, self.link)),
             direction,
             // The default kind is "host".

@@ -144,9 +144,42 @@ impl Kind {
     }
 }
 
+/// Which layers of a packet a term tests: its own headers, and those inside tunnels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Layers {
+    /// The headers at the current position, as in pcap-filter(7).
+    #[default]
+    Current,
+    /// `any`: every layer.
+    Any,
+    /// `inner`: every layer inside a tunnel.
+    Inner,
+}
+
+impl Layers {
+    /// The meaning of a word before a term.
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        match word {
+            "any" => Some(Self::Any),
+            "inner" => Some(Self::Inner),
+            _ => None,
+        }
+    }
+
+    /// The word; empty for [`Layers::Current`].
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Current => "",
+            Self::Any => "any",
+            Self::Inner => "inner",
+        }
+    }
+}
+
 /// The qualifiers before an operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Qualifiers {
+    pub layers: Layers,
     pub protocol: Option<Protocol>,
     pub direction: Option<Direction>,
     pub kind: Option<Kind>,
@@ -239,12 +272,16 @@ pub(crate) enum SignalField {
 pub(crate) enum Term {
     Match(Qualifiers, Id),
     Protocol(Protocol),
+    /// A protocol after `any` or `inner`.
+    LayeredProtocol(Layers, Protocol),
     Broadcast(Option<Protocol>),
     Multicast(Option<Protocol>),
     Less(u32),
     Greater(u32),
     Byte(u32, ByteOperator, u32),
-    Direction { outbound: bool },
+    Direction {
+        outbound: bool,
+    },
     InterfaceIndex(u32),
     Vlan(Option<u32>),
     Mpls(Option<u32>),
@@ -252,7 +289,10 @@ pub(crate) enum Term {
     Pppoes(Option<u32>),
     Geneve(Option<u32>),
     Vxlan(Option<u32>),
-    WlanType { value: u8, mask: u8 },
+    WlanType {
+        value: u8,
+        mask: u8,
+    },
     WlanDirection(u8),
     Llc(Llc),
     Signal(Signal),
@@ -265,4 +305,15 @@ pub(crate) enum Expression {
     Not(Box<Expression>),
     All(Vec<Expression>),
     Any(Vec<Expression>),
+}
+
+impl Term {
+    /// The layers that the term tests.
+    pub(crate) fn layers(&self) -> Layers {
+        match self {
+            Self::Match(qualifiers, _) => qualifiers.layers,
+            Self::LayeredProtocol(layers, _) => *layers,
+            _ => Layers::Current,
+        }
+    }
 }

@@ -3,6 +3,7 @@ use crate::graph::condition::Condition;
 use crate::graph::values::{Values, Width};
 use crate::language::tree::{Direction, Protocol};
 use crate::link_type::LinkType;
+use crate::lower::layers::wanted::Wanted;
 use crate::lower::lowering::{FieldBase, Lowered, Lowering};
 use crate::lower::protocol_numbers::{ARP, DECNET, IPV4, IPV6, RARP};
 
@@ -21,6 +22,14 @@ impl Lowering<'_> {
         is_negated: bool,
     ) -> Lowered {
         no_wlan_direction(direction)?;
+        if self.searches.is_some() {
+            return match protocol {
+                None | Some(Protocol::Ip | Protocol::Arp | Protocol::Rarp) => {
+                    Ok(self.search_for(Wanted::Hosts(networks.to_vec(), protocol, direction)))
+                }
+                Some(protocol) => Err(wrong(protocol, "host <IPv4 address>")),
+            };
+        }
         let (number, source, destination) = match protocol {
             None => {
                 let mut protocols = vec![Protocol::Ip];
@@ -42,6 +51,24 @@ impl Lowering<'_> {
         if is_protocol == Condition::Constant(false) {
             return Ok(is_protocol);
         }
+        let any = self.addresses_in(
+            networks,
+            direction,
+            FieldBase::Network,
+            [source, destination],
+        )?;
+        let any = if is_negated { any.negate() } else { any };
+        Ok(Condition::all([is_protocol, any]))
+    }
+
+    /// The header at `base` has an address in one of `networks`, at the offsets of source and destination.
+    pub(super) fn addresses_in(
+        &mut self,
+        networks: &Networks,
+        direction: Option<Direction>,
+        base: FieldBase,
+        [source, destination]: [u32; 2],
+    ) -> Lowered {
         // For "src and dst", both addresses must be in the same network.
         let lists = match direction {
             Some(Direction::Both) => networks.chunks(1),
@@ -51,13 +78,11 @@ impl Lowering<'_> {
         for networks in lists {
             parts.push(self.ends(direction, |lowering, is_source| {
                 let offset = if is_source { source } else { destination };
-                let field = lowering.load(FieldBase::Network, offset, Width::Word)?;
+                let field = lowering.load(base, offset, Width::Word)?;
                 Ok(lowering.values.one_of(field, networks))
             })?);
         }
-        let any = Condition::any(parts);
-        let any = if is_negated { any.negate() } else { any };
-        Ok(Condition::all([is_protocol, any]))
+        Ok(Condition::any(parts))
     }
 
     /// The same as [`Self::hosts`], for IPv6.
@@ -70,6 +95,9 @@ impl Lowering<'_> {
         no_wlan_direction(direction)?;
         if let Some(protocol) = protocol.filter(|protocol| *protocol != Protocol::Ip6) {
             return Err(wrong(protocol, "host <IPv6 address>"));
+        }
+        if self.searches.is_some() {
+            return Ok(self.search_for(Wanted::Hosts6(networks.to_vec(), direction)));
         }
         let is_ip6 = self.link_protocol(IPV6)?;
         let mut parts = Vec::new();

@@ -2,7 +2,7 @@ use crate::error::FilterError;
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Values};
 use crate::language::tree::{
-    Direction, Expression, Id, Kind, Operator, Protocol, Qualifiers, Term,
+    Direction, Expression, Id, Kind, Layers, Operator, Protocol, Qualifiers, Term,
 };
 use crate::lower::addresses::{dotted, mask, mask6};
 use crate::lower::lowering::{Lowered, Lowering};
@@ -28,6 +28,13 @@ impl Lowering<'_> {
         let mut conditions = Vec::new();
         let mut rest = inner;
         while !rest.is_empty() {
+            let layered = layered(rest);
+            if layered > 1 {
+                let (run, behind) = rest.split_at(layered);
+                conditions.push(self.layered_alternatives(run)?);
+                rest = behind;
+                continue;
+            }
             let items: Vec<List> = rest.iter().map_while(item).collect();
             let (run, behind) = rest.split_at(items.len());
             rest = behind;
@@ -100,16 +107,35 @@ impl List {
     }
 }
 
+/// The number of terms at the start that test the same layers, with `any` or with `inner`.
+fn layered(terms: &[Expression]) -> usize {
+    let layers = |expression: &Expression| match expression {
+        Expression::Term(_, term) => term.layers(),
+        _ => Layers::Current,
+    };
+    let first = terms.first().map_or(Layers::Current, layers);
+    let run = terms.iter().take_while(|term| layers(term) == first);
+    if first == Layers::Current {
+        0
+    } else {
+        run.count()
+    }
+}
+
 /// The term as a list of one element; `None` for other terms and for invalid ones.
 fn item(expression: &Expression) -> Option<List> {
     let Expression::Term(_, Term::Match(qualifiers, id)) = expression else {
         return None;
     };
     let Qualifiers {
+        layers,
         protocol,
         direction,
         kind,
     } = *qualifiers;
+    if layers != Layers::Current {
+        return None;
+    }
     if !matches!(
         direction,
         None | Some(Direction::Source | Direction::Destination | Direction::Either)

@@ -2,17 +2,23 @@ use crate::error::{FilterError, FilterErrorReason};
 use crate::graph::condition::{Comparison, Condition};
 use crate::graph::values::{ValueId, Values, Variable, Width};
 use crate::language::tree::{
-    ByteOperator, Direction, Expression, Operator, Protocol, Term, TermSpan,
+    ByteOperator, Direction, Expression, Layers, Operator, Protocol, Term, TermSpan,
 };
 use crate::language::words::nearest;
 use crate::link_type::LinkType;
 use crate::lower::frame::{Frame, Offset, WLAN_HEADER};
+use crate::lower::layers::wanted::Wanted;
 use crate::lower::protocol_numbers::{IPV4, IPV6};
 use crate::names::NameResolver;
 use crate::options::FilterOptions;
 
 /// Maximum number of variables; the rest of the 16 words of scratch memory is for arithmetic.
 const MAX_VARIABLES: u8 = 12;
+
+/// In a term with `any` or `inner`: the protocol of the header at [`POSITION`].
+pub(super) const KIND: Variable = Variable(MAX_VARIABLES - 2);
+/// In a term with `any` or `inner`: the offset of the header that is examined.
+pub(super) const POSITION: Variable = Variable(MAX_VARIABLES - 1);
 
 pub(super) type Lowered = Result<Condition, FilterErrorReason>;
 
@@ -31,6 +37,8 @@ pub(super) enum FieldBase {
     Transport4,
     /// The transport header after the IPv6 header without extension headers.
     Transport6,
+    /// The header at [`POSITION`].
+    Position,
 }
 
 /// Lowers a tree to conditions for one link type, term by term from left to right.
@@ -40,6 +48,10 @@ pub(crate) struct Lowering<'a> {
     pub(crate) values: Values,
     pub(super) frame: Frame,
     next_variable: u8,
+    /// What a term with `any` or `inner` searches for; `None` for other terms, which are lowered directly.
+    pub(super) searches: Option<Vec<Wanted>>,
+    /// Whether the last two variables belong to terms with `any` or `inner`.
+    has_layers: bool,
 }
 
 /// The conditions of the terms of a filter, which share variables.
@@ -58,6 +70,8 @@ impl<'a> Lowering<'a> {
             values: Values::default(),
             frame: Frame::of(options.link),
             next_variable: if options.link.is_wlan() { 2 } else { 0 },
+            searches: None,
+            has_layers: false,
         }
     }
 
@@ -140,29 +154,29 @@ impl<'a> Lowering<'a> {
     }
 
     fn spanned(&mut self, span: &TermSpan, term: &Term) -> Result<Condition, FilterError> {
-        self.term(term).map_err(|reason| {
-            let span = if reason.is_of_operand() {
-                &span.operand
-            } else {
-                &span.whole
-            };
-            let suggestion = match &reason {
-                FilterErrorReason::Unknown { name, .. } => nearest(&name.to_ascii_lowercase()),
-                _ => None,
-            };
-            FilterError {
-                suggestion,
-                ..FilterError::new(span.clone(), reason)
-            }
-        })
+        self.term(term).map_err(|reason| located(span, reason))
     }
 
     pub(super) fn new_variable(&mut self) -> Result<Variable, FilterErrorReason> {
-        if self.next_variable == MAX_VARIABLES {
+        let most = if self.has_layers {
+            KIND.0
+        } else {
+            MAX_VARIABLES
+        };
+        if self.next_variable >= most {
             return Err(FilterErrorReason::TooManyRegisters);
         }
         self.next_variable += 1;
         Ok(Variable(self.next_variable - 1))
+    }
+
+    /// Reserves the variables [`KIND`] and [`POSITION`]. All terms with `any` or `inner` share them.
+    pub(super) fn reserve_layer_variables(&mut self) -> Result<(), FilterErrorReason> {
+        if self.next_variable > KIND.0 {
+            return Err(FilterErrorReason::TooManyRegisters);
+        }
+        self.has_layers = true;
+        Ok(())
     }
 
     /// The offset of a header: a base value and a constant.
@@ -194,6 +208,10 @@ impl<'a> Lowering<'a> {
                 return Ok((Some(base), offset.constant));
             }
             FieldBase::Transport6 => network.map(|network| network.plus(40)),
+            FieldBase::Position => Some(Offset {
+                base: Some(POSITION),
+                constant: 0,
+            }),
         };
         let offset = offset.ok_or(self.no_protocols())?;
         Ok((self.base(offset), offset.constant))
@@ -274,6 +292,23 @@ impl<'a> Lowering<'a> {
     }
 }
 
+/// The error of a term, at its operand or at the whole term.
+pub(super) fn located(span: &TermSpan, reason: FilterErrorReason) -> FilterError {
+    let span = if reason.is_of_operand() {
+        &span.operand
+    } else {
+        &span.whole
+    };
+    let suggestion = match &reason {
+        FilterErrorReason::Unknown { name, .. } => nearest(&name.to_ascii_lowercase()),
+        _ => None,
+    };
+    FilterError {
+        suggestion,
+        ..FilterError::new(span.clone(), reason)
+    }
+}
+
 /// Checks that `value` fits its field.
 pub(super) fn at_most(what: &'static str, value: u32, most: u32) -> Result<u32, FilterErrorReason> {
     if value > most {
@@ -285,8 +320,11 @@ pub(super) fn at_most(what: &'static str, value: u32, most: u32) -> Result<u32, 
 impl Lowering<'_> {
     pub(super) fn term(&mut self, term: &Term) -> Lowered {
         match term {
+            term if term.layers() != Layers::Current => self.layered(term),
             Term::Match(qualifiers, id) => self.matching(*qualifiers, id),
-            Term::Protocol(protocol) => self.abbreviation(*protocol),
+            Term::LayeredProtocol(_, protocol) | Term::Protocol(protocol) => {
+                self.abbreviation(*protocol)
+            }
             Term::Broadcast(protocol) => self.broadcast(*protocol),
             Term::Multicast(protocol) => self.multicast(*protocol),
             Term::Less(bytes) => Ok(self.longer(Comparison::Greater, *bytes).negate()),

@@ -6,6 +6,7 @@ mod addresses;
 mod alternatives;
 mod arithmetic;
 pub(crate) mod frame;
+mod layers;
 mod link_layer;
 pub(crate) mod lowering;
 mod ports;

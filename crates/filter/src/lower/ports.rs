@@ -3,6 +3,7 @@ use crate::graph::condition::Condition;
 use crate::graph::values::Width;
 use crate::language::lexer::parse_number;
 use crate::language::tree::{Direction, Kind, Protocol, Qualifiers};
+use crate::lower::layers::wanted::Wanted;
 use crate::lower::lowering::{FieldBase, Lowered, Lowering, at_most, unknown, wrong};
 use crate::lower::protocol_numbers::{IPV4, IPV6, SCTP, TCP, UDP};
 use crate::names::Transport;
@@ -18,34 +19,44 @@ impl Lowering<'_> {
         direction: Option<Direction>,
     ) -> Lowered {
         crate::lower::addresses::no_wlan_direction(direction)?;
-        // For "src and dst", both ports must be in the same range.
-        let lists = || match direction {
-            Some(Direction::Both) => ranges.chunks(1),
-            _ => ranges.chunks(ranges.len().max(1)),
-        };
-        let at = |lowering: &mut Self, place| {
-            let parts: Result<Vec<_>, _> = lists()
-                .map(|ranges| {
-                    lowering.ends(direction, |lowering, is_source| {
-                        let offset = if is_source { 0 } else { 2 };
-                        let field = lowering.load(place, offset, Width::Half)?;
-                        Ok(lowering.values.in_ranges(field, ranges))
-                    })
-                })
-                .collect();
-            parts.map(Condition::any)
-        };
+        if self.searches.is_some() {
+            return Ok(self.search_for(Wanted::Ports(ranges.to_vec(), transport, direction)));
+        }
         let is_ip6 = self.link_protocol(IPV6)?;
         let protocol6 = self.transport(FieldBase::Network, 6, transport)?;
-        let ports6 = at(self, FieldBase::Transport6)?;
+        let ports6 = self.ports_in(ranges, direction, FieldBase::Transport6)?;
         let is_ip = self.link_protocol(IPV4)?;
         let protocol = self.transport(FieldBase::Network, 9, transport)?;
         let is_first = self.is_first_fragment()?;
-        let ports = at(self, FieldBase::Transport4)?;
+        let ports = self.ports_in(ranges, direction, FieldBase::Transport4)?;
         Ok(Condition::any([
             Condition::all([is_ip6, protocol6, ports6]),
             Condition::all([is_ip, protocol, is_first, ports]),
         ]))
+    }
+
+    /// The transport header at `base` has a port in one of `ranges`.
+    pub(super) fn ports_in(
+        &mut self,
+        ranges: &[(u32, u32)],
+        direction: Option<Direction>,
+        base: FieldBase,
+    ) -> Lowered {
+        // For "src and dst", both ports must be in the same range.
+        let lists = match direction {
+            Some(Direction::Both) => ranges.chunks(1),
+            _ => ranges.chunks(ranges.len().max(1)),
+        };
+        let parts: Result<Vec<_>, _> = lists
+            .map(|ranges| {
+                self.ends(direction, |lowering, is_source| {
+                    let offset = if is_source { 0 } else { 2 };
+                    let field = lowering.load(base, offset, Width::Half)?;
+                    Ok(lowering.values.in_ranges(field, ranges))
+                })
+            })
+            .collect();
+        parts.map(Condition::any)
     }
 
     pub(super) fn is_first_fragment(&mut self) -> Lowered {
@@ -54,14 +65,8 @@ impl Lowering<'_> {
     }
 
     fn transport(&mut self, base: FieldBase, offset: u32, transport: Option<Transport>) -> Lowered {
-        let numbers: &[u32] = match transport {
-            Some(Transport::Tcp) => &[TCP],
-            Some(Transport::Udp) => &[UDP],
-            Some(Transport::Sctp) => &[SCTP],
-            None => &[TCP, UDP, SCTP],
-        };
         let field = self.load(base, offset, Width::Byte)?;
-        let tests: Vec<_> = numbers
+        let tests: Vec<_> = transport_numbers(transport)
             .iter()
             .map(|&number| self.values.equal(field, number))
             .collect();
@@ -111,6 +116,16 @@ impl Lowering<'_> {
             },
         };
         Ok((u32::from(port), transport))
+    }
+}
+
+/// The IP protocol numbers that have ports.
+pub(super) fn transport_numbers(transport: Option<Transport>) -> &'static [u32] {
+    match transport {
+        Some(Transport::Tcp) => &[TCP],
+        Some(Transport::Udp) => &[UDP],
+        Some(Transport::Sctp) => &[SCTP],
+        None => &[TCP, UDP, SCTP],
     }
 }
 

@@ -129,6 +129,7 @@ impl Lowering<'_> {
             protocol,
             direction,
             kind,
+            ..
         } = qualifiers;
         match kind {
             None | Some(Kind::Host) if protocol == Some(Protocol::Link) => {

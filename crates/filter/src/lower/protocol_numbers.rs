@@ -17,6 +17,9 @@ pub(super) const MPLS: u32 = libc::ETH_P_MPLS_UC.cast_unsigned();
 pub(super) const PPPOE_DISCOVERY: u32 = libc::ETH_P_PPP_DISC.cast_unsigned();
 pub(super) const PPPOE_SESSION: u32 = libc::ETH_P_PPP_SES.cast_unsigned();
 pub(super) const ETHERNET_IN_GENEVE: u32 = libc::ETH_P_TEB.cast_unsigned();
+pub(super) const MPLS_UPSTREAM: u32 = libc::ETH_P_MPLS_MC.cast_unsigned();
+pub(super) const PPP_IPV4: u32 = 0x0021;
+pub(super) const PPP_IPV6: u32 = 0x0057;
 pub(super) const PPP_MPLS: u32 = 0x0281;
 
 /// EtherType fields with values up to this are lengths of 802.3 frames.
@@ -35,9 +38,20 @@ pub(super) const NLPID_ISIS: u32 = 0x83;
 pub(super) const TCP: u32 = libc::IPPROTO_TCP.cast_unsigned();
 pub(super) const UDP: u32 = libc::IPPROTO_UDP.cast_unsigned();
 pub(super) const SCTP: u32 = libc::IPPROTO_SCTP.cast_unsigned();
+pub(super) const IPV4_IN_IP: u32 = libc::IPPROTO_IPIP.cast_unsigned();
+pub(super) const IPV6_IN_IP: u32 = libc::IPPROTO_IPV6.cast_unsigned();
+pub(super) const GRE: u32 = libc::IPPROTO_GRE.cast_unsigned();
+pub(super) const HOP_BY_HOP: u32 = libc::IPPROTO_HOPOPTS.cast_unsigned();
+pub(super) const ROUTING: u32 = libc::IPPROTO_ROUTING.cast_unsigned();
+pub(super) const DESTINATION_OPTIONS: u32 = libc::IPPROTO_DSTOPTS.cast_unsigned();
 pub(super) const FRAGMENT: u32 = libc::IPPROTO_FRAGMENT.cast_unsigned();
 pub(super) const AH: u32 = libc::IPPROTO_AH.cast_unsigned();
 pub(super) const ICMP6: u32 = libc::IPPROTO_ICMPV6.cast_unsigned();
+
+/// UDP ports of tunnels.
+pub(super) const GTP_PORT: u32 = 2152;
+pub(super) const VXLAN_PORT: u32 = 4789;
+pub(super) const GENEVE_PORT: u32 = 6081;
 
 /// The EtherType or LLC service access point of a protocol.
 pub(super) fn link_number(protocol: Protocol) -> Option<u32> {

@@ -2,10 +2,11 @@ use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Variable, Width};
 use crate::language::tree::{Operator, Protocol};
+use crate::lower::layers::wanted::Wanted;
 use crate::lower::lowering::{FieldBase, Lowered, Lowering, at_most, unknown, wrong};
 use crate::lower::protocol_numbers::{
-    AH, FRAGMENT, IPV4, IPV6, NLPID_CLNP, NLPID_ESIS, NLPID_ISIS, internet_number, isis_types,
-    link_number, link_number_of,
+    AH, DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, IPV4, IPV6, NLPID_CLNP, NLPID_ESIS, NLPID_ISIS,
+    ROUTING, internet_number, isis_types, link_number, link_number_of,
 };
 
 impl Lowering<'_> {
@@ -39,6 +40,15 @@ impl Lowering<'_> {
 
     /// `protocol proto number`
     pub(super) fn proto(&mut self, number: u32, protocol: Option<Protocol>) -> Lowered {
+        if self.searches.is_some() {
+            at_most("protocol number", number, 255)?;
+            return match protocol {
+                None | Some(Protocol::Ip | Protocol::Ip6) => {
+                    Ok(self.search_for(Wanted::Proto(number, protocol)))
+                }
+                Some(protocol) => Err(wrong(protocol.word(), "proto")),
+            };
+        }
         match protocol {
             None => {
                 let over4 = self.proto(number, Some(Protocol::Ip))?;
@@ -92,10 +102,6 @@ impl Lowering<'_> {
 
 /// Upper limit for the option `chain_headers`: more headers than a program can hold.
 const MAX_HEADERS: u32 = 500;
-
-const HOP_BY_HOP: u32 = libc::IPPROTO_HOPOPTS.cast_unsigned();
-const ROUTING: u32 = libc::IPPROTO_ROUTING.cast_unsigned();
-const DESTINATION_OPTIONS: u32 = libc::IPPROTO_DSTOPTS.cast_unsigned();
 
 /// The state of a walk along a chain of headers.
 struct Chain {

@@ -7,8 +7,8 @@ use crate::link_type::LinkType;
 use crate::lower::frame::{Frame, Offset, Tunnel};
 use crate::lower::lowering::{FieldBase, Lowered, Lowering, at_most};
 use crate::lower::protocol_numbers::{
-    ETHERNET_IN_GENEVE, IPV4, IPV6, MPLS, PPP_MPLS, PPPOE_DISCOVERY, PPPOE_SESSION, UDP, VLAN,
-    VLAN_8021AD, VLAN_QINQ,
+    ETHERNET_IN_GENEVE, GENEVE_PORT, IPV4, IPV6, MPLS, PPP_MPLS, PPPOE_DISCOVERY, PPPOE_SESSION,
+    UDP, VLAN, VLAN_8021AD, VLAN_QINQ, VXLAN_PORT,
 };
 
 const TAG_BYTES: u32 = 4;
@@ -108,8 +108,6 @@ impl Lowering<'_> {
     }
 }
 
-const GENEVE_PORT: u32 = 6081;
-const VXLAN_PORT: u32 = 4789;
 const MAX_VNI: u32 = 0x00ff_ffff;
 const LABEL_BYTES: u32 = 4;
 

@@ -222,6 +222,9 @@ fn used_variables(condition: &Condition, values: &Values) -> u16 {
         Condition::All(terms) | Condition::Any(terms) => terms
             .iter()
             .fold(0, |used, term| used | used_variables(term, values)),
+        Condition::If(parts) => parts
+            .iter()
+            .fold(0, |used, part| used | used_variables(part, values)),
         Condition::Choice(value, cases) => {
             cases.iter().fold(values.variables(*value), |used, case| {
                 used | used_variables(&case.1, values)

@@ -352,7 +352,9 @@ fn write(
         },
         Condition::All(terms) => (" and ", terms),
         Condition::Any(terms) => (" or ", terms),
-        Condition::Let(..) | Condition::Choice(..) | Condition::Member(_) => return None,
+        Condition::Let(..) | Condition::Choice(..) | Condition::Member(_) | Condition::If(_) => {
+            return None;
+        }
     };
     if is_inner {
         text.push('(');

@@ -105,6 +105,7 @@ impl DataFlow<'_> {
                 Some((_, false)) => (None, Some(known)),
                 None => (Some(known), Some(known)),
             },
+            Condition::If(parts) => self.either(parts, known),
             Condition::Choice(..) | Condition::Member(_) => (Some(known), Some(known)),
         }
     }
@@ -135,6 +136,21 @@ impl DataFlow<'_> {
         }
         self.facts.truncate(facts_before);
         (here, ended)
+    }
+
+    fn either(&mut self, parts: &[Condition; 3], known: Known) -> (Option<Known>, Option<Known>) {
+        let [condition, then, otherwise] = parts;
+        let (yes, no) = self.flow(condition, known);
+        let mut follow = |part, known: Option<Known>| match known {
+            Some(known) => self.flow(part, known),
+            None => (None, None),
+        };
+        let (then, otherwise) = (follow(then, yes), follow(otherwise, no));
+        let join = |one: Option<Known>, other: Option<Known>| match (one, other) {
+            (Some(one), Some(other)) => Some(meet(one, other)),
+            (one, other) => one.or(other),
+        };
+        (join(then.0, otherwise.0), join(then.1, otherwise.1))
     }
 
     /// Records the outcome of a test that depends on no variable.
@@ -174,6 +190,12 @@ pub(super) fn substitute(condition: &Condition, known: &Known, values: &mut Valu
         }
         Condition::Any(terms) => {
             Condition::any(terms.iter().map(|term| substitute(term, known, values)))
+        }
+        Condition::If(parts) => {
+            let [condition, yes, no] = &**parts;
+            let condition = substitute(condition, known, values);
+            let yes = substitute(yes, known, values);
+            Condition::choose(condition, yes, substitute(no, known, values))
         }
         other => other.clone(),
     }

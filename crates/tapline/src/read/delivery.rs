@@ -1,5 +1,7 @@
 //! Selects packets, truncates them to the snaplen, counts them, and hands them to a destination.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use store::model::{self, Interface, Statistics};
 use store::read::Item;
 
@@ -174,6 +176,8 @@ pub(super) trait ItemReceiver {
     }
     /// Counts packets that the matcher rejects.
     fn rejected(&mut self, packets: u64);
+    /// Everything before this offset was received.
+    fn read_to(&mut self, _offset: u64) {}
 }
 
 /// Delivers selected packets to a destination.
@@ -185,6 +189,8 @@ pub(super) struct Delivery<'a, D> {
     /// Maximum number of packets to deliver.
     pub limit: u64,
     pub stop: &'a mut StopCheck,
+    /// Bytes read, for other threads.
+    pub read_bytes: &'a AtomicU64,
 }
 
 /// Checks the stop now and then, since each check is a system call.
@@ -227,6 +233,11 @@ impl StopCheck {
 }
 
 impl<D: Destination> ItemReceiver for Delivery<'_, D> {
+    fn read_to(&mut self, offset: u64) {
+        // Relaxed: the number stands alone.
+        self.read_bytes.store(offset, Ordering::Relaxed);
+    }
+
     #[inline]
     fn is_done(&mut self) -> bool {
         self.counts.selected == self.limit || self.stop.is_stopped()

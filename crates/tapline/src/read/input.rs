@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use store::model::{Packet, Section};
-use store::read::{Item, Merge, Reader};
+use store::read::{DetectedCompression, Item, Merge, Reader};
 
 use super::error::{InputError, ReadError};
 use crate::Stop;
@@ -183,6 +183,14 @@ impl Inputs {
         }
     }
 
+    /// Bytes of the (uncompressed) captures read so far.
+    pub(super) fn offset(&self) -> u64 {
+        match &self.kind {
+            InputKind::One(input) => input.reader.offset(),
+            InputKind::Several(merge) => merge.readers().map(Reader::offset).sum(),
+        }
+    }
+
     /// Whether the next item has to be waited for. Known only of a single, uncompressed stream.
     #[inline]
     pub(super) fn must_wait(&self) -> bool {
@@ -194,6 +202,16 @@ impl Inputs {
             InputKind::Several(_) => false,
         }
     }
+}
+
+/// Bytes of all inputs; `None` unless all are uncompressed regular files.
+pub(super) fn total_bytes(inputs: &[Input]) -> Option<u64> {
+    let bytes = |input: &Input| {
+        let is_plain = input.received.is_none()
+            && matches!(input.reader.compression(), DetectedCompression::None);
+        is_plain.then_some(input.file_bytes)
+    };
+    inputs.iter().map(bytes).sum()
 }
 
 /// The section header for a copy of `inputs`: what they have in common, and the comment of a single one.

@@ -1,5 +1,8 @@
 //! The read job.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use store::model::{Interface, Section};
 use store::read::Item;
 use store::write::CaptureFileOptions;
@@ -10,7 +13,7 @@ use super::delivery::{
     ReadConsumer, Snaplen, StopCheck,
 };
 use super::error::{ConsumerError, InputError, ReadError};
-use super::input::{InputKind, InputSource, Inputs, common_section};
+use super::input::{InputKind, InputSource, Inputs, common_section, total_bytes};
 use super::parallel::{ParallelPlan, ParallelReader};
 use super::selection::Selection;
 use super::summary::{InputSummary, ReadSummary, WrittenFiles};
@@ -25,6 +28,9 @@ pub(super) struct JobOptions {
     pub threads: Option<usize>,
     pub stop: Stop,
 }
+
+/// Items between two updates of the progress.
+const PROGRESS_ITEMS: u32 = 4096;
 
 /// An open read job. Made by [`ReadBuilder::open`](super::ReadBuilder::open).
 ///
@@ -47,6 +53,27 @@ pub struct Read {
     input_summaries: Vec<InputSummary>,
     /// Whether all inputs were read.
     is_complete: bool,
+    progress: ReadProgress,
+}
+
+/// How far a read job is, for another thread. Made by [`Read::progress`].
+#[derive(Clone, Debug)]
+pub struct ReadProgress {
+    bytes: Arc<AtomicU64>,
+    total_bytes: Option<u64>,
+}
+
+impl ReadProgress {
+    /// Bytes of the (uncompressed) captures read so far.
+    pub fn bytes(&self) -> u64 {
+        // Relaxed: the number stands alone.
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of all inputs; `None` if one is compressed or no regular file.
+    pub fn total_bytes(&self) -> Option<u64> {
+        self.total_bytes
+    }
 }
 
 impl Read {
@@ -65,6 +92,10 @@ impl Read {
             error: None,
         };
         let section = common_section(&inputs);
+        let progress = ReadProgress {
+            bytes: Arc::default(),
+            total_bytes: total_bytes(&inputs),
+        };
         let inputs = Inputs::new(inputs);
         Ok(Self {
             section,
@@ -80,6 +111,7 @@ impl Read {
             lost: 0,
             written: WrittenFiles::default(),
             is_complete: false,
+            progress,
         })
     }
 
@@ -178,6 +210,11 @@ impl Read {
         incomplete(broken?)
     }
 
+    /// How far [`Self::run`], [`Self::run_consumer`] or [`Self::write_to`] is, for another thread.
+    pub fn progress(&self) -> ReadProgress {
+        self.progress.clone()
+    }
+
     /// A handle that ends the job from another thread or a signal handler.
     pub fn stopper(&self) -> Stopper {
         self.stop.stop().stopper()
@@ -219,6 +256,7 @@ impl Read {
             snaplen: self.snaplen,
             limit: self.limit,
             stop: &mut self.stop,
+            read_bytes: &self.progress.bytes,
         };
         let mut broken = Vec::new();
         match &mut self.inputs.kind {
@@ -251,7 +289,12 @@ fn deliver_in_order<D: Destination>(
     delivery: &mut Delivery<'_, D>,
 ) -> Result<Vec<InputError>, ReadError> {
     let mut broken = Vec::new();
+    let mut items = 0_u32;
     while !delivery.is_done() {
+        items = items.wrapping_add(1);
+        if items.is_multiple_of(PROGRESS_ITEMS) {
+            delivery.read_to(inputs.offset());
+        }
         if inputs.must_wait() {
             delivery.destination.flush()?;
         }

@@ -43,7 +43,7 @@ use selection::{Conditions, Selection};
 pub use delivery::ReadConsumer;
 pub use error::{ConsumerError, InputError, ReadError};
 pub use inspect::{FileReport, FileTraffic, Inspection, ReportedInterface};
-pub use job::Read;
+pub use job::{Read, ReadProgress};
 pub use summary::{InputSummary, ReadSummary, WrittenFiles};
 
 /// Reads the capture file at `path`. See the [module](mod@crate::read).

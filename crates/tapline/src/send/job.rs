@@ -12,6 +12,7 @@ use probe::Histogram;
 use rustix::io::Errno;
 
 use super::error::SendError;
+use super::one_cpu::OneCpu;
 use super::options::{LongFrames, SendOptions};
 use super::pacer::{is_stopped, pause, wait_until};
 use super::queue::SendQueue;
@@ -183,8 +184,7 @@ impl Sender {
     /// # Errors
     /// [`SendError`]; the account is still true.
     pub fn transmit(&mut self, queue: &SendQueue) -> Result<bool, SendError> {
-        // Sleeps end on time.
-        let _precise = PreciseWakeup::begin();
+        let _settings = (PreciseWakeup::begin(), OneCpu::begin());
         self.transmit_next(queue)
     }
 
@@ -199,7 +199,7 @@ impl Sender {
     {
         let wait = |source| SendError::Wait { source };
         let queues = FilledQueues::start(source).map_err(wait)?;
-        let _precise = PreciseWakeup::begin();
+        let _settings = (PreciseWakeup::begin(), OneCpu::begin());
         loop {
             let filled = queues.next();
             let failed = || SendError::Source("the source of packets panicked".into());

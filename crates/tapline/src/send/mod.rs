@@ -10,6 +10,8 @@
 //! ([`Sender::run`]). [`Sender::finish`] returns the [`SendSummary`]: `submitted = accepted + failed`, and what the
 //! device delivered by its own counters.
 //!
+//! The sending thread stays on one CPU, so that packets keep their order in the device's queues.
+//!
 //! A job refuses an interface with a default route unless [`SendOptions::allow_uplink`] permits it.
 //!
 //! ```no_run
@@ -28,6 +30,7 @@
 
 mod error;
 mod job;
+mod one_cpu;
 mod options;
 mod pacer;
 mod queue;

@@ -296,3 +296,18 @@ fn a_compiled_filter_matches_what_tcpdump_selects() {
     assert!(!mistaken.status.success());
     assert!(String::from_utf8_lossy(&mistaken.stderr).contains("prot"));
 }
+
+#[test]
+fn send_sends_a_thousand_datagrams() {
+    let [left, right] = Net::new().pair();
+    let output = left
+        .command(&example("send"))
+        .arg(left.interface().name.to_string())
+        .output();
+    let printed = text(output.expect("it runs"));
+    let line = "1000 packets submitted = 1000 accepted + 0 failed, 1000 delivered\n";
+    assert_eq!(
+        (printed.as_str(), right.counters().rx_packets),
+        (line, 1000)
+    );
+}

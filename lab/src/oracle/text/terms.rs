@@ -63,7 +63,8 @@ const LLC: [&str; 8] = [
 
 impl Writer<'_> {
     pub(super) fn term(&mut self) -> String {
-        match self.random.below(22) {
+        match self.random.below(23) {
+            22 => self.layered(),
             0..=2 => self.host(),
             3 => self.net(),
             4..=6 => self.port(),
@@ -77,6 +78,19 @@ impl Writer<'_> {
             19 => self.beside(),
             _ => self.tunnel(),
         }
+    }
+
+    /// A term with a word that libpcap does not have.
+    fn layered(&mut self) -> String {
+        let layers = self.random.word(&["any", "any", "inner"]);
+        let term = match self.random.below(5) {
+            0 => self.host(),
+            1 => self.net(),
+            2 => self.random.word(&ABBREVIATIONS).into(),
+            3 => self.protocol(),
+            _ => self.port(),
+        };
+        format!("{layers} {term}")
     }
 
     pub(super) fn direction(&mut self) -> &'static str {

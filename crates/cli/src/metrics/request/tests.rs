@@ -56,12 +56,25 @@ fn a_request_is_not_read_before_its_end() {
     }
 }
 
+/// Fewer of them than the maximum of lines fill a request.
+const LONG: &str =
+    "A: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\r\n";
+
+#[test]
+fn too_many_headers_are_refused() {
+    let headers = "A:\n".repeat(MOST_HEADERS);
+    let request = format!("GET /metrics HTTP/1.1\n{headers}\n");
+    assert_eq!(read(request.as_bytes()), Some(Request::Counters));
+    let request = format!("GET /metrics HTTP/1.1\n{headers}A:\n");
+    assert_eq!(read(request.as_bytes()), Some(Request::Garbage));
+}
+
 #[test]
 fn an_endless_request_is_ended() {
     for (begin, filler) in [
         ("", "x"),
         ("", "\r\n"),
-        ("GET /metrics HTTP/1.1\r\n", "A: b\r\n"),
+        ("GET /metrics HTTP/1.1\r\n", LONG),
         ("GET /metrics HTTP/1.1\r\nA: ", "x"),
     ] {
         let mut bytes = begin.as_bytes().to_vec();

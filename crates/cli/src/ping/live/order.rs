@@ -1,6 +1,7 @@
 //! The order of targets in the table.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use tapline::ping::Prober;
 
@@ -32,18 +33,22 @@ impl Order {
         }
     }
 
-    /// The first `most` targets. Selects them in linear time, and sorts only these.
-    pub fn first(self, statistics: &Prober, most: usize) -> Vec<u32> {
+    /// The targets at these places. Selects them in linear time, and sorts only these.
+    pub fn at(self, statistics: &Prober, places: Range<usize>) -> Vec<u32> {
         let all = 0..statistics.targets().len();
         if self == Self::List {
-            return all.take(most).collect();
+            return all.skip(places.start).take(places.len()).collect();
         }
         let key = |target| SortKey::of(self, statistics, target);
         let mut keys: Vec<SortKey> = all.map(key).collect();
-        if most < keys.len() {
-            keys.select_nth_unstable_by(most, SortKey::order);
-            keys.truncate(most);
+        if places.end < keys.len() {
+            keys.select_nth_unstable_by(places.end, SortKey::order);
+            keys.truncate(places.end);
         }
+        if (1..keys.len()).contains(&places.start) {
+            keys.select_nth_unstable_by(places.start, SortKey::order);
+        }
+        keys.drain(..places.start.min(keys.len()));
         keys.sort_unstable_by(SortKey::order);
         keys.iter().map(|key| key.target).collect()
     }

@@ -1,22 +1,25 @@
 //! When the table is drawn, and the keys.
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tapline::Stopper;
 use tapline::ping::{Classification, PingEvent, Prober};
 
 use super::order::Order;
-use super::recent::Recent;
+use super::plots::Plotted;
+use super::recent::{Rates, Recent};
 use super::table::Table;
-use crate::paint::Paint;
 use crate::ping::output::reporter::{Reporter, RunEnd, RunStart};
 use crate::ping::output::warnings;
-use crate::screen::{Canvas, Keys, Size, Sparks};
+use crate::screen::{Charset, Key, Screen, Scroll, Theme, window};
 use crate::units::{amount, span};
 
 /// Drawing takes at most one part in this many of the time.
 const SHARE: u32 = 20;
+
+/// Time between two values of the rates.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Lines of the summary after those of the targets, so that both fit the window.
 const BELOW: usize = 12;
@@ -24,14 +27,13 @@ const BELOW: usize = 12;
 /// A table on the terminal during the run. Another reporter prints the beginning and the end.
 pub struct LiveTable<'a> {
     table: Table,
-    canvas: Canvas,
-    keys: Option<Keys>,
+    screen: Option<Screen>,
     stopper: Stopper,
     start: Instant,
     /// When to draw next.
     next: Instant,
-    /// Time of the last drawing, and the number of probes sent by then.
-    last: (Instant, u64),
+    /// Time of the last value of the rates.
+    counted: Instant,
     /// Prints the beginning and the end.
     ends: Box<dyn Reporter + 'a>,
 }
@@ -39,57 +41,65 @@ pub struct LiveTable<'a> {
 impl<'a> LiveTable<'a> {
     /// `ends` prints the beginning and the end; `stopper` ends the run.
     pub fn new(targets: u32, ends: Box<dyn Reporter + 'a>, stopper: Stopper) -> Self {
-        let keys = Keys::open();
         let now = Instant::now();
         Self {
             table: Table {
                 recent: Recent::new(targets),
+                rates: Rates::default(),
                 order: Order::Loss,
-                paint: Paint::new(true),
-                sparks: Sparks::of_terminal(),
-                has_keys: keys.is_some(),
+                scroll: Scroll::default(),
+                plotted: Plotted::Auto,
+                theme: Theme::of_terminal(),
+                charset: Charset::of_terminal(),
+                has_keys: false,
                 send_error: None,
             },
-            canvas: Canvas::default(),
-            keys,
+            screen: None,
             stopper,
             start: now,
             next: now,
-            last: (now, 0),
+            counted: now,
             ends,
         }
     }
 
     fn tick(&mut self, statistics: &Prober) -> io::Result<()> {
-        let pressed = self.keys.as_ref().map_or_else(Vec::new, Keys::pressed);
-        for key in pressed {
+        let Some(screen) = &mut self.screen else {
+            return Ok(());
+        };
+        let mut is_due = screen.is_resized();
+        for key in screen.keys()? {
+            is_due = true;
             match key {
-                b'q' | b'Q' => self.stopper.stop(),
-                b's' | b'S' => {
-                    self.table.order = self.table.order.next();
-                    self.next = Instant::now();
-                }
-                _ => {}
+                Key::Char('q' | 'Q') => self.stopper.stop(),
+                key => self.table.press(key),
             }
         }
-        if Instant::now() >= self.next {
+        let now = Instant::now();
+        let seconds = now.duration_since(self.counted);
+        if seconds >= SECOND {
+            let total = statistics.total();
+            let sums = [total.sent, total.received];
+            self.table.rates.add(sums, seconds.as_secs_f64());
+            self.counted = now;
+        }
+        if is_due || now >= self.next {
             self.draw(statistics)?;
         }
         Ok(())
     }
 
     fn draw(&mut self, statistics: &Prober) -> io::Result<()> {
+        let Some(screen) = &mut self.screen else {
+            return Ok(());
+        };
         let now = Instant::now();
-        let sent = statistics.total().sent;
-        let (then, before) = self.last;
-        let seconds = now.duration_since(then).as_secs_f64();
-        let rate = (sent - before) as f64 / seconds.max(1e-3);
-        let elapsed = span(now.duration_since(self.start));
-        let summary = format!("{elapsed}  {}pps", amount(rate));
-        let size = Size::of_window();
-        let lines = self.table.lines(statistics, &summary, size);
-        self.canvas.draw(&lines, size)?;
-        self.last = (now, sent);
+        let elapsed = now.duration_since(self.start);
+        // Until the first second is over, the rate of the run so far.
+        let so_far = statistics.total().sent as f64 / elapsed.as_secs_f64().max(1e-3);
+        let rate = self.table.rates.of(0).last().unwrap_or(so_far);
+        let summary = format!("{}  {}pps", span(elapsed), amount(rate));
+        screen.draw(|frame| self.table.render(frame, statistics, &summary))?;
         self.next = Instant::now() + now.elapsed() * (SHARE - 1);
         Ok(())
     }
@@ -98,7 +108,10 @@ impl<'a> LiveTable<'a> {
 impl Reporter for LiveTable<'_> {
     fn begin(&mut self, start: &RunStart<'_>) -> io::Result<()> {
         self.ends.begin(start)?;
-        self.start = Instant::now();
+        let screen = Screen::open()?;
+        self.table.has_keys = screen.has_keys();
+        self.screen = Some(screen);
+        (self.start, self.counted) = (Instant::now(), Instant::now());
         self.draw(start.statistics)
     }
 
@@ -126,10 +139,9 @@ impl Reporter for LiveTable<'_> {
 
     fn end(&mut self, end: &RunEnd<'_>) -> io::Result<()> {
         // Restores the terminal before anything else is printed.
-        self.keys = None;
-        self.canvas.end()?;
-        let rows = Size::of_window().lines().saturating_sub(BELOW).max(1);
-        let shown = self.table.order.first(&end.summary.statistics, rows);
+        let rows = usize::from(window().height).saturating_sub(BELOW).max(1);
+        self.screen = None;
+        let shown = self.table.order.at(&end.summary.statistics, 0..rows);
         self.ends.end(&RunEnd {
             only: Some(&shown),
             ..*end

@@ -1,22 +1,19 @@
 //! Lines on standard error. If standard error is closed, they are lost and the run continues.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::reporter::RunStart;
+use crate::screen::say;
 
 /// Prints a warning.
 pub fn warn(line: &str) {
-    let _ = writeln!(
-        io::stderr(),
-        "tapline: {}",
-        line.replace(char::is_control, "?")
-    );
+    say(&format!("tapline: {}", line.replace(char::is_control, "?")));
 }
 
 /// Prints the URL of the metrics, if they are served.
 pub fn metrics_url(start: &RunStart<'_>) {
     if let Some(url) = start.metrics {
-        let _ = writeln!(io::stderr(), "metrics at {url}");
+        say(&format!("metrics at {url}"));
     }
 }
 

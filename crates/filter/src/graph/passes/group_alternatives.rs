@@ -30,6 +30,10 @@ pub(crate) fn group_alternatives(condition: Condition, values: &Values) -> Condi
         Condition::Not(inner) => group_alternatives(*inner, values).negate(),
         Condition::Any(terms) => any(terms, values),
         Condition::All(terms) => all(terms, values),
+        Condition::If(parts) => {
+            let [condition, yes, no] = parts.map(|part| group_alternatives(part, values));
+            Condition::choose(condition, yes, no)
+        }
         other => other,
     }
 }
@@ -94,6 +98,7 @@ fn keeps_position(condition: &Condition, values: &Values) -> bool {
             .iter()
             .any(|&word| values.has_user_offset(word)),
         Condition::Choice(_, cases) => cases.iter().any(|case| keeps_position(&case.1, values)),
+        Condition::If(parts) => parts.iter().any(|part| keeps_position(part, values)),
     }
 }
 

@@ -46,6 +46,11 @@ impl SetBuilder<'_> {
             Condition::All(terms) => Condition::all(terms.iter().map(|term| self.condition(term))),
             Condition::Any(terms) => self.any(terms),
             Condition::Choice(..) => self.any(std::slice::from_ref(condition)),
+            Condition::If(parts) => {
+                let [test, yes, no] = &**parts;
+                let test = self.condition(test);
+                Condition::choose(test, self.condition(yes), self.condition(no))
+            }
             other => other.clone(),
         }
     }

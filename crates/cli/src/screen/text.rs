@@ -1,8 +1,10 @@
 //! Text fitted to terminal columns.
 
-/// Terminal columns of `text`. Wide characters, and some others, count as two.
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Terminal columns of `text`.
 pub fn width(text: &str) -> usize {
-    text.chars().map(columns).sum()
+    text.width()
 }
 
 /// `text` truncated with `~`, or padded, to `columns` columns.
@@ -12,7 +14,7 @@ pub fn fitted(text: &str, wanted: usize) -> String {
     if have > wanted {
         while have + 1 > wanted {
             let Some(last) = out.pop() else { break };
-            have -= columns(last);
+            have -= last.width().unwrap_or(0);
         }
         if wanted > 0 {
             out.push('~');
@@ -30,14 +32,6 @@ pub fn cut(text: &str, columns: usize) -> String {
 pub fn filled(text: &str, columns: usize) -> String {
     let blanks = columns.saturating_sub(width(text));
     format!("{text}{:blanks$}", "")
-}
-
-/// Scripts with wide characters start at Hangul Jamo. Block elements follow it and are narrow.
-fn columns(character: char) -> usize {
-    match character {
-        '\u{2000}'..'\u{2e80}' | ..'\u{1100}' => 1,
-        _ => 2,
-    }
 }
 
 #[cfg(test)]

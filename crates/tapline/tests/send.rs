@@ -1,0 +1,144 @@
+//! Sending from the library: what arrives is compared with what was pushed, and with the counters of the peer.
+
+use std::thread;
+
+use allocation_counter::measure;
+use lab::Net;
+use tapline::capture::Backend;
+use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendQueue, Sender};
+
+use crate::support::{Pair, frames, number, options};
+
+const PATHS: [SendPath; 2] = [SendPath::Bypass, SendPath::Qdisc];
+
+/// A job on the left interface.
+fn open(pair: &Pair, with: impl FnOnce(SendOptions) -> SendOptions) -> Sender {
+    let left = &pair.left;
+    let options = with(tapline::send(left.interface().name.to_string()));
+    left.run(|| options.open()).unwrap()
+}
+
+/// The frames `numbers`, with `time_ns` of each.
+fn queue(numbers: std::ops::Range<u32>, time_ns: impl Fn(u32) -> u64) -> SendQueue {
+    let mut queue = SendQueue::default();
+    for (number, frame) in numbers
+        .clone()
+        .zip(frames(numbers.start, numbers.len() as u32))
+    {
+        queue.push(time_ns(number), &frame);
+    }
+    queue
+}
+
+#[test]
+fn queues_single_packets_and_sources_arrive_in_order() {
+    for path in PATHS {
+        let pair = Pair::new();
+        let mut capture = pair.open(options(&pair.right, Backend::PacketV3).packets(1201));
+        let mut sender = open(&pair, |options| options.path(path));
+        assert!(sender.transmit(&queue(0..500, |_| 0)).unwrap());
+        sender.inject(&frames(500, 1)[0]).unwrap();
+        let mut next = 501;
+        let is_complete = sender.run(move |filled| {
+            *filled = queue(next..next + 100, |_| 0);
+            next += 100;
+            Ok(if next > 1200 { Fill::End } else { Fill::More })
+        });
+        assert!(is_complete.unwrap());
+        let live = sender.live();
+        assert_eq!((live.packets(), live.bytes()), (1201, 1201 * 60));
+        let summary = sender.finish().unwrap();
+        let line = "1201 packets submitted = 1201 accepted + 0 failed, 1201 delivered";
+        assert_eq!(summary.to_string(), line);
+        let mut numbers = Vec::new();
+        while let Some(packet) = capture.next().unwrap() {
+            numbers.push(number(packet.data()));
+        }
+        assert_eq!(numbers, (0..1201).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn absolute_times_and_the_packet_limit_are_kept() {
+    let pair = Pair::new();
+    let limited = |options: SendOptions| options.rate(Rate::Absolute).packets(60);
+    let mut sender = open(&pair, limited);
+    let start_ns = abi::clock::monotonic_ns();
+    let is_complete = sender.transmit(&queue(0..100, |number| {
+        start_ns + 1_000_000 + u64::from(number) * 100_000
+    }));
+    assert!(!is_complete.unwrap());
+    let last_ns = start_ns + 1_000_000 + 59 * 100_000;
+    assert!(abi::clock::monotonic_ns() >= last_ns);
+    let summary = sender.finish().unwrap();
+    assert_eq!((summary.accepted, summary.lateness.count()), (60, 60));
+    assert!(!summary.is_stopped);
+}
+
+#[test]
+fn a_stop_from_another_thread_ends_a_wait() {
+    let pair = Pair::new();
+    let mut sender = open(&pair, |options| options.rate(Rate::Recorded(1.0)));
+    let stopper = sender.stopper();
+    // The second packet is due in an hour.
+    let times = queue(0..2, |number| u64::from(number) * 3_600_000_000_000);
+    let live = sender.live();
+    let stopping = thread::spawn(move || {
+        lab::wait::until("the first packet is sent", || live.packets() == 1);
+        stopper.stop();
+    });
+    assert!(!sender.transmit(&times).unwrap());
+    stopping.join().unwrap();
+    let summary = sender.finish().unwrap();
+    assert_eq!((summary.accepted, summary.is_stopped), (1, true));
+}
+
+#[test]
+fn nothing_is_allocated_per_packet() {
+    let pair = Pair::new();
+    let per_second = 10_000_000.try_into().unwrap();
+    for rate in [Rate::Max, Rate::Packets(per_second)] {
+        let mut sender = open(&pair, |options| options.rate(rate));
+        let packets = queue(0..10_000, |_| 0);
+        sender.transmit(&packets).unwrap();
+        let info = measure(|| {
+            sender.transmit(&packets).unwrap();
+        });
+        assert_eq!(info.count_total, 0, "{rate:?} {info:?}");
+        assert_eq!(sender.finish().unwrap().accepted, 20_000);
+    }
+}
+
+#[test]
+fn a_source_that_fails_is_reported_behind_its_packets() {
+    let pair = Pair::new();
+    let mut sender = open(&pair, |options| options);
+    let mut is_first = true;
+    let result = sender.run(move |filled| {
+        if !std::mem::take(&mut is_first) {
+            return Err("no more".into());
+        }
+        *filled = queue(0..10, |_| 0);
+        Ok(Fill::More)
+    });
+    assert!(matches!(result, Err(SendError::Source(error)) if error.to_string() == "no more"));
+    assert_eq!(sender.finish().unwrap().accepted, 10);
+}
+
+#[test]
+fn an_uplink_is_refused_unless_it_is_permitted() {
+    let [left, _right] = Net::new().pair();
+    let name = left.interface().name.to_string();
+    for line in [
+        format!("address add 192.0.2.1/24 dev {name}"),
+        format!("route add default dev {name}"),
+    ] {
+        let status = left.command("ip").args(line.split(' ')).status();
+        assert!(status.unwrap().success(), "{line}");
+    }
+    let refused = left.run(|| tapline::send(&*name).open());
+    assert!(matches!(refused, Err(SendError::Uplink { link }) if link == name));
+    let permitted = left.run(|| tapline::send(&*name).allow_uplink(true).open());
+    let summary = permitted.unwrap().finish().unwrap();
+    assert_eq!(summary.submitted, 0);
+}
