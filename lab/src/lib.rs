@@ -22,3 +22,13 @@ pub mod wait;
 /// For tests of crates that must not depend on `bpf`, such as `ring`, which receives from its programs.
 pub use bpf;
 pub use net::{Host, Interface, Net};
+
+/// The Rust examples of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/library.md")]
+struct Guide;
+
+/// The Rust examples in the readme of the library.
+#[cfg(doctest)]
+#[doc = include_str!("../../crates/tapline/README.md")]
+struct Readme;

@@ -172,6 +172,44 @@ fn keys_and_failures_of_a_screen() {
     assert!(terminal.is_as_usual());
 }
 
+/// In windows of any width, also without colours, and while the window changes.
+#[test]
+fn a_screen_fits_every_window_and_follows_its_changes() {
+    let scene = Scene::new();
+    for (columns, colors) in [(60, "1"), (80, ""), (200, "")] {
+        let mut command =
+            scene.command("count -i right0 --interval 5ms 'test=ether proto 0x88b5' udp");
+        command.env("NO_COLOR", colors);
+        let (mut terminal, running) = Terminal::start(command, columns, 24);
+        terminal.wait_for_shown("packets per second  test  udp");
+        for wanted in [200, 60, 80] {
+            terminal.resize(wanted, 24);
+            let axis = format!("└{}", "─".repeat(usize::from(wanted) - 2));
+            terminal.wait_for_shown(&axis);
+            terminal.wait_for_shown("udp ");
+        }
+        assert_eq!(terminal.seen.contains("\x1b[2m"), colors.is_empty());
+        running.signal(Signal::INT);
+        running.finish().exit(0);
+        terminal.read_to_end();
+        assert!(terminal.is_as_usual());
+    }
+}
+
+/// A terminal that takes nothing but lines gets lines.
+#[test]
+fn a_plain_terminal_has_lines() {
+    let scene = Scene::new();
+    let mut command = scene.command("count -i right0 --interval 5ms");
+    command.env("TERM", "dumb");
+    let (mut terminal, running) = Terminal::start(command, 80, 24);
+    terminal.wait_for(" packets ");
+    running.signal(Signal::INT);
+    running.finish().exit(0);
+    terminal.read_to_end();
+    assert!(!terminal.seen.contains('\x1b'), "{:?}", terminal.seen);
+}
+
 #[test]
 fn a_quiet_count_has_no_table() {
     let scene = Scene::new();

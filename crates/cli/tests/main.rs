@@ -27,6 +27,7 @@ mod count_usage;
 mod demo;
 mod doctor;
 mod doctor_fix;
+mod documents;
 mod drop_failures;
 mod drop_mode;
 mod drop_ways;

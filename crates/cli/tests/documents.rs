@@ -1,0 +1,208 @@
+//! Executes the commands of the README and the guide, on a host with the interface that they name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use lab::generator::send_frames;
+use lab::{Host, wait};
+use netlink::{IfIndex, Link, Veth};
+use tempfile::TempDir;
+use wire::build::Frame;
+use wire::{MacAddress, TcpFields};
+
+use super::support::PROGRAM;
+
+/// Blocks that are not executed. Each states its reason in the document.
+const NOT_RUN: usize = 5;
+
+/// How long a line that waits for Ctrl-C runs, in seconds.
+const BEFORE_INTERRUPT: &str = "timeout --preserve-status --signal INT 2";
+
+/// A fenced block of commands.
+struct Block {
+    document: String,
+    line: usize,
+    /// The words after `sh`.
+    info: String,
+    text: String,
+}
+
+impl Block {
+    fn is_run(&self) -> bool {
+        let reason = self.info.strip_prefix("not-run");
+        let reason = reason.map(|reason| reason.trim().trim_matches(['(', ')']));
+        assert_ne!(reason, Some(""), "{} has no reason", self.place());
+        reason.is_none()
+    }
+
+    fn status(&self) -> i32 {
+        match self.info.strip_prefix("status=") {
+            Some(number) => number.parse().expect("an exit status"),
+            None => 0,
+        }
+    }
+
+    fn place(&self) -> String {
+        format!("{}:{}", self.document, self.line)
+    }
+
+    /// The text as a script. A line that would run until Ctrl-C is interrupted.
+    fn script(&self) -> String {
+        let mut script = String::from("sudo() { \"$@\"; }\n");
+        for line in self.text.lines() {
+            if line.contains("# until Ctrl-C") {
+                script.push_str(BEFORE_INTERRUPT);
+                script.push(' ');
+            }
+            script.push_str(line);
+            script.push('\n');
+        }
+        script
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The README and the pages of the guide.
+fn documents() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("docs/guide")).expect("the guide");
+    let mut pages: Vec<_> = entries.map(|entry| entry.expect("a page").path()).collect();
+    pages.sort();
+    pages.insert(0, root().join("README.md"));
+    pages
+}
+
+fn blocks(document: &Path) -> Vec<Block> {
+    let text = fs::read_to_string(document).expect("a document");
+    let name = document.file_name().expect("a name").to_string_lossy();
+    let (mut found, mut lines) = (Vec::new(), text.lines().enumerate());
+    while let Some((number, line)) = lines.next() {
+        let Some(info) = line.strip_prefix("```sh") else {
+            continue;
+        };
+        let body = lines.by_ref().map(|(_, line)| line);
+        let body: Vec<_> = body.take_while(|line| *line != "```").collect();
+        found.push(Block {
+            document: name.clone().into_owned(),
+            line: number + 1,
+            info: info.trim().to_owned(),
+            text: body.join("\n"),
+        });
+    }
+    found
+}
+
+/// A host with `eth0`, 10.0.0.1, and another at its end that answers for all addresses of 10.0.0.0/24.
+struct Site {
+    here: Host,
+    peer: Host,
+    peer_link: IfIndex,
+    frames: Vec<Vec<u8>>,
+    folder: TempDir,
+}
+
+impl Site {
+    fn new() -> Self {
+        let (here, peer) = (Host::new("here"), Host::new("peer"));
+        let far = Link::named("eth0".parse().expect("a name"))
+            .in_namespace(peer.namespace().try_clone().expect("a descriptor"));
+        let near = Link::named("eth0".parse().expect("a name")).kind(Veth::to(far));
+        here.netlink().create(&near).expect("a veth pair");
+        for (host, address) in [(&here, "10.0.0.1/24"), (&peer, "10.0.0.2/24")] {
+            host.ip(&format!("address add {address} dev eth0"));
+            host.ip("link set eth0 up");
+        }
+        here.ip("route add default via 10.0.0.2");
+        peer.ip("route add local 10.0.0.0/24 dev lo");
+        peer.ip("route add unicast 10.0.0.1 dev eth0 table local");
+        let mac = |host: &Host| {
+            let link = host.netlink().link_named("eth0").expect("eth0");
+            (link.ifindex(), link.mac().expect("an Ethernet link"))
+        };
+        let ((_, here_mac), (peer_link, peer_mac)) = (mac(&here), mac(&peer));
+        Self {
+            here,
+            peer,
+            peer_link,
+            frames: frames(MacAddress(here_mac.0), MacAddress(peer_mac.0)),
+            folder: tempfile::tempdir().expect("a folder"),
+        }
+    }
+
+    /// Executes a script in the folder, while packets arrive at eth0.
+    fn execute(&self, script: &str) -> Output {
+        let program = Path::new(PROGRAM).parent().expect("a folder");
+        let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", program.display());
+        let file = |name: &str| fs::File::create(self.folder.path().join(name)).expect("a file");
+        let mut command = self.here.command("/bin/sh");
+        command.args(["-e", "-c", script]).env("PATH", path);
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command.stdout(file(".stdout")).stderr(file(".stderr"));
+        let mut child = command.spawn().expect("a shell");
+        wait::until(&format!("this ends: {script}"), || {
+            self.peer
+                .run(|| send_frames(self.peer_link, &self.frames))
+                .expect("packets are sent");
+            child.try_wait().expect("its status").is_some()
+        });
+        let read = |name: &str| fs::read(self.folder.path().join(name)).expect("its output");
+        Output {
+            status: child.wait().expect("its status"),
+            stdout: read(".stdout"),
+            stderr: read(".stderr"),
+        }
+    }
+}
+
+/// DNS queries, TCP packets and others, to the host.
+fn frames(here: MacAddress, peer: MacAddress) -> Vec<Vec<u8>> {
+    let ip =
+        |last: u8| Frame::ethernet(peer, here).ipv4([10, 0, 0, last].into(), [10, 0, 0, 1].into());
+    // A query for the address of example.org.
+    let query =
+        b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x03org\x00\x00\x01\x00\x01";
+    let web = TcpFields {
+        source_port: 40000,
+        destination_port: 443,
+        ..TcpFields::default()
+    };
+    vec![
+        ip(9).udp(5353, 53).payload(query),
+        ip(7).tcp(web).payload(b"hello"),
+        ip(8).udp(4000, 9).payload(&[0; 100]),
+    ]
+}
+
+#[test]
+fn the_commands_of_the_documents_do_what_they_say() {
+    let mut wrong = Vec::new();
+    for document in documents() {
+        let blocks = blocks(&document);
+        let site = Site::new();
+        for block in blocks.iter().filter(|block| block.is_run()) {
+            let output = site.execute(&block.script());
+            if output.status.code() != Some(block.status()) {
+                let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let (place, expected) = (block.place(), block.status());
+                let (stdout, stderr) = (shown(&output.stdout), shown(&output.stderr));
+                let status = output.status;
+                wrong.push(format!(
+                    "{place}: {expected} expected, {status}\n{stdout}{stderr}"
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn blocks_that_are_not_executed_say_why() {
+    let all: Vec<_> = documents().iter().flat_map(|page| blocks(page)).collect();
+    assert!(all.len() > 30, "{} blocks", all.len());
+    let excluded = all.iter().filter(|block| !block.is_run());
+    let excluded: Vec<_> = excluded.map(Block::place).collect();
+    assert_eq!(excluded.len(), NOT_RUN, "{excluded:?}");
+}
