@@ -25,6 +25,32 @@ impl Filter {
     }
 }
 
+impl Filter {
+    /// The words in the filter that pcap-filter(7) does not have, so that only tapline compiles it: `any`, `inner`.
+    pub fn own_words(&self) -> Vec<&'static str> {
+        let mut words = Vec::new();
+        add_own_words(&self.tree, &mut words);
+        words
+    }
+}
+
+fn add_own_words(expression: &Expression, words: &mut Vec<&'static str>) {
+    match expression {
+        Expression::Term(_, term) => {
+            let word = term.layers().word();
+            if !word.is_empty() && !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        Expression::Not(inner) => add_own_words(inner, words),
+        Expression::All(inner) | Expression::Any(inner) => {
+            for inner in inner {
+                add_own_words(inner, words);
+            }
+        }
+    }
+}
+
 impl fmt::Display for TreeListing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, &self.0.tree, 0)

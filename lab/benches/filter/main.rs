@@ -57,6 +57,16 @@ const EXPRESSIONS: [(&str, &str); 11] = [
     ),
 ];
 
+/// Plain terms, and the same with `any`, which libpcap does not have.
+const LAYERS: [(&str, bool); 6] = [
+    ("port 80", true),
+    ("any port 80", false),
+    ("port 5555", true),
+    ("any port 5555", false),
+    ("host 10.9.9.9", true),
+    ("any host 10.9.9.9", false),
+];
+
 const LISTS: [usize; 4] = [100, 400, 800, 10_000];
 
 fn main() -> ExitCode {
@@ -68,7 +78,11 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     let expressions = || EXPRESSIONS.into_iter().map(expression);
     let lists = || LISTS.into_iter().map(list);
     if options.has("mixed-web") {
-        let rows = expressions().chain(lists());
+        let layers = LAYERS.into_iter().map(|(text, is_for_libpcap)| Row {
+            is_for_libpcap,
+            ..expression((text, text))
+        });
+        let rows = expressions().chain(layers).chain(lists());
         engine::measure(&Trace::mixed_web(), rows, options, report);
     }
     if options.has("ping-flood") {

@@ -87,8 +87,9 @@ impl Report<'_> {
             }
         };
         let tree = beginning(&self.filter.tree().to_string());
+        let own = own_words(&self.filter.own_words());
         Ok(format!(
-            "{tree}\n{kind} for packets of {link} at {at}: {program}"
+            "{tree}{own}\n{kind} for packets of {link} at {at}: {program}"
         ))
     }
 
@@ -113,6 +114,7 @@ impl Report<'_> {
         let warnings = self.filter.warnings().iter();
         let warnings: Vec<String> = warnings.map(ToString::to_string).collect();
         summary.insert("warnings".into(), json!(warnings));
+        summary.insert("own_words".into(), json!(self.filter.own_words()));
         for emit in self.forms() {
             let form = self.form(emit)?;
             let lines: Vec<&str> = form.lines().collect();
@@ -170,6 +172,22 @@ impl Report<'_> {
             );
             Failure::new(Exit::Unsupported, line)
         })
+    }
+}
+
+/// A line about the words that only tapline has; empty without such words.
+fn own_words(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.len() {
+        0 => String::new(),
+        1 => format!(
+            "\n{} is a word of tapline: tcpdump, tshark, dumpcap and other programs with libpcap reject it\n",
+            quoted[0]
+        ),
+        _ => format!(
+            "\n{} are words of tapline: tcpdump, tshark, dumpcap and other programs with libpcap reject them\n",
+            quoted.join(" and ")
+        ),
     }
 }
 

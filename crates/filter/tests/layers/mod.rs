@@ -6,6 +6,7 @@ mod tshark;
 
 use crate::engines::assert_alike;
 use frames::{Frame, behind, ethernet, ipv4, ipv6, tcp, tunnelled};
+use std::process::Command;
 use tapline_filter::classic::Ancillary;
 use tapline_filter::{Filter, FilterError, FilterOptions, LinkType, NoNames};
 use tshark::accepted_by_tshark;
@@ -242,5 +243,21 @@ fn what_any_does_not_apply_to_is_an_error() {
         ),
     ] {
         assert_eq!(compile(text).err().unwrap().to_string(), expected);
+    }
+}
+
+#[test]
+fn the_words_of_tapline_are_told_apart_as_libpcap_rejects_them() {
+    for (text, own) in [
+        ("host 10.0.0.1 and port 80", &[] as &[&str]),
+        ("not (any port 80) or any tcp", &["any"]),
+        ("inner tcp and any host 10.0.0.1", &["inner", "any"]),
+    ] {
+        assert_eq!(compile(text).unwrap().own_words(), own);
+        let output = Command::new("tcpdump")
+            .args(["-y", "EN10MB", "-d", text])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.success(), own.is_empty(), "{text}");
     }
 }

@@ -1,5 +1,14 @@
 //! Capture: packets of interfaces to a function, a loop or a file, with an account of every packet.
 //!
+//! ```no_run
+//! let mut capture = tapline::capture("eth0").filter("tcp port 443")?.packets(10).open()?;
+//! while let Some(packet) = capture.next()? {
+//!     println!("{} {}", packet.time(), packet.len());
+//! }
+//! println!("{}", capture.finish()?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! ```text
 //! interface ─▶ filter ─▶ ring ─▶ reader ─▶ Capture::next, Capture::run or a Consumer (a capture file)
 //!    nic, driver  filtered  ring   reader     writer                  ◀─ where a packet may end

@@ -1,5 +1,14 @@
 //! Latency: the time from the kernel's time stamp of a packet to its delivery to the program.
 //!
+//! ```no_run
+//! let mut latency = tapline::latency("eth0").filter("udp")?.packets(1000).open()?;
+//! while let Some(packet) = latency.next()? {
+//!     println!("{:?}", packet.delay);
+//! }
+//! println!("p99: {:?} ns", latency.finish()?.delays.quantile(0.99));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! [`latency`] measures one capture; [`Comparison`] measures captures with several [`DeliverySetting`]s side by side
 //! on the same traffic. [`DelayMeter`] is a consumer for a capture of your own; with a [`MeasurementWindow`] it
 //! leaves out packets that gathered before its reader was ready. [`DeviceMeter`] measures the time from the NIC's

@@ -1,5 +1,15 @@
 //! Network configuration: typed rtnetlink.
 //!
+//! ```
+//! use tapline::net::Link;
+//!
+//! let mut net = tapline::net().open()?;
+//! for link in net.list(&Link::new())?.items {
+//!     println!("{}: {}", link.ifindex(), link.ifname());
+//! }
+//! # Ok::<(), tapline::net::NetlinkError>(())
+//! ```
+//!
 //! [`net`](crate::net()) opens a handle on the configuration of a namespace. An object is one struct of
 //! optional fields ([`Link`], [`Addr`], [`Route`] …). The same struct is the desired state, the filter, the
 //! reply and the event.
