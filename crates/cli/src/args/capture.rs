@@ -165,8 +165,9 @@ pub struct CaptureArgs {
     )]
     pub filter: Vec<String>,
 
-    /// Run COMMAND, in the namespace of --netns if given, and capture until it ends. If it fails, the exit status is
-    /// 1. If the capture ends first, COMMAND gets SIGTERM
+    /// Run COMMAND, in the namespace of --netns if given, and capture until it ends
+    ///
+    /// If it fails, the exit status is 1. If the capture ends first, COMMAND gets SIGTERM.
     #[arg(value_name = "COMMAND", last = true, help_heading = "Input")]
     pub command: Vec<String>,
 }

@@ -28,7 +28,7 @@ pub struct PrintArgs {
     /// Print the bytes as text
     ///
     /// Unprintable characters are dots, and every line starts with a tab.
-    #[arg(short = 'A', action = ArgAction::Count, help_heading = "Output format")]
+    #[arg(short = 'A', action = ArgAction::Count, hide_short_help = true, help_heading = "Output format")]
     pub ascii: u8,
 
     /// Time: -t none, -tt Unix, -ttt delta, -tttt date, -ttttt since first
