@@ -150,7 +150,7 @@ fn compare(at: FilterTarget, rounds: Range<u64>) {
                 };
                 let is_in = accepts(&bytes);
                 if counted[0] == tally[0] + u64::from(!is_in)
-                    && accepts(&[bytes.as_slice(), &[0; LACKING]].concat()) != is_in
+                    && accepts(&[bytes.as_slice(), &vec![0; LACKING]].concat()) != is_in
                 {
                     // The filter asked for bytes that the packet lacks: code for a shape may know
                     // already that nothing depends on them.
