@@ -30,7 +30,7 @@ impl SendPath {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LongFrames {
-    /// The job ends with [`SendError::TooLong`].
+    /// The job ends with [`SendError::TooLong`](super::SendError::TooLong).
     #[default]
     Refuse,
     /// They are cut to the longest frame that the interface takes.
