@@ -7,35 +7,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Output;
 
-use lab::{Host, rerun, tool, wait};
+use lab::{tool, wait};
 use serde_json::Value;
 
-use crate::support::assert_refused;
 use crate::support::files::{column, options};
 use crate::support::run::{Running, Summary, command, run, spawn};
+use crate::support::{assert_refused, has_run_with_own_mounts};
 
 const MARK: &str = "TAPLINE_CLI_CAPTURE_NETNS";
 
 /// Whether the calling test has run inside; false when that is where it runs now.
 #[track_caller]
 fn has_run() -> bool {
-    if std::env::var_os(MARK).is_some() {
-        return false;
-    }
-    let host = Host::new("host");
-    let mut command = host.command("unshare");
-    let own = "mount -t tmpfs tmpfs /run && exec \"$@\"";
-    command.args(["--mount", "--", "sh", "-c", own, "sh"]);
-    command.arg(rerun::program()).args(rerun::arguments());
-    command.env(MARK, "1");
-    let output = command.output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}{errors}"
-    );
-    true
+    has_run_with_own_mounts(MARK, "mount -t tmpfs tmpfs /run")
 }
 
 #[track_caller]

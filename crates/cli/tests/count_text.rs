@@ -137,7 +137,7 @@ fn a_terminal_has_a_table_that_is_drawn_over_itself() {
     assert!(!rest.contains('\x1b'), "{rest:?}");
 }
 
-/// Keys are handled during an interval, and a failure restores the terminal before it is told.
+/// Keys are handled during an interval, and a failure restores the terminal before it is printed.
 #[test]
 fn keys_and_failures_of_a_screen() {
     let scene = Scene::new();

@@ -3,37 +3,23 @@
 //! The tests run themselves on a host, with a `/run` and an `/etc` of their own: the machine's names are not
 //! touched.
 
+use std::fs;
 use std::process::{Command, Output, Stdio};
-use std::{env, fs};
 
-use crate::support::PROGRAM;
 use crate::support::run::{spawn, spawn_with_input};
 use crate::support::stack::{assert_has_all, objects, trimmed};
-use lab::{Host, rerun, tool};
+use crate::support::{PROGRAM, has_run_with_own_mounts};
+use lab::tool;
 use serde_json::Value;
 
 const MARK: &str = "TAPLINE_CLI_NETNS";
+const OWN_FILES: &str =
+    "mount -t tmpfs tmpfs /run && cp -a /etc /run/etc && mount --bind /run/etc /etc";
 
 /// Whether the calling test has run inside; false when that is where it runs now.
 #[track_caller]
 fn has_run() -> bool {
-    if env::var_os(MARK).is_some() {
-        return false;
-    }
-    let host = Host::new("host");
-    let mut command = host.command("unshare");
-    let own = "mount -t tmpfs tmpfs /run && cp -a /etc /run/etc && mount --bind /run/etc /etc && exec \"$@\"";
-    command.args(["--mount", "--", "sh", "-c", own, "sh"]);
-    command.arg(rerun::program()).args(rerun::arguments());
-    command.env(MARK, "1");
-    let output = command.output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}{errors}"
-    );
-    true
+    has_run_with_own_mounts(MARK, OWN_FILES)
 }
 
 fn tapline(line: &str) -> Output {

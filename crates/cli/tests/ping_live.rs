@@ -93,7 +93,7 @@ fn thousands_of_targets_fit_into_the_window() {
     let scene = Scene::new();
     let command = command(&scene, "-c 2 -i 0 --rate 20kpps 127.0.0.0/18");
     let (mut terminal, running) = Terminal::start_session(command, 80, 24);
-    // The heading's three lines, a blank, the table's heading, 17 rows, what is left out, the keys.
+    // Three header lines, a blank line, the column names, 17 rows, the number of hidden rows, the keys.
     terminal.wait_for_shown("(16 365 more targets)");
     let ended = finish(&mut terminal, running, "raw back end");
     ended.exit(0);

@@ -45,6 +45,7 @@ mod precise_wakeup;
 pub mod read;
 pub mod send;
 mod stop;
+mod wait;
 
 pub use capture::{Capture, CaptureError, CaptureOptions, CaptureSummary, capture};
 pub use count::count;

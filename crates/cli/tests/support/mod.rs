@@ -33,6 +33,30 @@ pub const ENDING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 /// An XDP program that copies packets, as flags of a capture.
 pub const RINGBUF: &str = "--backend xdp-ringbuf --direction in -s 96";
 
+/// Whether the calling test has run on a host with mounts of its own, which `setup` (shell) changes first; false
+/// when that is where it runs now. `mark` is an environment variable that tells.
+#[track_caller]
+pub fn has_run_with_own_mounts(mark: &str, setup: &str) -> bool {
+    if std::env::var_os(mark).is_some() {
+        return false;
+    }
+    let host = Host::new("host");
+    let mut command = host.command("unshare");
+    let script = format!("{setup} && exec \"$@\"");
+    command.args(["--mount", "--", "sh", "-c", &script, "sh"]);
+    command
+        .arg(lab::rerun::program())
+        .args(lab::rerun::arguments());
+    let output = command.env(mark, "1").output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{errors}"
+    );
+    true
+}
+
 /// Splits a command line into words; single quotes group words.
 pub fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();

@@ -179,20 +179,17 @@ impl Engine {
     }
 
     pub fn statistics_source(&self) -> StatisticsSource {
-        let counters: Vec<_> = (self.interfaces.iter())
-            .map(|interface| interface.counters.clone())
-            .collect();
-        Box::new(move || {
-            (0..)
-                .zip(&counters)
-                .map(|(number, counters)| counters.statistics(number, 0))
-                .collect()
-        })
+        let counters = self.counters();
+        Box::new(move || counters.statistics())
     }
 
     pub fn live(&mut self) -> LiveCounters {
         let states = self.query();
         self.measure(&states, 0);
+        self.counters()
+    }
+
+    fn counters(&self) -> LiveCounters {
         let counters = |interface: &Interface| {
             let name = interface.link.name.clone();
             (name, interface.counters.clone())

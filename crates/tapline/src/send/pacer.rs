@@ -4,10 +4,10 @@ use std::io;
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags};
 
 use crate::stop::Stop;
+use crate::wait::wait;
 
 /// A sleep ends so long before the planned time: longer than most wake-ups take.
 const SPIN_NS: u64 = 30_000;
@@ -47,17 +47,4 @@ pub fn is_stopped(stop: &Stop, wait_ns: u64) -> io::Result<bool> {
 /// Waits for `time`, or until a signal.
 pub fn pause(time: Duration) -> io::Result<()> {
     wait(&mut [], time).map(drop)
-}
-
-/// Whether a descriptor is ready within `time`.
-pub fn wait(descriptors: &mut [PollFd<'_>], time: Duration) -> io::Result<bool> {
-    let timeout = Timespec {
-        tv_sec: time.as_secs().cast_signed(),
-        tv_nsec: time.subsec_nanos().into(),
-    };
-    match poll(descriptors, Some(&timeout)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(Errno::INTR) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
 }

@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
 
 use super::options::SendPath;
-use super::pacer::wait;
 use super::queue::SendQueue;
+use crate::wait::wait;
 
 /// Packets handed to the kernel in one system call at most.
 pub const BATCH: usize = 64;

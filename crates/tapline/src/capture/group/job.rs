@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
 use filter::FilterWarning;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags};
 use store::model::{Interface as Description, Statistics};
 use store::write::StatisticsSource;
 
@@ -23,6 +22,7 @@ use super::discovery::{Change, Discovery, InterfacePlace, Namespaces};
 use super::member::{Member, Members};
 use crate::packet::Packet;
 use crate::stop::{Stop, Stopper};
+use crate::wait::wait;
 use ring::{DeliveryMode, TimestampSource};
 
 /// Interfaces that a group captures from over its whole run.
@@ -293,7 +293,7 @@ impl CaptureGroup {
             return Ok(Some(Ended::Duration));
         }
         if let Some(pause) = run.pause.filter(|_| packets >= BUSY_PACKETS) {
-            wait_for(&mut [PollFd::new(stop, PollFlags::IN)], pause)?;
+            wait(&mut [PollFd::new(stop, PollFlags::IN)], pause)?;
         }
         Ok(None)
     }
@@ -490,7 +490,7 @@ impl CaptureGroup {
         let members: Vec<_> = self.members.iter().collect();
         descriptors.extend((members.iter()).map(|(_, member)| readable(member.capture.as_fd())));
         let timeout = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
-        wait_for(&mut descriptors, timeout)?;
+        wait(&mut descriptors, timeout)?;
         let is_ready = |polled: &PollFd<'_>| !polled.revents().is_empty();
         let ready = descriptors[first_member..].iter().zip(&members);
         Ok(Wakeup {
@@ -501,18 +501,6 @@ impl CaptureGroup {
                 .map(|(_, &(number, _))| number)
                 .collect(),
         })
-    }
-}
-
-/// poll(2), for `timeout` at most. A signal ends it early.
-fn wait_for(descriptors: &mut [PollFd<'_>], timeout: Duration) -> io::Result<()> {
-    let timeout = Timespec {
-        tv_sec: timeout.as_secs().min(86_400).cast_signed(),
-        tv_nsec: timeout.subsec_nanos().into(),
-    };
-    match poll(descriptors, Some(&timeout)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }
 
