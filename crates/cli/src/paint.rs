@@ -1,9 +1,8 @@
 //! Colours of text that is printed line by line.
 
-use std::io;
-
-use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+
+use crate::screen::has_colors;
 
 /// Adds colours to text, or not.
 #[derive(Clone, Copy, Debug)]
@@ -12,10 +11,10 @@ pub struct Paint {
 }
 
 impl Paint {
-    /// Of standard output; off if it is no terminal, a dumb one, or NO_COLOR is set.
+    /// Of standard output; off without [colours](has_colors).
     pub fn of_stdout() -> Self {
         Self {
-            is_on: AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+            is_on: has_colors(),
         }
     }
 

@@ -21,4 +21,4 @@ pub use progress::{Progress, Status};
 pub use spark::{Charset, MISSING};
 pub use terminal::{Key, Screen, abandon, last_line, say, window};
 pub use text::{cut, filled, fitted, width};
-pub use theme::Theme;
+pub use theme::{Theme, has_colors};

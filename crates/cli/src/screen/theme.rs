@@ -12,10 +12,10 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// Off if NO_COLOR says so; see [`AutoStream::choice`].
+    /// Off without [colours](has_colors).
     pub fn of_terminal() -> Self {
         Self {
-            is_on: AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+            is_on: has_colors(),
         }
     }
 
@@ -56,6 +56,12 @@ impl Theme {
         ];
         self.style(Style::new().fg(COLORS[index % COLORS.len()]))
     }
+}
+
+/// Whether text on standard output has colours: not if it is no terminal, a dumb one, or NO_COLOR is set.
+/// [`AutoStream::choice`] allows them on a dumb terminal where the variable CI is set.
+pub fn has_colors() -> bool {
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never && !is_terminal_dumb()
 }
 
 /// Whether the terminal supports no escape sequences.
