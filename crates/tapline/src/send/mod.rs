@@ -30,18 +30,20 @@
 
 mod error;
 mod job;
+mod lane;
 mod one_cpu;
 mod options;
 mod pacer;
+mod path;
 mod queue;
 mod replay;
 mod schedule;
-mod socket;
 mod source;
 mod summary;
 
 pub use error::SendError;
-pub use job::{LiveSent, Sender};
+pub use job::Sender;
+pub use lane::LiveSent;
 pub use options::{LongFrames, SendOptions, SendPath, send};
 pub use probe::Histogram;
 pub use queue::{QueuedPacket, SendQueue};
