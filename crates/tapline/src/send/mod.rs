@@ -29,6 +29,7 @@
 //! ```
 
 mod error;
+mod generate;
 mod job;
 mod one_cpu;
 mod options;
@@ -41,6 +42,9 @@ mod source;
 mod summary;
 
 pub use error::SendError;
+pub use generate::{
+    Addresses, Generator, GeneratorError, PacketKind, Ports, Sizes, ValuesError, VxlanTunnel,
+};
 pub use job::{LiveSent, Sender};
 pub use options::{LongFrames, SendOptions, SendPath, send};
 pub use probe::Histogram;
