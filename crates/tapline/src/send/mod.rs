@@ -31,13 +31,14 @@
 mod error;
 mod generate;
 mod job;
+mod lane;
 mod one_cpu;
 mod options;
 mod pacer;
+mod path;
 mod queue;
 mod replay;
 mod schedule;
-mod socket;
 mod source;
 mod summary;
 
@@ -45,7 +46,8 @@ pub use error::SendError;
 pub use generate::{
     Addresses, Generator, GeneratorError, PacketKind, Ports, Sizes, ValuesError, VxlanTunnel,
 };
-pub use job::{LiveSent, Sender};
+pub use job::Sender;
+pub use lane::LiveSent;
 pub use options::{LongFrames, SendOptions, SendPath, send};
 pub use probe::Histogram;
 pub use queue::{QueuedPacket, SendQueue};

@@ -121,6 +121,16 @@ impl SendQueue {
         })
     }
 
+    /// Bytes of the packets `first..end`, which must exist.
+    #[inline]
+    pub(super) fn bytes_of(&self, first: usize, end: usize) -> usize {
+        match self.entries.get(first..end) {
+            Some([first, .., last]) => last.end - first.start,
+            Some([only]) => only.end - only.start,
+            _ => 0,
+        }
+    }
+
     /// Packet number `index`, which must exist.
     #[inline]
     pub(super) fn packet(&self, index: usize) -> QueuedPacket<'_> {

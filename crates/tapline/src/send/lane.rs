@@ -1,0 +1,328 @@
+//! One interface that packets are sent on: its path, its limits, and the account of its packets.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use abi::clock::{monotonic_ns, realtime_ns};
+use netlink::{IfIndex, Link, Netlink, Route, RouteType};
+use rustix::io::Errno;
+
+use super::error::SendError;
+use super::options::{LongFrames, SendOptions};
+use super::pacer::pause;
+use super::path::{self, Refusal, Transmit};
+use super::queue::SendQueue;
+
+/// Length of an Ethernet header, and of a VLAN tag.
+const HEADER_BYTES: usize = 14;
+const TAG_BYTES: usize = 4;
+
+/// How long a packet is offered to a device that has no room for it. A device that drops a packet answers as one
+/// that is full.
+const MAX_FULL_NS: u64 = 20_000_000;
+
+/// So many packets in a row for which there is no room end the job.
+const MAX_REFUSED: u32 = 50;
+
+/// How long to wait for room in a full queue, before the next attempt.
+const FULL_WAIT: Duration = Duration::from_micros(50);
+
+/// How long the device's counters may lag behind.
+const COUNTERS_WAIT: Duration = Duration::from_millis(500);
+const COUNTERS_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Counters of a running job, for any thread.
+#[derive(Clone, Debug, Default)]
+pub struct LiveSent(Arc<[AtomicU64; 2]>);
+
+impl LiveSent {
+    /// Packets that the kernel took so far.
+    pub fn packets(&self) -> u64 {
+        self.0[0].load(Ordering::Relaxed)
+    }
+
+    /// Their bytes.
+    pub fn bytes(&self) -> u64 {
+        self.0[1].load(Ordering::Relaxed)
+    }
+
+    fn add(&self, packets: u64, bytes: u64) {
+        self.0[0].fetch_add(packets, Ordering::Relaxed);
+        self.0[1].fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What became of the packets of a lane.
+#[derive(Clone, Debug, Default)]
+pub struct SentCounts {
+    pub accepted: u64,
+    pub bytes: u64,
+    pub failed: BTreeMap<i32, u64>,
+    pub skipped: u64,
+    pub truncated: u64,
+    pub retries: u64,
+    /// When the last packet was taken (`CLOCK_MONOTONIC`).
+    pub last_ns: u64,
+}
+
+impl SentCounts {
+    pub fn submitted(&self) -> u64 {
+        self.accepted + self.failed.values().sum::<u64>()
+    }
+
+    /// Adds the counts of another lane.
+    pub fn add(&mut self, other: &Self) {
+        self.accepted += other.accepted;
+        self.bytes += other.bytes;
+        for (&errno, &count) in &other.failed {
+            *self.failed.entry(errno).or_default() += count;
+        }
+        self.skipped += other.skipped;
+        self.truncated += other.truncated;
+        self.retries += other.retries;
+        self.last_ns = self.last_ns.max(other.last_ns);
+    }
+}
+
+/// One interface that packets are sent on.
+pub struct Lane {
+    link: String,
+    path: Box<dyn Transmit>,
+    mtu: usize,
+    header_bytes: usize,
+    long_frames: LongFrames,
+    /// Packets in a row for which there was no room.
+    refused_in_a_row: u32,
+    live: LiveSent,
+    /// Packets with the time at which they are sent.
+    stamped: SendQueue,
+    pub counts: SentCounts,
+}
+
+impl Lane {
+    /// Opens a lane on interface `link`, called `name`, in the network namespace of the calling thread.
+    pub fn open(
+        options: &SendOptions,
+        name: &str,
+        link: &Link,
+        live: LiveSent,
+    ) -> Result<Self, SendError> {
+        let ifindex = link.index.unwrap_or_default();
+        let path = path::open(ifindex.0, options.path);
+        let path = path.map_err(|source| SendError::Open {
+            link: name.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            link: name.to_owned(),
+            path,
+            mtu: link.mtu.unwrap_or(u32::MAX) as usize,
+            header_bytes: if is_ethernet(link) { HEADER_BYTES } else { 0 },
+            long_frames: options.long_frames,
+            refused_in_a_row: 0,
+            live,
+            stamped: SendQueue::default(),
+            counts: SentCounts::default(),
+        })
+    }
+
+    pub fn path(&self) -> &dyn Transmit {
+        &*self.path
+    }
+
+    /// Sends packets `first..end`, with their send times, and treats those that are too long.
+    pub fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+        if !queue.has_stamps() {
+            return self.send_as_is(queue, first, end);
+        }
+        let mut stamped = std::mem::take(&mut self.stamped);
+        queue.copy_stamped(first, end, realtime_ns(), &mut stamped);
+        let result = self.send_as_is(&stamped, 0, end - first);
+        self.stamped = stamped;
+        result
+    }
+
+    fn send_as_is(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+        let mut at = first;
+        while at < end {
+            let is_long = |&index: &usize| self.most(queue.packet(index).bytes).is_some();
+            let long = (at..end).find(is_long).unwrap_or(end);
+            self.send_run(queue, at, long)?;
+            at = long;
+            if at < end {
+                self.send_long(queue.packet(at).bytes)?;
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The longest frame like `frame` that the interface takes, if this one is longer.
+    ///
+    /// # Source
+    /// `packet_snd` and `packet_extra_vlan_len_allowed`, net/packet/af_packet.c.
+    #[inline]
+    fn most(&self, frame: &[u8]) -> Option<usize> {
+        let mut most = self.mtu + self.header_bytes;
+        if frame.len() <= most {
+            return None;
+        }
+        if self.header_bytes > 0 && frame.get(12..14) == Some(&[0x81, 0x00]) {
+            most += TAG_BYTES;
+        }
+        (frame.len() > most).then_some(most)
+    }
+
+    fn send_long(&mut self, frame: &[u8]) -> Result<(), SendError> {
+        let Some(most) = self.most(frame) else {
+            return Ok(());
+        };
+        match self.long_frames {
+            LongFrames::Refuse => Err(SendError::TooLong {
+                link: self.link.clone(),
+                bytes: frame.len(),
+                most,
+            }),
+            LongFrames::Skip => {
+                self.counts.skipped += 1;
+                Ok(())
+            }
+            LongFrames::Truncate => {
+                let mut queue = SendQueue::default();
+                queue.push(0, &frame[..most]);
+                self.counts.truncated += 1;
+                self.send_run(&queue, 0, 1)
+            }
+        }
+    }
+
+    /// Sends packets `first..end`. Repeats those for which there was no room.
+    fn send_run(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+        let mut at = first;
+        let mut full_since = None;
+        while at < end {
+            match self.path.send(queue, at, end) {
+                Ok(sent) => {
+                    self.accept(queue, at, at + sent);
+                    at += sent;
+                    (full_since, self.refused_in_a_row) = (None, 0);
+                }
+                Err(Refusal::Full) => {
+                    let now_ns = monotonic_ns();
+                    if now_ns - *full_since.get_or_insert(now_ns) > MAX_FULL_NS {
+                        self.give_up()?;
+                        at += 1;
+                        full_since = None;
+                        continue;
+                    }
+                    self.counts.retries += 1;
+                    let waited = self.path.wait(FULL_WAIT);
+                    waited.map_err(|source| SendError::Wait { source })?;
+                }
+                Err(Refusal::Error(error)) => {
+                    self.fail(error);
+                    at += 1;
+                    if matches!(error, Errno::NETDOWN | Errno::NXIO | Errno::NODEV) {
+                        return Err(SendError::Send {
+                            link: self.link.clone(),
+                            source: error.into(),
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a packet for which there is no room as failed.
+    fn give_up(&mut self) -> Result<(), SendError> {
+        self.fail(Errno::NOBUFS);
+        self.refused_in_a_row += 1;
+        if self.refused_in_a_row == MAX_REFUSED || !self.path.may_skip() {
+            let link = self.link.clone();
+            return Err(SendError::Stalled { link });
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, error: Errno) {
+        *self.counts.failed.entry(error.raw_os_error()).or_default() += 1;
+    }
+
+    fn accept(&mut self, queue: &SendQueue, first: usize, end: usize) {
+        let (packets, bytes) = ((end - first) as u64, queue.bytes_of(first, end) as u64);
+        self.counts.accepted += packets;
+        self.counts.bytes += bytes;
+        self.counts.last_ns = monotonic_ns();
+        self.live.add(packets, bytes);
+    }
+}
+
+/// The device's own count of the packets that it sent.
+pub struct DeviceCounter {
+    ifindex: IfIndex,
+    /// At the start of the job; `None` if the device has no such counter.
+    start: Option<u64>,
+}
+
+impl DeviceCounter {
+    pub fn start(link: &Link) -> Self {
+        Self {
+            ifindex: link.index.unwrap_or_default(),
+            start: sent(link),
+        }
+    }
+
+    /// Packets that the device sent since the start, if nobody else's are among them: no more than `accepted`.
+    pub fn delivered(&self, netlink: &mut Netlink, accepted: u64) -> Option<u64> {
+        let start = self.start?;
+        let deadline_ns = monotonic_ns() + COUNTERS_WAIT.as_nanos() as u64;
+        loop {
+            let link = netlink.link(self.ifindex).ok()?;
+            let sent = sent(&link)?.saturating_sub(start);
+            if sent >= accepted || monotonic_ns() >= deadline_ns {
+                return (sent <= accepted).then_some(sent);
+            }
+            pause(COUNTERS_INTERVAL).ok()?;
+        }
+    }
+}
+
+/// The device's counter of sent packets.
+fn sent(link: &Link) -> Option<u64> {
+    Some(link.statistics.as_ref()?.tx_packets)
+}
+
+/// Ethernet and loopback interfaces have Ethernet headers.
+fn is_ethernet(link: &Link) -> bool {
+    let hardware = link.hardware.unwrap_or_default();
+    [libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK].contains(&hardware)
+}
+
+/// The interface called `name`, if packets may be sent on it.
+pub fn find(netlink: &mut Netlink, name: &str, options: &SendOptions) -> Result<Link, SendError> {
+    let link = netlink.link_named(name)?;
+    let name = || name.to_owned();
+    if link.up == Some(false) {
+        return Err(SendError::LinkDown { link: name() });
+    }
+    if !options.allow_uplink && is_uplink(netlink, &link)? {
+        return Err(SendError::Uplink { link: name() });
+    }
+    Ok(link)
+}
+
+/// Whether a default route goes through `link`, or through the bridge or bond that it belongs to.
+fn is_uplink(netlink: &mut Netlink, link: &Link) -> Result<bool, SendError> {
+    let ours = [link.index, link.master];
+    let is_ours = |dev: Option<IfIndex>| dev.is_some() && ours.contains(&dev);
+    let routes = netlink.list(&Route::default())?;
+    Ok(routes.items.iter().any(|route| {
+        let hops = route.nexthops.as_deref().unwrap_or_default();
+        let is_unicast = route.kind.is_none_or(|kind| kind == RouteType::Unicast);
+        let is_default = is_unicast && route.dst.is_none_or(|network| network.len == 0);
+        is_default && (is_ours(route.dev) || hops.iter().any(|hop| is_ours(hop.dev)))
+    }))
+}
