@@ -4,6 +4,7 @@ use std::io;
 
 use netlink::{NamespaceError, NetlinkError};
 use rustix::io::Errno;
+use store::write::WriteError;
 
 /// Why a send job cannot be opened, or why it failed.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +66,9 @@ pub enum SendError {
         /// The kernel's error.
         source: io::Error,
     },
+    /// The capture file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// The source of the packets failed.
     #[error(transparent)]
     Source(Box<dyn std::error::Error + Send + Sync>),

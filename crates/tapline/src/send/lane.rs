@@ -48,7 +48,7 @@ impl LiveSent {
         self.0[1].load(Ordering::Relaxed)
     }
 
-    fn add(&self, packets: u64, bytes: u64) {
+    pub(super) fn add(&self, packets: u64, bytes: u64) {
         self.0[0].fetch_add(packets, Ordering::Relaxed);
         self.0[1].fetch_add(bytes, Ordering::Relaxed);
     }

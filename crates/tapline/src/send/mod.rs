@@ -38,9 +38,11 @@ mod pacer;
 mod path;
 mod queue;
 mod replay;
+mod rewrite;
 mod schedule;
 mod source;
 mod summary;
+mod to_file;
 
 pub use error::SendError;
 pub use generate::{
@@ -52,6 +54,8 @@ pub use options::{LongFrames, SendOptions, SendPath, send};
 pub use probe::Histogram;
 pub use queue::{QueuedPacket, SendQueue};
 pub use replay::{Replay, ReplayError};
+pub use rewrite::{AddressMap, AddressMapError, Rewrite, fix_checksums};
 pub use schedule::Rate;
 pub use source::{Fill, SourceError};
 pub use summary::SendSummary;
+pub use to_file::{SendToFile, SendToFileSummary};

@@ -82,12 +82,16 @@ impl SendQueue {
             into.push_with(
                 entry.time_ns,
                 &self.arena[entry.start..entry.end],
-                |frame| {
-                    if let Some(place) = self.stamp {
-                        place.set_time(frame, now_ns);
-                    }
-                },
+                |frame| self.stamp(frame, now_ns),
             );
+        }
+    }
+
+    /// Writes the send time `now_ns` into `frame`, a copy of a packet, if this queue's packets carry one.
+    #[inline]
+    pub(super) fn stamp(&self, frame: &mut [u8], now_ns: u64) {
+        if let Some(place) = self.stamp {
+            place.set_time(frame, now_ns);
         }
     }
 
