@@ -66,7 +66,10 @@ fn source(netlink: &mut Netlink, dev: IfIndex, to: IpAddr) -> Option<IpAddr> {
         let local = address.local?;
         (local.is_ipv4() == to.is_ipv4()).then_some(local)
     };
-    (route.and_then(|route| route.prefsrc)).or_else(|| listed()?.items.iter().find_map(own))
+    // A host without addresses answers with 0.0.0.0.
+    let named = route.and_then(|route| route.prefsrc);
+    let named = named.filter(|address| !address.is_unspecified());
+    named.or_else(|| listed()?.items.iter().find_map(own))
 }
 
 /// The link-layer address to which packets to `to` are sent.
