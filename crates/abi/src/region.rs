@@ -89,6 +89,19 @@ impl Region {
         unsafe { self.base.add(offset) }
     }
 
+    /// Copies `bytes` to byte `offset`.
+    ///
+    /// # Panics
+    /// If they do not fit into the mapping.
+    #[inline]
+    pub fn write(&mut self, offset: usize, bytes: &[u8]) {
+        let at = self.pointer(offset, bytes.len());
+        // SAFETY: that many bytes lie within the mapping (checked), which `bytes` is no part of: this type lends none
+        // of its memory. The exclusive borrow keeps other threads of this process away; what the kernel does with the
+        // memory meanwhile is no access of this program.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.as_ptr(), bytes.len()) };
+    }
+
     /// The 32-bit word at byte `offset`, shared with the kernel.
     ///
     /// # Panics

@@ -90,7 +90,7 @@ pub struct Statistics {
     pub tx_ring_empty_descs: u64,
 }
 
-/// Entry of the receive ring (`struct xdp_desc`).
+/// Entry of the receive or the transmit ring (`struct xdp_desc`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct XdpDesc {
@@ -119,6 +119,8 @@ pub const SOL_XDP: i32 = 283;
 pub const XDP_MMAP_OFFSETS: i32 = 1;
 /// Sets the entries of the receive ring.
 pub const XDP_RX_RING: i32 = 2;
+/// Sets the entries of the transmit ring.
+pub const XDP_TX_RING: i32 = 3;
 /// Registers [`UmemReg`].
 pub const XDP_UMEM_REG: i32 = 4;
 /// Sets the entries of the fill ring.
@@ -129,12 +131,18 @@ pub const XDP_UMEM_COMPLETION_RING: i32 = 6;
 pub const XDP_STATISTICS: i32 = 7;
 /// Reads `XDP_OPTIONS_*` of a bound socket (Linux 5.3).
 pub const XDP_OPTIONS: i32 = libc::XDP_OPTIONS;
+/// Sets how many packets one wake-up of a copying socket sends at most; 32 without it.
+pub const XDP_MAX_TX_SKB_BUDGET: i32 = 9;
 /// The driver receives directly into the packet memory.
 pub const XDP_OPTIONS_ZEROCOPY: u32 = libc::XDP_OPTIONS_ZEROCOPY;
 /// mmap offset of the receive ring.
 pub const XDP_PGOFF_RX_RING: u64 = 0;
+/// mmap offset of the transmit ring.
+pub const XDP_PGOFF_TX_RING: u64 = 0x8000_0000;
 /// mmap offset of the fill ring.
 pub const XDP_UMEM_PGOFF_FILL_RING: u64 = 0x1_0000_0000;
+/// mmap offset of the completion ring.
+pub const XDP_UMEM_PGOFF_COMPLETION_RING: u64 = 0x1_8000_0000;
 /// Bind: copy each packet into the packet memory.
 pub const XDP_COPY: u16 = 1 << 1;
 /// Bind: receive straight into the packet memory, or fail.
@@ -214,6 +222,22 @@ pub fn wake(socket: BorrowedFd<'_>) -> io::Result<()> {
     let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
     // SAFETY: with a length of 0 nothing is written; a null address means that no address is returned.
     let result = unsafe { libc::recvfrom(fd, buffer, 0, flags, sender, std::ptr::null_mut()) };
+    check(result as i32)?;
+    Ok(())
+}
+
+/// Wakes the kernel or the driver so that it reads the socket's transmit ring. A copying socket sends in this call.
+///
+/// # Errors
+/// EAGAIN if entries are left: the number of packets for one call is reached, the device or the socket's buffer is full,
+/// or the completion ring. EBUSY if the device dropped a packet: its entry is taken, and those behind it are not. ENETDOWN
+/// if the interface is down, ENXIO if it is gone, ENOBUFS.
+/// # Source
+/// `__xsk_generic_xmit`, net/xdp/xsk.c.
+pub fn transmit(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
+    // SAFETY: with a length of 0 nothing is read; a null address means that there is none.
+    let result = unsafe { libc::sendto(fd, std::ptr::null(), 0, flags, std::ptr::null(), 0) };
     check(result as i32)?;
     Ok(())
 }

@@ -13,6 +13,7 @@
 //! - [`FilterMaps`]: the sets of a compiled filter (`filter::ebpf`).
 //! - [`XdpLink`], [`TcLink`]: attach a program to an interface; dropping them detaches it.
 //! - [`XskProgram`], [`RingBufferProgram`], [`SlotProgram`]: deliver an interface's packets to user space.
+//! - [`LiveFrames`]: sends frames through the XDP transmit path of a driver.
 //! - [`Sampler`]: samples packets, in programs of any kind.
 //! - [`count`]: programs that count classes of packets.
 //! - [`socket_filter`]: classic filters with counters.
@@ -28,6 +29,7 @@ mod assemble;
 mod capture;
 pub mod count;
 mod filter_map;
+mod live_frames;
 mod map;
 mod program;
 mod rtnetlink;
@@ -45,6 +47,7 @@ pub use capture::{
 };
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
 pub use filter_map::FilterMaps;
+pub use live_frames::{LiveFrames, LiveFramesError, LiveFramesSent};
 pub use map::{Counters, Map, MapError};
 pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 /// One instruction, or the position of a label. It borrows its maps' descriptors, so they are open when it is

@@ -1,14 +1,15 @@
-//! Receive rings shared with the kernel, and their packet counters.
+//! Rings shared with the kernel: packets are received, accounted for, and sent.
 //!
 //! - [`PacketRing`]: a packet socket's ring. TPACKET_V3 gathers many packets in a block for one wake-up; TPACKET_V2
 //!   has a frame and a wake-up per packet.
 //! - [`XdpRing`]: an AF_XDP socket's ring, to which an XDP program redirects packets.
+//! - [`XdpSender`]: sends frames through an AF_XDP socket.
 //! - [`BpfRing`]: memory into which an XDP program copies packets.
 //! - [`Batch`]: packets lent by any of them, without a copy or a system call. Dropping it returns the memory.
 //! - [`RingCounters`]: accounts for every packet offered to a ring.
 //! - [`HandoverGroup`]: replaces a packet ring by another one while packets arrive.
 //!
-//! A ring never sleeps. Its descriptor ([`std::os::fd::AsFd`]) becomes readable when there is work, so any event
+//! A receive ring never sleeps. Its descriptor ([`std::os::fd::AsFd`]) becomes readable when there is work, so any event
 //! loop can wait for it.
 
 mod batch;
@@ -40,5 +41,6 @@ pub use options::{
 pub use packet::RingPacket;
 pub use tpacket::{HandoverGroup, PacketRing, PreparedRing};
 pub use xdp::{
-    BusyPoll, XdpOpenError, XdpRing, XdpRingOptions, XdpSetupError, XdpSetupStep, ZeroCopy,
+    BusyPoll, XdpOpenError, XdpRing, XdpRingOptions, XdpSendOptions, XdpSender, XdpSetupError,
+    XdpSetupStep, ZeroCopy,
 };

@@ -16,10 +16,12 @@ mod memory;
 mod options;
 mod queue;
 mod ring;
+mod send;
 mod setup;
 mod walk;
 
 pub use error::{XdpOpenError, XdpSetupError, XdpSetupStep};
 pub use options::{BusyPoll, XdpRingOptions, ZeroCopy};
 pub use ring::XdpRing;
+pub use send::{XdpSendOptions, XdpSender};
 pub(crate) use walk::Descriptors;

@@ -3,13 +3,28 @@
 use std::thread;
 
 use allocation_counter::measure;
-use lab::Net;
+use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
+use lab::{Host, Net};
 use tapline::capture::Backend;
 use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendQueue, Sender};
 
 use crate::support::{Pair, frames, number, options};
 
-const PATHS: [SendPath; 2] = [SendPath::Bypass, SendPath::Qdisc];
+const PATHS: [SendPath; 4] = [
+    SendPath::LiveFrames,
+    SendPath::Xdp,
+    SendPath::Bypass,
+    SendPath::Qdisc,
+];
+
+/// Attaches a program that passes all packets: a veth interface takes XDP frames from a peer only then.
+fn pass_all(host: &Host) -> XdpLink {
+    let code = [Insn::mov(Reg::R0, 2), Insn::Exit];
+    let program = Program::load(ProgramKind::XdpFrags, "tapline_pass", &code).unwrap();
+    let index = host.interface().index;
+    host.run(|| XdpLink::attach(&program, index.0, XdpAttachMode::Native))
+        .unwrap()
+}
 
 /// A job on the left interface.
 fn open(pair: &Pair, with: impl FnOnce(SendOptions) -> SendOptions) -> Sender {
@@ -34,6 +49,7 @@ fn queue(numbers: std::ops::Range<u32>, time_ns: impl Fn(u32) -> u64) -> SendQue
 fn queues_single_packets_and_sources_arrive_in_order() {
     for path in PATHS {
         let pair = Pair::new();
+        let _pass = (path == SendPath::LiveFrames).then(|| pass_all(&pair.right));
         let mut capture = pair.open(options(&pair.right, Backend::PacketV3).packets(1201));
         let mut sender = open(&pair, |options| options.path(path));
         assert!(sender.transmit(&queue(0..500, |_| 0)).unwrap());
@@ -48,6 +64,7 @@ fn queues_single_packets_and_sources_arrive_in_order() {
         let live = sender.live();
         assert_eq!((live.packets(), live.bytes()), (1201, 1201 * 60));
         let summary = sender.finish().unwrap();
+        assert_eq!(summary.path, path);
         let line = "1201 packets submitted = 1201 accepted + 0 failed, 1201 delivered";
         assert_eq!(summary.to_string(), line);
         let mut numbers = Vec::new();

@@ -36,6 +36,10 @@ pub enum MapType {
     /// Longest-prefix match. A key is its length in bits followed by its bytes.
     #[doc(alias = "BPF_MAP_TYPE_LPM_TRIE")]
     LpmTrie = 11,
+    /// Array of interfaces to redirect frames to. Values are set as interface indices of the calling thread's network
+    /// namespace.
+    #[doc(alias = "BPF_MAP_TYPE_DEVMAP")]
+    DevMap = 14,
     /// Array of AF_XDP sockets. Values are set as descriptors and cannot be read.
     #[doc(alias = "BPF_MAP_TYPE_XSKMAP")]
     XskMap = 17,
@@ -131,6 +135,7 @@ impl Map {
         let area_bytes = match layout.map_type {
             MapType::Array
             | MapType::ArrayOfMaps
+            | MapType::DevMap
             | MapType::Hash
             | MapType::LpmTrie
             | MapType::RingBuffer

@@ -89,8 +89,9 @@ pub struct SendArgs {
     )]
     pub count: Option<NonZeroU64>,
 
-    /// How packets reach the device: bypass skips the queueing discipline, qdisc uses it
-    #[arg(long, value_name = "bypass|qdisc", default_value = "bypass", value_parser = path, help_heading = "Output")]
+    /// How packets reach the device: live-frames (XDP frames without socket buffers), xdp (AF_XDP), xdp-zerocopy, bypass
+    /// (packet socket past the queueing discipline), qdisc (through it), or auto: the fastest that the device supports
+    #[arg(long, value_name = "PATH", default_value = "auto", value_parser = path, help_heading = "Output")]
     pub path: SendPath,
 
     /// What to do with frames that are longer than the MTU allows
@@ -166,9 +167,13 @@ pub struct SendArgs {
 
 fn path(text: &str) -> Result<SendPath, String> {
     match text {
+        "auto" => Ok(SendPath::Auto),
+        "live-frames" => Ok(SendPath::LiveFrames),
+        "xdp" => Ok(SendPath::Xdp),
+        "xdp-zerocopy" => Ok(SendPath::XdpZeroCopy),
         "bypass" => Ok(SendPath::Bypass),
         "qdisc" => Ok(SendPath::Qdisc),
-        _ => Err("use bypass or qdisc".into()),
+        _ => Err("use auto, live-frames, xdp, xdp-zerocopy, bypass or qdisc".into()),
     }
 }
 

@@ -60,6 +60,12 @@ impl XdpAbilities {
         self.actions & 2 != 0
     }
 
+    /// Sends frames that XDP programs redirect to the device. A veth device does only while its peer takes them.
+    #[doc(alias = "NETDEV_XDP_ACT_NDO_XMIT")]
+    pub fn transmits(&self) -> bool {
+        self.actions & 4 != 0
+    }
+
     /// Zero-copy AF_XDP sockets.
     #[doc(alias = "NETDEV_XDP_ACT_XSK_ZEROCOPY")]
     pub fn is_zero_copy(&self) -> bool {

@@ -20,6 +20,8 @@ pub enum XdpSetupStep {
     BusyPoll,
     /// Bind to the queue.
     Bind,
+    /// Bind to the queue, for sending.
+    BindToSend,
     /// Enable promiscuous mode.
     Promiscuous,
 }
@@ -51,6 +53,7 @@ impl XdpSetupError {
             XdpSetupStep::Rings => format!("allocate the AF_XDP rings of {link}"),
             XdpSetupStep::BusyPoll => format!("turn on busy polling on {link}"),
             XdpSetupStep::Bind => format!("receive from queue {queue} of {link}"),
+            XdpSetupStep::BindToSend => format!("send on queue {queue} of {link}"),
             XdpSetupStep::Promiscuous => format!("turn on promiscuous mode of {link}"),
         }
     }
@@ -73,12 +76,13 @@ impl XdpSetupError {
             }
             (XdpSetupStep::BusyPoll, Some(libc::EPERM)) => " (busy polling needs CAP_NET_ADMIN)",
             (XdpSetupStep::BusyPoll, Some(libc::ENOPROTOOPT)) => " (busy polling needs Linux 5.11)",
-            (XdpSetupStep::Bind, Some(libc::EBUSY)) => {
+            (XdpSetupStep::Bind | XdpSetupStep::BindToSend, Some(libc::EBUSY)) => {
                 " (another AF_XDP socket has this queue, or had it a moment ago)"
             }
-            (XdpSetupStep::Bind, Some(libc::EOPNOTSUPP | libc::EINVAL)) if self.is_zero_copy => {
-                " (its driver has no zero copy for this MTU: allow copying)"
-            }
+            (
+                XdpSetupStep::Bind | XdpSetupStep::BindToSend,
+                Some(libc::EOPNOTSUPP | libc::EINVAL),
+            ) if self.is_zero_copy => " (its driver has no zero copy for this MTU: allow copying)",
             _ => "",
         }
     }

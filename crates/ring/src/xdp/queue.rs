@@ -2,8 +2,10 @@
 //!
 //! A ring has a power of two of entries and two indices, which count entries written and entries read and wrap at
 //! 2³². Always `0 ≤ produced − consumed ≤ entries`, modulo 2³². The low bits of an index select the entry. Each index
-//! has one writer: we write the consumer's index of the receive ring and the producer's index of the fill ring.
+//! has one writer: we write the consumer's index of the receive and completion rings, and the producer's index of the
+//! fill and transmit rings.
 
+use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 
 use abi::region::Region;
@@ -50,21 +52,69 @@ pub(super) fn mapping_bytes(at: &RingOffset, count: u32, entry_bytes: usize) -> 
     at.desc as usize + count as usize * entry_bytes
 }
 
-/// Our end of the receive ring: the kernel writes descriptors, we read them.
+/// An entry of a ring: a descriptor, or the address of a chunk.
+pub(super) trait Entry: Copy {
+    const BYTES: usize = size_of::<Self>();
+
+    /// Reads the entry at byte `place`.
+    fn load(region: &Region, place: usize) -> Self;
+
+    /// Writes the entry at byte `place`.
+    fn store(self, region: &Region, place: usize);
+}
+
+// Relaxed throughout: the indices order the accesses to entries.
+impl Entry for XdpDesc {
+    #[inline]
+    fn load(region: &Region, place: usize) -> Self {
+        Self {
+            addr: region.word64(place).load(Ordering::Relaxed),
+            len: region.word(place + 8).load(Ordering::Relaxed),
+            options: region.word(place + 12).load(Ordering::Relaxed),
+        }
+    }
+
+    #[inline]
+    fn store(self, region: &Region, place: usize) {
+        region.word64(place).store(self.addr, Ordering::Relaxed);
+        region.word(place + 8).store(self.len, Ordering::Relaxed);
+        let options = region.word(place + 12);
+        options.store(self.options, Ordering::Relaxed);
+    }
+}
+
+impl Entry for u64 {
+    #[inline]
+    fn load(region: &Region, place: usize) -> Self {
+        region.word64(place).load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn store(self, region: &Region, place: usize) {
+        region.word64(place).store(self, Ordering::Relaxed);
+    }
+}
+
+/// Our end of the receive ring, or of the completion ring: the kernel writes entries, we read them.
 #[derive(Debug)]
-pub(super) struct Consumer {
+pub(super) struct Consumer<E = XdpDesc> {
     ring: Ring,
     /// The consumer's index, as written.
     consumed: u32,
+    entries: PhantomData<E>,
 }
 
-impl Consumer {
-    pub const ENTRY_BYTES: usize = size_of::<XdpDesc>();
+impl<E: Entry> Consumer<E> {
+    pub const ENTRY_BYTES: usize = E::BYTES;
 
     pub fn new(region: Region, at: &RingOffset, count: u32) -> Self {
         let ring = Ring::new(region, at, count);
         let consumed = ring.region.word(ring.consumer_at).load(Ordering::Relaxed);
-        Self { ring, consumed }
+        Self {
+            ring,
+            consumed,
+            entries: PhantomData,
+        }
     }
 
     pub fn count(&self) -> u32 {
@@ -84,18 +134,12 @@ impl Consumer {
         produced.wrapping_sub(self.consumed).min(self.ring.count)
     }
 
-    /// The descriptor `ahead` of the oldest one. Beyond [`Consumer::ready`] the value is arbitrary.
+    /// The entry `ahead` of the oldest one. Beyond [`Consumer::ready`] the value is arbitrary.
     #[inline]
-    pub fn descriptor(&self, ahead: u32) -> XdpDesc {
+    pub fn descriptor(&self, ahead: u32) -> E {
         let index = self.consumed.wrapping_add(ahead);
-        let place = self.ring.place(index, Self::ENTRY_BYTES);
-        let region = &self.ring.region;
-        // Relaxed: `ready` has synchronised with the kernel, which does not write the entry until `release`.
-        XdpDesc {
-            addr: region.word64(place).load(Ordering::Relaxed),
-            len: region.word(place + 8).load(Ordering::Relaxed),
-            options: region.word(place + 12).load(Ordering::Relaxed),
-        }
+        // `ready` has synchronised with the kernel, which does not write the entry until `release`.
+        E::load(&self.ring.region, self.ring.place(index, E::BYTES))
     }
 
     /// Returns the oldest `count` entries to the kernel.
@@ -108,18 +152,19 @@ impl Consumer {
     }
 }
 
-/// Our end of the fill ring: we write the addresses of free chunks, the kernel reads them.
+/// Our end of the fill ring, or of the transmit ring: we write entries, the kernel reads them.
 #[derive(Debug)]
-pub(super) struct Producer {
+pub(super) struct Producer<E = u64> {
     ring: Ring,
     /// Entries written, published or not.
     produced: u32,
     /// The consumer's index, as last read.
     consumed: u32,
+    entries: PhantomData<E>,
 }
 
-impl Producer {
-    pub const ENTRY_BYTES: usize = size_of::<u64>();
+impl<E: Entry> Producer<E> {
+    pub const ENTRY_BYTES: usize = E::BYTES;
 
     pub fn new(region: Region, at: &RingOffset, count: u32) -> Self {
         let ring = Ring::new(region, at, count);
@@ -129,22 +174,21 @@ impl Producer {
             ring,
             produced,
             consumed,
+            entries: PhantomData,
         }
     }
 
     /// Writes an entry. Returns `false` if the ring is full.
     #[inline]
-    pub fn put(&mut self, address: u64) -> bool {
+    pub fn put(&mut self, entry: E) -> bool {
         if self.is_full() {
             self.look();
             if self.is_full() {
                 return false;
             }
         }
-        let place = self.ring.place(self.produced, Self::ENTRY_BYTES);
-        // Relaxed: `publish` orders it before the kernel's read.
-        let entry = self.ring.region.word64(place);
-        entry.store(address, Ordering::Relaxed);
+        // `publish` orders it before the kernel's read.
+        self.write(self.produced, entry);
         self.produced = self.produced.wrapping_add(1);
         true
     }
@@ -156,6 +200,47 @@ impl Producer {
         // change while it is read.
         let word = self.ring.region.word(self.ring.producer_at);
         word.store(self.produced, Ordering::Release);
+    }
+
+    /// Index of the next entry to be written.
+    pub fn produced(&self) -> u32 {
+        self.produced
+    }
+
+    /// The kernel's index: of the next entry that it takes.
+    pub fn taken(&mut self) -> u32 {
+        self.look();
+        self.consumed
+    }
+
+    /// The written entry with this index.
+    pub fn entry(&self, index: u32) -> E {
+        E::load(&self.ring.region, self.ring.place(index, E::BYTES))
+    }
+
+    /// Writes the entry with this index; [`publish`](Self::publish) makes it visible.
+    fn write(&self, index: u32, entry: E) {
+        entry.store(&self.ring.region, self.ring.place(index, E::BYTES));
+    }
+
+    /// Writes `entries` before the published entry with index `at`, and those from there on behind them. Only while
+    /// the kernel does not read the ring.
+    ///
+    /// # Panics
+    /// If the ring has no room for them.
+    pub fn insert(&mut self, at: u32, entries: &[E]) {
+        let count = entries.len() as u32;
+        let waiting = self.produced.wrapping_sub(at);
+        assert!(waiting + count <= self.ring.count, "the ring has room");
+        for ahead in (0..waiting).rev() {
+            let moved = self.entry(at.wrapping_add(ahead));
+            self.write(at.wrapping_add(ahead + count), moved);
+        }
+        for (ahead, &entry) in (0..).zip(entries) {
+            self.write(at.wrapping_add(ahead), entry);
+        }
+        self.produced = self.produced.wrapping_add(count);
+        self.publish();
     }
 
     /// Whether the kernel has taken every entry.

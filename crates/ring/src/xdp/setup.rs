@@ -308,13 +308,13 @@ fn rings(socket: BorrowedFd<'_>, plan: &Plan<'_>) -> io::Result<(Consumer, Produ
         XDP_PGOFF_RX_RING,
         &offsets.rx,
         packets,
-        Consumer::ENTRY_BYTES,
+        <Consumer>::ENTRY_BYTES,
     )?;
     let fill = map(
         XDP_UMEM_PGOFF_FILL_RING,
         &offsets.fr,
         places,
-        Producer::ENTRY_BYTES,
+        <Producer>::ENTRY_BYTES,
     )?;
     let rx = Consumer::new(rx, &offsets.rx, packets);
     let mut fill = Producer::new(fill, &offsets.fr, places);

@@ -6,6 +6,9 @@ use netlink::{NamespaceError, NetlinkError};
 use rustix::io::Errno;
 use store::write::WriteError;
 
+use super::options::SendPath;
+use super::path::PathError;
+
 /// Why a send job cannot be opened, or why it failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -28,13 +31,15 @@ pub enum SendError {
         /// Its name.
         link: String,
     },
-    /// The socket cannot be opened.
-    #[error("cannot open a packet socket for {link}")]
+    /// The path to the interface cannot be opened.
+    #[error("cannot send on {link} by {}", path.name())]
     Open {
         /// The interface.
         link: String,
-        /// The kernel's error.
-        source: io::Error,
+        /// The path in the options.
+        path: SendPath,
+        /// Why.
+        source: PathError,
     },
     /// A frame is longer than the interface allows.
     #[error("a frame of {bytes} bytes is too long for {link}, which takes {most}")]
@@ -46,11 +51,13 @@ pub enum SendError {
         /// The longest frame that the interface takes.
         most: usize,
     },
-    /// The kernel refused a packet.
-    #[error("cannot send on {link}")]
+    /// The kernel refused a packet, so that the job cannot go on.
+    #[error("cannot send on {link} by {}", path.name())]
     Send {
         /// The interface.
         link: String,
+        /// How packets reached it.
+        path: SendPath,
         /// The kernel's error.
         source: io::Error,
     },
@@ -78,7 +85,7 @@ impl SendError {
     /// Whether a privilege is missing: `CAP_NET_RAW`, or `CAP_SYS_ADMIN` for a namespace.
     pub fn is_privilege(&self) -> bool {
         let source = match self {
-            Self::Open { source, .. } => source,
+            Self::Open { source, .. } => return source.is_privilege(),
             Self::Namespace(error) => &error.source,
             _ => return false,
         };

@@ -63,7 +63,7 @@ impl Sender {
         let link = lane::find(&mut netlink, &options.link, &options)?;
         let live = LiveSent::default();
         Ok(Self {
-            lane: Lane::open(&options, &options.link, &link, live.clone())?,
+            lane: Lane::open(&options, &options.link, &link, 0, live.clone())?,
             device: DeviceCounter::start(&link),
             netlink,
             schedule: None,
@@ -158,7 +158,7 @@ impl Sender {
             if left == 0 {
                 return Ok(false);
             }
-            let most = queue.len().min(next + left.min(self.lane.path().batch()));
+            let most = queue.len().min(next + left.min(self.lane.way().batch()));
             let Some(end) = self.due(queue, next, most).map_err(wait)? else {
                 self.is_stopped = true;
                 return Ok(false);
@@ -216,7 +216,8 @@ impl Sender {
     /// # Errors
     /// None at present.
     pub fn finish(mut self) -> Result<SendSummary, SendError> {
-        let path = self.lane.path().path();
+        self.lane.way().drain();
+        let path = self.lane.way().path();
         let counts = self.lane.counts;
         let delivered = self.device.delivered(&mut self.netlink, counts.accepted);
         let duration_ns = (self.first_ns).map_or(0, |first| counts.last_ns.saturating_sub(first));

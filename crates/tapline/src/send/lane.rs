@@ -1,6 +1,6 @@
 //! One interface that packets are sent on: its path, its limits, and the account of its packets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,8 +12,9 @@ use rustix::io::Errno;
 use super::error::SendError;
 use super::options::{LongFrames, SendOptions};
 use super::pacer::pause;
-use super::path::{self, Refusal, Transmit};
+use super::path::{PathRequest, Refusal, Transmit};
 use super::queue::SendQueue;
+use super::schedule::Rate;
 
 /// Length of an Ethernet header, and of a VLAN tag.
 const HEADER_BYTES: usize = 14;
@@ -25,6 +26,18 @@ const MAX_FULL_NS: u64 = 20_000_000;
 
 /// So many packets in a row for which there is no room end the job.
 const MAX_REFUSED: u32 = 50;
+
+/// After these errors no packet can be sent any more.
+const IS_FINAL: [Errno; 5] = [
+    Errno::NETDOWN,
+    Errno::NXIO,
+    Errno::NODEV,
+    Errno::OPNOTSUPP,
+    Errno::PERM,
+];
+
+/// The largest MTU of a device that takes frames from here (`ETH_MAX_MTU`).
+const MAX_MTU: u32 = 65_535;
 
 /// How long to wait for room in a full queue, before the next attempt.
 const FULL_WAIT: Duration = Duration::from_micros(50);
@@ -89,7 +102,8 @@ impl SentCounts {
 /// One interface that packets are sent on.
 pub struct Lane {
     link: String,
-    path: Box<dyn Transmit>,
+    /// The ways that may be used, in order; the first is used now. Never empty.
+    ways: VecDeque<Box<dyn Transmit>>,
     mtu: usize,
     header_bytes: usize,
     long_frames: LongFrames,
@@ -102,24 +116,35 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Opens a lane on interface `link`, called `name`, in the network namespace of the calling thread.
+    /// Opens a lane on queue `queue` of interface `link`, called `name`, in the network namespace of the calling thread.
     pub fn open(
         options: &SendOptions,
         name: &str,
         link: &Link,
+        queue: u32,
         live: LiveSent,
     ) -> Result<Self, SendError> {
-        let ifindex = link.index.unwrap_or_default();
-        let path = path::open(ifindex.0, options.path);
-        let path = path.map_err(|source| SendError::Open {
-            link: name.to_owned(),
-            source,
-        })?;
+        let mtu = link.mtu.unwrap_or(MAX_MTU).min(MAX_MTU) as usize;
+        let header_bytes = if is_ethernet(link) { HEADER_BYTES } else { 0 };
+        let request = PathRequest {
+            link,
+            name,
+            queue,
+            longest: mtu + header_bytes + TAG_BYTES,
+            is_bulk: options.rate == Rate::Max,
+        };
+        let ways = request
+            .open(options.path)
+            .map_err(|source| SendError::Open {
+                link: name.to_owned(),
+                path: options.path,
+                source,
+            })?;
         Ok(Self {
             link: name.to_owned(),
-            path,
-            mtu: link.mtu.unwrap_or(u32::MAX) as usize,
-            header_bytes: if is_ethernet(link) { HEADER_BYTES } else { 0 },
+            ways: ways.into(),
+            mtu,
+            header_bytes,
             long_frames: options.long_frames,
             refused_in_a_row: 0,
             live,
@@ -128,8 +153,9 @@ impl Lane {
         })
     }
 
-    pub fn path(&self) -> &dyn Transmit {
-        &*self.path
+    /// The way that is used now.
+    pub fn way(&mut self) -> &mut dyn Transmit {
+        &mut *self.ways[0]
     }
 
     /// Sends packets `first..end`, with their send times, and treats those that are too long.
@@ -203,7 +229,7 @@ impl Lane {
         let mut at = first;
         let mut full_since = None;
         while at < end {
-            match self.path.send(queue, at, end) {
+            match self.way().send(queue, at, end) {
                 Ok(sent) => {
                     self.accept(queue, at, at + sent);
                     at += sent;
@@ -218,15 +244,20 @@ impl Lane {
                         continue;
                     }
                     self.counts.retries += 1;
-                    let waited = self.path.wait(FULL_WAIT);
+                    let waited = self.way().wait(FULL_WAIT);
                     waited.map_err(|source| SendError::Wait { source })?;
+                }
+                // The driver does not send XDP frames any more.
+                Err(Refusal::Error(Errno::NXIO | Errno::OPNOTSUPP)) if self.ways.len() > 1 => {
+                    self.ways.pop_front();
                 }
                 Err(Refusal::Error(error)) => {
                     self.fail(error);
                     at += 1;
-                    if matches!(error, Errno::NETDOWN | Errno::NXIO | Errno::NODEV) {
+                    if IS_FINAL.contains(&error) {
                         return Err(SendError::Send {
                             link: self.link.clone(),
+                            path: self.way().path(),
                             source: error.into(),
                         });
                     }
@@ -240,7 +271,7 @@ impl Lane {
     fn give_up(&mut self) -> Result<(), SendError> {
         self.fail(Errno::NOBUFS);
         self.refused_in_a_row += 1;
-        if self.refused_in_a_row == MAX_REFUSED || !self.path.may_skip() {
+        if self.refused_in_a_row == MAX_REFUSED || !self.way().may_skip() {
             let link = self.link.clone();
             return Err(SendError::Stalled { link });
         }

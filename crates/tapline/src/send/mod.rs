@@ -51,6 +51,7 @@ pub use generate::{
 pub use job::Sender;
 pub use lane::LiveSent;
 pub use options::{LongFrames, SendOptions, SendPath, send};
+pub use path::PathError;
 pub use probe::Histogram;
 pub use queue::{QueuedPacket, SendQueue};
 pub use replay::{Replay, ReplayError};

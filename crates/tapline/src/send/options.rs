@@ -8,8 +8,22 @@ use super::schedule::Rate;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendPath {
-    /// A packet socket that skips the queueing discipline.
+    /// The fastest of the others that the device supports: [`LiveFrames`](Self::LiveFrames), [`Xdp`](Self::Xdp) or
+    /// [`Bypass`](Self::Bypass); at a rate always [`Bypass`](Self::Bypass).
     #[default]
+    Auto,
+    /// XDP frames, redirected to the driver without socket buffers. The driver must support it; a veth interface does
+    /// while its peer has an XDP program or GRO. Frames up to 3328 bytes. Requires Linux 5.18.
+    #[doc(alias = "BPF_F_TEST_XDP_LIVE_FRAMES")]
+    LiveFrames,
+    /// An AF_XDP socket; the kernel copies each packet. Works with every driver. Requires Linux 5.4.
+    #[doc(alias = "XDP_COPY")]
+    Xdp,
+    /// An AF_XDP socket whose memory the device reads. While it is open, the device receives nothing on the queue that
+    /// it uses: [`Auto`](Self::Auto) never chooses it.
+    #[doc(alias = "XDP_ZEROCOPY")]
+    XdpZeroCopy,
+    /// A packet socket that skips the queueing discipline.
     #[doc(alias = "PACKET_QDISC_BYPASS")]
     Bypass,
     /// A packet socket through the queueing discipline, as other programs send.
@@ -17,9 +31,13 @@ pub enum SendPath {
 }
 
 impl SendPath {
-    /// Its name: `packet-bypass` or `packet-qdisc`.
+    /// Its name: `auto`, `xdp-live-frames`, `af-xdp`, `af-xdp-zerocopy`, `packet-bypass` or `packet-qdisc`.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
+            Self::LiveFrames => "xdp-live-frames",
+            Self::Xdp => "af-xdp",
+            Self::XdpZeroCopy => "af-xdp-zerocopy",
             Self::Bypass => "packet-bypass",
             Self::Qdisc => "packet-qdisc",
         }
@@ -57,7 +75,7 @@ pub struct SendOptions {
     pub namespace: Option<Namespace>,
     /// How fast to send. Default: [`Rate::Max`].
     pub rate: Rate,
-    /// How packets reach the device. Default: [`SendPath::Bypass`].
+    /// How packets reach the device. Default: [`SendPath::Auto`].
     pub path: SendPath,
     /// What happens to frames above the MTU. Default: the job ends.
     pub long_frames: LongFrames,

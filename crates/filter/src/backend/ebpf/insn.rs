@@ -492,6 +492,10 @@ pub enum Helper {
     /// `R1` context, `R2` bytes (negative: room before the frame): 0, or an error.
     #[doc(alias = "bpf_xdp_adjust_meta")]
     XdpAdjustMeta = 54,
+    /// `R1` context, `R2` bytes: moves the end of the frame, and clears what that adds; 0, or a
+    /// negative error. Invalidates packet addresses.
+    #[doc(alias = "bpf_xdp_adjust_tail")]
+    XdpAdjustTail = 65,
     /// The kernel's ticks (Linux 5.6).
     #[doc(alias = "bpf_jiffies64")]
     Jiffies64 = 118,
@@ -506,4 +510,8 @@ pub enum Helper {
     /// frame; 0, or a negative error (Linux 5.18).
     #[doc(alias = "bpf_xdp_load_bytes")]
     XdpLoadBytes = 189,
+    /// `R1` context, `R2` offset, `R3` address, `R4` bytes: copies them into any buffers of the
+    /// frame; 0, or a negative error (Linux 5.18).
+    #[doc(alias = "bpf_xdp_store_bytes")]
+    XdpStoreBytes = 190,
 }

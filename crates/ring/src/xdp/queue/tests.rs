@@ -56,8 +56,8 @@ fn produce(ring: &Ring, produced: u64) {
 #[test]
 fn a_receive_ring_is_read_in_order_across_the_wrap_of_its_indices() {
     for (start, count) in starts().flat_map(|start| [1, 2, 8].map(|count| (start, count))) {
-        let region = ring_at(start, count, Consumer::ENTRY_BYTES);
-        let mut consumer = Consumer::new(region, &AT, count);
+        let region = ring_at(start, count, <Consumer>::ENTRY_BYTES);
+        let mut consumer = <Consumer>::new(region, &AT, count);
         let (mut produced, mut consumed) = (start, start);
         assert_eq!(consumer.ready(), 0);
         // Each number of entries from one to a full ring, then one less is read than lies there.
@@ -85,8 +85,8 @@ fn a_receive_ring_is_read_in_order_across_the_wrap_of_its_indices() {
 #[test]
 fn an_index_that_cannot_be_is_taken_for_a_full_ring() {
     for produced in [6, 16, 1000] {
-        let region = ring_at(7, 8, Consumer::ENTRY_BYTES);
-        let consumer = Consumer::new(region, &AT, 8);
+        let region = ring_at(7, 8, <Consumer>::ENTRY_BYTES);
+        let consumer = <Consumer>::new(region, &AT, 8);
         let word = consumer.ring.region.word(AT.producer as usize);
         word.store(produced, Ordering::Relaxed);
         assert_eq!(consumer.ready(), 8);
@@ -107,8 +107,8 @@ fn consume(ring: &Ring, consumed: u64) -> u64 {
 #[test]
 fn a_fill_ring_is_written_in_order_across_the_wrap_of_its_indices() {
     for (start, count) in starts().flat_map(|start| [1, 2, 8].map(|count| (start, count))) {
-        let region = ring_at(start, count, Producer::ENTRY_BYTES);
-        let mut producer = Producer::new(region, &AT, count);
+        let region = ring_at(start, count, <Producer>::ENTRY_BYTES);
+        let mut producer = <Producer>::new(region, &AT, count);
         let (mut produced, mut consumed) = (start, start);
         for step in 0..64 {
             assert_eq!(producer.is_empty(), produced == consumed);
@@ -141,8 +141,8 @@ fn a_fill_ring_is_written_in_order_across_the_wrap_of_its_indices() {
 #[test]
 fn a_full_fill_ring_takes_no_more_across_the_wrap() {
     for start in starts() {
-        let region = ring_at(start, 4, Producer::ENTRY_BYTES);
-        let mut producer = Producer::new(region, &AT, 4);
+        let region = ring_at(start, 4, <Producer>::ENTRY_BYTES);
+        let mut producer = <Producer>::new(region, &AT, 4);
         for number in 0..4 {
             assert!(producer.put(start + number));
         }
@@ -162,8 +162,8 @@ fn a_full_fill_ring_takes_no_more_across_the_wrap() {
 fn twice_the_entries_take_every_chunk_back_before_the_kernel_tells() {
     for start in starts() {
         let chunks = 4;
-        let region = ring_at(start, 2 * chunks, Producer::ENTRY_BYTES);
-        let mut producer = Producer::new(region, &AT, 2 * chunks);
+        let region = ring_at(start, 2 * chunks, <Producer>::ENTRY_BYTES);
+        let mut producer = <Producer>::new(region, &AT, 2 * chunks);
         for round in 0..2 {
             for chunk in 0..chunks {
                 assert!(producer.put(u64::from(round * chunks + chunk)));
@@ -171,5 +171,26 @@ fn twice_the_entries_take_every_chunk_back_before_the_kernel_tells() {
             producer.publish();
         }
         assert!(!producer.put(0));
+    }
+}
+
+#[test]
+fn entries_are_inserted_before_those_that_wait_across_the_wrap() {
+    for start in starts() {
+        let region = ring_at(start, 8, <Producer>::ENTRY_BYTES);
+        let mut producer = <Producer>::new(region, &AT, 8);
+        for number in 0..5 {
+            assert!(producer.put(number));
+        }
+        producer.publish();
+        for number in 0..2 {
+            assert_eq!(consume(&producer.ring, start + number), number);
+        }
+        let taken = producer.taken();
+        producer.insert(taken, &[100, 101]);
+        assert_eq!(producer.produced(), (start + 7) as u32);
+        let rest = (2..7).map(|number| consume(&producer.ring, start + number));
+        assert_eq!(rest.collect::<Vec<_>>(), [100, 101, 2, 3, 4]);
+        assert!(producer.is_empty());
     }
 }

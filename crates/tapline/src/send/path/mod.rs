@@ -1,14 +1,21 @@
-//! The ways to a device, one file each.
+//! The ways to a device, one file each, and the choice among them.
 
+mod af_xdp;
+mod live_frames;
 mod packet;
 
 use std::io;
 use std::time::Duration;
 
+use bpf::{LiveFrames, LiveFramesError};
+use netlink::{Link, NetDevices};
+use ring::XdpSetupError;
 use rustix::io::Errno;
 
 use super::options::SendPath;
 use super::queue::SendQueue;
+use af_xdp::XdpSocket;
+use live_frames::LiveFramesPath;
 use packet::PacketSocket;
 
 /// A way on which frames reach one device, in order.
@@ -26,10 +33,13 @@ pub trait Transmit: Send {
     /// Waits until there may be room, for `time` at most.
     fn wait(&self, time: Duration) -> io::Result<()>;
 
-    /// Whether the first packet that was offered and not taken may be left out. Not on a way that has it already.
+    /// Whether the first packet that was offered and not taken may be skipped. Not on a way that has it already.
     fn may_skip(&self) -> bool {
         true
     }
+
+    /// Waits until the device does not need the memory of accepted packets any more, for a limited time.
+    fn drain(&mut self) {}
 }
 
 /// Why the kernel did not take the first packet of a batch.
@@ -41,10 +51,93 @@ pub enum Refusal {
     Error(Errno),
 }
 
-/// Opens the way `path` to interface `ifindex`, in the namespace of the calling thread.
-pub fn open(ifindex: u32, path: SendPath) -> io::Result<Box<dyn Transmit>> {
-    Ok(match path {
-        SendPath::Bypass => Box::new(PacketSocket::open(ifindex, false)?),
-        SendPath::Qdisc => Box::new(PacketSocket::open(ifindex, true)?),
-    })
+/// Why a way to a device cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PathError {
+    /// A packet socket cannot be opened.
+    #[error("cannot open a packet socket")]
+    Packet(#[source] io::Error),
+    /// An AF_XDP socket cannot be opened.
+    #[error(transparent)]
+    Xdp(#[from] XdpSetupError),
+    /// The programs of XDP live frames cannot be loaded.
+    #[error(transparent)]
+    LiveFrames(#[from] LiveFramesError),
+}
+
+impl PathError {
+    /// Whether a privilege is missing.
+    pub fn is_privilege(&self) -> bool {
+        let source = match self {
+            Self::Packet(source) => source,
+            Self::Xdp(error) => &error.source,
+            Self::LiveFrames(LiveFramesError::Load(error)) => return error.is_privilege(),
+            Self::LiveFrames(LiveFramesError::Map(error)) => &error.source,
+            Self::LiveFrames(LiveFramesError::Tracepoint { source, .. }) => source,
+            Self::LiveFrames(_) => return false,
+        };
+        let errno = Errno::from_io_error(source);
+        matches!(errno, Some(Errno::PERM | Errno::ACCESS))
+    }
+}
+
+/// What a way is opened for.
+#[derive(Clone, Copy, Debug)]
+pub struct PathRequest<'l> {
+    pub link: &'l Link,
+    pub name: &'l str,
+    /// Queue of the interface, for AF_XDP.
+    pub queue: u32,
+    /// The longest frame.
+    pub longest: usize,
+    /// Whether packets are sent as fast as possible.
+    pub is_bulk: bool,
+}
+
+impl PathRequest<'_> {
+    fn ifindex(&self) -> u32 {
+        self.link.index.unwrap_or_default().0
+    }
+
+    /// Opens `path`, in the namespace of the calling thread. For [`SendPath::Auto`] the ways in the order in which they
+    /// are to be used: the next one if the kernel refuses the one before.
+    pub fn open(&self, path: SendPath) -> Result<Vec<Box<dyn Transmit>>, PathError> {
+        if path != SendPath::Auto {
+            return Ok(vec![self.open_one(path)?]);
+        }
+        let mut ways = Vec::new();
+        if self.is_bulk && self.sends_live_frames() {
+            ways.extend(self.open_one(SendPath::LiveFrames).ok());
+        }
+        let xdp = (self.is_bulk).then(|| self.open_one(SendPath::Xdp).ok());
+        ways.push(match xdp.flatten() {
+            Some(xdp) => xdp,
+            None => self.open_one(SendPath::Bypass)?,
+        });
+        Ok(ways)
+    }
+
+    fn open_one(&self, path: SendPath) -> Result<Box<dyn Transmit>, PathError> {
+        let (ifindex, name, queue) = (self.ifindex(), self.name, self.queue);
+        let packet = |has_qdisc| PacketSocket::open(ifindex, has_qdisc).map_err(PathError::Packet);
+        let xdp = |is_zero_copy| XdpSocket::open(ifindex, name, queue, self.longest, is_zero_copy);
+        Ok(match path {
+            SendPath::LiveFrames => Box::new(LiveFramesPath::open(ifindex)?),
+            SendPath::Xdp => Box::new(xdp(false)?),
+            SendPath::XdpZeroCopy => Box::new(xdp(true)?),
+            SendPath::Auto | SendPath::Bypass => Box::new(packet(false)?),
+            SendPath::Qdisc => Box::new(packet(true)?),
+        })
+    }
+
+    /// Whether the driver says that it sends XDP frames now, as long as any here. A kernel before Linux 6.3 does not say.
+    fn sends_live_frames(&self) -> bool {
+        let sends = || {
+            let mut devices = NetDevices::open().ok()?;
+            let index = self.link.index?;
+            Some(devices.xdp(index).ok()?.transmits())
+        };
+        self.longest <= LiveFrames::MAX_FRAME_BYTES && sends() == Some(true)
+    }
 }

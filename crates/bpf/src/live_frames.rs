@@ -1,0 +1,220 @@
+//! Sends frames through the XDP transmit path of a driver, without socket buffers.
+
+mod program;
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use abi::bpf::{BPF_F_TEST_XDP_LIVE_FRAMES, MapLayout, MapType, TestRun, open_raw_tracepoint};
+use abi::region::Region;
+
+use crate::map::MapError;
+use crate::program::{LoadError, Program, ProgramKind};
+
+const NAME: &str = "tapline_frames";
+
+/// Where the kernel has handed frames to a driver (`bq_xmit_all`, kernel/bpf/devmap.c).
+const HANDED_OVER: &CStr = c"xdp_devmap_xmit";
+
+/// Where the kernel refuses to redirect a frame (`xdp_do_redirect_frame`, net/core/filter.c).
+const NOT_REDIRECTED: &CStr = c"xdp_redirect_err";
+
+/// Frames that the kernel hands to the driver at once (`DEV_MAP_BULK_SIZE`, kernel/bpf/devmap.c). A batch is no larger,
+/// so that the kernel hands over each batch before it begins the next.
+const BATCH_FRAMES: u32 = 16;
+
+/// Sends frames on one interface with `BPF_PROG_TEST_RUN`: an XDP program copies each into a page and redirects it to the
+/// interface, whose driver sends it without a socket buffer.
+///
+/// ```text
+/// push ─▶ records in shared memory ─▶ XDP program ─▶ device map ─▶ driver (ndo_xdp_xmit)
+///                                      next record                  tracepoint counts what it took
+/// ```
+///
+/// Frames leave in order. If the driver takes only some of a batch, nothing behind these is sent:
+/// [`send`](Self::send) returns how many left, and the caller pushes the others again.
+///
+/// Nothing is attached to the interface. Its receive side does not notice.
+#[derive(Debug)]
+#[doc(alias = "BPF_F_TEST_XDP_LIVE_FRAMES")]
+pub struct LiveFrames {
+    program: Program,
+    /// Closed with this value, which ends the programs there.
+    _tracepoints: [OwnedFd; 2],
+    memory: Region,
+    /// Frames pushed, and bytes of their records.
+    frames: u32,
+    used: usize,
+    /// The frame that the pages begin with: zeros, as long as the longest one pushed.
+    template: Vec<u8>,
+    longest: usize,
+}
+
+/// What became of pushed frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveFramesSent {
+    /// Frames that the driver took: the first ones.
+    pub sent: u32,
+    /// Frames behind them that were handed to the driver and that it did not take.
+    pub refused: u32,
+    /// The error with which the driver or the kernel refused; 0 if the driver had no room.
+    pub errno: i32,
+}
+
+/// Live frames cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveFramesError {
+    /// A map cannot be created.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// A program cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The interface cannot be a destination: ENODEV if it does not exist, EOPNOTSUPP if its driver has no XDP transmit
+    /// path.
+    #[error("cannot redirect frames to interface {ifindex}")]
+    Interface {
+        /// Its index.
+        ifindex: u32,
+        /// The kernel's error.
+        source: io::Error,
+    },
+    /// A tracepoint cannot be opened.
+    #[error("cannot open tracepoint {name}")]
+    Tracepoint {
+        /// Its name.
+        name: String,
+        /// The kernel's error.
+        source: io::Error,
+    },
+}
+
+impl LiveFrames {
+    /// The longest frame: what fits into a page of 4096 bytes beside the kernel's own data.
+    ///
+    /// # Source
+    /// `bpf_prog_test_run_xdp` and `struct xdp_page_head`, net/bpf/test_run.c.
+    pub const MAX_FRAME_BYTES: usize = 3328;
+
+    /// Prepares to send on interface `ifindex` of the calling thread's network namespace. Sends nothing.
+    ///
+    /// # Errors
+    /// [`LiveFramesError`].
+    /// # Privileges
+    /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`.
+    /// # Kernel
+    /// Linux 5.18.
+    pub fn open(ifindex: u32) -> Result<Self, LiveFramesError> {
+        let layout = MapLayout {
+            map_type: MapType::Array,
+            key_bytes: 4,
+            value_bytes: program::MEMORY_BYTES as u32,
+            max_entries: 1,
+        };
+        let map_error = MapError::creating(NAME, MapType::Array);
+        let shared = abi::bpf::Map::create_mappable(&layout, NAME).map_err(&map_error)?;
+        let memory = Region::map(shared.as_fd(), program::MEMORY_BYTES).map_err(map_error)?;
+        let device = device_map(ifindex)?;
+        let code = program::send(shared.as_fd(), device.as_fd());
+        let program = Program::load(ProgramKind::Xdp, NAME, &code)?;
+        let tracepoint = |name: &CStr, code| {
+            let program = Program::load(ProgramKind::Tracepoint, NAME, code)?;
+            open_raw_tracepoint(program.as_fd(), name).map_err(|source| {
+                LiveFramesError::Tracepoint {
+                    name: name.to_string_lossy().into_owned(),
+                    source,
+                }
+            })
+        };
+        let tracepoints = [
+            tracepoint(HANDED_OVER, &program::handed_over(shared.as_fd()))?,
+            tracepoint(NOT_REDIRECTED, &program::not_redirected(shared.as_fd()))?,
+        ];
+        Ok(Self {
+            program,
+            _tracepoints: tracepoints,
+            memory,
+            frames: 0,
+            used: 0,
+            template: vec![0; Self::MAX_FRAME_BYTES],
+            longest: 0,
+        })
+    }
+
+    /// Adds a frame of 14 to [`MAX_FRAME_BYTES`](Self::MAX_FRAME_BYTES) bytes. Returns whether there was room for it.
+    #[inline]
+    pub fn push(&mut self, frame: &[u8]) -> bool {
+        let record_bytes = program::record_bytes(frame.len());
+        let is_valid = (14..=Self::MAX_FRAME_BYTES).contains(&frame.len());
+        if !is_valid || self.used + record_bytes > program::RECORDS_BYTES {
+            return false;
+        }
+        let at = program::RECORDS_AT + self.used;
+        self.memory.write(at, &(frame.len() as u64).to_ne_bytes());
+        self.memory.write(at + program::HEADER_BYTES, frame);
+        self.used += record_bytes;
+        self.frames += 1;
+        self.longest = self.longest.max(frame.len());
+        true
+    }
+
+    /// Sends the pushed frames and forgets them. Sends nothing if there are none.
+    ///
+    /// # Errors
+    /// Errors of `BPF_PROG_TEST_RUN`; nothing was sent then.
+    pub fn send(&mut self) -> io::Result<LiveFramesSent> {
+        let (frames, longest) = (self.frames, self.longest);
+        (self.frames, self.used, self.longest) = (0, 0, 0);
+        let set = |at: i16, value: u64| {
+            let word = self.memory.word64(at.cast_unsigned().into());
+            word.store(value, Ordering::Relaxed);
+        };
+        for counter in program::COUNTERS {
+            set(counter, 0);
+        }
+        set(program::TEMPLATE_BYTES, longest as u64);
+        let run = TestRun {
+            data: &self.template[..longest],
+            context: &[],
+            repeat: frames,
+            flags: BPF_F_TEST_XDP_LIVE_FRAMES,
+            batch_frames: BATCH_FRAMES,
+        };
+        if frames > 0 {
+            match self.program.test_run(&run, &mut []) {
+                // A signal ended it early; the counters say where.
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+        }
+        let get = |at: i16| {
+            let word = self.memory.word64(at.cast_unsigned().into());
+            word.load(Ordering::Relaxed)
+        };
+        Ok(LiveFramesSent {
+            sent: get(program::SENT) as u32,
+            refused: get(program::REFUSED) as u32,
+            // The kernel writes a negative number.
+            errno: (get(program::ERROR) as i32).saturating_neg(),
+        })
+    }
+}
+
+/// The map whose only entry is the interface.
+fn device_map(ifindex: u32) -> Result<abi::bpf::Map, LiveFramesError> {
+    let layout = MapLayout {
+        map_type: MapType::DevMap,
+        key_bytes: 4,
+        value_bytes: 4,
+        max_entries: 1,
+    };
+    let device =
+        abi::bpf::Map::create(&layout, NAME).map_err(MapError::creating(NAME, MapType::DevMap))?;
+    device
+        .update(&0u32.to_ne_bytes(), &ifindex.to_ne_bytes())
+        .map_err(|source| LiveFramesError::Interface { ifindex, source })?;
+    Ok(device)
+}

@@ -1,0 +1,302 @@
+//! The transmit ring of an AF_XDP socket.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use abi::region::Region;
+use abi::socket::{option, set_option};
+use abi::xdp::{
+    self, MmapOffsets, RingOffset, SOL_XDP, SockaddrXdp, XDP_COPY, XDP_MAX_TX_SKB_BUDGET,
+    XDP_MMAP_OFFSETS, XDP_OPTIONS, XDP_OPTIONS_ZEROCOPY, XDP_PGOFF_TX_RING, XDP_PKT_CONTD,
+    XDP_TX_RING, XDP_UMEM_COMPLETION_RING, XDP_UMEM_FILL_RING, XDP_UMEM_PGOFF_COMPLETION_RING,
+    XDP_USE_NEED_WAKEUP, XDP_USE_SG, XDP_ZEROCOPY, XdpDesc,
+};
+
+use super::error::{XdpSetupError, XdpSetupStep};
+use super::queue::{Consumer, Producer, mapping_bytes};
+
+/// Sizes of a chunk: that of most frames, and the largest.
+const SMALL_CHUNK_BYTES: usize = 2048;
+const LARGE_CHUNK_BYTES: usize = 4096;
+
+/// Number of chunks. They hold what the device has not sent yet.
+const CHUNKS: u32 = 4096;
+
+/// Chunks of the longest frame, 64 KiB.
+const MAX_FRAME_CHUNKS: usize = 16;
+
+/// The kernel requires a fill ring although nothing is received.
+const FILL_ENTRIES: u32 = 2;
+
+/// Packets that one wake-up of a copying socket may send.
+const BUDGET: u32 = 256;
+
+/// How an [`XdpSender`] sends.
+#[derive(Clone, Debug)]
+pub struct XdpSendOptions {
+    /// The queue of the interface. Each queue has one AF_XDP socket at most.
+    pub queue: u32,
+    /// The driver reads the socket's memory, instead of a copy that the kernel makes.
+    pub zero_copy: bool,
+    /// The longest frame, at most 65536 bytes. Beyond 4096 bytes requires Linux 6.6.
+    pub longest: usize,
+}
+
+/// Sends frames through the transmit ring of an AF_XDP socket, in order.
+///
+/// ```text
+/// push ─▶ chunk of the packet memory ─▶ transmit ring ─▶ kernel or driver ─▶ completion ring ─▶ free chunk
+/// ```
+///
+/// Memory: 4096 chunks of 2048 bytes, or of 4096 if a frame may be longer than a chunk. `Send`, not `Sync`.
+#[derive(Debug)]
+#[doc(alias = "XDP_TX_RING")]
+pub struct XdpSender {
+    socket: OwnedFd,
+    tx: Producer<XdpDesc>,
+    completions: Consumer<u64>,
+    memory: Region,
+    chunk_bytes: usize,
+    /// Addresses of chunks that hold no frame.
+    free: Vec<u64>,
+    /// Entries of each frame that was pushed and not taken, in order.
+    pushed: VecDeque<u8>,
+    /// Index of the first entry of those.
+    first: u32,
+    is_zero_copy: bool,
+}
+
+impl XdpSender {
+    /// Opens a socket to send on interface `ifindex`, called `link`, of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// [`XdpSetupError`]: e.g. EBUSY if another AF_XDP socket has the queue, EOPNOTSUPP without zero copy.
+    /// # Privileges
+    /// `CAP_NET_RAW`.
+    /// # Kernel
+    /// Linux 5.4.
+    pub fn open(ifindex: u32, link: &str, options: &XdpSendOptions) -> Result<Self, XdpSetupError> {
+        let is_zero_copy = options.zero_copy;
+        let at = |step| {
+            move |source| XdpSetupError {
+                step,
+                link: link.to_owned(),
+                queue: options.queue,
+                is_zero_copy,
+                source,
+            }
+        };
+        let chunk_bytes = if options.longest <= SMALL_CHUNK_BYTES {
+            SMALL_CHUNK_BYTES
+        } else {
+            LARGE_CHUNK_BYTES
+        };
+        let socket = xdp::socket().map_err(at(XdpSetupStep::Socket))?;
+        let fd = socket.as_fd();
+        let memory = Region::anonymous(chunk_bytes * CHUNKS as usize);
+        let memory = memory.map_err(at(XdpSetupStep::Memory))?;
+        xdp::register_memory(fd, &memory, chunk_bytes as u32).map_err(at(XdpSetupStep::Memory))?;
+        let (tx, completions) = rings(fd).map_err(at(XdpSetupStep::Rings))?;
+        // An older kernel keeps its own number.
+        let _ = set_option(fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &BUDGET);
+        let copy = if is_zero_copy { XDP_ZEROCOPY } else { XDP_COPY };
+        let parts = if options.longest > chunk_bytes {
+            XDP_USE_SG
+        } else {
+            0
+        };
+        let address = SockaddrXdp {
+            flags: copy | parts | XDP_USE_NEED_WAKEUP,
+            ifindex,
+            queue_id: options.queue,
+            ..SockaddrXdp::default()
+        };
+        xdp::bind(fd, &address).map_err(at(XdpSetupStep::BindToSend))?;
+        let reported: u32 =
+            option(fd, SOL_XDP, XDP_OPTIONS).map_err(at(XdpSetupStep::BindToSend))?;
+        let chunk = |number: u32| u64::from(number) * chunk_bytes as u64;
+        Ok(Self {
+            first: tx.produced(),
+            socket,
+            tx,
+            completions,
+            memory,
+            chunk_bytes,
+            free: (0..CHUNKS).rev().map(chunk).collect(),
+            pushed: VecDeque::with_capacity(CHUNKS as usize),
+            is_zero_copy: reported & XDP_OPTIONS_ZEROCOPY != 0,
+        })
+    }
+
+    /// Whether the driver reads the socket's memory.
+    pub fn is_zero_copy(&self) -> bool {
+        self.is_zero_copy
+    }
+
+    /// Frames that were pushed and that [`transmit`](Self::transmit) has not reported as taken.
+    pub fn waiting(&self) -> usize {
+        self.pushed.len()
+    }
+
+    /// Frames or parts of frames that the device has not sent yet.
+    pub fn unsent(&mut self) -> usize {
+        self.reclaim();
+        CHUNKS as usize - self.free.len()
+    }
+
+    /// Copies a frame into the packet memory. Returns whether there was room; never for an empty frame, or one longer
+    /// than in the options.
+    #[inline]
+    pub fn push(&mut self, frame: &[u8]) -> bool {
+        let parts = frame.len().div_ceil(self.chunk_bytes);
+        if parts == 0 || parts > MAX_FRAME_CHUNKS {
+            return false;
+        }
+        // Some chunks are kept for a frame that has to be sent once more.
+        if self.free.len() < parts + MAX_FRAME_CHUNKS {
+            self.reclaim();
+            if self.free.len() < parts + MAX_FRAME_CHUNKS {
+                return false;
+            }
+        }
+        for (part, bytes) in (1..).zip(frame.chunks(self.chunk_bytes)) {
+            let desc = self.filled(bytes, part < parts);
+            // There is an entry for each chunk.
+            self.tx.put(desc);
+        }
+        self.pushed.push_back(parts as u8);
+        true
+    }
+
+    /// Puts part of a frame into a free chunk.
+    #[inline]
+    fn filled(&mut self, bytes: &[u8], is_continued: bool) -> XdpDesc {
+        // Callers have checked that there is one.
+        let addr = self.free.pop().unwrap_or_default();
+        self.memory.write(addr as usize, bytes);
+        XdpDesc {
+            addr,
+            len: bytes.len() as u32,
+            options: if is_continued { XDP_PKT_CONTD } else { 0 },
+        }
+    }
+
+    /// Hands pushed frames to the kernel, and returns how many it took: the first ones. A frame that the device dropped
+    /// is not taken. It waits before the others.
+    ///
+    /// Costs one system call; none where a zero-copy driver reads the ring by itself. Does not block.
+    ///
+    /// # Errors
+    /// EAGAIN if the kernel took none now: the device's queue or the socket's buffer is full. Otherwise as
+    /// [`abi::xdp::transmit`].
+    pub fn transmit(&mut self) -> io::Result<usize> {
+        self.tx.publish();
+        let must_wake = !self.is_zero_copy || self.tx.needs_wakeup();
+        let woken = if must_wake {
+            xdp::transmit(self.socket.as_fd())
+        } else {
+            Ok(())
+        };
+        let (mut count, mut last) = self.advance();
+        match woken {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                if count == 0 {
+                    // The index that the kernel publishes does not include a dropped frame before which none was sent.
+                    last = self.pushed.pop_front().ok_or(error)?;
+                    self.first = self.first.wrapping_add(last.into());
+                } else {
+                    count -= 1;
+                }
+                self.push_again(last);
+            }
+            Err(error) if count == 0 => return Err(error),
+            _ => {}
+        }
+        if count == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(count)
+    }
+
+    /// Forgets the frames whose entries the kernel has taken. Returns how many, and the entries of the last one.
+    fn advance(&mut self) -> (usize, u8) {
+        let taken = self.tx.taken();
+        let (mut count, mut last) = (0, 0);
+        while let Some(&parts) = self.pushed.front() {
+            let after = self.first.wrapping_add(parts.into());
+            // The kernel's index may lie behind a dropped frame.
+            if taken.wrapping_sub(after).cast_signed() < 0 {
+                break;
+            }
+            self.pushed.pop_front();
+            (self.first, count, last) = (after, count + 1, parts);
+        }
+        (count, last)
+    }
+
+    /// Puts the frame of the `parts` entries before the first one that waits into the ring again, before the others.
+    ///
+    /// The kernel reads the ring of a copying socket only in [`abi::xdp::transmit`], and returns the chunks of a frame that
+    /// was dropped.
+    fn push_again(&mut self, parts: u8) {
+        self.reclaim();
+        let mut again = [XdpDesc::default(); MAX_FRAME_CHUNKS];
+        let again = &mut again[..parts.into()];
+        for (part, new) in (0u32..).zip(again.iter_mut()) {
+            let back = u32::from(parts) - part;
+            let desc = self.tx.entry(self.first.wrapping_sub(back));
+            let place = self.memory.pointer(desc.addr as usize, desc.len as usize);
+            // SAFETY: that many bytes are mapped (checked) and were written by `push`. The kernel writes no chunk of a
+            // transmit ring, and this thread none before the copy is complete.
+            let bytes = unsafe { std::slice::from_raw_parts(place.as_ptr(), desc.len as usize) };
+            *new = self.filled(&bytes.to_vec(), desc.options & XDP_PKT_CONTD != 0);
+        }
+        self.tx.insert(self.first, again);
+        self.pushed.push_front(parts);
+    }
+
+    /// Takes back the chunks of frames that the device has sent.
+    fn reclaim(&mut self) {
+        let ready = self.completions.ready();
+        for ahead in 0..ready {
+            let addr = self.completions.descriptor(ahead);
+            // An address outside the memory would be the kernel's mistake; it is not used.
+            if addr < self.memory.bytes() as u64 {
+                self.free.push(addr & !(self.chunk_bytes as u64 - 1));
+            }
+        }
+        self.completions.release(ready);
+    }
+}
+
+impl AsFd for XdpSender {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// The transmit and the completion ring: each has an entry for every chunk, so it is never full.
+fn rings(socket: BorrowedFd<'_>) -> io::Result<(Producer<XdpDesc>, Consumer<u64>)> {
+    set_option(socket, SOL_XDP, XDP_TX_RING, &CHUNKS)?;
+    set_option(socket, SOL_XDP, XDP_UMEM_FILL_RING, &FILL_ENTRIES)?;
+    set_option(socket, SOL_XDP, XDP_UMEM_COMPLETION_RING, &CHUNKS)?;
+    let offsets: MmapOffsets = option(socket, SOL_XDP, XDP_MMAP_OFFSETS)?;
+    let map = |place, at: &RingOffset, entry_bytes| {
+        Region::map_at(socket, place, mapping_bytes(at, CHUNKS, entry_bytes))
+    };
+    let tx = map(
+        XDP_PGOFF_TX_RING,
+        &offsets.tx,
+        Producer::<XdpDesc>::ENTRY_BYTES,
+    )?;
+    let completions = map(
+        XDP_UMEM_PGOFF_COMPLETION_RING,
+        &offsets.cr,
+        Consumer::<u64>::ENTRY_BYTES,
+    )?;
+    Ok((
+        Producer::new(tx, &offsets.tx, CHUNKS),
+        Consumer::new(completions, &offsets.cr, CHUNKS),
+    ))
+}
