@@ -70,4 +70,5 @@ mod read_pipes;
 mod read_summary;
 mod send;
 mod send_generate;
+mod send_stamps;
 mod without_bpf;

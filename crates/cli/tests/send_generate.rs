@@ -82,7 +82,7 @@ fn tshark_accepts_every_kind_of_frame() {
     }
     for (line, status, layers) in lines {
         // Even and odd lengths: a stamp has its checksum at both.
-        let file = written(&scene, &format!("{line} --size 160-167 --count 24"));
+        let file = written(&scene, &format!("{line} --size 170-177 --count 24"));
         let rows = checked(
             &file,
             &[
@@ -98,7 +98,7 @@ fn tshark_accepts_every_kind_of_frame() {
         );
         assert_eq!(rows.len(), 24, "{line}");
         for (number, row) in rows.iter().enumerate() {
-            let length = 160 + number % 8;
+            let length = 170 + number % 8;
             let transport: Vec<&str> = row[0].split(',').collect();
             // 1 is good; 3 is "not present", of the outer datagram over IPv4.
             assert_eq!(transport.last(), Some(&"1"), "{line} {row:?}");

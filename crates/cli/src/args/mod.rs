@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, LossLimit};
-pub use count::{ClassArg, CountArgs};
+pub use count::{ClassArg, CountArgs, Split};
 pub use delivery::{Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
