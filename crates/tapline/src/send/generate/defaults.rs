@@ -79,7 +79,7 @@ fn next_hop(
     interface: &str,
     to: IpAddr,
 ) -> Result<MacAddress, GeneratorError> {
-    if link.arp == Some(false) {
+    if link.arp == Some(false) || link.is_loopback() {
         return Ok(MacAddress::ZERO);
     }
     if let Some(group) = group_address(to) {
