@@ -28,6 +28,7 @@ mod read;
 mod screen;
 mod send;
 mod signals;
+mod streams;
 mod units;
 mod usage;
 

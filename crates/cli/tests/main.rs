@@ -69,4 +69,7 @@ mod read_lines;
 mod read_pipes;
 mod read_summary;
 mod send;
+mod send_changes;
+mod send_generate;
+mod send_stamps;
 mod without_bpf;

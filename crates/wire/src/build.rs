@@ -19,7 +19,7 @@ use crate::checksum::{self, Sum};
 use crate::protocol::{ethertype, ip};
 use crate::{
     ArpFields, EthernetFields, FragmentFields, Icmpv4, Icmpv4Fields, Icmpv6, Ipv4, Ipv4Fields,
-    Ipv6, Ipv6Fields, MacAddress, Tcp, TcpFields, UdpFields, VlanFields,
+    Ipv6, Ipv6Fields, MacAddress, Tcp, TcpFields, TcpFlags, UdpFields, VlanFields, VxlanFields,
 };
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -223,6 +223,18 @@ impl IpFrame {
         frame
     }
 
+    /// Adds the header of a TCP segment that opens a connection: SYN, the largest window, no options.
+    pub fn tcp_syn(self, source_port: u16, destination_port: u16, sequence: u32) -> TransportFrame {
+        self.tcp(TcpFields {
+            source_port,
+            destination_port,
+            sequence,
+            flags: TcpFlags::SYN,
+            window: u16::MAX,
+            ..TcpFields::default()
+        })
+    }
+
     /// Adds the header of an echo request: ICMP for IPv4, `ICMPv6` for IPv6.
     pub fn echo_request(self, identifier: u16, sequence: u16) -> TransportFrame {
         let parameter = Icmpv4Fields::echo_request(identifier, sequence).parameter;
@@ -339,6 +351,12 @@ impl TransportFrame {
         self.frame.bytes_mut().extend_from_slice(options);
     }
 
+    /// Finishes a UDP datagram with a VXLAN header and the Ethernet frame `inner`.
+    pub fn vxlan(mut self, vni: u32, inner: &[u8]) -> Vec<u8> {
+        self.extend(&VxlanFields { vni }.bytes());
+        self.payload(inner)
+    }
+
     /// Finishes the frame with `payload` and returns its bytes.
     pub fn payload(mut self, payload: &[u8]) -> Vec<u8> {
         self.extend(payload);
@@ -354,11 +372,10 @@ impl TransportFrame {
         if self.kind == TransportKind::Udp {
             segment[4..6].copy_from_slice(&length_field(length));
         }
-        let checksum = match pseudo_header.bytes(segment).finish() {
-            // In UDP, 0 means "no checksum"; all ones is the other ones' complement form of 0.
-            0 if self.kind == TransportKind::Udp => u16::MAX,
-            checksum => checksum,
-        };
+        let mut checksum = pseudo_header.bytes(segment).finish();
+        if self.kind == TransportKind::Udp {
+            checksum = checksum::udp_field(checksum);
+        }
         segment[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
         self.frame.finish()
     }

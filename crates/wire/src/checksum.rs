@@ -18,6 +18,17 @@ pub fn internet(bytes: &[u8]) -> u16 {
     Sum::new().bytes(bytes).finish()
 }
 
+/// A computed `checksum` as it stands in a UDP header, where 0 means that there is none.
+///
+/// # Source
+/// RFC 768; all ones is the other form of 0 in ones' complement.
+pub const fn udp_field(checksum: u16) -> u16 {
+    match checksum {
+        0 => u16::MAX,
+        checksum => checksum,
+    }
+}
+
 /// A partial checksum over several pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
@@ -111,9 +122,78 @@ impl Sum {
         !(sum as u16)
     }
 
+    /// Adds a number of 32 bits that starts at an even offset, or one of 16 bits.
+    #[must_use]
+    pub const fn number(self, number: u32) -> Self {
+        self.add(number)
+    }
+
+    /// The sum if all its pieces started at an odd offset instead.
+    ///
+    /// # Source
+    /// RFC 1071, 2 (B): a sum of swapped words is the swapped sum.
+    #[must_use]
+    pub const fn at_odd_offset(self) -> Self {
+        Self((!self.finish()).swap_bytes() as u64)
+    }
+
     /// Ones' complement sums of 16-bit words can be taken 32 bits at a time and folded at the end.
     /// 2^32 such words fit: 16 GiB of packet.
     const fn add(self, word: u32) -> Self {
         Self(self.0.wrapping_add(word as u64))
+    }
+}
+
+/// A change of bytes that a checksum covers. It corrects the checksum without reading the other bytes, and keeps a
+/// wrong checksum wrong.
+///
+/// ```
+/// use tapline_wire::checksum::Change;
+///
+/// // The example of RFC 1624, section 4.
+/// assert_eq!(Change::new().bytes(&[0x55, 0x55], &[0x32, 0x85]).apply(0xdd2f), 0x0000);
+/// ```
+///
+/// # Source
+/// RFC 1624, equation 3.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Change {
+    old: Sum,
+    new: Sum,
+}
+
+impl Change {
+    /// No change.
+    pub const fn new() -> Self {
+        Self {
+            old: Sum::new(),
+            new: Sum::new(),
+        }
+    }
+
+    /// Zeros are replaced by bytes of this sum.
+    pub const fn added(new: Sum) -> Self {
+        Self {
+            old: Sum::new(),
+            new,
+        }
+    }
+
+    /// Bytes at an even offset of what the checksum covers: `old` is replaced by `new`.
+    #[must_use]
+    pub fn bytes(self, old: &[u8], new: &[u8]) -> Self {
+        Self {
+            old: self.old.bytes(old),
+            new: self.new.bytes(new),
+        }
+    }
+
+    /// The checksum after the change.
+    pub const fn apply(self, checksum: u16) -> u16 {
+        // The complement of the old sum, as `finish` returns it, subtracts it.
+        let rest = Sum::new()
+            .number(!checksum as u32)
+            .number(self.old.finish() as u32);
+        rest.and(self.new).finish()
     }
 }

@@ -205,6 +205,28 @@ impl<'frame> Summary<'frame> {
         }
     }
 
+    /// Offset of the network header, if there is one behind an Ethernet header and its tags.
+    pub fn network_at(&self) -> Option<usize> {
+        let is_known = self.network != Network::Unknown;
+        match self.link {
+            Link::Ethernet(_) if is_known => Some(Ethernet::LEN + Vlan::LEN * self.vlans().count()),
+            _ => None,
+        }
+    }
+
+    /// Offset of the transport header, if there is one behind an Ethernet header.
+    pub fn transport_at(&self) -> Option<usize> {
+        if self.transport == Transport::Unknown {
+            return None;
+        }
+        let network_len = match self.network {
+            Network::Ipv4(header) => header.header_len(),
+            Network::Ipv6(_) => Ipv6::LEN + self.extensions.len(),
+            _ => return None,
+        };
+        Some(self.network_at()? + network_len)
+    }
+
     /// Advances past a header of `len` bytes and sets the next protocol.
     fn advance(&mut self, len: usize, payload: &'frame [u8]) {
         self.at += len;

@@ -18,7 +18,8 @@
 //! allocate: the frame they return. Numbers are in host byte order in the API and big-endian on the
 //! wire; lengths are in bytes.
 //!
-//! [`metadata`] describes a packet beyond its bytes. [`record`] is the layout of records that XDP
+//! [`stamp`] is the mark that makes the loss, order and delay of generated packets measurable. [`metadata`] describes a
+//! packet beyond its bytes. [`record`] is the layout of records that XDP
 //! programs write for the rings.
 
 #![forbid(unsafe_code)]
@@ -45,6 +46,7 @@ mod ntp;
 pub mod protocol;
 mod quic;
 pub mod record;
+pub mod stamp;
 mod tcp;
 mod tcp_options;
 mod tls;
@@ -72,6 +74,6 @@ pub use quic::Quic;
 pub use tcp::{Tcp, TcpFields, TcpFlags};
 pub use tcp_options::{TcpOption, TcpOptions};
 pub use tls::Tls;
-pub use tunnel::{Geneve, Gre, Mpls, Vxlan};
+pub use tunnel::{Geneve, Gre, Mpls, Vxlan, VxlanFields};
 pub use udp::{Udp, UdpFields};
 pub use vlan::{Vlan, VlanFields};

@@ -22,6 +22,8 @@ pub struct Vxlan<'frame>(&'frame [u8; 8]);
 impl<'frame> Vxlan<'frame> {
     /// Length of the header.
     pub const LEN: usize = 8;
+    /// The UDP port assigned to it.
+    pub const PORT: u16 = 4789;
 
     /// Splits the header off the front of `bytes`, which start at offset `at` of the frame.
     ///
@@ -36,6 +38,21 @@ impl<'frame> Vxlan<'frame> {
     pub fn vni(&self) -> Option<u32> {
         let [flags, _, _, _, a, b, c, _] = *self.0;
         (flags & 8 != 0).then(|| u32::from_be_bytes([0, a, b, c]))
+    }
+}
+
+/// The fields of a [`Vxlan`] header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VxlanFields {
+    /// Network identifier; the low 24 bits are used.
+    pub vni: u32,
+}
+
+impl VxlanFields {
+    /// Encodes the header, with the flag that the identifier is valid.
+    pub fn bytes(&self) -> [u8; Vxlan::LEN] {
+        let [_, a, b, c] = self.vni.to_be_bytes();
+        [8, 0, 0, 0, a, b, c, 0]
     }
 }
 

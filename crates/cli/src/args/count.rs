@@ -37,13 +37,17 @@ pub struct CountArgs {
     #[arg(long, value_name = "TIME", help_heading = "Input", value_parser = units::nonzero_time)]
     pub duration: Option<Duration>,
 
-    /// Count received packets, sent packets, or both
-    #[arg(long, value_name = "in|out|both", help_heading = "Filtering", default_value = "both", value_parser = direction)]
-    pub direction: CountDirection,
+    /// Count received packets, sent packets, or both [default: both; with --by stamp: in]
+    #[arg(long, value_name = "in|out|both", help_heading = "Filtering", value_parser = direction)]
+    pub direction: Option<CountDirection>,
 
     /// Split each class into groups by src, dst, sport, dport, proto, vlan, ethertype, smac or dmac
-    #[arg(long, value_name = "KEY", help_heading = "Filtering", value_parser = key)]
-    pub by: Option<GroupBy>,
+    ///
+    /// Or by stamp: received, lost, reordered and duplicated packets and the one-way delay of each stream that
+    /// 'tapline send --stamp' sends. Packets with a stamp are then copied from the kernel; --interval prints the totals so
+    /// far, without classes.
+    #[arg(long, value_name = "KEY", help_heading = "Filtering", value_parser = split)]
+    pub by: Option<Split>,
 
     /// Print the N largest groups of each class, and the sum of the others
     #[arg(
@@ -186,11 +190,34 @@ fn direction(text: &str) -> Result<CountDirection, String> {
     }
 }
 
-fn key(text: &str) -> Result<GroupBy, String> {
+/// By what packets are split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// A field of the packet, in the kernel.
+    Key(GroupBy),
+    /// The stream in its stamp.
+    Stamp,
+}
+
+impl CountArgs {
+    /// The field that splits classes into groups.
+    pub fn key(&self) -> Option<GroupBy> {
+        match self.by {
+            Some(Split::Key(key)) => Some(key),
+            Some(Split::Stamp) | None => None,
+        }
+    }
+}
+
+fn split(text: &str) -> Result<Split, String> {
+    if text == "stamp" {
+        return Ok(Split::Stamp);
+    }
     let mut keys = GroupBy::ALL.into_iter();
-    keys.find(|key| key.name() == text).ok_or_else(|| {
+    let key = keys.find(|key| key.name() == text);
+    key.map(Split::Key).ok_or_else(|| {
         let names = GroupBy::ALL.map(GroupBy::name);
-        format!("use {}", names.join(", "))
+        format!("use {}, stamp", names.join(", "))
     })
 }
 

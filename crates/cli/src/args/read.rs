@@ -83,6 +83,15 @@ pub struct ReadArgs {
     )]
     pub summary: bool,
 
+    /// Print loss, reordering, duplication and delay of the streams of 'send --stamp'
+    #[arg(
+        hide_short_help = true,
+        long,
+        conflicts_with_all = ["write", "snaplen", "summary"],
+        help_heading = "Output"
+    )]
+    pub stamps: bool,
+
     /// Print JSON Lines instead of text
     #[arg(long, help_heading = "Output format")]
     pub json: bool,

@@ -1,50 +1,80 @@
 //! Flags of `tapline send`.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;
 use tapline::packet::MacAddress;
-use tapline::send::{LongFrames, Rate, SendPath};
+use tapline::send::{AddressMap, LongFrames, Rate, SendPath};
 
-use crate::units;
+use super::GeneratorArgs;
+use crate::{metrics, units};
 
-/// Send packets of capture files, as fast as possible, at a rate or at their recorded times
+/// Send packets of capture files or generated ones, as fast as possible, at a rate or at recorded times
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Rates: max, recorded, a number of packets such as 10kpps or 1.5Mpps, or bits such as 100Mbps: of the \
-                  frames without FCS; 100Mbps-wire also counts preamble, FCS and gap."
+    override_usage = "tapline send [OPTIONS] -i IF -r FILE... [FILTER]\n       tapline send [OPTIONS] -i IF --udp --dst ADDRESSES",
+    after_long_help = "Rates: max, recorded, a number of packets such as 10kpps or 1.5Mpps, or bits such as 100Mbps: \
+                       of the frames without FCS; 100Mbps-wire also counts preamble, FCS and gap.\n\n\
+                       Values of generated fields: one value, a range, a list with commas, a network, or any of these \
+                       behind random:, for example 10.0.0.1, 10.0.0.1-10.0.0.9, 10.0.0.0/24,10.1.0.0/24, 1024-65535, \
+                       random:fd00::/64."
 )]
+#[command(group = clap::ArgGroup::new("input").required(true))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct SendArgs {
     /// Interface to send on
-    #[arg(short, long, value_name = "IF", help_heading = "Output")]
-    pub interface: String,
+    #[arg(
+        short,
+        long,
+        value_name = "IF",
+        required_unless_present = "write",
+        help_heading = "Output"
+    )]
+    pub interface: Option<String>,
 
-    /// Send the Ethernet packets of FILE (pcap or pcapng, optionally gzip or zstd); - is standard input. Several files
-    /// are merged by time. Packets that the capture truncated are sent as far as they were captured
+    /// Write the packets to FILE (pcapng) instead; - is standard output
     #[arg(
         short,
         long,
         value_name = "FILE",
-        required = true,
+        conflicts_with = "dry_run",
+        help_heading = "Output"
+    )]
+    pub write: Option<PathBuf>,
+
+    /// Send the Ethernet packets of FILE; - is standard input
+    ///
+    /// pcap or pcapng, optionally gzip or zstd. Several files are merged by time. Packets that the capture truncated are
+    /// sent as far as they were captured.
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        group = "input",
         help_heading = "Input"
     )]
     pub read: Vec<PathBuf>,
 
-    /// How fast to send: max, recorded, N[k|M]pps, N[k|M|G]bps or N[k|M|G]bps-wire
+    #[command(flatten)]
+    pub generator: GeneratorArgs,
+
+    /// max, recorded, N[k|M]pps, N[k|M|G]bps or N[k|M|G]bps-wire
     #[arg(long, default_value = "max", value_parser = rate, help_heading = "Timing")]
     pub rate: Rate,
 
     /// Send with the recorded gaps divided by N: 2.0 is twice as fast
-    #[arg(long, value_name = "N", value_parser = speed, conflicts_with = "rate", help_heading = "Timing")]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = speed, requires = "read", conflicts_with = "rate", help_heading = "Timing")]
     pub speed: Option<f64>,
 
     /// Send the files N times
     #[arg(
+        hide_short_help = true,
         long = "loop",
         value_name = "N",
         default_value = "1",
+        requires = "read",
         help_heading = "Input"
     )]
     pub passes: NonZeroU64,
@@ -65,39 +95,73 @@ pub struct SendArgs {
     pub path: SendPath,
 
     /// What to do with frames that are longer than the MTU allows
-    #[arg(long, value_name = "error|truncate|skip", default_value = "error", value_parser = fit, help_heading = "Output")]
+    #[arg(hide_short_help = true, long, value_name = "error|truncate|skip", default_value = "error", value_parser = fit, help_heading = "Output")]
     pub fit: LongFrames,
 
-    /// Replace the destination address of each frame
+    /// Destination MAC address of each frame
+    ///
+    /// Default: as recorded. For generated packets: that of the next hop, from the neighbour table of the interface; it is
+    /// not resolved. Without -i: 02:00:00:00:00:02.
     #[arg(long, value_name = "MAC", value_parser = mac, help_heading = "Changes")]
     pub dst_mac: Option<MacAddress>,
 
-    /// Replace the source address of each frame
-    #[arg(long, value_name = "MAC", value_parser = mac, help_heading = "Changes")]
+    /// Source MAC address of each frame
+    ///
+    /// Default: as recorded. For generated packets: that of the interface, without -i 02:00:00:00:00:01.
+    #[arg(hide_short_help = true, long, value_name = "MAC", value_parser = mac, help_heading = "Changes")]
     pub src_mac: Option<MacAddress>,
 
     /// Add an 802.1Q tag to each frame
-    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(0..=4094), help_heading = "Changes")]
+    #[arg(hide_short_help = true, long, value_name = "ID", value_parser = clap::value_parser!(u16).range(0..=4094), help_heading = "Changes")]
     pub vlan: Option<u16>,
 
+    /// Replace addresses of a network by those of another; can be repeated
+    ///
+    /// As in 10.0.0.0/8=192.0.2.0/24. Applies to source and destination in IPv4 and IPv6, to ARP and to neighbour discovery; not to headers inside
+    /// tunnels. The low bits of an address stay, as many as the longer of the two prefixes leaves. Checksums are corrected
+    /// by the difference.
+    #[arg(
+        long,
+        value_name = "OLD=NEW",
+        conflicts_with = "kind",
+        help_heading = "Changes"
+    )]
+    pub map: Vec<AddressMap>,
+
+    /// Compute IPv4, TCP, UDP and ICMP checksums anew
+    ///
+    /// For captures on the sending host, which have wrong ones if the device computes them. The transport checksum of a
+    /// fragment and of a packet that the capture truncated stays as it is.
+    #[arg(
+        hide_short_help = true,
+        long,
+        conflicts_with = "kind",
+        help_heading = "Changes"
+    )]
+    pub fix_checksums: bool,
+
     /// Send on an interface that carries a default route
-    #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub yes_on_uplink: bool,
 
     /// Print what would be sent, and send nothing
     #[arg(long, help_heading = "Output format")]
     pub dry_run: bool,
 
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics; on loopback without ADDR
+    #[arg(hide_short_help = true, long, value_name = "[ADDR:]PORT", conflicts_with = "dry_run", help_heading = "Output format", value_parser = metrics::address)]
+    pub metrics: Option<SocketAddr>,
+
     /// Print JSON Lines instead of text
     #[arg(long, help_heading = "Output format")]
     pub json: bool,
 
-    /// Print no status line and no summary, except with --json
+    /// Print no status line and no summary; --json prints it
     #[arg(short, long, help_heading = "Output format")]
     pub quiet: bool,
 
-    /// Packets to send: an expression as in pcap-filter(7). Default: all
-    #[arg(value_name = "FILTER", help_heading = "Input")]
+    /// Packets to send: an expression as in pcap-filter(7)
+    #[arg(value_name = "FILTER", conflicts_with = "kind", help_heading = "Input")]
     pub filter: Vec<String>,
 }
 

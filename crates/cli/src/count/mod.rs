@@ -5,6 +5,8 @@
 //!          ├──▶ metrics, after every interval                                or a live table
 //!          └──▶ link changes ────────────────────────────────────────▶ standard error, or JSON
 //! ```
+//!
+//! `--by stamp` counts in user space instead: a capture with a filter for stamps delivers to a `StreamCounter`.
 
 mod csv;
 mod failure;
@@ -16,6 +18,15 @@ mod live;
 mod reporter;
 mod setup;
 mod start;
+mod streams;
 mod summary;
 
-pub use job::run;
+use crate::args::{CountArgs, Split};
+use crate::failure::{Exit, Failure};
+
+pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
+    match args.by {
+        Some(Split::Stamp) => streams::run(args),
+        Some(Split::Key(_)) | None => job::run(args),
+    }
+}

@@ -51,7 +51,7 @@ impl Reporter {
     /// Prints the heading, or the empty live table.
     pub fn begin(&mut self, args: &CountArgs, empty: &Figures) -> io::Result<()> {
         match self {
-            Self::Csv => write(&csv::heading(args.by)),
+            Self::Csv => write(&csv::heading(args.key())),
             Self::Live(live) => live.draw(empty),
             Self::Json | Self::Lines(_) => Ok(()),
         }

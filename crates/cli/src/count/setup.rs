@@ -16,8 +16,8 @@ pub fn options(args: &CountArgs) -> CountOptions {
     let mut options = CountOptions::default();
     options.interfaces.clone_from(&args.interface);
     options.classes = classes(&args.classes);
-    options.direction = args.direction;
-    options.by = args.by;
+    options.direction = args.direction.unwrap_or_default();
+    options.by = args.key();
     options.groups = args.groups.get();
     options.layer = args.layer.layer;
     options.interval = intervals(args).0;
@@ -49,7 +49,7 @@ pub fn intervals(args: &CountArgs) -> (Duration, u32) {
 
 /// The column width for keys; 0 without groups.
 pub fn group_columns(args: &CountArgs) -> usize {
-    match args.by {
+    match args.key() {
         None => 0,
         Some(GroupBy::Src | GroupBy::Dst) => 15,
         Some(GroupBy::SrcMac | GroupBy::DstMac) => 17,
@@ -59,10 +59,10 @@ pub fn group_columns(args: &CountArgs) -> usize {
 
 /// The key, and the number of reported groups per class.
 pub fn split(args: &CountArgs) -> Option<(GroupBy, usize)> {
-    args.by.map(|key| (key, args.top))
+    args.key().map(|key| (key, args.top))
 }
 
 /// The number of reported groups per class; `None` without groups.
 pub fn top(args: &CountArgs) -> Option<usize> {
-    args.by.map(|_| args.top)
+    args.key().map(|_| args.top)
 }

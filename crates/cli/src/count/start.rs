@@ -21,7 +21,7 @@ pub fn show(args: &CountArgs, count: &Count, metrics: Option<&str>) -> io::Resul
             "interfaces": interfaces,
             "classes": classes,
             "layer": args.layer.name,
-            "by": args.by.map(tapline::count::GroupBy::name),
+            "by": args.key().map(tapline::count::GroupBy::name),
             "interval_ns": args.interval.as_nanos() as u64,
             "metrics": metrics,
         });

@@ -71,7 +71,7 @@ impl Summary<'_> {
             "at_ns": self.totals.at_ns,
             "duration_ns": self.totals.since_start_ns,
             "layer": args.layer.name,
-            "by": args.by.map(tapline::count::GroupBy::name),
+            "by": args.key().map(tapline::count::GroupBy::name),
             "interfaces": self.points.iter().map(|place| self.point_json(place)).collect::<Value>(),
         })
     }

@@ -8,4 +8,5 @@ mod live;
 mod report;
 mod watch;
 
+pub use delays::time;
 pub use job::run;

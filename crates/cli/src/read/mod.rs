@@ -5,6 +5,7 @@ mod failure;
 mod report;
 mod report_json;
 mod report_text;
+mod stamps;
 
 use std::io::{self, Write};
 
@@ -40,6 +41,9 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure::failure(error, &arguments);
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
     privilege::drop_unneeded(false)?;
+    if args.stamps {
+        return stamps::run(args, read, &arguments);
+    }
     let result = match &args.output.write {
         None if args.print.decode.is_some() => {
             let (decoder, options) = Decoder::start(&args.print, Vec::new())?;

@@ -1,36 +1,45 @@
 //! `tapline send`.
+//!
+//! ```text
+//! source: files and their changes, or generated packets ─▶ Sender ─▶ interface
+//!                                                      └─▶ SendToFile (-w) or the plan of a dry run
+//! ```
 
-mod edit;
 mod progress;
+mod source;
 mod summary;
+mod to_file;
 
 use std::num::NonZeroU64;
-use std::path::Path;
-use std::sync::Arc;
 
-use tapline::read::ReadBuilder;
-use tapline::send::{Fill, Rate, Replay, SendError, SendOptions, SendQueue, SourceError};
-use tapline::{Expression, Filter};
+use tapline::send::{Fill, Rate, SendError, SendOptions, SendQueue};
 
 use crate::args::SendArgs;
 use crate::failure::{Exit, Failure};
-use crate::names::SystemNames;
+use crate::metrics::{Server, send_families};
 use crate::{privilege, signals};
-use edit::Edit;
 use progress::Progress;
+use source::Source;
 
 pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
-    let source = source(args)?;
+    to_file::refuse_two_on_stdout(args)?;
+    let server = args.metrics.map(Server::bind).transpose()?;
+    let packets = source::open(args)?;
     if args.dry_run {
-        return dry_run(args, source);
+        return dry_run(args, packets.source);
+    }
+    if let Some(path) = &args.write {
+        return to_file::run(args, path, packets, server);
     }
     let mut sender = options(args)
         .open()
         .map_err(|error| failure(&error))?
         .stop_with(signals::stop()?);
     privilege::drop_unneeded(false)?;
-    let progress = Progress::start(args, sender.live())?;
-    let result = sender.run(source);
+    let live = sender.live();
+    begin(args, server, live.clone())?;
+    let progress = Progress::start(args, live, packets.share)?;
+    let result = sender.run(packets.source);
     drop(progress);
     let summary = sender.finish().map_err(|error| failure(&error))?;
     let shown = summary::show(args, &summary);
@@ -45,65 +54,40 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
 }
 
 fn options(args: &SendArgs) -> SendOptions {
-    tapline::send::send(&*args.interface)
-        .rate(args.speed.map_or(args.rate, Rate::Recorded))
+    tapline::send::send(args.interface.as_deref().unwrap_or_default())
+        .rate(rate(args))
         .path(args.path)
         .long_frames(args.fit)
         .allow_uplink(args.yes_on_uplink)
         .packets(args.count.map(NonZeroU64::get))
 }
 
-/// The packets of the files, with the changes of the flags.
-fn source(
-    args: &SendArgs,
-) -> Result<impl FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send + 'static, Failure> {
-    let is_stdin = |path: &&std::path::PathBuf| path.as_os_str() == "-";
-    if args.passes.get() > 1 && args.read.iter().any(|path| is_stdin(&path)) {
-        let line = "standard input can be sent only once: --loop needs a file";
-        return Err(Failure::new(Exit::Usage, line));
-    }
-    let filter = (!args.filter.is_empty()).then(|| args.filter.join(" "));
-    if let Some(text) = &filter {
-        tapline::filter::check_syntax(text)
-            .map_err(|error| Failure::new(Exit::Usage, crate::failure::chain(&error)))?;
-    }
-    let files = args.read.clone();
-    let open = move || {
-        let mut builder = ReadBuilder::new();
-        for path in &files {
-            builder = add(builder, path)?;
-        }
-        if let Some(text) = &filter {
-            let expression = Expression::new(text, Arc::new(SystemNames::new()));
-            let Ok(filtered) = builder.filter(Filter::from(expression));
-            builder = filtered;
-        }
-        Ok(builder.open()?)
-    };
-    let replay = Replay::new(open).repeat(args.passes);
-    let edit = Edit::new(args);
-    Ok(match edit {
-        None => replay,
-        Some(edit) => replay.edit(move |frame| edit.apply(frame)),
-    }
-    .into_source())
+fn rate(args: &SendArgs) -> Rate {
+    args.speed.map_or(args.rate, Rate::Recorded)
 }
 
-fn add(builder: ReadBuilder, path: &Path) -> std::io::Result<ReadBuilder> {
-    if path.as_os_str() != "-" {
-        return Ok(builder.file(path));
+/// Serves the metrics, and prints where.
+fn begin(
+    args: &SendArgs,
+    server: Option<Server>,
+    live: tapline::send::LiveSent,
+) -> Result<(), Failure> {
+    let url = server.as_ref().map(Server::url);
+    if let Some(server) = server {
+        let interface = args.interface.clone().unwrap_or_default();
+        server.serve(move || send_families(&interface, &live))?;
     }
-    let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned()?;
-    Ok(builder.stream("standard input", stdin))
+    summary::show_start(args, url.as_deref()).map_err(|error| Failure::stdout(&error))
 }
 
 /// Reads what would be sent.
-fn dry_run(
-    args: &SendArgs,
-    mut source: impl FnMut(&mut SendQueue) -> Result<Fill, SourceError>,
-) -> Result<Exit, Failure> {
+fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
     let mut plan = summary::Plan::default();
     let most = args.count.map_or(u64::MAX, NonZeroU64::get);
+    if args.count.is_none() && args.read.is_empty() {
+        let line = "generated packets have no end: give --count for a dry run";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let mut queue = SendQueue::default();
     loop {
         let fill = source(&mut queue).map_err(SendError::Source);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tapline::send::LiveSent;
 
+use super::source::Share;
 use crate::args::SendArgs;
 use crate::screen::Status;
 use crate::units::{amount, grouped, span};
@@ -21,7 +22,7 @@ pub struct Progress {
 
 impl Progress {
     /// Without a terminal it does nothing.
-    pub fn start(args: &SendArgs, live: LiveSent) -> io::Result<Self> {
+    pub fn start(args: &SendArgs, live: LiveSent, share: Share) -> io::Result<Self> {
         let status = Status::open().filter(|_| !args.quiet && !args.json);
         let Some(status) = status else {
             return Ok(Self {
@@ -34,7 +35,7 @@ impl Progress {
         let show = move || {
             let start = Instant::now();
             while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                status.show(&line(&live, start.elapsed(), total));
+                status.show(&line(&live, start.elapsed(), total, share.get()));
             }
             status.clear();
         };
@@ -56,16 +57,24 @@ impl Drop for Progress {
     }
 }
 
-fn line(live: &LiveSent, elapsed: Duration, total: Option<u64>) -> String {
+/// `total` is the limit of packets, `share` how much of the files was read.
+fn line(live: &LiveSent, elapsed: Duration, total: Option<u64>, share: Option<f64>) -> String {
     let (packets, bytes) = (live.packets(), live.bytes());
     let seconds = elapsed.as_secs_f64().max(1e-9);
     let rate = packets as f64 / seconds;
-    let left = total
-        .filter(|_| packets > 0)
-        .map_or_else(String::new, |total| {
-            let left = total.saturating_sub(packets) as f64 / rate;
-            format!("  {} left", span(Duration::from_secs_f64(left)))
-        });
+    let of_total = total.map(|total| packets as f64 / total.max(1) as f64);
+    // The job ends at the first of the two.
+    let done = of_total
+        .into_iter()
+        .chain(share)
+        .fold(0.0, f64::max)
+        .min(1.0);
+    let left = if packets > 0 && done > 0.0 {
+        let left = Duration::try_from_secs_f64(seconds * (1.0 - done) / done);
+        format!("  {} left", span(left.unwrap_or(Duration::MAX)))
+    } else {
+        String::new()
+    };
     format!(
         "{}  {} packets  {}pps  {}bps{left}",
         span(elapsed),

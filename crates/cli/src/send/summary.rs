@@ -44,8 +44,23 @@ pub fn show_plan(args: &SendArgs, plan: &Plan) -> io::Result<()> {
         grouped(plan.packets),
         grouped(plan.bytes),
         plan.longest,
-        args.interface
+        args.interface.as_deref().unwrap_or_default(),
     )
+}
+
+/// Prints JSON on standard output, or the URL of the metrics on standard error unless quiet.
+pub fn show_start(args: &SendArgs, metrics: Option<&str>) -> io::Result<()> {
+    if args.json {
+        return crate::json::print(&json!({
+            "event": "start",
+            "interface": args.interface,
+            "metrics": metrics,
+        }));
+    }
+    if let Some(url) = metrics.filter(|_| !args.quiet) {
+        crate::screen::say(&format!("metrics at {url}"));
+    }
+    Ok(())
 }
 
 pub fn show(args: &SendArgs, summary: &SendSummary) -> io::Result<()> {

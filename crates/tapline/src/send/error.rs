@@ -4,6 +4,7 @@ use std::io;
 
 use netlink::{NamespaceError, NetlinkError};
 use rustix::io::Errno;
+use store::write::WriteError;
 
 use super::options::SendPath;
 use super::path::PathError;
@@ -72,6 +73,9 @@ pub enum SendError {
         /// The kernel's error.
         source: io::Error,
     },
+    /// The capture file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// The source of the packets failed.
     #[error(transparent)]
     Source(Box<dyn std::error::Error + Send + Sync>),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use abi::clock::monotonic_ns;
+use abi::clock::{monotonic_ns, realtime_ns};
 use netlink::{IfIndex, Link, Netlink, Route, RouteType};
 use rustix::io::Errno;
 
@@ -61,7 +61,7 @@ impl LiveSent {
         self.0[1].load(Ordering::Relaxed)
     }
 
-    fn add(&self, packets: u64, bytes: u64) {
+    pub(super) fn add(&self, packets: u64, bytes: u64) {
         self.0[0].fetch_add(packets, Ordering::Relaxed);
         self.0[1].fetch_add(bytes, Ordering::Relaxed);
     }
@@ -110,6 +110,8 @@ pub struct Lane {
     /// Packets in a row for which there was no room.
     refused_in_a_row: u32,
     live: LiveSent,
+    /// Packets with the time at which they are sent.
+    stamped: SendQueue,
     pub counts: SentCounts,
 }
 
@@ -146,6 +148,7 @@ impl Lane {
             long_frames: options.long_frames,
             refused_in_a_row: 0,
             live,
+            stamped: SendQueue::default(),
             counts: SentCounts::default(),
         })
     }
@@ -155,8 +158,19 @@ impl Lane {
         &mut *self.ways[0]
     }
 
-    /// Sends packets `first..end`, and treats those that are too long.
+    /// Sends packets `first..end`, with their send times, and treats those that are too long.
     pub fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+        if !queue.has_stamps() {
+            return self.send_as_is(queue, first, end);
+        }
+        let mut stamped = std::mem::take(&mut self.stamped);
+        queue.copy_stamped(first, end, realtime_ns(), &mut stamped);
+        let result = self.send_as_is(&stamped, 0, end - first);
+        self.stamped = stamped;
+        result
+    }
+
+    fn send_as_is(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
         let mut at = first;
         while at < end {
             let is_long = |&index: &usize| self.most(queue.packet(index).bytes).is_some();

@@ -29,6 +29,7 @@
 //! ```
 
 mod error;
+mod generate;
 mod job;
 mod lane;
 mod one_cpu;
@@ -37,11 +38,16 @@ mod pacer;
 mod path;
 mod queue;
 mod replay;
+mod rewrite;
 mod schedule;
 mod source;
 mod summary;
+mod to_file;
 
 pub use error::SendError;
+pub use generate::{
+    Addresses, Generator, GeneratorError, PacketKind, Ports, Sizes, ValuesError, VxlanTunnel,
+};
 pub use job::Sender;
 pub use lane::LiveSent;
 pub use options::{LongFrames, SendOptions, SendPath, send};
@@ -49,6 +55,8 @@ pub use path::PathError;
 pub use probe::Histogram;
 pub use queue::{QueuedPacket, SendQueue};
 pub use replay::{Replay, ReplayError};
+pub use rewrite::{AddressMap, AddressMapError, Rewrite, fix_checksums};
 pub use schedule::Rate;
 pub use source::{Fill, SourceError};
 pub use summary::SendSummary;
+pub use to_file::{SendToFile, SendToFileSummary};

@@ -1,5 +1,7 @@
 //! The send queue: packets in one piece of memory, each with the time at which it is to be sent.
 
+use wire::stamp::StampPlace;
+
 /// Packets to send, in order, with their bytes in one arena. Filling it again reuses the memory.
 ///
 /// ```
@@ -12,6 +14,8 @@
 pub struct SendQueue {
     arena: Vec<u8>,
     entries: Vec<Entry>,
+    /// Where all packets carry the time at which they are sent; `None` if they carry none.
+    stamp: Option<StampPlace>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +40,7 @@ impl SendQueue {
         Self {
             arena: Vec::with_capacity(bytes),
             entries: Vec::with_capacity(packets),
+            stamp: None,
         }
     }
 
@@ -48,6 +53,46 @@ impl SendQueue {
             end: self.arena.len(),
             time_ns,
         });
+    }
+
+    /// Adds a packet that starts as `bytes` and is then changed by `write`. Otherwise like [`push`](Self::push).
+    #[inline]
+    pub(super) fn push_with(&mut self, time_ns: u64, bytes: &[u8], write: impl FnOnce(&mut [u8])) {
+        self.push(time_ns, bytes);
+        let start = self.arena.len() - bytes.len();
+        write(&mut self.arena[start..]);
+    }
+
+    /// Says where all packets carry their send time, which is 0 so far.
+    pub(super) fn set_stamp_place(&mut self, place: Option<StampPlace>) {
+        self.stamp = place;
+    }
+
+    /// Whether packets carry their send time, which [`copy_stamped`](Self::copy_stamped) sets.
+    #[inline]
+    pub(super) fn has_stamps(&self) -> bool {
+        self.stamp.is_some()
+    }
+
+    /// Replaces the packets of `into` by packets `first..end` of this queue, which carry the send time `now_ns`
+    /// (nanoseconds since 1970). Allocates only if the memory of `into` is too small.
+    pub(super) fn copy_stamped(&self, first: usize, end: usize, now_ns: u64, into: &mut Self) {
+        into.clear();
+        for entry in &self.entries[first..end] {
+            into.push_with(
+                entry.time_ns,
+                &self.arena[entry.start..entry.end],
+                |frame| self.stamp(frame, now_ns),
+            );
+        }
+    }
+
+    /// Writes the send time `now_ns` into `frame`, a copy of a packet, if this queue's packets carry one.
+    #[inline]
+    pub(super) fn stamp(&self, frame: &mut [u8], now_ns: u64) {
+        if let Some(place) = self.stamp {
+            place.set_time(frame, now_ns);
+        }
     }
 
     /// Number of packets.
@@ -69,6 +114,7 @@ impl SendQueue {
     pub fn clear(&mut self) {
         self.arena.clear();
         self.entries.clear();
+        self.stamp = None;
     }
 
     /// The packets, in order.

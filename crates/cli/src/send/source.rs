@@ -1,0 +1,185 @@
+//! The packets to send: those of files with the changes of the flags, or generated ones.
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tapline::read::{ReadBuilder, ReadProgress};
+use tapline::send::{
+    Fill, Generator, GeneratorError, PacketKind, Replay, Rewrite, SendQueue, SourceError,
+    VxlanTunnel,
+};
+use tapline::{Expression, Filter};
+
+use crate::args::SendArgs;
+use crate::failure::{Exit, Failure, chain};
+use crate::names::SystemNames;
+
+/// Fills queues with packets.
+pub type Source = Box<dyn FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send>;
+
+/// The packets, and how much of them was read.
+pub struct Packets {
+    pub source: Source,
+    pub share: Share,
+}
+
+/// How much of the files was read, for the time that is left.
+#[derive(Clone, Default)]
+pub struct Share(Arc<Mutex<Option<Pass>>>);
+
+/// The current reading of the files.
+struct Pass {
+    number: u64,
+    of: u64,
+    progress: ReadProgress,
+}
+
+impl Share {
+    /// 0 to 1; `None` if there are no files, or if their size is not known.
+    pub fn get(&self) -> Option<f64> {
+        let pass = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pass = pass.as_ref()?;
+        let total = pass.progress.total_bytes().filter(|total| *total > 0)? as f64;
+        let read = (pass.progress.bytes() as f64 / total).min(1.0);
+        Some(((pass.number - 1) as f64 + read) / pass.of as f64)
+    }
+
+    /// The files are opened again.
+    fn begin(&self, of: u64, progress: ReadProgress) {
+        let mut pass = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = pass.as_ref().map_or(1, |pass| pass.number + 1);
+        *pass = Some(Pass {
+            number,
+            of,
+            progress,
+        });
+    }
+}
+
+pub fn open(args: &SendArgs) -> Result<Packets, Failure> {
+    let share = Share::default();
+    let source = match kind(args) {
+        Some(kind) => generated(args, kind),
+        None => recorded(args, share.clone()),
+    };
+    Ok(Packets {
+        source: source?,
+        share,
+    })
+}
+
+fn kind(args: &SendArgs) -> Option<PacketKind> {
+    let generator = &args.generator;
+    if let Some(frame) = &generator.raw {
+        return Some(PacketKind::Raw(frame.0.clone()));
+    }
+    let kinds = [
+        (generator.udp, PacketKind::Udp),
+        (generator.tcp_syn, PacketKind::TcpSyn),
+        (generator.icmp, PacketKind::Icmp),
+        (generator.arp, PacketKind::Arp),
+    ];
+    let mut kinds = kinds.into_iter();
+    kinds.find_map(|(is_given, kind)| is_given.then_some(kind))
+}
+
+fn generated(args: &SendArgs, kind: PacketKind) -> Result<Source, Failure> {
+    if matches!(args.rate, tapline::send::Rate::Recorded(_)) {
+        let line = "generated packets have no recorded times: use another --rate";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    let flags = &args.generator;
+    let tunnel = (flags.vxlan.zip(flags.outer_src).zip(flags.outer_dst)).map(
+        |((vni, source), destination)| VxlanTunnel {
+            vni,
+            source,
+            destination,
+        },
+    );
+    let mut generator = Generator::new(kind)
+        .source(flags.src.clone())
+        .destination(flags.dst.clone())
+        .source_ports(flags.sport.clone())
+        .destination_ports(flags.dport.clone())
+        .sizes(flags.size.clone())
+        .source_mac(args.src_mac)
+        .destination_mac(args.dst_mac)
+        .vlan(args.vlan)
+        .vxlan(tunnel)
+        .flows(flags.flows.map(NonZeroU64::get))
+        .packets(args.count.map(NonZeroU64::get))
+        .seed(flags.seed)
+        .stamp(flags.stamp);
+    if let Some(interface) = &args.interface {
+        generator = generator
+            .for_interface(interface, None)
+            .map_err(|error| failure(&error))?;
+    }
+    let source = generator.into_source().map_err(|error| failure(&error))?;
+    Ok(Box::new(source))
+}
+
+fn failure(error: &GeneratorError) -> Failure {
+    let (exit, advice) = match error {
+        GeneratorError::NoDestination => (Exit::Usage, ": give --dst"),
+        GeneratorError::NoSource => (Exit::Usage, ": give --src"),
+        GeneratorError::TooFewValues { .. } => (Exit::Usage, "; use wider ranges or random:"),
+        GeneratorError::NoNeighbour { .. } => (Exit::Failed, "; give --dst-mac, or ping it once"),
+        GeneratorError::Link(error) if error.errno() == Some(19) => {
+            (Exit::Failed, " ('ip link' lists the interfaces)")
+        }
+        GeneratorError::Link(_) | GeneratorError::Namespace(_) => (Exit::Failed, ""),
+        _ => (Exit::Usage, ""),
+    };
+    Failure::new(exit, chain(error) + advice)
+}
+
+fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
+    let is_stdin = |path: &&std::path::PathBuf| path.as_os_str() == "-";
+    if args.passes.get() > 1 && args.read.iter().any(|path| is_stdin(&path)) {
+        let line = "standard input can be sent only once: --loop needs a file";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    let filter = (!args.filter.is_empty()).then(|| args.filter.join(" "));
+    if let Some(text) = &filter {
+        tapline::filter::check_syntax(text)
+            .map_err(|error| Failure::new(Exit::Usage, chain(&error)))?;
+    }
+    let (files, passes) = (args.read.clone(), args.passes.get());
+    let open = move || {
+        let mut builder = ReadBuilder::new();
+        for path in &files {
+            builder = add(builder, path)?;
+        }
+        if let Some(text) = &filter {
+            let expression = Expression::new(text, Arc::new(SystemNames::new()));
+            let Ok(filtered) = builder.filter(Filter::from(expression));
+            builder = filtered;
+        }
+        let read = builder.open()?;
+        share.begin(passes, read.progress());
+        Ok(read)
+    };
+    let replay = Replay::new(open).repeat(args.passes);
+    let mut rewrite = Rewrite::new();
+    rewrite.destination_mac = args.dst_mac;
+    rewrite.source_mac = args.src_mac;
+    rewrite.vlan = args.vlan;
+    rewrite.maps.clone_from(&args.map);
+    rewrite.fix_checksums = args.fix_checksums;
+    let replay = if rewrite.is_any() {
+        replay.edit(move |frame| rewrite.apply(frame))
+    } else {
+        replay
+    };
+    Ok(Box::new(replay.into_source()))
+}
+
+fn add(builder: ReadBuilder, path: &Path) -> std::io::Result<ReadBuilder> {
+    if path.as_os_str() != "-" {
+        return Ok(builder.file(path));
+    }
+    let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned()?;
+    Ok(builder.stream("standard input", stdin))
+}
