@@ -22,6 +22,9 @@ use crate::stop::{Stop, Stopper};
 /// Batches between two looks at the stop, at full speed.
 const BATCHES_PER_LOOK: u32 = 32;
 
+/// Packets that carry the same send time, at most.
+const STAMPED_BATCH: usize = 64;
+
 /// An open send job.
 #[must_use = "finish returns what became of the packets"]
 pub struct Sender {
@@ -151,6 +154,13 @@ impl Sender {
 
     fn transmit_next(&mut self, queue: &SendQueue) -> Result<bool, SendError> {
         let wait = |source| SendError::Wait { source };
+        let batch = self.lane.way().batch();
+        // The packets of a batch carry one send time.
+        let batch = if queue.has_stamps() {
+            batch.min(STAMPED_BATCH)
+        } else {
+            batch
+        };
         let mut next = 0;
         let mut batches = 0;
         while next < queue.len() {
@@ -158,7 +168,7 @@ impl Sender {
             if left == 0 {
                 return Ok(false);
             }
-            let most = queue.len().min(next + left.min(self.lane.way().batch()));
+            let most = queue.len().min(next + left.min(batch));
             let Some(end) = self.due(queue, next, most).map_err(wait)? else {
                 self.is_stopped = true;
                 return Ok(false);
