@@ -11,7 +11,7 @@ use super::error::SendError;
 use super::lane::{self, DeviceCounter, Lane, LiveSent};
 use super::one_cpu::OneCpu;
 use super::options::SendOptions;
-use super::pacer::{is_stopped, wait_until};
+use super::pacer::{Pacer, is_stopped};
 use super::queue::SendQueue;
 use super::schedule::Schedule;
 use super::source::{Fill, FilledQueues, SourceError};
@@ -35,6 +35,7 @@ pub struct Sender {
     schedule: Option<Schedule>,
     /// The planned time of the next packet, if it is known already.
     planned: Option<u64>,
+    pacer: Pacer,
     stop: Stop,
     live: LiveSent,
     first_ns: Option<u64>,
@@ -71,6 +72,7 @@ impl Sender {
             netlink,
             schedule: None,
             planned: None,
+            pacer: Pacer::new(),
             stop: Stop::new().map_err(|source| SendError::Wait { source })?,
             live,
             first_ns: None,
@@ -117,7 +119,7 @@ impl Sender {
     /// # Errors
     /// [`SendError`]; the account is still true.
     pub fn transmit(&mut self, queue: &SendQueue) -> Result<bool, SendError> {
-        let _settings = (PreciseWakeup::begin(), OneCpu::begin());
+        let _settings = (PreciseWakeup::begin_prompt(), OneCpu::begin());
         self.transmit_next(queue)
     }
 
@@ -132,7 +134,7 @@ impl Sender {
     {
         let wait = |source| SendError::Wait { source };
         let queues = FilledQueues::start(source).map_err(wait)?;
-        let _settings = (PreciseWakeup::begin(), OneCpu::begin());
+        let _settings = (PreciseWakeup::begin_prompt(), OneCpu::begin());
         loop {
             let filled = queues.next();
             let failed = || SendError::Source("the source of packets panicked".into());
@@ -204,7 +206,7 @@ impl Sender {
             schedule.next(packet.bytes.len(), packet.time_ns)
         };
         let mut planned = self.planned.take().unwrap_or_else(|| plan(next));
-        let Some(now_ns) = wait_until(planned, &self.stop)? else {
+        let Some(now_ns) = self.pacer.wait_until(planned, &self.stop)? else {
             return Ok(None);
         };
         let mut end = next;
