@@ -45,3 +45,4 @@ mod read;
 mod ringbuf;
 mod rotation;
 mod send;
+mod send_generate;
