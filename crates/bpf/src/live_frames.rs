@@ -5,13 +5,15 @@ mod program;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use abi::bpf::{BPF_F_TEST_XDP_LIVE_FRAMES, MapLayout, MapType, TestRun, open_raw_tracepoint};
+use abi::namespace::{NamespaceError, NetNamespace};
 use abi::region::Region;
 
 use crate::map::MapError;
 use crate::program::{LoadError, Program, ProgramKind};
+use crate::xdp::{XdpAttachError, XdpAttachMode, XdpLink};
 
 const NAME: &str = "tapline_frames";
 
@@ -21,9 +23,15 @@ const HANDED_OVER: &CStr = c"xdp_devmap_xmit";
 /// Where the kernel refuses to redirect a frame (`xdp_do_redirect_frame`, net/core/filter.c).
 const NOT_REDIRECTED: &CStr = c"xdp_redirect_err";
 
-/// Frames that the kernel hands to the driver at once (`DEV_MAP_BULK_SIZE`, kernel/bpf/devmap.c). A batch is no larger,
-/// so that the kernel hands over each batch before it begins the next.
-const BATCH_FRAMES: u32 = 16;
+/// Index of the loopback interface in a new network namespace (`LOOPBACK_IFINDEX`, include/net/flow.h).
+const LOOPBACK: u32 = 1;
+
+/// Frames that the kernel hands to the driver at once (`DEV_MAP_BULK_SIZE`, kernel/bpf/devmap.c). A batch of different
+/// frames is no larger: the kernel would begin the next bulk before it hands over the one before.
+const BULK_FRAMES: u32 = 16;
+
+/// The largest batch (`TEST_XDP_MAX_BATCH`, net/bpf/test_run.c), for equal frames, whose order does not matter.
+const MAX_BATCH_FRAMES: u32 = 256;
 
 /// Sends frames on one interface with `BPF_PROG_TEST_RUN`: an XDP program copies each into a page and redirects it to the
 /// interface, whose driver sends it without a socket buffer.
@@ -33,16 +41,26 @@ const BATCH_FRAMES: u32 = 16;
 ///                                      next record                  tracepoint counts what it took
 /// ```
 ///
-/// Frames leave in order. If the driver takes only some of a batch, nothing behind these is sent:
-/// [`send`](Self::send) returns how many left, and the caller pushes the others again.
+/// Frames leave in order. If the driver takes only some of a bulk, nothing behind these is sent:
+/// [`send`](Self::send) returns how many left, and the caller pushes the others again. Equal frames need no copies and
+/// take larger batches ([`send_equal`](Self::send_equal)).
 ///
-/// Nothing is attached to the interface. Its receive side does not notice.
+/// Nothing is attached to the interface, and its receive side does not notice. The program is attached to the loopback
+/// interface of a network namespace of its own, where no packet ever arrives: the kernel's dispatcher of XDP programs then
+/// knows it already, and a test run does not wait some ten milliseconds for RCU.
+///
+/// # Source
+/// `bpf_prog_test_run_xdp`, net/bpf/test_run.c; `bpf_dispatcher_change_prog`, kernel/bpf/dispatcher.c.
 #[derive(Debug)]
 #[doc(alias = "BPF_F_TEST_XDP_LIVE_FRAMES")]
 pub struct LiveFrames {
     program: Program,
+    /// Sends the frame as it is.
+    equal: Program,
     /// Closed with this value, which ends the programs there.
     _tracepoints: [OwnedFd; 2],
+    /// Keep the programs in the kernel's dispatcher.
+    _dispatched: [Dispatched; 2],
     memory: Region,
     /// Frames pushed, and bytes of their records.
     frames: u32,
@@ -51,6 +69,9 @@ pub struct LiveFrames {
     template: Vec<u8>,
     longest: usize,
 }
+
+/// A program attached where no packet arrives.
+type Dispatched = (XdpLink, NetNamespace);
 
 /// What became of pushed frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +103,12 @@ pub enum LiveFramesError {
         /// The kernel's error.
         source: io::Error,
     },
+    /// A namespace for the program cannot be created.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// The program cannot be attached there.
+    #[error(transparent)]
+    Attach(#[from] XdpAttachError),
     /// A tracepoint cannot be opened.
     #[error("cannot open tracepoint {name}")]
     Tracepoint {
@@ -104,7 +131,7 @@ impl LiveFrames {
     /// # Errors
     /// [`LiveFramesError`].
     /// # Privileges
-    /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`.
+    /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`; `CAP_SYS_ADMIN` for the namespace.
     /// # Kernel
     /// Linux 5.18.
     pub fn open(ifindex: u32) -> Result<Self, LiveFramesError> {
@@ -120,6 +147,8 @@ impl LiveFrames {
         let device = device_map(ifindex)?;
         let code = program::send(shared.as_fd(), device.as_fd());
         let program = Program::load(ProgramKind::Xdp, NAME, &code)?;
+        let code = program::send_equal(shared.as_fd(), device.as_fd());
+        let equal = Program::load(ProgramKind::Xdp, NAME, &code)?;
         let tracepoint = |name: &CStr, code| {
             let program = Program::load(ProgramKind::Tracepoint, NAME, code)?;
             open_raw_tracepoint(program.as_fd(), name).map_err(|source| {
@@ -134,8 +163,10 @@ impl LiveFrames {
             tracepoint(NOT_REDIRECTED, &program::not_redirected(shared.as_fd()))?,
         ];
         Ok(Self {
-            program,
             _tracepoints: tracepoints,
+            _dispatched: [dispatched(&program)?, dispatched(&equal)?],
+            program,
+            equal,
             memory,
             frames: 0,
             used: 0,
@@ -168,38 +199,57 @@ impl LiveFrames {
     pub fn send(&mut self) -> io::Result<LiveFramesSent> {
         let (frames, longest) = (self.frames, self.longest);
         (self.frames, self.used, self.longest) = (0, 0, 0);
-        let set = |at: i16, value: u64| {
-            let word = self.memory.word64(at.cast_unsigned().into());
-            word.store(value, Ordering::Relaxed);
-        };
+        self.word(program::TEMPLATE_BYTES)
+            .store(longest as u64, Ordering::Relaxed);
+        let template = &self.template[..longest];
+        self.run(&self.program, template, frames, BULK_FRAMES)
+    }
+
+    /// Sends `count` frames equal to `frame`, which has 14 to [`MAX_FRAME_BYTES`](Self::MAX_FRAME_BYTES) bytes. Those that
+    /// were refused may have been any of them.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send); EINVAL for a frame of another length.
+    pub fn send_equal(&mut self, frame: &[u8], count: u32) -> io::Result<LiveFramesSent> {
+        self.run(&self.equal, frame, count, MAX_BATCH_FRAMES)
+    }
+
+    fn run(
+        &self,
+        program: &Program,
+        frame: &[u8],
+        count: u32,
+        batch_frames: u32,
+    ) -> io::Result<LiveFramesSent> {
         for counter in program::COUNTERS {
-            set(counter, 0);
+            self.word(counter).store(0, Ordering::Relaxed);
         }
-        set(program::TEMPLATE_BYTES, longest as u64);
         let run = TestRun {
-            data: &self.template[..longest],
+            data: frame,
             context: &[],
-            repeat: frames,
+            repeat: count,
             flags: BPF_F_TEST_XDP_LIVE_FRAMES,
-            batch_frames: BATCH_FRAMES,
+            batch_frames,
         };
-        if frames > 0 {
-            match self.program.test_run(&run, &mut []) {
+        if count > 0 {
+            match program.test_run(&run, &mut []) {
                 // A signal ended it early; the counters say where.
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
         }
-        let get = |at: i16| {
-            let word = self.memory.word64(at.cast_unsigned().into());
-            word.load(Ordering::Relaxed)
-        };
+        let counter = |at| self.word(at).load(Ordering::Relaxed);
         Ok(LiveFramesSent {
-            sent: get(program::SENT) as u32,
-            refused: get(program::REFUSED) as u32,
+            sent: counter(program::SENT) as u32,
+            refused: counter(program::REFUSED) as u32,
             // The kernel writes a negative number.
-            errno: (get(program::ERROR) as i32).saturating_neg(),
+            errno: (counter(program::ERROR) as i32).saturating_neg(),
         })
+    }
+
+    /// A word of page 0. The system call orders the accesses of both sides.
+    fn word(&self, at: i16) -> &AtomicU64 {
+        self.memory.word64(at.cast_unsigned().into())
     }
 }
 
@@ -217,4 +267,11 @@ fn device_map(ifindex: u32) -> Result<abi::bpf::Map, LiveFramesError> {
         .update(&0u32.to_ne_bytes(), &ifindex.to_ne_bytes())
         .map_err(|source| LiveFramesError::Interface { ifindex, source })?;
     Ok(device)
+}
+
+/// Attaches the program where no packet arrives.
+fn dispatched(program: &Program) -> Result<Dispatched, LiveFramesError> {
+    let namespace = NetNamespace::create()?;
+    let link = namespace.run(|| XdpLink::attach(program, LOOPBACK, XdpAttachMode::Generic))?;
+    Ok((link?, namespace))
 }

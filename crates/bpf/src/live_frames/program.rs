@@ -14,7 +14,7 @@ use super::LiveFrames;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
 
 /// Bytes of all records; a power of two.
-pub(super) const RECORDS_BYTES: usize = 1 << 20;
+pub(super) const RECORDS_BYTES: usize = 1 << 21;
 /// Offset of the records in the shared memory.
 pub(super) const RECORDS_AT: usize = 4096;
 /// Bytes before each frame: its length.
@@ -66,7 +66,7 @@ fn shared(dst: Reg, map: BorrowedFd<'_>) -> Insn<'_> {
 /// Turns the frame into the next record and redirects it to the interface. Drops the frame if one before it was
 /// refused, so that none overtakes it.
 pub(super) fn send<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<Insn<'m>> {
-    vec![
+    let mut code = vec![
         Insn::mov(CONTEXT, Reg::R1),
         shared(PAGE, memory),
         Insn::load(Size::Double, Reg::R1, PAGE, REFUSED),
@@ -108,6 +108,26 @@ pub(super) fn send<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<In
         Insn::load(Size::Double, Reg::R1, PAGE, NEXT),
         Insn::add(Reg::R1, LENGTH),
         Insn::store(Size::Double, PAGE, NEXT, Reg::R1),
+    ];
+    code.extend(redirect(device));
+    code.extend([Insn::Place(DROP), Insn::mov(Reg::R0, XDP_DROP), Insn::Exit]);
+    code
+}
+
+/// Redirects each frame to the interface as it is.
+pub(super) fn send_equal<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<Insn<'m>> {
+    let mut code = vec![
+        shared(PAGE, memory),
+        Insn::Call(Helper::GetSmpProcessorId),
+        Insn::store(Size::Double, PAGE, CPU, Reg::R0),
+    ];
+    code.extend(redirect(device));
+    code
+}
+
+/// Redirects the frame to the interface and ends the program.
+fn redirect(device: BorrowedFd<'_>) -> [Insn<'_>; 8] {
+    [
         Insn::load(Size::Double, Reg::R1, PAGE, PENDING),
         Insn::add(Reg::R1, 1),
         Insn::store(Size::Double, PAGE, PENDING, Reg::R1),
@@ -118,9 +138,6 @@ pub(super) fn send<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<In
         Insn::mov(Reg::R2, 0),
         Insn::mov(Reg::R3, XDP_DROP),
         Insn::Call(Helper::RedirectMap),
-        Insn::Exit,
-        Insn::Place(DROP),
-        Insn::mov(Reg::R0, XDP_DROP),
         Insn::Exit,
     ]
 }
@@ -157,7 +174,11 @@ pub(super) fn handed_over(memory: BorrowedFd<'_>) -> Vec<Insn<'_>> {
         Insn::load(Size::Double, Reg::R3, PAGE, REFUSED),
         Insn::add(Reg::R3, Reg::R2),
         Insn::store(Size::Double, PAGE, REFUSED, Reg::R3),
-        Insn::store(Size::Double, PAGE, PENDING, 0),
+        // The frame that made the kernel hand over a bulk stays pending.
+        Insn::add(Reg::R1, Reg::R2),
+        Insn::load(Size::Double, Reg::R3, PAGE, PENDING),
+        Insn::alu64(Alu::Sub, Reg::R3, Reg::R1),
+        Insn::store(Size::Double, PAGE, PENDING, Reg::R3),
         Insn::jump_if(Condition::Equal, Reg::R2, 0, END),
         Insn::load(Size::Double, Reg::R1, CONTEXT, 32),
         Insn::store(Size::Double, PAGE, ERROR, Reg::R1),

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use bpf::{LiveFrames, LiveFramesError};
+use bpf::{LiveFrames, LiveFramesError, LiveFramesSent};
 use rustix::io::Errno;
 
 use super::{Refusal, Transmit};
@@ -12,7 +12,10 @@ use crate::send::pacer::pause;
 use crate::send::queue::SendQueue;
 
 /// Packets sent in one system call at most. It costs some ten microseconds, so that many packets share it.
-const BATCH: usize = 4096;
+const BATCH: usize = 65_536;
+
+/// So many equal frames in a row are sent without a copy of each.
+const MIN_EQUAL: usize = 256;
 
 /// Sends XDP frames.
 #[derive(Debug)]
@@ -35,6 +38,11 @@ impl Transmit for LiveFramesPath {
     }
 
     fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<usize, Refusal> {
+        let equal = equal_frames(queue, first, end);
+        if equal >= MIN_EQUAL {
+            let frame = queue.packet(first).bytes;
+            return taken(self.0.send_equal(frame, equal as u32));
+        }
         let mut pushed = 0;
         while first + pushed < end && self.0.push(queue.packet(first + pushed).bytes) {
             pushed += 1;
@@ -48,18 +56,28 @@ impl Transmit for LiveFramesPath {
                 Errno::INVAL
             }));
         }
-        let sent = self
-            .0
-            .send()
-            .map_err(|error| Refusal::Error(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
-        match (sent.sent, sent.errno) {
-            (0, 0) => Err(Refusal::Full),
-            (0, errno) => Err(Refusal::Error(Errno::from_raw_os_error(errno))),
-            (taken, _) => Ok(taken as usize),
-        }
+        taken(self.0.send())
     }
 
     fn wait(&self, time: Duration) -> io::Result<()> {
         pause(time)
+    }
+}
+
+/// How many packets from `first` on are equal.
+fn equal_frames(queue: &SendQueue, first: usize, end: usize) -> usize {
+    let frame = queue.packet(first).bytes;
+    let is_equal = |index: &usize| queue.packet(*index).bytes == frame;
+    1 + (first + 1..end).take_while(is_equal).count()
+}
+
+/// Frames that the driver took; they are the first ones, or equal to these.
+fn taken(sent: io::Result<LiveFramesSent>) -> Result<usize, Refusal> {
+    let sent =
+        sent.map_err(|error| Refusal::Error(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+    match (sent.sent, sent.errno) {
+        (0, 0) => Err(Refusal::Full),
+        (0, errno) => Err(Refusal::Error(Errno::from_raw_os_error(errno))),
+        (taken, _) => Ok(taken as usize),
     }
 }
