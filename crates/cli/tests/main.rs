@@ -71,5 +71,6 @@ mod read_summary;
 mod send;
 mod send_changes;
 mod send_generate;
+mod send_split;
 mod send_stamps;
 mod without_bpf;

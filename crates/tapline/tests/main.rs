@@ -45,4 +45,5 @@ mod read;
 mod ringbuf;
 mod rotation;
 mod send;
+mod send_generate;
 mod send_paths;

@@ -220,3 +220,102 @@ fn a_length_beyond_16_bits_is_zero() {
     assert_eq!(header.total_length(), 0);
     assert_eq!(summary.payload.len(), 70_000);
 }
+
+#[test]
+fn tunnels_and_connection_requests_agree_with_tshark() {
+    let inner = Frame::ethernet(B, A).ipv6(A6, B6).tcp_syn(40000, 443, 7);
+    let inner = inner.payload(&[]);
+    let over_v4 = Frame::ethernet(A, B).vlan(9).ipv4(A4, B4).udp(50000, 4789);
+    let over_v6 = Frame::ethernet(A, B).ipv6(A6, B6).udp(50000, 4789);
+    let frames = [over_v4, over_v6].map(|outer| outer.vxlan(0x0012_3456, &inner));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tunnels.pcap");
+    tshark::write_pcap(&path, link_type::ETHERNET, &frames);
+    let names = [
+        "vxlan.vni",
+        "tcp.flags",
+        "tcp.seq_raw",
+        "tcp.window_size_value",
+        "tcp.dstport",
+        "tcp.checksum.status",
+        "udp.checksum.status",
+        "_ws.malformed",
+    ];
+    let row = ["1193046", "0x0002", "7", "65535", "443", "1", "1", ""];
+    assert_eq!(tshark::fields(&path, &names), [row, row]);
+    let headers = Ethernet::LEN + Ipv6::LEN + Udp::LEN;
+    let (vxlan, rest) = Vxlan::split(&frames[1][headers..], headers).unwrap();
+    assert_eq!((vxlan.vni(), rest), (Some(0x0012_3456), &inner[..]));
+    assert_eq!(
+        VxlanFields { vni: 0x0012_3456 }.bytes(),
+        frames[1][headers..headers + 8]
+    );
+}
+
+#[test]
+fn a_checksum_corrected_by_the_difference_is_the_computed_one() {
+    use checksum::{Change, internet};
+    let mut bytes: Vec<u8> = (0..40_u8).map(|byte| byte.wrapping_mul(37)).collect();
+    let before = internet(&bytes);
+    for at in (0..36).step_by(2) {
+        for new in [[0; 4], [0xff; 4], [1, 2, 3, 4], [0xff, 0xff, 0, 0]] {
+            let old: [u8; 4] = bytes[at..at + 4].try_into().unwrap();
+            let change = Change::new().bytes(&old, &new);
+            bytes[at..at + 4].copy_from_slice(&new);
+            assert_eq!(change.apply(before), internet(&bytes), "{at} {new:?}");
+            bytes[at..at + 4].copy_from_slice(&old);
+        }
+    }
+}
+
+#[test]
+fn a_stamp_keeps_the_checksum_right_and_is_found() {
+    use stamp::{Stamp, StampPlace};
+    let stamp = |time_ns| Stamp {
+        stream: 0x0102,
+        sequence: 0xdead_beef,
+        time_ns,
+    };
+    assert_eq!(
+        stamp(0x0908_0706_0504_0302).bytes(),
+        [
+            0xd5, 0xb1, 0x7a, 0x9e, 1, 2, 0xde, 0xad, 0xbe, 0xef, 9, 8, 7, 6, 5, 4, 3, 2
+        ]
+    );
+    for padding in 0..9 {
+        let payload = |time_ns| {
+            let mut payload = vec![0xa5; padding];
+            payload.extend(stamp(time_ns).bytes());
+            payload
+        };
+        let v4 = || Frame::ethernet(A, B).ipv4(A4, B4);
+        let v6 = || Frame::ethernet(A, B).vlan(5).ipv6(A6, B6);
+        type Build = fn(build::IpFrame) -> build::TransportFrame;
+        let builds: [(Build, usize); 3] = [
+            (|ip| ip.udp(1, 2), 6),
+            (|ip| ip.tcp_syn(1, 2, 3), 16),
+            (|ip| ip.echo_request(1, 2), 2),
+        ];
+        for time_ns in [1, 0xff, 0xffff_0000_ffff, u64::MAX] {
+            for (build, checksum_at) in builds {
+                for (ip, at) in [(v4(), 34), (v6(), 58)] {
+                    let mut frame = build(ip.clone()).payload(&payload(0));
+                    let place = StampPlace {
+                        checksum_at: at + checksum_at,
+                        transport_at: at,
+                        is_udp: checksum_at == 6,
+                    };
+                    place.set_time(&mut frame, time_ns);
+                    assert_eq!(frame, build(ip).payload(&payload(time_ns)));
+                    let found = Stamp::find(link_type::ETHERNET, &frame);
+                    assert_eq!(found, Some(stamp(time_ns)));
+                    // Ethernet's padding is not part of the packet, a truncated one has lost its end.
+                    let padded = [&frame[..], &[0; 3]].concat();
+                    assert_eq!(Stamp::find(link_type::ETHERNET, &padded), found);
+                    let cut = &frame[..frame.len() - 1];
+                    assert_eq!(Stamp::find(link_type::ETHERNET, cut), None);
+                }
+            }
+        }
+    }
+}

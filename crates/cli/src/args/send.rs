@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tapline::packet::MacAddress;
-use tapline::send::{AddressMap, LongFrames, Rate, SendPath};
+use tapline::send::{AddressMap, Addresses, Clients, LongFrames, Rate, SendPath, ValuesError};
 
 use super::GeneratorArgs;
 use crate::{metrics, units};
@@ -94,6 +94,24 @@ pub struct SendArgs {
     #[arg(long, value_name = "PATH", default_value = "auto", value_parser = path, help_heading = "Output")]
     pub path: SendPath,
 
+    /// Send packets of servers on this second interface, those of clients on -i, in the recorded order
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "IF",
+        requires_all = ["read", "interface"],
+        conflicts_with_all = ["write", "dry_run"],
+        help_heading = "Output"
+    )]
+    pub split: Option<String>,
+
+    /// Addresses of the clients for --split, or auto; can be repeated [default: auto]
+    ///
+    /// A packet with such a source is a client's, and so is one without addresses. auto decides by the ports: the higher
+    /// one is the client's; an echo request comes from a client; otherwise the lower address is the client's.
+    #[arg(hide_short_help = true, long, value_name = "ADDRESSES|auto", value_parser = clients, requires = "split", help_heading = "Output")]
+    pub client: Vec<ClientSide>,
+
     /// What to do with frames that are longer than the MTU allows
     #[arg(hide_short_help = true, long, value_name = "error|truncate|skip", default_value = "error", value_parser = fit, help_heading = "Output")]
     pub fit: LongFrames,
@@ -163,6 +181,37 @@ pub struct SendArgs {
     /// Packets to send: an expression as in pcap-filter(7)
     #[arg(value_name = "FILTER", conflicts_with = "kind", help_heading = "Input")]
     pub filter: Vec<String>,
+}
+
+/// Who the clients are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientSide {
+    Auto,
+    Addresses(Addresses),
+}
+
+fn clients(text: &str) -> Result<ClientSide, String> {
+    if text == "auto" {
+        return Ok(ClientSide::Auto);
+    }
+    let addresses = text.parse().map(ClientSide::Addresses);
+    addresses.map_err(|error: ValuesError| error.to_string())
+}
+
+impl SendArgs {
+    /// How the packets are split between two interfaces, if they are.
+    pub fn clients(&self) -> Option<Clients> {
+        self.split.as_ref()?;
+        let addresses = self.client.iter().map(|side| match side {
+            ClientSide::Addresses(addresses) => Some(addresses.clone()),
+            ClientSide::Auto => None,
+        });
+        let addresses: Option<Vec<_>> = addresses.collect();
+        Some(match addresses {
+            Some(addresses) if !addresses.is_empty() => Clients::Addresses(addresses),
+            _ => Clients::Auto,
+        })
+    }
 }
 
 fn path(text: &str) -> Result<SendPath, String> {

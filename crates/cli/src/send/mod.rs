@@ -55,6 +55,7 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
 
 fn options(args: &SendArgs) -> SendOptions {
     tapline::send::send(args.interface.as_deref().unwrap_or_default())
+        .second_link(args.split.clone())
         .rate(rate(args))
         .path(args.path)
         .long_frames(args.fit)

@@ -168,6 +168,10 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
     rewrite.vlan = args.vlan;
     rewrite.maps.clone_from(&args.map);
     rewrite.fix_checksums = args.fix_checksums;
+    let replay = match args.clients() {
+        Some(clients) => replay.split(clients),
+        None => replay,
+    };
     let replay = if rewrite.is_any() {
         replay.edit(move |frame| rewrite.apply(frame))
     } else {

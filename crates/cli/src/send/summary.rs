@@ -82,6 +82,7 @@ fn as_json(summary: &SendSummary) -> serde_json::Value {
         "event": "summary",
         "submitted": summary.submitted,
         "accepted": summary.accepted,
+        "second_accepted": summary.second_accepted,
         "delivered": summary.delivered,
         "bytes": summary.bytes,
         "failed": failed,
@@ -107,6 +108,11 @@ fn text(summary: &SendSummary, out: &mut dyn Write) -> io::Result<()> {
         grouped(summary.accepted),
         grouped(summary.all_failed()),
     )?;
+    if let Some(second) = summary.second_accepted {
+        let first = grouped(summary.accepted - second);
+        let second = grouped(second);
+        writeln!(out, "  {first} of clients, {second} of servers")?;
+    }
     for (&errno, &count) in &summary.failed {
         let error = io::Error::from_raw_os_error(errno);
         writeln!(out, "  {} failed: {error}", grouped(count))?;

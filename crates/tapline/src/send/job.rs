@@ -10,8 +10,13 @@ use probe::Histogram;
 use super::error::SendError;
 use super::lane::{self, DeviceCounter, Lane, LiveSent};
 use super::one_cpu::OneCpu;
+<<<<<<< HEAD
 use super::options::SendOptions;
 use super::pacer::{Pacer, is_stopped};
+=======
+use super::options::{SendOptions, SendPath};
+use super::pacer::{is_stopped, wait_until};
+>>>>>>> room-gen
 use super::queue::SendQueue;
 use super::schedule::Schedule;
 use super::source::{Fill, FilledQueues, SourceError};
@@ -32,6 +37,7 @@ pub struct Sender {
     netlink: Netlink,
     lane: Lane,
     device: DeviceCounter,
+    second: Option<(Lane, DeviceCounter)>,
     schedule: Option<Schedule>,
     /// The planned time of the next packet, if it is known already.
     planned: Option<u64>,
@@ -62,13 +68,24 @@ impl SendOptions {
 
 impl Sender {
     /// Opens the job in the network namespace of the calling thread.
-    pub(super) fn open(options: SendOptions) -> Result<Self, SendError> {
+    pub(super) fn open(mut options: SendOptions) -> Result<Self, SendError> {
         let mut netlink = Netlink::open()?;
-        let link = lane::find(&mut netlink, &options.link, &options)?;
         let live = LiveSent::default();
+        let mut second = None;
+        if let Some(name) = &options.second_link {
+            // A call returns when the device has its packets, so that those of the other interface come behind them.
+            if options.path == SendPath::Auto {
+                options.path = SendPath::Bypass;
+            }
+            let link = lane::find(&mut netlink, name, &options)?;
+            let lane = Lane::open(&options, name, &link, 0, live.clone())?;
+            second = Some((lane, DeviceCounter::start(&link)));
+        }
+        let link = lane::find(&mut netlink, &options.link, &options)?;
         Ok(Self {
             lane: Lane::open(&options, &options.link, &link, 0, live.clone())?,
             device: DeviceCounter::start(&link),
+            second,
             netlink,
             schedule: None,
             planned: None,
@@ -175,7 +192,7 @@ impl Sender {
                 self.is_stopped = true;
                 return Ok(false);
             };
-            self.lane.send(queue, next, end)?;
+            self.send_range(queue, next, end)?;
             next = end;
             batches += 1;
             if batches % BATCHES_PER_LOOK == 0 && is_stopped(&self.stop, 0).map_err(wait)? {
@@ -186,10 +203,32 @@ impl Sender {
         Ok(true)
     }
 
+    /// Sends packets `first..end`, each on its interface.
+    fn send_range(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+        let Some((second, _)) = &mut self.second else {
+            return self.lane.send(queue, first, end);
+        };
+        let mut at = first;
+        while at < end {
+            let (is_second, next) = queue.same_interface(at, end);
+            let lane = if is_second {
+                &mut *second
+            } else {
+                &mut self.lane
+            };
+            lane.send(queue, at, next)?;
+            at = next;
+        }
+        Ok(())
+    }
+
     /// Packets left to the limit.
     fn left(&self) -> usize {
         let limit = self.options.packets.unwrap_or(u64::MAX);
-        usize::try_from(limit.saturating_sub(self.lane.counts.submitted())).unwrap_or(usize::MAX)
+        let second = self.second.as_ref();
+        let second = second.map_or(0, |(lane, _)| lane.counts.submitted());
+        let submitted = self.lane.counts.submitted() + second;
+        usize::try_from(limit.saturating_sub(submitted)).unwrap_or(usize::MAX)
     }
 
     /// Waits for packet `next` of `queue`; returns the end of those that are due then, at most `most`. `None`: the
@@ -230,12 +269,21 @@ impl Sender {
     pub fn finish(mut self) -> Result<SendSummary, SendError> {
         self.lane.way().drain();
         let path = self.lane.way().path();
-        let counts = self.lane.counts;
-        let delivered = self.device.delivered(&mut self.netlink, counts.accepted);
+        let mut counts = self.lane.counts;
+        let mut delivered = self.device.delivered(&mut self.netlink, counts.accepted);
+        let second_accepted = self.second.map(|(mut lane, device)| {
+            lane.way().drain();
+            let accepted = lane.counts.accepted;
+            let more = device.delivered(&mut self.netlink, accepted);
+            delivered = delivered.zip(more).map(|(first, second)| first + second);
+            counts.add(&lane.counts);
+            accepted
+        });
         let duration_ns = (self.first_ns).map_or(0, |first| counts.last_ns.saturating_sub(first));
         Ok(SendSummary {
             submitted: counts.submitted(),
             accepted: counts.accepted,
+            second_accepted,
             bytes: counts.bytes,
             delivered,
             failed: counts.failed,

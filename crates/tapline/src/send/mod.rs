@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod clients;
 mod error;
 mod generate;
 mod job;
@@ -44,6 +45,7 @@ mod source;
 mod summary;
 mod to_file;
 
+pub use clients::Clients;
 pub use error::SendError;
 pub use generate::{
     Addresses, Generator, GeneratorError, PacketKind, Ports, Sizes, ValuesError, VxlanTunnel,

@@ -71,6 +71,10 @@ pub enum LongFrames {
 pub struct SendOptions {
     /// Name of the interface.
     pub link: String,
+    /// Name of a second interface, for packets of [`SendQueue::push_second`](super::SendQueue::push_second) and the
+    /// servers' side of a [split replay](super::Replay::split). Both keep one schedule and the order of the packets; so
+    /// [`SendPath::Auto`] is [`SendPath::Bypass`]. Default: none.
+    pub second_link: Option<String>,
     /// The network namespace of the interface. Default: that of the thread that opens the job.
     pub namespace: Option<Namespace>,
     /// How fast to send. Default: [`Rate::Max`].
@@ -89,6 +93,7 @@ pub struct SendOptions {
 pub fn send(interface: impl Into<String>) -> SendOptions {
     SendOptions {
         link: interface.into(),
+        second_link: None,
         namespace: None,
         rate: Rate::Max,
         path: SendPath::default(),
@@ -99,6 +104,12 @@ pub fn send(interface: impl Into<String>) -> SendOptions {
 }
 
 impl SendOptions {
+    /// Sets [`second_link`](Self#structfield.second_link).
+    pub fn second_link(mut self, interface: impl Into<Option<String>>) -> Self {
+        self.second_link = interface.into();
+        self
+    }
+
     /// Sets [`namespace`](Self#structfield.namespace).
     pub fn namespace(mut self, namespace: impl Into<Option<Namespace>>) -> Self {
         self.namespace = namespace.into();

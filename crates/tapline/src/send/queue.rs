@@ -23,6 +23,7 @@ struct Entry {
     start: usize,
     end: usize,
     time_ns: u64,
+    is_second: bool,
 }
 
 /// A packet of a queue.
@@ -46,13 +47,35 @@ impl SendQueue {
 
     /// Adds a packet behind the others. Allocates only if the memory is used up.
     pub fn push(&mut self, time_ns: u64, bytes: &[u8]) {
+        self.push_to(false, time_ns, bytes);
+    }
+
+    /// Adds a packet for the second interface of a job that has [one](super::SendOptions::second_link), otherwise like
+    /// [`push`](Self::push).
+    pub fn push_second(&mut self, time_ns: u64, bytes: &[u8]) {
+        self.push_to(true, time_ns, bytes);
+    }
+
+    fn push_to(&mut self, is_second: bool, time_ns: u64, bytes: &[u8]) {
         let start = self.arena.len();
         self.arena.extend_from_slice(bytes);
         self.entries.push(Entry {
             start,
             end: self.arena.len(),
             time_ns,
+            is_second,
         });
+    }
+
+    /// Whether packet `first` is for the second interface, and the end of those behind it that are for the same one, at
+    /// most `end`.
+    pub(super) fn same_interface(&self, first: usize, end: usize) -> (bool, usize) {
+        let entries = &self.entries[first..end];
+        let is_second = entries.first().is_some_and(|entry| entry.is_second);
+        let other = entries
+            .iter()
+            .position(|entry| entry.is_second != is_second);
+        (is_second, other.map_or(end, |count| first + count))
     }
 
     /// Adds a packet that starts as `bytes` and is then changed by `write`. Otherwise like [`push`](Self::push).

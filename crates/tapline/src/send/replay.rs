@@ -2,6 +2,7 @@
 
 use store::model::LinkType;
 
+use super::clients::Clients;
 use super::queue::SendQueue;
 use super::source::{Fill, SourceError};
 use crate::read::{Read, ReadError};
@@ -22,6 +23,7 @@ pub struct Replay<O> {
     open: O,
     passes: u64,
     edit: Option<Edit>,
+    clients: Option<Clients>,
 }
 
 /// Changes a frame before it is sent.
@@ -55,6 +57,7 @@ where
             open,
             passes: 1,
             edit: None,
+            clients: None,
         }
     }
 
@@ -72,6 +75,15 @@ where
         self
     }
 
+    /// Sends the packets of clients on the interface of the job, and those of servers on its
+    /// [second one](super::SendOptions::second_link), in the recorded order. The recorded addresses decide, not the
+    /// changed ones.
+    #[must_use]
+    pub fn split(mut self, clients: Clients) -> Self {
+        self.clients = Some(clients);
+        self
+    }
+
     /// The source for [`Sender::run`](super::Sender::run).
     pub fn into_source(
         self,
@@ -80,6 +92,7 @@ where
             mut open,
             mut passes,
             mut edit,
+            clients,
         } = self;
         let mut read: Option<Read> = None;
         let mut frame = Vec::new();
@@ -126,11 +139,17 @@ where
                     failed = Some(ReplayError::LinkType { link_type });
                     break;
                 }
+                let is_client = clients.as_ref().is_none_or(|clients| clients.send(&frame));
                 if let Some(edit) = &mut edit {
                     edit(&mut frame);
                 }
                 packets += 1;
-                queue.push(time.as_nanos().unwrap_or(0), &frame);
+                let time_ns = time.as_nanos().unwrap_or(0);
+                if is_client {
+                    queue.push(time_ns, &frame);
+                } else {
+                    queue.push_second(time_ns, &frame);
+                }
             }
             Ok(fill)
         }

@@ -18,6 +18,8 @@ pub struct SendSummary {
     pub submitted: u64,
     /// Packets that the kernel took.
     pub accepted: u64,
+    /// Those of them that were sent on the second interface; `None` without one.
+    pub second_accepted: Option<u64>,
     /// Bytes of the accepted packets, from the link-layer header on, without FCS.
     pub bytes: u64,
     /// Packets that the device sent, by its own counters. `None` if the device counts none, or if others sent

@@ -77,6 +77,11 @@ impl Values {
         self.ranges[0].0
     }
 
+    pub fn contains(&self, value: u128) -> bool {
+        let mut ranges = self.ranges.iter();
+        ranges.any(|(first, last)| (*first..=*last).contains(&value))
+    }
+
     fn bounds(&self) -> (u128, u128) {
         let least = self.ranges.iter().map(|range| range.0).min();
         let most = self.ranges.iter().map(|range| range.1).max();
@@ -225,6 +230,11 @@ impl Addresses {
     /// Whether they are IPv6 addresses.
     pub fn is_ipv6(&self) -> bool {
         self.is_ipv6
+    }
+
+    /// Whether `address` is one of them.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.is_ipv6 == address.is_ipv6() && self.values.contains(bits(address))
     }
 
     /// The first address.
