@@ -167,11 +167,14 @@ impl Sender {
         let path = self.runs[0].lane.way().path();
         let mut counts = SentCounts::default();
         let mut second_counts = None;
-        let mut lateness = Histogram::default();
+        let (mut lateness, mut stamped_lateness) = (Histogram::default(), Histogram::default());
         for run in &mut self.runs {
             run.lane.way().drain();
             counts.add(&run.lane.counts);
             lateness.merge(&run.lateness);
+            if let Some(stamped) = run.lane.way().stamped_lateness() {
+                stamped_lateness.merge(stamped);
+            }
             if let Some(second) = &mut run.second {
                 second.way().drain();
                 second_counts = Some(second.counts.clone());
@@ -198,6 +201,7 @@ impl Sender {
             path,
             duration: Duration::from_nanos(duration_ns),
             lateness,
+            stamped_lateness,
             is_stopped: self.runs.iter().any(|run| run.is_stopped),
         })
     }

@@ -18,6 +18,9 @@ const BATCHES_PER_LOOK: u32 = 32;
 /// Packets that carry the same send time, at most.
 const STAMPED_BATCH: usize = 64;
 
+/// Packets are stamped at most so often: each costs about two system calls more.
+const STAMP_INTERVAL_NS: u64 = 1_000_000;
+
 /// Sends queues on one lane, or on two.
 pub struct Run {
     pub lane: Lane,
@@ -28,6 +31,8 @@ pub struct Run {
     /// The planned time of the next packet, if it is known already.
     planned: Option<u64>,
     pacer: Pacer,
+    /// When a packet is to be stamped again.
+    next_stamp_ns: u64,
     pub first_ns: Option<u64>,
     pub lateness: Histogram,
     pub is_stopped: bool,
@@ -42,6 +47,7 @@ impl Run {
             schedule: None,
             planned: None,
             pacer: Pacer::new(),
+            next_stamp_ns: 0,
             first_ns: None,
             lateness: Histogram::default(),
             is_stopped: false,
@@ -144,6 +150,10 @@ impl Run {
         let Some(now_ns) = self.pacer.wait_until(planned, stop)? else {
             return Ok(None);
         };
+        if now_ns >= self.next_stamp_ns {
+            self.lane.way().stamp_next(planned);
+            self.next_stamp_ns = now_ns + STAMP_INTERVAL_NS;
+        }
         let mut end = next;
         while planned <= now_ns {
             self.lateness.record(now_ns - planned);
