@@ -162,13 +162,12 @@ impl Cursor {
     /// Goes to the value that a random number selects.
     #[inline]
     pub fn draw(&mut self, random: Random) {
-        let index = match u64::try_from(self.count) {
+        let number = u128::from(random.number());
+        let index = if let Ok(count) = u64::try_from(self.count) {
             // The high half of the product is evenly distributed below the count.
-            Ok(count) => (u128::from(random.number()) * u128::from(count)) >> 64,
-            Err(_) => {
-                let high = u128::from(random.number()) << 64;
-                (high | u128::from(random.next().number())) % self.count
-            }
+            (number * u128::from(count)) >> 64
+        } else {
+            (number << 64 | u128::from(random.next().number())) % self.count
         };
         self.value = self.values.get(index);
     }
