@@ -26,12 +26,9 @@ const NOT_REDIRECTED: &CStr = c"xdp_redirect_err";
 /// Index of the loopback interface in a new network namespace (`LOOPBACK_IFINDEX`, include/net/flow.h).
 const LOOPBACK: u32 = 1;
 
-/// Frames that the kernel hands to the driver at once (`DEV_MAP_BULK_SIZE`, kernel/bpf/devmap.c). A batch of different
-/// frames is no larger: the kernel would begin the next bulk before it hands over the one before.
-const BULK_FRAMES: u32 = 16;
-
-/// The largest batch (`TEST_XDP_MAX_BATCH`, net/bpf/test_run.c), for equal frames, whose order does not matter.
-const MAX_BATCH_FRAMES: u32 = 256;
+/// Frames that the kernel hands to the driver at once (`DEV_MAP_BULK_SIZE`, kernel/bpf/devmap.c). A batch is no larger:
+/// the kernel would begin the next bulk before it hands over the one before.
+const BATCH_FRAMES: u32 = 16;
 
 /// Sends frames on one interface with `BPF_PROG_TEST_RUN`: an XDP program copies each into a page and redirects it to the
 /// interface, whose driver sends it without a socket buffer.
@@ -42,8 +39,7 @@ const MAX_BATCH_FRAMES: u32 = 256;
 /// ```
 ///
 /// Frames leave in order. If the driver takes only some of a bulk, nothing behind these is sent:
-/// [`send`](Self::send) returns how many left, and the caller pushes the others again. Equal frames need no copies and
-/// take larger batches ([`send_equal`](Self::send_equal)).
+/// [`send`](Self::send) returns how many left, and the caller pushes the others again.
 ///
 /// Nothing is attached to the interface, and its receive side does not notice. The program is attached to the loopback
 /// interface of a network namespace of its own, where no packet ever arrives: the kernel's dispatcher of XDP programs then
@@ -55,12 +51,10 @@ const MAX_BATCH_FRAMES: u32 = 256;
 #[doc(alias = "BPF_F_TEST_XDP_LIVE_FRAMES")]
 pub struct LiveFrames {
     program: Program,
-    /// Sends the frame as it is.
-    equal: Program,
     /// Closed with this value, which ends the programs there.
     _tracepoints: [OwnedFd; 2],
-    /// Keep the programs in the kernel's dispatcher.
-    _dispatched: [Dispatched; 2],
+    /// Keeps the program in the kernel's dispatcher.
+    _dispatched: Dispatched,
     memory: Region,
     /// Frames pushed, and bytes of their records.
     frames: u32,
@@ -147,8 +141,6 @@ impl LiveFrames {
         let device = device_map(ifindex)?;
         let code = program::send(shared.as_fd(), device.as_fd());
         let program = Program::load(ProgramKind::Xdp, NAME, &code)?;
-        let code = program::send_equal(shared.as_fd(), device.as_fd());
-        let equal = Program::load(ProgramKind::Xdp, NAME, &code)?;
         let tracepoint = |name: &CStr, code| {
             let program = Program::load(ProgramKind::Tracepoint, NAME, code)?;
             open_raw_tracepoint(program.as_fd(), name).map_err(|source| {
@@ -164,9 +156,8 @@ impl LiveFrames {
         ];
         Ok(Self {
             _tracepoints: tracepoints,
-            _dispatched: [dispatched(&program)?, dispatched(&equal)?],
+            _dispatched: dispatched(&program)?,
             program,
-            equal,
             memory,
             frames: 0,
             used: 0,
@@ -201,38 +192,18 @@ impl LiveFrames {
         (self.frames, self.used, self.longest) = (0, 0, 0);
         self.word(program::TEMPLATE_BYTES)
             .store(longest as u64, Ordering::Relaxed);
-        let template = &self.template[..longest];
-        self.run(&self.program, template, frames, BULK_FRAMES)
-    }
-
-    /// Sends `count` frames equal to `frame`, which has 14 to [`MAX_FRAME_BYTES`](Self::MAX_FRAME_BYTES) bytes. Those that
-    /// were refused may have been any of them.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send); EINVAL for a frame of another length.
-    pub fn send_equal(&mut self, frame: &[u8], count: u32) -> io::Result<LiveFramesSent> {
-        self.run(&self.equal, frame, count, MAX_BATCH_FRAMES)
-    }
-
-    fn run(
-        &self,
-        program: &Program,
-        frame: &[u8],
-        count: u32,
-        batch_frames: u32,
-    ) -> io::Result<LiveFramesSent> {
         for counter in program::COUNTERS {
             self.word(counter).store(0, Ordering::Relaxed);
         }
         let run = TestRun {
-            data: frame,
+            data: &self.template[..longest],
             context: &[],
-            repeat: count,
+            repeat: frames,
             flags: BPF_F_TEST_XDP_LIVE_FRAMES,
-            batch_frames,
+            batch_frames: BATCH_FRAMES,
         };
-        if count > 0 {
-            match program.test_run(&run, &mut []) {
+        if frames > 0 {
+            match self.program.test_run(&run, &mut []) {
                 // A signal ended it early; the counters say where.
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}

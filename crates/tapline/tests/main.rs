@@ -46,3 +46,4 @@ mod ringbuf;
 mod rotation;
 mod send;
 mod send_generate;
+mod send_paths;

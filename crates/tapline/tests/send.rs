@@ -3,28 +3,12 @@
 use std::thread;
 
 use allocation_counter::measure;
-use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
-use lab::{Host, Net};
+use lab::Net;
 use tapline::capture::Backend;
 use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendQueue, Sender};
 
+use crate::send_paths::{PATHS, pass_all};
 use crate::support::{Pair, frames, number, options};
-
-const PATHS: [SendPath; 4] = [
-    SendPath::LiveFrames,
-    SendPath::Xdp,
-    SendPath::Bypass,
-    SendPath::Qdisc,
-];
-
-/// Attaches a program that passes all packets: a veth interface takes XDP frames from a peer only then.
-fn pass_all(host: &Host) -> XdpLink {
-    let code = [Insn::mov(Reg::R0, 2), Insn::Exit];
-    let program = Program::load(ProgramKind::XdpFrags, "tapline_pass", &code).unwrap();
-    let index = host.interface().index;
-    host.run(|| XdpLink::attach(&program, index.0, XdpAttachMode::Native))
-        .unwrap()
-}
 
 /// A job on the left interface.
 fn open(pair: &Pair, with: impl FnOnce(SendOptions) -> SendOptions) -> Sender {
@@ -113,15 +97,17 @@ fn a_stop_from_another_thread_ends_a_wait() {
 #[test]
 fn nothing_is_allocated_per_packet() {
     let pair = Pair::new();
-    let per_second = 10_000_000.try_into().unwrap();
-    for rate in [Rate::Max, Rate::Packets(per_second)] {
-        let mut sender = open(&pair, |options| options.rate(rate));
+    let _pass = pass_all(&pair.right);
+    let rate = Rate::Packets(10_000_000.try_into().unwrap());
+    let jobs = PATHS.map(|path| (path, Rate::Max));
+    for (path, rate) in jobs.into_iter().chain([(SendPath::Bypass, rate)]) {
+        let mut sender = open(&pair, |options| options.path(path).rate(rate));
         let packets = queue(0..10_000, |_| 0);
         sender.transmit(&packets).unwrap();
         let info = measure(|| {
             sender.transmit(&packets).unwrap();
         });
-        assert_eq!(info.count_total, 0, "{rate:?} {info:?}");
+        assert_eq!(info.count_total, 0, "{path:?} {rate:?} {info:?}");
         assert_eq!(sender.finish().unwrap().accepted, 20_000);
     }
 }

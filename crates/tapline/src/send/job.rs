@@ -10,8 +10,13 @@ use probe::Histogram;
 use super::error::SendError;
 use super::lane::{self, DeviceCounter, Lane, LiveSent};
 use super::one_cpu::OneCpu;
+<<<<<<< HEAD
+use super::options::SendOptions;
+use super::pacer::{Pacer, is_stopped};
+=======
 use super::options::{SendOptions, SendPath};
 use super::pacer::{is_stopped, wait_until};
+>>>>>>> room-gen
 use super::queue::SendQueue;
 use super::schedule::Schedule;
 use super::source::{Fill, FilledQueues, SourceError};
@@ -21,6 +26,9 @@ use crate::stop::{Stop, Stopper};
 
 /// Batches between two looks at the stop, at full speed.
 const BATCHES_PER_LOOK: u32 = 32;
+
+/// Packets that carry the same send time, at most.
+const STAMPED_BATCH: usize = 64;
 
 /// An open send job.
 #[must_use = "finish returns what became of the packets"]
@@ -33,6 +41,7 @@ pub struct Sender {
     schedule: Option<Schedule>,
     /// The planned time of the next packet, if it is known already.
     planned: Option<u64>,
+    pacer: Pacer,
     stop: Stop,
     live: LiveSent,
     first_ns: Option<u64>,
@@ -80,6 +89,7 @@ impl Sender {
             netlink,
             schedule: None,
             planned: None,
+            pacer: Pacer::new(),
             stop: Stop::new().map_err(|source| SendError::Wait { source })?,
             live,
             first_ns: None,
@@ -126,7 +136,7 @@ impl Sender {
     /// # Errors
     /// [`SendError`]; the account is still true.
     pub fn transmit(&mut self, queue: &SendQueue) -> Result<bool, SendError> {
-        let _settings = (PreciseWakeup::begin(), OneCpu::begin());
+        let _settings = (PreciseWakeup::begin_prompt(), OneCpu::begin());
         self.transmit_next(queue)
     }
 
@@ -141,7 +151,7 @@ impl Sender {
     {
         let wait = |source| SendError::Wait { source };
         let queues = FilledQueues::start(source).map_err(wait)?;
-        let _settings = (PreciseWakeup::begin(), OneCpu::begin());
+        let _settings = (PreciseWakeup::begin_prompt(), OneCpu::begin());
         loop {
             let filled = queues.next();
             let failed = || SendError::Source("the source of packets panicked".into());
@@ -163,6 +173,13 @@ impl Sender {
 
     fn transmit_next(&mut self, queue: &SendQueue) -> Result<bool, SendError> {
         let wait = |source| SendError::Wait { source };
+        let batch = self.lane.way().batch();
+        // The packets of a batch carry one send time.
+        let batch = if queue.has_stamps() {
+            batch.min(STAMPED_BATCH)
+        } else {
+            batch
+        };
         let mut next = 0;
         let mut batches = 0;
         while next < queue.len() {
@@ -170,7 +187,7 @@ impl Sender {
             if left == 0 {
                 return Ok(false);
             }
-            let most = queue.len().min(next + left.min(self.lane.way().batch()));
+            let most = queue.len().min(next + left.min(batch));
             let Some(end) = self.due(queue, next, most).map_err(wait)? else {
                 self.is_stopped = true;
                 return Ok(false);
@@ -228,7 +245,7 @@ impl Sender {
             schedule.next(packet.bytes.len(), packet.time_ns)
         };
         let mut planned = self.planned.take().unwrap_or_else(|| plan(next));
-        let Some(now_ns) = wait_until(planned, &self.stop)? else {
+        let Some(now_ns) = self.pacer.wait_until(planned, &self.stop)? else {
             return Ok(None);
         };
         let mut end = next;

@@ -16,12 +16,30 @@ pub struct OneCpu {
 }
 
 impl OneCpu {
-    /// Where the kernel refuses, the thread may still move.
+    /// Keeps the thread on the CPU where it runs. Where the kernel refuses, the thread may still move.
     pub fn begin() -> Self {
+        Self::on(sched_getcpu())
+    }
+
+    /// Keeps the thread on the CPU number `index` of those that it may run on, counted around.
+    pub fn on_allowed(index: usize) -> Self {
+        let allowed = sched_getaffinity(None).ok();
+        let cpus = allowed.iter().flat_map(|allowed| {
+            let is_allowed = |cpu: &usize| allowed.is_set(*cpu);
+            (0..CpuSet::MAX_CPU).filter(is_allowed)
+        });
+        let cpus: Vec<usize> = cpus.collect();
+        match cpus.len() {
+            0 => Self::begin(),
+            count => Self::on(cpus[index % count]),
+        }
+    }
+
+    fn on(cpu: usize) -> Self {
         let before = sched_getaffinity(None).ok().filter(|_| {
-            let mut here = CpuSet::new();
-            here.set(sched_getcpu());
-            sched_setaffinity(None, &here).is_ok()
+            let mut only = CpuSet::new();
+            only.set(cpu);
+            sched_setaffinity(None, &only).is_ok()
         });
         Self {
             thread: thread::current().id(),

@@ -9,11 +9,11 @@ use super::queue::SendQueue;
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Queues that a source may fill ahead of the sender.
-const QUEUES: usize = 8;
+const QUEUES: usize = 4;
 
 /// Packets of a queue, and their bytes: a source fills no more.
-const QUEUE_PACKETS: usize = 512;
-const QUEUE_BYTES: usize = 1 << 19;
+const QUEUE_PACKETS: usize = 16_384;
+const QUEUE_BYTES: usize = 1 << 21;
 
 /// What a source has put into a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use ring::{XdpSendOptions, XdpSender, XdpSetupError};
+use ring::{XdpSendOptions, XdpSender, XdpSetupError, XdpSetupStep};
 use rustix::io::Errno;
 
 use super::{Refusal, Transmit};
@@ -17,6 +17,13 @@ const BATCH: usize = 256;
 /// How long a device may take to send what is in its queue, at the end.
 const MAX_DRAIN: Duration = Duration::from_millis(500);
 const DRAIN_INTERVAL: Duration = Duration::from_millis(1);
+
+/// How long a queue may be held by a socket that was closed before: the kernel releases it later.
+///
+/// # Source
+/// `xp_put_pool`, net/xdp/xsk_buff_pool.c.
+const MAX_QUEUE_WAIT: Duration = Duration::from_millis(50);
+const QUEUE_INTERVAL: Duration = Duration::from_millis(1);
 
 /// An AF_XDP socket that only sends.
 #[derive(Debug)]
@@ -39,11 +46,22 @@ impl XdpSocket {
             zero_copy: is_zero_copy,
             longest,
         };
-        let sender = XdpSender::open(ifindex, link, &options)?;
-        Ok(Self {
-            sender,
-            is_zero_copy,
-        })
+        let mut left = MAX_QUEUE_WAIT;
+        loop {
+            match XdpSender::open(ifindex, link, &options) {
+                Err(error) if is_queue_held(&error) && !left.is_zero() => {
+                    // A signal only shortens the wait.
+                    let _ = pause(QUEUE_INTERVAL);
+                    left = left.saturating_sub(QUEUE_INTERVAL);
+                }
+                opened => {
+                    return Ok(Self {
+                        sender: opened?,
+                        is_zero_copy,
+                    });
+                }
+            }
+        }
     }
 }
 
@@ -108,6 +126,10 @@ impl Transmit for XdpSocket {
             left = left.saturating_sub(DRAIN_INTERVAL);
         }
     }
+}
+
+fn is_queue_held(error: &XdpSetupError) -> bool {
+    error.step == XdpSetupStep::BindToSend && error.source.raw_os_error() == Some(libc::EBUSY)
 }
 
 fn refusal(error: &io::Error) -> Refusal {

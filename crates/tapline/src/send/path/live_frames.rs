@@ -14,9 +14,6 @@ use crate::send::queue::SendQueue;
 /// Packets sent in one system call at most. It costs some ten microseconds, so that many packets share it.
 const BATCH: usize = 65_536;
 
-/// So many equal frames in a row are sent without a copy of each.
-const MIN_EQUAL: usize = 256;
-
 /// Sends XDP frames.
 #[derive(Debug)]
 pub struct LiveFramesPath(LiveFrames);
@@ -38,11 +35,6 @@ impl Transmit for LiveFramesPath {
     }
 
     fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<usize, Refusal> {
-        let equal = equal_frames(queue, first, end);
-        if equal >= MIN_EQUAL {
-            let frame = queue.packet(first).bytes;
-            return taken(self.0.send_equal(frame, equal as u32));
-        }
         let mut pushed = 0;
         while first + pushed < end && self.0.push(queue.packet(first + pushed).bytes) {
             pushed += 1;
@@ -64,14 +56,7 @@ impl Transmit for LiveFramesPath {
     }
 }
 
-/// How many packets from `first` on are equal.
-fn equal_frames(queue: &SendQueue, first: usize, end: usize) -> usize {
-    let frame = queue.packet(first).bytes;
-    let is_equal = |index: &usize| queue.packet(*index).bytes == frame;
-    1 + (first + 1..end).take_while(is_equal).count()
-}
-
-/// Frames that the driver took; they are the first ones, or equal to these.
+/// Frames that the driver took.
 fn taken(sent: io::Result<LiveFramesSent>) -> Result<usize, Refusal> {
     let sent =
         sent.map_err(|error| Refusal::Error(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;

@@ -1,0 +1,225 @@
+//! The ways to a device: contents, order and account on each, and the choice among them.
+
+use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
+use lab::Host;
+use tapline::capture::Backend;
+use tapline::send::{LongFrames, SendError, SendOptions, SendPath, SendQueue, Sender};
+
+use crate::support::{Pair, frames, number, options};
+
+pub const PATHS: [SendPath; 4] = [
+    SendPath::LiveFrames,
+    SendPath::Xdp,
+    SendPath::Bypass,
+    SendPath::Qdisc,
+];
+
+/// Attaches a program that passes all packets: a veth interface takes XDP frames from its peer only then.
+pub fn pass_all(host: &Host) -> XdpLink {
+    let code = [Insn::mov(Reg::R0, 2), Insn::Exit];
+    let program = Program::load(ProgramKind::XdpFrags, "tapline_pass", &code).unwrap();
+    let index = host.interface().index.0;
+    host.run(|| XdpLink::attach(&program, index, XdpAttachMode::Native))
+        .unwrap()
+}
+
+/// A job on the left interface.
+fn open(pair: &Pair, with: impl FnOnce(SendOptions) -> SendOptions) -> Sender {
+    try_open(pair, with).unwrap()
+}
+
+fn try_open(
+    pair: &Pair,
+    with: impl FnOnce(SendOptions) -> SendOptions,
+) -> Result<Sender, SendError> {
+    let options = with(tapline::send(pair.left.interface().name.to_string()));
+    pair.left.run(|| options.open())
+}
+
+fn queue(frames: &[Vec<u8>]) -> SendQueue {
+    let mut queue = SendQueue::default();
+    for frame in frames {
+        queue.push(0, frame);
+    }
+    queue
+}
+
+/// A frame of `bytes` bytes whose contents follow from them, with a VLAN tag or not.
+fn frame(bytes: usize, has_tag: bool) -> Vec<u8> {
+    let mut frame = vec![0x02; 12];
+    if has_tag {
+        frame.extend([0x81, 0x00, 0x00, 0x07]);
+    }
+    frame.extend([0x88, 0xb5]);
+    let filler = (frame.len()..bytes).map(|place| (place * 7 + bytes) as u8);
+    frame.extend(filler.collect::<Vec<_>>());
+    frame
+}
+
+#[test]
+fn frames_of_all_lengths_arrive_as_they_were() {
+    for (path, mtu) in [
+        (SendPath::LiveFrames, 1500),
+        (SendPath::LiveFrames, 3310),
+        (SendPath::Xdp, 1500),
+        (SendPath::Xdp, 9000),
+        (SendPath::Bypass, 9000),
+        (SendPath::Qdisc, 9000),
+    ] {
+        let pair = Pair::new();
+        for host in [&pair.left, &pair.right] {
+            host.ip(&format!("link set {} mtu {mtu}", host.interface().name));
+        }
+        let _pass = (path == SendPath::LiveFrames).then(|| pass_all(&pair.right));
+        let longest = mtu + 14;
+        let lengths = (60..1515)
+            .step_by(97)
+            .chain([1514])
+            .chain((1515..longest).step_by(611));
+        let mut sent: Vec<_> = lengths.map(|bytes| frame(bytes, false)).collect();
+        sent.extend([frame(64, true), frame(longest + 4, true)]);
+        let capture = options(&pair.right, Backend::PacketV3).snaplen(10_000);
+        let mut capture = pair.open(capture.packets(sent.len() as u64));
+        let mut sender = open(&pair, |options| options.path(path));
+        assert!(sender.transmit(&queue(&sent)).unwrap());
+        let summary = sender.finish().unwrap();
+        let all = sent.len() as u64;
+        assert_eq!((summary.accepted, summary.path), (all, path), "{summary}");
+        assert_eq!(summary.delivered, Some(all), "{path:?}");
+        for expected in &sent {
+            let packet = capture.next().unwrap().unwrap();
+            let bytes = expected.len();
+            assert_eq!(packet.data(), expected, "{path:?}, {bytes} bytes");
+        }
+    }
+}
+
+/// A receiving thread that does not keep up makes the veth interface refuse frames: its ring holds 256.
+#[test]
+fn a_slow_receiver_costs_no_packet_and_no_order() {
+    const PACKETS: u32 = 30_000;
+    for path in [SendPath::LiveFrames, SendPath::Xdp, SendPath::Bypass] {
+        let pair = Pair::new();
+        let _pass = pass_all(&pair.right);
+        let name = pair.right.interface().name;
+        let line = format!("mount -t sysfs none /sys && echo 1 > /sys/class/net/{name}/threaded");
+        let threaded = pair
+            .right
+            .command("unshare")
+            .args(["--mount", "sh", "-c", &line])
+            .status();
+        assert!(threaded.unwrap().success());
+        let capture = options(&pair.right, Backend::PacketV3).packets(PACKETS.into());
+        let mut capture = pair.open(capture);
+        let mut sender = open(&pair, |options| options.path(path));
+        assert!(sender.transmit(&queue(&frames(0, PACKETS))).unwrap());
+        let summary = sender.finish().unwrap();
+        let all = Some(PACKETS.into());
+        assert_eq!((Some(summary.accepted), summary.delivered), (all, all));
+        // The other ways cost more for each packet than receiving it may.
+        assert!(summary.retries > 0 || path != SendPath::LiveFrames);
+        for expected in 0..PACKETS {
+            let packet = capture.next().unwrap().expect("all packets arrive");
+            assert_eq!(number(packet.data()), expected, "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn live_frames_are_chosen_while_the_peer_takes_them() {
+    let pair = Pair::new();
+    let mut capture = pair.open(options(&pair.right, Backend::PacketV3).packets(600));
+    let pass = pass_all(&pair.right);
+    let mut sender = open(&pair, |options| options);
+    assert!(sender.transmit(&queue(&frames(0, 300))).unwrap());
+    // From now on the peer refuses them, and the next path is taken.
+    drop(pass);
+    assert!(sender.transmit(&queue(&frames(300, 300))).unwrap());
+    let summary = sender.finish().unwrap();
+    assert_eq!((summary.accepted, summary.path), (600, SendPath::Xdp));
+    for expected in 0..600 {
+        let packet = capture.next().unwrap().unwrap();
+        assert_eq!(number(packet.data()), expected);
+    }
+}
+
+#[test]
+fn a_path_that_delivers_nothing_reports_no_packet_as_accepted() {
+    let pair = Pair::new();
+    let mut sender = open(&pair, |options| options.path(SendPath::LiveFrames));
+    let failed = sender.transmit(&queue(&frames(0, 100))).unwrap_err();
+    let SendError::Send { path, source, .. } = failed else {
+        panic!("{failed}");
+    };
+    assert_eq!(path, SendPath::LiveFrames);
+    let errno = source.raw_os_error();
+    assert_eq!(errno, Some(libc::EOPNOTSUPP), "{source}");
+    let summary = sender.finish().unwrap();
+    assert_eq!((summary.submitted, summary.accepted), (1, 0));
+    assert_eq!(summary.delivered, Some(0));
+    assert_eq!(pair.right.counters().rx_packets, 0);
+}
+
+#[test]
+fn the_choice_follows_the_device_and_the_rate() {
+    let pair = Pair::new();
+    let path = |with: fn(SendOptions) -> SendOptions| {
+        let mut sender = open(&pair, with);
+        sender.inject(&frames(0, 1)[0]).unwrap();
+        sender.finish().unwrap().path
+    };
+    assert_eq!(path(|options| options), SendPath::Xdp);
+    let paced = |options: SendOptions| options.rate(tapline::send::Rate::Recorded(1.0));
+    assert_eq!(path(paced), SendPath::Bypass);
+    let _pass = pass_all(&pair.right);
+    assert_eq!(path(|options| options), SendPath::LiveFrames);
+    // Frames of a larger MTU do not fit into a page.
+    for host in [&pair.left, &pair.right] {
+        let _ = host.ip(&format!("link set {} mtu 3400", host.interface().name));
+    }
+    assert_eq!(path(|options| options), SendPath::Xdp);
+}
+
+#[test]
+fn an_af_xdp_queue_in_use_and_missing_zero_copy_are_reported() {
+    let pair = Pair::new();
+    let held = open(&pair, |options| options.path(SendPath::Xdp));
+    let refused = try_open(&pair, |options| options.path(SendPath::Xdp));
+    let text = chain(&refused.err().unwrap());
+    assert!(
+        text.contains("another AF_XDP socket has this queue"),
+        "{text}"
+    );
+    // The next way needs no queue of its own.
+    let mut other = open(&pair, |options| options);
+    other.inject(&frames(0, 1)[0]).unwrap();
+    assert_eq!(other.finish().unwrap().path, SendPath::Bypass);
+    drop(held);
+    let pair = Pair::new();
+    let refused = try_open(&pair, |options| options.path(SendPath::XdpZeroCopy));
+    let text = chain(&refused.err().unwrap());
+    assert!(text.contains("no zero copy"), "{text}");
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(Some(error), |error| error.source());
+    let texts = sources.map(ToString::to_string);
+    texts.collect::<Vec<_>>().join(": ")
+}
+
+#[test]
+fn frames_above_the_mtu_are_cut_on_every_path() {
+    for path in PATHS {
+        let pair = Pair::new();
+        let _pass = (path == SendPath::LiveFrames).then(|| pass_all(&pair.right));
+        let capture = options(&pair.right, Backend::PacketV3).snaplen(2000);
+        let mut capture = pair.open(capture.packets(1));
+        let cut = |options: SendOptions| options.path(path).long_frames(LongFrames::Truncate);
+        let mut sender = open(&pair, cut);
+        assert!(sender.transmit(&queue(&[frame(1700, false)])).unwrap());
+        let summary = sender.finish().unwrap();
+        assert_eq!((summary.accepted, summary.truncated), (1, 1), "{path:?}");
+        let packet = capture.next().unwrap().unwrap();
+        assert_eq!(packet.data(), &frame(1700, false)[..1514]);
+    }
+}
