@@ -10,13 +10,8 @@ use probe::Histogram;
 use super::error::SendError;
 use super::lane::{self, DeviceCounter, Lane, LiveSent};
 use super::one_cpu::OneCpu;
-<<<<<<< HEAD
-use super::options::SendOptions;
-use super::pacer::{Pacer, is_stopped};
-=======
 use super::options::{SendOptions, SendPath};
-use super::pacer::{is_stopped, wait_until};
->>>>>>> room-gen
+use super::pacer::{Pacer, is_stopped};
 use super::queue::SendQueue;
 use super::schedule::Schedule;
 use super::source::{Fill, FilledQueues, SourceError};
