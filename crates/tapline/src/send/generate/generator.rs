@@ -95,32 +95,32 @@ impl Generator {
     }
 
     /// Sets [`sources`](Self#structfield.sources).
-    pub fn source(mut self, addresses: impl Into<Option<Addresses>>) -> Self {
-        self.sources = addresses.into();
+    pub fn source(mut self, addresses: Addresses) -> Self {
+        self.sources = Some(addresses);
         self
     }
 
     /// Sets [`destinations`](Self#structfield.destinations).
-    pub fn destination(mut self, addresses: impl Into<Option<Addresses>>) -> Self {
-        self.destinations = addresses.into();
+    pub fn destination(mut self, addresses: Addresses) -> Self {
+        self.destinations = Some(addresses);
         self
     }
 
     /// Sets [`source_ports`](Self#structfield.source_ports).
-    pub fn source_ports(mut self, ports: impl Into<Option<Ports>>) -> Self {
-        self.source_ports = ports.into();
+    pub fn source_ports(mut self, ports: Ports) -> Self {
+        self.source_ports = Some(ports);
         self
     }
 
     /// Sets [`destination_ports`](Self#structfield.destination_ports).
-    pub fn destination_ports(mut self, ports: impl Into<Option<Ports>>) -> Self {
-        self.destination_ports = ports.into();
+    pub fn destination_ports(mut self, ports: Ports) -> Self {
+        self.destination_ports = Some(ports);
         self
     }
 
     /// Sets [`sizes`](Self#structfield.sizes).
-    pub fn sizes(mut self, sizes: impl Into<Option<Sizes>>) -> Self {
-        self.sizes = sizes.into();
+    pub fn sizes(mut self, sizes: Sizes) -> Self {
+        self.sizes = Some(sizes);
         self
     }
 
