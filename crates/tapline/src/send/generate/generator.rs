@@ -286,7 +286,7 @@ impl Packets {
                 PacketKind::Raw(_) => need,
                 _ => need.max(MIN_FRAME_BYTES),
             };
-            Sizes::from(u16::try_from(shortest).unwrap_or(u16::MAX))
+            Sizes::single(shortest)
         });
         let (shortest, longest) = sizes.bounds();
         if shortest < need && !sizes.is_imix() {
