@@ -22,20 +22,22 @@ pub fn lines(counter: &StreamCounter) -> Vec<String> {
 }
 
 fn of_stream(figures: &StreamFigures) -> [String; 2] {
-    let mut counts = format!(
-        "stream {}: {} received, {} lost, {} reordered",
+    let distance = match figures.reordered_distance {
+        0 => String::new(),
+        distance => format!(" by up to {}", grouped(distance)),
+    };
+    let late = match figures.late {
+        0 => String::new(),
+        late => format!(", {} too late to tell", grouped(late)),
+    };
+    let counts = format!(
+        "stream {}: {} received, {} lost, {} reordered{distance}, {} duplicated{late}",
         figures.stream,
         grouped(figures.received),
         grouped(figures.lost),
         grouped(figures.reordered),
+        grouped(figures.duplicated),
     );
-    if figures.reordered > 0 {
-        counts += &format!(" by up to {}", grouped(figures.reordered_distance));
-    }
-    counts += &format!(", {} duplicated", grouped(figures.duplicated));
-    if figures.late > 0 {
-        counts += &format!(", {} too late to tell", grouped(figures.late));
-    }
     [counts, format!("  {}", delays(figures))]
 }
 

@@ -90,11 +90,7 @@ fn mapped_addresses_are_in_the_other_network_and_checksums_stay_right() {
         let line = format!("--map {map} --map fd00::/16=2001:db8::/32");
         for frame in &frames {
             let raw = scene.file("raw.pcapng");
-            run(&format!(
-                "send -w {raw} -q --raw {} --count 1",
-                write_hex(frame)
-            ))
-            .exit(0);
+            run(&format!("send -w {raw} -q --raw {} --count 1", hex(frame))).exit(0);
             let mapped = written(&scene, "mapped.pcapng", &format!("-r {raw} {line}"));
             let rows = checked(&mapped, &[&ADDRESSES[..], &STATUSES].concat());
             let (addresses, statuses) = rows[0].split_at(ADDRESSES.len());
@@ -114,8 +110,12 @@ fn mapped_addresses_are_in_the_other_network_and_checksums_stay_right() {
     }
 }
 
-fn write_hex(frame: &[u8]) -> String {
-    frame.iter().map(|byte| format!("{byte:02x}")).collect()
+fn hex(frame: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(half.into(), 16).expect("below 16");
+    let digits = frame
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+    digits.collect()
 }
 
 /// The files of the corpus whose packets are all Ethernet, as flags.
@@ -226,7 +226,7 @@ fn spoiled_checksums_are_computed_anew() {
         let file = written(
             &scene,
             "raw.pcapng",
-            &format!("--raw {} --count 1", write_hex(frame)),
+            &format!("--raw {} --count 1", hex(frame)),
         );
         let file = written(
             &scene,
@@ -241,7 +241,7 @@ fn spoiled_checksums_are_computed_anew() {
     let file = written(
         &scene,
         "raw.pcapng",
-        &format!("--raw {} --count 1", write_hex(&raw[0][..70])),
+        &format!("--raw {} --count 1", hex(&raw[0][..70])),
     );
     let cut = bytes(&written(
         &scene,
@@ -389,6 +389,9 @@ fn metrics_and_progress_have_what_was_sent() {
     running.stop().exit(0);
 }
 
+/// The memory that a job may take.
+const MOST_KIB: u64 = 64 << 10;
+
 /// Peak resident memory of `tapline LINE` in KiB, by getrusage(2) of a process that runs only it.
 fn peak_kib(line: &str) -> u64 {
     let script = "import resource, subprocess, sys\n\
@@ -405,7 +408,6 @@ fn peak_kib(line: &str) -> u64 {
 #[test]
 fn a_long_replay_and_ten_million_flows_take_little_memory() {
     let scene = Scene::new();
-    const MOST_KIB: u64 = 64 << 10;
     // 10 million different flows, of which each is used.
     let line = "send -q -w /dev/null --udp --src 10.0.0.0/8 --sport 1024-65535 --dst 11.0.0.1 --flows 10000000 --count 10000000";
     let peak = peak_kib(line);

@@ -104,10 +104,7 @@ fn tshark_accepts_every_kind_of_frame() {
             assert_eq!(transport.last(), Some(&"1"), "{line} {row:?}");
             let is_outer =
                 |status: &&str| *status == "1" || *status == "3" && line.contains("192.0");
-            assert!(
-                transport.iter().all(|status| is_outer(&status)),
-                "{line} {row:?}"
-            );
+            assert!(transport.iter().all(is_outer), "{line} {row:?}");
             let is_good = |status: &str| status.is_empty() || status == "1";
             assert!(row[1].split(',').all(is_good), "{line} {row:?}");
             assert_eq!((&*row[2], &*row[3]), (&*length.to_string(), ""), "{line}");
@@ -259,7 +256,8 @@ fn captured(scene: &Scene, line: &str, count: u64) -> String {
     let ended = send(scene, &format!("--json {line}"));
     let summary = ended.done();
     summary.has(&json!({ "submitted": count, "accepted": count, "failed": {} }));
-    capture.received(count);
+    // An interface that resolves addresses may send packets of its own, which the filter rejects.
+    capture.event(|event| event["delivered"] == count);
     capture.stop().done();
     scene.file("got.pcapng")
 }

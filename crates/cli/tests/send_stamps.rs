@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::files::{bytes, tshark};
 use crate::support::run::{Running, events, run, spawn};
-use crate::support::{Scene, assert_has, assert_refused, number, tapline};
+use crate::support::{Scene, assert_has, assert_refused, ip, number, tapline};
 
 const BETWEEN: &str = "--src 10.0.0.1 --dst 10.0.0.2 --dst-mac 02:00:00:00:00:02";
 
@@ -209,4 +209,23 @@ fn what_stamps_cannot_be_combined_with_is_refused() {
             ("count -i none --by stamp", 1, "none"),
         ],
     );
+}
+
+#[test]
+fn an_interface_that_goes_down_ends_the_count_with_its_figures() {
+    let scene = Scene::new();
+    let mut running = spawn(tapline(
+        &scene.right,
+        "count -i right0 --by stamp --json --interval 5ms",
+    ));
+    running.ready();
+    let line = format!("send -i left0 -q --udp {BETWEEN} --stamp --count 10");
+    spawn(tapline(&scene.left, &line)).finish().exit(0);
+    counted(&mut running, 10);
+    ip(&scene.right, "link set right0 down");
+    let ended = running.finish();
+    assert_eq!(ended.exit(1), "interface right0 went down");
+    ended
+        .summary()
+        .has(&json!({ "streams": [{ "received": 10, "lost": 0 }] }));
 }

@@ -8,9 +8,9 @@ use tapline::send::{
 
 fn udp() -> Generator {
     Generator::new(PacketKind::Udp)
-        .source("random:10.0.0.0/8".parse::<Addresses>().unwrap())
-        .destination("10.0.0.0/8,11.0.0.0/30".parse::<Addresses>().unwrap())
-        .source_ports("1024-65535".parse::<Ports>().unwrap())
+        .source("random:10.0.0.0/8".parse().unwrap())
+        .destination("10.0.0.0/8,11.0.0.0/30".parse().unwrap())
+        .source_ports("1024-65535".parse().unwrap())
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn no_memory_is_allocated_per_packet() {
         udp()
             .stamp(1)
             .vlan(5)
-            .sizes("random:100-1514".parse::<Sizes>().unwrap()),
+            .sizes("random:100-1514".parse().unwrap()),
     ] {
         let mut source = generator.into_source().unwrap();
         let mut queue = SendQueue::with_capacity(512, 1 << 20);

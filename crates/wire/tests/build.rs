@@ -268,6 +268,9 @@ fn a_checksum_corrected_by_the_difference_is_the_computed_one() {
     }
 }
 
+/// Adds a transport header.
+type Build = fn(build::IpFrame) -> build::TransportFrame;
+
 #[test]
 fn a_stamp_keeps_the_checksum_right_and_is_found() {
     use stamp::{Stamp, StampPlace};
@@ -290,7 +293,6 @@ fn a_stamp_keeps_the_checksum_right_and_is_found() {
         };
         let v4 = || Frame::ethernet(A, B).ipv4(A4, B4);
         let v6 = || Frame::ethernet(A, B).vlan(5).ipv6(A6, B6);
-        type Build = fn(build::IpFrame) -> build::TransportFrame;
         let builds: [(Build, usize); 3] = [
             (|ip| ip.udp(1, 2), 6),
             (|ip| ip.tcp_syn(1, 2, 3), 16),

@@ -40,13 +40,12 @@ fn generate(text: &str) {
     fn next<'t, T: FromStr>(lines: &mut impl Iterator<Item = &'t str>) -> Option<T> {
         lines.next().unwrap_or_default().parse().ok()
     }
-    let mut generator = Generator::new(kind)
-        .source(next::<Addresses>(&mut lines))
-        .destination(next::<Addresses>(&mut lines))
-        .source_ports(next::<Ports>(&mut lines))
-        .destination_ports(next::<Ports>(&mut lines))
-        .sizes(next::<Sizes>(&mut lines))
-        .packets(40);
+    let mut generator = Generator::new(kind).packets(40);
+    generator.sources = next::<Addresses>(&mut lines);
+    generator.destinations = next::<Addresses>(&mut lines);
+    generator.source_ports = next::<Ports>(&mut lines);
+    generator.destination_ports = next::<Ports>(&mut lines);
+    generator.sizes = next::<Sizes>(&mut lines);
     let map = next::<AddressMap>(&mut lines);
     generator = generator.stamp(next::<u16>(&mut lines)).vlan(next::<u16>(&mut lines));
     let ends = |last| std::net::IpAddr::from([192, 0, 2, last]);

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use tapline::Packet;
 use tapline::capture::{Account, CaptureSummary, Consumer, ConsumerError, DirectionFilter};
 use tapline::count::{CountDirection, STAMP_FILTER, StreamCounter};
-use tapline::{Packet, capture};
 
 use super::json::realtime_ns;
 use crate::args::CountArgs;
-use crate::capture::{lost_json, refused};
+use crate::capture::{self, lost_json, refused};
 use crate::failure::{Exit, Failure};
 use crate::units::grouped;
 use crate::{json, privilege, signals, streams};
@@ -21,7 +21,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     refuse_misplaced(args)?;
     let mut interfaces = args.interface.iter();
     let first = interfaces.next().cloned().unwrap_or_default();
-    let mut options = capture(first)
+    let mut options = tapline::capture(first)
         .direction(direction(args))
         .tick(args.interval);
     options.links.extend(interfaces.cloned());
@@ -42,10 +42,11 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
         counter: StreamCounter::new(),
         link_types: links.map(|link| link.link_type.0).collect(),
     };
-    let summary = capture.run_consumer(&mut report, &stop)?;
-    report
-        .show_summary(&summary)
-        .map_err(|error| Failure::stdout(&error))?;
+    let summary = capture::summary(capture.run_consumer(&mut report, &stop))?;
+    let shown = report.show_summary(&summary);
+    // The failure of the capture is reported before that of printing its summary.
+    capture::ended(&summary.ended)?;
+    shown.map_err(|error| Failure::stdout(&error))?;
     Ok(Exit::Done)
 }
 

@@ -98,11 +98,6 @@ fn generated(args: &SendArgs, kind: PacketKind) -> Result<Source, Failure> {
         },
     );
     let mut generator = Generator::new(kind)
-        .source(flags.src.clone())
-        .destination(flags.dst.clone())
-        .source_ports(flags.sport.clone())
-        .destination_ports(flags.dport.clone())
-        .sizes(flags.size.clone())
         .source_mac(args.src_mac)
         .destination_mac(args.dst_mac)
         .vlan(args.vlan)
@@ -111,6 +106,11 @@ fn generated(args: &SendArgs, kind: PacketKind) -> Result<Source, Failure> {
         .packets(args.count.map(NonZeroU64::get))
         .seed(flags.seed)
         .stamp(flags.stamp);
+    generator.sources.clone_from(&flags.src);
+    generator.destinations.clone_from(&flags.dst);
+    generator.source_ports.clone_from(&flags.sport);
+    generator.destination_ports.clone_from(&flags.dport);
+    generator.sizes.clone_from(&flags.size);
     if let Some(interface) = &args.interface {
         generator = generator
             .for_interface(interface, None)

@@ -21,8 +21,8 @@ use crate::stop::{Stop, Stopper};
 /// use tapline::send::{Generator, PacketKind, SendToFile};
 ///
 /// let generator = Generator::new(PacketKind::Udp)
-///     .source("10.0.0.1".parse::<tapline::send::Addresses>()?)
-///     .destination("10.0.0.0/24".parse::<tapline::send::Addresses>()?)
+///     .source("10.0.0.1".parse()?)
+///     .destination("10.0.0.0/24".parse()?)
 ///     .packets(1000);
 /// let mut file = SendToFile::create("udp.pcapng")?;
 /// file.run(generator.into_source()?)?;

@@ -6,7 +6,8 @@ use netlink::{Addr, IfIndex, Link, Namespace, Neigh, Netlink, NetlinkError, Rout
 use wire::MacAddress;
 
 use super::error::GeneratorError;
-use super::generator::{Generator, PacketKind};
+use super::generator::Generator;
+use super::kind::PacketKind;
 use super::values::Addresses;
 
 impl Generator {

@@ -1,12 +1,11 @@
 //! What to generate, and the source that does.
 
-use std::net::IpAddr;
-
 use wire::MacAddress;
 use wire::stamp::Stamp;
 
 use super::error::GeneratorError;
 use super::flows::{Flows, Lengths};
+use super::kind::{PacketKind, VxlanTunnel};
 use super::template::{Outside, Template, Variables};
 use super::values::{Addresses, Ports, Sizes, Values};
 use crate::send::queue::SendQueue;
@@ -18,60 +17,6 @@ const MIN_FRAME_BYTES: usize = 60;
 /// Ports of packets for which none are given: the first dynamic port, and the port that discards.
 const SOURCE_PORT: u16 = 49_152;
 const DESTINATION_PORT: u16 = 9;
-
-/// What a generated packet is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PacketKind {
-    /// A UDP datagram with a payload of zeros.
-    Udp,
-    /// A TCP segment that opens a connection, without options. Its sequence number follows from the flow.
-    TcpSyn,
-    /// An echo request: ICMP over IPv4, `ICMPv6` over IPv6. Its sequence number is the packet's number, modulo 65536.
-    Icmp,
-    /// An ARP request.
-    Arp,
-    /// This frame, from the Ethernet header on, without FCS.
-    Raw(Vec<u8>),
-}
-
-impl PacketKind {
-    /// Its name: `UDP`, `TCP`, `ICMP`, `ARP` or `raw`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Udp => "UDP",
-            Self::TcpSyn => "TCP",
-            Self::Icmp => "ICMP",
-            Self::Arp => "ARP",
-            Self::Raw(_) => "raw",
-        }
-    }
-
-    fn has_ports(&self) -> bool {
-        matches!(self, Self::Udp | Self::TcpSyn)
-    }
-
-    fn has_payload(&self) -> bool {
-        matches!(self, Self::Udp | Self::TcpSyn | Self::Icmp)
-    }
-}
-
-/// A VXLAN tunnel around each packet.
-///
-/// The outer source port follows from the flow. The outer UDP checksum is 0 over IPv4 and correct over IPv6. The MAC
-/// addresses inside are 02:00:00:00:00:01 and 02:00:00:00:00:02.
-///
-/// # Source
-/// RFC 7348, 5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VxlanTunnel {
-    /// Network identifier, 24 bits.
-    pub vni: u32,
-    /// Outer source address.
-    pub source: IpAddr,
-    /// Outer destination address, of the same family.
-    pub destination: IpAddr,
-}
 
 /// Generates packets: a source for [`Sender::run`](crate::send::Sender::run).
 ///
@@ -150,32 +95,32 @@ impl Generator {
     }
 
     /// Sets [`sources`](Self#structfield.sources).
-    pub fn source(mut self, addresses: impl Into<Option<Addresses>>) -> Self {
-        self.sources = addresses.into();
+    pub fn source(mut self, addresses: Addresses) -> Self {
+        self.sources = Some(addresses);
         self
     }
 
     /// Sets [`destinations`](Self#structfield.destinations).
-    pub fn destination(mut self, addresses: impl Into<Option<Addresses>>) -> Self {
-        self.destinations = addresses.into();
+    pub fn destination(mut self, addresses: Addresses) -> Self {
+        self.destinations = Some(addresses);
         self
     }
 
     /// Sets [`source_ports`](Self#structfield.source_ports).
-    pub fn source_ports(mut self, ports: impl Into<Option<Ports>>) -> Self {
-        self.source_ports = ports.into();
+    pub fn source_ports(mut self, ports: Ports) -> Self {
+        self.source_ports = Some(ports);
         self
     }
 
     /// Sets [`destination_ports`](Self#structfield.destination_ports).
-    pub fn destination_ports(mut self, ports: impl Into<Option<Ports>>) -> Self {
-        self.destination_ports = ports.into();
+    pub fn destination_ports(mut self, ports: Ports) -> Self {
+        self.destination_ports = Some(ports);
         self
     }
 
     /// Sets [`sizes`](Self#structfield.sizes).
-    pub fn sizes(mut self, sizes: impl Into<Option<Sizes>>) -> Self {
-        self.sizes = sizes.into();
+    pub fn sizes(mut self, sizes: Sizes) -> Self {
+        self.sizes = Some(sizes);
         self
     }
 
@@ -341,7 +286,7 @@ impl Packets {
                 PacketKind::Raw(_) => need,
                 _ => need.max(MIN_FRAME_BYTES),
             };
-            Sizes::from(u16::try_from(shortest).unwrap_or(u16::MAX))
+            Sizes::single(shortest)
         });
         let (shortest, longest) = sizes.bounds();
         if shortest < need && !sizes.is_imix() {

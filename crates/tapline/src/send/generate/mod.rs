@@ -9,9 +9,11 @@ mod defaults;
 mod error;
 mod flows;
 mod generator;
+mod kind;
 mod template;
 mod values;
 
 pub use error::GeneratorError;
-pub use generator::{Generator, PacketKind, VxlanTunnel};
+pub use generator::Generator;
+pub use kind::{PacketKind, VxlanTunnel};
 pub use values::{Addresses, Ports, Sizes, ValuesError};

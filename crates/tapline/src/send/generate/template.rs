@@ -4,11 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use wire::build::{Frame, IpFrame};
 use wire::checksum::{Sum, udp_field};
+use wire::protocol::ip as protocol;
 use wire::stamp::{Stamp, StampPlace};
 use wire::{ArpFields, ArpOperation, Ethernet, Ipv4, Ipv4Fields, Ipv6, MacAddress, Vlan, Vxlan};
 
 use super::flows::Flow;
-use super::generator::{PacketKind, VxlanTunnel};
+use super::kind::{PacketKind, VxlanTunnel};
 use super::values::Random;
 
 /// The identifier of generated echo requests.
@@ -323,8 +324,7 @@ impl Segment {
     fn new(bytes: &mut [u8], kind: &PacketKind, is_ipv6: bool, ip_at: usize) -> Self {
         let ip = IpHeader::new(bytes, ip_at, is_ipv6);
         let at = ip_at + ip.len();
-        use wire::protocol::ip as protocol;
-        let (kind, checksum_at, protocol) = match kind {
+        let (kind, checksum_at, number) = match kind {
             PacketKind::TcpSyn => (SegmentKind::Tcp, at + 16, protocol::TCP),
             PacketKind::Icmp if is_ipv6 => (SegmentKind::Icmpv6, at + 2, protocol::ICMPV6),
             // Without a pseudo header.
@@ -335,7 +335,7 @@ impl Segment {
             put(bytes, at + 4, [0; 2]);
         }
         put(bytes, checksum_at, [0; 2]);
-        let sum = Sum::new().bytes(&bytes[at..]).number(protocol.into());
+        let sum = Sum::new().bytes(&bytes[at..]).number(number.into());
         Self {
             ip,
             at,
@@ -438,7 +438,7 @@ impl Tunnel {
         if self.ip.is_ipv6 {
             put(frame, self.udp_at + 6, [0; 2]);
             let sum = addresses
-                .number(wire::protocol::ip::UDP.into())
+                .number(protocol::UDP.into())
                 .number(length as u32)
                 .bytes(&frame[self.udp_at..]);
             put(

@@ -1,6 +1,5 @@
 //! The values of a field: what was written, and one value after the other.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
@@ -162,13 +161,12 @@ impl Cursor {
     /// Goes to the value that a random number selects.
     #[inline]
     pub fn draw(&mut self, random: Random) {
-        let index = match u64::try_from(self.count) {
+        let number = u128::from(random.number());
+        let index = if let Ok(count) = u64::try_from(self.count) {
             // The high half of the product is evenly distributed below the count.
-            Ok(count) => (u128::from(random.number()) * u128::from(count)) >> 64,
-            Err(_) => {
-                let high = u128::from(random.number()) << 64;
-                (high | u128::from(random.next().number())) % self.count
-            }
+            (number * u128::from(count)) >> 64
+        } else {
+            (number << 64 | u128::from(random.next().number())) % self.count
         };
         self.value = self.values.get(index);
     }
@@ -364,6 +362,10 @@ pub(super) const IMIX: [u16; 12] = [60, 590, 60, 60, 590, 60, 1514, 60, 590, 60,
 const MAX_SIZE: u128 = 65_535 + 14;
 
 impl Sizes {
+    pub(super) fn single(bytes: usize) -> Self {
+        Self(SizeValues::Values(Values::single(bytes as u128)))
+    }
+
     pub(super) fn is_imix(&self) -> bool {
         self.0 == SizeValues::Imix
     }
@@ -382,7 +384,7 @@ impl Sizes {
 
 impl From<u16> for Sizes {
     fn from(bytes: u16) -> Self {
-        Self(SizeValues::Values(Values::single(bytes.into())))
+        Self::single(bytes.into())
     }
 }
 
@@ -397,15 +399,5 @@ impl FromStr for Sizes {
             "is not a length: use imix, N, N-M or a list with commas, of at most 65549 bytes";
         let values = Values::parse(text, |item| numbers(item, MAX_SIZE, reason))?;
         Ok(Self(SizeValues::Values(values)))
-    }
-}
-
-impl fmt::Display for Addresses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.first())?;
-        if self.count() > 1 {
-            f.write_str(" and others")?;
-        }
-        Ok(())
     }
 }
