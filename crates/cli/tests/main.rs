@@ -69,4 +69,5 @@ mod read_lines;
 mod read_pipes;
 mod read_summary;
 mod send;
+mod tunnels;
 mod without_bpf;

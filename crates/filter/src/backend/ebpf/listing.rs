@@ -208,6 +208,7 @@ fn helper_name(helper: Helper) -> &'static str {
         Helper::RingbufOutput => "bpf_ringbuf_output",
         Helper::XdpGetBuffLen => "bpf_xdp_get_buff_len",
         Helper::XdpLoadBytes => "bpf_xdp_load_bytes",
+        Helper::TailCall => "bpf_tail_call",
         Helper::Jiffies64 => "bpf_jiffies64",
     }
 }
