@@ -73,4 +73,5 @@ mod send_changes;
 mod send_generate;
 mod send_split;
 mod send_stamps;
+mod tunnels;
 mod without_bpf;

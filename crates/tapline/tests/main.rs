@@ -28,6 +28,7 @@ mod doctor_machine;
 mod doctor_programs;
 mod drop;
 mod ends;
+mod errors;
 mod examples;
 mod intake;
 mod latency;
