@@ -35,6 +35,7 @@ mod links;
 mod net;
 mod ping;
 mod ping_answers;
+mod ping_changes;
 mod ping_errors;
 mod ping_limits;
 mod ping_neighbours;

@@ -39,6 +39,7 @@
 //! which clock stamped how many probes and replies.
 
 mod builder;
+mod changes;
 mod engine;
 mod error;
 mod event;
@@ -50,17 +51,19 @@ mod socket;
 mod summary;
 
 pub use builder::{IntoTargets, PingBuilder, forecast_with_limits, ping, ping_once};
+pub use changes::TargetControl;
 pub use error::{PingError, PingOperation};
-pub use event::{AnswerMessage, PingEvent};
+pub use event::{AnswerMessage, PingEvent, TargetChange};
 pub use handle::Ping;
 pub use options::{Backend, PingOptions};
-pub use resolver::SystemResolver;
+pub use resolver::{LookupFailure, SystemResolver};
 pub use route::source_address;
 pub use summary::{Ended, LocalDrops, PingSummary, TimestampCounts, TimestampSource};
 
 pub use probe::{
-    COOKIE_BYTES, Classification, Forecast, Histogram, MAX_PAYLOAD_BYTES, NeighbourPace,
-    NetworkError, NetworkErrors, OtherCounts, Probe, ProbeCounts, Prober, RttStatistics,
+    AddressAccount, BALANCE_BYTES, COOKIE_BYTES, Classification, EcmpPath, Forecast, Histogram,
+    MAX_PATHS, MAX_PAYLOAD_BYTES, NeighbourPace, NetworkError, NetworkErrors, OtherCounts, Probe,
+    ProbeCounts, Prober, RemovedHosts, RttStatistics,
 };
 
 /// Lists of targets: host names, addresses, prefixes and ranges.
