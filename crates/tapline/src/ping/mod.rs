@@ -30,6 +30,37 @@
 //! # Ok::<(), tapline::ping::PingError>(())
 //! ```
 //!
+//! # Targets that change
+//!
+//! [`PingOptions::resolve_every`] follows names whose addresses change, and [`Ping::control`] returns a handle that adds
+//! and removes targets from any thread. Each change is an event, and each probe belongs to the account of one address
+//! ([`Prober::accounts`]).
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use tapline::ping::SystemResolver;
+//! use tapline::ping::targets::TargetsBuilder;
+//!
+//! let mut builder = TargetsBuilder::default().follow_names();
+//! if builder.add("host.example", &mut SystemResolver::default()).is_err() {
+//!     // It is pinged as soon as it has an address.
+//!     builder.add_unresolved("host.example");
+//! }
+//! let mut ping = tapline::ping(builder.build()?)
+//!     .resolve_every(Duration::from_secs(60))
+//!     .both_families(true)
+//!     .open()?;
+//! let control = ping.control();
+//! std::thread::spawn(move || {
+//!     let mut more = TargetsBuilder::default();
+//!     more.add("192.0.2.0/28", &mut SystemResolver::default())?;
+//!     control.add(more.build()?)
+//! });
+//! ping.run(|event, _| println!("{event}"))?;
+//! # Ok::<(), tapline::ping::PingError>(())
+//! ```
+//!
 //! # Accuracy
 //!
 //! A round trip ends at the kernel's time stamp of the reply, no matter when the reply is read. It starts when the
