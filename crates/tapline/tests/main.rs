@@ -36,6 +36,7 @@ mod links;
 mod net;
 mod ping;
 mod ping_answers;
+mod ping_changes;
 mod ping_errors;
 mod ping_limits;
 mod ping_neighbours;
