@@ -145,3 +145,35 @@ fn an_uplink_is_refused_unless_it_is_permitted() {
     let summary = permitted.unwrap().finish().unwrap();
     assert_eq!(summary.submitted, 0);
 }
+
+/// A packet is stamped behind the system call and before it arrives, as the receiving kernel stamps it.
+#[test]
+fn the_kernels_time_stamps_say_how_late_packets_were() {
+    // The clocks of both stamps are converted.
+    const CLOCKS_NS: u64 = 20_000;
+    for path in [SendPath::Bypass, SendPath::Qdisc] {
+        let pair = Pair::new();
+        let mut capture = pair.open(options(&pair.right, Backend::PacketV3).packets(1));
+        let absolute = |options: SendOptions| options.path(path).rate(Rate::Absolute);
+        let mut sender = open(&pair, absolute);
+        let offset_ns = abi::clock::realtime_ns() - abi::clock::monotonic_ns();
+        let planned_ns = abi::clock::monotonic_ns() + 2_000_000;
+        assert!(sender.transmit(&queue(0..1, |_| planned_ns)).unwrap());
+        let summary = sender.finish().unwrap();
+        let stamped = &summary.stamped_lateness;
+        assert_eq!((stamped.count(), summary.lateness.count()), (1, 1));
+        let [(called_ns, _), (stamped_ns, _)] =
+            [&summary.lateness, stamped].map(|late| late.range_ns().unwrap());
+        let arrived = capture.next().unwrap().unwrap().time().as_nanos().unwrap();
+        let arrived_ns = arrived - offset_ns - planned_ns;
+        assert!(
+            called_ns <= stamped_ns + CLOCKS_NS && stamped_ns <= arrived_ns + CLOCKS_NS,
+            "called {called_ns}, stamped {stamped_ns}, arrived {arrived_ns} ns after the plan"
+        );
+    }
+    // As fast as possible nothing is planned.
+    let pair = Pair::new();
+    let mut sender = open(&pair, |options| options.path(SendPath::Bypass));
+    assert!(sender.transmit(&queue(0..1, |_| 0)).unwrap());
+    assert_eq!(sender.finish().unwrap().stamped_lateness.count(), 0);
+}

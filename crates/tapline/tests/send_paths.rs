@@ -2,8 +2,11 @@
 
 use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 use lab::Host;
+use netlink::NetDevices;
 use tapline::capture::Backend;
-use tapline::send::{LongFrames, SendError, SendOptions, SendPath, SendQueue, Sender};
+use tapline::send::{Fill, LongFrames, Rate, SendError, SendOptions, SendPath, SendQueue, Sender};
+use wire::MacAddress;
+use wire::build::Frame;
 
 use crate::support::{Pair, frames, number, options};
 
@@ -115,7 +118,8 @@ fn a_slow_receiver_costs_no_packet_and_no_order() {
         assert!(sender.transmit(&queue(&frames(0, PACKETS))).unwrap());
         let summary = sender.finish().unwrap();
         let all = Some(PACKETS.into());
-        assert_eq!((Some(summary.accepted), summary.delivered), (all, all));
+        let sent = (Some(summary.accepted), summary.delivered);
+        assert_eq!(sent, (all, all), "{summary:?}");
         // The other ways cost more for each packet than receiving it may.
         assert!(summary.retries > 0 || path != SendPath::LiveFrames);
         for expected in 0..PACKETS {
@@ -134,6 +138,11 @@ fn live_frames_are_chosen_while_the_peer_takes_them() {
     assert!(sender.transmit(&queue(&frames(0, 300))).unwrap());
     // From now on the peer refuses them, and the next path is taken.
     drop(pass);
+    let index = pair.left.interface().index;
+    lab::wait::until("the program is detached", || {
+        let abilities = pair.left.run(|| NetDevices::open().unwrap().xdp(index));
+        !abilities.unwrap().transmits()
+    });
     assert!(sender.transmit(&queue(&frames(300, 300))).unwrap());
     let summary = sender.finish().unwrap();
     assert_eq!((summary.accepted, summary.path), (600, SendPath::Xdp));
@@ -169,7 +178,7 @@ fn the_choice_follows_the_device_and_the_rate() {
         sender.finish().unwrap().path
     };
     assert_eq!(path(|options| options), SendPath::Xdp);
-    let paced = |options: SendOptions| options.rate(tapline::send::Rate::Recorded(1.0));
+    let paced = |options: SendOptions| options.rate(Rate::Recorded(1.0));
     assert_eq!(path(paced), SendPath::Bypass);
     let _pass = pass_all(&pair.right);
     assert_eq!(path(|options| options), SendPath::LiveFrames);
@@ -222,4 +231,86 @@ fn frames_above_the_mtu_are_cut_on_every_path() {
         let packet = capture.next().unwrap().unwrap();
         assert_eq!(packet.data(), &frame(1700, false)[..1514]);
     }
+}
+
+/// 16 flows by turns; each packet has its number in its flow.
+fn flows(packets: u32) -> impl Iterator<Item = Vec<u8>> {
+    let macs = [1, 2].map(|host| MacAddress([2, 0, 0, 0, 0, host]));
+    (0..packets).map(move |number| {
+        let [a, b] = [[10, 9, 0, 1], [10, 9, 0, 2]].map(Into::into);
+        let port = 1000 + (number % 16) as u16;
+        let payload = (number / 16).to_be_bytes();
+        Frame::ethernet(macs[0], macs[1])
+            .ipv4(a, b)
+            .udp(port, 9)
+            .payload(&payload)
+    })
+}
+
+#[test]
+fn several_threads_send_all_packets_and_keep_the_order_of_each_flow() {
+    const PACKETS: u32 = 8000;
+    let rate = Rate::Packets(200_000.try_into().unwrap());
+    for (path, rate) in [
+        (SendPath::LiveFrames, Rate::Max),
+        (SendPath::Bypass, Rate::Max),
+        (SendPath::Bypass, rate),
+    ] {
+        let pair = Pair::new();
+        let _pass = pass_all(&pair.right);
+        let capture = options(&pair.right, Backend::PacketV3).packets(PACKETS.into());
+        let mut capture = pair.open(capture);
+        let two = 2.try_into().unwrap();
+        let mut sender = open(&pair, |options| {
+            options
+                .path(path)
+                .rate(rate)
+                .threads(two)
+                .packets(u64::from(PACKETS))
+        });
+        let mut all = flows(2 * PACKETS);
+        let is_complete = sender.run(move |queue| {
+            for frame in all.by_ref().take(1000) {
+                queue.push(0, &frame);
+            }
+            Ok(Fill::More)
+        });
+        assert!(!is_complete.unwrap(), "the limit ends the job");
+        let summary = sender.finish().unwrap();
+        assert_eq!((summary.accepted, summary.path), (PACKETS.into(), path));
+        let timed = if rate == Rate::Max { 0 } else { PACKETS };
+        assert_eq!(summary.lateness.count(), u64::from(timed));
+        let mut next = [0; 16];
+        for _ in 0..PACKETS {
+            let packet = capture.next().unwrap().unwrap();
+            let port = u16::from_be_bytes(packet.data()[34..36].try_into().unwrap());
+            let number = u32::from_be_bytes(packet.data()[42..46].try_into().unwrap());
+            let next = &mut next[usize::from(port - 1000)];
+            assert_eq!(number, *next, "{path:?}, port {port}");
+            *next += 1;
+        }
+    }
+}
+
+#[test]
+fn an_error_of_one_thread_ends_the_others() {
+    let pair = Pair::new();
+    let two = 2.try_into().unwrap();
+    let mut sender = open(&pair, |options| options.path(SendPath::Bypass).threads(two));
+    let mut is_first = true;
+    let result = sender.run(move |queue| {
+        if std::mem::take(&mut is_first) {
+            queue.push(0, &frame(2000, false));
+        }
+        for frame in flows(100) {
+            queue.push(0, &frame);
+        }
+        Ok(Fill::More)
+    });
+    assert!(matches!(
+        result,
+        Err(SendError::TooLong { bytes: 2000, .. })
+    ));
+    let summary = sender.finish().unwrap();
+    assert_eq!(summary.delivered, Some(summary.accepted));
 }

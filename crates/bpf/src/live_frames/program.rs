@@ -59,6 +59,11 @@ const DROP: Label = Label(0);
 const FITS: Label = Label(1);
 const END: Label = Label(2);
 
+/// A constant of this file as an operand; all are far below 2³¹.
+const fn immediate(value: usize) -> i32 {
+    (value as u32).cast_signed()
+}
+
 fn shared(dst: Reg, map: BorrowedFd<'_>) -> Insn<'_> {
     Insn::LoadMapValue { dst, map }
 }
@@ -75,14 +80,19 @@ pub(super) fn send<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<In
         Insn::store(Size::Double, PAGE, CPU, Reg::R0),
         // The record.
         Insn::load(Size::Double, RECORD, PAGE, NEXT),
-        Insn::alu64(Alu::And, RECORD, RECORDS_BYTES as i32 - 1),
+        Insn::alu64(Alu::And, RECORD, immediate(RECORDS_BYTES - 1)),
         Insn::add(RECORD, PAGE),
-        Insn::load(Size::Double, LENGTH, RECORD, RECORDS_AT as i16),
+        Insn::load(
+            Size::Double,
+            LENGTH,
+            RECORD,
+            (RECORDS_AT as u16).cast_signed(),
+        ),
         Insn::jump_if(Condition::Equal, LENGTH, 0, DROP),
         Insn::jump_if(
             Condition::Greater,
             LENGTH,
-            LiveFrames::MAX_FRAME_BYTES as i32,
+            immediate(LiveFrames::MAX_FRAME_BYTES),
             DROP,
         ),
         // Its length.
@@ -98,12 +108,12 @@ pub(super) fn send<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<In
         Insn::mov(Reg::R1, CONTEXT),
         Insn::mov(Reg::R2, 0),
         Insn::mov(Reg::R3, RECORD),
-        Insn::add(Reg::R3, (RECORDS_AT + HEADER_BYTES) as i32),
+        Insn::add(Reg::R3, immediate(RECORDS_AT + HEADER_BYTES)),
         Insn::mov(Reg::R4, LENGTH),
         Insn::Call(Helper::XdpStoreBytes),
         Insn::jump_if(Condition::NotEqual, Reg::R0, 0, DROP),
         // The next one.
-        Insn::add(LENGTH, HEADER_BYTES as i32 + 7),
+        Insn::add(LENGTH, immediate(HEADER_BYTES + 7)),
         Insn::alu64(Alu::And, LENGTH, -8),
         Insn::load(Size::Double, Reg::R1, PAGE, NEXT),
         Insn::add(Reg::R1, LENGTH),

@@ -1,7 +1,7 @@
 //! Flags of `tapline send`.
 
 use std::net::SocketAddr;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -88,6 +88,18 @@ pub struct SendArgs {
         help_heading = "Input"
     )]
     pub count: Option<NonZeroU64>,
+
+    /// Send from N threads, each on a CPU of its own; packets of one flow keep their order
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = threads,
+        conflicts_with = "split",
+        hide_short_help = true,
+        help_heading = "Timing"
+    )]
+    pub threads: NonZeroUsize,
 
     /// How packets reach the device: live-frames (XDP frames without socket buffers), xdp (AF_XDP), xdp-zerocopy, bypass
     /// (packet socket past the queueing discipline), qdisc (through it), or auto: the fastest that the device supports
@@ -212,6 +224,16 @@ impl SendArgs {
             _ => Clients::Auto,
         })
     }
+}
+
+/// A bound for a mistyped number; no machine has more CPUs that Linux would use.
+const MAX_THREADS: usize = 8192;
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse().ok();
+    threads
+        .filter(|threads: &NonZeroUsize| threads.get() <= MAX_THREADS)
+        .ok_or_else(|| "use a number such as 2".into())
 }
 
 fn path(text: &str) -> Result<SendPath, String> {

@@ -12,7 +12,7 @@ mod to_file;
 
 use std::num::NonZeroU64;
 
-use tapline::send::{Fill, Rate, SendError, SendOptions, SendQueue};
+use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendQueue};
 
 use crate::args::SendArgs;
 use crate::failure::{Exit, Failure};
@@ -58,6 +58,7 @@ fn options(args: &SendArgs) -> SendOptions {
         .second_link(args.split.clone())
         .rate(rate(args))
         .path(args.path)
+        .threads(args.threads)
         .long_frames(args.fit)
         .allow_uplink(args.yes_on_uplink)
         .packets(args.count.map(NonZeroU64::get))
@@ -108,14 +109,32 @@ fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The kernel's number for an operation that a driver does not support.
+const EOPNOTSUPP: i32 = 95;
+
 fn failure(error: &SendError) -> Failure {
     let (exit, advice) = match error {
         SendError::Namespace(_) if error.is_privilege() => {
             (Exit::Privilege, " (needs CAP_SYS_ADMIN; run with sudo)")
         }
+        SendError::Open { path, .. } if error.is_privilege() && *path == SendPath::LiveFrames => (
+            Exit::Privilege,
+            " (needs CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN; run with sudo)",
+        ),
         _ if error.is_privilege() => (
             Exit::Privilege,
             " (needs CAP_NET_RAW; run with sudo or setcap)",
+        ),
+        SendError::Open { path, .. } if *path != SendPath::Auto => {
+            (Exit::Unsupported, "; --path auto chooses another")
+        }
+        SendError::Send {
+            path: SendPath::LiveFrames,
+            source,
+            ..
+        } if source.raw_os_error() == Some(EOPNOTSUPP) => (
+            Exit::Unsupported,
+            "; a veth interface needs an XDP program or GRO at its peer, --path auto chooses another path",
         ),
         SendError::Uplink { .. } => (Exit::Usage, "; give --yes-on-uplink to send on it"),
         SendError::TooLong { .. } => (Exit::Failed, "; use --fit truncate or --fit skip"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::json;
-use tapline::send::SendSummary;
+use tapline::send::{Histogram, SendSummary};
 
 use crate::args::SendArgs;
 use crate::units::{amount, grouped, span};
@@ -74,7 +74,8 @@ pub fn show(args: &SendArgs, summary: &SendSummary) -> io::Result<()> {
 }
 
 fn as_json(summary: &SendSummary) -> serde_json::Value {
-    let quantile = |quantile| summary.lateness.quantile(quantile);
+    let (lateness, against) = lateness(summary);
+    let quantile = |quantile| lateness.quantile(quantile);
     let failed: BTreeMap<_, _> = (summary.failed.iter())
         .map(|(&errno, &count)| (error_name(errno), count))
         .collect();
@@ -94,8 +95,9 @@ fn as_json(summary: &SendSummary) -> serde_json::Value {
         "stopped": summary.is_stopped,
         "late_p50_ns": quantile(0.5),
         "late_p99_ns": quantile(0.99),
-        "late_max_ns": summary.lateness.range_ns().map(|(_, most)| most),
-        "late_against": "system call",
+        "late_max_ns": lateness.range_ns().map(|(_, most)| most),
+        "late_against": against,
+        "late_packets": lateness.count(),
     })
 }
 
@@ -135,20 +137,31 @@ fn text(summary: &SendSummary, out: &mut dyn Write) -> io::Result<()> {
         amount(rate(summary.bytes as f64 * 8.0)),
         summary.path.name(),
     )?;
-    let late = |quantile| summary.lateness.quantile(quantile);
+    let (lateness, against) = lateness(summary);
+    let late = |quantile| lateness.quantile(quantile);
     if let (Some(p50), Some(p99)) = (late(0.5), late(0.99)) {
         let microseconds = |ns: u64| ns as f64 / 1000.0;
         writeln!(
             out,
-            "system calls after the planned times: p50 {:.1} us, p99 {:.1} us",
+            "late by p50 {:.1} us, p99 {:.1} us ({against}, {} packets)",
             microseconds(p50),
-            microseconds(p99)
+            microseconds(p99),
+            grouped(lateness.count()),
         )?;
     }
     if summary.is_stopped {
         writeln!(out, "stopped before all packets were sent")?;
     }
     Ok(())
+}
+
+/// How late packets were, and at which point: by the kernel's time stamps where there are any.
+fn lateness(summary: &SendSummary) -> (&Histogram, &'static str) {
+    if summary.stamped_lateness.count() > 0 {
+        (&summary.stamped_lateness, "kernel time stamp")
+    } else {
+        (&summary.lateness, "system call")
+    }
 }
 
 /// The error as text, e.g. `Invalid argument (os error 22)`.

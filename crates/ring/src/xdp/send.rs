@@ -65,6 +65,8 @@ pub struct XdpSender {
     /// Index of the first entry of those.
     first: u32,
     is_zero_copy: bool,
+    /// The bytes of a frame that is sent once more.
+    again: Vec<u8>,
 }
 
 impl XdpSender {
@@ -126,6 +128,7 @@ impl XdpSender {
             free: (0..CHUNKS).rev().map(chunk).collect(),
             pushed: VecDeque::with_capacity(CHUNKS as usize),
             is_zero_copy: reported & XDP_OPTIONS_ZEROCOPY != 0,
+            again: Vec::new(),
         })
     }
 
@@ -214,7 +217,7 @@ impl XdpSender {
             _ => {}
         }
         if count == 0 {
-            return Err(io::ErrorKind::WouldBlock.into());
+            return Err(io::Error::from_raw_os_error(libc::EAGAIN));
         }
         Ok(count)
     }
@@ -240,18 +243,25 @@ impl XdpSender {
     /// The kernel reads the ring of a copying socket only in [`abi::xdp::transmit`], and returns the chunks of a frame that
     /// was dropped.
     fn push_again(&mut self, parts: u8) {
-        self.reclaim();
-        let mut again = [XdpDesc::default(); MAX_FRAME_CHUNKS];
-        let again = &mut again[..parts.into()];
-        for (part, new) in (0u32..).zip(again.iter_mut()) {
-            let back = u32::from(parts) - part;
+        let mut frame = std::mem::take(&mut self.again);
+        frame.clear();
+        for back in (1..=u32::from(parts)).rev() {
             let desc = self.tx.entry(self.first.wrapping_sub(back));
             let place = self.memory.pointer(desc.addr as usize, desc.len as usize);
             // SAFETY: that many bytes are mapped (checked) and were written by `push`. The kernel writes no chunk of a
             // transmit ring, and this thread none before the copy is complete.
             let bytes = unsafe { std::slice::from_raw_parts(place.as_ptr(), desc.len as usize) };
-            *new = self.filled(&bytes.to_vec(), desc.options & XDP_PKT_CONTD != 0);
+            frame.extend_from_slice(bytes);
         }
+        // The chunks of the frame itself are among the free ones from now on.
+        self.reclaim();
+        let mut again = [XdpDesc::default(); MAX_FRAME_CHUNKS];
+        let again = &mut again[..parts.into()];
+        for (part, (new, bytes)) in (1..).zip(again.iter_mut().zip(frame.chunks(self.chunk_bytes)))
+        {
+            *new = self.filled(bytes, part < parts);
+        }
+        self.again = frame;
         self.tx.insert(self.first, again);
         self.pushed.push_front(parts);
     }

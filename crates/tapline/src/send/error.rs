@@ -61,7 +61,7 @@ pub enum SendError {
         /// The kernel's error.
         source: io::Error,
     },
-    /// The device took none of 50 packets in a row, each offered for 20 ms.
+    /// The device took none of 5 packets in a row, each offered for 200 ms.
     #[error("interface {link} takes no more packets: its queue stays full, or it drops them")]
     Stalled {
         /// The interface.

@@ -10,7 +10,7 @@ use netlink::{IfIndex, Link, Netlink, Route, RouteType};
 use rustix::io::Errno;
 
 use super::error::SendError;
-use super::options::{LongFrames, SendOptions};
+use super::options::{LongFrames, SendOptions, SendPath};
 use super::pacer::pause;
 use super::path::{PathRequest, Refusal, Transmit};
 use super::queue::SendQueue;
@@ -22,10 +22,10 @@ const TAG_BYTES: usize = 4;
 
 /// How long a packet is offered to a device that has no room for it. A device that drops a packet answers as one
 /// that is full.
-const MAX_FULL_NS: u64 = 20_000_000;
+const MAX_FULL_NS: u64 = 200_000_000;
 
 /// So many packets in a row for which there is no room end the job.
-const MAX_REFUSED: u32 = 50;
+const MAX_REFUSED: u32 = 5;
 
 /// After these errors no packet can be sent any more.
 const IS_FINAL: [Errno; 5] = [
@@ -151,6 +151,31 @@ impl Lane {
             stamped: SendQueue::default(),
             counts: SentCounts::default(),
         })
+    }
+
+    /// Opens a lane for each of `threads` threads, all on the same path, the first on queue 0 of the interface.
+    pub fn open_all(
+        options: &SendOptions,
+        link: &Link,
+        threads: usize,
+        live: &LiveSent,
+    ) -> Result<Vec<Self>, SendError> {
+        let open = |path| {
+            let options = SendOptions {
+                path,
+                ..options.clone()
+            };
+            let lane = |queue| Self::open(&options, &options.link, link, queue, live.clone());
+            (0..threads as u32).map(lane).collect::<Result<Vec<_>, _>>()
+        };
+        let mut lanes = open(options.path)?;
+        let first = lanes[0].way().path();
+        // There may be fewer queues than threads.
+        if lanes.iter_mut().any(|lane| lane.way().path() != first) {
+            drop(lanes);
+            lanes = open(SendPath::Bypass)?;
+        }
+        Ok(lanes)
     }
 
     /// The way that is used now.

@@ -1,5 +1,7 @@
 //! The options of a send job.
 
+use std::num::NonZeroUsize;
+
 use netlink::Namespace;
 
 use super::schedule::Rate;
@@ -81,6 +83,9 @@ pub struct SendOptions {
     pub rate: Rate,
     /// How packets reach the device. Default: [`SendPath::Auto`].
     pub path: SendPath,
+    /// Threads that send the packets of a [source](super::Sender::run), each from a CPU of its own. Packets of one flow
+    /// (addresses, protocol and ports) keep their order, others do not. One with a second interface. Default: 1.
+    pub threads: NonZeroUsize,
     /// What happens to frames above the MTU. Default: the job ends.
     pub long_frames: LongFrames,
     /// Send on an interface with a default route. Default: no.
@@ -97,6 +102,7 @@ pub fn send(interface: impl Into<String>) -> SendOptions {
         namespace: None,
         rate: Rate::Max,
         path: SendPath::default(),
+        threads: NonZeroUsize::MIN,
         long_frames: LongFrames::default(),
         allow_uplink: false,
         packets: None,
@@ -125,6 +131,12 @@ impl SendOptions {
     /// Sets [`path`](Self#structfield.path).
     pub fn path(mut self, path: SendPath) -> Self {
         self.path = path;
+        self
+    }
+
+    /// Sets [`threads`](Self#structfield.threads).
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
         self
     }
 

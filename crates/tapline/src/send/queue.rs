@@ -91,6 +91,11 @@ impl SendQueue {
         self.stamp = place;
     }
 
+    /// Has its packets carry their send time where those of `other` do.
+    pub(super) fn stamp_like(&mut self, other: &Self) {
+        self.stamp = other.stamp;
+    }
+
     /// Whether packets carry their send time, which [`copy_stamped`](Self::copy_stamped) sets.
     #[inline]
     pub(super) fn has_stamps(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 
+use super::error::SendError;
 use super::queue::SendQueue;
 
 /// Why a source failed.
@@ -36,6 +37,11 @@ pub struct FilledQueues {
 }
 
 impl SendQueue {
+    /// A queue with memory for as much as a source puts into one.
+    pub(super) fn for_source() -> Self {
+        Self::with_capacity(QUEUE_PACKETS, QUEUE_BYTES)
+    }
+
     /// Whether a source should fill another queue: this one holds enough.
     pub fn is_full(&self) -> bool {
         self.len() >= QUEUE_PACKETS || self.bytes() >= QUEUE_BYTES
@@ -52,7 +58,7 @@ impl FilledQueues {
         let (filled, ready) = sync_channel(QUEUES);
         for _ in 0..QUEUES {
             // The receiver is here.
-            let _ = to_fill.send(SendQueue::with_capacity(QUEUE_PACKETS, QUEUE_BYTES));
+            let _ = to_fill.send(SendQueue::for_source());
         }
         let thread = thread::Builder::new().name("tapline-source".into());
         thread.spawn(move || fill(source, &empty, &filled))?;
@@ -62,9 +68,14 @@ impl FilledQueues {
         })
     }
 
-    /// The next queue; `None` if the source panicked.
-    pub fn next(&self) -> Option<Filled> {
-        self.filled.recv().ok()
+    /// The next queue.
+    ///
+    /// # Errors
+    /// [`SendError::Source`] if the source failed or panicked.
+    pub fn next(&self) -> Result<(Fill, SendQueue), SendError> {
+        let panicked = |_| SendError::Source("the source of packets panicked".into());
+        let filled = self.filled.recv().map_err(panicked)?;
+        filled.map_err(SendError::Source)
     }
 
     /// Gives a queue back to be filled again.

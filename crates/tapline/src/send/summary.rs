@@ -39,6 +39,10 @@ pub struct SendSummary {
     pub duration: Duration,
     /// From the planned time of each packet to the system call that sent it. Empty without pacing.
     pub lateness: Histogram,
+    /// From the planned times of some packets to the time stamps that the kernel made when the driver took them, for at most
+    /// 1000 packets per second and thread. Empty without pacing, if packets went out together, and where the path or the
+    /// driver makes no stamps.
+    pub stamped_lateness: Histogram,
     /// The job was stopped before all packets were sent.
     pub is_stopped: bool,
 }

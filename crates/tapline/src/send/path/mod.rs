@@ -3,12 +3,14 @@
 mod af_xdp;
 mod live_frames;
 mod packet;
+mod tx_stamps;
 
 use std::io;
 use std::time::Duration;
 
 use bpf::{LiveFrames, LiveFramesError};
 use netlink::{Link, NetDevices};
+use probe::Histogram;
 use ring::XdpSetupError;
 use rustix::io::Errno;
 
@@ -36,6 +38,14 @@ pub trait Transmit: Send {
     /// Whether the first packet that was offered and not taken may be skipped. Not on a way that has it already.
     fn may_skip(&self) -> bool {
         true
+    }
+
+    /// Has the kernel stamp the next packet if it is sent alone; it was planned for `planned_ns` (`CLOCK_MONOTONIC`).
+    fn stamp_next(&mut self, _planned_ns: u64) {}
+
+    /// From the planned times of stamped packets to the kernel's time stamps; `None` if this way has none.
+    fn stamped_lateness(&mut self) -> Option<&Histogram> {
+        None
     }
 
     /// Waits until the device does not need the memory of accepted packets any more, for a limited time.
@@ -70,11 +80,12 @@ impl PathError {
     /// Whether a privilege is missing.
     pub fn is_privilege(&self) -> bool {
         let source = match self {
-            Self::Packet(source) => source,
+            Self::Packet(source) | Self::LiveFrames(LiveFramesError::Tracepoint { source, .. }) => {
+                source
+            }
             Self::Xdp(error) => &error.source,
             Self::LiveFrames(LiveFramesError::Load(error)) => return error.is_privilege(),
             Self::LiveFrames(LiveFramesError::Map(error)) => &error.source,
-            Self::LiveFrames(LiveFramesError::Tracepoint { source, .. }) => source,
             Self::LiveFrames(_) => return false,
         };
         let errno = Errno::from_io_error(source);
@@ -120,7 +131,10 @@ impl PathRequest<'_> {
 
     fn open_one(&self, path: SendPath) -> Result<Box<dyn Transmit>, PathError> {
         let (ifindex, name, queue) = (self.ifindex(), self.name, self.queue);
-        let packet = |has_qdisc| PacketSocket::open(ifindex, has_qdisc).map_err(PathError::Packet);
+        let packet = |has_qdisc| {
+            let socket = PacketSocket::open(ifindex, has_qdisc, !self.is_bulk);
+            socket.map_err(PathError::Packet)
+        };
         let xdp = |is_zero_copy| XdpSocket::open(ifindex, name, queue, self.longest, is_zero_copy);
         Ok(match path {
             SendPath::LiveFrames => Box::new(LiveFramesPath::open(ifindex)?),

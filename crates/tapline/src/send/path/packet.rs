@@ -4,10 +4,12 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use probe::Histogram;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
 
+use super::tx_stamps::TxStamps;
 use super::{Refusal, Transmit};
 use crate::send::options::SendPath;
 use crate::send::queue::SendQueue;
@@ -21,12 +23,26 @@ const BATCH: usize = 64;
 pub struct PacketSocket {
     socket: OwnedFd,
     has_qdisc: bool,
+    /// For single packets, at a rate; `None` as fast as possible.
+    stamps: Option<TxStamps>,
 }
 
 impl PacketSocket {
     /// Opens it on interface `ifindex`, in the namespace of the calling thread: through the queueing discipline, or
-    /// not.
-    pub fn open(ifindex: u32, has_qdisc: bool) -> io::Result<Self> {
+    /// not. With `is_stamped`, the kernel can stamp packets.
+    pub fn open(ifindex: u32, has_qdisc: bool, is_stamped: bool) -> io::Result<Self> {
+        let socket = Self::bound(ifindex, has_qdisc)?;
+        // Without stamps, lateness is known at the system call.
+        let stamps = || TxStamps::new(Self::bound(ifindex, has_qdisc)?);
+        let stamps = is_stamped.then(|| stamps().ok()).flatten();
+        Ok(Self {
+            socket,
+            has_qdisc,
+            stamps,
+        })
+    }
+
+    fn bound(ifindex: u32, has_qdisc: bool) -> io::Result<OwnedFd> {
         let socket = abi::socket::packet_socket()?;
         if !has_qdisc {
             abi::socket::set_option(
@@ -37,7 +53,7 @@ impl PacketSocket {
             )?;
         }
         abi::socket::bind_to_send(socket.as_fd(), ifindex)?;
-        Ok(Self { socket, has_qdisc })
+        Ok(socket)
     }
 
     fn send_many(&self, slices: &[IoSlice<'_>]) -> rustix::io::Result<usize> {
@@ -75,10 +91,11 @@ impl Transmit for PacketSocket {
             *slice = IoSlice::new(queue.packet(index).bytes);
         }
         let slices = &slices[..end - first];
-        let sent = if let [only] = slices {
-            rustix::net::send(&self.socket, only, SendFlags::DONTWAIT).map(|_| 1)
-        } else {
-            self.send_many(slices)
+        let stamps = self.stamps.as_mut().filter(|stamps| stamps.is_next());
+        let sent = match (slices, stamps) {
+            ([only], Some(stamps)) => stamps.send(only).map(|()| 1),
+            ([only], None) => rustix::net::send(&self.socket, only, SendFlags::DONTWAIT).map(|_| 1),
+            _ => self.send_many(slices),
         };
         sent.map_err(|error| match error {
             // The kernel freed the packet: with a queueing discipline or without.
@@ -90,5 +107,15 @@ impl Transmit for PacketSocket {
     /// Waits for room in the socket's buffer.
     fn wait(&self, time: Duration) -> io::Result<()> {
         wait(&mut [PollFd::new(&self.socket, PollFlags::OUT)], time).map(drop)
+    }
+
+    fn stamp_next(&mut self, planned_ns: u64) {
+        if let Some(stamps) = &mut self.stamps {
+            stamps.stamp_next(planned_ns);
+        }
+    }
+
+    fn stamped_lateness(&mut self) -> Option<&Histogram> {
+        Some(self.stamps.as_mut()?.lateness())
     }
 }

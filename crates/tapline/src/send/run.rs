@@ -1,0 +1,170 @@
+//! One sending thread's share of a job: when its packets are due, and what became of them.
+
+use std::io;
+
+use abi::clock::monotonic_ns;
+use probe::Histogram;
+
+use super::error::SendError;
+use super::lane::Lane;
+use super::pacer::{Pacer, is_stopped};
+use super::queue::SendQueue;
+use super::schedule::{Rate, Schedule};
+use crate::stop::Stop;
+
+/// Batches between two looks at the stop, at full speed.
+const BATCHES_PER_LOOK: u32 = 32;
+
+/// Packets that carry the same send time, at most.
+const STAMPED_BATCH: usize = 64;
+
+/// Packets are stamped at most so often: each costs about two system calls more.
+const STAMP_INTERVAL_NS: u64 = 1_000_000;
+
+/// Sends queues on one lane, or on two.
+pub struct Run {
+    pub lane: Lane,
+    /// Of the second interface.
+    pub second: Option<Lane>,
+    rate: Rate,
+    schedule: Option<Schedule>,
+    /// The planned time of the next packet, if it is known already.
+    planned: Option<u64>,
+    pacer: Pacer,
+    /// When a packet is to be stamped again.
+    next_stamp_ns: u64,
+    pub first_ns: Option<u64>,
+    pub lateness: Histogram,
+    pub is_stopped: bool,
+}
+
+impl Run {
+    pub fn new(lane: Lane, second: Option<Lane>, rate: Rate) -> Self {
+        Self {
+            lane,
+            second,
+            rate,
+            schedule: None,
+            planned: None,
+            pacer: Pacer::new(),
+            next_stamp_ns: 0,
+            first_ns: None,
+            lateness: Histogram::default(),
+            is_stopped: false,
+        }
+    }
+
+    /// Begins recorded times anew.
+    pub fn repeat(&mut self) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.repeat();
+        }
+    }
+
+    /// Sends the packets of `queue` at its rate. Returns whether all were sent: not if `stop` was requested, or if
+    /// `limit` packets have been submitted.
+    pub fn transmit(
+        &mut self,
+        queue: &SendQueue,
+        stop: &Stop,
+        limit: Option<u64>,
+    ) -> Result<bool, SendError> {
+        let wait = |source| SendError::Wait { source };
+        let batch = self.lane.way().batch();
+        let batch = if queue.has_stamps() {
+            batch.min(STAMPED_BATCH)
+        } else {
+            batch
+        };
+        let limit = limit.unwrap_or(u64::MAX);
+        let mut next = 0;
+        let mut batches = 0;
+        while next < queue.len() {
+            let left = limit.saturating_sub(self.submitted());
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
+            if left == 0 {
+                return Ok(false);
+            }
+            let most = queue.len().min(next + left.min(batch));
+            let Some(end) = self.due(queue, next, most, stop).map_err(wait)? else {
+                self.is_stopped = true;
+                return Ok(false);
+            };
+            self.send(queue, next, end)?;
+            next = end;
+            batches += 1;
+            if batches % BATCHES_PER_LOOK == 0 && is_stopped(stop, 0).map_err(wait)? {
+                self.is_stopped = true;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Packets submitted on all lanes.
+    fn submitted(&self) -> u64 {
+        let second = self.second.as_ref();
+        self.lane.counts.submitted() + second.map_or(0, |lane| lane.counts.submitted())
+    }
+
+    /// Sends packets `first..end` now, each on its interface.
+    pub fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+        self.first_ns.get_or_insert_with(monotonic_ns);
+        let Some(second) = &mut self.second else {
+            return self.lane.send(queue, first, end);
+        };
+        let mut at = first;
+        while at < end {
+            let (is_second, next) = queue.same_interface(at, end);
+            let lane = if is_second {
+                &mut *second
+            } else {
+                &mut self.lane
+            };
+            lane.send(queue, at, next)?;
+            at = next;
+        }
+        Ok(())
+    }
+
+    /// Waits for packet `next` of `queue`; returns the end of those that are due then, at most `most`. `None`: the
+    /// job was stopped.
+    fn due(
+        &mut self,
+        queue: &SendQueue,
+        next: usize,
+        most: usize,
+        stop: &Stop,
+    ) -> io::Result<Option<usize>> {
+        let rate = self.rate;
+        let first_ns = *self.first_ns.get_or_insert_with(monotonic_ns);
+        let schedule = (self.schedule).get_or_insert_with(|| Schedule::new(rate, first_ns));
+        if !schedule.is_paced() {
+            return Ok(Some(most));
+        }
+        let mut plan = |index: usize| {
+            let packet = queue.packet(index);
+            schedule.next(packet.bytes.len(), packet.time_ns)
+        };
+        let mut planned = self.planned.take().unwrap_or_else(|| plan(next));
+        let Some(now_ns) = self.pacer.wait_until(planned, stop)? else {
+            return Ok(None);
+        };
+        if now_ns >= self.next_stamp_ns {
+            self.lane.way().stamp_next(planned);
+            self.next_stamp_ns = now_ns + STAMP_INTERVAL_NS;
+        }
+        let mut end = next;
+        while planned <= now_ns {
+            self.lateness.record(now_ns - planned);
+            end += 1;
+            if end == most {
+                // The next packet may be in another queue: it is planned when it comes.
+                return Ok(Some(end));
+            }
+            planned = plan(end);
+        }
+        self.planned = Some(planned);
+        Ok(Some(end))
+    }
+}
