@@ -32,7 +32,7 @@ pub const USER_MODE_LINUX: Feature = Feature {
 const MODULES: &str = "/usr/lib/uml/modules";
 
 /// The modules to load, in dependency order.
-const LOADED: [&str; 23] = [
+const LOADED: [&str; 25] = [
     "ipv6",
     "8021q",
     "bonding",
@@ -54,6 +54,8 @@ const LOADED: [&str; 23] = [
     "veth",
     "vrf",
     "vxlan",
+    "sch_etf",
+    "sch_fq",
     "sch_ingress",
     "cls_bpf",
 ];

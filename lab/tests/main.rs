@@ -10,6 +10,7 @@ static UML: uml::Tests = uml::Tests::named(&[
     "net_kinds::",
     "net_packet_route::recorded::links_of_all_kinds_are_seen_alike",
     "net_vlan::",
+    "send_txtime::",
     // Last, since it sets the clock.
     "ping_clock::",
 ]);
@@ -52,4 +53,5 @@ mod net_tun;
 mod net_vlan;
 mod net_watch;
 mod ping_clock;
+mod send_txtime;
 mod tidy;

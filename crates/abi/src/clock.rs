@@ -17,6 +17,14 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
+/// Nanoseconds of International Atomic Time, as far as the system knows its offset to UTC (`CLOCK_TAI`).
+///
+/// # Errors
+/// EINVAL before Linux 3.10.
+pub fn tai_ns() -> io::Result<u64> {
+    Ok(nanoseconds(clock_gettime_dynamic(DynamicClockId::Tai)?))
+}
+
 #[inline]
 fn nanoseconds(time: Timespec) -> u64 {
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()

@@ -66,6 +66,9 @@ pub struct QueuedError {
     /// Additional value: the MTU that the packet exceeded, the address of the better router, or the position of
     /// the fault (`ee_info`; `icmp_unreach` and `icmp_redirect`, net/ipv4/icmp.c).
     pub info: u32,
+    /// Another value: of a time stamp, the number of the datagram on its socket, if the socket requests it
+    /// (`SOF_TIMESTAMPING_OPT_ID`).
+    pub data: u32,
     /// Reporting host, if a host reported the error.
     pub offender: Option<IpAddr>,
 }
@@ -189,13 +192,31 @@ fn time(body: &[u8]) -> Option<u64> {
 /// A `struct sock_extended_err` and the address that follows it.
 fn error(body: &[u8]) -> Option<QueuedError> {
     let (fields, offender) = body.split_first_chunk::<16>()?;
-    let [e0, e1, e2, e3, origin, kind, code, _, i0, i1, i2, i3, ..] = *fields;
+    let [
+        e0,
+        e1,
+        e2,
+        e3,
+        origin,
+        kind,
+        code,
+        _,
+        i0,
+        i1,
+        i2,
+        i3,
+        d0,
+        d1,
+        d2,
+        d3,
+    ] = *fields;
     Some(QueuedError {
         errno: u32::from_ne_bytes([e0, e1, e2, e3]),
         origin,
         kind,
         code,
         info: u32::from_ne_bytes([i0, i1, i2, i3]),
+        data: u32::from_ne_bytes([d0, d1, d2, d3]),
         offender: address(offender),
     })
 }

@@ -114,6 +114,30 @@ pub fn take_error(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
+/// `struct sock_txtime` of `linux/net_tstamp.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct SockTxtime {
+    clock: i32,
+    flags: u32,
+}
+
+// SAFETY: two integers of one width.
+unsafe impl Uapi for SockTxtime {}
+
+/// Has the queueing discipline send each packet of the socket at the time of its control message, nanoseconds of `clock`
+/// (`CLOCK_MONOTONIC` for `fq`, `CLOCK_TAI` for `etf`).
+///
+/// # Errors
+/// EINVAL for a clock that the kernel does not know; EPERM for one but `CLOCK_MONOTONIC` without `CAP_NET_ADMIN`.
+/// # Kernel
+/// Linux 4.19.
+#[doc(alias = "SO_TXTIME")]
+pub fn set_txtime(socket: BorrowedFd<'_>, clock: i32) -> io::Result<()> {
+    let txtime = SockTxtime { clock, flags: 0 };
+    set_option(socket, libc::SOL_SOCKET, libc::SO_TXTIME, &txtime)
+}
+
 /// Cookie of a socket's network namespace; cookies are unique until the machine reboots.
 ///
 /// # Errors

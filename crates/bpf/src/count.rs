@@ -10,7 +10,8 @@
 //! With groups, a class only marks the packet. The code that counts by key follows all kinds of packets, once per class.
 //!
 //! - [`CountedFilter`]: the filter of a class, compiled for each kind of packet.
-//! - [`CountingProgram`]: all classes in one program; each counts in a [`ClassSlot`] of [`CounterArray`].
+//! - [`CountingProgram`]: all classes in one program, or in a chain of programs if they are too long for one; each counts in
+//!   a [`ClassSlot`] of [`CounterArray`].
 //! - [`KeyField`]: with it, each class also counts by key in a [`CounterTable`](crate::CounterTable).
 //!
 //! A GSO or GRO packet counts as the packets that it is on the wire, with the bytes of each including headers. Their

@@ -1,7 +1,7 @@
 //! Maps and per-CPU counters.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use abi::bpf::{MapLayout, MapType};
 
@@ -93,6 +93,24 @@ impl Map {
     /// EINVAL if `value` does not have the size of the map's values.
     pub fn write(&self, value: &[u8]) -> io::Result<()> {
         self.0.update(&0u32.to_ne_bytes(), value)
+    }
+
+    /// Creates an array whose entry 0 is `program`, for [`Helper::TailCall`](crate::Helper::TailCall).
+    ///
+    /// The kernel empties the array when its last descriptor is closed: keep this value while programs use it.
+    pub(crate) fn of_program(name: &str, program: BorrowedFd<'_>) -> Result<Self, MapError> {
+        let map_type = MapType::ProgramArray;
+        let layout = MapLayout {
+            map_type,
+            key_bytes: 4,
+            value_bytes: 4,
+            max_entries: 1,
+        };
+        let map = Self::create(name, &layout)?;
+        let descriptor = program.as_raw_fd().to_ne_bytes();
+        map.write(&descriptor)
+            .map_err(MapError::creating(name, map_type))?;
+        Ok(map)
     }
 
     /// Creates a frozen map that is used as a set: keys of `key_bytes` bytes each, values unused.

@@ -14,6 +14,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::Insn;
 use crate::assemble::{AssembleError, assemble};
+use crate::map::MapError;
 
 const LICENSE: &CStr = c"MIT OR Apache-2.0";
 /// Number of attempts to load a program while signals interrupt it.
@@ -212,6 +213,9 @@ pub enum LoadError {
     /// A label cannot be resolved.
     #[error("cannot assemble program")]
     Assemble(#[from] AssembleError),
+    /// The array that joins several programs could not be created.
+    #[error(transparent)]
+    Map(#[from] MapError),
     /// The kernel refused the program.
     #[error("cannot load {kind} program{}", refusal_reason(.log, .source))]
     Refused {

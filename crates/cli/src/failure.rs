@@ -97,6 +97,17 @@ pub fn is_closed_output(error: &(dyn Error + 'static)) -> bool {
     source.is_some_and(|source| source.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// Advice if the disk is full. Standard output and the decoder have no options against that.
+pub fn full_disk(error: &WriteError, advice: &'static str) -> Option<&'static str> {
+    match error {
+        WriteError::Write { file, source, .. } => {
+            let is_stream = file.as_os_str() == STDOUT || file.as_os_str() == DECODER;
+            (source.kind() == io::ErrorKind::StorageFull && !is_stream).then_some(advice)
+        }
+        _ => None,
+    }
+}
+
 /// An error and its sources in one line, without the number that Rust appends to the system's message.
 pub fn chain(error: &dyn Error) -> String {
     let mut line = message(error);
@@ -256,6 +267,10 @@ impl From<&NetlinkError> for Failure {
             // A process that has the privilege is refused for another reason.
             (Some(libc::EPERM | libc::EACCES), _) if !privilege::missing(&needed).is_empty() => {
                 Self::new(Exit::Privilege, line + "; run with sudo or setcap")
+            }
+            (Some(libc::EOPNOTSUPP), Cause::Refused(refusal)) if refusal.message.is_none() => {
+                let advice = "this kernel lacks the feature, or the module for it";
+                Self::new(Exit::Unsupported, format!("{line} ({advice})"))
             }
             (Some(libc::EOPNOTSUPP), _) => Self::new(Exit::Unsupported, line),
             _ => Self::new(Exit::Failed, line),

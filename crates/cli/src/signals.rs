@@ -27,9 +27,20 @@ const SAME_REQUEST: Timespec = Timespec {
 
 /// A [`Stop`] that SIGINT, SIGTERM and SIGHUP trigger.
 pub fn stop() -> io::Result<Stop> {
+    stop_on(&[SIGINT, SIGTERM, SIGHUP])
+}
+
+/// A [`Stop`] that SIGINT and SIGTERM trigger, and a stream that has a byte for each SIGHUP.
+pub fn stop_or_reload() -> io::Result<(Stop, UnixStream)> {
+    let (hangups, writer) = UnixStream::pair()?;
+    low_level::pipe::register(SIGHUP, writer)?;
+    Ok((stop_on(&[SIGINT, SIGTERM])?, hangups))
+}
+
+fn stop_on(signals: &[i32]) -> io::Result<Stop> {
     let stop = Stop::new()?;
     let (first, again) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for &signal in signals {
         low_level::pipe::register(signal, again.try_clone()?)?;
         low_level::pipe::register(signal, stop.stopper().as_fd().try_clone_to_owned()?)?;
     }

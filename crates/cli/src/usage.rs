@@ -17,23 +17,27 @@ pub fn failure(error: &clap::Error) -> Failure {
     // The first paragraph is the error; usage and advice follow.
     let lines = text.lines().take_while(|line| !line.trim().is_empty());
     let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
-    let advice = match error.get(ContextKind::SuggestedArg) {
-        Some(ContextValue::String(similar)) => format!("did you mean '{similar}'?"),
-        _ => match advice(error) {
-            Some(advice) => advice.to_owned(),
-            None => format!("see '{} --help'", command()),
-        },
+    // The standard library's words for a 0 where only other numbers are valid.
+    let line = (words.join(" ")).replace("number would be zero for non-zero type", "must not be 0");
+    let advice = match (advice(error), error.get(ContextKind::SuggestedArg)) {
+        (Some(advice), _) => advice.to_owned(),
+        (None, Some(ContextValue::String(similar))) => format!("did you mean '{similar}'?"),
+        _ => format!("see '{} --help'", command()),
     };
-    Failure::new(Exit::Usage, format!("{} ({advice})", words.join(" ")))
+    Failure::new(Exit::Usage, format!("{line} ({advice})"))
 }
 
-/// What to use instead of a flag that `capture` and `read` do not know, but tcpdump or dumpcap does.
+/// What to use instead of a flag that the command does not know, but other commands, tcpdump or dumpcap do.
 fn advice(error: &clap::Error) -> Option<&'static str> {
-    let is_capture = matches!(command_name()?.as_str(), "capture" | "read");
-    match error.get(ContextKind::InvalidArg)? {
-        ContextValue::String(flag) if error.kind() == ErrorKind::UnknownArgument && is_capture => {
-            other_name(flag)
-        }
+    let ContextValue::String(flag) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    match (command_name()?.as_str(), flag.as_str()) {
+        ("capture" | "read", flag) => other_name(flag),
+        ("count" | "latency", "-r") => Some("for files use 'tapline read FILE'"),
         _ => None,
     }
 }
@@ -46,16 +50,24 @@ fn other_name(flag: &str) -> Option<&'static str> {
         "-B" => "use --buffer SIZE",
         "-C" => "use --rotate-size SIZE",
         "-d" | "-O" => "'tapline filter' shows how a filter is compiled",
-        "-E" | "-M" | "-T" | "-H" | "-u" => "use --decode tshark",
+        "-E" | "-M" | "-T" | "-H" | "-m" | "-u" => "use --decode tshark",
         "-f" => "the filter is the last argument",
         "-G" => "use --rotate-interval TIME",
+        "-I" | "-y" => "the link type of the interface is used",
         "-j" => "use --timestamp kernel or hardware",
         "-J" | "-L" => "'tapline doctor -i IF' shows what the interface can do",
-        "-P" => "use --format pcap",
+        "-K" => "checksums are verified with -v only",
+        "-N" => "names are never looked up",
+        "-P" | "--micro" => "use --format pcap",
         "-r" => "files are arguments: 'tapline read FILE'",
+        "-V" => "files are arguments: 'tapline read FILE FILE'",
         "-W" => "use --keep N",
+        "-z" => "use --compress zstd",
         "-Z" => "privileges are dropped as soon as the capture is open",
         "--immediate-mode" => "use --delivery immediate",
+        "--nano" => "use --format pcap-ns",
+        "--print" => "use '-w - | tee FILE | tapline read -'",
+        "--version" => "use 'tapline --version'",
         _ => return None,
     })
 }

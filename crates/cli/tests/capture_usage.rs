@@ -39,7 +39,7 @@ fn wrong_usage_is_one_line_and_status_2() {
                 "backend xdp-ringbuf is not for drop mode (use --backend xdp or auto)",
             ),
             ("--timestamp sundial", 2, "use kernel or hardware"),
-            ("-c 0", 2, "-c"),
+            ("-c 0", 2, "must not be 0"),
             ("-c many", 2, "-c"),
             ("-c", 2, "a value is required"),
             ("-s -1", 2, "-1"),

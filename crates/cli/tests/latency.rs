@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::frames::frames;
 use crate::support::run::{Running, spawn};
 use crate::support::terminal::Terminal;
-use crate::support::{Scene, assert_has, number};
+use crate::support::{PROGRAM, Scene, assert_has, number};
 
 fn start(scene: &Scene, line: &str) -> Running {
     let mut running = spawn(scene.command(&format!("latency -i right0 --json {line}")));
@@ -152,6 +152,53 @@ fn a_terminal_has_percentiles_and_bars_that_are_drawn_over_themselves() {
     running.signal(Signal::INT);
     terminal.wait_for("adaptive delivery over packet-v2, 0 lost");
     running.finish().exit(0);
+}
+
+/// In windows of any width, whatever the terminal supports; the window changes its size during the run.
+#[test]
+fn it_fits_every_window_and_follows_its_changes() {
+    let scene = Scene::new();
+    for (columns, environment) in [
+        (60, ("NO_COLOR", "1")),
+        (80, ("NO_COLOR", "")),
+        (200, ("LC_ALL", "C")),
+    ] {
+        let mut command = scene.right.command("setsid");
+        command.args(["--ctty", PROGRAM, "latency", "-i", "right0"]);
+        command.env(environment.0, environment.1);
+        let (mut terminal, running) = Terminal::start_session(command, columns, 40);
+        terminal.wait_for_shown("q: end, p: plot, arrows: scroll");
+        scene.generate(100, None);
+        terminal.wait_for_shown("100 packets  min ");
+        terminal.wait_for_shown("percentiles so far  p50  p99");
+        for wanted in [60, 200, 80] {
+            terminal.resize(wanted, 40);
+            // The axis of the plot ends at the right margin.
+            terminal.wait_until("a drawing of this width", |terminal| {
+                let shown = terminal.shown();
+                let first = shown.lines().next().unwrap_or_default();
+                let keys = shown.lines().nth(39).unwrap_or_default();
+                let mut axis = shown.lines().filter(|line| line.ends_with("now"));
+                keys.trim_end() == "q: end, p: plot, arrows: scroll"
+                    && first.starts_with("100 packets  min ")
+                    && axis.any(|line| line.chars().count() == usize::from(wanted))
+            });
+            terminal.wait_for_shown("percentiles so far  p50  p99");
+        }
+        terminal.press("p");
+        terminal.wait_until("no plot", |terminal| {
+            !terminal.shown().contains("percentiles so far")
+        });
+        let has_colors = terminal.seen.contains("\x1b[1m") || terminal.seen.contains("\x1b[2m");
+        assert_eq!(has_colors, environment != ("NO_COLOR", "1"));
+        if environment == ("LC_ALL", "C") {
+            assert!(terminal.shown().is_ascii(), "{}", terminal.shown());
+        }
+        terminal.press("q");
+        terminal.wait_for("adaptive delivery over packet-v2, 0 lost");
+        running.finish().exit(0);
+        assert!(terminal.is_as_usual());
+    }
 }
 
 #[test]

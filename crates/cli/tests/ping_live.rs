@@ -89,6 +89,36 @@ fn a_single_target_ends_as_ping_tells_it() {
 }
 
 #[test]
+fn changes_of_the_targets_are_shown() {
+    let scene = Scene::new();
+    // No resolver is reachable from the host.
+    let list = scene.write("list", "10.1.0.2 h.test.\n");
+    let command = command(&scene, &format!("-i 50ms --resolve-every 1m -f {list}"));
+    let (mut terminal, running) = Terminal::start_session(command, 90, 24);
+    terminal.wait_for_shown("h.test.   no addr");
+    scene.write("list", "10.1.0.2 10.1.0.3\n");
+    running.signal(Signal::HUP);
+    terminal.wait_for_shown("tapline: h.test. removed: 0 probes sent");
+    terminal.wait_until("a row comes and another goes", |terminal| {
+        let shown = terminal.shown();
+        let has = |name: &str| shown.lines().any(|row| row[1..].starts_with(name));
+        has("10.1.0.3 ") && !has("h.test. ")
+    });
+    terminal.press("q");
+    let ended = finish(&mut terminal, running, "raw back end");
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    ended.assert_says("tapline: 10.1.0.3 added");
+    ended.assert_says("tapline: targets read again: 1 added, 1 removed, 1 unchanged");
+    let said = summary(&terminal);
+    let line = |start: &str| said.iter().any(|line| line.starts_with(start));
+    assert!(line("10.1.0.3 : xmt/rcv/%loss = "), "{said:?}");
+    assert!(
+        line("2 targets: 1 answered, 1 did not; 1 target removed after 0 probes"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn thousands_of_targets_fit_into_the_window() {
     let scene = Scene::new();
     let command = command(&scene, "-c 2 -i 0 --rate 20kpps 127.0.0.0/18");

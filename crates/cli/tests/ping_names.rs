@@ -1,14 +1,13 @@
 //! Targets by their names, of a resolver that the test is.
 
 use std::collections::HashSet;
-use std::net::UdpSocket;
+use std::net::Ipv4Addr;
 use std::thread;
-use std::time::Duration;
 
 use crate::support::Scene;
+use crate::support::dns::{self, Record, is_of_ipv4, label};
 use crate::support::ping::with_files;
 use crate::support::run::Ended;
-use lab::Host;
 
 /// Names asked for at a time.
 const AT_A_TIME: usize = 32;
@@ -16,68 +15,20 @@ const AT_A_TIME: usize = 32;
 const NAMES: usize = 40;
 /// For its addresses of IPv4 and of IPv6.
 const QUESTIONS_OF_EACH: usize = 2;
-const DNS_HEADER_BYTES: usize = 12;
-/// Type and class behind the name of a question.
-const QUESTION_END_BYTES: usize = 4;
-/// Longer than any resolver waits before it asks again.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs `tapline ping` with a resolver at 127.0.0.1.
 fn ping(scene: &Scene, line: &str) -> Ended {
-    let settings = scene.write("resolv.conf", "nameserver 127.0.0.1\n");
-    let hosts = scene.write("hosts", "127.0.0.1 localhost\n");
-    let files = [[&*settings, "/etc/resolv.conf"], [&hosts, "/etc/hosts"]];
-    with_files(scene, &files, line)
-}
-
-fn socket(host: &Host) -> UdpSocket {
-    let socket = host.run(|| UdpSocket::bind("127.0.0.1:53"));
-    let socket = socket.expect("nobody else has it");
-    socket.set_read_timeout(Some(PATIENCE)).expect("it is set");
-    socket
-}
-
-/// Bytes of the name that `question` asks for.
-fn name_bytes(question: &[u8]) -> usize {
-    let name = &question[DNS_HEADER_BYTES..];
-    name.iter().position(|byte| *byte == 0).expect("its end") + 1
-}
-
-/// The first label of that name, e.g. `h7`.
-fn label(question: &[u8]) -> String {
-    let [length, name @ ..] = &question[DNS_HEADER_BYTES..] else {
-        panic!("no question: {question:?}");
-    };
-    String::from_utf8_lossy(&name[..usize::from(*length)]).into_owned()
-}
-
-/// Whether `question` is for addresses of IPv4.
-fn is_of_ipv4(question: &[u8]) -> bool {
-    question[DNS_HEADER_BYTES + name_bytes(question)..].starts_with(&[0, 1])
+    with_files(scene, &dns::files(scene), line)
 }
 
 /// The answer to `question`: 127.0.1.7 is the address of `h7`, and other names are nobody's.
-///
-/// # Source
-/// RFC 1035, 4.1.
 fn answer(question: &[u8]) -> Vec<u8> {
-    let end = DNS_HEADER_BYTES + name_bytes(question) + QUESTION_END_BYTES;
-    let mut answer = question[..end].to_vec();
     let label = label(question);
-    let number = label
-        .strip_prefix('h')
-        .map(|number| number.parse().expect("a number"));
-    let address = number.filter(|_| is_of_ipv4(question));
-    let code = if number.is_some() { 0 } else { 3 };
-    // An answer, recursion available; one question, its answers, and nothing else.
-    let counts = [0, 1, 0, u8::from(address.is_some()), 0, 0, 0, 0];
-    answer[2..DNS_HEADER_BYTES].copy_from_slice(&[&[0x81, 0x80 | code], &counts[..]].concat());
-    if let Some(number) = address {
-        // The question's name, an address, of the Internet, for a minute, four bytes.
-        answer.extend_from_slice(&[0xc0, DNS_HEADER_BYTES as u8, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]);
-        answer.extend_from_slice(&[127, 0, 1, number]);
-    }
-    answer
+    let number = label.strip_prefix('h').map(str::parse);
+    let record = number.map_or(Record::NoSuchName, |number| {
+        Record::Address(Ipv4Addr::new(127, 0, 1, number.expect("a number")))
+    });
+    dns::answer(question, record)
 }
 
 #[test]
@@ -89,7 +40,7 @@ fn names_are_looked_up_side_by_side_and_asked_in_their_order() {
     let names = names.join("\n");
     // Some editors begin a file with a mark of its byte order.
     let list = scene.write("list", format!("\u{feff}{names}\nh1.test.\nnobody.test.\n"));
-    let resolver = socket(&scene.left);
+    let resolver = dns::socket(&scene.left);
     let asked = thread::scope(|scope| {
         let resolver = scope.spawn(|| {
             let (mut asked, mut waiting) = (Vec::new(), Vec::new());

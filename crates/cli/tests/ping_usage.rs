@@ -124,6 +124,14 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
             ("10.1.0.2 --exclude 10.0.0.0/8", 2, "excluded"),
             ("-s 15 10.1.0.2", 2, "a number from 16 to 65507"),
             ("-c 0 10.1.0.2", 2, "a number from 1 to 4294967295"),
+            ("--paths 0 10.1.0.2", 2, "0 is not in 1..=64"),
+            ("--paths 65 10.1.0.2", 2, "65 is not in 1..=64"),
+            (
+                "--paths 1 -s 17 10.1.0.2",
+                2,
+                "payload (bytes) is 17, not between 18 and 65507",
+            ),
+            ("--resolve-every 99ms 10.1.0.2", 2, "use at least 100ms"),
             ("-t 256 10.1.0.2", 2, "a number from 1 to 255"),
             (
                 "-6 10.1.0.2",

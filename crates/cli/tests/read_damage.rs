@@ -101,7 +101,8 @@ fn a_full_disk_is_one_line_and_the_account_adds_up() {
     ));
     let line = ended.exit(1);
     assert!(
-        line.contains("/dev/full") && line.contains("No space left on device"),
+        line.contains("/dev/full")
+            && line.ends_with("No space left on device (free space, or use --compress zstd)"),
         "{line}"
     );
     assert_eq!(ended.stderr.len(), 1);

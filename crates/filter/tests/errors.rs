@@ -62,6 +62,16 @@ fn similar_words_are_suggested() {
         ("ip 80", None),
         ("tcp[tcpflag] = 2", Some("tcpflags")),
         ("xyzzy", None),
+        ("10.0.0.1", Some("host")),
+        ("tcp and (fd00::1)", Some("host")),
+        ("1:2:3:4:5:6", Some("ether host")),
+        ("port htp", Some("http")),
+        ("port stq", None),
+        ("tcp.port == 80", Some("tcp port")),
+        ("arp or ip.addr == 10.0.0.1", Some("host")),
+        ("dns", Some("port 53")),
+        ("tcp and tls", Some("tcp port 443")),
+        ("ICMPv6", Some("icmp6")),
     ] {
         assert_eq!(error(text).suggestion, word, "{text}");
     }

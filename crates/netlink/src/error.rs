@@ -231,8 +231,10 @@ impl fmt::Display for NetlinkError {
                 (None, None) => {}
             }
         }
-        if matches!(cause, Cause::Absent) {
-            f.write_str(" (there is none)")?;
+        match cause {
+            Cause::Absent => f.write_str(" (there is none)")?,
+            Cause::Unanswered => f.write_str(" (the kernel's reply is missing)")?,
+            _ => {}
         }
         let changes = !matches!(
             action,

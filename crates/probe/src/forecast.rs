@@ -76,10 +76,7 @@ impl ProbePlan {
         in_range("neighbours", self.neighbours.most.into(), 1, most)?;
         in_range("neighbour time (ns)", self.neighbours.time_ns, 0, MAX_NS)?;
         in_range("back-off (ns)", self.backoff_ns, 0, MAX_NS)?;
-        let by_rate = self.rate_pps.map_or(0, |rate| {
-            (u64::from(targets) * 1_000_000_000).div_ceil(rate.into())
-        });
-        let round_ns = self.interval_ns.max(by_rate);
+        let round_ns = round_ns(self.interval_ns, self.rate_pps, targets);
         let gap_ns = round_ns / u64::from(targets);
         let group = self.gather_ns.checked_div(gap_ns).unwrap_or(1);
         let mut forecast = Forecast {
@@ -134,7 +131,7 @@ impl Forecast {
 
     /// Time between two probes, in 2⁻³² nanoseconds.
     pub(crate) fn gap(&self) -> u128 {
-        (u128::from(self.round_ns) << 32) / u128::from(self.targets)
+        gap(self.round_ns, self.targets)
     }
 
     /// Maximum number of probes in flight to one target.
@@ -179,6 +176,19 @@ impl Forecast {
     }
 }
 
+/// Time between two probes to one of `targets` targets: the interval, extended if the rate requires it.
+pub(crate) fn round_ns(interval_ns: u64, rate_pps: Option<u32>, targets: u32) -> u64 {
+    let by_rate = rate_pps.map_or(0, |rate| {
+        (u64::from(targets) * 1_000_000_000).div_ceil(rate.into())
+    });
+    interval_ns.max(by_rate)
+}
+
+/// Time between two probes of a round to `targets` targets, in 2⁻³² nanoseconds.
+pub(crate) fn gap(round_ns: u64, targets: u32) -> u128 {
+    (u128::from(round_ns) << 32) / u128::from(targets)
+}
+
 /// A limit: `burst` probes at once, then one per `each_ns`.
 struct LimitDelay {
     each_ns: u64,
@@ -207,7 +217,9 @@ impl LimitDelay {
 fn prefix_sharing(targets: &Targets) -> (u64, u64) {
     let mut counts = vec![0_u32; PREFIX_SLOTS];
     for target in 0..targets.len() {
-        counts[prefix_slot(targets.address(target))] += 1;
+        if let Some(address) = targets.address(target) {
+            counts[prefix_slot(address)] += 1;
+        }
     }
     let shared = counts.iter().filter(|count| **count > 1);
     let sharing = shared.map(|count| u64::from(*count)).sum();

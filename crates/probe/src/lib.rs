@@ -16,6 +16,9 @@
 //! statistics and two bits per probe in flight. Every probe ends exactly once, by its first answer or
 //! by its timeout: `sent = received + late + errors + lost` ([`ProbeCounts`]).
 //!
+//! Targets can be added, removed and given other addresses while the run lasts ([`Prober::add_host`],
+//! [`Prober::remove_host`], [`Prober::change_address`]).
+//!
 //! ```
 //! use std::net::Ipv4Addr;
 //! use tapline_probe::targets::Targets;
@@ -45,13 +48,17 @@
 
 #![forbid(unsafe_code)]
 
+mod accounts;
+mod changes;
 mod classification;
 mod clock;
 mod cookie;
 mod forecast;
+mod host_change;
 mod matching;
 mod message;
 mod packet;
+mod path;
 mod plan;
 mod probe;
 mod prober;
@@ -59,12 +66,15 @@ mod schedule;
 mod statistics;
 pub mod targets;
 
+pub use accounts::AddressAccount;
 pub use classification::{Classification, OtherCounts};
 pub use clock::{ClockReading, WallClock};
 pub use cookie::{COOKIE_BYTES, RunKey};
 pub use forecast::Forecast;
+pub use host_change::{HostChange, HostChangeKind, RemovedHosts};
 pub use message::{EchoReply, IcmpError, IcmpMessage, QuotedProbe};
 pub use packet::{EchoRequest, parse_icmpv4, parse_icmpv6, parse_ipv4, parse_ipv6};
+pub use path::{BALANCE_BYTES, EcmpPath, MAX_PATHS};
 pub use plan::{MAX_NS, MAX_PAYLOAD_BYTES, NeighbourPace, PlanError, ProbePlan};
 pub use probe::Probe;
 pub use prober::{NextAction, Prober, SendFailure};

@@ -2,7 +2,8 @@
 
 use crate::classification::Classification;
 use crate::cookie::{COOKIE_BYTES, Cookie, claimed_target, last_with_low_bits};
-use crate::message::{EchoReply, IcmpError, IcmpMessage};
+use crate::message::{EchoReply, IcmpError, IcmpMessage, QuotedProbe};
+use crate::path::BALANCE_BYTES;
 use crate::probe::Probe;
 use crate::prober::Prober;
 use crate::schedule::IssuedSlot;
@@ -74,22 +75,30 @@ impl Prober {
             return Classification::Foreign;
         }
         let (cookie, is_whole) = self.split_payload(reply.payload);
-        let Some(cookie) = cookie.and_then(|cookie| self.cookies.decode(cookie, reply.sequence))
-        else {
+        let Some((cookie, bytes)) = cookie.and_then(|bytes| {
+            let cookie = self.cookies.decode(bytes, reply.sequence)?;
+            Some((cookie, bytes))
+        }) else {
             return self.classify_unproven_reply(reply, is_whole);
         };
         let Some(issued) = self.issued_by(cookie) else {
             return Classification::Forged;
         };
         let probe = issued.probe;
-        if !is_whole || !reply.intact {
+        let rest = &reply.payload[COOKIE_BYTES..];
+        let is_balanced =
+            (self.balance(probe, bytes)).is_none_or(|balance| rest.starts_with(&balance));
+        if !is_whole || !is_balanced || !reply.intact {
             return Classification::Corrupt {
                 target: probe.target,
                 probe: Some(probe),
             };
         }
         let source = reply.source;
-        if source != self.targets.address(probe.target) {
+        if self.accounts.is_closed(probe.target, probe.round) {
+            return Classification::Stale { probe };
+        }
+        if self.targets.address(probe.target) != Some(source) {
             return Classification::WrongSource { probe, source };
         }
         self.schedule.limits().answered(probe.target);
@@ -133,7 +142,7 @@ impl Prober {
                 None => return Classification::Foreign,
             }
         } else {
-            let Some(target) = self.targets.find(quote.destination) else {
+            let Some(target) = self.quoted_target(quote) else {
                 return Classification::Foreign;
             };
             let low = u32::from(quote.sequence);
@@ -144,6 +153,9 @@ impl Prober {
             }
         };
         let probe = issued.probe;
+        if self.accounts.is_closed(probe.target, probe.round) {
+            return Classification::Stale { probe };
+        }
         let is_proven = cookie.is_some();
         let error = NetworkError {
             router: message.router,
@@ -186,15 +198,43 @@ impl Prober {
     #[inline]
     fn split_payload<'a>(&self, payload: &'a [u8]) -> (Option<&'a [u8; COOKIE_BYTES]>, bool) {
         match payload.split_first_chunk() {
-            Some((cookie, rest)) => (Some(cookie), *rest == *self.filler),
+            Some((cookie, rest)) => (Some(cookie), self.without_balance(rest) == self.tail()),
             None => (None, false),
         }
     }
 
+    /// The bytes after the cookie that are the same in every probe.
+    #[inline]
+    fn tail(&self) -> &[u8] {
+        self.without_balance(&self.filler)
+    }
+
+    #[inline]
+    fn without_balance<'a>(&self, rest: &'a [u8]) -> &'a [u8] {
+        match self.balance {
+            Some(_) => rest.get(BALANCE_BYTES..).unwrap_or_default(),
+            None => rest,
+        }
+    }
+
+    /// The target of a quoted probe without a cookie. The checksum tells the paths to a host apart.
+    fn quoted_target(&self, quote: &QuotedProbe<'_>) -> Option<u32> {
+        let first = self.targets.find(quote.destination)?;
+        if self.balance.is_none() {
+            return Some(first);
+        }
+        let mut paths = self.targets.of_host(self.targets.host(first));
+        paths.find(|target| {
+            let path = self.targets.path(*target);
+            path.is_some_and(|path| path.checksum == quote.checksum)
+        })
+    }
+
     /// Whether the quoted bytes after the cookie match the filler of this run.
     fn has_our_filler(&self, rest: &[u8]) -> bool {
-        let len = rest.len().min(self.filler.len());
-        rest[..len] == self.filler[..len]
+        let (rest, filler) = (self.without_balance(rest), self.tail());
+        let len = rest.len().min(filler.len());
+        rest[..len] == filler[..len]
     }
 
     /// The issued probe that a cookie names.

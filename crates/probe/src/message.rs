@@ -55,6 +55,8 @@ pub struct QuotedProbe<'a> {
     pub identifier: u16,
     /// Sequence number in the ICMP header.
     pub sequence: u16,
+    /// Checksum in the ICMP header.
+    pub checksum: u16,
     /// The quoted part of the payload. It may be empty (RFC 792 requires 8 bytes after the IP header).
     pub payload: &'a [u8],
 }

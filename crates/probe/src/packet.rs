@@ -10,10 +10,12 @@ use wire::{Extensions, Icmpv4, Icmpv4Fields, Icmpv6, Ipv4, Ipv6};
 
 use crate::cookie::COOKIE_BYTES;
 use crate::message::{EchoReply, IcmpError, IcmpMessage, QuotedProbe};
+use crate::path::BALANCE_BYTES;
 
 const CHECKSUM_AT: usize = 2;
 const SEQUENCE_AT: usize = 6;
 const PAYLOAD_AT: usize = Icmpv4::LEN;
+const BALANCE_AT: usize = PAYLOAD_AT + COOKIE_BYTES;
 
 /// An echo request, built once and updated for each probe.
 ///
@@ -58,7 +60,19 @@ impl EchoRequest {
     /// and ping sockets itself; to build whole packets use [`EchoRequest::write_ipv6`].
     #[inline]
     pub fn write(&mut self, sequence: u16, cookie: &[u8; COOKIE_BYTES]) -> &[u8] {
-        self.update(sequence, cookie, Sum::new())
+        self.update(sequence, cookie, None, Sum::new())
+    }
+
+    /// As [`EchoRequest::write`], with `balance` at the start of the filler, which is two zeros
+    /// ([`Prober::balance`](crate::Prober::balance)).
+    #[inline]
+    pub fn write_balanced(
+        &mut self,
+        sequence: u16,
+        cookie: &[u8; COOKIE_BYTES],
+        balance: [u8; BALANCE_BYTES],
+    ) -> &[u8] {
+        self.update(sequence, cookie, Some(balance), Sum::new())
     }
 
     /// As [`EchoRequest::write`], with the ICMPv6 checksum for these addresses.
@@ -71,18 +85,24 @@ impl EchoRequest {
     ) -> &[u8] {
         let length = self.bytes.len() as u32;
         let pseudo = Sum::new().pseudo_ipv6(source, destination, ip::ICMPV6, length);
-        self.update(sequence, cookie, pseudo)
+        self.update(sequence, cookie, None, pseudo)
     }
 
     #[inline]
-    fn update(&mut self, sequence: u16, cookie: &[u8; COOKIE_BYTES], pseudo: Sum) -> &[u8] {
+    fn update(
+        &mut self,
+        sequence: u16,
+        cookie: &[u8; COOKIE_BYTES],
+        balance: Option<[u8; BALANCE_BYTES]>,
+        pseudo: Sum,
+    ) -> &[u8] {
         let sequence = sequence.to_be_bytes();
-        let checksum = self
-            .constant_sum
-            .and(pseudo)
-            .bytes(&sequence)
-            .bytes(cookie)
-            .finish();
+        let mut sum = self.constant_sum.and(pseudo).bytes(&sequence).bytes(cookie);
+        if let Some(balance) = balance {
+            sum = sum.bytes(&balance);
+            self.bytes[BALANCE_AT..BALANCE_AT + BALANCE_BYTES].copy_from_slice(&balance);
+        }
+        let checksum = sum.finish();
         self.bytes[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&checksum.to_be_bytes());
         self.bytes[SEQUENCE_AT..PAYLOAD_AT].copy_from_slice(&sequence);
         self.bytes[PAYLOAD_AT..PAYLOAD_AT + COOKIE_BYTES].copy_from_slice(cookie);
@@ -216,6 +236,7 @@ fn quoted_ipv4(quoted: &[u8]) -> Option<QuotedProbe<'_>> {
         destination: header.destination().into(),
         identifier,
         sequence,
+        checksum: request.checksum(),
         payload,
     })
 }
@@ -235,6 +256,7 @@ fn quoted_ipv6(quoted: &[u8]) -> Option<QuotedProbe<'_>> {
         destination: header.destination().into(),
         identifier,
         sequence,
+        checksum: request.checksum(),
         payload,
     })
 }

@@ -1,14 +1,23 @@
 //! The state machine of a run.
 
+use std::collections::VecDeque;
+
+use crate::accounts::{AddressAccount, AddressAccounts};
 use crate::classification::OtherCounts;
 use crate::cookie::{COOKIE_BYTES, CookieCodec};
-use crate::plan::{PlanError, ProbePlan};
+use crate::host_change::{PendingChange, RemovedHosts};
+use crate::path::{BALANCE_BYTES, ChecksumBalance, MAX_PATHS};
+use crate::plan::{MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
 use crate::probe::{Probe, Slot};
 use crate::schedule::{Expiry, Schedule, Turn};
 use crate::statistics::{
     Histogram, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics, RunStatistics,
 };
 use crate::targets::Targets;
+
+/// Maximum slots of idle targets that one call skips, and how long the schedule rests if it skipped that many.
+const MAX_SKIPS: usize = 256;
+const SKIP_REST_NS: u64 = 1_000_000;
 
 /// What the caller has to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +43,8 @@ pub enum SendFailure {
 ///
 /// Times are nanoseconds since the start of the run, by a monotonic clock. [`Prober::new`] allocates all
 /// memory. Each target takes 64 bytes of statistics, 16 bytes of state, and two bits per probe in
-/// flight, at least 128. No other call allocates. The cost of each call is bounded and independent of
-/// the number of targets.
+/// flight, at least 128. No other call allocates, except those that change the targets. The cost of each call is
+/// bounded and independent of the number of targets.
 ///
 /// ```text
 /// next ─▶ Send ─▶ cookie, then send ─▶ sent, or not_sent
@@ -56,13 +65,19 @@ pub struct Prober {
     gather_ns: u64,
     pub(crate) identifier: u16,
     /// Probes issued by `next` for which the caller has not reported a result.
-    unreported: u64,
+    pub(crate) unreported: u64,
     /// The latest issued probe, and its slot.
     latest: (Probe, Slot),
     /// Number of slots whose timeout was processed.
     pub(crate) expired_slots: u64,
     /// When the next probe is due; `None` if that depends on answers, or none is left.
     next_due_ns: Option<u64>,
+    /// Present if probes are assigned to paths.
+    pub(crate) balance: Option<ChecksumBalance>,
+    pub(crate) accounts: AddressAccounts,
+    /// Changes that wait for probes in flight, in the order of their requests.
+    pub(crate) pending_changes: VecDeque<(u32, PendingChange)>,
+    pub(crate) removed: RemovedHosts,
 }
 
 impl Prober {
@@ -72,9 +87,14 @@ impl Prober {
     /// [`PlanError`] names the value that is out of its range.
     pub fn new(plan: &ProbePlan, targets: Targets) -> Result<Self, PlanError> {
         let forecast = plan.forecast(targets.len())?;
+        let has_paths = check_paths(plan, &targets)?;
         let cookies = CookieCodec::new(plan.key, plan.identifier);
         let mut filler = vec![0; plan.payload_bytes - COOKIE_BYTES].into_boxed_slice();
         cookies.fill(&mut filler);
+        if has_paths {
+            filler[..BALANCE_BYTES].fill(0);
+        }
+        let balance = has_paths.then(|| ChecksumBalance::new(plan.identifier, &filler));
         let schedule = Schedule::new(plan, &forecast);
         let first = schedule.slot_at(0);
         Ok(Self {
@@ -92,6 +112,10 @@ impl Prober {
             unreported: 0,
             expired_slots: 0,
             next_due_ns: None,
+            balance,
+            accounts: AddressAccounts::default(),
+            pending_changes: VecDeque::new(),
+            removed: RemovedHosts::default(),
             targets,
         })
     }
@@ -100,12 +124,25 @@ impl Prober {
     #[inline]
     pub fn next(&mut self, now_ns: u64) -> NextAction {
         // So that no probe reuses the bits of one that has not ended.
-        let limit = self.expired_slots
-            + u64::from(self.statistics.flight()) * u64::from(self.targets.len());
-        let turn = self.schedule.turn(now_ns, limit, &self.targets);
+        let flight = self.statistics.flight();
+        let limit = self.schedule.limit(self.expired_slots, flight);
+        let mut turn = Turn::Wait(now_ns + SKIP_REST_NS);
+        for _ in 0..MAX_SKIPS {
+            match self.schedule.turn(now_ns, limit, &self.targets) {
+                Turn::Skip(slot) => self.skip(slot, now_ns),
+                // It waited for a limit while its target changed.
+                Turn::Send(probe, slot) if self.accounts.is_closed(probe.target, probe.round) => {
+                    self.skip(slot, now_ns);
+                }
+                other => {
+                    turn = other;
+                    break;
+                }
+            }
+        }
         self.next_due_ns = match turn {
             Turn::Wait(until_ns) => Some(until_ns),
-            Turn::Send(..) | Turn::Full(_) | Turn::Over => None,
+            _ => None,
         };
         match turn {
             Turn::Send(probe, slot) => {
@@ -126,7 +163,7 @@ impl Prober {
             Turn::Over if self.statistics.total.pending() == 0 && self.unreported == 0 => {
                 NextAction::Done
             }
-            Turn::Full(_) | Turn::Over => {
+            Turn::Full(_) | Turn::Over | Turn::Skip(_) => {
                 let turn_ns = match turn {
                     Turn::Full(until_ns) => until_ns,
                     _ => u64::MAX,
@@ -135,6 +172,14 @@ impl Prober {
                 let settled_ns = if self.unreported > 0 { now_ns } else { turn_ns };
                 NextAction::Wait(self.expiry.next_ns().unwrap_or(settled_ns).min(turn_ns))
             }
+        }
+    }
+
+    /// Ends the probe of `slot`, which is not sent.
+    fn skip(&mut self, slot: Slot, now_ns: u64) {
+        self.statistics.withdraw(slot);
+        if self.unreported == 0 {
+            self.expiry.note(self.schedule.issued_end(), now_ns);
         }
     }
 
@@ -149,6 +194,18 @@ impl Prober {
     #[inline]
     pub fn cookie(&self, probe: Probe, sent_ns: u64) -> [u8; COOKIE_BYTES] {
         self.cookies.encode(probe, sent_ns)
+    }
+
+    /// The first bytes of the payload after `cookie`, in place of those of [`Prober::filler`], if probes are assigned to
+    /// paths. They make the checksum that of the path.
+    #[inline]
+    pub fn balance(
+        &self,
+        probe: Probe,
+        cookie: &[u8; COOKIE_BYTES],
+    ) -> Option<[u8; BALANCE_BYTES]> {
+        let path = self.targets.path(probe.target)?;
+        Some(self.balance?.of(path, probe.sequence(), cookie))
     }
 
     /// The payload after the cookie, the same in every probe of this run.
@@ -257,6 +314,13 @@ impl Prober {
         self.statistics.counts(self.schedule.position_of(target))
     }
 
+    /// The counters of `target` by address, the current one last. Their sum is [`Prober::counts`]. Counters of an address
+    /// that it no longer has are final. Empty if it never had one.
+    pub fn accounts(&self, target: u32) -> Vec<AddressAccount> {
+        let address = self.targets.address(target);
+        self.accounts.of(target, address, self.counts(target))
+    }
+
     /// Round-trip times of `target`; `None` if no answer arrived in time.
     pub fn rtt(&self, target: u32) -> Option<RttStatistics> {
         self.statistics.rtt(self.schedule.position_of(target))
@@ -310,4 +374,27 @@ impl Prober {
     pub fn is_done(&self) -> bool {
         self.schedule.is_over() && self.unreported == 0 && self.statistics.total.pending() == 0
     }
+}
+
+/// Whether probes are assigned to paths.
+fn check_paths(plan: &ProbePlan, targets: &Targets) -> Result<bool, PlanError> {
+    let paths = targets.paths();
+    if paths > MAX_PATHS {
+        return Err(PlanError {
+            what: "paths",
+            value: paths.into(),
+            low: 1,
+            high: MAX_PATHS.into(),
+        });
+    }
+    let least = COOKIE_BYTES + BALANCE_BYTES;
+    if paths > 0 && plan.payload_bytes < least {
+        return Err(PlanError {
+            what: "payload (bytes)",
+            value: plan.payload_bytes as u64,
+            low: least as u64,
+            high: MAX_PAYLOAD_BYTES as u64,
+        });
+    }
+    Ok(paths > 0)
 }

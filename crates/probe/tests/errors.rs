@@ -16,6 +16,7 @@ fn error_about(packet: &Packet, kind: u8, code: u8, quoted: usize) -> IcmpMessag
             destination: packet.destination,
             identifier: IDENTIFIER,
             sequence: packet.sequence,
+            checksum: packet.checksum,
             payload: &packet.payload[..quoted],
         },
     })

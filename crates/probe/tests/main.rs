@@ -3,11 +3,13 @@
 mod support;
 
 mod answers;
+mod changes;
 mod errors;
 mod limits;
 mod memory;
 mod model;
 mod packets;
+mod paths;
 mod room;
 mod scale;
 mod schedule;

@@ -110,6 +110,7 @@ fn unreachable(packet: &Packet) -> IcmpError<'_> {
             destination: packet.destination,
             identifier: IDENTIFIER,
             sequence: packet.sequence,
+            checksum: packet.checksum,
             payload: &packet.payload,
         },
     }

@@ -33,7 +33,7 @@ fn run(prober: &mut Prober, delay_ns: u64, is_lost: impl Fn(Probe) -> bool) -> u
             flight.pop_front();
             payload[..COOKIE_BYTES].copy_from_slice(&cookie);
             let reply = EchoReply {
-                source: prober.targets().address(probe.target),
+                source: prober.targets().address(probe.target).expect("an address"),
                 hops: None,
                 identifier: IDENTIFIER,
                 sequence: probe.sequence(),
@@ -148,7 +148,7 @@ fn a_run_allocates_nothing() {
                         &cookie[..]
                     };
                     let reply = EchoReply {
-                        source: prober.targets().address(probe.target),
+                        source: prober.targets().address(probe.target).expect("an address"),
                         hops: None,
                         identifier: IDENTIFIER,
                         sequence: probe.sequence(),

@@ -170,7 +170,7 @@ fn a_prefix_has_a_limit_of_its_own_and_the_others_go_on() {
     assert_eq!(times.len(), targets.len() as usize);
     let mut of: HashMap<IpAddr, Vec<u64>> = HashMap::new();
     for (at, probe) in &times {
-        let prefix = match targets.address(probe.target) {
+        let prefix = match targets.address(probe.target).expect("an address") {
             IpAddr::V4(address) => IpAddr::V4((address.to_bits() & !0xff).into()),
             IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !0xffff_ffff_ffff_ffff).into()),
         };

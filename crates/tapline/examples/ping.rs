@@ -6,8 +6,9 @@ fn main() -> Result<(), PingError> {
     let targets: Vec<String> = std::env::args().skip(1).collect();
     let mut ping = tapline::ping(targets).count(3).open()?;
     while let Some(event) = ping.next()? {
-        if let (Some(probe), Some(rtt)) = (event.probe(), event.rtt()) {
-            let address = ping.statistics().targets().address(probe.target);
+        if let (Some(probe), Some(rtt)) = (event.probe(), event.rtt())
+            && let Some(address) = ping.statistics().targets().address(probe.target)
+        {
             println!("{address}: sequence {}, {rtt:?}", probe.sequence());
         }
     }

@@ -16,8 +16,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let statistics = &summary.statistics;
     for target in 0..statistics.targets().len() {
         let counts = statistics.counts(target);
-        if counts.received < counts.sent {
-            let address = statistics.targets().address(target);
+        if counts.received < counts.sent
+            && let Some(address) = statistics.targets().address(target)
+        {
             println!("{address}: {} of {} answered", counts.received, counts.sent);
         }
     }

@@ -47,7 +47,7 @@ fn on_link_by_kernel(host: &Host, words: &str) -> u64 {
     let mut netlink = host.netlink();
     let link = host.interface().index;
     let all = (0..targets.len()).filter(|target| {
-        let query = RouteQuery::address(targets.address(*target));
+        let query = RouteQuery::address(targets.address(*target).expect("an address"));
         netlink.lookup(&query).is_ok_and(|route| {
             let kind = route.kind == Some(RouteType::Unicast);
             kind && route.dev == Some(link) && route.gateway.is_none()

@@ -78,7 +78,7 @@ fn test_runs(report: &mut Report) {
     let empty = empty_program();
     let own = subjects
         .iter()
-        .map(|subject| (subject.name, &subject.program));
+        .map(|subject| (subject.name, subject.program.program()));
     let programs = Programs {
         all: [("(empty program)", &empty)]
             .into_iter()

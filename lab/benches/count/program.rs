@@ -2,7 +2,6 @@
 
 use std::os::fd::AsFd;
 
-use bpf::Program;
 use bpf::count::{
     COUNTERS_PER_SLOT, ClassSlot, CountedClass, CountedFilter, CounterArray, CountingHook,
     CountingOptions, CountingProgram, Overhead,
@@ -17,7 +16,7 @@ pub struct CountingSubject {
     pub name: &'static str,
     filters: Vec<Option<Filter>>,
     counters: CounterArray,
-    pub program: Program,
+    pub program: CountingProgram,
 }
 
 impl CountingSubject {
@@ -62,7 +61,7 @@ impl CountingSubject {
     /// Number of classes that count the frame. Checked against the filters' interpreter.
     pub fn classes_of(&self, frame: &[u8]) -> usize {
         let before = self.counters.read().expect("counters");
-        run_once(&self.program, frame);
+        run_once(self.program.program(), frame);
         let after = self.counters.read().expect("counters");
         let slot = COUNTERS_PER_SLOT as usize;
         let changes = before.iter().zip(&after).step_by(slot);

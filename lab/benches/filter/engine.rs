@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use bpfjit_sys::{BpfJit, Opcode};
+use filter::classic::Ancillary;
 use filter::native::{NativePacket, NativeProgram};
 use filter::{Filter, FilterOptions, LinkType, NoNames};
 use pcap::{BpfProgram, Capture, Linktype};
@@ -14,15 +15,16 @@ use crate::trace::Trace;
 /// Packets per call to the batch engine.
 const BATCH: usize = 256;
 
-/// Names of the engines.
-const NAMES: [&str; 4] = ["libpcap", "bpfjit", "native", "native batch"];
+/// Names of the engines. The interpreter, the reference in tests, is measured for `any` and `inner` only.
+const NAMES: [&str; 5] = ["libpcap", "bpfjit", "native", "native batch", "interpreter"];
 
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column; 6] = [
     column("matches", 1.0, 0),
     column(NAMES[0], 1.0, 2),
     column(NAMES[1], 1.0, 2),
     column(NAMES[2], 1.0, 2),
     column(NAMES[3], 1.0, 2),
+    column(NAMES[4], 1.0, 2),
 ];
 
 enum Engine {
@@ -30,6 +32,7 @@ enum Engine {
     Bpfjit(Box<BpfJit>),
     Native(Box<NativeProgram>),
     Batch(Box<NativeProgram>),
+    Interpreter(Box<Filter>),
 }
 
 pub fn ours(row: &Row) -> Filter {
@@ -41,26 +44,31 @@ pub fn libpcap(row: &Row) -> BpfProgram {
     capture.compile(&row.text, true).expect("a filter")
 }
 
-/// Measures the engines in turn.
+/// Measures the engines in turn; the interpreter too if `interprets`.
 pub fn measure(
     trace: &Trace,
+    interprets: bool,
     rows: impl Iterator<Item = Row>,
     options: &BenchOptions,
     report: &mut Report,
 ) {
+    let words = if interprets { " any and inner," } else { "" };
     let title = format!(
-        "{}, {} frames, ns of CPU time per packet",
+        "{},{words} {} frames, ns of CPU time per packet",
         trace.name,
         trace.len()
     );
     let packets = trace.len() as f64 * f64::from(trace.passes);
     for row in rows {
-        let engines = NAMES.map(|name| Engine::new(name, &row, options));
+        let engines = NAMES.map(|name| {
+            let is_measured = interprets || name != "interpreter";
+            (is_measured.then(|| Engine::new(name, &row, options))).flatten()
+        });
         // The first pass warms up and is not measured.
         let warm_up = engines.iter().flatten().map(|engine| engine.walk(trace));
         let mut counts: Vec<_> = warm_up.collect();
         for _ in report.rounds(&format!("{}, {}", trace.name, row.name)) {
-            let mut figures = [f64::NAN; 5];
+            let mut figures = [f64::NAN; COLUMNS.len()];
             for (engine, figure) in engines.iter().zip(&mut figures[1..]) {
                 let Some(engine) = engine else { continue };
                 let start = thread_time();
@@ -68,7 +76,9 @@ pub fn measure(
                 *figure = thread_time_since(start).as_nanos() as f64 / packets;
             }
             figures[0] = counts.first().map_or(f64::NAN, |&count| count as f64);
-            report.table(&title, &COLUMNS).add(&row.name, &figures);
+            let columns = COLUMNS.len() - usize::from(!interprets);
+            let table = report.table(&title, &COLUMNS[..columns]);
+            table.add(&row.name, &figures[..columns]);
         }
         counts.dedup();
         if counts.len() > 1 {
@@ -83,7 +93,7 @@ pub fn measure(
 impl Engine {
     /// Returns `None` if the engine does not support the filter or is skipped.
     fn new(name: &str, row: &Row, options: &BenchOptions) -> Option<Self> {
-        let is_ours = name.starts_with("native");
+        let is_ours = name.starts_with("native") || name == "interpreter";
         if options.is_without(name) || !(is_ours || row.is_for_libpcap) {
             return None;
         }
@@ -98,6 +108,7 @@ impl Engine {
                 Self::Bpfjit(Box::new(BpfJit::raw(&opcodes).expect("code")))
             }
             "native" => Self::Native(Box::new(ours(row).native().expect("code"))),
+            "interpreter" => Self::Interpreter(Box::new(ours(row))),
             _ => Self::Batch(Box::new(ours(row).native().expect("code"))),
         })
     }
@@ -111,6 +122,9 @@ impl Engine {
                 count(trace, |frame| program.run(frame, frame.len() as u32) != 0)
             }
             Self::Batch(program) => batches(trace, program),
+            Self::Interpreter(filter) => count(trace, |frame| {
+                filter.run(frame, frame.len() as u32, &Ancillary::default()) != 0
+            }),
         }
     }
 }

@@ -57,14 +57,17 @@ const EXPRESSIONS: [(&str, &str); 11] = [
     ),
 ];
 
-/// Plain terms, and the same with `any`, which libpcap does not have.
-const LAYERS: [(&str, bool); 6] = [
+/// Plain terms, and the same with `any` and `inner`, which libpcap does not have.
+const LAYERS: [(&str, bool); 9] = [
     ("port 80", true),
     ("any port 80", false),
     ("port 5555", true),
     ("any port 5555", false),
     ("host 10.9.9.9", true),
     ("any host 10.9.9.9", false),
+    ("inner host 10.9.9.9", false),
+    ("tcp", true),
+    ("any tcp", false),
 ];
 
 const LISTS: [usize; 4] = [100, 400, 800, 10_000];
@@ -78,18 +81,20 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     let expressions = || EXPRESSIONS.into_iter().map(expression);
     let lists = || LISTS.into_iter().map(list);
     if options.has("mixed-web") {
+        let trace = Trace::mixed_web();
+        let rows = expressions().chain(lists());
+        engine::measure(&trace, false, rows, options, report);
         let layers = LAYERS.into_iter().map(|(text, is_for_libpcap)| Row {
             is_for_libpcap,
             ..expression((text, text))
         });
-        let rows = expressions().chain(layers).chain(lists());
-        engine::measure(&Trace::mixed_web(), rows, options, report);
+        engine::measure(&trace, true, layers, options, report);
     }
     if options.has("ping-flood") {
-        engine::measure(&Trace::ping_flood(), expressions(), options, report);
+        engine::measure(&Trace::ping_flood(), false, expressions(), options, report);
     }
     if options.has("one-frame") {
-        engine::measure(&Trace::one_frame(), lists(), options, report);
+        engine::measure(&Trace::one_frame(), false, lists(), options, report);
     }
     if options.has("compile") {
         let expressions = [4, 9, 10].map(|at| expression(EXPRESSIONS[at]));

@@ -6,9 +6,12 @@
 //! divided by its runs. Frame, program and maps are in the CPU's cache. Trials of the programs take turns, so that
 //! other load on the machine affects all of them equally. **Cost** is the time beyond the empty program (`return
 //! XDP_DROP`) on the same frame in the same round. A matching frame is dropped.
+//!
+//! Terms with `any` and `inner` are also measured as classic programs of a socket; see `classic.rs`.
 
 #![forbid(unsafe_code)]
 
+mod classic;
 #[path = "../harness/mod.rs"]
 mod harness;
 
@@ -19,6 +22,8 @@ use bpf::{FilterMaps, Program, ProgramKind, assemble};
 use filter::ebpf::Verdicts;
 use filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
 use harness::{BenchOptions, Flow, Programs, Report, column, empty_program, run_once};
+use wire::MacAddress;
+use wire::build::Frame;
 use wire::protocol::ip;
 
 const XDP_DROP: u32 = 1;
@@ -40,6 +45,19 @@ const FILTERS: [&str; 13] = [
     "ether[12:2] = 0x0800 and ip[8] < 64",
 ];
 
+/// Plain terms, and the same with `any` and `inner`. Measured as XDP programs and as classic programs of a socket.
+const LAYERS: [&str; 9] = [
+    "port 80",
+    "any port 80",
+    "port 5555",
+    "any port 5555",
+    "host 10.9.9.9",
+    "any host 10.9.9.9",
+    "inner host 10.9.9.9",
+    "tcp",
+    "any tcp",
+];
+
 /// Sizes of the lists of hosts and networks.
 const HOSTS: [u32; 4] = [20, 60, 100, 10_000];
 const NETWORKS: [u32; 3] = [60, 250, 10_000];
@@ -51,14 +69,23 @@ fn main() -> ExitCode {
 fn measure(_: &BenchOptions, report: &mut Report) {
     // A ping, and a full segment from a web server.
     let ends: [Ipv4Addr; 2] = [[178, 79, 150, 233].into(), [198, 18, 0, 1].into()];
+    let [near, far] = [1, 2].map(|last| MacAddress([2, 0, 0, 0, 0, last]));
+    let segment = Flow::new(ip::TCP, ends, [80, 40_000]).frame(1400);
+    let vxlan = [&[8, 0, 0, 0, 0, 0, 7, 0], &segment[..]].concat();
+    let outer: [Ipv4Addr; 2] = [[192, 0, 2, 1].into(), [192, 0, 2, 2].into()];
+    let tunnelled = (Frame::ethernet(near, far).ipv4(outer[0], outer[1]))
+        .udp(40_000, 4789)
+        .payload(&vxlan);
     let frames = [
         ("ICMP, 64 B", Flow::new(ip::ICMPV4, ends, [0, 0]).frame(64)),
         (
             "TCP from port 80, 1514 B",
             Flow::new(ip::TCP, ends, [80, 40_000]).frame(1514),
         ),
+        ("TCP from port 80 in VXLAN, 1450 B", tunnelled),
     ];
     let mut subjects: Vec<_> = FILTERS.map(|text| load(text, text)).into();
+    subjects.extend(LAYERS.map(|text| load(text, text)));
     subjects.extend(HOSTS.map(|count| {
         // Addresses that no frame contains.
         let host = |at| format!("host {}", Ipv4Addr::from(0x0a00_0000 + at * 77));
@@ -86,6 +113,7 @@ fn measure(_: &BenchOptions, report: &mut Report) {
         result: column("dropped", 1.0, 0),
     };
     measured.measure(report, result);
+    classic::measure(&LAYERS, &frames, report);
 }
 
 fn list(count: u32, term: impl Fn(u32) -> String) -> String {

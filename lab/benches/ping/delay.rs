@@ -220,7 +220,10 @@ fn library(rig: &Rig, backend: Backend, peer: &str, load: &Load) -> Told {
             ..
         } = event
         {
-            let address = prober.targets().address(probe.target);
+            let address = prober
+                .targets()
+                .address(probe.target)
+                .expect("it was pinged");
             told.push(((address, probe.round), *rtt_ns as f64));
         }
     };

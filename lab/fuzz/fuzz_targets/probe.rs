@@ -19,8 +19,12 @@ impl Resolver for Names {
     }
 }
 
-/// Reads the bytes as a list of targets; each that is one can be found.
+/// Reads the bytes as a list of targets; each that is one can be found. Names that are followed have targets of their
+/// own, which share an address.
 fn list(text: &str) {
+    let mut builder = TargetsBuilder::default().follow_names();
+    let _ = builder.add_list(text, &mut Names);
+    let _ = builder.build();
     let mut builder = TargetsBuilder::default();
     let _ = builder.add_list(text, &mut Names);
     let Ok(targets) = builder.build() else {
@@ -28,23 +32,27 @@ fn list(text: &str) {
     };
     for index in [0, targets.len() / 2, targets.len().saturating_sub(1)] {
         if index < targets.len() {
-            assert_eq!(targets.find(targets.address(index)), Some(index));
+            let address = targets.address(index).expect("a list without names that are followed");
+            assert_eq!(targets.find(address), Some(index));
         }
     }
 }
 
-/// Reads the bytes as packets that answer a run of four probes: whatever they say, it adds up.
-fn answers(bytes: &[u8]) {
+/// Reads the bytes as packets that answer a run of four probes, with and without paths: whatever they say, it adds up.
+fn answers(bytes: &[u8], paths: u8) {
     let mut builder = TargetsBuilder::default();
     builder.add_list("10.1.0.2 fd00:1::2", &mut Names).expect("two targets");
+    // Paths need two bytes that hold the checksum constant.
+    let payload_bytes = if paths == 0 { 16 } else { 18 };
     let plan = ProbePlan {
         rounds: Some(2),
         interval_ns: 0,
         rate_pps: None,
-        payload_bytes: 16,
+        payload_bytes,
         ..ProbePlan::new(0x1234, RunKey([0, 0]))
     };
-    let mut prober = Prober::new(&plan, builder.build().expect("two")).expect("a plan");
+    let targets = builder.build().expect("two").with_paths(paths);
+    let mut prober = Prober::new(&plan, targets).expect("a plan");
     while let NextAction::Send(probe) = prober.next(0) {
         prober.sent(probe, 0);
     }
@@ -59,13 +67,13 @@ fn answers(bytes: &[u8]) {
         for message in messages.into_iter().flatten() {
             let verdict = prober.received(&message, Some(1000), 1000);
             if let (IcmpMessage::Reply(reply), Classification::Received { .. }) = (message, verdict) {
-                assert!(reply.payload.len() == 16 && reply.intact);
+                assert!(reply.payload.len() == payload_bytes && reply.intact);
             }
         }
     }
     prober.expire(u64::MAX, |_| ());
     let total = prober.total();
-    assert_eq!(total.sent, 4);
+    assert_eq!(total.sent, 4 * u64::from(paths.max(1)));
     assert_eq!(total.sent, total.received + total.late + total.errors + total.lost);
 }
 
@@ -74,5 +82,6 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(bytes) {
         list(text);
     }
-    answers(bytes);
+    answers(bytes, 0);
+    answers(bytes, 2);
 });

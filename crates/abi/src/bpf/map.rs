@@ -21,6 +21,10 @@ pub enum MapType {
     /// Array of values, one for all CPUs.
     #[doc(alias = "BPF_MAP_TYPE_ARRAY")]
     Array = 2,
+    /// Array of programs to continue with. Values are set as descriptors and cannot be read. The kernel empties it
+    /// when its last descriptor is closed.
+    #[doc(alias = "BPF_MAP_TYPE_PROG_ARRAY")]
+    ProgramArray = 3,
     /// Hash table whose values exist once per possible CPU.
     #[doc(alias = "BPF_MAP_TYPE_PERCPU_HASH")]
     PerCpuHash = 5,
@@ -138,6 +142,7 @@ impl Map {
             | MapType::DevMap
             | MapType::Hash
             | MapType::LpmTrie
+            | MapType::ProgramArray
             | MapType::RingBuffer
             | MapType::XskMap => value_bytes,
             // The kernel copies each value rounded up to 8 bytes (`bpf_map_value_size`).

@@ -42,6 +42,12 @@ impl CountedFilter {
         self.reads_vlan_tag
     }
 
+    /// Instructions for all kinds of packets.
+    pub(super) fn instructions(&self) -> usize {
+        let fragments = self.fragments.iter();
+        fragments.map(|(_, fragment)| fragment.code.len()).sum()
+    }
+
     /// The code for packets of `shape`.
     pub(super) fn fragment(&self, shape: PacketAssumptions) -> Option<&Fragment> {
         let mut fragments = self.fragments.iter();

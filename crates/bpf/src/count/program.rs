@@ -1,6 +1,6 @@
 //! All classes in one program.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use filter::ebpf::{
     ClassifierLabels, Condition, Fragment, Helper, Insn as AnyInsn, KnownProtocol, Label,
@@ -15,6 +15,7 @@ use super::section::{CountingHook, Header};
 use super::size::{self, Overhead};
 use super::tally::{ClassSlot, by_key, count};
 use super::{MOST_CLASSES, marks};
+use crate::map::Map;
 use crate::program::{LoadError, Program, ProgramKind};
 
 const XDP_PASS: i32 = 2;
@@ -44,12 +45,24 @@ pub struct CountingOptions<'m> {
     pub groups: Option<(KeyField, BorrowedFd<'m>)>,
 }
 
-/// A program that counts classes and passes all packets.
+/// Filter instructions in one program. The verifier needs time and memory for each way through a program: a filter that
+/// searches all layers has 30,000 instructions and takes it half a second, and about seven of them exceed its limit.
+const MOST_INSTRUCTIONS: usize = 64_000;
+/// Programs in a chain. The kernel allows 33 tail calls (`MAX_TAIL_CALL_CNT`, include/linux/bpf.h).
+const MOST_PROGRAMS: usize = 32;
+
+/// A program that counts classes and passes all packets. If the filters are too long for one program, it is a chain:
+/// each program counts some of the classes and continues with the next one.
 #[derive(Debug)]
-pub struct CountingProgram;
+pub struct CountingProgram {
+    /// The program to attach.
+    first: Program,
+    /// The arrays that lead from each program to the next.
+    joints: Vec<Map>,
+}
 
 impl CountingProgram {
-    /// Generates the program for `classes` and loads it.
+    /// Generates the programs for `classes` and loads them.
     ///
     /// # Panics
     /// With groups and more than [`MOST_CLASSES`](super::MOST_CLASSES) classes.
@@ -63,7 +76,7 @@ impl CountingProgram {
         name: &str,
         options: &CountingOptions<'_>,
         classes: &[CountedClass<'_>],
-    ) -> Result<Program, LoadError> {
+    ) -> Result<Self, LoadError> {
         assert!(
             options.groups.is_none() || classes.len() <= MOST_CLASSES,
             "a mark for each class"
@@ -73,11 +86,54 @@ impl CountingProgram {
         } else {
             ProgramKind::Tc
         };
-        Program::load(kind, name, &write(options, classes))
+        let mut parts = parts(classes).into_iter().rev();
+        let last = parts.next().unwrap_or_default();
+        let mut first = Program::load(kind, name, &write(options, last, None))?;
+        let mut joints = Vec::new();
+        for part in parts {
+            let next = Map::of_program(name, first.as_fd())?;
+            first = Program::load(kind, name, &write(options, part, Some(next.as_fd())))?;
+            joints.push(next);
+        }
+        Ok(Self { first, joints })
+    }
+
+    /// The program to attach. It counts all classes as long as this value exists.
+    pub fn program(&self) -> &Program {
+        &self.first
+    }
+
+    /// Number of programs that run for each packet.
+    pub fn program_count(&self) -> usize {
+        self.joints.len() + 1
     }
 }
 
-fn write<'m>(options: &CountingOptions<'m>, classes: &[CountedClass<'m>]) -> Vec<crate::Insn<'m>> {
+/// Splits the classes so that the filters of each part fit into a program; a long filter gets a program of its own.
+fn parts<'a, 'm>(classes: &'a [CountedClass<'m>]) -> Vec<&'a [CountedClass<'m>]> {
+    let sizes: Vec<usize> = (classes.iter().map(|class| class.filter))
+        .map(|filter| filter.map_or(0, CountedFilter::instructions))
+        .collect();
+    // Two neighbouring parts together exceed the maximum, so at most every second program is needless.
+    let most = MOST_INSTRUCTIONS.max(sizes.iter().sum::<usize>().div_ceil(MOST_PROGRAMS / 2));
+    let (mut parts, mut start, mut sum) = (Vec::new(), 0, 0);
+    for (at, size) in sizes.into_iter().enumerate() {
+        if sum + size > most && at > start {
+            parts.push(&classes[start..at]);
+            (start, sum) = (at, 0);
+        }
+        sum += size;
+    }
+    parts.push(&classes[start..]);
+    parts
+}
+
+/// The program for `classes`. It continues with the program in the array `next`, if there is one.
+fn write<'m>(
+    options: &CountingOptions<'m>,
+    classes: &[CountedClass<'m>],
+    next: Option<BorrowedFd<'m>>,
+) -> Vec<crate::Insn<'m>> {
     let mut code = Code::new(options.place);
     let [counted, pass] = [code.label(), code.label()];
     if !classes.is_empty() {
@@ -98,6 +154,14 @@ fn write<'m>(options: &CountingOptions<'m>, classes: &[CountedClass<'m>]) -> Vec
         TC_NEXT
     };
     code.place(pass);
+    if let Some(map) = next {
+        code.extend([
+            AnyInsn::mov(Reg::R1, CONTEXT),
+            AnyInsn::LoadMap { dst: Reg::R2, map },
+            AnyInsn::mov32(Reg::R3, 0),
+            AnyInsn::Call(Helper::TailCall),
+        ]);
+    }
     code.push(AnyInsn::mov32(Reg::R0, verdict));
     code.push(AnyInsn::Exit);
     code.insns

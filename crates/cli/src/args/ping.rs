@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tapline::ping::targets::Cidr;
-use tapline::ping::{Backend, COOKIE_BYTES, MAX_PAYLOAD_BYTES};
+use tapline::ping::{Backend, COOKIE_BYTES, MAX_PATHS, MAX_PAYLOAD_BYTES};
 
 use super::LossLimit;
 use crate::{metrics, units};
@@ -17,7 +17,7 @@ use crate::{metrics, units};
 /// Output to a single target reads like ping, to several targets like fping. Exit status: 0 if every target
 /// answered, 1 if one did not (or, with -c and -w, did not answer -c times), 2 if a name is unknown or nothing could
 /// be sent to a single target.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(
     after_long_help = "TARGET is a name, an address (10.0.0.1, fe80::1%eth0), a prefix (10.0.0.0/24, \
 for its hosts) or a range (10.0.0.1-10.0.0.9, 10.0.0.1-9).\n\nTimes take ns, us, ms, s, m or h. Without a unit they \
@@ -35,7 +35,8 @@ pub struct PingArgs {
 
     /// Read targets from FILE; - is standard input
     ///
-    /// They are separated by white space. # starts a comment.
+    /// They are separated by white space. # starts a comment. SIGHUP reads FILE again: targets that are in both lists
+    /// keep their counters. If FILE cannot be read or has an error, the list stays.
     #[arg(short, long, value_name = "FILE", help_heading = "Targets")]
     pub file: Option<PathBuf>,
 
@@ -50,6 +51,14 @@ pub struct PingArgs {
     /// IPv6 only
     #[arg(short = '6', long, help_heading = "Targets")]
     pub ipv6: bool,
+
+    /// Look up names again at this interval, and report changes
+    ///
+    /// A name keeps its counters when its address changes. A name that cannot be resolved is not an error: it is pinged
+    /// once it has an address. A name that no longer exists is not pinged until it does. If the resolver does not
+    /// answer, its known address is pinged. At least 100ms.
+    #[arg(long, value_name = "TIME", value_parser = resolve_interval, hide_short_help = true, help_heading = "Targets")]
+    pub resolve_every: Option<Duration>,
 
     /// Stop after N probes to each target
     ///
@@ -105,6 +114,13 @@ pub struct PingArgs {
     /// Forbid fragmentation of the probes
     #[arg(long, hide_short_help = true, help_heading = "Probes")]
     pub dont_fragment: bool,
+
+    /// Probe N equal-cost paths to each target, each at the interval, and count each path. N is 1 to 64
+    ///
+    /// The probes of a path have the same IPv6 flow label and ICMP checksum; different paths have different ones.
+    /// Requires a payload of at least 18 bytes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_PATHS)), hide_short_help = true, help_heading = "Probes")]
+    pub paths: Option<u8>,
 
     /// Interface to send on, or source address
     #[arg(short = 'I', long, value_name = "IF|ADDR", help_heading = "Probes")]
@@ -190,6 +206,17 @@ pub struct Rate(pub Option<u32>);
 /// A back end; `None` selects one automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingBackend(pub Option<Backend>);
+
+/// A shorter interval would only load the resolver.
+const MIN_RESOLVE: Duration = Duration::from_millis(100);
+
+fn resolve_interval(text: &str) -> Result<Duration, String> {
+    let time = units::seconds(text)?;
+    if time < MIN_RESOLVE {
+        return Err("use at least 100ms".into());
+    }
+    Ok(time)
+}
 
 fn rate(text: &str) -> Result<Rate, String> {
     match text {

@@ -102,7 +102,7 @@ pub struct SendArgs {
     pub threads: NonZeroUsize,
 
     /// How packets reach the device: live-frames (XDP frames without socket buffers), xdp (AF_XDP), xdp-zerocopy, bypass
-    /// (packet socket past the queueing discipline), qdisc (through it), or auto: the fastest that the device supports
+    /// (packet socket past the queueing discipline), qdisc (through it), txtime (fq or etf sends each packet at its time), or auto: the fastest that the device supports
     #[arg(long, value_name = "PATH", default_value = "auto", value_parser = path, help_heading = "Output")]
     pub path: SendPath,
 
@@ -244,7 +244,8 @@ fn path(text: &str) -> Result<SendPath, String> {
         "xdp-zerocopy" => Ok(SendPath::XdpZeroCopy),
         "bypass" => Ok(SendPath::Bypass),
         "qdisc" => Ok(SendPath::Qdisc),
-        _ => Err("use auto, live-frames, xdp, xdp-zerocopy, bypass or qdisc".into()),
+        "txtime" => Ok(SendPath::Timed),
+        _ => Err("use auto, live-frames, xdp, xdp-zerocopy, bypass, qdisc or txtime".into()),
     }
 }
 

@@ -15,10 +15,11 @@ use std::time::Duration;
 use tapline::capture::{
     CaptureError, CaptureSummary, Ended, FileConsumer, LiveCounters, OpenInterface,
 };
+use tapline::file::write::WriteError;
 
 use crate::args::CaptureArgs;
 use crate::decoder::Decoder;
-use crate::failure::{Exit, Failure, chain, is_closed_output};
+use crate::failure::{Exit, Failure, chain, full_disk, is_closed_output};
 use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
@@ -30,6 +31,9 @@ use summary::Summary;
 pub use setup::refuse_misplaced;
 pub use source::refused;
 pub use summary::{account_line, lost_json};
+
+/// Advice if the disk is full.
+const BOUND_FILES: &str = "free space, or bound the files with --rotate-size and --keep";
 
 pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     setup::refuse_file(args)?;
@@ -152,7 +156,12 @@ pub fn ended(ended: &Ended) -> Result<(), Failure> {
         Ended::NamespaceRemoved => failed("the network namespace was deleted".to_owned()),
         Ended::LinkRemoved { link } => failed(format!("interface {link} was removed")),
         Ended::Consumer(error) if is_closed_output(&**error) => Ok(()),
-        Ended::Consumer(error) => failed(chain(&**error)),
+        Ended::Consumer(error) => {
+            let full = error.downcast_ref::<WriteError>();
+            let advice = full.and_then(|error| full_disk(error, BOUND_FILES));
+            let advice = advice.map_or_else(String::new, |advice| format!(" ({advice})"));
+            failed(chain(&**error) + &advice)
+        }
         Ended::Wait(error) => Err(Failure::job_on("cannot wait for packets", error)),
         _ => Ok(()),
     }

@@ -1,11 +1,11 @@
 //! The summary of a capture, as text and as JSON.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use serde_json::Value;
 use tapline::capture::{
-    Account, Backend, CaptureSummary, FilterPlace, Lost, Mode, PACKETS_PER_TIMESTAMP, ReaderTime,
-    XdpMode,
+    Account, Backend, CaptureSummary, FilterPlace, Lost, Mode, PACKETS_PER_TIMESTAMP, XdpMode,
 };
 
 use super::sockets;
@@ -150,7 +150,7 @@ impl Summary<'_> {
         if account.lost.ring + account.lost.program > 0
             && let Some(time) = self.result.reader_time
         {
-            writeln!(out, "{}", reader_line(time))?;
+            writeln!(out, "{}", reader_line(time.ran, time.waited, *duration))?;
         }
         self.reasons(out)?;
         if let Some(sampling) = args.sample {
@@ -202,10 +202,18 @@ impl Summary<'_> {
     }
 }
 
-/// Whether a ring overflowed because the reader is slow, or because it had no CPU.
-fn reader_line(time: ReaderTime) -> String {
-    let (ran, waited) = (span(time.ran), span(time.waited));
-    let advice = if time.waited > time.ran {
+/// Whether a ring overflowed because the reader is slow, because it had no CPU, or because it slept.
+fn reader_line(ran: Duration, waited: Duration, duration: Duration) -> String {
+    let slept = duration.saturating_sub(ran + waited);
+    let had_no_cpu = waited > ran;
+    let [ran, waited, rest] = [ran, waited, slept].map(span);
+    if slept > duration / 2 {
+        return format!(
+            "the reader ran for {ran}, waited for a CPU for {waited} and slept for {rest}: if its \
+             output (a pipe, a disk) was slow, a larger --buffer bridges pauses"
+        );
+    }
+    let advice = if had_no_cpu {
         ": give it one of its own, or run it with 'nice -n -20'"
     } else {
         ""
@@ -256,4 +264,27 @@ pub fn lost_json(lost: &Lost) -> Value {
     let places = lost.places().into_iter();
     let places = places.map(|(place, lost)| (place.to_owned(), Value::from(lost)));
     Value::Object(places.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_is_for_what_the_reader_did_most() {
+        let line = |ran, waited| {
+            let [ran, waited] = [ran, waited].map(Duration::from_secs);
+            reader_line(ran, waited, Duration::from_secs(10))
+        };
+        assert_eq!(
+            line(8, 1),
+            "the reader ran for 8.0 s and waited for a CPU for 1.0 s"
+        );
+        assert!(line(2, 7).ends_with(": give it one of its own, or run it with 'nice -n -20'"));
+        let slept = line(1, 2);
+        assert!(
+            slept.contains(" and slept for 7.0 s: if its output "),
+            "{slept}"
+        );
+    }
 }

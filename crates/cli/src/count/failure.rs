@@ -91,7 +91,7 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
             error: LoadError::Refused { source, .. },
             ..
         } if is_too_much(source) => {
-            let advice = "the program of all classes is too long; use fewer classes, or two counts";
+            let advice = "the filters are too long for the kernel: use shorter or fewer ones";
             return (Exit::Unsupported, advice);
         }
         CountError::Load {

@@ -1,6 +1,8 @@
 //! The counters of probes.
 
-use tapline::ping::{Histogram, NetworkError, ProbeCounts, Prober, RttStatistics};
+use tapline::ping::{
+    AddressAccount, Histogram, NetworkError, ProbeCounts, Prober, RttStatistics, TargetChange,
+};
 
 use super::family::{Durations, Family, Sample, Samples};
 use crate::ping::{address, name};
@@ -11,6 +13,9 @@ pub const MOST_TARGETS: u32 = 1000;
 /// Bucket bounds are 1, 2 and 5 times these powers of ten, in nanoseconds: 10 us to 50 s.
 const DECADES: std::ops::Range<u32> = 4..11;
 
+/// The label `address` of the sum of the oldest addresses of a name.
+const EARLIER: &str = "earlier";
+
 /// Label names and values.
 type Labels = Vec<(&'static str, String)>;
 
@@ -18,23 +23,8 @@ type Labels = Vec<(&'static str, String)>;
 type CountState = (&'static str, fn(&ProbeCounts) -> u64);
 
 /// Probes by result and round trips, per target or summed; ICMP errors, and replies that the kernel dropped.
-pub fn families(statistics: &Prober, overruns: Option<u64>) -> Vec<Family> {
-    let targets = statistics.targets();
-    let (rows, durations): (Vec<(Labels, ProbeCounts)>, _) = if targets.len() <= MOST_TARGETS {
-        let labels = |target| {
-            vec![
-                ("target", name(targets, target)),
-                ("address", address(targets, target)),
-            ]
-        };
-        let row = |target| (labels(target), statistics.counts(target));
-        let durations = |target| durations_of(statistics, target, labels(target));
-        let all = || 0..targets.len();
-        (all().map(row).collect(), all().map(durations).collect())
-    } else {
-        let durations = durations_of_all(statistics.histogram());
-        (vec![(Vec::new(), statistics.total())], vec![durations])
-    };
+pub fn families(statistics: &Prober, overruns: Option<u64>, changes: &ChangeCounts) -> Vec<Family> {
+    let (rows, durations) = rows(statistics);
     let samples = |states: &[CountState]| {
         let mut samples = Vec::with_capacity(rows.len() * states.len());
         for (labels, counts) in &rows {
@@ -108,12 +98,114 @@ pub fn families(statistics: &Prober, overruns: Option<u64>) -> Vec<Family> {
             samples: Samples::Counters(overruns.map(unlabelled).into_iter().collect()),
         },
         Family {
+            name: "ping_targets",
+            help: "Targets that are pinged, and names that have no address; each path is one",
+            is_bytes: false,
+            samples: Samples::Gauges(states(statistics)),
+        },
+        Family {
+            name: "ping_target_changes",
+            help: "Changes of the targets",
+            is_bytes: false,
+            samples: Samples::Counters(changes.samples()),
+        },
+        Family {
             name: "ping_rtt",
             help: "Round-trip times of answers in time",
             is_bytes: false,
             samples: Samples::Durations(durations),
         },
     ]
+}
+
+/// The counters with their labels, and the round trips: per target, or summed if there are too many.
+fn rows(statistics: &Prober) -> (Vec<(Labels, ProbeCounts)>, Vec<Durations>) {
+    let targets = statistics.targets();
+    if targets.len() > MOST_TARGETS {
+        let durations = durations_of_all(statistics.histogram());
+        return (vec![(Vec::new(), statistics.total())], vec![durations]);
+    }
+    let labels = |target, address: String| {
+        let mut labels = vec![("target", name(targets, target)), ("address", address)];
+        let path = targets.path(target);
+        labels.extend(path.map(|path| ("path", path.number.to_string())));
+        labels
+    };
+    let current = |target| address(targets, target).unwrap_or_default();
+    // A name whose address changed has counters for each address.
+    let rows = |target| {
+        let accounts = statistics.accounts(target);
+        if accounts.len() <= 1 {
+            return vec![(labels(target, current(target)), statistics.counts(target))];
+        }
+        let row = |account: &AddressAccount| {
+            let address = account.address.map(|address| address.to_string());
+            let address = address.unwrap_or_else(|| EARLIER.to_owned());
+            (labels(target, address), account.counts)
+        };
+        accounts.iter().map(row).collect()
+    };
+    let durations = |target| durations_of(statistics, target, labels(target, current(target)));
+    let all = || targets.indices();
+    (
+        all().flat_map(rows).collect(),
+        all().map(durations).collect(),
+    )
+}
+
+/// Changes of the targets so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChangeCounts {
+    added: u64,
+    removed: u64,
+    resolved: u64,
+    address: u64,
+    unresolved: u64,
+    lookup_failed: u64,
+}
+
+impl ChangeCounts {
+    pub fn count(&mut self, change: &TargetChange) {
+        let counter = match change {
+            TargetChange::Added => &mut self.added,
+            TargetChange::Removed { .. } => &mut self.removed,
+            TargetChange::Address { to: None, .. } => &mut self.unresolved,
+            TargetChange::Address { from: None, .. } => &mut self.resolved,
+            TargetChange::Address { .. } => &mut self.address,
+            _ => &mut self.lookup_failed,
+        };
+        *counter += 1;
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let sample = |(change, value): (&str, u64)| Sample {
+            labels: vec![("change", change.to_owned())],
+            value,
+        };
+        let all = [
+            ("added", self.added),
+            ("removed", self.removed),
+            ("resolved", self.resolved),
+            ("address", self.address),
+            ("unresolved", self.unresolved),
+            ("lookup_failed", self.lookup_failed),
+        ];
+        all.map(sample).into()
+    }
+}
+
+/// Targets by state.
+fn states(statistics: &Prober) -> Vec<Sample> {
+    let targets = statistics.targets();
+    let (resolved, unresolved): (Vec<u32>, Vec<u32>) =
+        (targets.indices()).partition(|target| targets.address(*target).is_some());
+    let sample = |(state, targets): (&str, Vec<u32>)| Sample {
+        labels: vec![("state", state.to_owned())],
+        value: targets.len() as u64,
+    };
+    [("pinged", resolved), ("unresolved", unresolved)]
+        .map(sample)
+        .into()
 }
 
 fn unlabelled(value: u64) -> Sample {

@@ -31,10 +31,10 @@ pub fn print(args: &PingArgs, list: &TargetList, forecast: &Forecast) -> io::Res
     let mut out = BufWriter::new(io::stdout());
     let targets = &list.targets;
     if args.verbose {
-        for target in 0..targets.len() {
+        for target in (0..targets.hosts()).map(|host| targets.of_host(host).start) {
             let (name, address) = (
                 figures::name(targets, target),
-                figures::address(targets, target),
+                figures::shown_address(targets, target),
             );
             if args.json {
                 let event = json!({ "event": "target", "target": name, "address": address });
@@ -50,7 +50,7 @@ pub fn print(args: &PingArgs, list: &TargetList, forecast: &Forecast) -> io::Res
         let event = json!({
             "event": "summary",
             "dry_run": true,
-            "targets": targets.len(),
+            "targets": targets.hosts(),
             "excluded": u64::try_from(targets.excluded()).ok(),
             "repeated": u64::try_from(targets.repeated()).ok(),
             "unresolved": list.skipped.len(),
@@ -69,7 +69,7 @@ pub fn print(args: &PingArgs, list: &TargetList, forecast: &Forecast) -> io::Res
     writeln!(
         out,
         "{} targets; {} excluded, {} repeated, {} skipped",
-        grouped(targets.len().into()),
+        grouped(targets.hosts().into()),
         count(targets.excluded()),
         count(targets.repeated()),
         list.skipped.len()

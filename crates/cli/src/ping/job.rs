@@ -15,12 +15,13 @@ use super::output::json::JsonOutput;
 use super::output::ping_style::PingStyle;
 use super::output::reporter::{Reporter, RunEnd, RunStart};
 use super::output::warnings;
-use super::target_list::TargetList;
+use super::reload::Reloader;
+use super::target_list::{KnownNames, TargetList};
 use super::watch::Watch;
 use super::{dry_run, failure, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
-use crate::metrics::{Board, Server, ping_families};
+use crate::metrics::{Board, ChangeCounts, Server, ping_families};
 use crate::screen::{Progress, Screen};
 use crate::units::{amount, grouped};
 use crate::{privilege, signals};
@@ -30,10 +31,10 @@ const MAX_WAIT: Duration = Duration::from_millis(250);
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     require_terminal(args)?;
-    let list = TargetList::read(args)?;
-    require_targets(&list)?;
+    let list = TargetList::read(args, &KnownNames::new())?;
+    list.require_targets()?;
     require_source_family(args, &list)?;
-    for line in &list.skipped {
+    for line in list.skipped.iter().chain(&list.waiting) {
         warnings::warn(line);
     }
     let count = list.targets.len();
@@ -49,7 +50,13 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let forecast = options.forecast(count);
     let forecast = forecast.map_err(|error| failure::open(args, error))?;
     require_memory(&forecast)?;
-    let stop = signals::stop()?;
+    let (stop, hangups) = if setup::can_reload(args) {
+        let (stop, hangups) = signals::stop_or_reload()?;
+        (stop, Some(hangups))
+    } else {
+        (signals::stop()?, None)
+    };
+    let known = list.names();
     let status_request = signals::quit()?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let ping = tapline::ping(list.targets)
@@ -57,11 +64,24 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         .stop(stop)
         .open();
     let mut ping = ping.map_err(|error| failure::open(args, error))?;
+    if let Some(signals) = hangups {
+        let reloader = Reloader {
+            signals,
+            args: args.clone(),
+            known,
+            control: ping.control(),
+        };
+        reloader.start()?;
+    }
     privilege::drop_all_but(CapabilitySet::empty())?;
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
-        let posted = Board::new(ping_families(ping.statistics(), Some(0)));
+        let posted = Board::new(ping_families(
+            ping.statistics(),
+            Some(0),
+            &ChangeCounts::default(),
+        ));
         let read = posted.clone();
         server.serve(move || read.read().to_vec())?;
         board = Some(posted);
@@ -87,6 +107,8 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         max_replies,
         progress: progress(args, count),
         smoothed_ns: None,
+        changes: ChangeCounts::default(),
+        is_json: args.json,
     };
     let ran = ping.run(|event, statistics| watch.event(event, statistics));
     if let Some(progress) = &watch.progress {
@@ -163,30 +185,13 @@ fn require_terminal(args: &PingArgs) -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, line))
 }
 
-fn require_targets(list: &TargetList) -> Result<(), Failure> {
-    if !list.targets.is_empty() {
-        return Ok(());
-    }
-    let failure = match list.skipped.as_slice() {
-        [] if list.targets.excluded() > 0 => {
-            Failure::new(Exit::Usage, "every target is excluded by --exclude")
-        }
-        [] => Failure::new(Exit::Usage, "the list has no targets"),
-        [only] => Failure::new(Exit::Usage, only.as_str()),
-        [first, others @ ..] => Failure {
-            below: others.join("\n"),
-            ..Failure::new(Exit::Usage, first.as_str())
-        },
-    };
-    Err(failure)
-}
-
 /// Some target must have the family of the source address.
 fn require_source_family(args: &PingArgs, list: &TargetList) -> Result<(), Failure> {
     let Some(Origin::Address(address)) = args.interface else {
         return Ok(());
     };
-    if list.targets.has_family(address.is_ipv6()) {
+    let can_change = args.resolve_every.is_some() || setup::can_reload(args);
+    if list.targets.has_family(address.is_ipv6()) || can_change {
         return Ok(());
     }
     let family = if address.is_ipv6() { "IPv6" } else { "IPv4" };
@@ -243,7 +248,8 @@ fn exit_status(args: &PingArgs, end: &RunEnd<'_>) -> Result<Exit, Failure> {
         _ => 1,
     };
     let all_answered = || {
-        (0..statistics.targets().len()).all(|target| statistics.counts(target).received >= required)
+        let mut targets = statistics.targets().indices();
+        targets.all(|target| statistics.counts(target).received >= required)
     };
     let is_refused = statistics.targets().len() == 1 && total.sent == 0 && total.local_drops > 0;
     Ok(

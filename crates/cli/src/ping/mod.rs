@@ -10,6 +10,7 @@ mod failure;
 mod job;
 mod live;
 mod output;
+mod reload;
 mod setup;
 mod target_list;
 mod watch;

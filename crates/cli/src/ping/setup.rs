@@ -7,6 +7,7 @@ use tapline::ping::{PingOptions, source_address};
 
 use crate::args::{Origin, PingArgs};
 use crate::metrics::MOST_PING_TARGETS;
+use crate::output::is_stdout;
 
 /// Maximum targets with percentiles by default in JSON, CSV and the live table: 57 MB of histograms.
 const MOST_HISTOGRAMS: u32 = 65_536;
@@ -19,6 +20,11 @@ const LIVE_TICK: Duration = Duration::from_millis(100);
 pub fn max_replies(args: &PingArgs, targets: u32) -> Option<u32> {
     let count = args.count.filter(|_| targets == 1)?;
     args.duration.map(|_| count.into())
+}
+
+/// Whether SIGHUP reads the file of targets again. Standard input cannot be read twice.
+pub fn can_reload(args: &PingArgs) -> bool {
+    args.file.as_deref().is_some_and(|path| !is_stdout(path)) && !args.dry_run
 }
 
 pub fn options(args: &PingArgs, targets: u32) -> PingOptions {
@@ -46,7 +52,11 @@ pub fn options(args: &PingArgs, targets: u32) -> PingOptions {
     options.interface = interface;
     options.backend = args.backend.0;
     options.prefix_pps = args.prefix_rate;
-    options.histograms = is_measured || (targets > 1 && is_table && is_few);
+    options.paths = args.paths;
+    options.resolve_every = args.resolve_every;
+    options.both_families = can_reload(args);
+    let is_list = targets > 1 || can_reload(args);
+    options.histograms = is_measured || (is_list && is_table && is_few);
     options.tick = Some(if args.live { LIVE_TICK } else { TICK });
     options
 }

@@ -1,12 +1,14 @@
 //! The list of targets from arguments and file.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::net::IpAddr;
 use std::path::Path;
 
 use tapline::ping::SystemResolver;
 use tapline::ping::targets::{
-    AddressFamilies, TargetError, TargetErrorKind, Targets, TargetsBuilder, host_name,
+    AddressFamilies, Resolver, TargetError, TargetErrorKind, Targets, TargetsBuilder, host_name,
 };
 
 use crate::args::PingArgs;
@@ -23,17 +25,44 @@ pub struct TargetList {
     pub targets: Targets,
     /// Warnings about targets that were skipped, such as unknown names.
     pub skipped: Vec<String>,
+    /// Warnings about names that have no address yet.
+    pub waiting: Vec<String>,
+}
+
+/// The addresses of names that were resolved before.
+pub type KnownNames = HashMap<String, IpAddr>;
+
+/// Looks up the names that are not known.
+struct ListResolver<'a> {
+    known: &'a KnownNames,
+    others: SystemResolver<'a>,
+}
+
+impl Resolver for ListResolver<'_> {
+    fn addresses(&mut self, name: &str) -> io::Result<Vec<IpAddr>> {
+        match self.known.get(name) {
+            Some(address) => Ok(vec![*address]),
+            None => self.others.addresses(name),
+        }
+    }
+
+    fn interface(&mut self, name: &str) -> io::Result<u32> {
+        self.others.interface(name)
+    }
 }
 
 impl TargetList {
-    /// Reads arguments and file.
-    pub fn read(args: &PingArgs) -> Result<Self, Failure> {
+    /// Reads arguments and file. Names that are `known` are not looked up.
+    pub fn read(args: &PingArgs, known: &KnownNames) -> Result<Self, Failure> {
         let family = match (args.ipv4, args.ipv6) {
             (true, _) => AddressFamilies::V4,
             (_, true) => AddressFamilies::V6,
             _ => AddressFamilies::Any,
         };
         let mut builder = TargetsBuilder::new(family);
+        if args.resolve_every.is_some() {
+            builder = builder.follow_names();
+        }
         for prefix in &args.exclude {
             builder.exclude(*prefix);
         }
@@ -48,8 +77,10 @@ impl TargetList {
                 wrong(args, &error)
             })?);
         }
-        let mut names = SystemResolver::prefetch(names);
-        let mut skipped = Vec::new();
+        names.retain(|name| !known.contains_key(*name));
+        let others = SystemResolver::prefetch(names);
+        let mut names = ListResolver { known, others };
+        let (mut skipped, mut waiting) = (Vec::new(), Vec::new());
         for (word, line) in words() {
             let Err(mut error) = builder.add(this_host(word), &mut names) else {
                 continue;
@@ -58,10 +89,48 @@ impl TargetList {
             if !can_be_skipped(&error) {
                 return Err(wrong(args, &error));
             }
+            if args.resolve_every.is_some() && can_be_resolved(&error) {
+                builder.add_unresolved(word);
+                waiting.push(warning(args, &error));
+                continue;
+            }
             skipped.push(warning(args, &error));
         }
         let targets = builder.build().map_err(|error| wrong(args, &error))?;
-        Ok(Self { targets, skipped })
+        Ok(Self {
+            targets: targets.with_paths(args.paths.unwrap_or(0)),
+            skipped,
+            waiting,
+        })
+    }
+
+    /// Some target must be left.
+    pub fn require_targets(&self) -> Result<(), Failure> {
+        if !self.targets.is_empty() {
+            return Ok(());
+        }
+        let failure = match self.skipped.as_slice() {
+            [] if self.targets.excluded() > 0 => {
+                Failure::new(Exit::Usage, "every target is excluded by --exclude")
+            }
+            [] => Failure::new(Exit::Usage, "the list has no targets"),
+            [only] => Failure::new(Exit::Usage, only.as_str()),
+            [first, others @ ..] => Failure {
+                below: others.join("\n"),
+                ..Failure::new(Exit::Usage, first.as_str())
+            },
+        };
+        Err(failure)
+    }
+
+    /// The names of the list that have addresses.
+    pub fn names(&self) -> KnownNames {
+        let targets = &self.targets;
+        let named = targets.indices().filter_map(|target| {
+            let name = targets.name(target)?.to_owned();
+            Some((name, targets.address(target)?))
+        });
+        named.collect()
     }
 }
 
@@ -141,6 +210,14 @@ fn can_be_skipped(error: &TargetError) -> bool {
             | TargetErrorKind::NoAddress
             | TargetErrorKind::WrongFamily
             | TargetErrorKind::Zone { .. }
+    )
+}
+
+/// Whether a later lookup may find an address.
+fn can_be_resolved(error: &TargetError) -> bool {
+    matches!(
+        error.kind,
+        TargetErrorKind::Unresolved { .. } | TargetErrorKind::NoAddress
     )
 }
 

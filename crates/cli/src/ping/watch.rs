@@ -11,8 +11,8 @@ use tapline::ping::{Classification, PingEvent, Prober};
 use super::output::figures::PingFigures;
 use super::output::milliseconds::summary_ms;
 use super::output::reporter::Reporter;
-use super::output::warnings;
-use crate::metrics::{Board, ping_families};
+use super::output::{target_changes, warnings};
+use crate::metrics::{Board, ChangeCounts, ping_families};
 use crate::screen::{self, Progress};
 
 /// Time between two updates of the metrics.
@@ -37,6 +37,9 @@ pub struct Watch<'a> {
     pub progress: Option<Progress>,
     /// Moving average of the round trips.
     pub smoothed_ns: Option<f64>,
+    pub changes: ChangeCounts,
+    /// The reporter prints changes of the targets itself.
+    pub is_json: bool,
 }
 
 impl Watch<'_> {
@@ -60,6 +63,17 @@ impl Watch<'_> {
                 let smoothed = self.smoothed_ns.unwrap_or(rtt);
                 self.smoothed_ns = Some(smoothed + (rtt - smoothed) / SMOOTHING);
             }
+            PingEvent::TargetChange { target, change } => {
+                self.changes.count(change);
+                if !self.is_json {
+                    target_changes::changed(statistics, *target, change);
+                }
+            }
+            PingEvent::TargetsReplaced {
+                added,
+                removed,
+                unchanged,
+            } if !self.is_json => target_changes::replaced(*added, *removed, *unchanged),
             PingEvent::Tick { overruns } => self.tick(statistics, *overruns),
             PingEvent::ClockStep { by_ns } => {
                 let seconds = *by_ns as f64 / 1e9;
@@ -94,7 +108,7 @@ impl Watch<'_> {
             && self.updated.elapsed() >= METRICS_PERIOD
         {
             self.updated = Instant::now();
-            board.post(ping_families(statistics, overruns));
+            board.post(ping_families(statistics, overruns, &self.changes));
         }
     }
 

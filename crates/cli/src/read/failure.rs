@@ -7,7 +7,7 @@ use tapline::filter::{FilterError, FilterErrorReason, LinkType};
 use tapline::read::ReadError;
 
 use super::arguments::Arguments;
-use crate::failure::{Exit, Failure, is_closed_output};
+use crate::failure::{Exit, Failure, full_disk, is_closed_output};
 use crate::filter::shown;
 
 const CHOOSE_INTERFACES: &str = "choose interfaces with -i";
@@ -59,7 +59,10 @@ fn write_failure(error: &WriteError) -> Failure {
             let advice = "use --format pcapng, or choose interfaces with -i";
             with_advice(&failure, advice, Exit::Failed)
         }
-        _ => failure,
+        error => match full_disk(error, "free space, or use --compress zstd") {
+            Some(advice) => with_advice(&failure, advice, Exit::Failed),
+            None => failure,
+        },
     }
 }
 

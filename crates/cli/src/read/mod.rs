@@ -59,7 +59,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         None => read.run_consumer(&mut Printer::new(args.json, LineOptions::from(&args.print))),
     };
     let (result, broken) = match result {
-        Err(ReadError::Incomplete(broken)) => (Ok(()), broken),
+        Err(ReadError::Incomplete(broken)) => (Ok(()), broken.0),
         result => (result, Vec::new()),
     };
     let is_screen = args.output.write.is_none();

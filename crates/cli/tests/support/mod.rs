@@ -2,9 +2,11 @@
 //! output.
 
 pub mod count;
+pub mod dns;
 pub mod doctor;
 pub mod files;
 pub mod frames;
+pub mod nft;
 pub mod ping;
 pub mod run;
 pub mod scrape;

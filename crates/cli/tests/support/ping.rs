@@ -27,15 +27,21 @@ pub fn unprivileged(scene: &Scene, line: &str) -> Ended {
 }
 
 /// Like [`ping`], with bind-mounted files.
-pub fn with_files(scene: &Scene, files: &[[&str; 2]], line: &str) -> Ended {
-    let mounts = files
-        .iter()
-        .map(|[file, place]| format!("mount --bind {file} {place} && "));
+pub fn with_files(scene: &Scene, files: &[[impl AsRef<str>; 2]], line: &str) -> Ended {
+    start_with_files(scene, files, line).finish()
+}
+
+/// Like [`start`], with bind-mounted files.
+pub fn start_with_files(scene: &Scene, files: &[[impl AsRef<str>; 2]], line: &str) -> Running {
+    let mounts = files.iter().map(|[file, place]| {
+        let [file, place] = [file, place].map(AsRef::as_ref);
+        format!("mount --bind {file} {place} && ")
+    });
     let script = format!("{}exec \"$@\"", mounts.collect::<String>());
     let mut command = scene.left.command("unshare");
     command.args(["--mount", "sh", "-c", &script, "sh", PROGRAM, "ping"]);
     command.args(words(line));
-    spawn(command).finish()
+    spawn(command)
 }
 
 /// Output and exit status of iputils ping(8).

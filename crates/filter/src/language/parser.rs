@@ -1,10 +1,13 @@
 use crate::error::{FilterError, FilterErrorReason};
 use crate::language::lexer::{Symbol, Token};
 use crate::language::tree::{Expression, Layers, Protocol, Qualifiers, Span, Term, TermSpan};
-use crate::language::words::{Word, nearest};
+use crate::language::words::{Word, nearest, of_display_filter};
 
 /// Maximum nesting depth of parentheses, negations and `and`/`or`, in a filter and in its tree.
 const MAX_DEPTH: usize = 200;
+
+/// What is expected where a term starts.
+const FILTER_TERM: &str = "a filter term";
 
 pub(super) type Parsed<T> = Result<T, FilterError>;
 
@@ -134,8 +137,15 @@ impl<'a> Parser<'a> {
         };
         let found = self.text[span.clone()].to_owned();
         let suggestion = match token {
-            Token::Name(name) => nearest(&name.to_ascii_lowercase()),
-            // `ip 10.0.0.1` lacks the word "host".
+            Token::Name(name) => {
+                let name = name.to_ascii_lowercase();
+                let is_term = expected == FILTER_TERM;
+                let known = is_term.then(|| of_display_filter(&name)).flatten();
+                known.or_else(|| nearest(&name))
+            }
+            // `10.0.0.1` and `ip 10.0.0.1` lack the word "host", `1:2:3:4:5:6` also "ether".
+            Token::Dotted(_) | Token::Ipv6(_) if expected == FILTER_TERM => Some("host"),
+            Token::Mac(_) if expected == FILTER_TERM => Some("ether host"),
             Token::Dotted(_) | Token::Ipv6(_) | Token::Mac(_) => {
                 self.lacks_kind().then_some("host")
             }
@@ -273,7 +283,7 @@ impl<'a> Parser<'a> {
             _ => match (self.layers_at(self.at, inherited.is_some()), inherited) {
                 (Some(layers), _) => self.layered(start, layers),
                 (None, Some(qualifiers)) => self.matching(start, qualifiers),
-                (None, None) => Err(self.unexpected("a filter term")),
+                (None, None) => Err(self.unexpected(FILTER_TERM)),
             },
         }
     }
@@ -350,7 +360,7 @@ impl<'a> Parser<'a> {
         if qualifiers.direction.is_none() && qualifiers.kind.is_none() {
             return match protocol {
                 Some(protocol) => Ok(self.term(start, Term::Protocol(protocol), None)),
-                None => Err(self.unexpected("a filter term")),
+                None => Err(self.unexpected(FILTER_TERM)),
             };
         }
         self.after_qualifiers(start, qualifiers)

@@ -263,19 +263,77 @@ pub(crate) fn is_reserved(name: &str) -> bool {
     reserved(name).is_some() || CONSTANTS.iter().any(|row| row.0 == name)
 }
 
+/// Names of services that users often write as ports, most frequent first.
+const SERVICES: [&str; 14] = [
+    "http", "https", "domain", "ssh", "ntp", "smtp", "snmp", "syslog", "bootps", "ftp", "imap",
+    "ldap", "sip", "bgp",
+];
+
+/// Protocols and fields of Wireshark's display filters, in the words of this language.
+const DISPLAY_FILTERS: &[(&str, &str)] = &[
+    ("dns", "port 53"),
+    ("http", "tcp port 80"),
+    ("https", "tcp port 443"),
+    ("tls", "tcp port 443"),
+    ("quic", "udp port 443"),
+    ("ssh", "tcp port 22"),
+    ("dhcp", "udp port 67"),
+    ("dhcpv6", "udp port 547"),
+    ("ntp", "udp port 123"),
+    ("snmp", "udp port 161"),
+    ("syslog", "udp port 514"),
+    ("bgp", "tcp port 179"),
+    ("ipv4", "ip"),
+    ("ipv6", "ip6"),
+    ("icmpv6", "icmp6"),
+    ("eth.addr", "ether host"),
+    ("eth.src", "ether src"),
+    ("eth.dst", "ether dst"),
+    ("eth.type", "ether proto"),
+    ("ip.addr", "host"),
+    ("ip.src", "src host"),
+    ("ip.dst", "dst host"),
+    ("ip.proto", "ip proto"),
+    ("ipv6.addr", "ip6 host"),
+    ("ipv6.src", "ip6 src host"),
+    ("ipv6.dst", "ip6 dst host"),
+    ("tcp.port", "tcp port"),
+    ("tcp.srcport", "tcp src port"),
+    ("tcp.dstport", "tcp dst port"),
+    ("udp.port", "udp port"),
+    ("udp.srcport", "udp src port"),
+    ("udp.dstport", "udp dst port"),
+    ("vlan.id", "vlan"),
+    ("frame.len", "len"),
+];
+
+/// What `name`, a protocol or field of Wireshark's display filters, is called in this language.
+pub(crate) fn of_display_filter(name: &str) -> Option<&'static str> {
+    let row = DISPLAY_FILTERS.iter().find(|row| row.0 == name);
+    row.map(|row| row.1)
+}
+
 /// The reserved word or constant that is most similar to `name`, if one is similar.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    let words = WORDS
+        .iter()
+        .filter(|(_, word)| *word != Word::Unsupported)
+        .map(|row| row.0);
+    most_similar(name, words.chain(CONSTANTS.iter().map(|row| row.0)))
+}
+
+/// The well-known service that is most similar to `name`, if one is similar.
+pub(crate) fn nearest_service(name: &str) -> Option<&'static str> {
+    most_similar(name, SERVICES.into_iter())
+}
+
+fn most_similar(name: &str, words: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let allowed = match name.len() {
         3..=5 => 1,
         6..=40 => 2,
         _ => return None,
     };
-    let words = WORDS
-        .iter()
-        .filter(|(_, word)| *word != Word::Unsupported)
-        .map(|row| row.0);
     words
-        .chain(CONSTANTS.iter().map(|row| row.0))
         .map(|word| (distance(name.as_bytes(), word.as_bytes()), word))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)

@@ -4,7 +4,7 @@ use crate::graph::values::{ValueId, Values, Variable, Width};
 use crate::language::tree::{
     ByteOperator, Direction, Expression, Layers, Operator, Protocol, Term, TermSpan,
 };
-use crate::language::words::nearest;
+use crate::language::words::{nearest, nearest_service};
 use crate::link_type::LinkType;
 use crate::lower::frame::{Frame, Offset, WLAN_HEADER};
 use crate::lower::layers::wanted::Wanted;
@@ -300,6 +300,9 @@ pub(super) fn located(span: &TermSpan, reason: FilterErrorReason) -> FilterError
         &span.whole
     };
     let suggestion = match &reason {
+        FilterErrorReason::Unknown { what: "port", name } => {
+            nearest_service(&name.to_ascii_lowercase())
+        }
         FilterErrorReason::Unknown { name, .. } => nearest(&name.to_ascii_lowercase()),
         _ => None,
     };

@@ -1,5 +1,7 @@
 //! Frames with every combination of link headers, IP headers, tunnels and inner packets.
 
+use crate::corpus::packets::Packet;
+
 /// A packet without its link header, and its EtherType.
 type Typed = (u16, Vec<u8>);
 type Named<T> = (&'static str, T);
@@ -12,6 +14,17 @@ pub struct Frame {
     pub name: String,
     pub bytes: Vec<u8>,
     pub is_tunnelled: bool,
+}
+
+impl Frame {
+    pub fn packet(&self) -> Packet {
+        Packet {
+            link: 1,
+            snaplen: 262_144,
+            bytes: self.bytes.clone(),
+            original_len: self.bytes.len() as u32,
+        }
+    }
 }
 
 fn ports(source: u16, destination: u16) -> Vec<u8> {

@@ -1,15 +1,17 @@
 //! Terms with `any` and `inner`. Compared with tshark's dissectors, with the way the frames were built, and the engines
 //! with each other.
 
+mod corpus;
 mod frames;
 mod tshark;
 
+use crate::corpus::packets::Packet;
 use crate::engines::assert_alike;
 use frames::{Frame, behind, ethernet, ipv4, ipv6, tcp, tunnelled};
 use std::process::Command;
 use tapline_filter::classic::Ancillary;
 use tapline_filter::{Filter, FilterError, FilterOptions, LinkType, NoNames};
-use tshark::accepted_by_tshark;
+use tshark::Tshark;
 
 /// Filters, and the display filters that find the same in every layer.
 const SAME: [(&str, &str); 14] = [
@@ -67,11 +69,12 @@ fn accepts(filter: &Filter, bytes: &[u8]) -> bool {
 #[test]
 fn every_combination_of_headers_is_searched_as_tshark_does() {
     let frames = frames::all();
-    let bytes: Vec<&[u8]> = frames.iter().map(|frame| frame.bytes.as_slice()).collect();
+    let packets: Vec<Packet> = frames.iter().map(Frame::packet).collect();
     assert!(frames.len() > 5000, "{}", frames.len());
+    let tshark = Tshark::new(&packets);
     for (text, display) in SAME {
         let filter = compile(text).unwrap();
-        let theirs = accepted_by_tshark(&bytes, display);
+        let theirs = tshark.accepts(display);
         let mut differences = Vec::new();
         for (frame, theirs) in frames.iter().zip(&theirs) {
             let ours = accepts(&filter, &frame.bytes);

@@ -40,7 +40,7 @@ pub(crate) struct RateLimits {
     neighbour: TokenBucket,
     neighbours_full_ns: u64,
     /// One bit per target: on-link and not answered yet. Empty if there are none.
-    unresolved: Box<[u64]>,
+    unresolved: Vec<u64>,
 }
 
 impl RateLimits {
@@ -61,7 +61,7 @@ impl RateLimits {
                 burst_ns: time_ns,
             },
             neighbours_full_ns: 0,
-            unresolved: Box::default(),
+            unresolved: Vec::new(),
         }
     }
 
@@ -73,10 +73,18 @@ impl RateLimits {
 
     /// Marks `target`, one of `targets`, as an on-link host whose link-layer address is unknown.
     pub fn mark_on_link(&mut self, target: u32, targets: u32) {
-        if self.unresolved.is_empty() {
-            self.unresolved = vec![0; targets.div_ceil(64) as usize].into_boxed_slice();
+        let words = targets.div_ceil(64) as usize;
+        if self.unresolved.len() < words {
+            self.unresolved.resize(words, 0);
         }
         self.unresolved[target as usize / 64] |= 1 << (target % 64);
+    }
+
+    /// Notes that `target` is another host now.
+    pub fn forget(&mut self, target: u32) {
+        if let Some(word) = self.unresolved.get_mut(target as usize / 64) {
+            *word &= !(1 << (target % 64));
+        }
     }
 
     /// Notes that `target` has answered: its link-layer address is known.

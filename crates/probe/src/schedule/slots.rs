@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::epochs::Epochs;
 use super::permutation::Permutation;
 use super::rate_limits::{MAX_DEFERRED, RateLimits};
-use crate::forecast::Forecast;
+use crate::forecast::{Forecast, gap, round_ns};
 use crate::plan::ProbePlan;
 use crate::probe::{Probe, Slot};
 use crate::targets::Targets;
@@ -25,11 +26,17 @@ const CALM_PARTS: u64 = 16;
 /// Time is divided into rounds, and each round into one slot per target. Slot `round · targets +
 /// position` belongs to the target at that position of a permuted order. The order is the same in every
 /// round, so the time between two probes to a target is always the interval. Within a round, slots
-/// may be gathered into groups that are due together with their first slot.
+/// may be gathered into groups that are due together with their first slot. Targets that are added follow
+/// in the order of their indices.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     order: Permutation,
-    targets: u64,
+    /// Number of targets in `order`.
+    permuted: u32,
+    epochs: Epochs,
+    rounds: Option<u32>,
+    interval_ns: u64,
+    rate_pps: Option<u32>,
     /// Total number of slots.
     slots: u64,
     /// Number of the next slot.
@@ -60,6 +67,8 @@ struct Backoff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     Send(Probe, Slot),
+    /// No probe is sent in this slot, because its target is idle.
+    Skip(Slot),
     /// No probe is due before this time.
     Wait(u64),
     /// The window is full. No probe is due before some in flight end, or this time.
@@ -85,7 +94,11 @@ impl Schedule {
                 forecast.targets,
                 plan.key.0[0] ^ plan.key.0[1].rotate_left(32),
             ),
-            targets,
+            permuted: forecast.targets,
+            epochs: Epochs::new(targets),
+            rounds: plan.rounds,
+            interval_ns: plan.interval_ns,
+            rate_pps: plan.rate_pps,
             slots: targets * u64::from(plan.rounds.unwrap_or(u32::MAX - 1)),
             next_slot: 0,
             due: 0,
@@ -107,11 +120,25 @@ impl Schedule {
         &mut self.limits
     }
 
+    /// Adds targets, up to a total of `targets`. All slots before `expired` have expired.
+    pub fn grow(&mut self, targets: u32, expired: u64) {
+        self.epochs.grow(self.next_slot, targets.into(), expired);
+        let round_ns = round_ns(self.interval_ns, self.rate_pps, targets);
+        self.gap = gap(round_ns, targets);
+        self.slots = self.epochs.end_of(self.rounds.unwrap_or(u32::MAX - 1));
+    }
+
+    /// The first slot that has to wait if `flight` rounds are in flight, the oldest with slot `expired`.
+    #[inline]
+    pub fn limit(&self, expired: u64, flight: u32) -> u64 {
+        self.epochs.limit(expired, flight)
+    }
+
     /// The probe that is due at `now_ns`. Slots from number `limit` on have to wait.
     #[inline]
     pub fn turn(&mut self, now_ns: u64, limit: u64, targets: &Targets) -> Turn {
-        if let Some((probe, slot)) = self.deferred_turn(now_ns, targets) {
-            return Turn::Send(probe, slot);
+        if let Some(turn) = self.deferred_turn(now_ns, targets) {
+            return turn;
         }
         // Each iteration ends the loop or defers a slot; at most MAX_DEFERRED are deferred.
         loop {
@@ -135,11 +162,18 @@ impl Schedule {
             }
             let slot = self.slot_at(self.next_slot);
             let probe = self.probe_in(slot);
+            if targets.is_idle(probe.target) {
+                self.advance();
+                return Turn::Skip(slot);
+            }
             if self.limits.is_unlimited() {
                 self.advance();
                 return Turn::Send(probe, slot);
             }
-            let address = targets.address(probe.target);
+            let Some(address) = targets.address(probe.target) else {
+                self.advance();
+                return Turn::Skip(slot);
+            };
             let ready_ns = self.limits.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.limits.take(probe.target, address, now_ns);
@@ -165,7 +199,7 @@ impl Schedule {
     /// A deferred probe that is due. If several wait for the same limit, all but the first are deferred
     /// again.
     #[inline]
-    fn deferred_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<(Probe, Slot)> {
+    fn deferred_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<Turn> {
         if now_ns < self.backoff.until_ns {
             return None;
         }
@@ -178,10 +212,13 @@ impl Schedule {
             let slot = self.slot_at(slot_number);
             let probe = self.probe_in(slot);
             let address = targets.address(probe.target);
+            let Some(address) = address.filter(|_| !targets.is_idle(probe.target)) else {
+                return Some(Turn::Skip(slot));
+            };
             let ready_ns = self.limits.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.limits.take(probe.target, address, now_ns);
-                return Some((probe, slot));
+                return Some(Turn::Send(probe, slot));
             }
             self.deferred.push(Reverse((ready_ns, slot_number)));
         }
@@ -193,7 +230,7 @@ impl Schedule {
     fn lead(&self) -> u128 {
         match self.group {
             1 => 0,
-            group => self.gap * u128::from(self.next_slot % self.targets % group),
+            group => self.gap * u128::from(self.epochs.place_in_round(self.next_slot) % group),
         }
     }
 
@@ -266,42 +303,54 @@ impl Schedule {
         target: u32,
         number: impl FnOnce(u32) -> Option<u32>,
     ) -> Option<IssuedSlot> {
-        let position = self.order.position_of(target);
+        let position = self.position_of(target);
         let issued = self.rounds_before(self.next_slot, position);
         let round = number(issued)? - 1;
+        let slot = Slot { position, round };
         Some(IssuedSlot {
             probe: Probe { target, round },
-            slot: Slot { position, round },
+            slot,
             issued,
-            slot_number: u64::from(round) * self.targets + u64::from(position),
+            // A slot that is no longer known has expired.
+            slot_number: self.epochs.number_of(slot).unwrap_or(0),
         })
     }
 
-    /// How many slots before number `slot` belong to `position`.
+    /// How many rounds were issued to `target`.
+    pub fn rounds_issued(&self, target: u32) -> u32 {
+        self.rounds_before(self.next_slot, self.position_of(target))
+    }
+
+    /// How many rounds have their slot of `position` before number `slot`.
     #[inline]
     pub fn rounds_before(&self, slot: u64, position: u32) -> u32 {
-        let (rounds, reached) = (slot / self.targets, slot % self.targets);
-        rounds as u32 + u32::from(reached > u64::from(position))
+        self.epochs.rounds_before(slot, position)
     }
 
     /// The position of `target` in the order.
     #[inline]
     pub fn position_of(&self, target: u32) -> u32 {
-        self.order.position_of(target)
-    }
-
-    #[inline]
-    pub fn slot_at(&self, slot: u64) -> Slot {
-        Slot {
-            position: (slot % self.targets) as u32,
-            round: (slot / self.targets) as u32,
+        if target < self.permuted {
+            self.order.position_of(target)
+        } else {
+            target
         }
     }
 
     #[inline]
+    pub fn slot_at(&self, slot: u64) -> Slot {
+        self.epochs.slot_at(slot)
+    }
+
+    #[inline]
     pub fn probe_in(&self, slot: Slot) -> Probe {
+        let target = if slot.position < self.permuted {
+            self.order.at(slot.position)
+        } else {
+            slot.position
+        };
         Probe {
-            target: self.order.at(slot.position),
+            target,
             round: slot.round,
         }
     }

@@ -20,10 +20,11 @@ pub(crate) enum AnswerOrder {
 /// The statistics of each target, by its position in the order of the run, and their totals.
 #[derive(Debug)]
 pub(crate) struct RunStatistics {
-    records: Box<[TargetRecord]>,
+    records: Vec<TargetRecord>,
     window: ProbeWindow,
     /// Counts of [`COARSE`] buckets, one row per target; empty without histograms per target.
-    histograms: Box<[u32]>,
+    histograms: Vec<u32>,
+    has_histograms: bool,
     pub total: ProbeCounts,
     pub histogram: Histogram,
 }
@@ -48,11 +49,35 @@ impl RunStatistics {
     pub fn new(targets: u32, flight: u32, histograms: bool) -> Self {
         let rows = if histograms { targets as usize } else { 0 };
         Self {
-            records: vec![TargetRecord::default(); targets as usize].into_boxed_slice(),
+            records: vec![TargetRecord::default(); targets as usize],
             window: ProbeWindow::new(targets, window_rounds(flight)),
-            histograms: vec![0; rows * COARSE.len()].into_boxed_slice(),
+            histograms: vec![0; rows * COARSE.len()],
+            has_histograms: histograms,
             total: ProbeCounts::default(),
             histogram: Histogram::default(),
+        }
+    }
+
+    /// Makes room for `targets` targets.
+    pub fn grow(&mut self, targets: u32) {
+        let rows = if self.has_histograms {
+            targets as usize
+        } else {
+            0
+        };
+        self.records
+            .resize(targets as usize, TargetRecord::default());
+        self.window.grow(targets);
+        self.histograms.resize(rows * COARSE.len(), 0);
+    }
+
+    /// Forgets the target at `position`, for another one. The totals keep it.
+    pub fn reset(&mut self, position: u32) {
+        *self.record(position) = TargetRecord::default();
+        self.window.reset(position);
+        let row = position as usize * COARSE.len();
+        if let Some(row) = self.histograms.get_mut(row..row + COARSE.len()) {
+            row.fill(0);
         }
     }
 

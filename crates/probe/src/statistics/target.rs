@@ -122,6 +122,31 @@ impl ProbeCounts {
         }
     }
 
+    /// What was counted since the counters were `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        self.zip(before, u64::saturating_sub)
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.zip(other, u64::saturating_add)
+    }
+
+    fn zip(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            sent: of(self.sent, other.sent),
+            received: of(self.received, other.received),
+            lost: of(self.lost, other.lost),
+            late: of(self.late, other.late),
+            duplicate: of(self.duplicate, other.duplicate),
+            corrupt: of(self.corrupt, other.corrupt),
+            errors: of(self.errors, other.errors),
+            local_drops: of(self.local_drops, other.local_drops),
+        }
+    }
+
     /// Probes in flight.
     #[inline]
     pub fn pending(&self) -> u64 {

@@ -11,9 +11,9 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct ProbeWindow {
     /// By position in the order of the run, so that consecutive probes and answers use adjacent memory.
-    rows: Box<[Row]>,
+    rows: Vec<Row>,
     /// Further words per target, if one is not enough.
-    more: Box<[Bits]>,
+    more: Vec<Bits>,
     /// Words of 64 probes per target; a power of two.
     words: usize,
 }
@@ -67,10 +67,23 @@ impl ProbeWindow {
     pub fn new(targets: u32, rounds: u32) -> Self {
         let words = words(rounds);
         Self {
-            rows: vec![Row::default(); targets as usize].into_boxed_slice(),
-            more: vec![[0; 2]; (words - 1) * targets as usize].into_boxed_slice(),
+            rows: vec![Row::default(); targets as usize],
+            more: vec![[0; 2]; (words - 1) * targets as usize],
             words,
         }
+    }
+
+    /// Makes room for `targets` targets.
+    pub fn grow(&mut self, targets: u32) {
+        let targets = targets as usize;
+        self.rows.resize(targets, Row::default());
+        self.more.resize((self.words - 1) * targets, [0; 2]);
+    }
+
+    /// Forgets the state of the target at `position`, all of whose probes are settled. They stay so: some of their slots
+    /// may not have expired.
+    pub fn reset(&mut self, position: u32) {
+        self.rows[position as usize].state = TargetState::default();
     }
 
     /// Number of latest probes per target that the window holds.

@@ -1,14 +1,15 @@
 //! Building a list of targets from words.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use super::error::{TargetError, TargetErrorKind};
 use super::list::{Block, Targets};
 use super::parse::{TargetWord, parse_word};
 use super::range::{AddressRange, Cidr, address, merge, number};
+use super::rules::{AddressFamilies, AddressRules};
 
 /// Default maximum number of targets: a /8.
 const DEFAULT_MOST: u32 = 1 << 24;
@@ -42,28 +43,6 @@ impl Resolver for NoResolver {
     }
 }
 
-/// Which address families are accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AddressFamilies {
-    /// Both families; for a host name, its first address.
-    #[default]
-    Any,
-    /// IPv4 only.
-    V4,
-    /// IPv6 only.
-    V6,
-}
-
-impl AddressFamilies {
-    fn accepts(self, address: IpAddr) -> bool {
-        match self {
-            Self::Any => true,
-            Self::V4 => address.is_ipv4(),
-            Self::V6 => address.is_ipv6(),
-        }
-    }
-}
-
 /// Builds a list of targets.
 ///
 /// Memory and time depend on the length of the input, not on the number of addresses it describes.
@@ -73,6 +52,7 @@ pub struct TargetsBuilder {
     most: u32,
     items: Vec<Item>,
     excluded: Vec<AddressRange>,
+    follows_names: bool,
 }
 
 /// A range that was added.
@@ -81,7 +61,12 @@ struct Item {
     range: AddressRange,
     name: Option<Box<str>>,
     zone: Option<u32>,
+    /// The name has an address, which is `range`.
+    is_resolved: bool,
 }
+
+/// Stands for the address of a name that has none.
+const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 impl Default for TargetsBuilder {
     fn default() -> Self {
@@ -97,7 +82,26 @@ impl TargetsBuilder {
             most: DEFAULT_MOST,
             items: Vec::new(),
             excluded: Vec::new(),
+            follows_names: false,
         }
+    }
+
+    /// Gives each name a target of its own, even if another target has the same address: its address may change
+    /// during the run.
+    #[must_use]
+    pub fn follow_names(mut self) -> Self {
+        self.follows_names = true;
+        self
+    }
+
+    /// Adds a name that has no address yet. Requires [`TargetsBuilder::follow_names`]: other lists ignore it.
+    pub fn add_unresolved(&mut self, name: &str) {
+        self.items.push(Item {
+            range: AddressRange::one(NO_ADDRESS),
+            name: Some(name.into()),
+            zone: None,
+            is_resolved: false,
+        });
     }
 
     /// Sets the maximum number of targets. Default: 16 777 216.
@@ -145,6 +149,7 @@ impl TargetsBuilder {
                 range,
                 name: None,
                 zone: None,
+                is_resolved: true,
             },
             TargetWord::Zoned(address, zone) => {
                 let index = match zone.parse() {
@@ -155,6 +160,7 @@ impl TargetsBuilder {
                     range: AddressRange::one(address.into()),
                     name: None,
                     zone: Some(index.map_err(|source| TargetErrorKind::Zone { source })?),
+                    is_resolved: true,
                 }
             }
             TargetWord::Name(name) => {
@@ -167,6 +173,7 @@ impl TargetsBuilder {
                     range: AddressRange::one(address.ok_or(TargetErrorKind::NoAddress)?),
                     name: Some(name.into()),
                     zone: None,
+                    is_resolved: true,
                 }
             }
         };
@@ -183,11 +190,26 @@ impl TargetsBuilder {
     /// [`TargetErrorKind::TooMany`] if there are too many targets.
     pub fn build(mut self) -> Result<Targets, TargetError> {
         merge(&mut self.excluded);
-        let mut targets = Targets::default();
+        let mut targets = Targets {
+            rules: AddressRules {
+                family: self.family,
+                excluded: self.excluded,
+                follows_names: self.follows_names,
+            },
+            ..Targets::default()
+        };
         let mut kept = Vec::with_capacity(self.items.len());
-        for item in self.items {
+        for mut item in self.items {
+            if targets.rules.follows_names && item.name.is_some() {
+                item.is_resolved &= targets.rules.accepts(address(item.range.first));
+                kept.push(item);
+                continue;
+            }
+            if !item.is_resolved {
+                continue;
+            }
             let mut left = 0_u128;
-            item.range.without(&self.excluded, |range| {
+            item.range.without(&targets.rules.excluded, |range| {
                 left = left.saturating_add(range.len());
                 kept.push(Item {
                     range,
@@ -196,7 +218,7 @@ impl TargetsBuilder {
             });
             targets.excluded += item.range.len() - left;
         }
-        let kept = deduplicate(&kept, &mut targets.repeated);
+        let kept = deduplicate(&kept, self.follows_names, &mut targets.repeated);
         let mut count = 0_u128;
         for item in kept {
             count = count.saturating_add(item.range.len());
@@ -217,15 +239,26 @@ impl TargetsBuilder {
     }
 }
 
-/// Removes repeated addresses and counts them.
-fn deduplicate(items: &[Item], repeated: &mut u128) -> Vec<Item> {
-    let mut by_first: Vec<usize> = (0..items.len()).collect();
+/// Removes repeated addresses and counts them. Of names that are followed, removes repeated names.
+fn deduplicate(items: &[Item], follows_names: bool, repeated: &mut u128) -> Vec<Item> {
+    let is_followed = |at: &usize| follows_names && items[*at].name.is_some();
+    let (followed, mut by_first): (Vec<usize>, Vec<usize>) =
+        (0..items.len()).partition(is_followed);
     by_first.sort_unstable_by_key(|at| (items[*at].range.first, *at));
-    let pieces = sweep(items, &by_first);
-    let named = items.iter().map(|item| item.range.len());
-    let named = named.fold(0, u128::saturating_add);
+    let mut pieces = sweep(items, &by_first);
+    let given = by_first.iter().map(|at| items[*at].range.len());
+    let given = given.fold(0, u128::saturating_add);
     let kept = pieces.iter().map(|(_, range)| range.len());
-    *repeated = named - kept.fold(0, u128::saturating_add).min(named);
+    *repeated = given - kept.fold(0, u128::saturating_add).min(given);
+    let mut known = HashSet::new();
+    for at in followed {
+        if known.insert(items[at].name.as_deref()) {
+            pieces.push((at, items[at].range));
+        } else {
+            *repeated += 1;
+        }
+    }
+    pieces.sort_unstable();
     let piece = |(at, range): (usize, AddressRange)| Item {
         range,
         ..items[at].clone()
@@ -285,26 +318,24 @@ fn sweep(items: &[Item], by_first: &[usize]) -> Vec<(usize, AddressRange)> {
 
 impl Targets {
     fn push(&mut self, item: Item) {
-        let index = self.len;
+        let host = self.hosts;
         if let Some(name) = item.name {
-            self.names.push((index, name));
+            self.names.push((host, name));
         }
         if let Some(zone) = item.zone {
-            self.zones.push((index, zone));
+            self.zones.push((host, zone));
         }
-        let first = address(item.range.first);
-        // Consecutive single addresses share a block.
-        let is_single = item.range.len() == 1;
-        if !is_single || !self.blocks.last_mut().is_some_and(|last| last.push(first)) {
-            let block = match (is_single, first) {
-                (false, _) => Block::Range(item.range),
-                (true, IpAddr::V4(address)) => Block::V4(vec![address.to_bits()]),
-                (true, IpAddr::V6(address)) => Block::V6(vec![address.to_bits()]),
-            };
-            self.blocks.push(block);
-            self.firsts.push(index);
+        if item.range.len() == 1 {
+            // Consecutive single addresses share a block.
+            self.push_single(Some(address(item.range.first)));
+        } else {
+            self.blocks.push(Block::Range(item.range));
+            self.firsts.push(host);
+            self.hosts += item.range.len() as u32;
         }
-        self.len += item.range.len() as u32;
+        if !item.is_resolved {
+            self.set_address(host, None);
+        }
     }
 
     /// Builds the index by address.
@@ -322,7 +353,7 @@ impl Targets {
         }
         self.ranges.sort_unstable();
         let mut singles = std::mem::take(&mut self.singles);
-        singles.sort_unstable_by_key(|index| number(self.address(*index)));
+        singles.sort_unstable_by_key(|host| number(self.listed_address(*host)));
         self.singles = singles;
     }
 }

@@ -2,52 +2,118 @@
 
 use std::net::IpAddr;
 
+use super::changed_hosts::ChangedHosts;
 use super::range::{AddressRange, address, number};
+use super::rules::AddressRules;
+use crate::path::EcmpPath;
 
 /// The targets of a run, by index and by address.
 ///
 /// Prefixes and ranges take constant memory, whatever their size. A single address takes 8 bytes (IPv4)
-/// or 20 bytes (IPv6). Each address occurs once, at its first mention.
+/// or 20 bytes (IPv6). Each address occurs once, at its first mention, except for names that are
+/// followed ([`TargetsBuilder::follow_names`](super::TargetsBuilder::follow_names)).
+///
+/// A target is a host, or a path to it ([`Targets::with_paths`]). The paths of host `h` are the targets from
+/// `h · paths` on.
 #[derive(Clone, Debug, Default)]
 pub struct Targets {
     pub(super) blocks: Vec<Block>,
-    /// Index of the first target of each block, ascending.
+    /// Index of the first host of each block, ascending.
     pub(super) firsts: Vec<u32>,
-    pub(super) len: u32,
+    /// Number of hosts.
+    pub(super) hosts: u32,
     /// Ranges sorted by address: first address, block.
     pub(super) ranges: Vec<(u128, u32)>,
     /// Indices of single addresses, sorted by address.
     pub(super) singles: Vec<u32>,
-    /// Host names, by index.
+    /// Names, by host.
     pub(super) names: Vec<(u32, Box<str>)>,
-    /// Zones of addresses, by index.
+    /// Zones of addresses, by host.
     pub(super) zones: Vec<(u32, u32)>,
     pub(super) repeated: u128,
     pub(super) excluded: u128,
+    /// Paths to each host; 0 if probes are not assigned to paths.
+    pub(super) paths: u8,
+    pub(super) rules: AddressRules,
+    pub(super) changed: ChangedHosts,
 }
 
 impl Targets {
-    /// Number of targets.
+    /// Number of targets, including those that were removed while the run lasted.
     #[inline]
     pub fn len(&self) -> u32 {
-        self.len
+        self.hosts.saturating_mul(self.paths.max(1).into())
     }
 
     /// Whether there are no targets.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.hosts == 0
     }
 
-    /// The address of target `index`.
+    /// Number of hosts: of targets without regard to paths.
+    pub fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// The indices of all targets that were not removed.
+    pub fn indices(&self) -> impl Iterator<Item = u32> + Clone {
+        (0..self.len()).filter(|index| !self.is_removed(*index))
+    }
+
+    /// Makes each of `count` paths to each host a target; 0 assigns probes to no path.
+    #[must_use]
+    pub fn with_paths(mut self, count: u8) -> Self {
+        self.paths = count;
+        self
+    }
+
+    /// Number of paths to each host; 0 if probes are not assigned to paths.
+    pub fn paths(&self) -> u8 {
+        self.paths
+    }
+
+    /// The path of target `index`; `None` if probes are not assigned to paths.
+    #[inline]
+    pub fn path(&self, index: u32) -> Option<EcmpPath> {
+        let number = index.checked_rem(self.paths.into())?;
+        Some(EcmpPath::new(number as u8))
+    }
+
+    /// The host of target `index`.
+    #[inline]
+    pub fn host(&self, index: u32) -> u32 {
+        match self.paths {
+            0 | 1 => index,
+            paths => index / u32::from(paths),
+        }
+    }
+
+    /// The targets of `host`, one for each path.
+    pub fn of_host(&self, host: u32) -> std::ops::Range<u32> {
+        let paths = u32::from(self.paths.max(1));
+        host * paths..(host + 1) * paths
+    }
+
+    /// The address of target `index`; `None` if its name has none.
     ///
     /// # Panics
     /// Panics if `index` is not below [`Targets::len`].
     #[inline]
-    pub fn address(&self, index: u32) -> IpAddr {
-        assert!(index < self.len, "target {index} of {}", self.len);
-        // The first block starts at 0, so one starts at or before `index`.
-        let block = self.firsts.partition_point(|first| *first <= index) - 1;
-        self.blocks[block].address((index - self.firsts[block]) as usize)
+    pub fn address(&self, index: u32) -> Option<IpAddr> {
+        let host = self.host(index);
+        assert!(host < self.hosts, "target {index} of {}", self.len());
+        match self.changed.address(host) {
+            Some(changed) => changed,
+            None => Some(self.listed_address(host)),
+        }
+    }
+
+    /// The address of a host that has not changed.
+    #[inline]
+    pub(super) fn listed_address(&self, host: u32) -> IpAddr {
+        // The first block starts at 0, so one starts at or before `host`.
+        let block = self.firsts.partition_point(|first| *first <= host) - 1;
+        self.blocks[block].address((host - self.firsts[block]) as usize)
     }
 
     /// Whether there is an IPv6 target (`is_ipv6`), or an IPv4 target.
@@ -56,11 +122,15 @@ impl Targets {
         self.blocks.iter().any(is_of)
     }
 
+    /// Whether the list accepts addresses of a family.
+    pub fn allows_family(&self, is_ipv6: bool) -> bool {
+        self.rules.allows(is_ipv6)
+    }
+
     /// The host name of target `index`, if it was given by name.
     pub fn name(&self, index: u32) -> Option<&str> {
-        let found = self
-            .names
-            .binary_search_by_key(&index, |(target, _)| *target);
+        let host = self.host(index);
+        let found = self.names.binary_search_by_key(&host, |(named, _)| *named);
         found.ok().map(|at| &*self.names[at].1)
     }
 
@@ -70,14 +140,23 @@ impl Targets {
     /// RFC 4007, 11.
     #[inline]
     pub fn zone(&self, index: u32) -> Option<u32> {
-        let found = self
-            .zones
-            .binary_search_by_key(&index, |(target, _)| *target);
+        let host = self.host(index);
+        let found = self.zones.binary_search_by_key(&host, |(zoned, _)| *zoned);
         found.ok().map(|at| self.zones[at].1)
     }
 
-    /// The index of the target with this address.
+    /// The index of the target with this address; with paths, of the first.
     pub fn find(&self, address: IpAddr) -> Option<u32> {
+        let host = self.changed.find(address).or_else(|| {
+            let host = self.find_listed(address)?;
+            // Its host may have another address now, or be removed.
+            let is_there = self.changed.address(host).is_none() && !self.changed.is_removed(host);
+            is_there.then_some(host)
+        })?;
+        Some(self.of_host(host).start)
+    }
+
+    fn find_listed(&self, address: IpAddr) -> Option<u32> {
         let key = number(address);
         let after = self.ranges.partition_point(|(first, _)| *first <= key);
         if let Some((first, block)) = after.checked_sub(1).map(|at| self.ranges[at])
@@ -87,7 +166,7 @@ impl Targets {
             return Some(self.firsts[block as usize] + (key - first) as u32);
         }
         let singles = &self.singles;
-        let found = singles.binary_search_by_key(&key, |index| number(self.address(*index)));
+        let found = singles.binary_search_by_key(&key, |index| number(self.listed_address(*index)));
         found.ok().map(|at| singles[at])
     }
 
@@ -112,7 +191,7 @@ impl From<IpAddr> for Targets {
         Self {
             blocks: vec![block],
             firsts: vec![0],
-            len: 1,
+            hosts: 1,
             singles: vec![0],
             ..Self::default()
         }

@@ -9,6 +9,7 @@ use tapline_probe::{
     Classification, EchoReply, IcmpMessage, NextAction, Probe, ProbeCounts, ProbePlan, Prober,
     RunKey,
 };
+use wire::checksum::internet;
 
 pub const IDENTIFIER: u16 = 0x5eed;
 pub const MS: u64 = 1_000_000;
@@ -35,6 +36,8 @@ pub struct Packet {
     pub destination: IpAddr,
     pub sequence: u16,
     pub payload: Vec<u8>,
+    /// Of an ICMPv4 message.
+    pub checksum: u16,
 }
 
 impl Packet {
@@ -70,10 +73,23 @@ impl World {
     }
 
     pub fn packet(&self, probe: Probe) -> Packet {
-        let mut payload = self.prober.cookie(probe, self.now_ns).to_vec();
-        payload.extend_from_slice(self.prober.filler());
+        let cookie = self.prober.cookie(probe, self.now_ns);
+        let mut payload = [&cookie, self.prober.filler()].concat();
+        if let Some(balance) = self.prober.balance(probe, &cookie) {
+            payload[cookie.len()..][..balance.len()].copy_from_slice(&balance);
+        }
+        let request = [
+            &[8, 0][..],
+            &IDENTIFIER.to_be_bytes(),
+            &probe.sequence().to_be_bytes(),
+        ];
         Packet {
-            destination: self.prober.targets().address(probe.target),
+            checksum: internet(&[&request.concat()[..], &payload].concat()),
+            destination: self
+                .prober
+                .targets()
+                .address(probe.target)
+                .expect("an address"),
             sequence: probe.sequence(),
             payload,
         }

@@ -108,7 +108,7 @@ impl AttachPlan<'_> {
         loaded: LoadedProgram,
         place: XdpAttachMode,
     ) -> Result<Result<PointCounter, (CountedInterface, Box<XdpAttachError>)>, CountError> {
-        let link = match XdpLink::attach(&idle(&target, &loaded)?, target.index, place) {
+        let link = match XdpLink::attach(idle(&target, &loaded)?.program(), target.index, place) {
             Ok(link) => link,
             Err(error) => return Ok(Err((target, Box::new(error)))),
         };
@@ -140,7 +140,7 @@ impl AttachPlan<'_> {
             PacketDirection::Out => (FilterTarget::TcEgress, TcHook::Egress),
         };
         let loaded = self.prepare(&target, at)?;
-        let link = TcLink::attach_first(&idle(&target, &loaded)?, target.index, place);
+        let link = TcLink::attach_first(idle(&target, &loaded)?.program(), target.index, place);
         let link = link.map_err(|error| CountError::Tc {
             link: target.link.clone(),
             error,

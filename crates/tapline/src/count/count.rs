@@ -436,6 +436,10 @@ impl Count {
                 }
             }
         }
+        // A packet may still be between two programs of a chain, which ends where it is freed.
+        if replaced.iter().any(|before| before.program_count() > 1) {
+            let _ = wait_for_programs();
+        }
         Ok(())
     }
 

@@ -6,6 +6,15 @@ use bpf::{LoadError, MapError, TcAttachError, XdpAttachError};
 use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
 
+/// What packets of a hardware type lack.
+fn lacking(is_known: bool) -> &'static str {
+    if is_known {
+        "no bytes on the wire"
+    } else {
+        "no link type for filters"
+    }
+}
+
 /// Why a count could not be opened, changed or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -75,7 +84,7 @@ pub enum CountError {
         error: Box<FilterError>,
     },
     /// The link type of an interface does not support filters, or the bytes on the wire.
-    #[error("packets of {link} are of type {hatype}, which cannot be counted so")]
+    #[error("cannot count packets of {link}: hardware type {hatype} has {}", lacking(*is_known))]
     LinkLayer {
         /// The interface.
         link: String,

@@ -11,7 +11,7 @@ use bpf::count::{
     COUNTERS_PER_SLOT, ClassSlot, CountedClass, CountedFilter, CounterArray, CountingHook,
     CountingOptions, CountingProgram, Overhead,
 };
-use bpf::{LoadError, Program, TcLink, XdpLink};
+use bpf::{LoadError, TcLink, XdpLink};
 use filter::LinkType;
 use filter::{Filter, FilterError, FilterErrorReason, FilterWarning};
 use netlink::Netlink;
@@ -26,10 +26,10 @@ pub(super) enum Attachment {
 }
 
 impl Attachment {
-    fn replace(&mut self, program: &Program) -> io::Result<()> {
+    fn replace(&mut self, counting: &CountingProgram) -> io::Result<()> {
         match self {
-            Self::Xdp(link) => link.replace(program),
-            Self::Tc(link) => link.replace(program),
+            Self::Xdp(link) => link.replace(counting.program()),
+            Self::Tc(link) => link.replace(counting.program()),
         }
     }
 }
@@ -42,7 +42,7 @@ pub(super) struct LoadedProgram {
     pub filters: Vec<ClassFilter>,
     /// Filter warnings, with the name of the class.
     pub warnings: Vec<(String, FilterWarning)>,
-    pub program: Program,
+    pub program: CountingProgram,
 }
 
 /// The filter of a class at one point.
@@ -152,7 +152,7 @@ impl PointCounter {
         classes: &[ActiveClass],
         filters: &[ClassFilter],
         groups: Option<&GroupTable>,
-    ) -> Result<Program, CountError> {
+    ) -> Result<CountingProgram, CountError> {
         let LoadedProgram {
             counting, counters, ..
         } = &self.loaded;
@@ -184,7 +184,7 @@ impl PointCounter {
     }
 
     /// Replaces the attached program, and returns the previous one.
-    pub fn replace(&mut self, program: Program) -> Result<Program, CountError> {
+    pub fn replace(&mut self, program: CountingProgram) -> Result<CountingProgram, CountError> {
         replace(&mut self.attachment, &program, &self.target)?;
         Ok(std::mem::replace(&mut self.loaded.program, program))
     }
@@ -205,7 +205,7 @@ impl PointCounter {
 /// Replaces a program; does nothing if the interface is gone.
 fn replace(
     attachment: &mut Attachment,
-    program: &Program,
+    program: &CountingProgram,
     target: &CountedInterface,
 ) -> Result<(), CountError> {
     match attachment.replace(program) {
@@ -227,7 +227,7 @@ fn load(
     classes: &[ActiveClass],
     filters: &[ClassFilter],
     groups: Option<&GroupTable>,
-) -> Result<Program, CountError> {
+) -> Result<CountingProgram, CountError> {
     let options = CountingOptions {
         place,
         overhead: overhead(layer),
@@ -252,7 +252,7 @@ fn load(
 pub(super) fn idle(
     target: &CountedInterface,
     loaded: &LoadedProgram,
-) -> Result<Program, CountError> {
+) -> Result<CountingProgram, CountError> {
     let LoadedProgram {
         counting, counters, ..
     } = loaded;

@@ -30,6 +30,8 @@ pub enum PingOperation {
     Wait,
     /// Read random numbers.
     Random,
+    /// Start the thread that looks up names.
+    StartNameWatch,
 }
 
 impl fmt::Display for PingOperation {
@@ -43,6 +45,7 @@ impl fmt::Display for PingOperation {
             Self::Send => write!(f, "send a probe"),
             Self::Wait => write!(f, "wait for answers"),
             Self::Random => write!(f, "read random numbers"),
+            Self::StartNameWatch => write!(f, "start the thread that looks up names"),
         }
     }
 }
@@ -80,6 +83,12 @@ pub enum PingError {
     /// The ring could not be opened.
     #[error(transparent)]
     Ring(RingOpenError),
+    /// A change of the targets was not accepted: the run is over (`BrokenPipe`), or too many changes wait (`WouldBlock`).
+    #[error("cannot change the targets")]
+    Control {
+        /// What is wrong.
+        source: io::Error,
+    },
     /// The links and routes of this host could not be listed.
     #[error(transparent)]
     Routes(Box<NetlinkError>),

@@ -5,7 +5,9 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use probe::{Classification, IcmpMessage, NetworkError, Probe};
+use probe::{Classification, IcmpMessage, NetworkError, Probe, ProbeCounts};
+
+use super::resolver::LookupFailure;
 
 /// Something that happened during a run.
 #[derive(Debug)]
@@ -42,6 +44,23 @@ pub enum PingEvent {
         /// By how many nanoseconds.
         by_ns: i64,
     },
+    /// A target changed.
+    TargetChange {
+        /// The target; of several paths to a host, the first.
+        target: u32,
+        /// What changed.
+        change: TargetChange,
+    },
+    /// [`TargetControl::replace`](super::TargetControl::replace) has replaced the list. The targets that were added were
+    /// reported before; those that are removed follow when their probes in flight have ended.
+    TargetsReplaced {
+        /// Hosts that were added.
+        added: u32,
+        /// Hosts that are removed.
+        removed: u32,
+        /// Hosts that stay.
+        unchanged: u32,
+    },
     /// [`PingOptions::tick`](super::PingOptions::tick) has elapsed.
     Tick {
         /// Replies that the kernel has dropped so far because the buffer was full; `None` if unknown.
@@ -67,7 +86,10 @@ impl PingEvent {
                 Classification::Corrupt { probe, .. } => probe,
                 _ => None,
             },
-            Self::ClockStep { .. } | Self::Tick { .. } => None,
+            Self::ClockStep { .. }
+            | Self::TargetChange { .. }
+            | Self::TargetsReplaced { .. }
+            | Self::Tick { .. } => None,
         }
     }
 
@@ -79,6 +101,60 @@ impl PingEvent {
                 ..
             } => rtt_ns.map(Duration::from_nanos),
             _ => None,
+        }
+    }
+}
+
+/// How a target changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TargetChange {
+    /// It was added to the list.
+    Added,
+    /// It was removed from the list.
+    Removed {
+        /// The account of its last address, over all paths.
+        account: ProbeCounts,
+    },
+    /// Its name has another address. The counters of the target go on; [`Prober::accounts`](super::Prober::accounts) has
+    /// them by address.
+    Address {
+        /// The previous address; `None` if it had none.
+        from: Option<IpAddr>,
+        /// The current address; `None` if it has none, and is not pinged until it has one.
+        to: Option<IpAddr>,
+        /// The account of the previous address, over all paths. Complete: no probe is in flight.
+        account: ProbeCounts,
+        /// Why it has no address.
+        failure: Option<LookupFailure>,
+    },
+    /// The resolver failed. The target is pinged at its known address. Reported once, until a lookup succeeds.
+    LookupFailed {
+        /// What the resolver says.
+        failure: LookupFailure,
+    },
+}
+
+impl fmt::Display for TargetChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Added => write!(f, "added"),
+            Self::Removed { .. } => write!(f, "removed"),
+            Self::Address {
+                from: Some(from),
+                to: Some(to),
+                ..
+            } => write!(f, "the address changed from {from} to {to}"),
+            Self::Address { to: Some(to), .. } => write!(f, "the address is {to}"),
+            Self::Address { failure, .. } => {
+                write!(f, "not pinged any more")?;
+                failure
+                    .as_ref()
+                    .map_or(Ok(()), |failure| write!(f, ": {failure}"))
+            }
+            Self::LookupFailed { failure } => {
+                write!(f, "lookup failed, still pinged: {failure}")
+            }
         }
     }
 }
@@ -155,6 +231,19 @@ impl fmt::Display for PingEvent {
             Self::Lost { probe } => return write!(f, "lost: {}", Named(*probe)),
             Self::ClockStep { by_ns } => return write!(f, "the wall clock was set by {by_ns} ns"),
             Self::Tick { .. } => return write!(f, "tick"),
+            Self::TargetChange { target, change } => {
+                return write!(f, "target {target}: {change}");
+            }
+            Self::TargetsReplaced {
+                added,
+                removed,
+                unchanged,
+            } => {
+                return write!(
+                    f,
+                    "targets: {added} added, {removed} removed, {unchanged} unchanged"
+                );
+            }
             Self::Answer { class, message, .. } => {
                 match message {
                     AnswerMessage::Reply { source, .. } => write!(f, "reply from {source}")?,

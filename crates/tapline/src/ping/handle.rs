@@ -10,6 +10,7 @@ use probe::Prober;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use super::changes::TargetControl;
 use super::engine::{Engine, EngineState};
 use super::error::{PingError, PingOperation, during};
 use super::event::PingEvent;
@@ -90,6 +91,7 @@ impl Ping {
         if self.ended.is_some() {
             return Ok(());
         }
+        self.start_name_watch()?;
         let max_wait_ns = nanoseconds(self.max_wait);
         let mut by_value = |event: PingEvent, prober: &Prober| observe(&event, prober);
         let ended = self.engine.run(&mut by_value, &self.stop, max_wait_ns);
@@ -106,6 +108,11 @@ impl Ping {
     /// The back end in use.
     pub fn backend(&self) -> Backend {
         self.engine.backend()
+    }
+
+    /// A handle that adds and removes targets of this run, from any thread.
+    pub fn control(&self) -> TargetControl {
+        self.engine.control()
     }
 
     /// A handle that stops this run from any thread or signal handler.
@@ -134,6 +141,7 @@ impl Ping {
 
     /// Waits until something is due, up to `timeout`, and does it.
     fn advance(&mut self, timeout: Option<Duration>) -> Result<(), PingError> {
+        self.start_name_watch()?;
         let result = self.wait(timeout).and_then(|is_stopped| {
             let events = &mut self.events;
             let mut observe = |event, _: &Prober| events.push_back(event);
@@ -151,6 +159,12 @@ impl Ping {
             Err(_) => self.ended = Some(Ended::Failed),
         }
         result.map(|_| ()).map_err(during(PingOperation::Wait))
+    }
+
+    /// Not when the run is opened: until then the caller may give up privileges, and the thread has those of the caller.
+    fn start_name_watch(&mut self) -> Result<(), PingError> {
+        let started = self.engine.start_name_watch();
+        started.map_err(during(PingOperation::StartNameWatch))
     }
 
     /// Waits until the engine has work. Returns whether the run was stopped.

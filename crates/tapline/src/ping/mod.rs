@@ -30,6 +30,37 @@
 //! # Ok::<(), tapline::ping::PingError>(())
 //! ```
 //!
+//! # Targets that change
+//!
+//! [`PingOptions::resolve_every`] follows names whose addresses change, and [`Ping::control`] returns a handle that adds
+//! and removes targets from any thread. Each change is an event, and each probe belongs to the account of one address
+//! ([`Prober::accounts`]).
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use tapline::ping::SystemResolver;
+//! use tapline::ping::targets::TargetsBuilder;
+//!
+//! let mut builder = TargetsBuilder::default().follow_names();
+//! if builder.add("host.example", &mut SystemResolver::default()).is_err() {
+//!     // It is pinged as soon as it has an address.
+//!     builder.add_unresolved("host.example");
+//! }
+//! let mut ping = tapline::ping(builder.build()?)
+//!     .resolve_every(Duration::from_secs(60))
+//!     .both_families(true)
+//!     .open()?;
+//! let control = ping.control();
+//! std::thread::spawn(move || {
+//!     let mut more = TargetsBuilder::default();
+//!     more.add("192.0.2.0/28", &mut SystemResolver::default())?;
+//!     control.add(more.build()?)
+//! });
+//! ping.run(|event, _| println!("{event}"))?;
+//! # Ok::<(), tapline::ping::PingError>(())
+//! ```
+//!
 //! # Accuracy
 //!
 //! A round trip ends at the kernel's time stamp of the reply, no matter when the reply is read. It starts when the
@@ -39,6 +70,7 @@
 //! which clock stamped how many probes and replies.
 
 mod builder;
+mod changes;
 mod engine;
 mod error;
 mod event;
@@ -50,17 +82,19 @@ mod socket;
 mod summary;
 
 pub use builder::{IntoTargets, PingBuilder, forecast_with_limits, ping, ping_once};
+pub use changes::TargetControl;
 pub use error::{PingError, PingOperation};
-pub use event::{AnswerMessage, PingEvent};
+pub use event::{AnswerMessage, PingEvent, TargetChange};
 pub use handle::Ping;
 pub use options::{Backend, PingOptions};
-pub use resolver::SystemResolver;
+pub use resolver::{LookupFailure, SystemResolver};
 pub use route::source_address;
 pub use summary::{Ended, LocalDrops, PingSummary, TimestampCounts, TimestampSource};
 
 pub use probe::{
-    COOKIE_BYTES, Classification, Forecast, Histogram, MAX_PAYLOAD_BYTES, NeighbourPace,
-    NetworkError, NetworkErrors, OtherCounts, Probe, ProbeCounts, Prober, RttStatistics,
+    AddressAccount, BALANCE_BYTES, COOKIE_BYTES, Classification, EcmpPath, Forecast, Histogram,
+    MAX_PATHS, MAX_PAYLOAD_BYTES, NeighbourPace, NetworkError, NetworkErrors, OtherCounts, Probe,
+    ProbeCounts, Prober, RemovedHosts, RttStatistics,
 };
 
 /// Lists of targets: host names, addresses, prefixes and ranges.

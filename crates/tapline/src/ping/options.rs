@@ -75,6 +75,26 @@ pub struct PingOptions {
     pub neighbours: NeighbourPace,
     /// Keep a histogram for each target. Default: false.
     pub histograms: bool,
+    /// Paths to each host, at most [`MAX_PATHS`](super::MAX_PATHS). Each path is a target of its own
+    /// ([`Targets::with_paths`](super::targets::Targets::with_paths)), which is probed at the interval.
+    ///
+    /// The probes of a path have the same IPv6 flow label and the same ICMP checksum ([`EcmpPath`](super::EcmpPath)), so
+    /// routers with several equal-cost paths send them the same way. Different paths have different ones. Requires a
+    /// payload of 18 bytes; for IPv6 Linux 5.3, which accepts flow labels that were not registered. Default: `None`, probes are not assigned to paths.
+    pub paths: Option<u8>,
+    /// Time after which names are looked up again, on a thread of their own, up to 32 at a time. Default: `None`.
+    ///
+    /// A name keeps its target when its address changes. It keeps its address as long as that is among its addresses. If
+    /// the resolver says that the name does not exist, or has no address that is accepted, no probe is sent until it
+    /// has one. If the resolver does not answer, the known address is pinged.
+    ///
+    /// To start with names that have no address yet, build the list with
+    /// [`TargetsBuilder::follow_names`](super::targets::TargetsBuilder::follow_names) and
+    /// [`TargetsBuilder::add_unresolved`](super::targets::TargetsBuilder::add_unresolved).
+    pub resolve_every: Option<Duration>,
+    /// Open sockets for both address families, for targets that are added later. Default: false. With
+    /// [`PingOptions::resolve_every`] this is done anyway.
+    pub both_families: bool,
     /// Time between two [`PingEvent::Tick`](super::PingEvent::Tick). Default: no ticks.
     pub tick: Option<Duration>,
     /// How long after its probe a reply may be reported, at most half of the timeout. [`Ping::run`](super::Ping::run)
@@ -105,6 +125,9 @@ impl Default for PingOptions {
             prefix_pps: None,
             neighbours: NeighbourPace::default(),
             histograms: false,
+            paths: None,
+            resolve_every: None,
+            both_families: false,
             tick: None,
             max_wait: Duration::ZERO,
             buffer_bytes: 32 << 20,

@@ -1,7 +1,7 @@
 //! Errors of a read job.
 
 use std::error::Error;
-use std::io;
+use std::{fmt, io};
 
 use filter::FilterError;
 use store::model::LinkType;
@@ -34,8 +34,8 @@ pub enum ReadError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// Some inputs could not be read to their end. Everything else was delivered.
-    #[error("{} of the inputs could not be read to the end", .0.len())]
-    Incomplete(Vec<InputError>),
+    #[error(transparent)]
+    Incomplete(BrokenInputs),
     /// The operating system refused a resource.
     #[error("cannot start reading")]
     Io(#[from] io::Error),
@@ -93,6 +93,25 @@ pub struct InputError {
     pub name: String,
     /// The error, with its location in the file.
     pub source: Box<read::ReadError>,
+}
+
+/// The inputs that could not be read to their end, at least one. Its source is the first error.
+#[derive(Debug)]
+pub struct BrokenInputs(pub Vec<InputError>);
+
+impl fmt::Display for BrokenInputs {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.len() {
+            1 => write!(out, "an input could not be read to the end"),
+            count => write!(out, "{count} inputs could not be read to the end"),
+        }
+    }
+}
+
+impl Error for BrokenInputs {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.first().map(|error| error as _)
+    }
 }
 
 fn interface_name(name: Option<&str>) -> String {

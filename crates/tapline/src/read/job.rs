@@ -12,7 +12,7 @@ use super::delivery::{
     ClosureConsumer, ConsumerDestination, Delivery, Destination, ItemReceiver, PacketCounts,
     ReadConsumer, Snaplen, StopCheck,
 };
-use super::error::{ConsumerError, InputError, ReadError};
+use super::error::{BrokenInputs, ConsumerError, InputError, ReadError};
 use super::input::{InputKind, InputSource, Inputs, common_section, total_bytes};
 use super::parallel::{ParallelPlan, ParallelReader};
 use super::selection::Selection;
@@ -313,7 +313,7 @@ fn incomplete(broken: Vec<InputError>) -> Result<(), ReadError> {
     if broken.is_empty() {
         Ok(())
     } else {
-        Err(ReadError::Incomplete(broken))
+        Err(ReadError::Incomplete(BrokenInputs(broken)))
     }
 }
 

@@ -41,7 +41,7 @@ use job::JobOptions;
 use selection::{Conditions, Selection};
 
 pub use delivery::ReadConsumer;
-pub use error::{ConsumerError, InputError, ReadError};
+pub use error::{BrokenInputs, ConsumerError, InputError, ReadError};
 pub use inspect::{FileReport, FileTraffic, Inspection, ReportedInterface};
 pub use job::{Read, ReadProgress};
 pub use summary::{InputSummary, ReadSummary, WrittenFiles};

@@ -13,7 +13,7 @@ use super::error::SendError;
 use super::options::{LongFrames, SendOptions, SendPath};
 use super::pacer::pause;
 use super::path::{PathRequest, Refusal, Transmit};
-use super::queue::SendQueue;
+use super::queue::{QueuedPacket, SendQueue};
 use super::schedule::Rate;
 
 /// Length of an Ethernet header, and of a VLAN tag.
@@ -203,7 +203,7 @@ impl Lane {
             self.send_run(queue, at, long)?;
             at = long;
             if at < end {
-                self.send_long(queue.packet(at).bytes)?;
+                self.send_long(queue.packet(at))?;
                 at += 1;
             }
         }
@@ -226,7 +226,8 @@ impl Lane {
         (frame.len() > most).then_some(most)
     }
 
-    fn send_long(&mut self, frame: &[u8]) -> Result<(), SendError> {
+    fn send_long(&mut self, packet: QueuedPacket<'_>) -> Result<(), SendError> {
+        let frame = packet.bytes;
         let Some(most) = self.most(frame) else {
             return Ok(());
         };
@@ -242,7 +243,7 @@ impl Lane {
             }
             LongFrames::Truncate => {
                 let mut queue = SendQueue::default();
-                queue.push(0, &frame[..most]);
+                queue.push(packet.time_ns, &frame[..most]);
                 self.counts.truncated += 1;
                 self.send_run(&queue, 0, 1)
             }

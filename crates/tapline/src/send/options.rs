@@ -30,10 +30,14 @@ pub enum SendPath {
     Bypass,
     /// A packet socket through the queueing discipline, as other programs send.
     Qdisc,
+    /// As [`Qdisc`](Self::Qdisc), with the planned time of each packet, at which the queueing discipline sends it: `fq` or
+    /// `etf`, at the root of the interface. At [`Rate::Max`] nothing is planned. Requires Linux 4.19.
+    #[doc(alias = "SO_TXTIME")]
+    Timed,
 }
 
 impl SendPath {
-    /// Its name: `auto`, `xdp-live-frames`, `af-xdp`, `af-xdp-zerocopy`, `packet-bypass` or `packet-qdisc`.
+    /// Its name: `auto`, `xdp-live-frames`, `af-xdp`, `af-xdp-zerocopy`, `packet-bypass`, `packet-qdisc` or `packet-txtime`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -42,6 +46,7 @@ impl SendPath {
             Self::XdpZeroCopy => "af-xdp-zerocopy",
             Self::Bypass => "packet-bypass",
             Self::Qdisc => "packet-qdisc",
+            Self::Timed => "packet-txtime",
         }
     }
 }

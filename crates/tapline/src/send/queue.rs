@@ -78,6 +78,14 @@ impl SendQueue {
         (is_second, other.map_or(end, |count| first + count))
     }
 
+    /// Adds packet `index` of `other`, with another time.
+    pub(super) fn push_of(&mut self, other: &Self, index: usize, time_ns: u64) {
+        let entry = other.entries[index];
+        let bytes = &other.arena[entry.start..entry.end];
+        self.push_to(entry.is_second, time_ns, bytes);
+        self.stamp = other.stamp;
+    }
+
     /// Adds a packet that starts as `bytes` and is then changed by `write`. Otherwise like [`push`](Self::push).
     #[inline]
     pub(super) fn push_with(&mut self, time_ns: u64, bytes: &[u8], write: impl FnOnce(&mut [u8])) {

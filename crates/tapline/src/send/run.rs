@@ -31,6 +31,8 @@ pub struct Run {
     /// The planned time of the next packet, if it is known already.
     planned: Option<u64>,
     pacer: Pacer,
+    /// Packets with their planned times, for a path that takes these.
+    timed: SendQueue,
     /// When a packet is to be stamped again.
     next_stamp_ns: u64,
     pub first_ns: Option<u64>,
@@ -47,6 +49,7 @@ impl Run {
             schedule: None,
             planned: None,
             pacer: Pacer::new(),
+            timed: SendQueue::default(),
             next_stamp_ns: 0,
             first_ns: None,
             lateness: Histogram::default(),
@@ -90,7 +93,15 @@ impl Run {
                 self.is_stopped = true;
                 return Ok(false);
             };
-            self.send(queue, next, end)?;
+            if self.timed.is_empty() {
+                self.send(queue, next, end)?;
+            } else {
+                let timed = std::mem::take(&mut self.timed);
+                let result = self.send(&timed, 0, timed.len());
+                self.timed = timed;
+                self.timed.clear();
+                result?;
+            }
             next = end;
             batches += 1;
             if batches % BATCHES_PER_LOOK == 0 && is_stopped(stop, 0).map_err(wait)? {
@@ -147,7 +158,9 @@ impl Run {
             schedule.next(packet.bytes.len(), packet.time_ns)
         };
         let mut planned = self.planned.take().unwrap_or_else(|| plan(next));
-        let Some(now_ns) = self.pacer.wait_until(planned, stop)? else {
+        let lead_ns = self.lane.way().lead_ns();
+        let wait_ns = planned.saturating_sub(lead_ns);
+        let Some(now_ns) = self.pacer.wait_until(wait_ns, stop)? else {
             return Ok(None);
         };
         if now_ns >= self.next_stamp_ns {
@@ -155,8 +168,11 @@ impl Run {
             self.next_stamp_ns = now_ns + STAMP_INTERVAL_NS;
         }
         let mut end = next;
-        while planned <= now_ns {
-            self.lateness.record(now_ns - planned);
+        while planned <= now_ns + lead_ns {
+            self.lateness.record(now_ns.saturating_sub(planned));
+            if lead_ns > 0 {
+                self.timed.push_of(queue, end, planned);
+            }
             end += 1;
             if end == most {
                 // The next packet may be in another queue: it is planned when it comes.

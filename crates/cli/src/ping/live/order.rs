@@ -35,7 +35,7 @@ impl Order {
 
     /// The targets at these places. Selects them in linear time, and sorts only these.
     pub fn at(self, statistics: &Prober, places: Range<usize>) -> Vec<u32> {
-        let all = 0..statistics.targets().len();
+        let all = statistics.targets().indices();
         if self == Self::List {
             return all.skip(places.start).take(places.len()).collect();
         }

@@ -62,6 +62,17 @@ impl Recent {
         self.put(target, LOST);
     }
 
+    /// Makes room for a target that was added, and forgets the one in whose place it is.
+    pub fn added(&mut self, target: u32) {
+        let targets = target as usize + 1;
+        if self.is_kept() && targets > self.rings.len() && targets * self.kept <= MOST_PROBES {
+            self.rings.resize(targets, Ring::default());
+            self.times_ns.resize(targets * self.kept, LOST);
+        } else if let Some(ring) = self.rings.get_mut(target as usize) {
+            *ring = Ring::default();
+        }
+    }
+
     fn put(&mut self, target: u32, time_ns: f32) {
         let target = target as usize;
         let Some(ring) = self.rings.get_mut(target) else {

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use tapline::Stopper;
-use tapline::ping::{Classification, PingEvent, Prober};
+use tapline::ping::{Classification, PingEvent, Prober, TargetChange};
 
 use super::order::Order;
 use super::plots::Plotted;
@@ -130,6 +130,15 @@ impl Reporter for LiveTable<'_> {
             PingEvent::Lost { probe } => self.table.recent.lost(probe.target),
             PingEvent::NotSent { error, .. } => {
                 self.table.send_error = Some(warnings::reason(error));
+            }
+            PingEvent::TargetChange {
+                target,
+                change: TargetChange::Added,
+            } => {
+                let targets = statistics.targets();
+                for target in targets.of_host(targets.host(*target)) {
+                    self.table.recent.added(target);
+                }
             }
             PingEvent::Tick { .. } => return self.tick(statistics),
             _ => {}

@@ -55,7 +55,7 @@ impl Table {
         let below = self.below(statistics, room);
         // Besides these, a blank line and the heading.
         let left = usize::from(area.height).saturating_sub(head.len() + below.len() + 2);
-        let targets = statistics.targets().len() as usize;
+        let targets = statistics.targets().indices().count();
         let plot = self.plotted.lines(left, targets);
         let [head_area, table_area, plot_area, below_area] = Layout::vertical([
             Constraint::Length(head.len() as u16 + 1),
@@ -103,7 +103,7 @@ impl Table {
         statistics: &Prober,
     ) -> Option<(u32, String)> {
         let targets = statistics.targets();
-        let count = targets.len() as usize;
+        let count = targets.indices().count();
         // If not all fit, the last line is the number of the others.
         let lines = usize::from(area.height).saturating_sub(1);
         let rows = if count <= lines {
@@ -114,7 +114,7 @@ impl Table {
         let window = self.scroll.window(count, rows);
         let shown = self.order.at(statistics, window.clone());
         let names: Vec<String> = (shown.iter())
-            .map(|&target| figures::name(targets, target))
+            .map(|&target| figures::name(targets, target) + &figures::path(targets, target))
             .collect();
         let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
         let columns = Columns::new(longest, area.width.into(), self.recent.is_kept());
@@ -143,7 +143,8 @@ impl Table {
             );
         }
         let selected = *shown.get(place)?;
-        Some((selected, figures::name(targets, selected)))
+        let name = figures::name(targets, selected) + &figures::path(targets, selected);
+        Some((selected, name))
     }
 
     fn row(
@@ -157,14 +158,16 @@ impl Table {
     ) {
         let figures = PingFigures::of_target(statistics, target);
         let last_ns = statistics.rtt(target).map(|rtt| rtt.last_ns);
-        let is_silent = figures.counts.received == 0
-            && figures.counts.sent + figures.counts.local_drops > figures.counts.pending();
+        let has_address = statistics.targets().address(target).is_some();
+        let is_silent = !has_address
+            || figures.counts.received == 0
+                && figures.counts.sent + figures.counts.local_drops > figures.counts.pending();
         let style = if is_silent {
             self.theme.bad()
         } else {
             Style::new()
         };
-        let line = columns.row(name, &figures, last_ns);
+        let line = columns.row(name, has_address, &figures, last_ns);
         let fits = width(&line) <= columns.text();
         frame.render_widget(Line::styled(line, style), area);
         if columns.bars > 0 && fits {
@@ -264,11 +267,21 @@ impl Columns {
     }
 
     /// The line of a target.
-    pub fn row(&self, name: &str, figures: &PingFigures, last_ns: Option<u64>) -> String {
+    pub fn row(
+        &self,
+        name: &str,
+        has_address: bool,
+        figures: &PingFigures,
+        last_ns: Option<u64>,
+    ) -> String {
         let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), fping_ms);
         let of = |pick: fn(&RttFigures) -> Option<u64>| time(figures.rtt.as_ref().and_then(pick));
         let numbers = [
-            loss(figures),
+            if has_address {
+                loss(figures)
+            } else {
+                "no addr".to_owned()
+            },
             time(last_ns),
             of(|rtt| Some(rtt.mean_ns)),
             of(|rtt| rtt.p50_ns),

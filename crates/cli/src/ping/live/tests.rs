@@ -43,7 +43,7 @@ fn run(targets: &str, rounds: u32, rtt_ns: impl Fn(u32, u32) -> Option<u64>) -> 
                     continue;
                 };
                 let reply = EchoReply {
-                    source: prober.targets().address(probe.target),
+                    source: prober.targets().address(probe.target).expect("an address"),
                     hops: None,
                     identifier: 7,
                     sequence: probe.sequence(),

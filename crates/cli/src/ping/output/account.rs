@@ -14,23 +14,50 @@ use crate::units::grouped;
 
 /// How many targets answered; `skipped` could not be resolved.
 pub fn targets(statistics: &Prober, skipped: usize) -> String {
-    let all = statistics.targets().len();
-    let (mut answered, mut unsent) = (0, 0);
-    for counts in (0..all).map(|target| statistics.counts(target)) {
+    let targets = statistics.targets();
+    let (mut all, mut answered, mut unsent) = (0, 0, 0);
+    for counts in targets.indices().map(|target| statistics.counts(target)) {
+        all += 1;
         answered += u64::from(counts.received > 0);
         unsent += u64::from(counts.sent + counts.local_drops == 0);
     }
-    let noun = if all == 1 { "target" } else { "targets" };
-    let silent = u64::from(all) - answered - unsent;
-    let [answered, silent, all] = [answered, silent, all.into()].map(grouped);
-    let mut line = format!("{all} {noun}: {answered} answered, {silent} did not");
+    let silent = all - answered - unsent;
+    let [answered, silent] = [answered, silent].map(grouped);
+    let who = who(statistics);
+    let mut line = format!("{who}: {answered} answered, {silent} did not");
     if unsent > 0 {
         line = format!("{line}, {} were not pinged", grouped(unsent));
+    }
+    let removed = statistics.removed();
+    if removed.hosts > 0 {
+        let (hosts, sent) = (
+            counted(removed.hosts, "target"),
+            grouped(removed.counts.sent),
+        );
+        line = format!("{line}; {hosts} removed after {sent} probes");
     }
     match skipped {
         0 => line,
         skipped => format!("{line}; {skipped} skipped"),
     }
+}
+
+/// What is pinged: `3 targets`, or `8 paths to 2 targets`.
+pub fn who(statistics: &Prober) -> String {
+    let targets = statistics.targets();
+    let all = targets.indices().count() as u64;
+    match targets.paths() {
+        0 => counted(all, "target"),
+        paths => {
+            let hosts = counted(all / u64::from(paths), "target");
+            format!("{} to {hosts}", counted(all, "path"))
+        }
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{end}", grouped(count))
 }
 
 /// The probe counters as a sum.

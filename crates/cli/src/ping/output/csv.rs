@@ -12,6 +12,9 @@ use crate::args::PingArgs;
 const HEADER: &str = "target,address,sent,received,lost,late,duplicate,corrupt,errors,local_drops,\
 pending,rtt_min_ns,rtt_p50_ns,rtt_mean_ns,rtt_p99_ns,rtt_max_ns,rtt_stddev_ns,jitter_ns,longest_outage";
 
+/// The last column, if probes are assigned to paths.
+const PATH: &str = ",path";
+
 pub struct CsvOutput {
     quiet: bool,
 }
@@ -35,10 +38,12 @@ impl Reporter for CsvOutput {
     fn end(&mut self, end: &RunEnd<'_>) -> io::Result<()> {
         let statistics = &end.summary.statistics;
         let mut out = BufWriter::new(io::stdout());
-        writeln!(out, "{HEADER}")?;
-        for target in 0..statistics.targets().len() {
-            let name = quoted(&figures::name(statistics.targets(), target));
-            let address = figures::address(statistics.targets(), target);
+        let targets = statistics.targets();
+        let path = if targets.paths() > 0 { PATH } else { "" };
+        writeln!(out, "{HEADER}{path}")?;
+        for target in targets.indices() {
+            let name = quoted(&figures::name(targets, target));
+            let address = figures::address(targets, target).unwrap_or_default();
             write!(out, "{name},{address}")?;
             let PingFigures { counts, rtt } = PingFigures::of_target(statistics, target);
             for count in [
@@ -60,7 +65,11 @@ impl Reporter for CsvOutput {
                 let time = time.map_or_else(String::new, |ns| ns.to_string());
                 write!(out, ",{time}")?;
             }
-            writeln!(out, ",{}", statistics.longest_outage(target))?;
+            write!(out, ",{}", statistics.longest_outage(target))?;
+            if let Some(path) = targets.path(target) {
+                write!(out, ",{}", path.number)?;
+            }
+            writeln!(out)?;
         }
         out.flush()?;
         if !self.quiet {

@@ -32,9 +32,13 @@ pub struct RttFigures {
 impl PingFigures {
     pub fn of_target(statistics: &Prober, target: u32) -> Self {
         // The histogram of the run is finer; with one target both cover the same probes.
-        let quantile = |share| match statistics.targets().len() {
-            1 => statistics.histogram().quantile(share),
-            _ => statistics.quantile(target, share),
+        let is_only = statistics.targets().len() == 1 && statistics.removed().hosts == 0;
+        let quantile = |share| {
+            if is_only {
+                statistics.histogram().quantile(share)
+            } else {
+                statistics.quantile(target, share)
+            }
         };
         let rtt = statistics.rtt(target).map(|rtt| RttFigures {
             min_ns: rtt.min_ns,
@@ -108,13 +112,24 @@ fn whole(ns: f64) -> u64 {
 pub fn name(targets: &Targets, target: u32) -> String {
     match targets.name(target) {
         Some(name) => name.replace(char::is_control, "?"),
-        None => address(targets, target),
+        None => shown_address(targets, target),
     }
 }
 
-/// The address of a target, with its zone if it has one.
-pub fn address(targets: &Targets, target: u32) -> String {
-    let mut text = targets.address(target).to_string();
+/// The words in front of the number of a path.
+pub fn path(targets: &Targets, target: u32) -> String {
+    let path = targets.path(target);
+    path.map_or_else(String::new, |path| format!(" path {}", path.number))
+}
+
+/// The address of a target, or that it has none.
+pub fn shown_address(targets: &Targets, target: u32) -> String {
+    address(targets, target).unwrap_or_else(|| "no address".to_owned())
+}
+
+/// The address of a target, with its zone if it has one; `None` if its name has no address.
+pub fn address(targets: &Targets, target: u32) -> Option<String> {
+    let mut text = targets.address(target)?.to_string();
     if let Some(index) = targets.zone(target) {
         let any = socket(AddressFamily::INET, SocketType::DGRAM, None);
         let name = any.and_then(|any| index_to_name(any, index));
@@ -124,5 +139,5 @@ pub fn address(targets: &Targets, target: u32) -> String {
             Err(_) => write!(text, "%{index}"),
         };
     }
-    text
+    Some(text)
 }

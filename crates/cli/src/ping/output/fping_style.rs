@@ -43,18 +43,22 @@ impl<'a> FpingStyle<'a> {
         statistics: &Prober,
         only: Option<&[u32]>,
     ) -> io::Result<()> {
-        let all = statistics.targets().len();
-        let count = only.map_or(all as usize, <[u32]>::len);
-        let target = |index: usize| only.map_or(index as u32, |only| only[index]);
+        let targets = statistics.targets();
+        let all = targets.indices().count();
+        let shown: Vec<u32> = match only {
+            Some(only) => only.to_vec(),
+            None => targets.indices().collect(),
+        };
         let name = if self.args.numeric {
-            figures::address
+            figures::shown_address
         } else {
             figures::name
         };
-        let name = |target| name(statistics.targets(), target);
-        let width = (0..count).map(|index| name(target(index)).len()).max();
+        let name = |target| name(targets, target) + &figures::path(targets, target);
+        let width = shown.iter().map(|target| name(*target).len()).max();
         let width = width.unwrap_or(0);
-        for target in (0..count).map(target) {
+        let count = shown.len();
+        for target in shown {
             let figures = PingFigures::of_target(statistics, target);
             let counts = figures.counts;
             let percent = figures.loss_percent();
@@ -81,7 +85,7 @@ impl<'a> FpingStyle<'a> {
             }
             writeln!(out)?;
         }
-        match all as usize - count {
+        match all - count {
             0 => Ok(()),
             more => writeln!(out, "({} more targets)", grouped(more as u64)),
         }
@@ -133,8 +137,8 @@ impl Reporter for FpingStyle<'_> {
         // If standard error is closed, the line is lost.
         let _ = writeln!(
             io::stderr(),
-            "pinging {} targets, {pace}{by_rate} ({}){end}",
-            grouped(start.forecast.targets.into()),
+            "pinging {}, {pace}{by_rate} ({}){end}",
+            account::who(start.statistics),
             start.backend.name()
         );
         Ok(())

@@ -1,11 +1,12 @@
 //! JSON Lines: start, events, one object per target, summary.
 
 use std::io::{self, BufWriter, Write};
+use std::net::IpAddr;
 
 use serde_json::{Map, Value, json};
 use tapline::ping::{
-    AnswerMessage, Classification, Ended, NetworkError, PingEvent, PingSummary, Probe, Prober,
-    TimestampCounts, TimestampSource,
+    AddressAccount, AnswerMessage, Classification, EcmpPath, Ended, NetworkError, PingEvent,
+    PingSummary, Probe, ProbeCounts, Prober, TargetChange, TimestampCounts, TimestampSource,
 };
 
 use super::figures::{self, PingFigures, RttFigures};
@@ -43,14 +44,28 @@ impl<'a> JsonOutput<'a> {
             summary, skipped, ..
         } = end;
         let statistics = &summary.statistics;
-        let targets = statistics.targets().len();
-        let answered = (0..targets).filter(|target| statistics.counts(*target).received > 0);
+        let targets = statistics.targets();
+        let answered = (targets.indices()).filter(|target| statistics.counts(*target).received > 0);
+        let waiting = targets
+            .indices()
+            .filter(|target| targets.address(*target).is_none());
+        let unresolved = skipped + waiting.count() / usize::from(targets.paths().max(1));
         let mut object = Map::new();
         let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
         put("event", "summary".into());
-        put("targets", targets.into());
+        put("targets", present(statistics).into());
+        if targets.paths() > 0 {
+            put("paths", targets.paths().into());
+        }
         put("answered", answered.count().into());
-        put("unresolved", (*skipped).into());
+        put("unresolved", unresolved.into());
+        let removed = statistics.removed();
+        if removed.hosts > 0 {
+            let mut counts = Map::new();
+            counts.insert("targets".into(), removed.hosts.into());
+            insert_counts(&mut counts, &removed.counts);
+            put("removed", counts.into());
+        }
         insert_figures(&mut object, &PingFigures::of_all(statistics));
         let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
         let others = statistics.other_counts();
@@ -97,10 +112,10 @@ impl<'a> JsonOutput<'a> {
 impl Reporter for JsonOutput<'_> {
     fn begin(&mut self, start: &RunStart<'_>) -> io::Result<()> {
         let targets = start.statistics.targets();
-        json::print(&json!({
+        let mut object = json!({
             "event": "start",
             "at_ns": realtime_ns(),
-            "targets": targets.len(),
+            "targets": targets.hosts(),
             "excluded": number(targets.excluded()),
             "repeated": number(targets.repeated()),
             "count": start.forecast.rounds,
@@ -110,7 +125,11 @@ impl Reporter for JsonOutput<'_> {
             "payload_bytes": self.args.size,
             "backend": start.backend.name(),
             "metrics": start.metrics,
-        }))
+        });
+        if targets.paths() > 0 {
+            object["paths"] = targets.paths().into();
+        }
+        json::print(&object)
     }
 
     fn event(&mut self, event: &PingEvent, statistics: &Prober) -> io::Result<()> {
@@ -118,6 +137,20 @@ impl Reporter for JsonOutput<'_> {
             PingEvent::ClockStep { by_ns } => {
                 Some(json!({ "event": "clock_step", "by_ns": by_ns }))
             }
+            PingEvent::TargetChange { target, change } => {
+                Some(target_change(statistics, *target, change))
+            }
+            PingEvent::TargetsReplaced {
+                added,
+                removed,
+                unchanged,
+            } => Some(json!({
+                "event": "targets_replaced",
+                "at_ns": realtime_ns(),
+                "added": added,
+                "removed": removed,
+                "unchanged": unchanged,
+            })),
             _ if !self.with_events => None,
             PingEvent::Answer {
                 class,
@@ -138,15 +171,23 @@ impl Reporter for JsonOutput<'_> {
     fn end(&mut self, end: &RunEnd<'_>) -> io::Result<()> {
         let statistics = &end.summary.statistics;
         let mut out = BufWriter::new(io::stdout());
-        for target in 0..statistics.targets().len() {
+        let targets = statistics.targets();
+        for target in targets.indices() {
             let mut object = Map::new();
             object.insert("event".into(), "target".into());
-            let targets = statistics.targets();
             object.insert("target".into(), figures::name(targets, target).into());
             object.insert("address".into(), figures::address(targets, target).into());
+            if let Some(path) = targets.path(target) {
+                insert_path(&mut object, path, targets.address(target));
+            }
             insert_figures(&mut object, &PingFigures::of_target(statistics, target));
             let outage = statistics.longest_outage(target);
             object.insert("longest_outage".into(), outage.into());
+            let accounts = statistics.accounts(target);
+            if accounts.len() > 1 || targets.address(target).is_none() {
+                let accounts: Vec<Value> = accounts.iter().map(account).collect();
+                object.insert("addresses".into(), accounts.into());
+            }
             writeln!(out, "{}", json::line(&Value::Object(object)))?;
         }
         writeln!(out, "{}", json::line(&self.summary(end)))?;
@@ -154,14 +195,90 @@ impl Reporter for JsonOutput<'_> {
     }
 }
 
+/// Number of hosts that were not removed.
+fn present(statistics: &Prober) -> usize {
+    let targets = statistics.targets();
+    targets.indices().count() / usize::from(targets.paths().max(1))
+}
+
 /// An event about a probe.
 fn probe_object(event: &str, probe: Probe, statistics: &Prober) -> Value {
-    json!({
+    let targets = statistics.targets();
+    let mut value = json!({
         "event": event,
-        "target": figures::name(statistics.targets(), probe.target),
-        "address": figures::address(statistics.targets(), probe.target),
+        "target": figures::name(targets, probe.target),
+        "address": figures::address(targets, probe.target),
         "seq": probe.number(),
-    })
+    });
+    if let Some(path) = targets.path(probe.target) {
+        value["path"] = path.number.into();
+    }
+    value
+}
+
+/// The path of a target, and the header fields that select it. The ICMPv6 checksum depends on the addresses, too.
+fn insert_path(object: &mut Map<String, Value>, path: EcmpPath, address: Option<IpAddr>) {
+    let is_ipv6 = address.map(|address| address.is_ipv6());
+    object.insert("path".into(), path.number.into());
+    let label = (is_ipv6 == Some(true)).then_some(path.flow_label);
+    object.insert("flow_label".into(), label.into());
+    let checksum = (is_ipv6 == Some(false)).then_some(path.checksum);
+    object.insert("icmp_checksum".into(), checksum.into());
+}
+
+/// The counters of an address.
+fn account(account: &AddressAccount) -> Value {
+    let mut object = Map::new();
+    let address = account.address.map(|address| address.to_string());
+    object.insert("address".into(), address.into());
+    insert_counts(&mut object, &account.counts);
+    object.into()
+}
+
+fn target_change(statistics: &Prober, target: u32, change: &TargetChange) -> Value {
+    let targets = statistics.targets();
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
+    put("event", "target_change".into());
+    put("at_ns", realtime_ns().into());
+    put("target", figures::name(targets, target).into());
+    put("address", figures::address(targets, target).into());
+    let counts = match change {
+        TargetChange::Added => {
+            put("change", "added".into());
+            return object.into();
+        }
+        TargetChange::LookupFailed { failure } => {
+            put("change", "lookup_failed".into());
+            put("reason", failure.to_string().into());
+            return object.into();
+        }
+        TargetChange::Removed { account } => {
+            put("change", "removed".into());
+            account
+        }
+        TargetChange::Address {
+            from,
+            to,
+            account,
+            failure,
+        } => {
+            let change = match (from, to) {
+                (_, None) => "unresolved",
+                (None, _) => "resolved",
+                _ => "address",
+            };
+            put("change", change.into());
+            put("previous", from.map(|from| from.to_string()).into());
+            put("reason", failure.as_ref().map(ToString::to_string).into());
+            account
+        }
+        _ => return object.into(),
+    };
+    let mut account = Map::new();
+    insert_counts(&mut account, counts);
+    object.insert("account".into(), account.into());
+    object.into()
 }
 
 fn answer(
@@ -239,7 +356,15 @@ fn answer(
 }
 
 fn insert_figures(object: &mut Map<String, Value>, figures: &PingFigures) {
-    let counts = figures.counts;
+    insert_counts(object, &figures.counts);
+    let times = figures.rtt.as_ref();
+    let times = times.map_or([None; 7], RttFigures::in_order);
+    for (key, time) in TIMES.into_iter().zip(times) {
+        object.insert(key.into(), time.into());
+    }
+}
+
+fn insert_counts(object: &mut Map<String, Value>, counts: &ProbeCounts) {
     for (key, count) in [
         ("sent", counts.sent),
         ("received", counts.received),
@@ -252,11 +377,6 @@ fn insert_figures(object: &mut Map<String, Value>, figures: &PingFigures) {
         ("pending", counts.pending()),
     ] {
         object.insert(key.into(), count.into());
-    }
-    let times = figures.rtt.as_ref();
-    let times = times.map_or([None; 7], RttFigures::in_order);
-    for (key, time) in TIMES.into_iter().zip(times) {
-        object.insert(key.into(), time.into());
     }
 }
 

@@ -49,8 +49,10 @@ impl<'a> AnswerLines<'a> {
             PingEvent::Lost { probe } if self.args.verbose => {
                 write!(out, "no answer yet for icmp_seq={}", probe.sequence())?;
                 if statistics.targets().len() > 1 {
-                    let name = figures::name(statistics.targets(), probe.target);
-                    write!(out, " from {name}")?;
+                    let targets = statistics.targets();
+                    let name = figures::name(targets, probe.target);
+                    let path = figures::path(targets, probe.target);
+                    write!(out, " from {name}{path}")?;
                 }
                 writeln!(out)?;
             }
@@ -109,12 +111,13 @@ impl<'a> AnswerLines<'a> {
 
     fn origin(&self, statistics: &Prober, target: u32) -> String {
         let targets = statistics.targets();
-        let address = figures::address(targets, target);
+        let address = figures::shown_address(targets, target);
+        let path = figures::path(targets, target);
         match targets.name(target) {
             Some(_) if !self.args.numeric => {
-                format!("{} ({address})", figures::name(targets, target))
+                format!("{} ({address}){path}", figures::name(targets, target))
             }
-            _ => address,
+            _ => address + &path,
         }
     }
 }

@@ -11,4 +11,5 @@ pub mod lines;
 pub mod milliseconds;
 pub mod ping_style;
 pub mod reporter;
+pub mod target_changes;
 pub mod warnings;

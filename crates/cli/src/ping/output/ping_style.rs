@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tapline::ping::{Classification, PingEvent, PingSummary, Probe, Prober};
 
 use super::figures::PingFigures;
+use super::fping_style::FpingStyle;
 use super::lines::AnswerLines;
 use super::milliseconds::summary_ms;
 use super::reporter::{Reporter, RunEnd, RunStart};
@@ -87,18 +88,21 @@ impl Reporter for PingStyle<'_> {
         self.last = self.start;
         let targets = start.statistics.targets();
         let bytes = self.args.size;
-        let (name, address) = (figures::name(targets, 0), figures::address(targets, 0));
-        let from = match setup::source(self.args, targets.address(0)) {
-            Some(from) => format!(" from {from}:"),
-            None => String::new(),
-        };
+        let (name, address) = (
+            figures::name(targets, 0),
+            figures::shown_address(targets, 0),
+        );
+        let from = targets
+            .address(0)
+            .and_then(|to| setup::source(self.args, to));
+        let from = from.map_or_else(String::new, |from| format!(" from {from}:"));
         match targets.address(0) {
-            IpAddr::V4(_) => writeln!(
+            Some(IpAddr::V4(_)) => writeln!(
                 self.out,
                 "PING {name} ({address}){from} {bytes}({}) bytes of data.",
                 bytes + HEADERS_BYTES
             ),
-            IpAddr::V6(_) => {
+            _ => {
                 writeln!(self.out, "PING {name} ({address}){from} {bytes} data bytes")
             }
         }
@@ -130,6 +134,11 @@ impl Reporter for PingStyle<'_> {
     }
 
     fn end(&mut self, end: &RunEnd<'_>) -> io::Result<()> {
+        let statistics = &end.summary.statistics;
+        if statistics.targets().len() != 1 || statistics.removed().hosts > 0 {
+            // The list has changed.
+            return FpingStyle::new(self.args).end(end);
+        }
         let mut out = io::BufWriter::new(io::stdout());
         self.summary(&mut out, end.summary)?;
         if self.args.histogram {

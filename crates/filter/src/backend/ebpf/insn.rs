@@ -471,6 +471,10 @@ pub enum Helper {
     /// A random u32.
     #[doc(alias = "bpf_get_prandom_u32")]
     GetPrandomU32 = 7,
+    /// `R1` context, `R2` array of programs, `R3` index: continues with the program there and does not return. If there
+    /// is none, or after 33 such calls, the program goes on.
+    #[doc(alias = "bpf_tail_call")]
+    TailCall = 12,
     /// The CPU that runs the program.
     #[doc(alias = "bpf_get_smp_processor_id")]
     GetSmpProcessorId = 8,

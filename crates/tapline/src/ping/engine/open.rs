@@ -162,10 +162,19 @@ pub(super) fn open_sockets<'a>(
 
 fn open_families<'a>(targets: &Targets, setup: &SocketSetup<'a>) -> Result<Opened<'a>, PingError> {
     let mut opened = Vec::new();
+    let options = setup.options;
+    let can_change = options.both_families || options.resolve_every.is_some();
     for is_ipv6 in [false, true] {
+        let setup = SocketSetup { is_ipv6, ..*setup };
         if targets.has_family(is_ipv6) {
-            let setup = SocketSetup { is_ipv6, ..*setup };
             opened.push((FamilySocket::open(&setup)?, setup));
+        } else if can_change && targets.allows_family(is_ipv6) {
+            match FamilySocket::open(&setup) {
+                Ok(socket) => opened.push((socket, setup)),
+                Err(error) if is_identifier_taken(&error) => return Err(error),
+                // No target needs it yet. A probe that does is counted as a local drop.
+                Err(_) => {}
+            }
         }
     }
     for (socket, _) in &opened {

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::receive::MAX_RECEIVED;
 use super::state::{Engine, sources};
 use crate::ping::event::PingEvent;
+use crate::ping::socket::Destination;
 use crate::ping::summary::Ended;
 use crate::stop::Stop;
 
@@ -24,8 +25,8 @@ const SPIN_NS: u64 = 20_000;
 /// Shorter waits use the timer descriptor. The timeout of poll(2) costs less, but may be late by the timer slack of
 /// the thread, 50 µs.
 const PRECISE_NS: u64 = 1_000_000;
-/// Maximum descriptors to wait for: stop, timer, ring, and a socket per family.
-const MAX_SOURCES: usize = 5;
+/// Maximum descriptors to wait for: stop, requests, timer, ring, and a socket per family.
+const MAX_SOURCES: usize = 6;
 
 /// Whether there is more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +142,8 @@ impl Engine {
         let readable = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
         let mut descriptors: [PollFd<'_>; MAX_SOURCES] =
             std::array::from_fn(|_| readable(stop.as_fd()));
-        let mut count = 1;
+        descriptors[1] = readable(self.requests.0.as_fd());
+        let mut count = 2;
         let timer = is_short.then(|| self.timer.as_fd());
         let sources = sources(self.ring.as_ref(), &self.sockets);
         for source in timer.into_iter().chain(sources.filter(|_| !is_timer_only)) {
@@ -163,6 +165,7 @@ impl Engine {
     fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> RoundResult {
         let mut has_received = false;
         let mut now_ns = self.now_ns();
+        self.change_targets(observe);
         for sent in 1..=MAX_SENDS {
             let mut is_full = self.expire(now_ns, observe);
             match self.prober.next(now_ns) {
@@ -247,8 +250,15 @@ impl Engine {
 
     /// Sends a probe. Returns the time of sending.
     fn send(&mut self, probe: Probe, observe: &mut impl FnMut(PingEvent, &Prober)) -> u64 {
-        let address = self.prober.targets().address(probe.target);
-        let zone = self.prober.targets().zone(probe.target).unwrap_or(0);
+        let Some(address) = self.prober.targets().address(probe.target) else {
+            unreachable!("a target without address is not probed");
+        };
+        let path = self.prober.targets().path(probe.target);
+        let destination = Destination {
+            address,
+            zone: self.prober.targets().zone(probe.target).unwrap_or(0),
+            flow_label: path.map_or(0, |path| path.flow_label),
+        };
         let sequence = probe.sequence();
         let wants_stamp = self.tx_timestamps.is_requested(self.sends_since_sleep);
         self.sends_since_sleep = self.sends_since_sleep.saturating_add(1);
@@ -259,8 +269,9 @@ impl Engine {
         // Last before the probe is sent, so that the round trip starts here.
         let now_ns = monotonic_ns().saturating_sub(self.start_ns);
         let cookie = self.prober.cookie(probe, now_ns);
+        let balance = self.prober.balance(probe, &cookie);
         let sent = match self.socket(address) {
-            Some(socket) => socket.send(address, zone, sequence, &cookie),
+            Some(socket) => socket.send(&destination, sequence, &cookie, balance),
             None => Err(Errno::AFNOSUPPORT.into()),
         };
         let Err(error) = sent else {

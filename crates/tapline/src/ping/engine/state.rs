@@ -1,8 +1,10 @@
 //! The state of a run over sockets.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
@@ -18,8 +20,10 @@ use rustix::time::{
 use super::open::{self, probe_plan};
 use super::reply_batcher::ReplyBatcher;
 use super::tx_timestamps::TxTimestamps;
+use crate::ping::changes::{NameWatch, RunRequests, TargetControl, TargetRequests};
 use crate::ping::error::{PingError, PingOperation, during};
 use crate::ping::options::{Backend, PingOptions, nanoseconds};
+use crate::ping::resolver::LookupFailure;
 use crate::ping::route;
 use crate::ping::socket::{Dropped, FamilySocket, SocketSetup, stamps_on_arrival};
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
@@ -65,11 +69,22 @@ pub(in crate::ping) struct Engine {
     pub(super) sends_since_sleep: u32,
     pub(super) tick_ns: Option<u64>,
     pub(super) next_tick_ns: u64,
+    /// Changes of the targets that other threads request.
+    pub(super) requests: RunRequests,
+    pub(super) name_watch: Option<NameWatch>,
+    /// Why the latest lookup of a host failed.
+    pub(super) failures: HashMap<u32, LookupFailure>,
+    /// Lists of at most this many hosts need no pace for neighbours.
+    max_unpaced: u32,
 }
 
 impl Engine {
     /// Opens the sockets for a run over `targets`.
     pub fn open(targets: Targets, options: &PingOptions) -> Result<Self, PingError> {
+        let mut targets = targets;
+        if let Some(paths) = options.paths {
+            targets = targets.with_paths(paths);
+        }
         let (mut plan, slow_pps) = probe_plan(options, targets.len())?;
         let is_slow = slow_pps.is_some();
         let ring = open::open_ring(&targets, options, is_slow, plan.identifier)?;
@@ -120,7 +135,9 @@ impl Engine {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(wait))?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(during(wait))?;
-        for source in sources(ring.as_ref(), &sockets).chain([timer.as_fd()]) {
+        let requests = TargetRequests::new().map_err(during(wait))?;
+        let others = [timer.as_fd(), requests.as_fd()];
+        for source in sources(ring.as_ref(), &sockets).chain(others) {
             add(&epoll, source).map_err(during(wait))?;
         }
         let tick_ns = options.tick.map(nanoseconds);
@@ -152,7 +169,12 @@ impl Engine {
             sends_since_sleep: 0,
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
+            requests: RunRequests(Arc::new(requests)),
+            name_watch: options.resolve_every.map(NameWatch::new),
+            failures: HashMap::new(),
+            max_unpaced: most,
         };
+        engine.share_names();
         engine.set_timer(0).map_err(during(wait))?;
         Ok(engine)
     }
@@ -160,6 +182,18 @@ impl Engine {
     /// Makes the descriptor readable when `stop` is requested, too.
     pub fn wake_on(&self, stop: &Stop) -> io::Result<()> {
         add(&self.epoll, stop.as_fd())
+    }
+
+    /// Starts looking up names again, if that was requested and is not done yet.
+    pub fn start_name_watch(&mut self) -> io::Result<()> {
+        match &mut self.name_watch {
+            Some(watch) => watch.start(&self.requests.0),
+            None => Ok(()),
+        }
+    }
+
+    pub fn control(&self) -> TargetControl {
+        TargetControl::new(Arc::clone(&self.requests.0), self.max_unpaced)
     }
 
     pub fn prober(&self) -> &Prober {

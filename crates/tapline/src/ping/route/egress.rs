@@ -37,7 +37,9 @@ pub(in crate::ping) fn egress_interface(targets: &Targets) -> Option<String> {
     let mut found: Vec<(IfIndex, u32)> = Vec::new();
     for sample in 0..samples {
         let target = (u64::from(sample) * u64::from(targets.len()) / u64::from(samples)) as u32;
-        let Some(index) = interface_of(targets.address(target), targets.zone(target)) else {
+        let address = targets.address(target);
+        let index = address.and_then(|address| interface_of(address, targets.zone(target)));
+        let Some(index) = index else {
             continue;
         };
         match found.iter_mut().find(|(known, _)| *known == index) {

@@ -5,4 +5,4 @@ mod on_link;
 
 pub use egress::source_address;
 pub(super) use egress::{egress_interface, mtu};
-pub(super) use on_link::{count_on_link, mark_on_link};
+pub(super) use on_link::{OnLink, count_on_link, mark_on_link, on_link};

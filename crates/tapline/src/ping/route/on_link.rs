@@ -26,7 +26,8 @@ pub(in crate::ping) fn mark_on_link(prober: &mut Prober, most: u32) -> Result<()
         return Ok(());
     };
     for target in 0..prober.targets().len() {
-        if on_link.has(prober.targets().address(target)) {
+        let address = prober.targets().address(target);
+        if address.is_some_and(|address| on_link.has(address)) {
             prober.mark_on_link(target);
         }
     }
@@ -38,12 +39,16 @@ pub(in crate::ping) fn count_on_link(targets: &Targets, most: u32) -> Result<u32
     let Some(on_link) = on_link(targets, most)? else {
         return Ok(0);
     };
-    let marked = (0..targets.len()).filter(|target| on_link.has(targets.address(*target)));
+    let is_on_link = |target: &u32| {
+        let address = targets.address(*target);
+        address.is_some_and(|address| on_link.has(address))
+    };
+    let marked = (0..targets.len()).filter(is_on_link);
     Ok(marked.count() as u32)
 }
 
 /// The on-link addresses; `None` if there are at most `most` targets.
-fn on_link(targets: &Targets, most: u32) -> Result<Option<OnLink>, PingError> {
+pub(in crate::ping) fn on_link(targets: &Targets, most: u32) -> Result<Option<OnLink>, PingError> {
     if targets.len() <= most {
         return Ok(None);
     }
@@ -150,7 +155,7 @@ fn is_direct(route: &Route, resolving: &HashSet<IfIndex>) -> bool {
 
 /// The set of on-link addresses.
 #[derive(Debug, Default)]
-struct OnLink {
+pub(in crate::ping) struct OnLink {
     /// Sorted addresses at which the answer changes; IPv6 follows IPv4.
     changes: Vec<(IpAddr, bool)>,
 }
@@ -192,7 +197,7 @@ impl OnLink {
     }
 
     /// Multicast addresses need no neighbour resolution.
-    fn has(&self, address: IpAddr) -> bool {
+    pub fn has(&self, address: IpAddr) -> bool {
         let after = self.changes.partition_point(|(from, _)| *from <= address);
         let is_on_link = after.checked_sub(1).is_some_and(|at| self.changes[at].1);
         is_on_link && !address.is_multicast()

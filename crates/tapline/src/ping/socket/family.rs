@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use abi::datagram::{self, Datagram, Queue};
 use abi::socket::option;
 use probe::{
-    COOKIE_BYTES, EchoRequest, IcmpError, IcmpMessage, QuotedProbe, parse_icmpv4, parse_icmpv6,
-    parse_ipv4,
+    BALANCE_BYTES, COOKIE_BYTES, EchoRequest, IcmpError, IcmpMessage, QuotedProbe, parse_icmpv4,
+    parse_icmpv6, parse_ipv4,
 };
 use rustix::io::Errno;
 use rustix::net::{SendFlags, sendto, sockopt};
@@ -53,6 +53,16 @@ pub(in crate::ping) struct FamilySocket {
     tx_stamping: TxStamping,
     /// Present if drops of the receiver may be checksum errors.
     checksum_errors: Option<ChecksumErrors>,
+}
+
+/// Where a probe is sent.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ping) struct Destination {
+    pub address: IpAddr,
+    /// Interface index of a link-local address, or 0.
+    pub zone: u32,
+    /// IPv6 flow label; 0 lets the kernel choose.
+    pub flow_label: u32,
 }
 
 /// Replies that a socket dropped.
@@ -123,15 +133,18 @@ impl FamilySocket {
     #[inline]
     pub fn send(
         &mut self,
-        to: IpAddr,
-        zone: u32,
+        to: &Destination,
         sequence: u16,
         cookie: &[u8; COOKIE_BYTES],
+        balance: Option<[u8; BALANCE_BYTES]>,
     ) -> io::Result<()> {
-        let bytes = self.message.write(sequence, cookie);
-        let to = match to {
-            IpAddr::V4(_) => SocketAddr::new(to, 0),
-            IpAddr::V6(to) => SocketAddrV6::new(to, 0, 0, zone).into(),
+        let bytes = match balance {
+            Some(balance) => self.message.write_balanced(sequence, cookie, balance),
+            None => self.message.write(sequence, cookie),
+        };
+        let to = match to.address {
+            IpAddr::V4(_) => SocketAddr::new(to.address, 0),
+            IpAddr::V6(address) => SocketAddrV6::new(address, 0, to.flow_label, to.zone).into(),
         };
         let socket = self.sender.as_ref().unwrap_or(&self.receiver);
         let mut sent = Ok(());
@@ -272,6 +285,7 @@ fn parse_queued_error<'a>(datagram: &Datagram, bytes: &'a [u8]) -> Option<IcmpMe
             destination: datagram.address?,
             identifier: u16::from_be_bytes([a, b]),
             sequence: u16::from_be_bytes([c, d]),
+            checksum: header.checksum(),
             payload,
         },
     }))

@@ -7,7 +7,7 @@ mod packet_ring;
 mod rx_timestamps;
 mod setup;
 
-pub(super) use family::{Dropped, FamilySocket};
+pub(super) use family::{Destination, Dropped, FamilySocket};
 pub(super) use filter::RingScope;
 pub(super) use packet_ring::{open_packet_ring, parse_packet};
 pub(super) use rx_timestamps::stamps_on_arrival;

@@ -150,6 +150,10 @@ impl SocketSetup<'_> {
                 tos.into(),
                 "IPV6_TCLASS",
             )?;
+            if self.options.paths.is_some() {
+                let name = libc::IPV6_FLOWINFO_SEND;
+                set(libc::IPPROTO_IPV6, name, 1, "IPV6_FLOWINFO_SEND")?;
+            }
             if self.options.dont_fragment {
                 let name = libc::IPV6_MTU_DISCOVER;
                 let value = libc::IPV6_PMTUDISC_DO;

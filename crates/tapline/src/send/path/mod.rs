@@ -18,7 +18,7 @@ use super::options::SendPath;
 use super::queue::SendQueue;
 use af_xdp::XdpSocket;
 use live_frames::LiveFramesPath;
-use packet::PacketSocket;
+use packet::{Discipline, PacketSocket, Way};
 
 /// A way on which frames reach one device, in order.
 pub trait Transmit: Send {
@@ -38,6 +38,11 @@ pub trait Transmit: Send {
     /// Whether the first packet that was offered and not taken may be skipped. Not on a way that has it already.
     fn may_skip(&self) -> bool {
         true
+    }
+
+    /// How long before its time a packet is sent, with the time as that of the queue; 0 if this way sends at once.
+    fn lead_ns(&self) -> u64 {
+        0
     }
 
     /// Has the kernel stamp the next packet if it is sent alone; it was planned for `planned_ns` (`CLOCK_MONOTONIC`).
@@ -71,6 +76,14 @@ pub enum PathError {
     /// An AF_XDP socket cannot be opened.
     #[error(transparent)]
     Xdp(#[from] XdpSetupError),
+    /// The queueing discipline of the interface does not send packets at their times.
+    #[error(
+        "the queueing discipline {name} keeps no times (fq and etf do: 'tc qdisc replace dev IF root fq')"
+    )]
+    Discipline {
+        /// Its name.
+        name: String,
+    },
     /// The programs of XDP live frames cannot be loaded.
     #[error(transparent)]
     LiveFrames(#[from] LiveFramesError),
@@ -86,7 +99,7 @@ impl PathError {
             Self::Xdp(error) => &error.source,
             Self::LiveFrames(LiveFramesError::Load(error)) => return error.is_privilege(),
             Self::LiveFrames(LiveFramesError::Map(error)) => &error.source,
-            Self::LiveFrames(_) => return false,
+            Self::LiveFrames(_) | Self::Discipline { .. } => return false,
         };
         let errno = Errno::from_io_error(source);
         matches!(errno, Some(Errno::PERM | Errno::ACCESS))
@@ -131,8 +144,8 @@ impl PathRequest<'_> {
 
     fn open_one(&self, path: SendPath) -> Result<Box<dyn Transmit>, PathError> {
         let (ifindex, name, queue) = (self.ifindex(), self.name, self.queue);
-        let packet = |has_qdisc| {
-            let socket = PacketSocket::open(ifindex, has_qdisc, !self.is_bulk);
+        let packet = |way| {
+            let socket = PacketSocket::open(ifindex, way, !self.is_bulk);
             socket.map_err(PathError::Packet)
         };
         let xdp = |is_zero_copy| XdpSocket::open(ifindex, name, queue, self.longest, is_zero_copy);
@@ -140,9 +153,16 @@ impl PathRequest<'_> {
             SendPath::LiveFrames => Box::new(LiveFramesPath::open(ifindex)?),
             SendPath::Xdp => Box::new(xdp(false)?),
             SendPath::XdpZeroCopy => Box::new(xdp(true)?),
-            SendPath::Auto | SendPath::Bypass => Box::new(packet(false)?),
-            SendPath::Qdisc => Box::new(packet(true)?),
+            SendPath::Auto | SendPath::Bypass => Box::new(packet(Way::Bypass)?),
+            SendPath::Qdisc => Box::new(packet(Way::Qdisc)?),
+            SendPath::Timed => Box::new(packet(Way::Timed(self.discipline()?))?),
         })
+    }
+
+    /// The queueing discipline of the interface, if it sends packets at their times.
+    fn discipline(&self) -> Result<Discipline, PathError> {
+        let name = self.link.qdisc.clone().unwrap_or_default();
+        Discipline::named(&name).ok_or(PathError::Discipline { name })
     }
 
     /// Whether the driver says that it sends XDP frames now, as long as any here. A kernel before Linux 6.3 does not say.

@@ -1,13 +1,15 @@
-//! The path through a packet socket: many packets per system call.
+//! The paths through a packet socket: many packets per system call.
 
 use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use abi::clock::{monotonic_ns, tai_ns};
 use probe::Histogram;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
+use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmmsg};
 
 use super::tx_stamps::TxStamps;
 use super::{Refusal, Transmit};
@@ -18,65 +20,118 @@ use crate::wait::wait;
 /// Packets handed to the kernel in one system call at most.
 const BATCH: usize = 64;
 
+/// Bytes of a control message with a time.
+const TIME_BYTES: usize = rustix::cmsg_space!(TxTime(1));
+
+/// How long before its time a packet is handed to the queueing discipline: longer than most threads wait for a CPU.
+const LEAD_NS: u64 = 5_000_000;
+
+/// A time that has not passed when the packet reaches the queueing discipline.
+const SOON_NS: u64 = 1_000_000;
+
+/// What happens to packets behind the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// They skip the queueing discipline.
+    Bypass,
+    /// They pass the queueing discipline.
+    Qdisc,
+    /// The queueing discipline sends each at its time.
+    Timed(Discipline),
+}
+
+/// A queueing discipline that sends packets at their times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discipline {
+    /// Times of `CLOCK_MONOTONIC`.
+    Fq,
+    /// Times of `CLOCK_TAI`. It drops packets whose time has passed.
+    Etf,
+}
+
+impl Discipline {
+    /// That of its name, as `tc qdisc` prints it.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "fq" => Some(Self::Fq),
+            "etf" => Some(Self::Etf),
+            _ => None,
+        }
+    }
+
+    fn clock(self) -> i32 {
+        match self {
+            Self::Fq => libc::CLOCK_MONOTONIC,
+            Self::Etf => libc::CLOCK_TAI,
+        }
+    }
+
+    /// The earliest time for a packet that is handed over now (`CLOCK_MONOTONIC`): a late one is sent soon, not dropped.
+    fn earliest_ns(self) -> u64 {
+        match self {
+            Self::Fq => 0,
+            Self::Etf => monotonic_ns() + SOON_NS,
+        }
+    }
+
+    /// What to add to a time of `CLOCK_MONOTONIC`.
+    fn offset_ns(self) -> u64 {
+        match self {
+            Self::Fq => 0,
+            // The socket has accepted the clock.
+            Self::Etf => tai_ns().unwrap_or(0).wrapping_sub(monotonic_ns()),
+        }
+    }
+}
+
 /// A packet socket that only sends.
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: OwnedFd,
-    has_qdisc: bool,
+    way: Way,
     /// For single packets, at a rate; `None` as fast as possible.
     stamps: Option<TxStamps>,
 }
 
 impl PacketSocket {
-    /// Opens it on interface `ifindex`, in the namespace of the calling thread: through the queueing discipline, or
-    /// not. With `is_stamped`, the kernel can stamp packets.
-    pub fn open(ifindex: u32, has_qdisc: bool, is_stamped: bool) -> io::Result<Self> {
-        let socket = Self::bound(ifindex, has_qdisc)?;
+    /// Opens it on interface `ifindex`, in the namespace of the calling thread. With `is_stamped`, the kernel can stamp
+    /// packets.
+    pub fn open(ifindex: u32, way: Way, is_stamped: bool) -> io::Result<Self> {
+        let socket = bound(ifindex, way)?;
         // Without stamps, lateness is known at the system call.
-        let stamps = || TxStamps::new(Self::bound(ifindex, has_qdisc)?);
+        let stamps = || TxStamps::new(bound(ifindex, way)?);
         let stamps = is_stamped.then(|| stamps().ok()).flatten();
         Ok(Self {
             socket,
-            has_qdisc,
+            way,
             stamps,
         })
     }
+}
 
-    fn bound(ifindex: u32, has_qdisc: bool) -> io::Result<OwnedFd> {
-        let socket = abi::socket::packet_socket()?;
-        if !has_qdisc {
-            abi::socket::set_option(
-                socket.as_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_QDISC_BYPASS,
-                &1i32,
-            )?;
-        }
-        abi::socket::bind_to_send(socket.as_fd(), ifindex)?;
-        Ok(socket)
+/// A socket that is bound.
+fn bound(ifindex: u32, way: Way) -> io::Result<OwnedFd> {
+    let socket = abi::socket::packet_socket()?;
+    match way {
+        Way::Bypass => abi::socket::set_option(
+            socket.as_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_QDISC_BYPASS,
+            &1i32,
+        )?,
+        Way::Qdisc => {}
+        Way::Timed(discipline) => abi::socket::set_txtime(socket.as_fd(), discipline.clock())?,
     }
-
-    fn send_many(&self, slices: &[IoSlice<'_>]) -> rustix::io::Result<usize> {
-        let mut controls = [(); BATCH].map(|()| SendAncillaryBuffer::default());
-        let mut rest = slices.iter();
-        let mut messages = controls.each_mut().map(|control| {
-            let slice = rest.next().map_or(&[][..], std::slice::from_ref);
-            MMsgHdr::new(slice, control)
-        });
-        sendmmsg(
-            &self.socket,
-            &mut messages[..slices.len()],
-            SendFlags::DONTWAIT,
-        )
-    }
+    abi::socket::bind_to_send(socket.as_fd(), ifindex)?;
+    Ok(socket)
 }
 
 impl Transmit for PacketSocket {
     fn path(&self) -> SendPath {
-        if self.has_qdisc {
-            SendPath::Qdisc
-        } else {
-            SendPath::Bypass
+        match self.way {
+            Way::Bypass => SendPath::Bypass,
+            Way::Qdisc => SendPath::Qdisc,
+            Way::Timed(_) => SendPath::Timed,
         }
     }
 
@@ -84,18 +139,28 @@ impl Transmit for PacketSocket {
         BATCH
     }
 
+    fn lead_ns(&self) -> u64 {
+        match self.way {
+            Way::Timed(_) => LEAD_NS,
+            Way::Bypass | Way::Qdisc => 0,
+        }
+    }
+
     fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<usize, Refusal> {
         let end = end.min(first + BATCH);
-        let mut slices = [IoSlice::new(&[]); BATCH];
-        for (slice, index) in slices.iter_mut().zip(first..end) {
-            *slice = IoSlice::new(queue.packet(index).bytes);
-        }
-        let slices = &slices[..end - first];
+        let way = self.way;
+        let send = |socket: &OwnedFd| match way {
+            Way::Timed(discipline) => send_timed(socket, queue, first, end, discipline),
+            _ if end - first == 1 => {
+                let frame = queue.packet(first).bytes;
+                rustix::net::send(socket, frame, SendFlags::DONTWAIT).map(|_| 1)
+            }
+            _ => send_many(socket, queue, first, end),
+        };
         let stamps = self.stamps.as_mut().filter(|stamps| stamps.is_next());
-        let sent = match (slices, stamps) {
-            ([only], Some(stamps)) => stamps.send(only).map(|()| 1),
-            ([only], None) => rustix::net::send(&self.socket, only, SendFlags::DONTWAIT).map(|_| 1),
-            _ => self.send_many(slices),
+        let sent = match stamps {
+            Some(stamps) if end - first == 1 => stamps.send(send),
+            _ => send(&self.socket),
         };
         sent.map_err(|error| match error {
             // The kernel freed the packet: with a queueing discipline or without.
@@ -118,4 +183,60 @@ impl Transmit for PacketSocket {
     fn stamped_lateness(&mut self) -> Option<&Histogram> {
         Some(self.stamps.as_mut()?.lateness())
     }
+}
+
+/// The packets `first..end` as slices, at most [`BATCH`].
+fn slices(queue: &SendQueue, first: usize, end: usize) -> [IoSlice<'_>; BATCH] {
+    let mut slices = [IoSlice::new(&[]); BATCH];
+    for (slice, index) in slices.iter_mut().zip(first..end) {
+        *slice = IoSlice::new(queue.packet(index).bytes);
+    }
+    slices
+}
+
+fn send_many(
+    socket: &OwnedFd,
+    queue: &SendQueue,
+    first: usize,
+    end: usize,
+) -> rustix::io::Result<usize> {
+    let slices = slices(queue, first, end);
+    let mut controls = [(); BATCH].map(|()| SendAncillaryBuffer::default());
+    send_with(socket, &slices[..end - first], &mut controls)
+}
+
+/// Each packet with its time.
+fn send_timed(
+    socket: &OwnedFd,
+    queue: &SendQueue,
+    first: usize,
+    end: usize,
+    discipline: Discipline,
+) -> rustix::io::Result<usize> {
+    let slices = slices(queue, first, end);
+    let (earliest_ns, offset_ns) = (discipline.earliest_ns(), discipline.offset_ns());
+    let mut spaces = [[MaybeUninit::uninit(); TIME_BYTES]; BATCH];
+    let mut controls = spaces
+        .each_mut()
+        .map(|space| SendAncillaryBuffer::new(space));
+    for (control, index) in controls.iter_mut().zip(first..end) {
+        let time_ns = queue.packet(index).time_ns.max(earliest_ns);
+        let time_ns = time_ns.wrapping_add(offset_ns);
+        // There is room for one.
+        control.push(SendAncillaryMessage::TxTime(time_ns));
+    }
+    send_with(socket, &slices[..end - first], &mut controls)
+}
+
+fn send_with(
+    socket: &OwnedFd,
+    slices: &[IoSlice<'_>],
+    controls: &mut [SendAncillaryBuffer<'_, '_, '_>; BATCH],
+) -> rustix::io::Result<usize> {
+    let mut rest = slices.iter();
+    let mut messages = controls.each_mut().map(|control| {
+        let slice = rest.next().map_or(&[][..], std::slice::from_ref);
+        MMsgHdr::new(slice, control)
+    });
+    sendmmsg(socket, &mut messages[..slices.len()], SendFlags::DONTWAIT)
 }

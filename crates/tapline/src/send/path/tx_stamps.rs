@@ -1,17 +1,17 @@
 //! Transmit time stamps of single packets: when the driver took them.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use abi::clock::{monotonic_ns, realtime_ns};
 use abi::datagram::{self, Queue};
 use probe::Histogram;
-use rustix::net::SendFlags;
 
-/// Error reports read at once, so that a foreign one does not stay before a time stamp.
-const MAX_REPORTS: usize = 8;
+/// Packets whose stamps may be outstanding.
+const MAX_WAITING: usize = 64;
 
-/// A second packet socket, whose packets the kernel stamps. One packet is stamped at a time.
+/// A second packet socket, whose packets the kernel stamps.
 ///
 /// # Source
 /// Documentation/networking/timestamping.rst, `SOF_TIMESTAMPING_TX_SOFTWARE`.
@@ -21,15 +21,18 @@ pub struct TxStamps {
     socket: OwnedFd,
     /// The planned time of the next packet, if that is to be stamped (`CLOCK_MONOTONIC`).
     next: Option<u64>,
-    waiting: Option<Waiting>,
+    /// Number of the next packet on the socket.
+    number: u32,
+    waiting: VecDeque<Waiting>,
     lateness: Histogram,
 }
 
-/// A packet whose stamp has not been read. Both times are of `CLOCK_REALTIME`, as stamps are.
+/// A packet whose stamp has not been read.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
+    number: u32,
+    /// Of `CLOCK_REALTIME`, as the stamp is.
     planned_ns: u64,
-    called_ns: u64,
 }
 
 impl TxStamps {
@@ -37,13 +40,15 @@ impl TxStamps {
     pub fn new(socket: OwnedFd) -> io::Result<Self> {
         let flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE
             | libc::SOF_TIMESTAMPING_SOFTWARE
+            | libc::SOF_TIMESTAMPING_OPT_ID
             | libc::SOF_TIMESTAMPING_OPT_TSONLY;
         let (level, name) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
         abi::socket::set_option(socket.as_fd(), level, name, &flags)?;
         Ok(Self {
             socket,
             next: None,
-            waiting: None,
+            number: 0,
+            waiting: VecDeque::with_capacity(MAX_WAITING),
             lateness: Histogram::default(),
         })
     }
@@ -58,20 +63,27 @@ impl TxStamps {
         self.next.is_some()
     }
 
-    /// Sends a packet and has it stamped.
-    pub fn send(&mut self, frame: &[u8]) -> rustix::io::Result<()> {
+    /// Sends a packet with `send` and has it stamped.
+    pub fn send(
+        &mut self,
+        send: impl FnOnce(&OwnedFd) -> rustix::io::Result<usize>,
+    ) -> rustix::io::Result<usize> {
         self.read();
-        let called_ns = realtime_ns();
-        let since_plan_ns = self
-            .next
-            .map(|planned| monotonic_ns().saturating_sub(planned));
-        rustix::net::send(&self.socket, frame, SendFlags::DONTWAIT)?;
-        self.next = None;
-        self.waiting = since_plan_ns.map(|late_ns| Waiting {
-            planned_ns: called_ns.saturating_sub(late_ns),
-            called_ns,
-        });
-        Ok(())
+        // Both clocks are read together, so that their difference is that of this moment.
+        let (realtime_ns, monotonic_ns) = (realtime_ns(), monotonic_ns());
+        let sent = send(&self.socket)?;
+        if let Some(planned_ns) = self.next.take()
+            && self.waiting.len() < MAX_WAITING
+        {
+            self.waiting.push_back(Waiting {
+                number: self.number,
+                planned_ns: realtime_ns
+                    .wrapping_add(planned_ns)
+                    .wrapping_sub(monotonic_ns),
+            });
+        }
+        self.number = self.number.wrapping_add(1);
+        Ok(sent)
     }
 
     /// From the planned times of the stamped packets to their stamps. Empty if the driver makes none.
@@ -80,19 +92,24 @@ impl TxStamps {
         &self.lateness
     }
 
+    /// Reads the stamps that have arrived.
     fn read(&mut self) {
-        for _ in 0..MAX_REPORTS {
+        for _ in 0..MAX_WAITING {
             let report = datagram::receive(self.socket.as_fd(), &mut [], Queue::Errors);
             let Ok(report) = report else {
                 break;
             };
-            if let (Some(waiting), Some(sent_ns)) = (self.waiting, report.sent_ns)
-                // A stamp that came too late belongs to a packet before.
-                && sent_ns >= waiting.called_ns
-            {
-                self.lateness
-                    .record(sent_ns.saturating_sub(waiting.planned_ns));
-                self.waiting = None;
+            let stamp = report.error.filter(|error| error.is_time_stamp());
+            let (Some(stamp), Some(sent_ns)) = (stamp, report.sent_ns) else {
+                continue;
+            };
+            let is_its = |waiting: &Waiting| waiting.number == stamp.data;
+            if let Some(index) = self.waiting.iter().position(is_its) {
+                // Stamps arrive in order, so that those before will not come.
+                if let Some(waiting) = self.waiting.drain(..=index).next_back() {
+                    self.lateness
+                        .record(sent_ns.saturating_sub(waiting.planned_ns));
+                }
             }
         }
     }

@@ -1,0 +1,92 @@
+//! Packets that the queueing discipline sends at their times, under user-mode-linux, which has `fq` and `etf`.
+
+use std::time::Duration;
+
+use netlink::{Link, Netlink};
+use tapline::capture::Backend;
+use tapline::send::{Rate, SendPath, SendQueue};
+use tapline_lab::{Host, Net, tool};
+
+use crate::UML;
+
+const PACKETS: u64 = 20;
+const GAP_NS: u64 = 20_000_000;
+
+fn discipline(host: &Host) -> Option<String> {
+    let name = host.interface().name;
+    let link: Link = host.run(|| {
+        Netlink::open()
+            .unwrap()
+            .link_named(&name.to_string())
+            .unwrap()
+    });
+    link.qdisc
+}
+
+#[test]
+fn the_queueing_discipline_sends_no_packet_before_its_time() {
+    if UML.has_run() {
+        return;
+    }
+    for (kind, options) in [
+        ("fq", ""),
+        ("etf", " clockid CLOCK_TAI delta 500000 skip_sock_check"),
+    ] {
+        let [left, right] = Net::new().pair();
+        let name = left.interface().name;
+        let line = format!("qdisc replace dev {name} root {kind}{options}");
+        let status = left.command("tc").args(line.split(' ')).status();
+        assert!(status.unwrap().success(), "{line}");
+        assert_eq!(discipline(&left).as_deref(), Some(kind));
+        let capture = tapline::capture(right.interface().name.to_string())
+            .backend(Backend::PacketV2)
+            .packets(PACKETS)
+            .duration(Duration::from_secs(30));
+        let mut capture = right.run(|| capture.open()).unwrap();
+        let timed = tapline::send(name.to_string())
+            .path(SendPath::Timed)
+            .rate(Rate::Absolute);
+        let mut sender = left.run(|| timed.open()).unwrap();
+        let offset_ns = abi::clock::realtime_ns() - abi::clock::monotonic_ns();
+        let start_ns = abi::clock::monotonic_ns() + 100_000_000;
+        let mut queue = SendQueue::default();
+        for number in 0..PACKETS {
+            let mut frame = vec![0xff; 60];
+            frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+            frame[14] = number as u8;
+            queue.push(start_ns + number * GAP_NS, &frame);
+        }
+        assert!(sender.transmit(&queue).unwrap());
+        for number in 0..PACKETS {
+            let packet = capture.next().unwrap().expect("every packet arrives");
+            assert_eq!(u64::from(packet.data()[14]), number, "{kind}");
+            let arrived_ns = packet.time().as_nanos().unwrap() - offset_ns;
+            let planned_ns = start_ns + number * GAP_NS;
+            // The clocks of both are converted; etf may send `delta` earlier.
+            let is_early = arrived_ns + 1_000_000 < planned_ns;
+            assert!(
+                !is_early,
+                "{kind}: {number} came {} ns early",
+                planned_ns - arrived_ns
+            );
+        }
+        let summary = sender.finish().unwrap();
+        assert_eq!((summary.accepted, summary.path), (PACKETS, SendPath::Timed));
+    }
+}
+
+#[test]
+fn a_discipline_without_times_is_refused() {
+    if UML.has_run() {
+        return;
+    }
+    let [left, _right] = Net::new().pair();
+    let timed = tapline::send(left.interface().name.to_string()).path(SendPath::Timed);
+    let refused = left.run(|| timed.open()).err().expect("refused");
+    let source = std::error::Error::source(&refused).expect("the reason");
+    assert!(
+        source.to_string().contains("noqueue keeps no times"),
+        "{source}"
+    );
+    assert!(tool::find("tc").is_some());
+}
