@@ -83,7 +83,7 @@ fn a_name_appears_moves_fails_and_disappears() {
     let to = address(&running.ready());
     assert_eq!(
         running.error_line(),
-        "tapline: cannot resolve h.test.: Name or service not known"
+        "tapline: cannot resolve h.test.: Name or service not known; it is looked up again every 100ms"
     );
     let at = |host: u8| Record::Address(Ipv4Addr::new(10, 1, 0, host));
 
