@@ -1,11 +1,16 @@
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
+use tapline_lab::benchmarks::{Measurements, Run, Spread};
 
 use super::BenchOptions;
-use super::machine::{machine, stolen};
-use super::table::{Column, Spread, Table};
+use super::machine::{date, machine, stolen};
+use super::table::{Column, Table};
+
+/// Name of the bench that this module is a part of.
+const BENCH: &str = env!("CARGO_CRATE_NAME");
 
 /// Maximum attempts per trial.
 const TRIES: usize = 5;
@@ -14,8 +19,10 @@ const TRIES: usize = 5;
 pub struct Report {
     start: Instant,
     machine: String,
+    date: String,
     rounds: u32,
     is_json: bool,
+    is_complete: bool,
     tables: Vec<Table>,
     verdicts: Vec<String>,
     notes: Vec<String>,
@@ -30,8 +37,10 @@ impl Report {
         Self {
             start: Instant::now(),
             machine: machine(),
+            date: date(),
             rounds: options.rounds(),
             is_json: options.json,
+            is_complete: options.is_complete(),
             tables: Vec::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
@@ -132,29 +141,78 @@ impl Report {
                  times; {disturbed} were still disturbed."
             ));
         }
+        let run = self.run();
         if self.is_json {
-            self.tables.iter().for_each(Table::print_json);
+            for table in &run.tables {
+                for row in &table.rows {
+                    let line = json!({
+                        "event": "row", "table": table.title, "columns": table.columns, "row": row,
+                    });
+                    println!("{line}");
+                }
+            }
             let summary = json!({
-                "event": "summary", "machine": self.machine, "rounds": self.rounds, "verdicts": self.verdicts,
-                "notes": self.notes, "failures": self.failures,
+                "event": "summary", "machine": run.machine, "date": run.date, "rounds": run.rounds,
+                "verdicts": run.verdicts, "notes": run.notes, "failures": self.failures,
             });
             println!("{summary}");
         } else {
-            let seconds = self.start.elapsed().as_secs();
-            let rounds = self.rounds;
+            let (rounds, seconds) = (run.rounds, run.seconds);
             println!(
-                "{}; {rounds} rounds in {seconds} s; median (least–most)",
-                self.machine
+                "{}; {}; {rounds} rounds in {seconds} s; median (least–most)",
+                run.machine, run.date
             );
-            self.tables.iter().for_each(Table::print);
-            println!();
-            for line in self.verdicts.iter().chain(&self.notes) {
+            for table in &run.tables {
+                println!("\n{}", table.markdown());
+            }
+            for line in run.verdicts.iter().chain(&run.notes) {
                 println!("- {line}");
             }
+        }
+        // The figures of a run with wrong measurements are not kept.
+        if self.failures.is_empty() {
+            keep(run, self.is_complete);
         }
         for complaint in &self.failures {
             eprintln!("bench: {complaint}");
         }
         ExitCode::from(u8::from(!self.failures.is_empty()))
+    }
+
+    /// What the bench's file says about this run.
+    fn run(&self) -> Run {
+        let words = std::env::args().skip(1).filter(|word| word != "--bench");
+        let words: Vec<_> = words.collect();
+        let command = format!(
+            "cargo bench -p tapline-lab --bench {BENCH} -- {}",
+            words.join(" ")
+        );
+        Run {
+            machine: self.machine.clone(),
+            date: self.date.clone(),
+            command: command.trim_end_matches([' ', '-']).into(),
+            rounds: self.rounds,
+            seconds: self.start.elapsed().as_secs(),
+            tables: self.tables.iter().map(Table::figures).collect(),
+            verdicts: self.verdicts.clone(),
+            notes: self.notes.clone(),
+        }
+    }
+}
+
+/// Adds the run to the bench's file below the target folder.
+fn keep(run: Run, is_complete: bool) {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
+    let path = target.expect("the target folder").join("bench");
+    let path = path.join(BENCH).with_extension("json");
+    let nothing = || Measurements {
+        bench: BENCH.into(),
+        runs: Vec::new(),
+    };
+    let mut measured = Measurements::read(&path).unwrap_or_else(|_| nothing());
+    measured.add(run, is_complete);
+    match measured.write(&path) {
+        Ok(()) => eprintln!("bench: written to {}", path.display()),
+        Err(error) => eprintln!("bench: {}: {error}", path.display()),
     }
 }
