@@ -1,12 +1,9 @@
 //! Runs a reader and collects its results.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use store::read::Reader as FileReader;
-
-use crate::harness::{Counted, Report, Running, Used, on_cpu, wait_for_capture};
+use crate::harness::{Counted, Report, Running, Used, on_cpu, packets_in, wait_for_capture};
 use crate::rig::{Arrival, READER_CPU, Rig};
 use crate::tool::Tool;
 
@@ -194,18 +191,4 @@ fn one_trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u6
 
 pub fn per_second(count: u64, time: Duration) -> u64 {
     (u128::from(count) * 1_000_000_000 / time.as_nanos().max(1)) as u64
-}
-
-/// Counts the packets of a file.
-fn packets_in(path: &Path) -> u64 {
-    let mut reader = FileReader::open(path).unwrap_or_else(|error| panic!("{error}"));
-    let mut packets = 0;
-    while reader
-        .next_packet()
-        .unwrap_or_else(|error| panic!("{error}"))
-        .is_some()
-    {
-        packets += 1;
-    }
-    packets
 }

@@ -1,9 +1,11 @@
 //! Programs that capture: when they are ready, and what they print at their end.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
+use store::read::Reader as FileReader;
 
 use super::process::Running;
 
@@ -58,13 +60,11 @@ impl Capturer {
                     rest.split_once(' ')?.0.parse().ok()?,
                 )
             }
-            Self::NetsniffNg => {
-                // Packets read are incoming packets minus unread ones. Lost packets are among the unread ones.
-                let (_, unread) = printed.split_once("packets incoming (")?;
-                let unread: u64 = unread.split_once(' ')?.0.parse().ok()?;
-                let captured = number_before(printed, "  packets incoming")? - unread;
-                (captured, number_before(printed, "  packets failed filter")?)
-            }
+            // With a TPACKET_V3 ring the incoming packets are those that it read.
+            Self::NetsniffNg => (
+                number_before(printed, "  packets incoming")?,
+                number_before(printed, "  packets failed filter")?,
+            ),
         };
         Some(Counted { captured, lost })
     }
@@ -89,6 +89,20 @@ pub fn wait_for_capture(program: &mut Running, interface: u32, printed: Option<&
         };
         is_open && read("wchan").contains("poll")
     });
+}
+
+/// Counts the packets of a capture file.
+pub fn packets_in(path: &Path) -> u64 {
+    let mut reader = FileReader::open(path).unwrap_or_else(|error| panic!("{error}"));
+    let mut packets = 0;
+    while reader
+        .next_packet()
+        .unwrap_or_else(|error| panic!("{error}"))
+        .is_some()
+    {
+        packets += 1;
+    }
+    packets
 }
 
 /// The number before `words`.

@@ -14,7 +14,7 @@ mod test_run;
 
 use std::process::ExitCode;
 
-pub use capturer::{Capturer, Counted, wait_for_capture};
+pub use capturer::{Capturer, Counted, packets_in, wait_for_capture};
 pub use frame::Flow;
 pub use libpcap::each_packet;
 pub use options::BenchOptions;

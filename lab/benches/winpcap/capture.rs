@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::harness::{BenchOptions, Report};
+use crate::harness::{BenchOptions, Report, packets_in};
 use crate::receive::{Link, Program, Received, Task};
 use crate::{BySize, SIZES, add_rates, columns};
 
@@ -127,14 +127,15 @@ impl Experiments<'_> {
     fn capture(&self, title: &str, snaplen: Option<u32>, output: &Path, report: &mut Report) {
         for _ in report.rounds(title) {
             for program in &self.programs {
-                let run = |task| {
-                    let received = self.link.run(program, &task, self.folder);
+                let mut received = Vec::new();
+                for task in Self::tasks(None, snaplen, output) {
+                    let run = self.link.run(program, &task, self.folder);
                     if output.is_file() {
+                        check_file(output, program, &run, report);
                         std::fs::remove_file(output).expect("the file is removed");
                     }
-                    received
-                };
-                let received: Vec<_> = Self::tasks(None, snaplen, output).map(run).collect();
+                    received.push(run);
+                }
                 let name = program.name;
                 let rate = format!("{title}, thousands of packets/s");
                 add_rates(
@@ -151,6 +152,20 @@ impl Experiments<'_> {
                 let title = format!("{title}, ns of the program's CPU per packet");
                 report.table(&title, &columns(1.0, 0)).add(name, &cpu);
             }
+        }
+    }
+}
+
+/// Compares the packets in a file with what the program counted.
+fn check_file(path: &Path, program: &Program, run: &Received, report: &mut Report) {
+    let (in_file, counted) = (packets_in(path), run.counted.captured);
+    if in_file != counted {
+        let name = program.name;
+        let complaint = format!("{name} counted {counted} packets and its file holds {in_file}");
+        if program.is_tapline() {
+            report.fail(complaint);
+        } else {
+            report.note(complaint);
         }
     }
 }

@@ -46,7 +46,7 @@ type BySize = [f64; SIZES.len()];
 
 fn main() -> ExitCode {
     let parts = &["send", "reject", "deliver", "dump", "statistics"];
-    harness::run(2, parts, measure)
+    harness::run(3, parts, measure)
 }
 
 fn measure(options: &BenchOptions, report: &mut Report) {

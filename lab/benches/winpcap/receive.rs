@@ -100,6 +100,10 @@ impl Program {
         ]
     }
 
+    pub fn is_tapline(&self) -> bool {
+        self.capturer == Capturer::Tapline
+    }
+
     pub fn is_installed(&self) -> bool {
         self.path.is_some()
     }

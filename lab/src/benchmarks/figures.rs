@@ -126,7 +126,14 @@ impl Column {
         let Some(Cell { spread, .. }) = cell else {
             return "–".into();
         };
-        let number = |value: f64| format!("{:.*}", self.decimals, value / self.unit);
+        let number = |value: f64| {
+            let text = format!("{:.*}", self.decimals, value / self.unit);
+            // A small negative number is rounded to -0.0.
+            match text.strip_prefix('-') {
+                Some(digits) if digits.bytes().all(|byte| b"0.".contains(&byte)) => digits.into(),
+                _ => text,
+            }
+        };
         let [median, least, most] = [spread.median, spread.least, spread.most].map(number);
         if least == most {
             median
@@ -253,6 +260,7 @@ mod tests {
         let text = |values: &[f64]| column.text(Cell::of(values).as_ref());
         assert_eq!(text(&[1500.0, 2500.0, 1000.0]), "1.5 (1.0–2.5)");
         assert_eq!(text(&[1500.0, 1501.0]), "1.5");
+        assert_eq!(text(&[-4.0, -700.0, 10.0]), "0.0 (-0.7–0.0)");
         assert_eq!(text(&[]), "–");
     }
 }
