@@ -252,8 +252,8 @@ fn timer(programs: &Programs, pace: &Pace) -> Vec<f64> {
     command.args([gap_ns.to_string(), pace.packets.to_string()]);
     let text = Running::start(command).finish().text;
     let figures: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
-    let [cpu_ns, p50, p99] = figures[..] else {
-        panic!("the timer prints three numbers: {text}");
+    let [cpu_ns, took_ns, p50, p99] = figures[..] else {
+        panic!("the timer prints four numbers: {text}");
     };
     let none = f64::NAN;
     vec![

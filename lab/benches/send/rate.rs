@@ -163,7 +163,7 @@ fn compare(senders: &[Sender], titles: &Titles, report: &mut Report) {
             highest(&all)
         };
         let peers = best(report, &Sender::is_peer);
-        let own = best(report, &Sender::is_tapline);
+        let own = best(report, &|sender| is_default(sender, senders));
         let is_live = |sender: &Sender| sender.name.ends_with("live-frames");
         let live = best(report, &is_live);
         let in_c = best(report, &|sender| sender.kind == Kind::LiveFrames);
@@ -175,7 +175,7 @@ fn compare(senders: &[Sender], titles: &Titles, report: &mut Report) {
         );
         let ratio = |one: &[f64], other: &[f64]| crate::harness::ratios(one, other);
         report.at_least(
-            &format!("{what}, best path of tapline / best other tool"),
+            &format!("{what}, tapline / best other tool"),
             &ratio(&own, &peers),
             TO_BEST_PEER,
         );
@@ -211,6 +211,13 @@ fn compare(senders: &[Sender], titles: &Titles, report: &mut Report) {
                 .add(&sender.name, &figures);
         }
     }
+}
+
+/// Whether it is tapline with the path that it uses without a flag.
+fn is_default(sender: &Sender, senders: &[Sender]) -> bool {
+    let auto = Kind::Tapline(Some("auto".into()));
+    let has_auto = senders.iter().any(|sender| sender.kind == auto);
+    sender.kind == auto || (!has_auto && sender.is_tapline())
 }
 
 /// The highest rate of each round.

@@ -9,5 +9,5 @@ mod trial;
 
 pub use peer::Peers;
 pub use rig::{FarEnd, Rig, Traffic, write_pcap};
-pub use tool::{Kind, Sender, tapline_paths, trafgen_flags};
+pub use tool::{Kind, Sender, has_generator, tapline_paths, trafgen_flags};
 pub use trial::{Delivered, Trial, refusal, run, watch};

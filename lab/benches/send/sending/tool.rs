@@ -181,32 +181,31 @@ pub fn trafgen_flags(interface: &str) -> [&str; 8] {
     ]
 }
 
-/// The values of `--path` that a build of tapline names in its help; none if it has no such flag.
+/// The paths that a build of tapline knows: those that it names when it is given an unknown one. None if it has no such
+/// flag.
 pub fn tapline_paths(program: &Path) -> Vec<String> {
-    let output = Command::new(program).args(["send", "--help"]).output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    paths_in(&text.unwrap_or_default())
+    let mut command = Command::new(program);
+    command.args(["send", "-i", "none", "-r", "none", "--path", "?"]);
+    let output = command.output().expect("tapline runs");
+    paths_in(&String::from_utf8_lossy(&output.stderr))
 }
 
-/// From `--path <bypass|qdisc>`, or from `[possible values: …]` behind it.
-fn paths_in(help: &str) -> Vec<String> {
-    let Some((_, rest)) = help.split_once("--path <") else {
+/// From `… use auto, xdp or bypass`.
+fn paths_in(message: &str) -> Vec<String> {
+    let Some((_, names)) = message.split_once(": use ") else {
         return Vec::new();
     };
-    let Some((value, rest)) = rest.split_once('>') else {
-        return Vec::new();
-    };
-    let possible = || {
-        let (own, _) = rest.split_once("\n      --").unwrap_or((rest, ""));
-        let (_, values) = own.split_once("possible values: ")?;
-        values.split_once(']').map(|(values, _)| values)
-    };
-    let values = if value.contains('|') {
-        value
-    } else {
-        possible().unwrap_or_default()
-    };
-    let values = values.split(['|', ',']).map(str::trim);
-    let values = values.filter(|value| !value.is_empty());
-    values.map(Into::into).collect()
+    let names = names
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .replace(" or ", ", ");
+    names.split(", ").map(Into::into).collect()
+}
+
+/// Whether a build of tapline generates packets.
+pub fn has_generator(program: &Path) -> bool {
+    let output = Command::new(program).args(["send", "--help"]).output();
+    let output = output.expect("tapline runs");
+    String::from_utf8_lossy(&output.stdout).contains("--flows")
 }
