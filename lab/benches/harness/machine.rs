@@ -26,6 +26,12 @@ pub fn date() -> String {
     Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
+/// Load of the machine: how many threads were running or ready to run, on average over a minute.
+pub fn load() -> String {
+    let text = read("/proc/loadavg");
+    text.split(' ').next().unwrap_or_default().into()
+}
+
 /// Steal time: how long a hypervisor ran others while a CPU had work here, in hundredths of a second. `cpu` is `cpu1`
 /// for one CPU, or `cpu` for all of them.
 pub fn stolen(cpu: &str) -> u64 {

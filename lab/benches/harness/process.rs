@@ -194,6 +194,11 @@ impl Running {
         pidfd_send_signal(&self.descriptor, Signal::INT).expect("the process exists");
     }
 
+    /// Ends it at once.
+    pub fn kill(&self) {
+        pidfd_send_signal(&self.descriptor, Signal::KILL).expect("the process exists");
+    }
+
     /// Returns a function that interrupts it.
     pub fn interrupter(&self) -> impl FnOnce() + Send + use<> {
         let descriptor = self.descriptor.try_clone().expect("a descriptor of it");

@@ -6,7 +6,7 @@ use serde_json::json;
 use tapline_lab::benchmarks::{Measurements, Run, Spread};
 
 use super::BenchOptions;
-use super::machine::{date, machine, stolen};
+use super::machine::{date, load, machine, stolen};
 use super::table::{Column, Table};
 
 /// Name of the bench that this module is a part of.
@@ -20,6 +20,7 @@ pub struct Report {
     start: Instant,
     machine: String,
     date: String,
+    load: String,
     rounds: u32,
     is_json: bool,
     is_complete: bool,
@@ -38,6 +39,7 @@ impl Report {
             start: Instant::now(),
             machine: machine(),
             date: date(),
+            load: load(),
             rounds: options.rounds(),
             is_json: options.json,
             is_complete: options.is_complete(),
@@ -96,28 +98,30 @@ impl Report {
 
     /// A target: the median of a figure must be at most `limit`.
     pub fn at_most(&mut self, what: &str, values: &[f64], limit: f64) {
-        self.verdict(what, values, &format!("at most {limit}"), |median| {
-            median <= limit
-        });
+        let holds = |median| median <= limit;
+        self.verdict(what, values, &format!("at most {limit}"), holds);
     }
 
     /// A target: the median of a figure must be at least `limit`.
     pub fn at_least(&mut self, what: &str, values: &[f64], limit: f64) {
-        self.verdict(what, values, &format!("at least {limit}"), |median| {
-            median >= limit
-        });
+        let holds = |median| median >= limit;
+        self.verdict(what, values, &format!("at least {limit}"), holds);
     }
 
     fn verdict(&mut self, what: &str, values: &[f64], bound: &str, holds: impl Fn(f64) -> bool) {
         let verdict = match Spread::of(values) {
             None => format!("{what}: not measured"),
-            Some(Spread { median, most, .. }) => {
+            Some(Spread {
+                median,
+                least,
+                most,
+            }) => {
                 let verdict = if holds(median) {
                     "holds"
                 } else {
                     "DOES NOT HOLD"
                 };
-                format!("{what}: {median:.2} (most {most:.2}), {bound}: {verdict}")
+                format!("{what}: {median:.2} ({least:.2}–{most:.2}), {bound}: {verdict}")
             }
         };
         self.verdicts.push(verdict);
@@ -133,6 +137,10 @@ impl Report {
     }
 
     pub fn print(mut self) -> ExitCode {
+        self.note(format!(
+            "On average {} threads were running or waiting for a CPU in the minute before the bench.",
+            self.load
+        ));
         if self.trials > 0 {
             let (trials, repeated, disturbed) = (self.trials, self.repeated, self.disturbed);
             let most = TRIES - 1;

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::Programs;
-use crate::harness::{Column, Report, column};
-use crate::sending::{FarEnd, Kind, Rig, Sender, Traffic, Trial, refusal, run, tapline_paths};
+use crate::harness::{Column, Report, column, ratios};
+use crate::sending::{
+    FarEnd, Kind, Rig, Sender, Traffic, Trial, has_generator, refusal, run, tapline_paths,
+};
 
 /// Lengths of the frames, without FCS.
 const SIZES: [usize; 6] = [64, 128, 256, 512, 1024, 1514];
@@ -51,6 +53,9 @@ pub fn measure(programs: &Programs, report: &mut Report) {
         .collect();
     if senders.is_empty() {
         senders.push(Sender::tapline(tapline, None));
+    }
+    if has_generator(tapline) {
+        senders.push(Sender::generator(tapline));
     }
     let peers = &programs.peers;
     senders.extend([
@@ -151,66 +156,79 @@ fn round(
 
 /// Compares the rates of each round.
 fn compare(senders: &[Sender], titles: &Titles, report: &mut Report) {
-    let title = titles.rate.replace(
-        "thousands of packets/s",
-        "ratio to the best of the other tools",
-    );
-    for head in HEADS {
-        let rates = |report: &Report, sender: &Sender| report.of(titles.rate, &sender.name, head);
-        let best = |report: &Report, is: &dyn Fn(&Sender) -> bool| {
-            let all: Vec<_> = senders.iter().filter(|sender| is(sender)).collect();
-            let all: Vec<_> = all.iter().map(|sender| rates(report, sender)).collect();
-            highest(&all)
-        };
-        let peers = best(report, &Sender::is_peer);
-        let own = best(report, &|sender| is_default(sender, senders));
-        let is_live = |sender: &Sender| sender.name.ends_with("live-frames");
-        let live = best(report, &is_live);
-        let in_c = best(report, &|sender| sender.kind == Kind::LiveFrames);
-        let mmsg = Kind::Sendmmsg { bypass: false };
-        let mmsg = best(report, &|sender| sender.kind == mmsg);
-        let what = format!(
-            "{}: {head}",
-            titles.rate.split(',').next().unwrap_or_default()
-        );
-        let ratio = |one: &[f64], other: &[f64]| crate::harness::ratios(one, other);
-        report.at_least(
-            &format!("{what}, tapline / best other tool"),
-            &ratio(&own, &peers),
-            TO_BEST_PEER,
-        );
-        if !live.is_empty() {
-            report.at_least(
-                &format!("{what}, live frames / the same in C"),
-                &ratio(&live, &in_c),
-                TO_LIVE_FRAMES,
-            );
-            report.at_least(
-                &format!("{what}, live frames / sendmmsg in C"),
-                &ratio(&live, &mmsg),
-                TO_SENDMMSG,
-            );
-        }
-    }
-    for sender in senders {
-        let ratios = HEADS.map(|head| {
-            let peers = senders.iter().filter(|sender| sender.is_peer());
-            let peers: Vec<_> = peers
-                .map(|peer| report.of(titles.rate, &peer.name, head))
+    let best_of = |report: &Report, is: &dyn Fn(&Sender) -> bool| {
+        HEADS.map(|head| {
+            let chosen = senders.iter().filter(|sender| is(sender));
+            let rates: Vec<_> = chosen
+                .map(|sender| report.of(titles.rate, &sender.name, head))
                 .collect();
-            let own = report.of(titles.rate, &sender.name, head);
-            crate::harness::ratios(&own, &highest(&peers))
-        });
-        let rounds = ratios.iter().map(Vec::len).max().unwrap_or(0);
-        for round in 0..rounds {
+            highest(&rates)
+        })
+    };
+    let peers = best_of(report, &Sender::is_peer);
+    let (end, unit) = titles.rate.split_once(", ").unwrap_or_default();
+    let unit = unit.replace("thousands of packets/s", "ratio to the best other tool");
+    for sender in senders {
+        let own = best_of(report, &|other| other.name == sender.name);
+        let ratios: Vec<_> = own
+            .iter()
+            .zip(&peers)
+            .map(|(own, peers)| ratios(own, peers))
+            .collect();
+        let table = report.table(&format!("{end}, {unit}"), &columns(2, 1.0));
+        for round in 0..ratios.iter().map(Vec::len).max().unwrap_or(0) {
             let figures = ratios
-                .each_ref()
+                .iter()
                 .map(|ratios| ratios.get(round).copied().unwrap_or(f64::NAN));
-            report
-                .table(&title, &columns(2, 1.0))
-                .add(&sender.name, &figures);
+            table.add(&sender.name, &figures.collect::<Vec<_>>());
         }
     }
+    let own = best_of(report, &|sender| is_default(sender, senders));
+    let generated = best_of(report, &|sender| sender.kind == Kind::Generator);
+    let live = best_of(report, &|sender| sender.name.ends_with("live-frames"));
+    let in_c = best_of(report, &|sender| sender.kind == Kind::LiveFrames);
+    let sendmmsg = Kind::Sendmmsg { bypass: false };
+    let sendmmsg = best_of(report, &|sender| sender.kind == sendmmsg);
+    for (what, one, other, limit) in [
+        ("tapline / best other tool", &own, &peers, TO_BEST_PEER),
+        (
+            "tapline --raw / best other tool",
+            &generated,
+            &peers,
+            TO_BEST_PEER,
+        ),
+        (
+            "live frames of tapline / those in C",
+            &live,
+            &in_c,
+            TO_LIVE_FRAMES,
+        ),
+        (
+            "live frames of tapline / sendmmsg in C",
+            &live,
+            &sendmmsg,
+            TO_SENDMMSG,
+        ),
+    ] {
+        let worst = worst_ratio(one, other);
+        if !worst.is_empty() {
+            report.at_least(&format!("{end}, the worst size: {what}"), &worst, limit);
+        }
+    }
+}
+
+/// The lowest ratio of all sizes, in each round.
+fn worst_ratio(one: &[Vec<f64>; SIZES.len()], other: &[Vec<f64>; SIZES.len()]) -> Vec<f64> {
+    let ratios = one.iter().zip(other).map(|(one, other)| ratios(one, other));
+    ratios
+        .reduce(|worst, ratios| {
+            worst
+                .iter()
+                .zip(ratios)
+                .map(|(worst, ratio)| worst.min(ratio))
+                .collect()
+        })
+        .unwrap_or_default()
 }
 
 /// Whether it is tapline with the path that it uses without a flag.
@@ -234,7 +252,9 @@ fn note(report: &mut Report) {
     report.note(
         "Rates are those of the far end: an XDP program that counts and drops, or the counter rx_packets of the far \
          interface, behind which the stack drops the packets. Each trial lasts about 0.4 s. A sender may use both CPUs, \
-         with one sending thread; tapline reads the file on another thread.",
+         with one sending thread; tapline reads the file on another thread. tapline and tcpreplay read a file of 65 536 \
+         packets; trafgen, the programs in C and tapline --raw send one packet over and over, which the CPU has in its \
+         cache.",
     );
     report.note(
         "CPU is user and system time of the sender with start and exit, and of the kernel's softirq threads, per packet \

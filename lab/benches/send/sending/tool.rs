@@ -1,5 +1,6 @@
 //! The sending programs and their command lines.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +14,8 @@ use crate::harness::version;
 pub enum Kind {
     /// `--path`, if the program is to be told one.
     Tapline(Option<String>),
+    /// tapline makes the packets, instead of reading a file.
+    Generator,
     Tcpreplay {
         preload: bool,
     },
@@ -39,6 +42,14 @@ impl Sender {
         Self {
             kind: Kind::Tapline(path.map(Into::into)),
             name: format!("tapline{flag}"),
+            program: Some(program.into()),
+        }
+    }
+
+    pub fn generator(program: &Path) -> Self {
+        Self {
+            kind: Kind::Generator,
+            name: "tapline --raw".into(),
             program: Some(program.into()),
         }
     }
@@ -86,7 +97,7 @@ impl Sender {
     }
 
     pub fn is_tapline(&self) -> bool {
-        matches!(self.kind, Kind::Tapline(_))
+        matches!(self.kind, Kind::Tapline(_) | Kind::Generator)
     }
 
     /// Whether it is a peer of every path of tapline. The C program with live frames is a bound instead: it sends one
@@ -116,6 +127,13 @@ impl Sender {
                 if let Some(path) = path {
                     command.args(["--path", path]);
                 }
+            }
+            Kind::Generator => {
+                let frame = fs::read(raw).expect("the frame");
+                let digits: Vec<_> = frame.iter().map(|byte| format!("{byte:02x}")).collect();
+                command.args(["send", "-i", &interface, "--json", "--raw"]);
+                command.arg(digits.concat());
+                command.args(["-c", &count.to_string()]);
             }
             Kind::Tcpreplay { preload } => {
                 // Without statistics of flows it is faster.

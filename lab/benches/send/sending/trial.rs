@@ -14,6 +14,11 @@ const SETTLE: Duration = Duration::from_millis(5);
 /// A sender that takes longer is ended.
 const LONGEST: Duration = Duration::from_mins(1);
 
+/// What a sender prints whose queue is not given back yet; the time to wait for it, and how often.
+const BUSY: &str = "Device or resource busy";
+const RELEASE: Duration = Duration::from_millis(50);
+const ATTEMPTS: u32 = 20;
+
 /// What arrived, and when.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivered {
@@ -81,8 +86,12 @@ pub fn watch(
         }
         look(&running);
         if start.elapsed() > LONGEST {
-            running.interrupt();
-            break;
+            running.kill();
+            running.finish();
+            let packets = delivered.packets;
+            return Err(format!(
+                "ended after a minute, when {packets} packets had arrived"
+            ));
         }
     }
     let finished = running.finish();
@@ -96,10 +105,18 @@ pub fn watch(
 }
 
 /// Sends about `count` packets as fast as the sender can.
+///
+/// The kernel gives back the queue of an AF_XDP socket some time after its process has ended, so a sender that finds the
+/// queue taken is started again, for a second at most.
 pub fn run(rig: &mut Rig, sender: &Sender, traffic: &Traffic, count: u64) -> Result<Trial, String> {
-    let command = sender.command(rig, traffic, Sender::whole(count));
-    let (trial, _) = watch(rig, command, |_| {})?;
-    Ok(trial)
+    for _ in 0..ATTEMPTS {
+        let command = sender.command(rig, traffic, Sender::whole(count));
+        match watch(rig, command, |_| {}) {
+            Err(text) if text.contains(BUSY) => pause(RELEASE),
+            result => return result.map(|(trial, _)| trial),
+        }
+    }
+    Err(BUSY.into())
 }
 
 /// The last line that a failed program printed.
