@@ -213,11 +213,9 @@ fn paths_in(message: &str) -> Vec<String> {
     let Some((_, names)) = message.split_once(": use ") else {
         return Vec::new();
     };
-    let names = names
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .replace(" or ", ", ");
+    // Behind the names there may be a hint in parentheses.
+    let end = names.find(['(', '\n']).unwrap_or(names.len());
+    let names = names[..end].trim_end().replace(" or ", ", ");
     names.split(", ").map(Into::into).collect()
 }
 
