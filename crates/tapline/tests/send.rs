@@ -5,7 +5,7 @@ use std::thread;
 use allocation_counter::measure;
 use lab::Net;
 use tapline::capture::Backend;
-use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendQueue, Sender};
+use tapline::send::{Fill, Rate, Replay, SendError, SendOptions, SendPath, SendQueue, Sender};
 
 use crate::send_paths::{PATHS, pass_all};
 use crate::support::{Pair, frames, number, options};
@@ -176,4 +176,73 @@ fn the_kernels_time_stamps_say_how_late_packets_were() {
     let mut sender = open(&pair, |options| options.path(SendPath::Bypass));
     assert!(sender.transmit(&queue(0..1, |_| 0)).unwrap());
     assert_eq!(sender.finish().unwrap().stamped_lateness.count(), 0);
+}
+
+/// All packets that a source has, with the places where repetitions begin.
+fn drained(
+    mut source: impl FnMut(&mut SendQueue) -> Result<Fill, tapline::send::SourceError>,
+) -> (Vec<Vec<u8>>, Vec<usize>) {
+    let (mut all, mut repeats) = (Vec::new(), Vec::new());
+    loop {
+        let mut queue = SendQueue::default();
+        let fill = source(&mut queue).unwrap();
+        if fill == Fill::Repeat {
+            repeats.push(all.len());
+        }
+        all.extend(queue.packets().map(|packet| packet.bytes.to_vec()));
+        if fill == Fill::End {
+            return (all, repeats);
+        }
+    }
+}
+
+/// Small files are read once and large ones each time; nobody can tell.
+#[test]
+fn repeated_files_are_whole_and_changed_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for (packets, bytes) in [(3u32, 60), (20_000, 60), (20_000, 1500)] {
+        let path = folder.path().join("file.pcap");
+        let mut file = Vec::new();
+        file.extend(0xa1b2_c3d4u32.to_ne_bytes());
+        for word in [0x0004_0002u32, 0, 0, 65_535, 1] {
+            file.extend(word.to_ne_bytes());
+        }
+        for number in 0..packets {
+            for word in [1, 0, bytes, bytes] {
+                file.extend(word.to_ne_bytes());
+            }
+            let mut frame = frames(number, 1).remove(0);
+            frame.resize(bytes as usize, 0);
+            file.extend(frame);
+        }
+        std::fs::write(&path, file).unwrap();
+        let mut sent = 0u32;
+        let mark = move |frame: &mut Vec<u8>| {
+            frame[20..24].copy_from_slice(&sent.to_be_bytes());
+            sent += 1;
+        };
+        for is_changed in [false, true] {
+            let path = path.clone();
+            let open = move || {
+                tapline::read(path.to_str().unwrap())
+                    .open()
+                    .map_err(Into::into)
+            };
+            let replay = Replay::new(open).repeat(3.try_into().unwrap());
+            let replay = if is_changed {
+                replay.edit(mark)
+            } else {
+                replay
+            };
+            let (all, repeats) = drained(replay.into_source());
+            assert_eq!(repeats, [1, 2].map(|pass| pass * packets as usize));
+            assert_eq!(all.len(), 3 * packets as usize);
+            for (place, frame) in (0u32..).zip(&all) {
+                assert_eq!(number(frame), place % packets);
+                let marked = u32::from_be_bytes(frame[20..24].try_into().unwrap());
+                let unmarked = u32::from_be_bytes([0x5a; 4]);
+                assert_eq!(marked, if is_changed { place } else { unmarked });
+            }
+        }
+    }
 }

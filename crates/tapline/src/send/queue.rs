@@ -56,7 +56,7 @@ impl SendQueue {
         self.push_to(true, time_ns, bytes);
     }
 
-    fn push_to(&mut self, is_second: bool, time_ns: u64, bytes: &[u8]) {
+    pub(super) fn push_to(&mut self, is_second: bool, time_ns: u64, bytes: &[u8]) {
         let start = self.arena.len();
         self.arena.extend_from_slice(bytes);
         self.entries.push(Entry {
@@ -76,6 +76,33 @@ impl SendQueue {
             .iter()
             .position(|entry| entry.is_second != is_second);
         (is_second, other.map_or(end, |count| first + count))
+    }
+
+    /// Becomes equal to `other`. Allocates only if the memory is too small.
+    pub(super) fn copy_of(&mut self, other: &Self) {
+        self.arena.clone_from(&other.arena);
+        self.entries.clone_from(&other.entries);
+        self.stamp = other.stamp;
+    }
+
+    /// Bytes of memory that the packets take.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.arena.len() + self.entries.len() * size_of::<Entry>()
+    }
+
+    /// Adds packet `index` of `other`, changed by `edit` in `frame`.
+    pub(super) fn push_edited(
+        &mut self,
+        other: &Self,
+        index: usize,
+        frame: &mut Vec<u8>,
+        edit: &mut dyn FnMut(&mut Vec<u8>),
+    ) {
+        let entry = other.entries[index];
+        frame.clear();
+        frame.extend_from_slice(&other.arena[entry.start..entry.end]);
+        edit(frame);
+        self.push_to(entry.is_second, entry.time_ns, frame);
     }
 
     /// Adds packet `index` of `other`, with another time.

@@ -88,70 +88,145 @@ where
     pub fn into_source(
         self,
     ) -> impl FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send + 'static {
-        let Self {
-            mut open,
-            mut passes,
-            mut edit,
-            clients,
-        } = self;
-        let mut read: Option<Read> = None;
-        let mut frame = Vec::new();
-        let (mut packets, mut is_first_pass) = (0u64, true);
-        // An error behind packets is reported after they have been sent.
-        let mut failed: Option<ReplayError> = None;
-        move |queue| {
-            let mut fill = Fill::More;
-            if let Some(error) = failed.take() {
-                return Err(error.into());
-            }
-            if read.is_none() {
-                if passes == 0 {
-                    return Ok(Fill::End);
-                }
-                passes -= 1;
-                if !is_first_pass {
-                    fill = Fill::Repeat;
-                }
-                is_first_pass = false;
-                read = Some(open()?);
-            }
-            let Some(job) = &mut read else {
+        let mut source = ReplaySource {
+            open: self.open,
+            passes: self.passes,
+            edit: self.edit,
+            clients: self.clients,
+            read: None,
+            frame: Vec::new(),
+            packets: 0,
+            is_first_pass: true,
+            failed: None,
+            kept: (self.passes > 1).then(Vec::new),
+            kept_bytes: 0,
+            at: 0,
+        };
+        move |queue| source.fill(queue)
+    }
+}
+
+/// Packets that fit into this memory are read once, however often they are sent.
+const MAX_KEPT_BYTES: usize = 24 << 20;
+
+/// A replay that is under way.
+struct ReplaySource<O> {
+    open: O,
+    /// Passes that have not begun.
+    passes: u64,
+    edit: Option<Edit>,
+    clients: Option<Clients>,
+    /// The job that is read.
+    read: Option<Read>,
+    frame: Vec<u8>,
+    packets: u64,
+    is_first_pass: bool,
+    /// An error behind packets is reported after they have been sent.
+    failed: Option<ReplayError>,
+    /// The packets of the first pass, as recorded; `None` if they are too many, or sent only once.
+    kept: Option<Vec<SendQueue>>,
+    kept_bytes: usize,
+    /// The next one of `kept`, in a later pass.
+    at: usize,
+}
+
+impl<O> ReplaySource<O>
+where
+    O: FnMut() -> Result<Read, SourceError>,
+{
+    fn fill(&mut self, queue: &mut SendQueue) -> Result<Fill, SourceError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error.into());
+        }
+        let is_within_pass = self.read.is_some() || self.at > 0;
+        if !is_within_pass {
+            if self.passes == 0 {
                 return Ok(Fill::End);
-            };
-            while !queue.is_full() {
-                let packet = match job.next() {
-                    Ok(Some(packet)) => packet,
-                    Ok(None) => {
-                        read = None;
-                        failed = (packets == 0).then_some(ReplayError::Empty);
-                        break;
-                    }
-                    Err(error) => {
-                        failed = Some(error.into());
-                        break;
-                    }
-                };
-                frame.clear();
-                frame.extend_from_slice(packet.data());
-                let (time, interface) = (packet.time(), packet.interface());
-                let link_type = job.interfaces()[interface].link_type;
-                if link_type != LinkType::ETHERNET {
-                    failed = Some(ReplayError::LinkType { link_type });
+            }
+            self.passes -= 1;
+        }
+        let is_repeated = !is_within_pass && !self.is_first_pass;
+        let is_kept = self.kept.is_some() && (self.at > 0 || is_repeated);
+        self.is_first_pass = false;
+        if is_kept {
+            self.fill_from_kept(queue);
+        } else {
+            self.fill_from_job(queue)?;
+        }
+        Ok(if is_repeated {
+            Fill::Repeat
+        } else {
+            Fill::More
+        })
+    }
+
+    /// Reads the next packets, and keeps them in the first pass.
+    fn fill_from_job(&mut self, queue: &mut SendQueue) -> Result<(), SourceError> {
+        let job = match &mut self.read {
+            Some(job) => job,
+            None => self.read.insert((self.open)()?),
+        };
+        let mut kept = self.kept.is_some().then(SendQueue::default);
+        let mut is_at_end = false;
+        while !queue.is_full() {
+            let packet = match job.next() {
+                Ok(Some(packet)) => packet,
+                Ok(None) => {
+                    is_at_end = true;
+                    self.failed = (self.packets == 0).then_some(ReplayError::Empty);
                     break;
                 }
-                let is_client = clients.as_ref().is_none_or(|clients| clients.send(&frame));
-                if let Some(edit) = &mut edit {
-                    edit(&mut frame);
+                Err(error) => {
+                    self.failed = Some(error.into());
+                    break;
                 }
-                packets += 1;
-                let time_ns = time.as_nanos().unwrap_or(0);
-                if is_client {
-                    queue.push(time_ns, &frame);
-                } else {
-                    queue.push_second(time_ns, &frame);
-                }
+            };
+            self.frame.clear();
+            self.frame.extend_from_slice(packet.data());
+            let (time, interface) = (packet.time(), packet.interface());
+            let link_type = job.interfaces()[interface].link_type;
+            if link_type != LinkType::ETHERNET {
+                self.failed = Some(ReplayError::LinkType { link_type });
+                break;
             }
-            Ok(fill)
+            self.packets += 1;
+            let clients = self.clients.as_ref();
+            let is_second = clients.is_some_and(|clients| !clients.send(&self.frame));
+            let time_ns = time.as_nanos().unwrap_or(0);
+            if let Some(kept) = &mut kept {
+                kept.push_to(is_second, time_ns, &self.frame);
+            }
+            if let Some(edit) = &mut self.edit {
+                edit(&mut self.frame);
+            }
+            queue.push_to(is_second, time_ns, &self.frame);
+        }
+        if is_at_end {
+            self.read = None;
+        }
+        if let (Some(all), Some(kept)) = (&mut self.kept, kept) {
+            self.kept_bytes += kept.memory_bytes();
+            all.push(kept);
+        }
+        if self.kept_bytes > MAX_KEPT_BYTES {
+            self.kept = None;
+        }
+        Ok(())
+    }
+
+    /// Takes the next packets of those that were kept.
+    fn fill_from_kept(&mut self, queue: &mut SendQueue) {
+        let all = self.kept.as_deref().unwrap_or_default();
+        let Some(kept) = all.get(self.at) else {
+            return;
+        };
+        self.at = (self.at + 1) % all.len();
+        let Some(edit) = &mut self.edit else {
+            queue.copy_of(kept);
+            return;
+        };
+        for index in 0..kept.len() {
+            queue.push_edited(kept, index, &mut self.frame, edit);
         }
     }
 }
