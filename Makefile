@@ -9,7 +9,7 @@ MANUAL := target/manual
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
 	@echo "make test     run every test (root)"
-	@echo "make bench    measure beside tcpdump, dumpcap, netsniff-ng, libpcap, bpfjit, ping, fping, libnl, ip (root)"
+	@echo "make bench    measure beside other tools, and write docs/benchmarks.md (root)"
 	@echo "make lint     formatting, clippy, rustdoc"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make package  package every published crate and build it from its package; uploads nothing"
@@ -41,6 +41,9 @@ bench: build
 	cargo bench --locked -p tapline-lab --bench read -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench netlink -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench ping -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench send -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench winpcap -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench report
 
 lint:
 	@packaging/need.sh lint

@@ -11,7 +11,7 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
 [ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod
     qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
-    nft:nftables ping:iputils-ping fping:fping)
+    nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
 
 case ${1:-} in

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::missing_panics_doc, reason = "said above, for all of it")]
 
+pub mod benchmarks;
 pub mod generator;
 pub mod guest;
 pub mod held;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and its Debian package.
-const PACKAGES: [(&str, &str); 36] = [
+const PACKAGES: [(&str, &str); 37] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("busybox", "busybox-static"),
@@ -39,6 +39,7 @@ const PACKAGES: [(&str, &str); 36] = [
     ("tcpdump", "tcpdump"),
     ("tcpreplay", "tcpreplay"),
     ("text2pcap", "wireshark-common"),
+    ("trafgen", "netsniff-ng"),
     ("tshark", "tshark"),
     ("unshare", "util-linux"),
     ("zstd", "zstd"),

@@ -18,6 +18,7 @@ static UML: uml::Tests = uml::Tests::named(&[
 /// The tests that run under a newer kernel in QEMU.
 static VM: vm::Tests = vm::Tests::named(&["net_newest::"]);
 
+mod benchmarks;
 mod filter_differences;
 mod filter_differential;
 mod generator;

@@ -31,6 +31,7 @@ mod documents;
 mod drop_failures;
 mod drop_mode;
 mod drop_ways;
+mod error_lines;
 mod filter_file;
 mod filter_forms;
 mod filter_packets;

@@ -78,12 +78,12 @@ fn text(event: &Value, key: &str) -> String {
 fn a_name_appears_moves_fails_and_disappears() {
     let scene = scene();
     let server = NameServer::new(&scene.left);
-    let line = "--json -v --resolve-every 100ms --metrics 0 -i 20ms -W 1s h.test. 10.1.0.5";
+    let line = "--json -v --resolve-every 100ms --metrics 0 -i 20ms -W 10s h.test. 10.1.0.5";
     let mut running = start_with_files(&scene, &dns::files(&scene), line);
     let to = address(&running.ready());
     assert_eq!(
         running.error_line(),
-        "tapline: cannot resolve h.test.: Name or service not known"
+        "tapline: cannot resolve h.test.: Name or service not known; it is looked up again every 100ms"
     );
     let at = |host: u8| Record::Address(Ipv4Addr::new(10, 1, 0, host));
 

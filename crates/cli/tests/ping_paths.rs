@@ -100,7 +100,7 @@ impl Ecmp {
     }
 
     fn ping(&self, format: &str, target: &str, count: u64) -> Ended {
-        let line = format!("ping {format} --paths {PATHS} -c {count} -i 10ms {target}");
+        let line = format!("ping {format} --paths {PATHS} -c {count} -i 10ms -W 3s {target}");
         spawn(tapline(&self.left, &line)).finish()
     }
 }

@@ -2,12 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use serde_json::Value;
 use tapline_lab::tool;
 
-use crate::harness::version;
+use crate::harness::{Capturer, version};
 use crate::rig::{Arrival, DROP_FRAMES, DROP_RING_MIB, MOST_FRAMES, RING_MIB, Rig, SNAPLEN};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,14 +27,6 @@ pub struct Tool {
     pub program: Option<PathBuf>,
     /// Its Debian package.
     pub package: &'static str,
-}
-
-/// Counts that a reader prints at its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
-    pub captured: u64,
-    /// Packets lost, according to the reader.
-    pub lost: u64,
 }
 
 impl Tool {
@@ -149,55 +139,13 @@ impl Tool {
         arguments
     }
 
-    /// How long after the last packet the kernel may hold back a partly filled block. Processing time comes on top.
-    pub fn block_timeout(&self) -> Duration {
-        Duration::from_millis(match self.kind {
-            Kind::Tcpdump => 1000,
-            Kind::Dumpcap => 250,
-            Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop | Kind::NetsniffNg => 100,
-        })
+    /// The program, whatever its flags.
+    pub fn capturer(&self) -> Capturer {
+        match self.kind {
+            Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop => Capturer::Tapline,
+            Kind::Tcpdump => Capturer::Tcpdump,
+            Kind::Dumpcap => Capturer::Dumpcap,
+            Kind::NetsniffNg => Capturer::NetsniffNg,
+        }
     }
-
-    /// Parses the counts from its output.
-    pub fn counted(&self, printed: &str) -> Option<Counted> {
-        let (captured, lost) = match self.kind {
-            Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop => {
-                let summary: Value = serde_json::from_str(printed.lines().last()?).ok()?;
-                let lost = summary["lost"].as_object()?.values();
-                let lost = lost.filter_map(Value::as_u64).sum();
-                (summary["delivered"].as_u64()?, lost)
-            }
-            Kind::Tcpdump => (
-                number_before(printed, " packets captured")?,
-                number_before(printed, " packets dropped by kernel")?,
-            ),
-            Kind::Dumpcap => {
-                // Packets received/dropped on interface 'right0': 10/0 (pcap:0/dumpcap:0/…
-                let (_, counts) = printed.split_once("Packets received/dropped on interface")?;
-                let (_, counts) = counts.split_once("': ")?;
-                let (captured, rest) = counts.split_once('/')?;
-                (
-                    captured.parse().ok()?,
-                    rest.split_once(' ')?.0.parse().ok()?,
-                )
-            }
-            Kind::NetsniffNg => {
-                // Packets read are incoming packets minus unread ones. Lost packets are among the unread ones.
-                let (_, unread) = printed.split_once("packets incoming (")?;
-                let unread: u64 = unread.split_once(' ')?.0.parse().ok()?;
-                let captured = number_before(printed, "  packets incoming")? - unread;
-                (captured, number_before(printed, "  packets failed filter")?)
-            }
-        };
-        Some(Counted { captured, lost })
-    }
-}
-
-/// The number before `words`.
-fn number_before(text: &str, words: &str) -> Option<u64> {
-    let (before, _) = text.split_once(words)?;
-    let digits = before
-        .rsplit(|letter: char| !letter.is_ascii_digit())
-        .next()?;
-    digits.parse().ok()
 }

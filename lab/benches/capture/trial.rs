@@ -1,14 +1,11 @@
 //! Runs a reader and collects its results.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use store::read::Reader as FileReader;
-
-use crate::harness::{Report, Running, Used, on_cpu};
+use crate::harness::{Counted, Report, Running, Used, on_cpu, packets_in, wait_for_capture};
 use crate::rig::{Arrival, READER_CPU, Rig};
-use crate::tool::{Counted, Tool};
+use crate::tool::Tool;
 
 /// All CPUs, in /proc/stat.
 pub const ALL_CPUS: &str = "cpu";
@@ -159,15 +156,17 @@ fn one_trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u6
         .command(program.to_str().expect("a path of text"));
     command.args(tool.arguments(rig, &path, &count.to_string()));
     let mut reader = on_cpu(READER_CPU, || Running::start(command));
-    wait_for_socket(&mut reader, tool, rig.receiver.interface().index.0);
+    // The sockets of a program with XDP are not listed: it prints when its program is attached.
+    let printed = (tool.arrival() == Arrival::Reader).then_some("\"start\"");
+    wait_for_capture(&mut reader, rig.receiver.interface().index.0, printed);
     let before = reader.used();
     let (sent, sender_cpu) = traffic.deliver(count, rate_pps);
     // It exits after `count` packets, and is interrupted if it lost some.
-    if !reader.has_ended(tool.block_timeout() + WORK) {
+    if !reader.has_ended(tool.capturer().block_timeout() + WORK) {
         reader.interrupt();
     }
     let finished = reader.finish();
-    let counted = tool.counted(&finished.text);
+    let counted = tool.capturer().counted(&finished.text);
     let Some(counted) = counted.filter(|_| finished.status.success()) else {
         panic!(
             "{} ended with {}: {}",
@@ -190,41 +189,6 @@ fn one_trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u6
     }
 }
 
-/// Waits until the reader's socket receives from the interface and the reader sleeps in a poll.
-fn wait_for_socket(reader: &mut Running, tool: &Tool, interface: u32) {
-    let process = format!("/proc/{}", reader.id());
-    let read = |name: &str| fs::read_to_string(format!("{process}/{name}")).unwrap_or_default();
-    // Columns: sk, RefCnt, Type, Proto, Iface, R(unning), …; `packet_seq_show`,
-    // net/packet/af_packet.c.
-    let runs = |line: &str| {
-        let mut columns = line.split_whitespace().skip(4);
-        let on = columns.next().and_then(|index| index.parse().ok());
-        on == Some(interface) && columns.next() == Some("1")
-    };
-    reader.wait_until(|printed| {
-        let is_open = match tool.arrival() {
-            Arrival::Counted => read("net/packet").lines().any(runs),
-            // Its socket is not listed there; it prints when its program is attached.
-            Arrival::Reader => printed.contains("\"start\""),
-        };
-        is_open && read("wchan").contains("poll")
-    });
-}
-
 pub fn per_second(count: u64, time: Duration) -> u64 {
     (u128::from(count) * 1_000_000_000 / time.as_nanos().max(1)) as u64
-}
-
-/// Counts the packets of a file.
-fn packets_in(path: &Path) -> u64 {
-    let mut reader = FileReader::open(path).unwrap_or_else(|error| panic!("{error}"));
-    let mut packets = 0;
-    while reader
-        .next_packet()
-        .unwrap_or_else(|error| panic!("{error}"))
-        .is_some()
-    {
-        packets += 1;
-    }
-    packets
 }

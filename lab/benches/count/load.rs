@@ -4,22 +4,13 @@
 //! the drop in the rate. A program that copies packets to user space uses another CPU in addition. Each trial reads the
 //! counters once, like a reader that polls once a second.
 
-use std::fs;
-use std::io::Read;
-use std::process::{Command, Stdio};
-use std::time::Duration;
-
-use abi::process;
-use netlink::Gro;
-use tapline::count::{Count, CountClass, CountDirection, CountOptions, IngressHook};
-use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu};
-use tapline_lab::{Host, Net, tool};
+use tapline::count::IngressHook;
 use wire::protocol::ip::UDP;
 
-use crate::harness::{Column, Flow, Report, Running, column, cpu_of, thread_time};
+use crate::harness::{Column, Flow, Report, column};
+use crate::way::{Rig, Way};
 use crate::{ENDS, hosts_and_ports};
 
-const SENDER_CPU: usize = 0;
 const FRAME_BYTES: usize = 128;
 
 /// The filter that every packet of the load matches.
@@ -32,16 +23,6 @@ const COLUMNS: [Column; 5] = [
     column("programs, ns a packet", 1.0, 1),
     column("sum", 1.0, 0),
 ];
-
-/// A way to count.
-enum Way {
-    Nothing,
-    /// Filters of classes; the last one counts every packet that is sent.
-    Tapline(IngressHook, Vec<String>),
-    Tcpdump,
-    /// The part of a rule before `counter`.
-    Nftables(&'static str),
-}
 
 pub fn measure(packets: u64, report: &mut Report) {
     let seventeen = [hosts_and_ports(16), vec![SENT.into()]].concat();
@@ -66,9 +47,9 @@ pub fn measure(packets: u64, report: &mut Report) {
             "nftables, 1 counter: udp dport 53",
             Way::Nftables("udp dport 53"),
         ),
-        ("tcpdump -s 68 -w - udp port 53 | wc -c", Way::Tcpdump),
+        ("tcpdump -s 68 -w - udp port 53 | wc -c", Way::Tcpdump(SENT)),
     ];
-    let mut rig = Rig::build();
+    let mut rig = Rig::build(Flow::new(UDP, ENDS, [40_000, 53]).frame(FRAME_BYTES));
     for _ in report.rounds("under load") {
         for (name, way) in &ways {
             let figures = rig.trial(way, packets);
@@ -76,158 +57,4 @@ pub fn measure(packets: u64, report: &mut Report) {
             table.add(name, figures.as_ref().map_or(&[], <[f64; 5]>::as_slice));
         }
     }
-}
-
-/// The two hosts. The receiver counts.
-struct Rig {
-    sender: Host,
-    receiver: Host,
-    generator: Generator,
-    /// The ksoftirqd thread of the sender's CPU.
-    softirqs: u32,
-    /// Passed packets, their rate, and the CPU time used, in the last trial.
-    passed: f64,
-    passed_pps: f64,
-    kernel: Duration,
-}
-
-impl Rig {
-    fn build() -> Self {
-        let [sender, receiver] = Net::new().pair();
-        // With GRO the veth accepts redirected frames, as it would with an XDP program.
-        receiver.set_gro(Gro::On);
-        let frame = Flow::new(UDP, ENDS, [40_000, 53]).frame(FRAME_BYTES);
-        let options = GeneratorOptions::new(sender.interface().index, frame);
-        let generator = sender.run(|| Generator::new(options));
-        Self {
-            sender,
-            receiver,
-            generator,
-            softirqs: softirq_thread(SENDER_CPU),
-            passed: 0.0,
-            passed_pps: 0.0,
-            kernel: Duration::ZERO,
-        }
-    }
-
-    /// The figures of a row, or `None` if the tool is not installed.
-    fn trial(&mut self, way: &Way, packets: u64) -> Option<[f64; 5]> {
-        let (counted, programs) = match way {
-            Way::Nothing => {
-                self.send(packets);
-                (f64::NAN, Duration::ZERO)
-            }
-            Way::Tapline(ingress, filters) => self.tapline(*ingress, filters, packets),
-            Way::Tcpdump => self.tcpdump(packets)?,
-            Way::Nftables(rule) => self.nftables(rule, packets)?,
-        };
-        let [kernel, programs] =
-            [self.kernel, programs].map(|cpu| cpu.as_nanos() as f64 / self.passed);
-        let ppm = counted / self.passed * 1e6;
-        Some([self.passed_pps, ppm, kernel, programs, kernel + programs])
-    }
-
-    fn send(&mut self, packets: u64) {
-        let (generator, softirqs) = (&mut self.generator, self.softirqs);
-        let (sent, cpu) = self.sender.run(move || {
-            pin_to_cpu(SENDER_CPU).expect("the sender's CPU");
-            let used = || thread_time() + cpu_of(softirqs).cpu;
-            let before = used();
-            let sent = generator.send(packets, None);
-            (sent, used().saturating_sub(before))
-        });
-        self.passed = sent.delivered.max(1) as f64;
-        self.passed_pps = sent.delivered_pps();
-        self.kernel = cpu;
-    }
-
-    fn interface(&self) -> String {
-        self.receiver.interface().name.to_string()
-    }
-
-    /// Returns the counted packets and the CPU time of the counting programs, like the other methods.
-    fn tapline(&mut self, hook: IngressHook, filters: &[String], packets: u64) -> (f64, Duration) {
-        let class = |(number, text): (usize, &String)| CountClass {
-            name: number.to_string(),
-            filter: (!text.is_empty()).then(|| text.parse().expect("a filter")),
-        };
-        let mut options = CountOptions::default();
-        options.interfaces = vec![self.interface()];
-        options.classes = filters.iter().enumerate().map(class).collect();
-        options.direction = CountDirection::In;
-        options.ingress = hook;
-        let mut count = self.receiver.run(|| Count::open(options).expect("a count"));
-        self.send(packets);
-        let before = thread_time();
-        let snapshot = count.read().expect("counters");
-        let reading = thread_time().saturating_sub(before);
-        let last = snapshot.classes.last().expect("a class");
-        (last.traffic.packets as f64, reading)
-    }
-
-    fn tcpdump(&mut self, packets: u64) -> Option<(f64, Duration)> {
-        tool::find("tcpdump")?;
-        let mut command = self.receiver.command("tcpdump");
-        command.args(["-i", &self.interface()]);
-        command.args(["-n", "-s", "68", "-w", "-", SENT]);
-        let (mut dump, output) = Running::start_piped(command);
-        let mut counter = Command::new("wc");
-        counter.arg("-c").stdin(output).stdout(Stdio::null());
-        let counter = counter.spawn().ok()?;
-        dump.wait_until(|text| text.contains("listening on"));
-        let before = dump.used().cpu + cpu_of(counter.id()).cpu;
-        self.send(packets);
-        dump.interrupt();
-        let dump = dump.finish();
-        let captured = dump.text.lines().find(|line| line.contains("captured"))?;
-        let captured = captured.split(' ').next()?.parse().ok()?;
-        let cpu = dump.used.cpu + process::wait(counter).ok()?.cpu;
-        Some((captured, cpu.saturating_sub(before)))
-    }
-
-    /// A rule with a counter on the interface's ingress hook.
-    fn nftables(&mut self, rule: &str, packets: u64) -> Option<(f64, Duration)> {
-        tool::find("nft")?;
-        let hook = format!(
-            "type filter hook ingress device {} priority 0",
-            self.interface()
-        );
-        let nft = |receiver: &Host, arguments: &str| {
-            let mut command = receiver.command("nft");
-            command.args(arguments.split_whitespace());
-            let mut child = command.stdout(Stdio::piped()).spawn().expect("nft runs");
-            let mut text = String::new();
-            let mut output = child.stdout.take().expect("a pipe");
-            output.read_to_string(&mut text).expect("text");
-            let ended = process::wait(child).expect("nft ends");
-            assert!(ended.status.success(), "nft {arguments}");
-            (text, ended.cpu)
-        };
-        nft(&self.receiver, "add table netdev bench");
-        nft(
-            &self.receiver,
-            &format!("add chain netdev bench in {{ {hook} ; }}"),
-        );
-        nft(
-            &self.receiver,
-            &format!("add rule netdev bench in {rule} counter"),
-        );
-        self.send(packets);
-        let (text, reading) = nft(&self.receiver, "list table netdev bench");
-        nft(&self.receiver, "delete table netdev bench");
-        let counted = text.split("packets ").nth(1)?;
-        Some((counted.split(' ').next()?.parse().ok()?, reading))
-    }
-}
-
-fn softirq_thread(cpu: usize) -> u32 {
-    let name = format!("ksoftirqd/{cpu}\n");
-    let processes = fs::read_dir("/proc").expect("/proc").flatten();
-    let named = |process: &fs::DirEntry| {
-        fs::read_to_string(process.path().join("comm")).is_ok_and(|comm| comm == name)
-    };
-    let found = processes.into_iter().find(named).expect("the thread");
-    let number = found.file_name();
-    let number = number.to_str().and_then(|number| number.parse().ok());
-    number.expect("a number")
 }

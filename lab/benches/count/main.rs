@@ -20,6 +20,7 @@
 mod harness;
 mod load;
 mod program;
+mod way;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;

@@ -3,7 +3,7 @@ use std::thread::available_parallelism;
 
 use jiff::Timestamp;
 
-/// Machine and time of the measurement, in one line.
+/// The machine, in one line.
 pub fn machine() -> String {
     let cpuinfo = read("/proc/cpuinfo");
     let field = |name: &str| {
@@ -14,12 +14,22 @@ pub fn machine() -> String {
     let flags = field("flags").unwrap_or_default();
     let is_virtual = flags.split(' ').any(|flag| flag == "hypervisor");
     format!(
-        "{processor}, {} CPUs{}; Linux {}; {}",
+        "{processor}, {} CPUs{}; Linux {}",
         available_parallelism().map_or(1, usize::from),
         if is_virtual { ", virtual machine" } else { "" },
         read("/proc/sys/kernel/osrelease").trim(),
-        Timestamp::now().strftime("%Y-%m-%d %H:%M UTC")
     )
+}
+
+/// The time of the measurement.
+pub fn date() -> String {
+    Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// Load of the machine: how many threads were running or ready to run, on average over a minute.
+pub fn load() -> String {
+    let text = read("/proc/loadavg");
+    text.split(' ').next().unwrap_or_default().into()
 }
 
 /// Steal time: how long a hypervisor ran others while a CPU had work here, in hundredths of a second. `cpu` is `cpu1`

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unused_imports, reason = "each bench uses a part")]
 
+mod capturer;
 mod frame;
 mod libpcap;
 mod machine;
@@ -13,12 +14,17 @@ mod test_run;
 
 use std::process::ExitCode;
 
+pub use capturer::{Capturer, Counted, packets_in, wait_for_capture};
 pub use frame::Flow;
 pub use libpcap::each_packet;
 pub use options::BenchOptions;
-pub use process::{Running, Used, cpu_of, on_cpu, pause, thread_time, thread_time_since, version};
+pub use process::{
+    Running, Used, cpu_of, on_cpu, pause, softirq_thread, softirq_time, thread_time,
+    thread_time_since, version,
+};
 pub use report::Report;
-pub use table::{Column, Spread, Table, column, ratios};
+pub use table::{Column, Table, column, ratios};
+pub use tapline_lab::benchmarks::Spread;
 pub use test_run::{Programs, empty_program, fastest_ns, run_once};
 
 /// The `main` of every bench: runs `measure` with the options of the command line. `rounds` is the default number;

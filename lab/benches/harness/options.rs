@@ -16,7 +16,7 @@ pub struct BenchOptions {
     /// Print JSON lines instead of tables
     #[arg(long)]
     pub json: bool,
-    /// Measure this build of tapline; may be repeated (capture, ping, read)
+    /// Measure this build of tapline; may be repeated (capture, ping, read; send and winpcap take one)
     #[arg(long, value_name = "FILE")]
     tapline: Vec<PathBuf>,
     /// Skip a peer or an engine; may be repeated (capture, filter)
@@ -28,7 +28,10 @@ pub struct BenchOptions {
     /// Packets per round over a veth pair, 0 for none (count)
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(..=1_000_000_000))]
     pub packets: u64,
-    /// Folder for the trace (read)
+    /// Replay a file of about N GB (send)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u64).range(1..=100))]
+    pub file_gb: u64,
+    /// Folder for large files (read, send, winpcap)
     #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
     pub trace_in: PathBuf,
     /// Set by `cargo bench`
@@ -56,6 +59,11 @@ impl BenchOptions {
     /// Whether to run `part`.
     pub fn has(&self, part: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == part)
+    }
+
+    /// Whether no part and no peer is left out.
+    pub fn is_complete(&self) -> bool {
+        self.only.is_empty() && self.without.is_empty()
     }
 
     /// Whether to skip a peer or an engine.

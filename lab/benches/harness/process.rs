@@ -3,6 +3,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use abi::process;
@@ -46,6 +48,28 @@ pub fn cpu_of(process: u32) -> Used {
         used.waits += waits.map_or(0, |count| count.trim().parse().unwrap_or(0));
     }
     used
+}
+
+/// The kernel's thread that takes over softirqs of `cpu`.
+pub fn softirq_thread(cpu: usize) -> u32 {
+    let name = format!("ksoftirqd/{cpu}\n");
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    let named = |process: &fs::DirEntry| {
+        fs::read_to_string(process.path().join("comm")).is_ok_and(|comm| comm == name)
+    };
+    let found = processes.into_iter().find(named).expect("the thread");
+    let number = found.file_name();
+    let number = number.to_str().and_then(|number| number.parse().ok());
+    number.expect("a number")
+}
+
+/// CPU time so far of the threads that take over softirqs, of all CPUs.
+pub fn softirq_time() -> Duration {
+    static THREADS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+        let cpus = available_parallelism().map_or(1, usize::from);
+        (0..cpus).map(softirq_thread).collect()
+    });
+    THREADS.iter().map(|&thread| cpu_of(thread).cpu).sum()
 }
 
 /// CPU time of this thread.
@@ -168,6 +192,11 @@ impl Running {
 
     pub fn interrupt(&self) {
         pidfd_send_signal(&self.descriptor, Signal::INT).expect("the process exists");
+    }
+
+    /// Ends it at once.
+    pub fn kill(&self) {
+        pidfd_send_signal(&self.descriptor, Signal::KILL).expect("the process exists");
     }
 
     /// Returns a function that interrupts it.

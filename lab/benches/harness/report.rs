@@ -1,11 +1,16 @@
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
+use tapline_lab::benchmarks::{Measurements, Run, Spread};
 
 use super::BenchOptions;
-use super::machine::{machine, stolen};
-use super::table::{Column, Spread, Table};
+use super::machine::{date, load, machine, stolen};
+use super::table::{Column, Table};
+
+/// Name of the bench that this module is a part of.
+const BENCH: &str = env!("CARGO_CRATE_NAME");
 
 /// Maximum attempts per trial.
 const TRIES: usize = 5;
@@ -14,8 +19,11 @@ const TRIES: usize = 5;
 pub struct Report {
     start: Instant,
     machine: String,
+    date: String,
+    load: String,
     rounds: u32,
     is_json: bool,
+    is_complete: bool,
     tables: Vec<Table>,
     verdicts: Vec<String>,
     notes: Vec<String>,
@@ -30,8 +38,11 @@ impl Report {
         Self {
             start: Instant::now(),
             machine: machine(),
+            date: date(),
+            load: load(),
             rounds: options.rounds(),
             is_json: options.json,
+            is_complete: options.is_complete(),
             tables: Vec::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
@@ -87,28 +98,30 @@ impl Report {
 
     /// A target: the median of a figure must be at most `limit`.
     pub fn at_most(&mut self, what: &str, values: &[f64], limit: f64) {
-        self.verdict(what, values, &format!("at most {limit}"), |median| {
-            median <= limit
-        });
+        let holds = |median| median <= limit;
+        self.verdict(what, values, &format!("at most {limit}"), holds);
     }
 
     /// A target: the median of a figure must be at least `limit`.
     pub fn at_least(&mut self, what: &str, values: &[f64], limit: f64) {
-        self.verdict(what, values, &format!("at least {limit}"), |median| {
-            median >= limit
-        });
+        let holds = |median| median >= limit;
+        self.verdict(what, values, &format!("at least {limit}"), holds);
     }
 
     fn verdict(&mut self, what: &str, values: &[f64], bound: &str, holds: impl Fn(f64) -> bool) {
         let verdict = match Spread::of(values) {
             None => format!("{what}: not measured"),
-            Some(Spread { median, most, .. }) => {
+            Some(Spread {
+                median,
+                least,
+                most,
+            }) => {
                 let verdict = if holds(median) {
                     "holds"
                 } else {
                     "DOES NOT HOLD"
                 };
-                format!("{what}: {median:.2} (most {most:.2}), {bound}: {verdict}")
+                format!("{what}: {median:.2} ({least:.2}–{most:.2}), {bound}: {verdict}")
             }
         };
         self.verdicts.push(verdict);
@@ -124,6 +137,10 @@ impl Report {
     }
 
     pub fn print(mut self) -> ExitCode {
+        self.note(format!(
+            "On average {} threads were running or waiting for a CPU in the minute before the bench.",
+            self.load
+        ));
         if self.trials > 0 {
             let (trials, repeated, disturbed) = (self.trials, self.repeated, self.disturbed);
             let most = TRIES - 1;
@@ -132,29 +149,78 @@ impl Report {
                  times; {disturbed} were still disturbed."
             ));
         }
+        let run = self.run();
         if self.is_json {
-            self.tables.iter().for_each(Table::print_json);
+            for table in &run.tables {
+                for row in &table.rows {
+                    let line = json!({
+                        "event": "row", "table": table.title, "columns": table.columns, "row": row,
+                    });
+                    println!("{line}");
+                }
+            }
             let summary = json!({
-                "event": "summary", "machine": self.machine, "rounds": self.rounds, "verdicts": self.verdicts,
-                "notes": self.notes, "failures": self.failures,
+                "event": "summary", "machine": run.machine, "date": run.date, "rounds": run.rounds,
+                "verdicts": run.verdicts, "notes": run.notes, "failures": self.failures,
             });
             println!("{summary}");
         } else {
-            let seconds = self.start.elapsed().as_secs();
-            let rounds = self.rounds;
+            let (rounds, seconds) = (run.rounds, run.seconds);
             println!(
-                "{}; {rounds} rounds in {seconds} s; median (least–most)",
-                self.machine
+                "{}; {}; {rounds} rounds in {seconds} s; median (least–most)",
+                run.machine, run.date
             );
-            self.tables.iter().for_each(Table::print);
-            println!();
-            for line in self.verdicts.iter().chain(&self.notes) {
+            for table in &run.tables {
+                println!("\n{}", table.markdown());
+            }
+            for line in run.verdicts.iter().chain(&run.notes) {
                 println!("- {line}");
             }
+        }
+        // The figures of a run with wrong measurements are not kept.
+        if self.failures.is_empty() {
+            keep(run, self.is_complete);
         }
         for complaint in &self.failures {
             eprintln!("bench: {complaint}");
         }
         ExitCode::from(u8::from(!self.failures.is_empty()))
+    }
+
+    /// What the bench's file says about this run.
+    fn run(&self) -> Run {
+        let words = std::env::args().skip(1).filter(|word| word != "--bench");
+        let words: Vec<_> = words.collect();
+        let command = format!(
+            "cargo bench -p tapline-lab --bench {BENCH} -- {}",
+            words.join(" ")
+        );
+        Run {
+            machine: self.machine.clone(),
+            date: self.date.clone(),
+            command: command.trim_end_matches([' ', '-']).into(),
+            rounds: self.rounds,
+            seconds: self.start.elapsed().as_secs(),
+            tables: self.tables.iter().map(Table::figures).collect(),
+            verdicts: self.verdicts.clone(),
+            notes: self.notes.clone(),
+        }
+    }
+}
+
+/// Adds the run to the bench's file below the target folder.
+fn keep(run: Run, is_complete: bool) {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
+    let path = target.expect("the target folder").join("bench");
+    let path = path.join(BENCH).with_extension("json");
+    let nothing = || Measurements {
+        bench: BENCH.into(),
+        runs: Vec::new(),
+    };
+    let mut measured = Measurements::read(&path).unwrap_or_else(|_| nothing());
+    measured.add(run, is_complete);
+    match measured.write(&path) {
+        Ok(()) => eprintln!("bench: written to {}", path.display()),
+        Err(error) => eprintln!("bench: {}: {error}", path.display()),
     }
 }

@@ -1,32 +1,4 @@
-use serde_json::{Value, json};
-
-/// Median, minimum and maximum of several measurements.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
-    pub median: f64,
-    pub least: f64,
-    pub most: f64,
-}
-
-impl Spread {
-    /// Returns `None` if there are no values.
-    pub fn of(values: &[f64]) -> Option<Self> {
-        let mut values = values.to_vec();
-        values.sort_by(f64::total_cmp);
-        let (&least, &most) = (values.first()?, values.last()?);
-        let middle = values.len() / 2;
-        let median = if values.len() % 2 == 1 {
-            values[middle]
-        } else {
-            f64::midpoint(values[middle - 1], values[middle])
-        };
-        Some(Self {
-            median,
-            least,
-            most,
-        })
-    }
-}
+use tapline_lab::benchmarks::{self, Cell, Figures};
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
@@ -48,17 +20,15 @@ pub const fn column(head: &'static str, unit: f64, decimals: usize) -> Column {
 impl Column {
     /// `median (minimum–maximum)`, only the median if there is no spread, or a dash.
     pub fn cell(&self, values: &[f64]) -> String {
-        let number = |value: f64| format!("{:.*}", self.decimals, value / self.unit);
-        match Spread::of(values) {
-            None => "–".into(),
-            Some(spread) if spread.least.to_bits() == spread.most.to_bits() => {
-                number(spread.median)
-            }
-            Some(Spread {
-                median,
-                least,
-                most,
-            }) => format!("{} ({}–{})", number(median), number(least), number(most)),
+        self.shown().text(Cell::of(values).as_ref())
+    }
+
+    /// As the bench's file has it.
+    fn shown(&self) -> benchmarks::Column {
+        benchmarks::Column {
+            head: self.head.into(),
+            unit: self.unit,
+            decimals: self.decimals,
         }
     }
 }
@@ -67,6 +37,7 @@ impl Column {
 #[derive(Debug)]
 pub struct Table {
     pub title: String,
+    plot: Option<[String; 2]>,
     columns: Vec<Column>,
     rows: Vec<Row>,
 }
@@ -82,6 +53,7 @@ impl Table {
     pub fn new(title: &str, columns: &[Column]) -> Self {
         Self {
             title: title.into(),
+            plot: None,
             columns: columns.into(),
             rows: Vec::new(),
         }
@@ -126,34 +98,22 @@ impl Table {
         }
     }
 
-    pub fn print(&self) {
-        println!("\n**{}**\n", self.title);
-        let heads: Vec<_> = self.columns.iter().map(|column| column.head).collect();
-        println!(
-            "| | {} |\n|---|{}",
-            heads.join(" | "),
-            "--:|".repeat(heads.len())
-        );
-        for Row { name, values } in &self.rows {
-            let cells = self.columns.iter().zip(values);
-            let cells: Vec<_> = cells.map(|(column, values)| column.cell(values)).collect();
-            println!("| {} | {} |", name.replace('|', "\\|"), cells.join(" | "));
-        }
+    /// Plots the table: its columns are numbers, `across` is what they mean.
+    pub fn plot(&mut self, across: &str, up: &str) {
+        self.plot = Some([across, up].map(Into::into));
     }
 
-    /// Prints one JSON line per row, with the values of each round.
-    pub fn print_json(&self) {
-        for Row { name, values } in &self.rows {
-            let figures = self.columns.iter().zip(values).map(|(column, values)| {
-                let spread = Spread::of(values).map(|spread| {
-                    json!({"median": spread.median, "least": spread.least, "most": spread.most, "rounds": values})
-                });
-                (column.head.to_owned(), spread.unwrap_or(Value::Null))
-            });
-            let figures: serde_json::Map<_, _> = figures.collect();
-            let line =
-                json!({"event": "row", "table": self.title, "name": name, "figures": figures});
-            println!("{line}");
+    /// The table as the bench's file has it.
+    pub fn figures(&self) -> Figures {
+        let row = |Row { name, values }: &Row| benchmarks::Row {
+            name: name.clone(),
+            cells: values.iter().map(|values| Cell::of(values)).collect(),
+        };
+        Figures {
+            title: self.title.clone(),
+            plot: self.plot.clone(),
+            columns: self.columns.iter().map(Column::shown).collect(),
+            rows: self.rows.iter().map(row).collect(),
         }
     }
 }

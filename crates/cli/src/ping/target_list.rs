@@ -89,9 +89,10 @@ impl TargetList {
             if !can_be_skipped(&error) {
                 return Err(wrong(args, &error));
             }
-            if args.resolve_every.is_some() && can_be_resolved(&error) {
+            if let Some(every) = args.resolve_every.filter(|_| can_be_resolved(&error)) {
                 builder.add_unresolved(word);
-                waiting.push(warning(args, &error));
+                let line = warning(args, &error);
+                waiting.push(format!("{line}; it is looked up again every {every:?}"));
                 continue;
             }
             skipped.push(warning(args, &error));

@@ -116,7 +116,7 @@ impl fmt::Display for PingSummary {
             f,
             "{} probes sent to {} targets in {:.1?}: {} received, {} lost, {} late, {} errors, {} in flight",
             total.sent,
-            self.statistics.targets().len(),
+            self.statistics.targets().indices().count(),
             self.duration,
             total.received,
             total.lost,

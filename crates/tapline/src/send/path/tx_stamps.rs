@@ -99,7 +99,7 @@ impl TxStamps {
             let Ok(report) = report else {
                 break;
             };
-            let stamp = report.error.filter(|error| error.is_time_stamp());
+            let stamp = report.error.filter(datagram::QueuedError::is_time_stamp);
             let (Some(stamp), Some(sent_ns)) = (stamp, report.sent_ns) else {
                 continue;
             };
