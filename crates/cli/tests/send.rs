@@ -129,7 +129,7 @@ fn no_packet_is_sent_before_its_time() {
         );
         assert!(summary.number("late_p50_ns") <= summary.number("late_max_ns"));
     }
-    let unpaced = send(&scene, &format!("-r {path} --json")).done();
+    let unpaced = send(&scene, &format!("-r {path} --path bypass --json")).done();
     unpaced.has(&json!({ "late_p50_ns": null, "path": "packet-bypass" }));
 }
 
@@ -185,7 +185,10 @@ fn an_interface_that_goes_down_and_a_signal_end_it_with_a_true_account() {
     lab::wait::until("packets arrive", || arrived(&scene.right) > before);
     ip(&scene.left, "link set left0 down");
     let (said, summary, _) = sent(running, 1);
-    assert_eq!(said, "cannot send on left0: Network is down");
+    assert_eq!(
+        said,
+        "cannot send on left0 by packet-bypass: Network is down"
+    );
     assert_eq!(summary.number("accepted"), arrived(&scene.right) - before);
     assert_eq!(summary.number("submitted"), summary.number("accepted") + 1);
 }
@@ -249,7 +252,7 @@ fn what_cannot_be_sent_is_refused() {
     let refused = spawn(command).finish();
     assert_eq!(
         refused.refusal(3),
-        "cannot open a packet socket for left0: Operation not permitted (needs CAP_NET_RAW; run with sudo or setcap)"
+        "cannot send on left0 by auto: cannot open a packet socket: Operation not permitted (needs CAP_NET_RAW; run with sudo or setcap)"
     );
     let absent = spawn(tapline(&scene.left, &format!("send -i none -r {path}"))).finish();
     assert!(

@@ -311,3 +311,18 @@ fn send_sends_a_thousand_datagrams() {
         (line, 1000)
     );
 }
+
+#[test]
+fn generate_sends_its_requests() {
+    let [left, right] = Net::new().pair();
+    let output = left
+        .command(&example("generate"))
+        .arg(left.interface().name.to_string())
+        .output();
+    let printed = text(output.expect("it runs"));
+    let line = "100000 packets submitted = 100000 accepted + 0 failed, 100000 delivered\n";
+    assert_eq!(
+        (printed.as_str(), right.counters().rx_packets),
+        (line, 100_000)
+    );
+}
