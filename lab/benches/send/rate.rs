@@ -198,6 +198,12 @@ fn compare(senders: &[Sender], titles: &Titles, report: &mut Report) {
             TO_BEST_PEER,
         ),
         (
+            "tapline --raw / live frames in C",
+            &generated,
+            &in_c,
+            TO_LIVE_FRAMES,
+        ),
+        (
             "live frames of tapline / those in C",
             &live,
             &in_c,

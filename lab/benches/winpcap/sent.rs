@@ -7,7 +7,7 @@ use crate::sending::{FarEnd, Rig, Sender, refusal, run, tapline_paths};
 use crate::{BySize, SIZES, add_rates};
 
 const TITLE: &str = "Experiment 1: send, thousands of packets/s that arrive";
-const PACKETS: u64 = 3 << 16;
+const PACKETS: u64 = 8 << 16;
 
 pub fn measure(tapline: &Path, report: &mut Report) {
     let mut rig = Rig::build(FarEnd::Xdp);
