@@ -208,7 +208,7 @@ fn repeated_files_are_whole_and_changed_each_time() {
             file.extend(word.to_ne_bytes());
         }
         for number in 0..packets {
-            for word in [1, 0, bytes, bytes] {
+            for word in [1u32, 0, bytes, bytes] {
                 file.extend(word.to_ne_bytes());
             }
             let mut frame = frames(number, 1).remove(0);
