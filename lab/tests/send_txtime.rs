@@ -40,7 +40,6 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
         assert_eq!(discipline(&left).as_deref(), Some(kind));
         let capture = tapline::capture(right.interface().name.to_string())
             .backend(Backend::PacketV2)
-            .packets(PACKETS)
             .duration(Duration::from_secs(30));
         let mut capture = right.run(|| capture.open()).unwrap();
         let timed = tapline::send(name.to_string())
@@ -57,9 +56,17 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
             queue.push(start_ns + number * GAP_NS, &frame);
         }
         assert!(sender.transmit(&queue).unwrap());
-        for number in 0..PACKETS {
+        let summary = sender.finish().unwrap();
+        assert_eq!((summary.accepted, summary.path), (PACKETS, SendPath::Timed));
+        // etf drops a packet that it could not send in time.
+        let delivered = summary.delivered.unwrap();
+        assert!(
+            delivered == PACKETS || (kind == "etf" && delivered > 0),
+            "{delivered}"
+        );
+        for _ in 0..delivered {
             let packet = capture.next().unwrap().expect("every packet arrives");
-            assert_eq!(u64::from(packet.data()[14]), number, "{kind}");
+            let number = u64::from(packet.data()[14]);
             let arrived_ns = packet.time().as_nanos().unwrap() - offset_ns;
             let planned_ns = start_ns + number * GAP_NS;
             // The clocks of both are converted; etf may send `delta` earlier.
@@ -70,8 +77,6 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
                 planned_ns - arrived_ns
             );
         }
-        let summary = sender.finish().unwrap();
-        assert_eq!((summary.accepted, summary.path), (PACKETS, SendPath::Timed));
     }
 }
 

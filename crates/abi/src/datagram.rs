@@ -154,7 +154,9 @@ impl Datagram {
                         .first_chunk()
                         .map(|hops| u32::from_ne_bytes(*hops) as u8);
                 }
-                (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
+                (libc::IPPROTO_IP, libc::IP_RECVERR)
+                | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+                | (libc::SOL_PACKET, libc::PACKET_TX_TIMESTAMP) => {
                     self.error = error(body);
                 }
                 _ => {}

@@ -101,8 +101,11 @@ pub struct SendArgs {
     )]
     pub threads: NonZeroUsize,
 
-    /// How packets reach the device: live-frames (XDP frames without socket buffers), xdp (AF_XDP), xdp-zerocopy, bypass
-    /// (packet socket past the queueing discipline), qdisc (through it), txtime (fq or etf sends each packet at its time), or auto: the fastest that the device supports
+    /// How packets reach the device: auto, live-frames, xdp, xdp-zerocopy, bypass, qdisc or txtime
+    ///
+    /// live-frames: XDP frames without socket buffers; xdp: AF_XDP; xdp-zerocopy: AF_XDP with memory that the device reads;
+    /// bypass: a packet socket past the queueing discipline; qdisc: through it; txtime: fq or etf sends each packet at its
+    /// time; auto: the fastest that the device supports.
     #[arg(long, value_name = "PATH", default_value = "auto", value_parser = path, help_heading = "Output")]
     pub path: SendPath,
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ring::{XdpSendOptions, XdpSender, XdpSetupError, XdpSetupStep};
 use rustix::io::Errno;
 
-use super::{Refusal, Transmit};
+use super::transmit::{Refusal, Transmit};
 use crate::send::options::SendPath;
 use crate::send::pacer::pause;
 use crate::send::queue::SendQueue;

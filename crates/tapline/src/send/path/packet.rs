@@ -11,8 +11,8 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmmsg};
 
+use super::transmit::{Refusal, Transmit};
 use super::tx_stamps::TxStamps;
-use super::{Refusal, Transmit};
 use crate::send::options::SendPath;
 use crate::send::queue::SendQueue;
 use crate::wait::wait;

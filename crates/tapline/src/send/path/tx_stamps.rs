@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use abi::clock::{monotonic_ns, realtime_ns};
 use abi::datagram::{self, Queue};
 use probe::Histogram;
+use rustix::io::Errno;
 
 /// Packets whose stamps may be outstanding.
 const MAX_WAITING: usize = 64;
@@ -71,18 +72,22 @@ impl TxStamps {
         self.read();
         // Both clocks are read together, so that their difference is that of this moment.
         let (realtime_ns, monotonic_ns) = (realtime_ns(), monotonic_ns());
-        let sent = send(&self.socket)?;
+        let sent = send(&self.socket);
+        // The kernel numbers a packet before it drops it.
+        if matches!(sent, Ok(_) | Err(Errno::NOBUFS)) {
+            self.number = self.number.wrapping_add(1);
+        }
+        let sent = sent?;
         if let Some(planned_ns) = self.next.take()
             && self.waiting.len() < MAX_WAITING
         {
             self.waiting.push_back(Waiting {
-                number: self.number,
+                number: self.number.wrapping_sub(1),
                 planned_ns: realtime_ns
                     .wrapping_add(planned_ns)
                     .wrapping_sub(monotonic_ns),
             });
         }
-        self.number = self.number.wrapping_add(1);
         Ok(sent)
     }
 
