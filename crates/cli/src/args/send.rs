@@ -101,8 +101,10 @@ pub struct SendArgs {
     )]
     pub threads: NonZeroUsize,
 
-    /// How packets reach the device: live-frames (XDP frames without socket buffers), xdp (AF_XDP), xdp-zerocopy, bypass
-    /// (packet socket past the queueing discipline), qdisc (through it), txtime (fq or etf sends each packet at its time), or auto: the fastest that the device supports
+    /// How packets reach the device; auto is the fastest way that it supports
+    ///
+    /// live-frames (XDP frames without socket buffers), xdp (AF_XDP), xdp-zerocopy, bypass (packet socket past the queueing
+    /// discipline), qdisc (through it), or txtime (fq or etf sends each packet at its time).
     #[arg(long, value_name = "PATH", default_value = "auto", value_parser = path, help_heading = "Output")]
     pub path: SendPath,
 
