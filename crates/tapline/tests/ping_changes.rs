@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use lab::Net;
 use tapline::ping::{
-    Backend, Classification, Ping, PingError, PingEvent, PingOptions, ProbeCounts, TargetChange,
+    Backend, Classification, NeighbourPace, Ping, PingError, PingEvent, PingOptions, ProbeCounts,
+    TargetChange,
 };
 
 use crate::support::ping::{
@@ -177,4 +178,34 @@ fn every_path_is_answered_on_every_back_end() {
         }
         assert_eq!(echoes_answered(&right), [40 * round; 2]);
     }
+}
+
+#[test]
+fn absent_neighbours_that_are_added_are_paced() {
+    let [left, _right] = Net::new().pair();
+    let mac = left.interfaces()[0].mac;
+    left.ip("link set left0 arp on");
+    left.ip(&format!(
+        "neighbour replace 10.1.0.2 lladdr {mac} dev left0"
+    ));
+    left.ip("route add 10.98.0.0/24 dev left0");
+    let mut options = endless(Backend::Raw);
+    // Ten at once, and another one in a hundred seconds.
+    options.neighbours = NeighbourPace {
+        most: 10,
+        time_ns: 1_000_000_000_000,
+    };
+    let mut ping = open(&left, &options, "10.1.0.2");
+    let control = ping.control();
+    left.run(|| control.add(targets("10.98.0.0/24")))
+        .expect("it runs");
+    let mut sent = [0; 2];
+    // In a few rounds, 1024 probes would wait for the limit, and the schedule with them.
+    while sent[0] < 3 {
+        let event = ping.next().expect("it can wait").expect("it runs");
+        if let PingEvent::Sent { probe } = event {
+            sent[usize::from(probe.target > 0)] += 1;
+        }
+    }
+    assert_eq!((ping.statistics().targets().len(), sent[1]), (255, 10));
 }

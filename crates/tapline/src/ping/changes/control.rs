@@ -15,6 +15,9 @@ use crate::ping::route::{OnLink, on_link};
 /// [`PingEvent::TargetChange`](crate::ping::PingEvent::TargetChange). A removed target is reported when its
 /// probes in flight have ended. A target is identified by its name if it has one, else by its address and zone.
 ///
+/// Lists of more than [`NeighbourPace::most`](crate::ping::NeighbourPace::most) hosts are paced as the first list is,
+/// by the routes of the calling thread's network namespace.
+///
 /// Sockets exist for the address families of the first list only, unless
 /// [`PingOptions::both_families`](crate::ping::PingOptions::both_families) is set.
 #[derive(Clone, Debug)]
