@@ -30,6 +30,9 @@ const LOOPBACK: u32 = 1;
 /// the kernel would begin the next bulk before it hands over the one before.
 const BATCH_FRAMES: u32 = 16;
 
+/// A batch of equal frames, whose order does not matter.
+const EQUAL_BATCH_FRAMES: u32 = 64;
+
 /// Sends frames on one interface with `BPF_PROG_TEST_RUN`: an XDP program copies each into a page and redirects it to the
 /// interface, whose driver sends it without a socket buffer.
 ///
@@ -39,7 +42,8 @@ const BATCH_FRAMES: u32 = 16;
 /// ```
 ///
 /// Frames leave in order. If the driver takes only some of a bulk, nothing behind these is sent:
-/// [`send`](Self::send) returns how many left, and the caller pushes the others again.
+/// [`send`](Self::send) returns how many left, and the caller pushes the others again. Equal frames need no copies
+/// ([`send_equal`](Self::send_equal)).
 ///
 /// Nothing is attached to the interface, and its receive side does not notice. The program is attached to the loopback
 /// interface of a network namespace of its own, where no packet ever arrives: the kernel's dispatcher of XDP programs then
@@ -51,10 +55,12 @@ const BATCH_FRAMES: u32 = 16;
 #[doc(alias = "BPF_F_TEST_XDP_LIVE_FRAMES")]
 pub struct LiveFrames {
     program: Program,
+    /// Sends the frame as it is.
+    equal: Program,
     /// Closed with this value, which ends the programs there.
     _tracepoints: [OwnedFd; 2],
-    /// Keeps the program in the kernel's dispatcher.
-    _dispatched: Dispatched,
+    /// Keep the programs in the kernel's dispatcher.
+    _dispatched: [Dispatched; 2],
     memory: Region,
     /// Frames pushed, and bytes of their records.
     frames: u32,
@@ -141,6 +147,8 @@ impl LiveFrames {
         let device = device_map(ifindex)?;
         let code = program::send(shared.as_fd(), device.as_fd());
         let program = Program::load(ProgramKind::Xdp, NAME, &code)?;
+        let code = program::send_equal(shared.as_fd(), device.as_fd());
+        let equal = Program::load(ProgramKind::Xdp, NAME, &code)?;
         let tracepoint = |name: &CStr, code| {
             let program = Program::load(ProgramKind::Tracepoint, NAME, code)?;
             open_raw_tracepoint(program.as_fd(), name).map_err(|source| {
@@ -156,8 +164,9 @@ impl LiveFrames {
         ];
         Ok(Self {
             _tracepoints: tracepoints,
-            _dispatched: dispatched(&program)?,
+            _dispatched: [dispatched(&program)?, dispatched(&equal)?],
             program,
+            equal,
             memory,
             frames: 0,
             used: 0,
@@ -192,18 +201,38 @@ impl LiveFrames {
         (self.frames, self.used, self.longest) = (0, 0, 0);
         self.word(program::TEMPLATE_BYTES)
             .store(longest as u64, Ordering::Relaxed);
+        let template = &self.template[..longest];
+        self.run(&self.program, template, frames, BATCH_FRAMES)
+    }
+
+    /// Sends `count` frames equal to `frame`, which has 14 to [`MAX_FRAME_BYTES`](Self::MAX_FRAME_BYTES) bytes. Those that
+    /// were refused may have been any of them.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send); EINVAL for a frame of another length.
+    pub fn send_equal(&mut self, frame: &[u8], count: u32) -> io::Result<LiveFramesSent> {
+        self.run(&self.equal, frame, count, EQUAL_BATCH_FRAMES)
+    }
+
+    fn run(
+        &self,
+        program: &Program,
+        frame: &[u8],
+        count: u32,
+        batch_frames: u32,
+    ) -> io::Result<LiveFramesSent> {
         for counter in program::COUNTERS {
             self.word(counter).store(0, Ordering::Relaxed);
         }
         let run = TestRun {
-            data: &self.template[..longest],
+            data: frame,
             context: &[],
-            repeat: frames,
+            repeat: count,
             flags: BPF_F_TEST_XDP_LIVE_FRAMES,
-            batch_frames: BATCH_FRAMES,
+            batch_frames,
         };
-        if frames > 0 {
-            match self.program.test_run(&run, &mut []) {
+        if count > 0 {
+            match program.test_run(&run, &mut []) {
                 // A signal ended it early; the counters say where.
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}

@@ -122,7 +122,8 @@ fn the_file_has_the_packets_in_the_summary() {
         ("arp.opcode == 2", 8),
         ("vlan.id == 100 && !ieee8021ad", 1),
         ("ieee8021ad.id == 1007 && vlan.id == 163", 1),
-        ("tcp.flags.fin == 1", 4),
+        // On a busy machine the kernel sends one once more.
+        ("tcp.flags.fin == 1 && !tcp.analysis.retransmission", 4),
         ("frame && _ws.malformed", 0),
     ];
     let found = tshark_counts(file, &expected.map(|(filter, _)| filter));

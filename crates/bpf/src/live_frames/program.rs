@@ -1,4 +1,4 @@
-//! The programs: one sends the next record, two count what became of it.
+//! The programs: one sends the next record, one the same frame, two count what became of these.
 //!
 //! ```text
 //! shared memory:  page 0     position of the next record; counters      (written by the programs)
@@ -124,6 +124,17 @@ pub(super) fn send<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<In
     code
 }
 
+/// Redirects each frame to the interface as it is.
+pub(super) fn send_equal<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<Insn<'m>> {
+    let mut code = vec![
+        shared(PAGE, memory),
+        Insn::Call(Helper::GetSmpProcessorId),
+        Insn::store(Size::Double, PAGE, CPU, Reg::R0),
+    ];
+    code.extend(redirect(device));
+    code
+}
+
 /// Redirects the frame to the interface and ends the program.
 fn redirect(device: BorrowedFd<'_>) -> [Insn<'_>; 8] {
     [
@@ -173,7 +184,11 @@ pub(super) fn handed_over(memory: BorrowedFd<'_>) -> Vec<Insn<'_>> {
         Insn::load(Size::Double, Reg::R3, PAGE, REFUSED),
         Insn::add(Reg::R3, Reg::R2),
         Insn::store(Size::Double, PAGE, REFUSED, Reg::R3),
-        Insn::store(Size::Double, PAGE, PENDING, 0),
+        // The frame that made the kernel hand over a bulk stays pending.
+        Insn::add(Reg::R1, Reg::R2),
+        Insn::load(Size::Double, Reg::R3, PAGE, PENDING),
+        Insn::alu64(Alu::Sub, Reg::R3, Reg::R1),
+        Insn::store(Size::Double, PAGE, PENDING, Reg::R3),
         Insn::jump_if(Condition::Equal, Reg::R2, 0, END),
         Insn::load(Size::Double, Reg::R1, CONTEXT, 32),
         Insn::store(Size::Double, PAGE, ERROR, Reg::R1),

@@ -138,7 +138,8 @@ impl Sender {
     where
         S: FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send + 'static,
     {
-        let queues = FilledQueues::start(source);
+        let size = self.runs[0].lane.queue_size();
+        let queues = FilledQueues::start(source, size);
         let queues = queues.map_err(|source| SendError::Wait { source })?;
         if self.runs.len() > 1 {
             return parallel::run(&mut self.runs, &queues, &self.options, &self.stop);

@@ -15,6 +15,7 @@ use super::pacer::pause;
 use super::path::{PathRequest, Refusal, Transmit};
 use super::queue::{QueuedPacket, SendQueue};
 use super::schedule::Rate;
+use super::source::QueueSize;
 
 /// Length of an Ethernet header, and of a VLAN tag.
 const HEADER_BYTES: usize = 14;
@@ -181,6 +182,15 @@ impl Lane {
     /// The way that is used now.
     pub fn way(&mut self) -> &mut dyn Transmit {
         &mut *self.ways[0]
+    }
+
+    /// How large the queues of a source should be.
+    pub fn queue_size(&mut self) -> QueueSize {
+        if self.way().batch() > QueueSize::SMALL.packets {
+            QueueSize::LARGE
+        } else {
+            QueueSize::SMALL
+        }
     }
 
     /// Sends packets `first..end`, with their send times, and treats those that are too long.

@@ -52,17 +52,18 @@ pub fn run(
     thread::scope(|scope| {
         let mut workers = Vec::new();
         for (index, run) in runs.iter_mut().enumerate() {
+            let size = run.lane.queue_size();
             let (filled, to_send) = sync_channel(QUEUES);
             let (sent, empty) = channel();
             for _ in 0..QUEUES {
                 // The receiver is here.
-                let _ = sent.send(SendQueue::for_source());
+                let _ = sent.send(SendQueue::for_source(size));
             }
             let send = move || send_all(index, run, &to_send, &sent, stop);
             let thread = thread::Builder::new().name("tapline-send".into());
             let thread = thread.spawn_scoped(scope, send);
             workers.push(Worker {
-                filling: SendQueue::for_source(),
+                filling: SendQueue::for_source(size),
                 filled,
                 empty,
                 thread: thread.map_err(|source| SendError::Wait { source })?,

@@ -2,6 +2,8 @@
 
 use wire::stamp::StampPlace;
 
+use super::source::QueueSize;
+
 /// Packets to send, in order, with their bytes in one arena. Filling it again reuses the memory.
 ///
 /// ```
@@ -14,8 +16,12 @@ use wire::stamp::StampPlace;
 pub struct SendQueue {
     arena: Vec<u8>,
     entries: Vec<Entry>,
+    /// Bytes of all packets. Repeated packets share their place in the arena.
+    bytes: usize,
     /// Where all packets carry the time at which they are sent; `None` if they carry none.
     stamp: Option<StampPlace>,
+    /// How much a source puts into it; `None`: a large queue.
+    size: Option<QueueSize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +47,24 @@ impl SendQueue {
         Self {
             arena: Vec::with_capacity(bytes),
             entries: Vec::with_capacity(packets),
+            bytes: 0,
             stamp: None,
+            size: None,
         }
+    }
+
+    /// How much a source puts into it.
+    pub(super) fn size(&self) -> QueueSize {
+        self.size.unwrap_or(QueueSize::LARGE)
+    }
+
+    pub(super) fn set_size(&mut self, size: QueueSize) {
+        self.size = Some(size);
+    }
+
+    /// Bytes of memory that frames take, repeated ones once.
+    pub(super) fn arena_bytes(&self) -> usize {
+        self.arena.len()
     }
 
     /// Adds a packet behind the others. Allocates only if the memory is used up.
@@ -59,6 +81,7 @@ impl SendQueue {
     pub(super) fn push_to(&mut self, is_second: bool, time_ns: u64, bytes: &[u8]) {
         let start = self.arena.len();
         self.arena.extend_from_slice(bytes);
+        self.bytes += bytes.len();
         self.entries.push(Entry {
             start,
             end: self.arena.len(),
@@ -78,10 +101,33 @@ impl SendQueue {
         (is_second, other.map_or(end, |count| first + count))
     }
 
+    /// Removes the last packet.
+    pub(super) fn pop(&mut self) {
+        if let Some(last) = self.entries.pop() {
+            self.bytes -= last.end - last.start;
+        }
+    }
+
+    /// Adds the last packet once more, without a copy of its bytes. Does nothing without one.
+    pub(super) fn repeat_last(&mut self, time_ns: u64) {
+        if let Some(&last) = self.entries.last() {
+            self.bytes += last.end - last.start;
+            self.entries.push(Entry { time_ns, ..last });
+        }
+    }
+
+    /// How many of the packets `first..end` share the place of the first one.
+    pub(super) fn repeated(&self, first: usize, end: usize) -> usize {
+        let entries = &self.entries[first..end];
+        let is_first = |entry: &&Entry| entry.start == entries[0].start;
+        entries.iter().take_while(is_first).count()
+    }
+
     /// Becomes equal to `other`. Allocates only if the memory is too small.
     pub(super) fn copy_of(&mut self, other: &Self) {
         self.arena.clone_from(&other.arena);
         self.entries.clone_from(&other.entries);
+        self.bytes = other.bytes;
         self.stamp = other.stamp;
     }
 
@@ -170,13 +216,14 @@ impl SendQueue {
 
     /// Bytes of all packets.
     pub fn bytes(&self) -> usize {
-        self.arena.len()
+        self.bytes
     }
 
     /// Removes all packets and keeps the memory.
     pub fn clear(&mut self) {
         self.arena.clear();
         self.entries.clear();
+        self.bytes = 0;
         self.stamp = None;
     }
 
@@ -191,11 +238,8 @@ impl SendQueue {
     /// Bytes of the packets `first..end`, which must exist.
     #[inline]
     pub(super) fn bytes_of(&self, first: usize, end: usize) -> usize {
-        match self.entries.get(first..end) {
-            Some([first, .., last]) => last.end - first.start,
-            Some([only]) => only.end - only.start,
-            _ => 0,
-        }
+        let entries = self.entries[first..end].iter();
+        entries.map(|entry| entry.end - entry.start).sum()
     }
 
     /// Packet number `index`, which must exist.

@@ -181,25 +181,29 @@ where
                     break;
                 }
             };
-            self.frame.clear();
-            self.frame.extend_from_slice(packet.data());
-            let (time, interface) = (packet.time(), packet.interface());
+            let clients = self.clients.as_ref();
+            let is_second = clients.is_some_and(|clients| !clients.send(packet.data()));
+            let time_ns = packet.time().as_nanos().unwrap_or(0);
+            if let Some(kept) = &mut kept {
+                kept.push_to(is_second, time_ns, packet.data());
+            }
+            if let Some(edit) = &mut self.edit {
+                self.frame.clear();
+                self.frame.extend_from_slice(packet.data());
+                edit(&mut self.frame);
+                queue.push_to(is_second, time_ns, &self.frame);
+            } else {
+                queue.push_to(is_second, time_ns, packet.data());
+            }
+            // The packet borrows the job, which knows the interface.
+            let interface = packet.interface();
             let link_type = job.interfaces()[interface].link_type;
             if link_type != LinkType::ETHERNET {
+                queue.pop();
                 self.failed = Some(ReplayError::LinkType { link_type });
                 break;
             }
             self.packets += 1;
-            let clients = self.clients.as_ref();
-            let is_second = clients.is_some_and(|clients| !clients.send(&self.frame));
-            let time_ns = time.as_nanos().unwrap_or(0);
-            if let Some(kept) = &mut kept {
-                kept.push_to(is_second, time_ns, &self.frame);
-            }
-            if let Some(edit) = &mut self.edit {
-                edit(&mut self.frame);
-            }
-            queue.push_to(is_second, time_ns, &self.frame);
         }
         if is_at_end {
             self.read = None;

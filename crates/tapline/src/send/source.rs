@@ -12,9 +12,25 @@ pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 /// Queues that a source may fill ahead of the sender.
 const QUEUES: usize = 4;
 
-/// Packets of a queue, and their bytes: a source fills no more.
-const QUEUE_PACKETS: usize = 16_384;
-const QUEUE_BYTES: usize = 1 << 21;
+/// How much a source puts into a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QueueSize {
+    pub packets: usize,
+    pub bytes: usize,
+}
+
+impl QueueSize {
+    /// Stays in a CPU's second-level cache while it is filled and sent.
+    pub const SMALL: Self = Self {
+        packets: 1024,
+        bytes: 1 << 18,
+    };
+    /// For a path that takes many packets in one call.
+    pub const LARGE: Self = Self {
+        packets: 16_384,
+        bytes: 1 << 21,
+    };
+}
 
 /// What a source has put into a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,19 +54,22 @@ pub struct FilledQueues {
 
 impl SendQueue {
     /// A queue with memory for as much as a source puts into one.
-    pub(super) fn for_source() -> Self {
-        Self::with_capacity(QUEUE_PACKETS, QUEUE_BYTES)
+    pub(super) fn for_source(size: QueueSize) -> Self {
+        let mut queue = Self::with_capacity(size.packets, size.bytes);
+        queue.set_size(size);
+        queue
     }
 
     /// Whether a source should fill another queue: this one holds enough.
     pub fn is_full(&self) -> bool {
-        self.len() >= QUEUE_PACKETS || self.bytes() >= QUEUE_BYTES
+        let size = self.size();
+        self.len() >= size.packets || self.arena_bytes() >= size.bytes
     }
 }
 
 impl FilledQueues {
     /// Starts the thread of `source`. It ends when the source does, or when nobody takes its queues.
-    pub fn start<S>(source: S) -> std::io::Result<Self>
+    pub fn start<S>(source: S, size: QueueSize) -> std::io::Result<Self>
     where
         S: FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send + 'static,
     {
@@ -58,7 +77,7 @@ impl FilledQueues {
         let (filled, ready) = sync_channel(QUEUES);
         for _ in 0..QUEUES {
             // The receiver is here.
-            let _ = to_fill.send(SendQueue::for_source());
+            let _ = to_fill.send(SendQueue::for_source(size));
         }
         let thread = thread::Builder::new().name("tapline-source".into());
         thread.spawn(move || fill(source, &empty, &filled))?;

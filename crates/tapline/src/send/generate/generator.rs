@@ -265,6 +265,8 @@ struct Packets {
     flows: Flows,
     lengths: Lengths,
     stream: Option<u16>,
+    /// Whether all packets are equal.
+    is_constant: bool,
     number: u64,
     left: u64,
 }
@@ -320,7 +322,12 @@ impl Packets {
                 combinations: flows.combinations(),
             });
         }
+        let is_constant = generator.stamp.is_none()
+            && !template.is_numbered()
+            && flows.combinations() == 1
+            && shortest == longest;
         Ok(Self {
+            is_constant,
             template,
             flows,
             lengths: Lengths::new(sizes.0, need, generator.seed),
@@ -333,6 +340,11 @@ impl Packets {
     fn fill(&mut self, queue: &mut SendQueue) -> Fill {
         queue.set_stamp_place(self.stream.and_then(|_| self.template.stamp_place()));
         while self.left > 0 && !queue.is_full() {
+            if self.is_constant && !queue.is_empty() {
+                queue.repeat_last(0);
+                self.left -= 1;
+                continue;
+            }
             let variables = Variables {
                 flow: self.flows.current(),
                 flow_number: self.flows.number(),

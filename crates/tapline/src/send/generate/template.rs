@@ -218,6 +218,16 @@ impl Template {
         }
     }
 
+    /// Whether the packets of a flow have numbers.
+    pub fn is_numbered(&self) -> bool {
+        match &self.body {
+            Body::Transport(segment) => {
+                matches!(segment.kind, SegmentKind::Icmpv4 | SegmentKind::Icmpv6)
+            }
+            Body::Arp(_) | Body::Fixed => false,
+        }
+    }
+
     /// Writes what varies into `frame`, a copy of the start.
     #[inline]
     pub fn write(&self, frame: &mut [u8], variables: &Variables) {

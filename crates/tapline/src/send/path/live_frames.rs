@@ -14,6 +14,9 @@ use crate::send::queue::SendQueue;
 /// Packets sent in one system call at most. It costs some ten microseconds, so that many packets share it.
 const BATCH: usize = 65_536;
 
+/// So many repetitions of a packet in a row are sent without a copy of each.
+const MIN_REPEATED: usize = 64;
+
 /// Sends XDP frames.
 #[derive(Debug)]
 pub struct LiveFramesPath(LiveFrames);
@@ -35,6 +38,11 @@ impl Transmit for LiveFramesPath {
     }
 
     fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<usize, Refusal> {
+        let repeated = queue.repeated(first, end);
+        if repeated >= MIN_REPEATED {
+            let frame = queue.packet(first).bytes;
+            return taken(self.0.send_equal(frame, repeated as u32));
+        }
         let mut pushed = 0;
         while first + pushed < end && self.0.push(queue.packet(first + pushed).bytes) {
             pushed += 1;
