@@ -28,6 +28,9 @@ const MAX_FULL_NS: u64 = 200_000_000;
 /// So many packets in a row for which there is no room end the job.
 const MAX_REFUSED: u32 = 5;
 
+/// Paths that take so many packets in a call get large queues.
+const LARGE_BATCH: usize = 4096;
+
 /// After these errors no packet can be sent any more.
 const IS_FINAL: [Errno; 5] = [
     Errno::NETDOWN,
@@ -186,7 +189,7 @@ impl Lane {
 
     /// How large the queues of a source should be.
     pub fn queue_size(&mut self) -> QueueSize {
-        if self.way().batch() > QueueSize::SMALL.packets {
+        if self.way().batch() >= LARGE_BATCH {
             QueueSize::LARGE
         } else {
             QueueSize::SMALL

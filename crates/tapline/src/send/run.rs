@@ -158,7 +158,7 @@ impl Run {
             schedule.next(packet.bytes.len(), packet.time_ns)
         };
         let mut planned = self.planned.take().unwrap_or_else(|| plan(next));
-        let lead_ns = self.lane.way().lead_ns();
+        let (keeps_times, lead_ns) = (self.lane.way().keeps_times(), self.lane.way().lead_ns());
         let wait_ns = planned.saturating_sub(lead_ns);
         let Some(now_ns) = self.pacer.wait_until(wait_ns, stop)? else {
             return Ok(None);
@@ -170,7 +170,7 @@ impl Run {
         let mut end = next;
         while planned <= now_ns + lead_ns {
             self.lateness.record(now_ns.saturating_sub(planned));
-            if lead_ns > 0 {
+            if keeps_times {
                 self.timed.push_of(queue, end, planned);
             }
             end += 1;

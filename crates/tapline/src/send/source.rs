@@ -12,24 +12,18 @@ pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 /// Queues that a source may fill ahead of the sender.
 const QUEUES: usize = 4;
 
-/// How much a source puts into a queue.
+/// How much memory a source fills in a queue, bytes: those of its frames, repeated ones once, and [`PER_PACKET`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct QueueSize {
-    pub packets: usize,
-    pub bytes: usize,
-}
+pub(super) struct QueueSize(pub usize);
+
+/// What a packet counts for besides its bytes.
+const PER_PACKET: usize = 64;
 
 impl QueueSize {
     /// Stays in a CPU's second-level cache while it is filled and sent.
-    pub const SMALL: Self = Self {
-        packets: 1024,
-        bytes: 1 << 18,
-    };
+    pub const SMALL: Self = Self(1 << 18);
     /// For a path that takes many packets in one call.
-    pub const LARGE: Self = Self {
-        packets: 16_384,
-        bytes: 1 << 21,
-    };
+    pub const LARGE: Self = Self(1 << 21);
 }
 
 /// What a source has put into a queue.
@@ -55,15 +49,14 @@ pub struct FilledQueues {
 impl SendQueue {
     /// A queue with memory for as much as a source puts into one.
     pub(super) fn for_source(size: QueueSize) -> Self {
-        let mut queue = Self::with_capacity(size.packets, size.bytes);
+        let mut queue = Self::with_capacity(size.0 / PER_PACKET, size.0);
         queue.set_size(size);
         queue
     }
 
     /// Whether a source should fill another queue: this one holds enough.
     pub fn is_full(&self) -> bool {
-        let size = self.size();
-        self.len() >= size.packets || self.arena_bytes() >= size.bytes
+        self.len() * PER_PACKET + self.arena_bytes() >= self.size().0
     }
 }
 

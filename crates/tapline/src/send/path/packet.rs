@@ -139,10 +139,14 @@ impl Transmit for PacketSocket {
         BATCH
     }
 
+    fn keeps_times(&self) -> bool {
+        matches!(self.way, Way::Timed(_))
+    }
+
     fn lead_ns(&self) -> u64 {
         match self.way {
             Way::Timed(_) => LEAD_NS,
-            Way::Bypass | Way::Qdisc => 0,
+            Way::Bypass | Way::Qdisc => self.stamps.as_ref().map_or(0, TxStamps::delay_ns),
         }
     }
 

@@ -29,7 +29,12 @@ pub trait Transmit: Send {
         true
     }
 
-    /// How long before its time a packet is sent, with the time as that of the queue; 0 if this way sends at once.
+    /// Whether packets are sent at the times in the queue, which are those of the plan then.
+    fn keeps_times(&self) -> bool {
+        false
+    }
+
+    /// How long before its time a packet is handed over, so that it leaves at its time and not before.
     fn lead_ns(&self) -> u64 {
         0
     }

@@ -12,6 +12,9 @@ use rustix::io::Errno;
 /// Packets whose stamps may be outstanding.
 const MAX_WAITING: usize = 64;
 
+/// A system call does not take longer, but in a queueing discipline that delays.
+const MAX_DELAY_NS: u64 = 20_000;
+
 /// A second packet socket, whose packets the kernel stamps.
 ///
 /// # Source
@@ -26,14 +29,17 @@ pub struct TxStamps {
     number: u32,
     waiting: VecDeque<Waiting>,
     lateness: Histogram,
+    /// The shortest time from a system call to its stamp.
+    delay_ns: Option<u64>,
 }
 
 /// A packet whose stamp has not been read.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     number: u32,
-    /// Of `CLOCK_REALTIME`, as the stamp is.
+    /// Both of `CLOCK_REALTIME`, as the stamp is.
     planned_ns: u64,
+    called_ns: u64,
 }
 
 impl TxStamps {
@@ -51,6 +57,7 @@ impl TxStamps {
             number: 0,
             waiting: VecDeque::with_capacity(MAX_WAITING),
             lateness: Histogram::default(),
+            delay_ns: None,
         })
     }
 
@@ -69,7 +76,6 @@ impl TxStamps {
         &mut self,
         send: impl FnOnce(&OwnedFd) -> rustix::io::Result<usize>,
     ) -> rustix::io::Result<usize> {
-        self.read();
         // Both clocks are read together, so that their difference is that of this moment.
         let (realtime_ns, monotonic_ns) = (realtime_ns(), monotonic_ns());
         let sent = send(&self.socket);
@@ -86,8 +92,11 @@ impl TxStamps {
                 planned_ns: realtime_ns
                     .wrapping_add(planned_ns)
                     .wrapping_sub(monotonic_ns),
+                called_ns: realtime_ns,
             });
         }
+        // Afterwards, so that it does not delay the packet.
+        self.read();
         Ok(sent)
     }
 
@@ -95,6 +104,18 @@ impl TxStamps {
     pub fn lateness(&mut self) -> &Histogram {
         self.read();
         &self.lateness
+    }
+
+    /// The shortest time from a system call to the driver, as far as it is known: 0 at first.
+    pub fn delay_ns(&self) -> u64 {
+        self.delay_ns.unwrap_or(0)
+    }
+
+    fn note(&mut self, waiting: Waiting, sent_ns: u64) {
+        let late_ns = sent_ns.saturating_sub(waiting.planned_ns);
+        self.lateness.record(late_ns);
+        let delay_ns = sent_ns.saturating_sub(waiting.called_ns);
+        self.delay_ns = Some(self.delay_ns.unwrap_or(MAX_DELAY_NS).min(delay_ns));
     }
 
     /// Reads the stamps that have arrived.
@@ -111,10 +132,9 @@ impl TxStamps {
             let is_its = |waiting: &Waiting| waiting.number == stamp.data;
             if let Some(index) = self.waiting.iter().position(is_its) {
                 // Stamps arrive in order, so that those before will not come.
-                if let Some(waiting) = self.waiting.drain(..=index).next_back() {
-                    self.lateness
-                        .record(sent_ns.saturating_sub(waiting.planned_ns));
-                }
+                let waiting = self.waiting[index];
+                self.waiting.drain(..=index);
+                self.note(waiting, sent_ns);
             }
         }
     }
