@@ -13,9 +13,8 @@ use super::error::SendError;
 use super::options::{LongFrames, SendOptions, SendPath};
 use super::pacer::pause;
 use super::path::{PathRequest, Refusal, Transmit};
-use super::queue::{QueuedPacket, SendQueue};
+use super::queue::{QueueSize, QueuedPacket, SendQueue};
 use super::schedule::Rate;
-use super::source::QueueSize;
 
 /// Length of an Ethernet header, and of a VLAN tag.
 const HEADER_BYTES: usize = 14;

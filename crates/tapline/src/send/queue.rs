@@ -2,8 +2,6 @@
 
 use wire::stamp::StampPlace;
 
-use super::source::QueueSize;
-
 /// Packets to send, in order, with their bytes in one arena. Filling it again reuses the memory.
 ///
 /// ```
@@ -41,6 +39,20 @@ pub struct QueuedPacket<'q> {
     pub time_ns: u64,
 }
 
+/// How much memory a source fills in a queue, bytes: those of its frames, repeated ones once, and [`PER_PACKET`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QueueSize(pub usize);
+
+/// What a packet counts for besides its bytes.
+const PER_PACKET: usize = 64;
+
+impl QueueSize {
+    /// Stays in a CPU's second-level cache while it is filled and sent.
+    pub const SMALL: Self = Self(1 << 18);
+    /// For a path that takes many packets in one call.
+    pub const LARGE: Self = Self(1 << 21);
+}
+
 impl SendQueue {
     /// A queue with memory for `packets` packets of `bytes` bytes in total.
     pub fn with_capacity(packets: usize, bytes: usize) -> Self {
@@ -53,18 +65,17 @@ impl SendQueue {
         }
     }
 
-    /// How much a source puts into it.
-    pub(super) fn size(&self) -> QueueSize {
-        self.size.unwrap_or(QueueSize::LARGE)
+    /// A queue with memory for as much as a source puts into one.
+    pub(super) fn for_source(size: QueueSize) -> Self {
+        let mut queue = Self::with_capacity(size.0 / PER_PACKET, size.0);
+        queue.size = Some(size);
+        queue
     }
 
-    pub(super) fn set_size(&mut self, size: QueueSize) {
-        self.size = Some(size);
-    }
-
-    /// Bytes of memory that frames take, repeated ones once.
-    pub(super) fn arena_bytes(&self) -> usize {
-        self.arena.len()
+    /// Whether a source should fill another queue: this one holds enough.
+    pub fn is_full(&self) -> bool {
+        let size = self.size.unwrap_or(QueueSize::LARGE);
+        self.len() * PER_PACKET + self.arena.len() >= size.0
     }
 
     /// Adds a packet behind the others. Allocates only if the memory is used up.

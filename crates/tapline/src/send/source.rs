@@ -4,27 +4,13 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 
 use super::error::SendError;
-use super::queue::SendQueue;
+use super::queue::{QueueSize, SendQueue};
 
 /// Why a source failed.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Queues that a source may fill ahead of the sender.
 const QUEUES: usize = 4;
-
-/// How much memory a source fills in a queue, bytes: those of its frames, repeated ones once, and [`PER_PACKET`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct QueueSize(pub usize);
-
-/// What a packet counts for besides its bytes.
-const PER_PACKET: usize = 64;
-
-impl QueueSize {
-    /// Stays in a CPU's second-level cache while it is filled and sent.
-    pub const SMALL: Self = Self(1 << 18);
-    /// For a path that takes many packets in one call.
-    pub const LARGE: Self = Self(1 << 21);
-}
 
 /// What a source has put into a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,20 +30,6 @@ pub type Filled = Result<(Fill, SendQueue), SourceError>;
 pub struct FilledQueues {
     filled: Receiver<Filled>,
     empty: std::sync::mpsc::Sender<SendQueue>,
-}
-
-impl SendQueue {
-    /// A queue with memory for as much as a source puts into one.
-    pub(super) fn for_source(size: QueueSize) -> Self {
-        let mut queue = Self::with_capacity(size.0 / PER_PACKET, size.0);
-        queue.set_size(size);
-        queue
-    }
-
-    /// Whether a source should fill another queue: this one holds enough.
-    pub fn is_full(&self) -> bool {
-        self.len() * PER_PACKET + self.arena_bytes() >= self.size().0
-    }
 }
 
 impl FilledQueues {
