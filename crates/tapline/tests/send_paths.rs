@@ -4,7 +4,10 @@ use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 use lab::Host;
 use netlink::NetDevices;
 use tapline::capture::Backend;
-use tapline::send::{Fill, LongFrames, Rate, SendError, SendOptions, SendPath, SendQueue, Sender};
+use tapline::send::{
+    Fill, Generator, LongFrames, PacketKind, Rate, SendError, SendOptions, SendPath, SendQueue,
+    Sender,
+};
 use wire::MacAddress;
 use wire::build::Frame;
 
@@ -313,4 +316,27 @@ fn an_error_of_one_thread_ends_the_others() {
     ));
     let summary = sender.finish().unwrap();
     assert_eq!(summary.delivered, Some(summary.accepted));
+}
+
+/// Equal frames of a generator are sent without copies.
+#[test]
+fn equal_frames_arrive_as_often_as_they_are_sent() {
+    const PACKETS: u64 = 20_000;
+    for path in [SendPath::LiveFrames, SendPath::Xdp, SendPath::Bypass] {
+        let pair = Pair::new();
+        let _pass = pass_all(&pair.right);
+        let capture = options(&pair.right, Backend::PacketV3).packets(PACKETS);
+        let mut capture = pair.open(capture);
+        let expected = frame(90, false);
+        let generator = Generator::new(PacketKind::Raw(expected.clone())).packets(PACKETS);
+        let mut sender = open(&pair, |options| options.path(path));
+        assert!(sender.run(generator.into_source().unwrap()).unwrap());
+        let summary = sender.finish().unwrap();
+        let sent = (summary.accepted, summary.bytes, summary.delivered);
+        assert_eq!(sent, (PACKETS, 90 * PACKETS, Some(PACKETS)), "{path:?}");
+        for _ in 0..PACKETS {
+            let packet = capture.next().unwrap().expect("all packets arrive");
+            assert_eq!(packet.data(), expected, "{path:?}");
+        }
+    }
 }
