@@ -1,18 +1,4 @@
-//! Sending: single packets, send queues, capture files; as fast as possible, at a rate, or at recorded times.
-//!
-//! ```text
-//! inject, SendQueue, run(source) ─▶ schedule ─▶ pacer ─▶ socket (sendmmsg) ─▶ device
-//!                                   when         waits     failed, retried     delivered: its own counters
-//! ```
-//!
-//! [`send`] configures a job and [`SendOptions::open`] opens it. Then the caller sends single packets
-//! ([`Sender::inject`]), queues ([`Sender::transmit`]), or has a source fill queues on another thread
-//! ([`Sender::run`]). [`Sender::finish`] returns the [`SendSummary`]: `submitted = accepted + failed`, and what the
-//! device delivered by its own counters.
-//!
-//! The sending thread stays on one CPU, so that packets keep their order in the device's queues.
-//!
-//! A job refuses an interface with a default route unless [`SendOptions::allow_uplink`] permits it.
+//! Sending: single packets, send queues, capture files, generated packets; as fast as possible, at a rate, or at recorded times.
 //!
 //! ```no_run
 //! use tapline::send::{Rate, SendQueue};
@@ -27,6 +13,20 @@
 //! println!("{}", sender.finish()?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! ```text
+//! inject, SendQueue, run(source) ─▶ schedule ─▶ pacer ─▶ path: live frames, AF_XDP, packet socket ─▶ device
+//!                                   when         waits     accepted, failed, retried                  delivered
+//! ```
+//!
+//! [`send`] configures a job and [`SendOptions::open`] opens it. Then the caller sends single packets
+//! ([`Sender::inject`]), queues ([`Sender::transmit`]), or has a source fill queues on another thread
+//! ([`Sender::run`]). [`Sender::finish`] returns the [`SendSummary`]: `submitted = accepted + failed`, and what the
+//! device delivered by its own counters.
+//!
+//! A sending thread stays on one CPU, so that packets keep their order in the device's queues.
+//!
+//! A job refuses an interface with a default route unless [`SendOptions::allow_uplink`] permits it.
 
 mod clients;
 mod error;
