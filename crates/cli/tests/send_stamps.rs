@@ -88,7 +88,7 @@ fn loss_order_copies_and_delay_of_a_file_are_known() {
     let text = run(&format!("read {file} --stamps"));
     text.exit(0);
     text.assert_says("stream 7: 997 received, 3 lost, 1 reordered by up to 3, 2 duplicated");
-    // Clocks that differ are said to.
+    // The output says so if the clocks differ.
     let packets = [
         (stamps[0] - 9_000, &*frames[0]),
         (stamps[1] + 100, &*frames[1]),

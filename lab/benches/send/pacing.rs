@@ -136,7 +136,7 @@ pub fn measure(programs: &Programs, report: &mut Report) {
         "Late: by the kernel's stamp of a packet socket at the far end, against one packet per gap, moved so that the \
          earliest packet is on time; the first twentieth of the packets is left out. The error of the gap is the \
          absolute difference between two arrivals and the gap. By its own clock: tapline's time from the planned time \
-         to the system call. CPU is that of the sender from start to exit, by the time between the first and the last packet. The timer \
+         to the kernel's transmit time stamp. CPU is that of the sender from start to exit, by the time between the first and the last packet. The timer \
          is a loop in C that only sleeps, with a timer slack of 1 ns: no sender that sleeps once per packet can cost \
          less.",
     );

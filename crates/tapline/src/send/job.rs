@@ -39,7 +39,8 @@ impl SendOptions {
     /// # Errors
     /// [`SendError`]: there is no such interface, it is down, it carries a default route, or a privilege is missing.
     /// # Privileges
-    /// `CAP_NET_RAW`; `CAP_SYS_ADMIN` to enter a network namespace.
+    /// `CAP_NET_RAW`; `CAP_SYS_ADMIN` to enter a network namespace. [`SendPath::LiveFrames`] needs `CAP_BPF`,
+    /// `CAP_NET_ADMIN`, `CAP_PERFMON` and `CAP_SYS_ADMIN`.
     pub fn open(self) -> Result<Sender, SendError> {
         match self.namespace.clone() {
             Some(namespace) => namespace.run(|| Sender::open(self))?,
