@@ -4,7 +4,8 @@ use crate::error::{HeaderError, split_header};
 use crate::ipv6_extension::Extensions;
 use crate::protocol::{ethertype, ip, link_type};
 use crate::{
-    Arp, Ethernet, Icmpv4, Icmpv6, Ipv4, Ipv6, LinuxSll, LinuxSll2, MacAddress, Tcp, Udp, Vlan,
+    Arp, CiscoHdlc, Ethernet, Icmpv4, Icmpv6, Ipv4, Ipv6, LinuxSll, LinuxSll2, MacAddress, Ppp,
+    Tcp, Udp, Vlan,
 };
 use std::net::IpAddr;
 
@@ -83,6 +84,10 @@ pub enum Link<'frame> {
     LinuxSll(LinuxSll<'frame>),
     /// Linux "cooked" capture, version 2.
     LinuxSll2(LinuxSll2<'frame>),
+    /// PPP.
+    Ppp(Ppp),
+    /// Cisco HDLC.
+    CiscoHdlc(CiscoHdlc<'frame>),
 }
 
 /// A network-layer header.
@@ -174,7 +179,7 @@ impl<'frame> Summary<'frame> {
             Link::Ethernet(header) => Some(header.source()),
             Link::LinuxSll(header) => header.source(),
             Link::LinuxSll2(header) => header.source(),
-            Link::Unknown => None,
+            Link::Unknown | Link::Ppp(_) | Link::CiscoHdlc(_) => None,
         }
     }
 
@@ -253,6 +258,9 @@ impl<'frame> Summary<'frame> {
                 self.advance(LinuxSll2::LEN, payload);
                 self.walk_ethertype(header.protocol())
             }
+            link_type::PPP | link_type::PPP_HDLC | link_type::CISCO_HDLC => {
+                self.walk_hdlc(link_type)
+            }
             link_type::NULL | link_type::LOOP => self.walk_loopback(link_type),
             link_type::RAW => match self.payload.first() {
                 Some(first) if first >> 4 == 6 => self.walk_ipv6(),
@@ -260,6 +268,32 @@ impl<'frame> Summary<'frame> {
             },
             link_type::IPV4 => self.walk_ipv4(),
             link_type::IPV6 => self.walk_ipv6(),
+            _ => Ok(()),
+        }
+    }
+
+    /// A serial line: the first byte tells PPP and Cisco HDLC apart, where the link type permits both.
+    fn walk_hdlc(&mut self, link_type: u16) -> Result<(), HeaderError> {
+        let first = self.payload.first().copied().unwrap_or_default();
+        let is_cisco = match link_type {
+            link_type::PPP => false,
+            link_type::PPP_HDLC => CiscoHdlc::is_address(first),
+            _ => first != 0xff,
+        };
+        if is_cisco {
+            let (header, payload) = CiscoHdlc::split(self.payload, self.at)?;
+            self.link = Link::CiscoHdlc(header);
+            self.advance(CiscoHdlc::LEN, payload);
+            return self.walk_ethertype(header.protocol());
+        }
+        let (header, payload) = Ppp::split(self.payload, self.at)?;
+        self.link = Link::Ppp(header);
+        self.advance(header.len(), payload);
+        match header.protocol() {
+            Ppp::IPV4 => self.walk_ipv4(),
+            Ppp::IPV6 => self.walk_ipv6(),
+            Ppp::MPLS => self.walk_ethertype(ethertype::MPLS),
+            Ppp::MPLS_MULTICAST => self.walk_ethertype(ethertype::MPLS_MULTICAST),
             _ => Ok(()),
         }
     }

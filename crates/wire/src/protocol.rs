@@ -163,8 +163,14 @@ pub mod link_type {
     pub const NULL: u16 = 0;
     /// Ethernet.
     pub const ETHERNET: u16 = 1;
+    /// PPP, possibly with the address and control bytes of HDLC.
+    pub const PPP: u16 = 9;
+    /// PPP with the address and control bytes of HDLC, or Cisco HDLC.
+    pub const PPP_HDLC: u16 = 50;
     /// IPv4 or IPv6 without a link-layer header.
     pub const RAW: u16 = 101;
+    /// Cisco HDLC, or PPP with the address and control bytes of HDLC.
+    pub const CISCO_HDLC: u16 = 104;
     /// BSD loopback, the address family big-endian.
     pub const LOOP: u16 = 108;
     /// Linux "cooked" capture, version 1.

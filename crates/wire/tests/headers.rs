@@ -93,7 +93,7 @@ proptest! {
 
     #[test]
     fn any_bytes_dissect_within_their_bounds(
-        link_type in proptest::sample::select(vec![0_u16, 1, 101, 108, 113, 228, 229, 276, 999]),
+        link_type in proptest::sample::select(vec![0_u16, 1, 9, 50, 101, 104, 108, 113, 228, 229, 276, 999]),
         ethertype in proptest::sample::select(vec![0x0800_u16, 0x0806, 0x8100, 0x86dd, 0x1234]),
         mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
     ) {

@@ -1,15 +1,16 @@
-//! What a line says about ARP, TCP, UDP and ICMP.
+//! What a line says about ARP, TCP, UDP, ICMP and the control protocols of PPP.
 
 use std::fmt::{self, Write};
 
 use tapline::packet::dissect::{Network, Transport};
 use tapline::packet::{
-    Arp, ArpOperation, Icmpv4, Icmpv6, MacAddress, Summary, Tcp, TcpFlags, TcpOption, TcpOptions,
-    dissect, protocol,
+    Arp, ArpOperation, Icmpv4, Icmpv6, MacAddress, Ppp, PppControl, Summary, Tcp, TcpFlags,
+    TcpOption, TcpOptions, dissect, protocol,
 };
 
 use super::addresses::write_endpoints;
 use super::buffer::Text;
+use super::nested::damage;
 
 pub fn write_arp(out: &mut Text, arp: Arp<'_>) {
     match arp.operation() {
@@ -228,4 +229,37 @@ pub fn push_protocol(out: &mut Text, protocol: u8) {
         }
         name => out.push_str(name),
     }
+}
+
+/// `LCP`, or `PPP 0x1234`.
+pub fn write_ppp_protocol(out: &mut Text, ppp: Ppp) {
+    match ppp.name() {
+        "" => {
+            out.push_str("PPP 0x");
+            out.hex(ppp.protocol().into(), 4);
+        }
+        name => out.push_str(name),
+    }
+}
+
+/// ` configure request id 1 len 10`.
+pub fn write_ppp_control(out: &mut Text, ppp: Ppp, summary: &Summary<'_>) {
+    let (control, _) = match PppControl::split(summary.payload, summary.at) {
+        Ok(split) => split,
+        Err(error) => return out.push_str(damage(&error.into())),
+    };
+    match control.code_name(ppp.protocol()) {
+        "" => {
+            out.push_str(" code ");
+            out.number(control.code());
+        }
+        name => {
+            out.push(' ');
+            out.push_str(name);
+        }
+    }
+    out.push_str(" id ");
+    out.number(control.identifier());
+    out.push_str(" len ");
+    out.number(control.length());
 }

@@ -6,7 +6,7 @@ use tapline::file::model::{Checksum, LinkType, Packet};
 use tapline::packet::checksum::Sum;
 use tapline::packet::dissect::{Link, Network, Transport};
 use tapline::packet::protocol::{ip, link_type};
-use tapline::packet::{Ethernet, LinuxSll, LinuxSll2, Summary, Vlan};
+use tapline::packet::{CiscoHdlc, Ethernet, LinuxSll, LinuxSll2, Summary, Vlan};
 
 use super::buffer::Text;
 use super::nested::push_ethertype;
@@ -17,6 +17,8 @@ pub fn link_len(summary: &Summary<'_>, link: LinkType) -> usize {
         Link::Ethernet(_) => Ethernet::LEN,
         Link::LinuxSll(_) => LinuxSll::LEN,
         Link::LinuxSll2(_) => LinuxSll2::LEN,
+        Link::Ppp(header) => header.len(),
+        Link::CiscoHdlc(_) => CiscoHdlc::LEN,
         _ if matches!(link.0, link_type::NULL | link_type::LOOP) => 4,
         _ => 0,
     };

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use tapline::file::model::{Direction, LinkType, Packet};
-use tapline::packet::dissect::{Network, Transport};
+use tapline::packet::dissect::{Link, Network, Transport};
 use tapline::packet::{HeaderError, Summary, dissect};
 
 use super::buffer::Text;
@@ -68,6 +68,9 @@ impl Object<'_> {
         }
         if let Some(destination) = summary.destination_mac() {
             self.quoted("dst_mac", destination)?;
+        }
+        if let Link::Ppp(ppp) = summary.link {
+            self.number("ppp_protocol", ppp.protocol())?;
         }
         if let Some(ethertype) = summary.ethertype {
             self.number("ethertype", ethertype)?;

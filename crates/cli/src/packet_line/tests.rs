@@ -3,6 +3,7 @@
 mod corpus;
 mod decoded;
 mod facts;
+mod serial;
 mod tshark;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -437,7 +438,7 @@ fn colours_are_only_there_when_enabled() {
 proptest! {
     #[test]
     fn any_packet_is_one_harmless_line(
-        link_type in proptest::sample::select(vec![0_u16, 1, 101, 108, 113, 147, 228, 229, 276]),
+        link_type in proptest::sample::select(vec![0_u16, 1, 9, 50, 101, 104, 108, 113, 147, 228, 229, 276]),
         bytes in proptest::collection::vec(any::<u8>(), 0..120),
         timestamp_ns: Option<u64>,
         original_len: u32,

@@ -5,11 +5,14 @@ use std::fmt::{self, Write};
 use tapline::file::model::{Direction, LinkType, Packet};
 use tapline::packet::dissect::{Link, Network, Transport};
 use tapline::packet::protocol::{ethertype, ip};
-use tapline::packet::{Application, Summary, dissect};
+use tapline::packet::{Application, CiscoHdlc, Summary, dissect};
 
 use super::addresses::write_addresses;
 use super::buffer::Text;
-use super::details::{push_protocol, write_arp, write_icmpv4, write_icmpv6, write_tcp};
+use super::details::{
+    push_protocol, write_arp, write_icmpv4, write_icmpv6, write_ppp_control, write_ppp_protocol,
+    write_tcp,
+};
 use super::dump::write_dump;
 use super::headers::{self, write_ip_header, write_link_header};
 use super::nested::{damage, write_tunnel};
@@ -176,6 +179,11 @@ fn write_header_details(out: &mut Text, summary: &Summary<'_>, packet: &Packet<'
         write_arp(out, arp);
     }
     let payload = summary.payload;
+    if let Link::Ppp(ppp) = summary.link
+        && ppp.is_control()
+    {
+        write_ppp_control(out, ppp, summary);
+    }
     match summary.transport {
         Transport::Tcp(tcp) => {
             let len = headers::payload_len(summary, tcp.header_len(), packet);
@@ -221,6 +229,11 @@ fn application<'a>(summary: &Summary<'a>) -> Option<Application<'a>> {
 }
 
 fn write_protocol(out: &mut Text, summary: &Summary<'_>, link_type: LinkType) {
+    if let Link::Ppp(ppp) = summary.link
+        && summary.network == Network::Unknown
+    {
+        return write_ppp_protocol(out, ppp);
+    }
     match (summary.network, summary.protocol, summary.ethertype) {
         (Network::Arp(_), ..) => out.push_str("ARP"),
         (_, Some(number), _) => match protocol(summary) {
@@ -232,6 +245,9 @@ fn write_protocol(out: &mut Text, summary: &Summary<'_>, link_type: LinkType) {
             }
             None => push_protocol(out, number),
         },
+        (.., Some(CiscoHdlc::SLARP)) if matches!(summary.link, Link::CiscoHdlc(_)) => {
+            out.push_str("SLARP");
+        }
         (.., Some(length)) if length < ethertype::LEAST => out.push_str("802.3"),
         (.., Some(number)) => {
             let name = ethertype::name(number);

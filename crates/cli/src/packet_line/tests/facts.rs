@@ -11,17 +11,17 @@ use super::corpus::each_packet;
 use super::{LineOptions, lines_of, options};
 
 /// A packet as both programs show it.
-struct Compared {
-    line: String,
+pub struct Compared {
+    pub line: String,
     /// All values of each field of tshark.
     fields: BTreeMap<&'static str, Vec<String>>,
     /// The protocols that tshark saw.
-    protocols: String,
+    pub protocols: String,
 }
 
 impl Compared {
     /// The only value of a field; `None` if there is none, or if a packet inside this one has it too.
-    fn only(&self, field: &str) -> Option<&str> {
+    pub fn only(&self, field: &str) -> Option<&str> {
         match &self.fields[field][..] {
             [value] => Some(value),
             _ => None,
@@ -46,10 +46,10 @@ impl Compared {
 }
 
 /// All packets of the link types that lines decode.
-fn compared(fields: &[&'static str]) -> Vec<Compared> {
+pub fn compared(fields: &[&'static str]) -> Vec<Compared> {
     let folder = tempfile::tempdir().unwrap();
     let mut all = Vec::new();
-    for link_type in [0_u16, 1, 101, 113, 229, 276] {
+    for link_type in [0_u16, 1, 9, 50, 101, 104, 113, 229, 276] {
         let mut packets = Vec::new();
         each_packet(|packet, found| {
             // A length in the file that differs from that in memory would be another packet.
@@ -89,7 +89,7 @@ fn compared(fields: &[&'static str]) -> Vec<Compared> {
     all
 }
 
-fn write_pcap(path: &Path, link_type: u16, packets: &[(Vec<u8>, u32)]) {
+pub fn write_pcap(path: &Path, link_type: u16, packets: &[(Vec<u8>, u32)]) {
     let mut file = Vec::new();
     let link_type = u32::from(link_type);
     for word in [0xa1b2_c3d4, 0x0004_0002, 0, 0, 262_144, link_type] {
@@ -105,7 +105,7 @@ fn write_pcap(path: &Path, link_type: u16, packets: &[(Vec<u8>, u32)]) {
 }
 
 /// A row for each packet: the protocols and the fields, separated by tabs, their values by bars.
-fn tshark(path: &Path, fields: &[&str]) -> Vec<String> {
+pub fn tshark(path: &Path, fields: &[&str]) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.args([
         "-n",
