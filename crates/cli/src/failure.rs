@@ -53,8 +53,15 @@ impl Failure {
     }
 
     /// A failed job: the error and all its sources.
-    pub fn job(error: &dyn Error) -> Self {
-        Self::new(Exit::Failed, chain(error))
+    pub fn job(error: &(dyn Error + 'static)) -> Self {
+        let line = chain(error);
+        Self::new(
+            Exit::Failed,
+            match missing_folder(error) {
+                Some(folder) => format!("{line} (create the directory {folder} first)"),
+                None => line,
+            },
+        )
     }
 
     /// A failed job, prefixed with `what` failed.
@@ -80,6 +87,18 @@ impl Failure {
     pub fn stdout(error: &io::Error) -> Self {
         Self::output("cannot write to standard output", error)
     }
+}
+
+/// The directory that is missing, if a file could not be created for this reason.
+fn missing_folder(error: &(dyn Error + 'static)) -> Option<String> {
+    let Some(error) = error.downcast_ref::<WriteError>() else {
+        return missing_folder(error.source()?);
+    };
+    let WriteError::Create { file, source } = error else {
+        return None;
+    };
+    let folder = file.parent().filter(|folder| !folder.exists())?;
+    (source.kind() == io::ErrorKind::NotFound).then(|| folder.display().to_string())
 }
 
 /// Whether a write error means that the reader of standard output, or of the decoder's, has gone away. If the decoder
@@ -149,6 +168,9 @@ pub const NO_LINK: &str = "'ip link' lists the interfaces";
 
 impl From<CaptureError> for Failure {
     fn from(error: CaptureError) -> Self {
+        if let CaptureError::Namespace(error) = error {
+            return error.into();
+        }
         let (exit, advice) = capture_advice(&error);
         if exit == Exit::Privilege
             && let Some(line) = missing_for_xdp(&error)
@@ -290,10 +312,33 @@ impl From<NamespaceError> for Failure {
     }
 }
 
+/// Advice if a network namespace does not exist: those that do.
+pub fn named_namespaces() -> String {
+    let entries = std::fs::read_dir("/run/netns").into_iter().flatten();
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().display().to_string()));
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    match &names[..] {
+        [] => "none has a name: 'tapline netns add NAME' creates one".to_owned(),
+        [.., _] if names.len() <= MOST_NAMES => format!("there are: {}", names.join(", ")),
+        _ => "'tapline netns' lists those that exist".to_owned(),
+    }
+}
+
+/// More names would make a message unreadable.
+const MOST_NAMES: usize = 8;
+
 /// The failure of an operation on a namespace or on its name.
-fn namespace_failure(error: &dyn Error, source: &io::Error) -> Failure {
+fn namespace_failure(error: &(dyn Error + 'static), source: &io::Error) -> Failure {
     let needed = [(CapabilitySet::SYS_ADMIN, "CAP_SYS_ADMIN")];
     let mut failure = Failure::job(error);
+    match source.kind() {
+        io::ErrorKind::NotFound => {
+            failure.line = format!("{} ({})", failure.line, named_namespaces());
+        }
+        io::ErrorKind::InvalidInput => failure.line += " (a name has no / and is not empty)",
+        _ => {}
+    }
     if source.kind() == io::ErrorKind::PermissionDenied && !privilege::missing(&needed).is_empty() {
         failure.exit = Exit::Privilege;
         failure.line += " (needs CAP_SYS_ADMIN; run with sudo or setcap)";

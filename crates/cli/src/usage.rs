@@ -6,6 +6,25 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::args::{Args, find_command, from_ip_syntax};
 use crate::failure::{Exit, Failure};
 
+/// The standard library's words about numbers, and ours.
+const STANDARD_WORDS: [(&str, &str); 6] = [
+    ("number would be zero for non-zero type", "must not be 0"),
+    ("invalid digit found in string", "use a whole number"),
+    (
+        "cannot parse integer from empty string",
+        "use a whole number",
+    ),
+    ("invalid float literal", "use a number"),
+    (
+        "number too large to fit in target type",
+        "the number is too large",
+    ),
+    (
+        "number too small to fit in target type",
+        "the number is too small",
+    ),
+];
+
 /// The failure for wrong arguments. If help or the version was requested, prints it and exits.
 pub fn failure(error: &clap::Error) -> Failure {
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
@@ -17,8 +36,9 @@ pub fn failure(error: &clap::Error) -> Failure {
     // The first paragraph is the error; usage and advice follow.
     let lines = text.lines().take_while(|line| !line.trim().is_empty());
     let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
-    // The standard library's words for a 0 where only other numbers are valid.
-    let line = (words.join(" ")).replace("number would be zero for non-zero type", "must not be 0");
+    let line = STANDARD_WORDS
+        .iter()
+        .fold(words.join(" "), |line, (from, to)| line.replace(from, to));
     let advice = match (advice(error), error.get(ContextKind::SuggestedArg)) {
         (Some(advice), _) => advice.to_owned(),
         (None, Some(ContextValue::String(similar))) => format!("did you mean '{similar}'?"),
@@ -35,7 +55,13 @@ fn advice(error: &clap::Error) -> Option<&'static str> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
+    let is_negative = |flag: &str| flag.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
     match (command_name()?.as_str(), flag.as_str()) {
+        // An IP version is a flag of some commands.
+        (_, flag) if is_negative(flag) && !matches!(flag, "-4" | "-6") => {
+            Some("numbers are not negative here")
+        }
+        ("ping", flag) => ping_name(flag),
         ("capture" | "read", flag) => other_name(flag),
         ("count" | "latency", "-r") => Some("for files use 'tapline read FILE'"),
         _ => None,
@@ -68,6 +94,30 @@ fn other_name(flag: &str) -> Option<&'static str> {
         "--nano" => "use --format pcap-ns",
         "--print" => "use '-w - | tee FILE | tapline read -'",
         "--version" => "use 'tapline --version'",
+        _ => return None,
+    })
+}
+
+/// Advice for flags of fping and ping(8) that have another name here, or none.
+fn ping_name(flag: &str) -> Option<&'static str> {
+    Some(match flag {
+        "-a" | "-u" => "use --csv and select rows by the columns received and lost",
+        "-A" => "use -n to print addresses instead of names",
+        "-b" => "use -s BYTES",
+        "-B" | "-r" => "a lost probe is not sent again: -c N sends N probes",
+        "-C" => "use -c N --json -v",
+        "-d" => "names are printed unless -n is given",
+        "-e" => "use -v",
+        "-g" => "a prefix or a range is a target: 192.0.2.0/24, 192.0.2.1-192.0.2.9",
+        "-H" | "-T" => "use -t TTL",
+        "-l" | "-L" => "without -c and -w it pings until Ctrl-C",
+        "-M" => "use --dont-fragment",
+        "-O" => "use -Q TOS, or -v for lost probes",
+        "-o" => "use --json or --csv: longest_outage",
+        "-p" => "use -i TIME for the interval between probes to a target, such as -i 20ms",
+        "-R" => "the payload is pseudo-random anyway",
+        "-S" => "use -I ADDRESS",
+        "-x" | "-X" => "use --fail-loss N",
         _ => return None,
     })
 }

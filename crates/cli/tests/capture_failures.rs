@@ -44,7 +44,7 @@ fn an_interface_that_is_unknown_or_down_is_named() {
         capture,
         &[
             ("-i an-interface-of-too-many-letters", 1, ""),
-            ("-i ''", 1, ""),
+            ("-i ''", 2, "a value is required"),
         ],
     );
     ip(&scene.right, "link set right0 down");
@@ -228,7 +228,7 @@ fn a_file_that_cannot_be_made_is_named() {
             (
                 "-w missing/file",
                 1,
-                "tapline: cannot create missing/file: No such file or directory",
+                "tapline: cannot create missing/file: No such file or directory (create the directory missing first)",
             ),
             ("-w .", 1, "tapline: cannot create .: Is a directory"),
             // Text that would steer a terminal, or make two lines of one, is not passed on.

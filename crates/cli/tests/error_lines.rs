@@ -53,7 +53,7 @@ fn each_command_says_what_to_do_about_bad_input() {
             (
                 "capture -i right0 -w no/file",
                 1,
-                "tapline: cannot create no/file: No such file or directory",
+                "tapline: cannot create no/file: No such file or directory (create the directory no first)",
             ),
             (
                 "read -r f.pcap",
@@ -105,4 +105,206 @@ fn each_command_says_what_to_do_about_bad_input() {
         let line = format!("tapline: {line} ('ip link' lists the interfaces)");
         assert_refused(|line| scene.run(line), &[(command, 1, &line)]);
     }
+}
+
+/// Advice for flags of fping that have another name here.
+#[test]
+fn flags_of_fping_are_answered_with_ours() {
+    let scene = Scene::new();
+    for (flags, advice) in [
+        ("-p 20", "use -i TIME for the interval"),
+        ("-g", "a prefix or a range is a target"),
+        ("-S 10.0.0.1", "use -I ADDRESS"),
+        ("-r 3", "a lost probe is not sent again"),
+        ("-b 100", "use -s BYTES"),
+        ("-H 9", "use -t TTL"),
+        ("-x 2", "use --fail-loss N"),
+    ] {
+        let command = format!("ping {flags} 127.0.0.1");
+        assert_refused(|line| scene.run(line), &[(&command, 2, advice)]);
+    }
+}
+
+/// Command lines with a value that is wrong, the exit status, and part of the message.
+const BAD_VALUES: &[(&str, i32, &str)] = &[
+    (
+        "capture -i right0 -s abc",
+        2,
+        "'--snaplen <BYTES>': use a whole number",
+    ),
+    (
+        "capture -i right0 -c x",
+        2,
+        "'--count <N>': use a whole number",
+    ),
+    ("capture -i right0 -c 0", 2, "must not be 0"),
+    (
+        "capture -i right0 -s -1",
+        2,
+        "numbers are not negative here",
+    ),
+    (
+        "capture -i right0 -s 5000000000",
+        2,
+        "is not in 0..=4294967295",
+    ),
+    (
+        "read text -s 1x",
+        2,
+        "'--snaplen <BYTES>': use a whole number",
+    ),
+    (
+        "count -i right0 --by src --top x",
+        2,
+        "'--top <N>': use a whole number",
+    ),
+    (
+        "latency -i right0 -s x",
+        2,
+        "'--snaplen <BYTES>': use a whole number",
+    ),
+    (
+        "send -i right0 --udp -c x",
+        2,
+        "'--count <N>': use a whole number",
+    ),
+    (
+        "capture -i right0 --duration 10",
+        2,
+        "a time needs a unit: ns, us, ms, s, m or h",
+    ),
+    (
+        "capture -i right0 --buffer 10x",
+        2,
+        "unknown unit 'x', use k, M or G",
+    ),
+    (
+        "capture -i ./nofifo",
+        1,
+        "cannot open the named pipe ./nofifo: No such file or directory ('mkfifo",
+    ),
+    ("capture -i .", 1, "'ip link' lists the interfaces"),
+    (
+        "capture -i ./",
+        2,
+        "./ is neither a named pipe nor an interface",
+    ),
+    (
+        "capture -i=",
+        2,
+        "a value is required for '--interface <IF>'",
+    ),
+    ("count -i=", 2, "a value is required for '--interface <IF>'"),
+    (
+        "latency -i=",
+        2,
+        "a value is required for '--interface <IF>'",
+    ),
+    (
+        "doctor -i=",
+        2,
+        "a value is required for '--interface <IF>'",
+    ),
+    (
+        "send --udp -i=",
+        2,
+        "a value is required for '--interface <IF>'",
+    ),
+    (
+        "ping 127.0.0.1 -I=",
+        2,
+        "a value is required for '--interface <IF|ADDR>'",
+    ),
+    (
+        "capture --netns=",
+        2,
+        "a value is required for '--netns <NAME|all>'",
+    ),
+    (
+        "capture -i right0 --netns noSuchName",
+        1,
+        "/run/netns/noSuchName: No such file or directory (",
+    ),
+    (
+        "capture -i right0 --netns a/b",
+        1,
+        "a name has no / and is not empty",
+    ),
+    (
+        "link -n noSuchName",
+        1,
+        "/run/netns/noSuchName: No such file or directory (",
+    ),
+    (
+        "netns del noSuchName",
+        1,
+        "/run/netns/noSuchName: No such file or directory (",
+    ),
+    (
+        "netns exec noSuchName true",
+        1,
+        "/run/netns/noSuchName: No such file or directory (",
+    ),
+    (
+        "link set right0 netns noSuchName",
+        1,
+        "there is no network namespace noSuchName (",
+    ),
+    (
+        "ping 10.0.0.0/4",
+        2,
+        "268435454 with 0.0.0.1-15.255.255.254, at most 16777216 are allowed (use a longer prefix)",
+    ),
+    (
+        "ping 300.1.1.1",
+        2,
+        "'300.1.1.1' is no name, address, prefix or range (a target is like example.org",
+    ),
+    ("link add x type bridg", 4, "(did you mean 'bridge'?)"),
+    ("link add x type vxlam id 5", 2, "is not a word here"),
+    (
+        "link add x type nothing",
+        4,
+        "types are, for example, bond, bridge",
+    ),
+    (
+        "link set right0 mtu abc",
+        2,
+        "\"abc\" is not a value of mtu",
+    ),
+    ("link shwo", 2, "\"shwo\" is no verb here (use add, set"),
+    (
+        "addr add 300.0.0.1/8 dev right0",
+        2,
+        "\"300.0.0.1/8\" is not an address",
+    ),
+    (
+        "addr add 10.0.0.1/8",
+        2,
+        "no interface is given for the address ('dev NAME' names it)",
+    ),
+    ("neigh add 10.0.0.1", 2, "('dev NAME' names it)"),
+    ("fdb add 02:00:00:00:00:01", 2, "('dev NAME' names it)"),
+    (
+        "route add 300.0.0.0/8 dev right0",
+        2,
+        "\"300.0.0.0/8\" is not a network, such as 192.0.2.0/24",
+    ),
+    (
+        "route add 10.0.0.0/8 via 300.1.1.1",
+        2,
+        "\"300.1.1.1\" is not a value of via",
+    ),
+    (
+        "monitor nothing",
+        2,
+        "\"nothing\" is no object that monitor can follow (use address, route",
+    ),
+];
+
+#[test]
+fn values_that_cannot_be_are_answered_with_what_can() {
+    let scene = Scene::new();
+    scene.write("text", "not a capture");
+    assert_refused(|line| scene.run(line), BAD_VALUES);
 }

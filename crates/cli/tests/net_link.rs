@@ -143,7 +143,11 @@ fn a_refusal_is_one_line_and_says_what_is_wrong() {
                 "\"a-name-that-is-too-long\"",
                 2,
             ),
-            ("link show -n nowhere", "network namespace nowhere", 1),
+            (
+                "link show -n nowhere",
+                "network namespace /run/netns/nowhere",
+                1,
+            ),
         ],
     );
     let mut nobody = host.command("setpriv");

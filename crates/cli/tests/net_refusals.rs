@@ -8,54 +8,60 @@ fn a_number_out_of_its_range_is_told_the_range() {
     for (line, words) in [
         (
             "link add v5 link va type vlan id 5000",
-            "\"5000\" is not id: 0 to 4094",
+            "\"5000\" is not a value of id: 0 to 4094",
         ),
         (
             "link add v5 link va type vlan id 70000",
-            "\"70000\" is not id: 0 to 4094",
+            "\"70000\" is not a value of id: 0 to 4094",
         ),
         (
             "link add vx type vxlan id 16777216",
-            "\"16777216\" is not id: 0 to 16777215",
+            "\"16777216\" is not a value of id: 0 to 16777215",
         ),
         (
             "link add gn type geneve vni 99999999999",
-            "is not vni: 0 to 16777215",
+            "is not a value of vni: 0 to 16777215",
         ),
         (
             "link set va mtu 4294967296",
-            "\"4294967296\" is not mtu: 0 to 4294967295",
+            "\"4294967296\" is not a value of mtu: 0 to 4294967295",
         ),
-        ("link set va mtu -1", "is not mtu: 0 to 4294967295"),
-        ("link set va priority 64", "\"64\" is not priority: 0 to 63"),
+        (
+            "link set va mtu -1",
+            "is not a value of mtu: 0 to 4294967295",
+        ),
+        (
+            "link set va priority 64",
+            "\"64\" is not a value of priority: 0 to 63",
+        ),
         (
             "fdb add 02:00:00:00:00:05 dev va vlan 4095",
-            "\"4095\" is not vlan: 1 to 4094",
+            "\"4095\" is not a value of vlan: 1 to 4094",
         ),
         (
             "vlan add dev va vid 70000",
-            "\"70000\" is not vid: 1 to 4094",
+            "\"70000\" is not a value of vid: 1 to 4094",
         ),
         (
             "route add 10.1.0.0/16 dev va tos 256",
-            "\"256\" is not tos: 0 to 255",
+            "\"256\" is not a value of tos: 0 to 255",
         ),
         (
             "route add 10.1.0.0/16 dev va metric 5000000000",
-            "is not metric: 0 to 4294967295",
+            "is not a value of metric: 0 to 4294967295",
         ),
         (
             "route add 10.1.0.0/16 dev va table 5000000000",
-            "is not table: 0 to 4294967295",
+            "is not a value of table: 0 to 4294967295",
         ),
         (
             "route add 10.1.0.0/16 dev va proto 256",
-            "is not proto: 0 to 255",
+            "is not a value of proto: 0 to 255",
         ),
         ("rule add pref 4294967296 lookup 5", "0 to 4294967295"),
         (
             "nexthop add id 4294967296 dev va",
-            "is not id: 0 to 4294967295",
+            "is not a value of id: 0 to 4294967295",
         ),
     ] {
         // A number may look like a flag.
@@ -65,7 +71,7 @@ fn a_number_out_of_its_range_is_told_the_range() {
     }
     // What is no number is told as before.
     let (text, _) = refused(&host, "link set va mtu large");
-    assert!(text.contains("\"large\" is not mtu ("), "{text}");
+    assert!(text.contains("\"large\" is not a value of mtu ("), "{text}");
 }
 
 #[test]
@@ -88,7 +94,7 @@ fn a_refusal_says_what_is_wrong() {
             ("route add 10.0.0.0/33 dev va", "10.0.0.0/33", 2),
             (
                 "route add 192.0.2.0/24 dev va realm 70000",
-                "\"70000\" is not realm",
+                "\"70000\" is not a value of realm",
                 2,
             ),
             ("rule add prio 105 type local", "\"local\"", 2),

@@ -26,6 +26,7 @@ pub struct CaptureArgs {
         short,
         long,
         value_name = "IF",
+        value_parser = super::name(),
         required_unless_present_any = ["list_interfaces", "read_file", "netns"],
         help_heading = "Input"
     )]
@@ -42,7 +43,7 @@ pub struct CaptureArgs {
     /// Capture in the network namespace NAME of 'ip netns', or in all
     ///
     /// all: also in those that are created later. Without -i from every interface. Files name an interface NAME/IF.
-    #[arg(long, value_name = "NAME|all", help_heading = "Input")]
+    #[arg(long, value_name = "NAME|all", value_parser = super::name(), help_heading = "Input")]
     pub netns: Vec<String>,
 
     #[command(flatten)]

@@ -24,6 +24,7 @@ pub struct CountArgs {
         short,
         long,
         value_name = "IF",
+        value_parser = super::name(),
         required = true,
         help_heading = "Input"
     )]

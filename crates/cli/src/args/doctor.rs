@@ -11,7 +11,7 @@ use clap::Args;
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
     /// Also check this interface
-    #[arg(help_heading = "Input", short, long, value_name = "IF")]
+    #[arg(help_heading = "Input", short, long, value_name = "IF", value_parser = super::name())]
     pub interface: Option<String>,
 
     /// Apply the safe fixes: they affect only the interface or its network namespace. Prints each change and

@@ -17,7 +17,7 @@ use crate::units;
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent flag")]
 pub struct LatencyArgs {
     /// Interface to measure on
-    #[arg(help_heading = "Input", short, long, value_name = "IF")]
+    #[arg(help_heading = "Input", short, long, value_name = "IF", value_parser = super::name())]
     pub interface: String,
 
     /// Bytes to capture of each packet

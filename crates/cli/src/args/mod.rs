@@ -21,6 +21,7 @@ mod send;
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, LossLimit};
@@ -133,6 +134,11 @@ pub enum Command {
         /// Where to write them
         directory: PathBuf,
     },
+}
+
+/// Parses the name of an interface or of a namespace.
+fn name() -> NonEmptyStringValueParser {
+    NonEmptyStringValueParser::new()
 }
 
 const EXIT_STATUS: &str = "Exit status: 0 done, 1 the job failed, 2 wrong usage, 3 missing \

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::TypedValueParser;
 use tapline::ping::targets::Cidr;
 use tapline::ping::{Backend, COOKIE_BYTES, MAX_PATHS, MAX_PAYLOAD_BYTES};
 
@@ -123,7 +124,7 @@ pub struct PingArgs {
     pub paths: Option<u8>,
 
     /// Interface to send on, or source address
-    #[arg(short = 'I', long, value_name = "IF|ADDR", help_heading = "Probes")]
+    #[arg(short = 'I', long, value_name = "IF|ADDR", value_parser = super::name().map(Origin::from), help_heading = "Probes")]
     pub interface: Option<Origin>,
 
     /// Print the time of day before each answer

@@ -29,6 +29,7 @@ pub struct SendArgs {
         short,
         long,
         value_name = "IF",
+        value_parser = super::name(),
         required_unless_present = "write",
         help_heading = "Output"
     )]

@@ -54,8 +54,7 @@ impl Prepared<'_> {
     /// Starts it, in a namespace as `tapline netns exec` does. Its output goes to standard error if standard output is taken. When it ends, the capture is stopped.
     pub fn start(self, stop: &Stop) -> Result<Running, Failure> {
         let name = self.words[0].clone();
-        let failed =
-            |error: io::Error| Failure::new(Exit::Failed, format!("cannot run {name}: {error}"));
+        let failed = |error: io::Error| Failure::job_on(format!("cannot run {name}"), &error);
         let mut command = match self.namespace {
             None => Command::new(&self.words[0]),
             Some(namespace) => {

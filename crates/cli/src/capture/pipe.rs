@@ -8,18 +8,15 @@ use std::path::Path;
 use tapline::capture::{DEFAULT_SNAPLEN, DirectionFilter, Mode, TimestampSource};
 
 use crate::args::{BackendChoice, CaptureArgs, ReadArgs};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, NO_LINK};
 
 /// The job of `tapline read`, if the interfaces are pipes.
 pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
     let pipes = args.interface.iter().filter(|name| is_pipe(name)).count();
     if pipes == 0 {
-        return match args.interface.iter().find(|name| is_file(name)) {
+        return match args.interface.iter().find(|name| name.contains('/')) {
             None => Ok(None),
-            Some(file) => {
-                let line = format!("{file} is a file, not an interface: use 'tapline read {file}'");
-                Err(Failure::new(Exit::Usage, line))
-            }
+            Some(path) => Err(no_pipe(path)),
         };
     }
     if pipes < args.interface.len() {
@@ -63,8 +60,27 @@ fn is_pipe(name: &str) -> bool {
     name == "-" || (name.contains('/') && is_fifo())
 }
 
-fn is_file(name: &str) -> bool {
-    name.contains('/') && Path::new(name).is_file()
+/// Why a path, which no interface has as its name, is not captured from.
+fn no_pipe(path: &str) -> Failure {
+    match Path::new(path).metadata() {
+        Ok(file) if file.is_file() => {
+            let line = format!("{path} is a file, not an interface: use 'tapline read {path}'");
+            Failure::new(Exit::Usage, line)
+        }
+        Ok(_) => {
+            let line = format!("{path} is neither a named pipe nor an interface ({NO_LINK})");
+            Failure::new(Exit::Usage, line)
+        }
+        Err(error) => {
+            let what = format!("cannot open the named pipe {path}");
+            let failure = Failure::job_on(what, &error);
+            let advice = format!("'mkfifo {path}' creates it; {NO_LINK}");
+            Failure {
+                line: format!("{} ({advice})", failure.line),
+                ..failure
+            }
+        }
+    }
 }
 
 /// A flag that has no effect on a pipe.

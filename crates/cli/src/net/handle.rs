@@ -15,7 +15,13 @@ pub const TYPE_REQUIRED: &str = "type is required";
 
 /// The error of a word that has no meaning where it stands.
 pub fn unknown_word(word: &str) -> InvalidValue {
-    InvalidValue::new("a word here", Some(word))
+    let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+    let expected = if is_number && word.contains(['.', ':', '/']) {
+        "a valid address or prefix"
+    } else {
+        "a word here"
+    };
+    InvalidValue::new(expected, Some(word))
 }
 
 /// The namespace that a command works in.
@@ -47,7 +53,8 @@ impl NetHandle {
             return Failure::new(Exit::Failed, line);
         }
         if let Some(name) = found.filter(|_| bad.expected == NAMESPACE_WORD) {
-            let line = format!("{object}: there is no network namespace {name}");
+            let there = failure::named_namespaces();
+            let line = format!("{object}: there is no network namespace {name} ({there})");
             return Failure::new(Exit::Failed, line);
         }
         let bad = match bad.expected.as_str() {
@@ -66,10 +73,7 @@ impl NetHandle {
 
 /// The namespace called `name`.
 pub fn open_namespace(name: Option<&str>) -> Result<Option<Namespace>, Failure> {
-    let open = |name| {
-        Namespace::named(name)
-            .map_err(|error| Failure::job_on(format!("network namespace {name}"), &error))
-    };
+    let open = |name| Namespace::named(name).map_err(Failure::from);
     name.map(open).transpose()
 }
 

@@ -58,7 +58,8 @@ fn streams(args: &MonitorArgs) -> Result<Vec<Box<dyn ChangeStream>>, Failure> {
         return streams.map(|stream| Ok(stream?)).collect();
     }
     let named = |word: &String| {
-        let line = format!("{word:?} is no object that monitor can follow");
+        let words = NetObject::words(&NetObject::MONITORED);
+        let line = format!("{word:?} is no object that monitor can follow (use {words})");
         NetObject::named(word).ok_or_else(|| Failure::new(Exit::Usage, line))
     };
     let objects: Vec<_> = args.objects.iter().map(named).collect::<Result<_, _>>()?;

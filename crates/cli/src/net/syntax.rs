@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use tapline::net::schema::{Arguments, AttributeSet, InvalidValue, Parsed};
-use tapline::net::{Family, Listing, Netlink, NetlinkError, Object, Verb};
+use tapline::net::{Cause, Family, IfIndex, Listing, Netlink, NetlinkError, Object, Verb};
 use thiserror::Error;
 
 use super::handle::{NetHandle, unknown_word, usage_failure};
@@ -132,6 +132,11 @@ pub trait CommandSyntax: Object {
         None
     }
 
+    /// What to do if the kernel refuses `verb` for a reason that its message leaves open.
+    fn refusal_advice(&self, _verb: Verb, _error: &NetlinkError) -> Option<String> {
+        None
+    }
+
     /// Whether a filter names one object. If the object is missing, that is an error, as in ip(8).
     fn is_one(&self) -> bool {
         false
@@ -157,6 +162,12 @@ pub fn parse_fields<T: AttributeSet>(mut object: T, words: &mut Arguments<'_>) -
     Ok(object)
 }
 
+/// Advice if an object lacks the device that it belongs to.
+pub fn no_device(error: &NetlinkError, device: IfIndex) -> Option<String> {
+    let is_missing = matches!(error.cause, Cause::Invalid(_)) && device == IfIndex(0);
+    is_missing.then(|| "'dev NAME' names it".to_owned())
+}
+
 /// Runs one command.
 pub fn run<O: CommandSyntax>(
     handle: &mut NetHandle,
@@ -172,8 +183,14 @@ pub fn run<O: CommandSyntax>(
         Action::Special(name) => return O::special(handle, name, words),
     };
     let object = parse::<O>(handle, verb, args.family(), words)?;
-    let result = handle.netlink.change(verb, &object);
-    result.map_err(|error| handle.failure(error))?;
+    handle.netlink.change(verb, &object).map_err(|error| {
+        let advice = object.refusal_advice(verb, &error);
+        let mut failure = handle.failure(error);
+        if let Some(advice) = advice {
+            failure.line = format!("{} ({advice})", failure.line);
+        }
+        failure
+    })?;
     if let Some(advice) = object.advice(verb) {
         writeln!(io::stderr(), "tapline: {}: {advice}", O::OBJECT)?;
     }

@@ -86,7 +86,7 @@ pub fn split(verbs: Verbs, words: &[String]) -> Result<(Action, &[String]), Fail
         Some((_, action)) => Ok((*action, rest)),
         None => {
             let names: Vec<_> = verbs.iter().map(|(name, _)| *name).collect();
-            let line = format!("{first:?} is no verb here ({})", names.join(", "));
+            let line = format!("{first:?} is no verb here (use {})", names.join(", "));
             Err(Failure::new(Exit::Usage, line))
         }
     }

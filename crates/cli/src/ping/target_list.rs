@@ -223,7 +223,15 @@ fn can_be_resolved(error: &TargetError) -> bool {
 }
 
 fn wrong(args: &PingArgs, error: &TargetError) -> Failure {
-    Failure::new(Exit::Usage, in_file(args, error))
+    let line = in_file(args, error);
+    let advice = match error.kind {
+        TargetErrorKind::Malformed => {
+            "a target is like example.org, 192.0.2.1, 192.0.2.0/24 or 192.0.2.1-192.0.2.9"
+        }
+        TargetErrorKind::TooMany { .. } => "use a longer prefix",
+        _ => return Failure::new(Exit::Usage, line),
+    };
+    Failure::new(Exit::Usage, format!("{line} ({advice})"))
 }
 
 fn text(path: &Path) -> Result<String, Failure> {

@@ -89,5 +89,10 @@ fn kind(word: &str) -> Option<RouteType> {
 }
 
 fn unknown(word: &str) -> InvalidValue {
-    InvalidValue::new("a word of ip route", Some(word))
+    // Words do not start with a digit, addresses of IPv4 and most of IPv6 do.
+    let expected = match word.as_bytes() {
+        [first, ..] if first.is_ascii_digit() => "a network, such as 192.0.2.0/24",
+        _ => "a word of ip route",
+    };
+    InvalidValue::new(expected, Some(word))
 }

@@ -118,7 +118,9 @@ impl InvalidValue {
     fn message(&self) -> String {
         let Self { expected, found } = self;
         match found {
-            Some(found) => format!("{found:?} is not {expected}"),
+            // `expected` is a noun with an article, or else the keyword before the value.
+            Some(found) if is_noun(expected) => format!("{found:?} is not {expected}"),
+            Some(found) => format!("{found:?} is not a value of {expected}"),
             None => format!("{expected} lacks a value"),
         }
     }
@@ -133,6 +135,12 @@ impl InvalidValue {
         let expected = format!("{expected}: {} to {}", range.start(), range.end());
         Self { expected, ..self }
     }
+}
+
+fn is_noun(expected: &str) -> bool {
+    ["a ", "an ", "one ", "between "]
+        .iter()
+        .any(|article| expected.starts_with(article))
 }
 
 /// The value `parsed` of the field `name`, if it is in `range`.

@@ -223,8 +223,12 @@ impl TargetsBuilder {
         for item in kept {
             count = count.saturating_add(item.range.len());
             if count > self.most.into() {
+                let ends = [item.range.first, item.range.last].map(address);
                 return Err(TargetError {
-                    target: address(item.range.first).to_string(),
+                    target: match ends {
+                        [first, last] if first == last => first.to_string(),
+                        [first, last] => format!("{first}-{last}"),
+                    },
                     line: None,
                     kind: TargetErrorKind::TooMany {
                         count,

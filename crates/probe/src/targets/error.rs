@@ -87,7 +87,7 @@ impl fmt::Display for TargetError {
             TargetErrorKind::TooMany { count, most } => {
                 write!(
                     f,
-                    "{count} targets with {target}, at most {most} are allowed"
+                    "too many targets: {count} with {target}, at most {most} are allowed"
                 )
             }
         }

@@ -73,8 +73,11 @@ fn split_family(words: &[String]) -> (Option<Family>, &[String]) {
 
 fn object(words: &[String]) -> Result<NetObject, Failure> {
     let word = words.first().map_or("", String::as_str);
-    NetObject::named(word)
-        .ok_or_else(|| Failure::new(Exit::Usage, format!("{word:?} is no object to configure")))
+    NetObject::named(word).ok_or_else(|| {
+        let words = NetObject::words(&NetObject::ALL);
+        let line = format!("{word:?} is no object to configure (use {words})");
+        Failure::new(Exit::Usage, line)
+    })
 }
 
 /// The flags of a line, and the words behind its object.

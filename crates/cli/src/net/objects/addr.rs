@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 use tapline::net::schema::{Arguments, Flatten, NameLookup, Parsed};
-use tapline::net::{Addr, Family, IfIndex, Link, LinkKind, Object, PortKind, Prefix, Verb};
+use tapline::net::{
+    Addr, Family, IfIndex, Link, LinkKind, NetlinkError, Object, PortKind, Prefix, Verb,
+};
 
 use super::link::{self, Part};
 use crate::args::NetArgs;
@@ -10,7 +12,7 @@ use crate::failure::{Exit, Failure};
 use crate::net::handle::{NetHandle, unknown_word};
 use crate::net::names::Names;
 use crate::net::output::{DetailLevel, ObjectWriter, Record, json_fields, push};
-use crate::net::syntax::{CommandSyntax, Purpose, Selection, parse_fields};
+use crate::net::syntax::{CommandSyntax, Purpose, Selection, no_device, parse_fields};
 
 impl CommandSyntax for Addr {
     const OBJECT: &'static str = "addr";
@@ -68,6 +70,10 @@ impl CommandSyntax for Addr {
                 fields.insert("ifname".to_owned(), names.name(dev).into());
             }
         }
+    }
+
+    fn refusal_advice(&self, _: Verb, error: &NetlinkError) -> Option<String> {
+        no_device(error, self.ifindex())
     }
 }
 

@@ -3,14 +3,16 @@
 use std::collections::HashSet;
 
 use tapline::net::schema::{Arguments, Parsed};
-use tapline::net::{Family, Fdb, FdbFlags, FdbFlush, FdbState, Link, Verb};
+use tapline::net::{Family, Fdb, FdbFlags, FdbFlush, FdbState, Link, NetlinkError, Verb};
 
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
 use crate::net::handle::{NetHandle, usage_failure};
 use crate::net::names::Names;
 use crate::net::output::{DetailLevel, Record};
-use crate::net::syntax::{CommandSyntax, Purpose, Selection, parse_fields, select, show_selected};
+use crate::net::syntax::{
+    CommandSyntax, Purpose, Selection, no_device, parse_fields, select, show_selected,
+};
 
 /// Flags in the order of `print_fdb`, bridge/fdb.c.
 const FLAGS: [(FdbFlags, &str); 6] = [
@@ -101,5 +103,9 @@ impl CommandSyntax for Fdb {
             Some(FdbState::Dynamic) => record.json("state", Some("")),
             state => record.json("state", state.map(|state| state.to_string())),
         }
+    }
+
+    fn refusal_advice(&self, _: Verb, error: &NetlinkError) -> Option<String> {
+        no_device(error, self.ifindex())
     }
 }

@@ -1,12 +1,12 @@
 //! `tapline neigh`: neighbours, as ip-neighbour(8).
 
 use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
-use tapline::net::{Family, Neigh, NeighState, Prefix, Verb};
+use tapline::net::{Family, Neigh, NeighState, NetlinkError, Prefix, Verb};
 
 use crate::net::handle::unknown_word;
 use crate::net::names::Names;
 use crate::net::output::{DetailLevel, Record};
-use crate::net::syntax::{CommandSyntax, Purpose, Selection, parse_fields};
+use crate::net::syntax::{CommandSyntax, Purpose, Selection, no_device, parse_fields};
 
 /// Networks that mean every address.
 const ALL: [&str; 3] = ["all", "any", "default"];
@@ -126,5 +126,9 @@ impl CommandSyntax for Neigh {
             record.json("state", Some(vec![state]));
         }
         record.string("protocol", "proto", self.protocol);
+    }
+
+    fn refusal_advice(&self, _: Verb, error: &NetlinkError) -> Option<String> {
+        no_device(error, self.ifindex())
     }
 }

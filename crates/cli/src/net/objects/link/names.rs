@@ -87,7 +87,7 @@ pub fn parse_mode(words: &mut Arguments<'_>) -> Parsed<u8> {
     let number = MODES.iter().position(|known| *known == name);
     number
         .map(|number| number as u8)
-        .ok_or_else(|| InvalidValue::new("default or dormant", Some(&name)))
+        .ok_or_else(|| InvalidValue::new("one of default and dormant", Some(&name)))
 }
 
 pub fn mode_name(mode: u8) -> String {

@@ -1,5 +1,5 @@
 use tapline::net::schema::{Arguments, InvalidValue, Parsed};
-use tapline::net::{Family, IpipMode, Link, LinkKind, SitMode, Ttl, Verb};
+use tapline::net::{Family, IpipMode, Link, LinkKind, NetlinkError, SitMode, Ttl, Verb};
 
 use super::parse;
 use super::print::{Part, print};
@@ -30,6 +30,23 @@ impl CommandSyntax for Link {
             Some(LinkKind::Vxlan(vxlan)) if verb == Verb::Add && vxlan.port.is_none() => Some(
                 "without dstport the kernel uses port 8472, not 4789 of RFC 7348 ('dstport 0' selects 8472 explicitly)",
             ),
+            _ => None,
+        }
+    }
+
+    /// The kernel may know a kind that this list lacks, so it is asked first.
+    fn refusal_advice(&self, verb: Verb, error: &NetlinkError) -> Option<String> {
+        let is_unknown = error.errno() == Some(libc::EOPNOTSUPP) && verb == Verb::Add;
+        match self.link_kind() {
+            Some(LinkKind::Other { info_kind }) if is_unknown => {
+                let distance = |kind: &&&str| strsim::damerau_levenshtein(kind, info_kind);
+                let similar = KINDS.iter().min_by_key(distance);
+                let similar = similar.filter(|kind| distance(kind) <= MOST_WRONG_LETTERS);
+                Some(match similar {
+                    Some(kind) => format!("did you mean '{kind}'?"),
+                    None => format!("types are, for example, {}", KINDS.join(", ")),
+                })
+            }
             _ => None,
         }
     }
@@ -67,6 +84,35 @@ impl CommandSyntax for Link {
         print(self, record, names, level, Part::Link);
     }
 }
+
+/// Types of links that can be added.
+const KINDS: [&str; 22] = [
+    "bond",
+    "bridge",
+    "dummy",
+    "geneve",
+    "gre",
+    "gretap",
+    "ifb",
+    "ip6gre",
+    "ip6gretap",
+    "ip6tnl",
+    "ipip",
+    "ipvlan",
+    "macvlan",
+    "macvtap",
+    "netkit",
+    "nlmon",
+    "sit",
+    "veth",
+    "vlan",
+    "vrf",
+    "vxlan",
+    "wireguard",
+];
+
+/// A type that differs more is no misspelling.
+const MOST_WRONG_LETTERS: usize = 2;
 
 /// Hop limit of tunnels over IPv6 (`DEFAULT_TNL_HOP_LIMIT`, ip/tunnel.h).
 const HOP_LIMIT: Ttl = Ttl(64);
