@@ -70,6 +70,7 @@ mod read_damage;
 mod read_filter;
 mod read_lines;
 mod read_pipes;
+mod read_rotation;
 mod read_summary;
 mod send;
 mod send_changes;
