@@ -10,7 +10,7 @@ help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
 	@echo "make test     run every test (root)"
 	@echo "make bench    measure beside other tools, and write docs/benchmarks.md (root)"
-	@echo "make lint     formatting, clippy, rustdoc"
+	@echo "make lint     formatting, clippy, rustdoc; packages every published crate, without building it"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make package  package every published crate and build it from its package; uploads nothing"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
@@ -51,6 +51,7 @@ lint:
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 	cargo check --locked --manifest-path lab/fuzz/Cargo.toml --target-dir target
+	cargo package --workspace --exclude tapline-lab --locked --no-verify --allow-dirty --quiet
 
 deny:
 	@packaging/need.sh build
