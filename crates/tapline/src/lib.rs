@@ -9,13 +9,18 @@
 //! | [`ping`](mod@ping) | pings many hosts and accounts for every probe |
 //! | [`latency`](mod@latency) | measures the time from the kernel's time stamp of a packet to its delivery |
 //! | [`net`](mod@net) | configures links, addresses, routes and more through netlink |
+//! | [`filter`] | explains, shows and runs a filter without a capture |
 //! | [`doctor`] | diagnoses what makes these slow or inaccurate on a host |
 //!
 //! A job starts with a function of its name, which returns a builder with defaults:
 //!
-//! ```no_run
+//! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut capture = tapline::capture("eth0").filter("tcp port 443")?.open()?;
+//! let mut capture = tapline::capture("lo").filter("udp port 4430")?.packets(10).open()?;
+//! # let traffic = std::net::UdpSocket::bind("127.0.0.1:0")?;
+//! # for _ in 0..10 {
+//! #     traffic.send_to(b"hello", "127.0.0.1:4430")?;
+//! # }
 //! while let Some(packet) = capture.next()? {
 //!     println!("{} {}", packet.time(), packet.len());
 //! }
@@ -59,7 +64,27 @@ pub use read::read;
 pub use send::send;
 pub use stop::{Stop, Stopper};
 
-/// The filter language: errors, explanations, listings and classic BPF programs.
+/// Filters of pcap-filter(7): compile, run, show and explain them.
+///
+/// ```
+/// use tapline::filter::{CompiledFilter, FilterOptions, LinkType, NoNames};
+/// # use tapline::packet::{MacAddress, build::Frame};
+///
+/// let options = FilterOptions::new(LinkType::Ethernet);
+/// let filter = CompiledFilter::new("udp port 53 and not host 10.0.0.9", &options, &NoNames)?;
+/// println!("{} instructions of classic BPF", filter.classic()?.instructions().len());
+///
+/// # let mac = MacAddress([2, 0, 0, 0, 0, 1]);
+/// # let frame = |from: [u8; 4]| {
+/// #     Frame::ethernet(mac, mac).ipv4(from.into(), [10, 0, 0, 2].into()).udp(5000, 53).payload(b"?")
+/// # };
+/// # let (from_1, from_9) = (frame([10, 0, 0, 1]), frame([10, 0, 0, 9]));
+/// // The result is the number of bytes to keep, 0 to reject.
+/// let program = filter.native()?;
+/// assert!(program.run(&from_1, from_1.len() as u32) > 0);
+/// assert_eq!(program.run(&from_9, from_9.len() as u32), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// A job takes a [`Filter`] and compiles it itself. This module compiles a filter by hand, to
 /// show the program, to run it, or to explain its verdict on a packet.

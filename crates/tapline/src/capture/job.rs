@@ -25,8 +25,12 @@ use crate::stop::{Stop, Stopper};
 
 /// Configures a capture of interface `interface`; [`open`](CaptureOptions::open) starts it.
 ///
-/// ```no_run
-/// let mut capture = tapline::capture("eth0").filter("tcp port 443")?.open()?;
+/// ```
+/// let mut capture = tapline::capture("lo").filter("udp port 4432")?.packets(10).open()?;
+/// # let traffic = std::net::UdpSocket::bind("127.0.0.1:0")?;
+/// # for _ in 0..10 {
+/// #     traffic.send_to(b"hello", "127.0.0.1:4432")?;
+/// # }
 /// while let Some(packet) = capture.next()? {
 ///     println!("{} {}", packet.time(), packet.len());
 /// }

@@ -1,7 +1,11 @@
 //! Capture: packets of interfaces to a function, a loop or a file, with an account of every packet.
 //!
-//! ```no_run
-//! let mut capture = tapline::capture("eth0").filter("tcp port 443")?.packets(10).open()?;
+//! ```
+//! let mut capture = tapline::capture("lo").filter("udp port 4431")?.packets(10).open()?;
+//! # let traffic = std::net::UdpSocket::bind("127.0.0.1:0")?;
+//! # for _ in 0..10 {
+//! #     traffic.send_to(b"hello", "127.0.0.1:4431")?;
+//! # }
 //! while let Some(packet) = capture.next()? {
 //!     println!("{} {}", packet.time(), packet.len());
 //! }

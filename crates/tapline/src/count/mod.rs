@@ -1,17 +1,20 @@
 //! Counts packets and bytes of named classes in the kernel, without copying packets.
 //!
-//! ```text
-//! ingress: driver ─▶ XDP program ─▶ stack        one program counts all classes
-//! egress:  stack ─▶ tc program ─▶ qdisc, driver  counters: per CPU, 64 bits, never reset
 //! ```
+//! use std::time::Duration;
 //!
-//! ```no_run
-//! let mut count = tapline::count("eth0").class("web", "tcp port 443")?.open()?;
+//! let count = tapline::count("lo").class("web", "tcp port 443")?.interval(Duration::from_millis(50));
+//! let mut count = count.duration(Duration::from_millis(150)).open()?;
 //! while let Some(interval) = count.next()? {
 //!     println!("{} packets", interval.classes[0].traffic.packets);
 //! }
 //! println!("{}", count.finish()?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! ```text
+//! ingress: driver ─▶ XDP program ─▶ stack        one program counts all classes
+//! egress:  stack ─▶ tc program ─▶ qdisc, driver  counters: per CPU, 64 bits, never reset
 //! ```
 //!
 //! [`CountBuilder::open`] attaches a program to each interface and direction, which counts from then on.

@@ -1,14 +1,5 @@
 //! Diagnoses capture and ping problems on this host and suggests fixes.
 //!
-//! [`examine`] runs every check once and returns a [`Report`]: what works ([`Ability`]), what hurts captures
-//! or pings ([`Finding`]), and what could not be checked ([`Unknown`]).
-//!
-//! Checks are safe. Test rings are opened on loopback and receive only the check's own datagrams. Test
-//! programs are loaded and never attached. The interface under examination is only queried.
-//!
-//! [`examine`] changes nothing. A finding may carry a [`Change`] that is safe to make: it affects only the
-//! interface or its network namespace, loses no packet, and can be undone.
-//!
 //! ```
 //! use tapline::doctor::{SystemPaths, examine};
 //!
@@ -18,6 +9,15 @@
 //! }
 //! # Ok::<(), tapline::doctor::DoctorError>(())
 //! ```
+//!
+//! [`examine`] runs every check once and returns a [`Report`]: what works ([`Ability`]), what hurts captures
+//! or pings ([`Finding`]), and what could not be checked ([`Unknown`]).
+//!
+//! Checks are safe. Test rings are opened on loopback and receive only the check's own datagrams. Test
+//! programs are loaded and never attached. The interface under examination is only queried.
+//!
+//! [`examine`] changes nothing. A finding may carry a [`Change`] that is safe to make: it affects only the
+//! interface or its network namespace, loses no packet, and can be undone.
 
 mod change;
 mod checks;

@@ -24,8 +24,12 @@ use crate::stop::{Stop, Stopper};
 
 /// Starts to build a measurement of the packets of `interface`, with immediate delivery.
 ///
-/// ```no_run
-/// let mut latency = tapline::latency("eth0").filter("udp")?.packets(1000).open()?;
+/// ```
+/// let mut latency = tapline::latency("lo").filter("udp port 4434")?.packets(10).open()?;
+/// # let traffic = std::net::UdpSocket::bind("127.0.0.1:0")?;
+/// # for _ in 0..10 {
+/// #     traffic.send_to(b"hello", "127.0.0.1:4434")?;
+/// # }
 /// while let Some(packet) = latency.next()? {
 ///     println!("{:?}", packet.delay);
 /// }

@@ -1,7 +1,11 @@
 //! Latency: the time from the kernel's time stamp of a packet to its delivery to the program.
 //!
-//! ```no_run
-//! let mut latency = tapline::latency("eth0").filter("udp")?.packets(1000).open()?;
+//! ```
+//! let mut latency = tapline::latency("lo").filter("udp port 4433")?.packets(10).open()?;
+//! # let traffic = std::net::UdpSocket::bind("127.0.0.1:0")?;
+//! # for _ in 0..10 {
+//! #     traffic.send_to(b"hello", "127.0.0.1:4433")?;
+//! # }
 //! while let Some(packet) = latency.next()? {
 //!     println!("{:?}", packet.delay);
 //! }

@@ -1,21 +1,11 @@
 //! Ping one host or a million, and account for every probe.
 //!
-//! ```text
-//! targets, PingOptions ─▶ PingBuilder ─▶ Ping ─▶ PingEvent: sent, answer, lost …   ─▶ PingSummary
-//!                                        │  ▲
-//!                           echo request ▼  │ replies, filtered and stamped by the kernel
-//!                                     sockets of a Backend
 //! ```
-//!
-//! [`ping`] returns a [`PingBuilder`] with a setter for each of [`PingOptions`]. The [`Ping`] it opens is read
-//! with [`Ping::next`], run with a closure ([`Ping::run`]), or driven by an event loop (`AsFd` and
-//! [`Ping::next_batch`]). [`Ping::statistics`] has the counters and round-trip times of each target while it runs.
-//!
-//! ```no_run
 //! use std::time::Duration;
 //!
-//! let mut ping = tapline::ping("192.0.2.1 198.51.100.0/24")
-//!     .count(5)
+//! let mut ping = tapline::ping("127.0.0.1 127.0.0.8/30")
+//!     .count(3)
+//!     .interval(Duration::from_millis(20))
 //!     .timeout(Duration::from_millis(500))
 //!     .open()?;
 //! while let Some(event) = ping.next()? {
@@ -29,6 +19,17 @@
 //! println!("{summary}");
 //! # Ok::<(), tapline::ping::PingError>(())
 //! ```
+//!
+//! ```text
+//! targets, PingOptions ─▶ PingBuilder ─▶ Ping ─▶ PingEvent: sent, answer, lost …   ─▶ PingSummary
+//!                                        │  ▲
+//!                           echo request ▼  │ replies, filtered and stamped by the kernel
+//!                                     sockets of a Backend
+//! ```
+//!
+//! [`ping`] returns a [`PingBuilder`] with a setter for each of [`PingOptions`]. The [`Ping`] it opens is read
+//! with [`Ping::next`], run with a closure ([`Ping::run`]), or driven by an event loop (`AsFd` and
+//! [`Ping::next_batch`]). [`Ping::statistics`] has the counters and round-trip times of each target while it runs.
 //!
 //! # Targets that change
 //!

@@ -1,9 +1,5 @@
 //! Reading capture files: filter, merge, convert and summarise.
 //!
-//! [`read`] opens pcap and pcapng files, also compressed ones, and pipes. Several inputs are merged by
-//! time. A single regular file with a filter is read by all CPUs when the job delivers to a closure
-//! ([`Read::run`]) or to a file ([`Read::write_to`]); the packets keep their order.
-//!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/corpus/captures/icmpv6.pcap");
@@ -14,6 +10,10 @@
 //! println!("{}", read.finish()?);
 //! # Ok(()) }
 //! ```
+//!
+//! [`read`] opens pcap and pcapng files, also compressed ones, and pipes. Several inputs are merged by
+//! time. A single regular file with a filter is read by all CPUs when the job delivers to a closure
+//! ([`Read::run`]) or to a file ([`Read::write_to`]); the packets keep their order.
 //!
 //! [`ReadBuilder::inspect`] describes files instead: format, interfaces, times and rates.
 

@@ -1,16 +1,18 @@
 //! Sending: single packets, send queues, capture files, generated packets; as fast as possible, at a rate, or at recorded times.
 //!
-//! ```no_run
+//! ```
 //! use tapline::send::{Rate, SendQueue};
 //!
 //! let rate = Rate::Packets(10_000.try_into()?);
-//! let mut sender = tapline::send("veth0").rate(rate).open()?;
+//! let mut sender = tapline::send("lo").rate(rate).open()?;
 //! let mut queue = SendQueue::default();
 //! for _ in 0..1000 {
 //!     queue.push(0, &[0xff; 60]);
 //! }
 //! sender.transmit(&queue)?;
-//! println!("{}", sender.finish()?);
+//! let summary = sender.finish()?;
+//! assert_eq!(summary.submitted, 1000);
+//! println!("{summary}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -17,13 +17,15 @@ use crate::stop::{Stop, Stopper};
 /// Paced packets have their planned times, counted from now. Otherwise a packet has the time that its source gave it, or
 /// if that is 0 the time of writing. The send times in stamps are the same.
 ///
-/// ```no_run
+/// ```
 /// use tapline::send::{Generator, PacketKind, SendToFile};
 ///
 /// let generator = Generator::new(PacketKind::Udp)
 ///     .source("10.0.0.1".parse()?)
 ///     .destination("10.0.0.0/24".parse()?)
 ///     .packets(1000);
+/// # let folder = tempfile::tempdir()?;
+/// # std::env::set_current_dir(&folder)?;
 /// let mut file = SendToFile::create("udp.pcapng")?;
 /// file.run(generator.into_source()?)?;
 /// println!("{} packets written", file.finish()?.packets);

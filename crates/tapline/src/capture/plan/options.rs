@@ -15,8 +15,8 @@ pub const DROP_BUFFER_BYTES: usize = 128 << 20;
 
 /// What to capture, and how. [`open`](Self::open) starts the capture.
 ///
-/// ```no_run
-/// let capture = tapline::capture("eth0")
+/// ```
+/// let capture = tapline::capture("lo")
 ///     .filter("udp port 53")?
 ///     .snaplen(128)
 ///     .packets(100)
