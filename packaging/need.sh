@@ -5,7 +5,7 @@ set -euo pipefail
 
 build=(gcc:gcc g++:g++)
 test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
-    ethtool:ethtool fping:fping zstd:zstd gzip:gzip unshare:util-linux setpriv:util-linux ping:iputils-ping
+    ethtool:ethtool fping:fping zstd:zstd gzip:gzip unshare:util-linux script:bsdutils setpriv:util-linux ping:iputils-ping
     python3:python3 jq:jq nft:nftables)
 # The kernels that tests of rare kinds of links run in.
 [ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod

@@ -133,6 +133,49 @@ fn the_file_has_the_packets_in_the_summary() {
     machine.assert_unchanged();
 }
 
+/// A line with each number as `#` and each blank as one.
+fn shape(line: &str) -> String {
+    let is_number = |word: &str| {
+        word.bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let mut shape: Vec<&str> = Vec::new();
+    for word in line.split_whitespace() {
+        // A group of thousands belongs to the number before it.
+        let word = if is_number(word) { "#" } else { word };
+        if word != "#" || shape.last() != Some(&"#") {
+            shape.push(word);
+        }
+    }
+    shape.join(" ")
+}
+
+#[test]
+fn the_terminal_in_the_readme_is_what_the_demo_prints() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = fs::read_to_string(readme).expect("the README");
+    let (_, block) = readme.split_once("```console\n").expect("a terminal");
+    let (block, _) = block.split_once("```").expect("its end");
+    let mut shown = block.lines();
+    assert_eq!(shown.next(), Some("$ sudo tapline demo"));
+
+    let ended = spawn(Machine::new().demo("")).finish();
+    ended.exit(0);
+    let mut printed = ended.stdout.iter().map(|line| shape(line));
+    let mut compared = 0;
+    for line in shown.filter(|line| line.trim() != "…") {
+        // Other lines may stand between them, but the order is the same.
+        let shown = shape(line);
+        assert!(
+            printed.any(|line| line == shown),
+            "{shown:?} in {:?}",
+            ended.stdout
+        );
+        compared += 1;
+    }
+    assert!(compared >= 7, "{compared}");
+}
+
 #[test]
 fn text_in_a_pipe_has_no_colours_and_names_the_file() {
     let machine = Machine::new();

@@ -14,7 +14,7 @@ use wire::{MacAddress, TcpFields};
 use super::support::PROGRAM;
 
 /// Blocks that are not executed. Each states its reason in the document.
-const NOT_RUN: usize = 6;
+const NOT_RUN: usize = 3;
 
 /// How long a line that waits for Ctrl-C runs, in seconds.
 const BEFORE_INTERRUPT: &str = "timeout --preserve-status --signal INT 2";
@@ -51,11 +51,18 @@ impl Block {
     fn script(&self) -> String {
         let mut script = String::from("sudo() { \"$@\"; }\n");
         for line in self.text.lines() {
-            if line.contains("# until Ctrl-C") {
+            let is_live = line.contains(" --live");
+            if line.contains("# until Ctrl-C") || is_live {
                 script.push_str(BEFORE_INTERRUPT);
                 script.push(' ');
             }
-            script.push_str(line);
+            // A live screen needs a terminal.
+            let line = if is_live {
+                format!("script --quiet --return --command '{line}' /dev/null")
+            } else {
+                line.to_owned()
+            };
+            script.push_str(&line);
             script.push('\n');
         }
         script
@@ -137,8 +144,11 @@ impl Site {
         let program = Path::new(PROGRAM).parent().expect("a folder");
         let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", program.display());
         let file = |name: &str| fs::File::create(self.folder.path().join(name)).expect("a file");
-        let mut command = self.here.command("/bin/sh");
-        command.args(["-e", "-c", script]).env("PATH", path);
+        // Names of namespaces and the record of `doctor --fix` are in /run: it is one of its own.
+        let own_run = "mount -t tmpfs tmpfs /run && exec /bin/sh -e -c \"$0\"";
+        let mut command = self.here.command("unshare");
+        command.args(["--mount", "/bin/sh", "-c", own_run, script]);
+        command.env("PATH", path);
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         command.stdout(file(".stdout")).stderr(file(".stderr"));
         let mut child = command.spawn().expect("a shell");
@@ -205,4 +215,60 @@ fn blocks_that_are_not_executed_say_why() {
     let excluded = all.iter().filter(|block| !block.is_run());
     let excluded: Vec<_> = excluded.map(Block::place).collect();
     assert_eq!(excluded.len(), NOT_RUN, "{excluded:?}");
+}
+
+/// The short help of a program, which both standard streams may carry.
+fn help_of(program: &str, flag: &str) -> String {
+    let mut command = std::process::Command::new(program);
+    let output = command.arg(flag).stdin(Stdio::null()).output();
+    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    let bytes = [output.stdout, output.stderr].concat();
+    String::from_utf8(bytes).expect("text")
+}
+
+/// The first flag of each line that describes one.
+fn listed_flags(help: &str) -> Vec<String> {
+    let described = help.lines().filter(|line| line.starts_with("  "));
+    let words = described.filter_map(|line| line.split_whitespace().next());
+    let flags = words.filter(|word| word.starts_with('-'));
+    let name = |word: &str| word.trim_end_matches(',').to_owned();
+    flags.map(name).collect()
+}
+
+/// The flags of the usage of tcpdump: `[-AbdD#]`, `[ -B size ]`, `[--count]`.
+fn usage_flags(help: &str) -> Vec<String> {
+    let mut flags = Vec::new();
+    for (index, part) in help.split('[').skip(1).enumerate() {
+        let word = part.trim().split([' ', ']']).next().unwrap_or_default();
+        match word.strip_prefix('-') {
+            Some(letters) if index == 0 => flags.extend(letters.chars().map(|c| format!("-{c}"))),
+            Some(_) => flags.push(word.to_owned()),
+            None => {}
+        }
+    }
+    flags
+}
+
+#[test]
+fn the_pages_for_users_of_other_programs_have_all_their_flags() {
+    let mut missing = Vec::new();
+    for (program, flags, least) in [
+        ("tcpdump", usage_flags(&help_of("tcpdump", "--help")), 50),
+        ("dumpcap", listed_flags(&help_of("dumpcap", "-h")), 35),
+        ("fping", listed_flags(&help_of("fping", "-h")), 30),
+    ] {
+        assert!(flags.len() >= least, "{program}: {flags:?}");
+        let page = root().join(format!("docs/guide/coming-from-{program}.md"));
+        let page = fs::read_to_string(page).expect("a page");
+        let code = page.split('`').skip(1).step_by(2);
+        let words: Vec<_> = code.flat_map(|code| code.split([' ', '|'])).collect();
+        let is_missing = |flag: &&String| !words.contains(&flag.as_str());
+        missing.extend(
+            flags
+                .iter()
+                .filter(is_missing)
+                .map(|flag| format!("{program} {flag}")),
+        );
+    }
+    assert!(missing.is_empty(), "{missing:?}");
 }
