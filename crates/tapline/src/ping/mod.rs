@@ -38,6 +38,7 @@
 //! ([`Prober::accounts`]).
 //!
 //! ```no_run
+//! # // Not run: it needs a resolver, and runs until it is stopped.
 //! use std::time::Duration;
 //!
 //! use tapline::ping::SystemResolver;

@@ -67,6 +67,7 @@ pub enum LongFrames {
 /// What to send on, and how. [`open`](Self::open) starts the job.
 ///
 /// ```no_run
+/// # // Not run: it needs an interface to send on at full speed.
 /// let mut sender = tapline::send("veth0").open()?;
 /// sender.inject(&[0xff; 60])?;
 /// println!("{}", sender.finish()?);

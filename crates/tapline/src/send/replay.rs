@@ -10,6 +10,7 @@ use crate::read::{Read, ReadError};
 /// Sends the packets of a read job, once or several times.
 ///
 /// ```no_run
+/// # // Not run: it needs an interface, and the packets of a file would reach the stack of the host.
 /// use std::num::NonZeroU64;
 /// use tapline::send::{Rate, Replay};
 ///

@@ -38,6 +38,7 @@ const BUSY_PACKETS: u64 = 16;
 /// interfaces are named `NAMESPACE/INTERFACE`, also in capture files.
 ///
 /// ```no_run
+/// # // Not run: it would capture in every namespace of the host.
 /// use tapline::capture::{CaptureGroup, CaptureOptions, Namespaces};
 ///
 /// let options = CaptureOptions::default().filter("tcp port 443")?.packets(100);

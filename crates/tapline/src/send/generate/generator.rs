@@ -26,6 +26,7 @@ const DESTINATION_PORT: u16 = 9;
 /// flows take no memory, and a run can be repeated.
 ///
 /// ```no_run
+/// # // Not run: it needs an interface with an address, and a million packets take time.
 /// use tapline::send::{Generator, PacketKind};
 ///
 /// let generator = Generator::new(PacketKind::Udp)
