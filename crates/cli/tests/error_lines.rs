@@ -128,6 +128,16 @@ fn flags_of_fping_are_answered_with_ours() {
 /// Command lines with a value that is wrong, the exit status, and part of the message.
 const BAD_VALUES: &[(&str, i32, &str)] = &[
     (
+        "addr del",
+        2,
+        "tapline: cannot remove addresses: no address is given",
+    ),
+    (
+        "read ''",
+        2,
+        "the name of a file is empty (use - for standard input)",
+    ),
+    (
         "capture -i right0 -s abc",
         2,
         "'--snaplen <BYTES>': use a whole number",

@@ -162,7 +162,7 @@ pub fn parse_fields<T: AttributeSet>(mut object: T, words: &mut Arguments<'_>) -
     Ok(object)
 }
 
-/// Advice if an object lacks the device that it belongs to.
+/// Advice if a request with an address lacks the device that it belongs to.
 pub fn no_device(error: &NetlinkError, device: IfIndex) -> Option<String> {
     let is_missing = matches!(error.cause, Cause::Invalid(_)) && device == IfIndex(0);
     is_missing.then(|| "'dev NAME' names it".to_owned())

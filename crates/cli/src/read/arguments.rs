@@ -41,6 +41,10 @@ impl Arguments {
     pub fn new(args: &ReadArgs) -> Result<Self, Failure> {
         let arguments = Self::separate(args)?;
         let files = &arguments.files;
+        if files.iter().any(|path| path.as_os_str().is_empty()) {
+            let line = "the name of a file is empty (use - for standard input)";
+            return Err(Failure::new(Exit::Usage, line));
+        }
         if files.iter().filter(|path| is_stdin(path)).count() > 1 {
             let line = "standard input can be read only once";
             return Err(Failure::new(Exit::Usage, line));

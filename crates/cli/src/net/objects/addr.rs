@@ -73,7 +73,7 @@ impl CommandSyntax for Addr {
     }
 
     fn refusal_advice(&self, _: Verb, error: &NetlinkError) -> Option<String> {
-        no_device(error, self.ifindex())
+        self.local.and_then(|_| no_device(error, self.ifindex()))
     }
 }
 

@@ -106,6 +106,6 @@ impl CommandSyntax for Fdb {
     }
 
     fn refusal_advice(&self, _: Verb, error: &NetlinkError) -> Option<String> {
-        no_device(error, self.ifindex())
+        self.lladdr.and_then(|_| no_device(error, self.ifindex()))
     }
 }

@@ -129,6 +129,6 @@ impl CommandSyntax for Neigh {
     }
 
     fn refusal_advice(&self, _: Verb, error: &NetlinkError) -> Option<String> {
-        no_device(error, self.ifindex())
+        self.dst.and_then(|_| no_device(error, self.ifindex()))
     }
 }
