@@ -165,9 +165,12 @@ fn what_is_no_capture_is_refused_as_such() {
         (b"\x0a\x0d", "the input is shorter than a magic number"),
         (
             b"hello, world; this is no capture",
-            "the first four bytes match no known format",
+            "the first four bytes match no known format (pcap, pcapng, gzip, zstd)",
         ),
-        (&[0; 100], "the first four bytes match no known format"),
+        (
+            &[0; 100],
+            "the first four bytes match no known format (pcap, pcapng, gzip, zstd)",
+        ),
     ] {
         let (_, error) = first_error(bytes);
         assert_eq!((error.kind, error.reason), (ErrorKind::NotACapture, reason));

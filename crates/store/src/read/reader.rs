@@ -161,7 +161,7 @@ impl Reader {
             let reason = match available {
                 0 => "the input is empty",
                 1..MAGIC_BYTES => "the input is shorter than a magic number",
-                _ => "the first four bytes match no known format",
+                _ => "the first four bytes match no known format (pcap, pcapng, gzip, zstd)",
             };
             return Err(Location::INPUT.error(ErrorKind::NotACapture, reason));
         };
