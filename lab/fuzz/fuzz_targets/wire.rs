@@ -1,10 +1,10 @@
 #![no_main]
 
-use wire::HeaderError;
-use wire::dissect::{MAX_VLANS, dissect};
+use wire::dissect::{Link, MAX_VLANS, dissect};
 use wire::protocol::link_type;
+use wire::{HeaderError, PppControl};
 
-const LINK_TYPES: [u16; 8] = [
+const LINK_TYPES: [u16; 11] = [
     link_type::ETHERNET,
     link_type::NULL,
     link_type::RAW,
@@ -13,6 +13,9 @@ const LINK_TYPES: [u16; 8] = [
     link_type::LINUX_SLL2,
     link_type::IPV4,
     link_type::IPV6,
+    link_type::PPP,
+    link_type::PPP_HDLC,
+    link_type::CISCO_HDLC,
 ];
 
 // The first byte chooses the link type, the rest is the packet.
@@ -25,6 +28,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert!(summary.vlans().count() <= MAX_VLANS);
     if let Some(HeaderError::Truncated(error)) = summary.error {
         assert!(error.need > error.have);
+    }
+    if let Link::Ppp(ppp) = summary.link
+        && let Ok((control, _)) = PppControl::split(summary.payload, summary.at)
+    {
+        let _ = (ppp.name(), control.code_name(ppp.protocol()));
     }
     let _ = (summary.addresses(), summary.ports(), summary.source_mac());
     let _ = format!("{summary:?}");
