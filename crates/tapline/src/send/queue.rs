@@ -137,6 +137,11 @@ impl SendQueue {
         self.memory_bytes() >= size.0 || self.packets.copies >= MAX_COPIES
     }
 
+    /// Whether it is for a path that takes many packets in one call.
+    pub(super) fn is_large(&self) -> bool {
+        self.size == Some(QueueSize::LARGE)
+    }
+
     /// Bytes of memory that the packets take, about.
     #[inline]
     pub(super) fn memory_bytes(&self) -> usize {
