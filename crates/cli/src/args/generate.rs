@@ -8,64 +8,43 @@ use tapline::send::{Addresses, Ports, Sizes};
 
 /// What to generate.
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("kind").conflicts_with("read"))]
+#[command(next_help_heading = "Generator", group = ArgGroup::new("kind").conflicts_with("read"))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct GeneratorArgs {
     /// Generate UDP packets (or --tcp-syn, --icmp, --arp, --raw; see --help)
-    #[arg(long, groups = ["input", "kind"], help_heading = "Generator")]
+    #[arg(long, groups = ["input", "kind"])]
     pub udp: bool,
 
     /// Generate TCP SYN packets
-    #[arg(hide_short_help = true, long, groups = ["input", "kind"], help_heading = "Generator")]
+    #[arg(hide_short_help = true, long, groups = ["input", "kind"])]
     pub tcp_syn: bool,
 
     /// Generate echo requests, of ICMP or ICMPv6
-    #[arg(hide_short_help = true, long, groups = ["input", "kind"], help_heading = "Generator")]
+    #[arg(hide_short_help = true, long, groups = ["input", "kind"])]
     pub icmp: bool,
 
     /// Generate ARP requests for --dst
-    #[arg(hide_short_help = true, long, groups = ["input", "kind"], help_heading = "Generator")]
+    #[arg(hide_short_help = true, long, groups = ["input", "kind"])]
     pub arp: bool,
 
     /// Send the frame HEX, from the Ethernet header on
-    #[arg(hide_short_help = true, long, value_name = "HEX", value_parser = hex, groups = ["input", "kind"], help_heading = "Generator")]
+    #[arg(hide_short_help = true, long, value_name = "HEX", value_parser = hex, groups = ["input", "kind"])]
     pub raw: Option<Frame>,
 
     /// Source addresses. Default: that of the interface
-    #[arg(
-        long,
-        value_name = "ADDRESSES",
-        requires = "kind",
-        help_heading = "Generator"
-    )]
+    #[arg(long, value_name = "ADDRESSES", requires = "kind")]
     pub src: Option<Addresses>,
 
     /// Destination addresses, IPv4 or IPv6
-    #[arg(
-        long,
-        value_name = "ADDRESSES",
-        requires = "kind",
-        help_heading = "Generator"
-    )]
+    #[arg(long, value_name = "ADDRESSES", requires = "kind")]
     pub dst: Option<Addresses>,
 
     /// Source ports. Default: 49152
-    #[arg(
-        long,
-        value_name = "PORTS",
-        requires = "kind",
-        help_heading = "Generator"
-    )]
+    #[arg(long, value_name = "PORTS", requires = "kind")]
     pub sport: Option<Ports>,
 
     /// Destination ports. Default: 9, which discards
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "PORTS",
-        requires = "kind",
-        help_heading = "Generator"
-    )]
+    #[arg(hide_short_help = true, long, value_name = "PORTS", requires = "kind")]
     pub dport: Option<Ports>,
 
     /// Bytes of each frame without FCS, or imix. Default: 60, or the headers
@@ -73,25 +52,14 @@ pub struct GeneratorArgs {
     /// Counts from the Ethernet header to the end of the payload, with tags and tunnel headers. imix repeats seven frames
     /// of 60 bytes, four of 590 and one of 1514: with FCS 64, 594 and 1518. Its frames are never shorter than their
     /// headers.
-    #[arg(
-        long,
-        value_name = "N|N-M|imix",
-        requires = "kind",
-        help_heading = "Generator"
-    )]
+    #[arg(long, value_name = "N|N-M|imix", requires = "kind")]
     pub size: Option<Sizes>,
 
     /// Number of flows: combinations of ports and addresses. Default: all
     ///
     /// The source port takes all its values before the destination port takes its second one; then come source and
     /// destination address. With random values each packet is a flow of its own, unless this limits them.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "N",
-        requires = "kind",
-        help_heading = "Generator"
-    )]
+    #[arg(hide_short_help = true, long, value_name = "N", requires = "kind")]
     pub flows: Option<NonZeroU64>,
 
     /// Determines random values: the same seed gives the same packets
@@ -100,8 +68,7 @@ pub struct GeneratorArgs {
         long,
         value_name = "N",
         default_value = "0",
-        requires = "kind",
-        help_heading = "Generator"
+        requires = "kind"
     )]
     pub seed: u64,
 
@@ -109,28 +76,13 @@ pub struct GeneratorArgs {
     ///
     /// ID tells streams apart; default 0. The stamp is the last 18 bytes of the packet: the magic d5b17a9e, the stream (2 bytes), the sequence number (4) and
     /// the time (8), nanoseconds since 1970, all big-endian.
-    #[arg(
-        long,
-        value_name = "ID",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "0",
-        requires = "kind",
-        help_heading = "Generator"
-    )]
+    #[arg(long, value_name = "ID", num_args = 0..=1, require_equals = true, default_missing_value = "0", requires = "kind")]
     pub stamp: Option<u16>,
 
     /// Put each packet into a VXLAN tunnel with this network identifier
     ///
     /// --src-mac, --dst-mac and --vlan then apply to the outer frame.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "VNI",
-        value_parser = clap::value_parser!(u32).range(0..1 << 24),
-        requires_all = ["kind", "outer_src", "outer_dst", "src"],
-        help_heading = "Generator"
-    )]
+    #[arg(hide_short_help = true, long, value_name = "VNI", value_parser = clap::value_parser!(u32).range(0..1 << 24), requires_all = ["kind", "outer_src", "outer_dst", "src"])]
     pub vxlan: Option<u32>,
 
     /// Source address of the tunnel
@@ -138,8 +90,7 @@ pub struct GeneratorArgs {
         hide_short_help = true,
         long,
         value_name = "ADDRESS",
-        requires = "vxlan",
-        help_heading = "Generator"
+        requires = "vxlan"
     )]
     pub outer_src: Option<IpAddr>,
 
@@ -148,8 +99,7 @@ pub struct GeneratorArgs {
         hide_short_help = true,
         long,
         value_name = "ADDRESS",
-        requires = "vxlan",
-        help_heading = "Generator"
+        requires = "vxlan"
     )]
     pub outer_dst: Option<IpAddr>,
 }

@@ -28,10 +28,12 @@ pub struct Packets {
 #[derive(Clone, Default)]
 pub struct Share(Arc<Mutex<Option<Pass>>>);
 
-/// The current reading of the files.
+/// The current pass through the files.
 struct Pass {
     number: u64,
     of: u64,
+    /// The last pass in which the files were read: packets that are kept in memory are not read again.
+    read_in: u64,
     progress: ReadProgress,
 }
 
@@ -41,19 +43,35 @@ impl Share {
         let pass = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pass = pass.as_ref()?;
         let total = pass.progress.total_bytes().filter(|total| *total > 0)? as f64;
-        let read = (pass.progress.bytes() as f64 / total).min(1.0);
+        let read = if pass.read_in == pass.number {
+            (pass.progress.bytes() as f64 / total).min(1.0)
+        } else {
+            0.0
+        };
         Some(((pass.number - 1) as f64 + read) / pass.of as f64)
     }
 
-    /// The files are opened again.
-    fn begin(&self, of: u64, progress: ReadProgress) {
+    /// The files are opened, for the first pass or a repetition that begins.
+    fn open(&self, of: u64, progress: ReadProgress) {
         let mut pass = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = pass.as_ref().map_or(1, |pass| pass.number + 1);
+        let (number, read_in) = match &*pass {
+            None => (1, 1),
+            Some(pass) => (pass.number, pass.number + 1),
+        };
         *pass = Some(Pass {
             number,
             of,
+            read_in,
             progress,
         });
+    }
+
+    /// A repetition has begun.
+    fn repeat(&self) {
+        let mut pass = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pass) = &mut *pass {
+            pass.number += 1;
+        }
     }
 }
 
@@ -147,6 +165,7 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
             .map_err(|error| Failure::new(Exit::Usage, chain(&error)))?;
     }
     let (files, passes) = (args.read.clone(), args.passes.get());
+    let opened = share.clone();
     let open = move || {
         let mut builder = ReadBuilder::new();
         for path in &files {
@@ -158,7 +177,7 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
             builder = filtered;
         }
         let read = builder.open()?;
-        share.begin(passes, read.progress());
+        opened.open(passes, read.progress());
         Ok(read)
     };
     let replay = Replay::new(open).repeat(args.passes);
@@ -177,7 +196,14 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
     } else {
         replay
     };
-    Ok(Box::new(replay.into_source()))
+    let mut source = replay.into_source();
+    Ok(Box::new(move |queue| {
+        let fill = source(queue)?;
+        if fill == Fill::Repeat {
+            share.repeat();
+        }
+        Ok(fill)
+    }))
 }
 
 fn add(builder: ReadBuilder, path: &Path) -> std::io::Result<ReadBuilder> {
@@ -186,4 +212,31 @@ fn add(builder: ReadBuilder, path: &Path) -> std::io::Result<ReadBuilder> {
     }
     let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned()?;
     Ok(builder.stream("standard input", stdin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_from_memory_count_as_sent() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        let header = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1];
+        let bytes: Vec<u8> = header.into_iter().flat_map(u32::to_ne_bytes).collect();
+        std::io::Write::write_all(&mut file, &bytes).expect("room");
+        let progress = || {
+            let read = ReadBuilder::new().file(file.path()).open();
+            read.expect("a capture file").progress()
+        };
+        let share = Share::default();
+        assert_eq!(share.get(), None);
+        share.open(4, progress());
+        share.repeat();
+        assert_eq!(share.get(), Some(0.25));
+        share.repeat();
+        assert_eq!(share.get(), Some(0.5));
+        share.open(4, progress());
+        share.repeat();
+        assert_eq!(share.get(), Some(0.75));
+    }
 }

@@ -202,6 +202,10 @@ impl XdpSender {
             Ok(())
         };
         let (mut count, mut last) = self.advance();
+        if !self.is_zero_copy {
+            // Most packets have been sent by now. Chunks that are used again soon stay in the processor's cache.
+            self.reclaim();
+        }
         match woken {
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
                 if count == 0 {

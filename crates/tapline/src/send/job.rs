@@ -16,7 +16,7 @@ use super::schedule::Rate;
 use super::source::{Fill, FilledQueues, SourceError};
 use super::summary::SendSummary;
 use crate::precise_wakeup::PreciseWakeup;
-use crate::stop::{Stop, Stopper};
+use crate::stop::Stop;
 
 /// An open send job.
 #[must_use = "finish returns what became of the packets"]
@@ -32,6 +32,8 @@ pub struct Sender {
     /// The packet that is injected.
     single: SendQueue,
 }
+
+controls!(Sender);
 
 impl SendOptions {
     /// Opens the job.
@@ -88,22 +90,6 @@ impl Sender {
             single: SendQueue::default(),
             options,
         })
-    }
-
-    /// Uses a stop of the caller instead of that of [`stopper`](Self::stopper).
-    pub fn stop_with(mut self, stop: Stop) -> Self {
-        self.stop = stop;
-        self
-    }
-
-    /// Stops the job from another thread or a signal handler.
-    pub fn stopper(&self) -> Stopper {
-        self.stop.stopper()
-    }
-
-    /// Counters for other threads.
-    pub fn live(&self) -> LiveSent {
-        self.live.clone()
     }
 
     /// Sends one packet now, whatever the rate.

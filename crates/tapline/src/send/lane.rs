@@ -208,6 +208,9 @@ impl Lane {
     }
 
     fn send_as_is(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+        if queue.longest() <= self.mtu + self.header_bytes {
+            return self.send_run(queue, first, end);
+        }
         let mut at = first;
         while at < end {
             let is_long = |&index: &usize| self.most(queue.packet(index).bytes).is_some();

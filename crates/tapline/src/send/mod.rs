@@ -30,6 +30,8 @@
 //!
 //! A job refuses an interface with a default route unless [`SendOptions::allow_uplink`] permits it.
 
+#[macro_use]
+mod controls;
 mod clients;
 mod error;
 mod generate;

@@ -1,5 +1,8 @@
 //! The send queue: packets in one piece of memory, each with the time at which it is to be sent.
 
+use std::mem;
+
+use abi::prefetch::prefetch;
 use wire::stamp::StampPlace;
 
 /// Packets to send, in order, with their bytes in one arena. Filling it again reuses the memory.
@@ -12,14 +15,23 @@ use wire::stamp::StampPlace;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct SendQueue {
-    arena: Vec<u8>,
-    entries: Vec<Entry>,
-    /// Bytes of all packets. Repeated packets share their place in the arena.
-    bytes: usize,
-    /// Where all packets carry the time at which they are sent; `None` if they carry none.
-    stamp: Option<StampPlace>,
+    packets: Packets,
     /// How much a source puts into it; `None`: a large queue.
     size: Option<QueueSize>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Packets {
+    arena: Vec<u8>,
+    entries: Vec<Entry>,
+    /// How often the last packet follows once more.
+    copies: usize,
+    /// Bytes of all packets, copies too.
+    bytes: usize,
+    /// Length of the longest packet.
+    longest: usize,
+    /// Where all packets carry the time at which they are sent; `None` if they carry none.
+    stamp: Option<StampPlace>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +40,48 @@ struct Entry {
     end: usize,
     time_ns: u64,
     is_second: bool,
+}
+
+impl Entry {
+    #[inline]
+    fn length(&self) -> usize {
+        self.end - self.start
+    }
+}
+
+impl Packets {
+    fn with_capacity(packets: usize, bytes: usize) -> Self {
+        Self {
+            arena: Vec::with_capacity(bytes),
+            entries: Vec::with_capacity(packets),
+            ..Self::default()
+        }
+    }
+
+    fn clear(&mut self) {
+        self.arena.clear();
+        self.entries.clear();
+        (self.copies, self.bytes, self.longest) = (0, 0, 0);
+        self.stamp = None;
+    }
+
+    #[inline]
+    fn add(&mut self, entry: Entry) {
+        self.bytes += entry.length();
+        self.longest = self.longest.max(entry.length());
+        self.entries.push(entry);
+    }
+
+    /// That of packet number `index`, which must exist.
+    #[inline]
+    fn entry(&self, index: usize) -> Entry {
+        self.entries[index.min(self.entries.len() - 1)]
+    }
+
+    #[inline]
+    fn bytes_at(&self, entry: Entry) -> &[u8] {
+        &self.arena[entry.start..entry.end]
+    }
 }
 
 /// A packet of a queue.
@@ -46,6 +100,12 @@ pub(super) struct QueueSize(pub usize);
 /// What a packet counts for besides its bytes.
 const PER_PACKET: usize = 64;
 
+/// Copies of a packet that a source puts into a queue at most. They take no memory.
+const MAX_COPIES: usize = 1 << 16;
+
+/// How many packets ahead of a copy the processor loads them: a few cache misses take as long as a few copies.
+const PREFETCHED: usize = 4;
+
 impl QueueSize {
     /// Stays in a CPU's second-level cache while it is filled and sent.
     pub const SMALL: Self = Self(1 << 18);
@@ -57,28 +117,40 @@ impl SendQueue {
     /// A queue with memory for `packets` packets of `bytes` bytes in total.
     pub fn with_capacity(packets: usize, bytes: usize) -> Self {
         Self {
-            arena: Vec::with_capacity(bytes),
-            entries: Vec::with_capacity(packets),
-            bytes: 0,
-            stamp: None,
+            packets: Packets::with_capacity(packets, bytes),
             size: None,
         }
     }
 
     /// A queue with memory for as much as a source puts into one.
     pub(super) fn for_source(size: QueueSize) -> Self {
-        let mut queue = Self::with_capacity(size.0 / PER_PACKET, size.0);
-        queue.size = Some(size);
-        queue
+        Self {
+            packets: Packets::with_capacity(size.0 / PER_PACKET, size.0),
+            size: Some(size),
+        }
     }
 
     /// Whether a source should fill another queue: this one holds enough.
+    #[inline]
     pub fn is_full(&self) -> bool {
         let size = self.size.unwrap_or(QueueSize::LARGE);
-        self.len() * PER_PACKET + self.arena.len() >= size.0
+        self.memory_bytes() >= size.0 || self.packets.copies >= MAX_COPIES
+    }
+
+    /// Whether it is for a path that takes many packets in one call.
+    pub(super) fn is_large(&self) -> bool {
+        self.size == Some(QueueSize::LARGE)
+    }
+
+    /// Bytes of memory that the packets take, about.
+    #[inline]
+    pub(super) fn memory_bytes(&self) -> usize {
+        let packets = &self.packets;
+        packets.entries.len() * PER_PACKET + packets.arena.len()
     }
 
     /// Adds a packet behind the others. Allocates only if the memory is used up.
+    #[inline]
     pub fn push(&mut self, time_ns: u64, bytes: &[u8]) {
         self.push_to(false, time_ns, bytes);
     }
@@ -89,13 +161,18 @@ impl SendQueue {
         self.push_to(true, time_ns, bytes);
     }
 
+    #[inline]
     pub(super) fn push_to(&mut self, is_second: bool, time_ns: u64, bytes: &[u8]) {
-        let start = self.arena.len();
-        self.arena.extend_from_slice(bytes);
-        self.bytes += bytes.len();
-        self.entries.push(Entry {
+        let packets = &mut self.packets;
+        // Only the last packet has copies.
+        for _ in 0..mem::take(&mut packets.copies) {
+            packets.entries.push(packets.entry(usize::MAX));
+        }
+        let start = packets.arena.len();
+        packets.arena.extend_from_slice(bytes);
+        packets.add(Entry {
             start,
-            end: self.arena.len(),
+            end: start + bytes.len(),
             time_ns,
             is_second,
         });
@@ -104,47 +181,54 @@ impl SendQueue {
     /// Whether packet `first` is for the second interface, and the end of those behind it that are for the same one, at
     /// most `end`.
     pub(super) fn same_interface(&self, first: usize, end: usize) -> (bool, usize) {
-        let entries = &self.entries[first..end];
-        let is_second = entries.first().is_some_and(|entry| entry.is_second);
-        let other = entries
-            .iter()
-            .position(|entry| entry.is_second != is_second);
-        (is_second, other.map_or(end, |count| first + count))
+        let is_second = |index| self.packets.entry(index).is_second;
+        let of_first = is_second(first);
+        let other = (first..end).find(|index| is_second(*index) != of_first);
+        (of_first, other.unwrap_or(end))
     }
 
     /// Removes the last packet.
     pub(super) fn pop(&mut self) {
-        if let Some(last) = self.entries.pop() {
-            self.bytes -= last.end - last.start;
+        let packets = &mut self.packets;
+        let Some(&last) = packets.entries.last() else {
+            return;
+        };
+        packets.bytes -= last.length();
+        if packets.copies > 0 {
+            packets.copies -= 1;
+        } else {
+            packets.entries.pop();
         }
     }
 
-    /// Adds the last packet once more, without a copy of its bytes. Does nothing without one.
-    pub(super) fn repeat_last(&mut self, time_ns: u64) {
-        if let Some(&last) = self.entries.last() {
-            self.bytes += last.end - last.start;
-            self.entries.push(Entry { time_ns, ..last });
+    /// Adds the last packet `count` times more, without copies of its bytes. Does nothing without one.
+    pub(super) fn repeat_last(&mut self, count: usize) {
+        let packets = &mut self.packets;
+        if let Some(last) = packets.entries.last() {
+            packets.bytes += last.length() * count;
+            packets.copies += count;
         }
     }
 
-    /// How many of the packets `first..end` share the place of the first one.
+    /// How many copies of the last packet a source may add.
+    pub(super) fn copies_left(&self) -> usize {
+        MAX_COPIES.saturating_sub(self.packets.copies)
+    }
+
+    /// How many of the packets `first..end` are known to be copies of the first one, with that one.
+    #[inline]
     pub(super) fn repeated(&self, first: usize, end: usize) -> usize {
-        let entries = &self.entries[first..end];
-        let is_first = |entry: &&Entry| entry.start == entries[0].start;
-        entries.iter().take_while(is_first).count()
+        let is_last = first + 1 >= self.packets.entries.len();
+        if is_last { end - first } else { 1 }
     }
 
     /// Becomes equal to `other`. Allocates only if the memory is too small.
     pub(super) fn copy_of(&mut self, other: &Self) {
-        self.arena.clone_from(&other.arena);
-        self.entries.clone_from(&other.entries);
-        self.bytes = other.bytes;
-        self.stamp = other.stamp;
-    }
-
-    /// Bytes of memory that the packets take.
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.arena.len() + self.entries.len() * size_of::<Entry>()
+        let (packets, other) = (&mut self.packets, &other.packets);
+        packets.arena.clone_from(&other.arena);
+        packets.entries.clone_from(&other.entries);
+        (packets.copies, packets.bytes) = (other.copies, other.bytes);
+        (packets.longest, packets.stamp) = (other.longest, other.stamp);
     }
 
     /// Adds packet `index` of `other`, changed by `edit` in `frame`.
@@ -155,111 +239,170 @@ impl SendQueue {
         frame: &mut Vec<u8>,
         edit: &mut dyn FnMut(&mut Vec<u8>),
     ) {
-        let entry = other.entries[index];
+        let entry = other.packets.entry(index);
         frame.clear();
-        frame.extend_from_slice(&other.arena[entry.start..entry.end]);
+        frame.extend_from_slice(other.packets.bytes_at(entry));
         edit(frame);
         self.push_to(entry.is_second, entry.time_ns, frame);
     }
 
     /// Adds packet `index` of `other`, with another time.
     pub(super) fn push_of(&mut self, other: &Self, index: usize, time_ns: u64) {
-        let entry = other.entries[index];
-        let bytes = &other.arena[entry.start..entry.end];
+        let entry = other.packets.entry(index);
+        let bytes = other.packets.bytes_at(entry);
         self.push_to(entry.is_second, time_ns, bytes);
-        self.stamp = other.stamp;
+        self.stamp_like(other);
     }
 
     /// Adds a packet that starts as `bytes` and is then changed by `write`. Otherwise like [`push`](Self::push).
     #[inline]
     pub(super) fn push_with(&mut self, time_ns: u64, bytes: &[u8], write: impl FnOnce(&mut [u8])) {
         self.push(time_ns, bytes);
-        let start = self.arena.len() - bytes.len();
-        write(&mut self.arena[start..]);
+        let start = self.packets.arena.len() - bytes.len();
+        write(&mut self.packets.arena[start..]);
     }
 
     /// Says where all packets carry their send time, which is 0 so far.
     pub(super) fn set_stamp_place(&mut self, place: Option<StampPlace>) {
-        self.stamp = place;
+        self.packets.stamp = place;
     }
 
     /// Has its packets carry their send time where those of `other` do.
     pub(super) fn stamp_like(&mut self, other: &Self) {
-        self.stamp = other.stamp;
+        self.packets.stamp = other.packets.stamp;
     }
 
     /// Whether packets carry their send time, which [`copy_stamped`](Self::copy_stamped) sets.
     #[inline]
     pub(super) fn has_stamps(&self) -> bool {
-        self.stamp.is_some()
+        self.packets.stamp.is_some()
     }
 
     /// Replaces the packets of `into` by packets `first..end` of this queue, which carry the send time `now_ns`
     /// (nanoseconds since 1970). Allocates only if the memory of `into` is too small.
     pub(super) fn copy_stamped(&self, first: usize, end: usize, now_ns: u64, into: &mut Self) {
         into.clear();
-        for entry in &self.entries[first..end] {
-            into.push_with(
-                entry.time_ns,
-                &self.arena[entry.start..entry.end],
-                |frame| self.stamp(frame, now_ns),
-            );
+        for index in first..end {
+            let packet = self.packet(index);
+            into.push_with(packet.time_ns, packet.bytes, |frame| {
+                self.stamp(frame, now_ns);
+            });
         }
     }
 
     /// Writes the send time `now_ns` into `frame`, a copy of a packet, if this queue's packets carry one.
     #[inline]
     pub(super) fn stamp(&self, frame: &mut [u8], now_ns: u64) {
-        if let Some(place) = self.stamp {
+        if let Some(place) = self.packets.stamp {
             place.set_time(frame, now_ns);
         }
     }
 
     /// Number of packets.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        let packets = &self.packets;
+        packets.entries.len() + packets.copies
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.packets.entries.is_empty()
     }
 
     /// Bytes of all packets.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.packets.bytes
+    }
+
+    /// Length of the longest packet, or of a longer one that was removed.
+    #[inline]
+    pub(super) fn longest(&self) -> usize {
+        self.packets.longest
     }
 
     /// Removes all packets and keeps the memory.
     pub fn clear(&mut self) {
-        self.arena.clear();
-        self.entries.clear();
-        self.bytes = 0;
-        self.stamp = None;
+        self.packets.clear();
     }
 
     /// The packets, in order.
     pub fn packets(&self) -> impl ExactSizeIterator<Item = QueuedPacket<'_>> {
-        self.entries.iter().map(|entry| QueuedPacket {
-            bytes: &self.arena[entry.start..entry.end],
-            time_ns: entry.time_ns,
-        })
+        (0..self.len()).map(|index| self.packet(index))
     }
 
     /// Bytes of the packets `first..end`, which must exist.
     #[inline]
     pub(super) fn bytes_of(&self, first: usize, end: usize) -> usize {
-        let entries = self.entries[first..end].iter();
-        entries.map(|entry| entry.end - entry.start).sum()
+        if (first, end) == (0, self.len()) {
+            return self.bytes();
+        }
+        let packets = &self.packets;
+        let (from, to) = (
+            first.min(packets.entries.len()),
+            end.min(packets.entries.len()),
+        );
+        let single = packets.entries[from..to].iter().map(Entry::length);
+        let copies = (end - first) - (to - from);
+        let copied = packets.entries.last().map_or(0, Entry::length);
+        single.sum::<usize>() + copies * copied
+    }
+
+    /// Has the processor load a packet that is to be copied soon after packet `index`.
+    #[inline]
+    pub(super) fn prefetch_behind(&self, index: usize) {
+        prefetch(self.packet(index + PREFETCHED).bytes);
     }
 
     /// Packet number `index`, which must exist.
     #[inline]
     pub(super) fn packet(&self, index: usize) -> QueuedPacket<'_> {
-        let entry = self.entries[index];
+        let packets = &self.packets;
+        let entry = packets.entry(index);
         QueuedPacket {
-            bytes: &self.arena[entry.start..entry.end],
+            bytes: packets.bytes_at(entry),
             time_ns: entry.time_ns,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_of_a_packet_are_packets() {
+        let mut queue = SendQueue::default();
+        queue.repeat_last(3);
+        assert!(queue.is_empty());
+        queue.push(1, b"first");
+        queue.push(2, b"copied");
+        queue.repeat_last(3);
+        assert_eq!((queue.len(), queue.bytes()), (5, 5 + 4 * 6));
+        assert_eq!((queue.repeated(0, 5), queue.repeated(1, 5)), (1, 4));
+        assert_eq!((queue.bytes_of(0, 3), queue.bytes_of(2, 4)), (17, 12));
+        queue.pop();
+        queue.push(3, b"last");
+        let all: Vec<_> = queue
+            .packets()
+            .map(|packet| (packet.time_ns, packet.bytes))
+            .collect();
+        let copied = (2, &b"copied"[..]);
+        assert_eq!(
+            all,
+            [(1, &b"first"[..]), copied, copied, copied, (3, b"last")]
+        );
+        assert_eq!((queue.bytes(), queue.longest()), (5 + 3 * 6 + 4, 6));
+        assert_eq!(queue.repeated(1, 5), 1);
+    }
+
+    #[test]
+    fn a_source_adds_a_bounded_number_of_copies() {
+        let mut queue = SendQueue::for_source(QueueSize::SMALL);
+        queue.push(0, &[0; 60]);
+        queue.repeat_last(queue.copies_left());
+        assert!(queue.is_full());
+        assert_eq!((queue.len(), queue.copies_left()), (MAX_COPIES + 1, 0));
     }
 }

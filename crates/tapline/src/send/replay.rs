@@ -110,6 +110,20 @@ where
 /// Packets that fit into this memory are read once, however often they are sent.
 const MAX_KEPT_BYTES: usize = 24 << 20;
 
+/// The same for a path with large queues, which sends faster than a file can be read. Only for files known to be no larger,
+/// so that others take no more memory.
+const MAX_KEPT_FOR_FAST_PATH: usize = 128 << 20;
+
+/// How many bytes are kept of files of `total_bytes` bytes, which are read into `queue`.
+fn most_kept(total_bytes: Option<u64>, queue: &SendQueue) -> usize {
+    match total_bytes {
+        Some(total) if total <= MAX_KEPT_FOR_FAST_PATH as u64 && queue.is_large() => {
+            MAX_KEPT_FOR_FAST_PATH
+        }
+        _ => MAX_KEPT_BYTES,
+    }
+}
+
 /// A replay that is under way.
 struct ReplaySource<O> {
     open: O,
@@ -206,6 +220,7 @@ where
             }
             self.packets += 1;
         }
+        let total_bytes = job.progress().total_bytes();
         if is_at_end {
             self.read = None;
         }
@@ -213,7 +228,7 @@ where
             self.kept_bytes += kept.memory_bytes();
             all.push(kept);
         }
-        if self.kept_bytes > MAX_KEPT_BYTES {
+        if self.kept_bytes > most_kept(total_bytes, queue) {
             self.kept = None;
         }
         Ok(())

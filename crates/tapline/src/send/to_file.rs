@@ -10,7 +10,7 @@ use super::pacer::is_stopped;
 use super::queue::SendQueue;
 use super::schedule::{Rate, Schedule};
 use super::source::{Fill, SourceError};
-use crate::stop::{Stop, Stopper};
+use crate::stop::Stop;
 
 /// Writes what a job would send to a pcapng file, as fast as the file takes it.
 ///
@@ -56,6 +56,8 @@ pub struct SendToFileSummary {
     pub file_bytes: u64,
 }
 
+controls!(SendToFile);
+
 impl SendToFile {
     /// Creates or overwrites the file `path`.
     ///
@@ -95,22 +97,6 @@ impl SendToFile {
     pub fn packets(mut self, packets: impl Into<Option<u64>>) -> Self {
         self.left = packets.into().unwrap_or(u64::MAX);
         self
-    }
-
-    /// Uses a stop of the caller instead of that of [`stopper`](Self::stopper).
-    pub fn stop_with(mut self, stop: Stop) -> Self {
-        self.stop = stop;
-        self
-    }
-
-    /// Stops the job from another thread or a signal handler.
-    pub fn stopper(&self) -> Stopper {
-        self.stop.stopper()
-    }
-
-    /// Counters for other threads.
-    pub fn live(&self) -> LiveSent {
-        self.live.clone()
     }
 
     /// Writes the packets of `source`. Returns whether all were written: not if the job was stopped, or at its packet

@@ -342,8 +342,9 @@ impl Packets {
         queue.set_stamp_place(self.stream.and_then(|_| self.template.stamp_place()));
         while self.left > 0 && !queue.is_full() {
             if self.is_constant && !queue.is_empty() {
-                queue.repeat_last(0);
-                self.left -= 1;
+                let count = self.left.min(queue.copies_left() as u64);
+                queue.repeat_last(count as usize);
+                self.left -= count;
                 continue;
             }
             let variables = Variables {

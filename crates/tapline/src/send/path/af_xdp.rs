@@ -83,6 +83,7 @@ impl Transmit for XdpSocket {
         let end = end.min(first + BATCH);
         let mut waiting = self.sender.waiting();
         while first + waiting < end && self.sender.push(queue.packet(first + waiting).bytes) {
+            queue.prefetch_behind(first + waiting);
             waiting += 1;
         }
         if waiting == 0 {

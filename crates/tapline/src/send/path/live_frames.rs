@@ -41,10 +41,11 @@ impl Transmit for LiveFramesPath {
         let repeated = queue.repeated(first, end);
         if repeated >= MIN_REPEATED {
             let frame = queue.packet(first).bytes;
-            return taken(self.0.send_equal(frame, repeated as u32));
+            return taken(self.0.send_equal(frame, repeated.min(BATCH) as u32));
         }
         let mut pushed = 0;
         while first + pushed < end && self.0.push(queue.packet(first + pushed).bytes) {
+            queue.prefetch_behind(first + pushed);
             pushed += 1;
         }
         if pushed == 0 {
