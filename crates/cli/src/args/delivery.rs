@@ -25,8 +25,7 @@ pub struct DeliveryArgs {
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = units::time, help_heading = "Performance")]
     pub spin: Option<Duration>,
 
-    /// With --delivery batch: size of a batch, including ring headers; with --mode drop each packet
-    /// counts as 2K. packet-v3 detects a full batch late, by up to 1/16 of --timeout and some milliseconds
+    /// With --delivery batch: size of a batch, including ring headers. packet-v3 detects a full batch late, by up to 1/16 of --timeout and some milliseconds
     /// [default: 1M]
     #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub min_bytes: Option<u64>,

@@ -1,5 +1,6 @@
 //! The reader's end of a BPF ring buffer or of one CPU's slots.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -61,6 +62,8 @@ pub struct BpfRing {
     /// Records that were ready when the write position was last read, minus those read since. The program updates
     /// that position for each packet, so every read of it moves the cache line between CPUs.
     known: Span,
+    /// Slots behind `read` that [`BpfRing::holds`] has already counted: their end, and their bytes.
+    scanned: Cell<Option<(u64, usize)>>,
     /// The program's loss counter in the latest packet delivered.
     lost: u64,
     account: RingCounters,
@@ -159,6 +162,7 @@ impl BpfRing {
         Ok(Self {
             map,
             read: memory.read_position(),
+            scanned: Cell::new(None),
             known: Span {
                 at: memory.read_position(),
                 end: memory.read_position(),
@@ -345,6 +349,7 @@ impl BpfRing {
     pub(crate) fn give_back(&mut self, span: Span, packets: u32, unreadable: u32) {
         self.read = span.end;
         self.known.at = span.end;
+        self.scanned.set(None);
         self.memory.release(self.read);
         self.account.delivered += (packets - unreadable) as u64;
         self.account.unreadable += unreadable as u64;
@@ -362,12 +367,34 @@ impl BpfRing {
         drop(before);
     }
 
-    /// Whether waiting packets take at least `bytes` bytes of the buffer; 1 means any packet. A packet that the
-    /// program is writing counts.
+    /// Whether waiting packets, including record headers, have at least `bytes` bytes; 1 means any packet. The unused
+    /// end of a slot does not count. In a BPF ring buffer, a packet that the program is writing counts.
+    ///
+    /// Slots are read only if they are enough to hold so many bytes, and each only once.
     #[inline]
     pub fn holds(&self, bytes: usize) -> bool {
         let waiting = self.waiting_bytes();
-        waiting > 0 && waiting >= bytes
+        if waiting == 0 || waiting < bytes {
+            return false;
+        }
+        match self.memory.slot_bytes() {
+            Some(slot_bytes) if bytes > 1 => self.slots_hold(bytes, slot_bytes),
+            _ => true,
+        }
+    }
+
+    fn slots_hold(&self, bytes: usize, slot_bytes: u64) -> bool {
+        let end = self.waiting().end;
+        let (mut at, mut counted) = self.scanned.get().unwrap_or((self.read, 0));
+        while counted < bytes && at != end {
+            // An invalid slot counts as a full one. The batch reports it as unreadable.
+            let record = self.memory.record(at);
+            let used = record.and_then(|length| self.memory.step(length));
+            counted += used.map_or(slot_bytes, |used| used.min(slot_bytes)) as usize;
+            at = at.wrapping_add(slot_bytes);
+        }
+        self.scanned.set(Some((at, counted)));
+        counted >= bytes
     }
 
     /// Whether more than a quarter of the buffer waits to be read.

@@ -29,10 +29,6 @@ impl Memory {
         })
     }
 
-    pub fn chunk_bytes(&self) -> usize {
-        self.chunk_bytes
-    }
-
     pub fn region(&self) -> &Region {
         &self.region
     }

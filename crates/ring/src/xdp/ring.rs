@@ -1,10 +1,11 @@
 //! The receive ring of an AF_XDP socket.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::socket;
-use abi::xdp::{self, SOL_XDP, Statistics, XDP_PKT_CONTD, XDP_STATISTICS};
+use abi::xdp::{self, SOL_XDP, Statistics, XDP_PKT_CONTD, XDP_STATISTICS, XdpDesc};
 use wire::record::FrameMetadata;
 
 use super::error::XdpOpenError;
@@ -45,6 +46,8 @@ pub struct XdpRing {
     pub(super) attachment: Option<OwnedFd>,
     pub(super) socket: OwnedFd,
     pub(super) rx: Consumer,
+    /// Descriptors that [`XdpRing::holds`] has already counted.
+    pub(super) scanned: Cell<Scanned>,
     pub(super) fill: Producer,
     pub(super) memory: Memory,
     pub(super) scratch: Vec<u8>,
@@ -63,6 +66,28 @@ pub struct XdpRing {
     pub(super) link: InterfaceInfo,
     /// Keeps promiscuous mode enabled.
     pub(super) _membership: OwnedFd,
+}
+
+/// The oldest descriptors, and the bytes of the packets in them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Scanned {
+    descriptors: u32,
+    bytes: usize,
+    /// Bytes counted of the packet that continues in the next descriptor.
+    of_packet: usize,
+}
+
+impl Scanned {
+    /// Counts the next descriptor, where a packet has at most `snaplen` bytes.
+    fn count(&mut self, desc: &XdpDesc, snaplen: usize) {
+        let kept = (desc.len as usize).min(snaplen - self.of_packet);
+        self.bytes += kept;
+        self.of_packet = match desc.options & XDP_PKT_CONTD {
+            0 => 0,
+            _ => self.of_packet + kept,
+        };
+        self.descriptors += 1;
+    }
 }
 
 impl XdpRing {
@@ -91,6 +116,7 @@ impl XdpRing {
             attachment: None,
             socket: opened.socket,
             rx: opened.rx,
+            scanned: Cell::default(),
             fill: opened.fill,
             memory: opened.memory,
             scratch: vec![0; scratch_bytes],
@@ -326,16 +352,28 @@ impl XdpRing {
             }
         }
         self.rx.release(descriptors);
+        self.scanned.set(Scanned::default());
         self.fill.publish();
         self.account.delivered += (packets - unreadable) as u64;
         self.account.unreadable += unreadable as u64;
     }
 
-    /// Whether waiting packets take at least `bytes` bytes of the packet memory, in whole chunks; 1 means any packet.
+    /// Whether waiting packets have at least `bytes` bytes, each at most the snaplen; 1 means any packet.
+    ///
+    /// Reads each descriptor that has arrived since the previous call.
     #[inline]
     pub fn holds(&self, bytes: usize) -> bool {
-        let waiting = self.rx.ready() as usize;
-        waiting > 0 && waiting * self.memory.chunk_bytes() >= bytes
+        let ready = self.rx.ready();
+        if bytes <= 1 || bytes > self.buffer_bytes() {
+            return ready > 0 && bytes <= 1;
+        }
+        let mut scanned = self.scanned.get();
+        while scanned.bytes < bytes && scanned.descriptors < ready {
+            let desc = self.rx.descriptor(scanned.descriptors);
+            scanned.count(&desc, self.view.snaplen as usize);
+        }
+        self.scanned.set(scanned);
+        scanned.bytes >= bytes
     }
 
     /// Whether more than a quarter of the ring waits to be read.
@@ -401,5 +439,33 @@ impl XdpRing {
 impl AsFd for XdpRing {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_of_several_buffers_counts_up_to_the_snaplen() {
+        let desc = |len, options| XdpDesc {
+            addr: 0,
+            len,
+            options,
+        };
+        let mut scanned = Scanned::default();
+        let packets = [
+            (desc(60, 0), 60),
+            (desc(1800, 0), 1060),
+            (desc(600, XDP_PKT_CONTD), 1660),
+            (desc(600, XDP_PKT_CONTD), 2060),
+            (desc(600, 0), 2060),
+            (desc(0, 0), 2060),
+            (desc(1000, 0), 3060),
+        ];
+        for (number, (desc, bytes)) in (1..).zip(packets) {
+            scanned.count(&desc, 1000);
+            assert_eq!((scanned.descriptors, scanned.bytes), (number, bytes));
+        }
     }
 }

@@ -19,6 +19,7 @@ use tapline::capture::{
 /// A back end and its sizes.
 struct Way {
     backend: Option<Backend>,
+    mode: Mode,
     /// Bytes that a frame of [`frames`] occupies in the ring.
     takes: usize,
     /// A timeout so long that a batch always fills first, although the reader may notice the bytes late, by a fraction
@@ -26,23 +27,36 @@ struct Way {
     long: Duration,
 }
 
-/// TPACKET_V2 and V3: headers of 70 and 86 bytes before a frame's 60, rounded up to 8 in V3. AF_XDP: one chunk. Ring
-/// buffer: record header (8), metadata (24) and the packet's 60 bytes, rounded up to 8.
-const WAYS: [Way; 5] = [
+/// TPACKET_V2 and V3: headers of 70 and 86 bytes before a frame's 60, rounded up to 8 in V3. AF_XDP: the packet
+/// alone. Ring buffer and slots: record header (8), metadata (24) and the packet's 60 bytes, rounded up to 8.
+const WAYS: [Way; WAY_COUNT] = [
     Way::new(Some(Backend::PacketV2), 130, HOUR),
     Way::new(Some(Backend::PacketV3), 152, DEADLINE),
     // For so long a time, TPACKET_V2.
     Way::new(None, 130, HOUR),
-    Way::new(Some(Backend::Xdp), 2048, HOUR),
+    Way::new(Some(Backend::Xdp), 60, HOUR).in_drop_mode(),
     Way::new(Some(Backend::XdpRingbuf), 96, HOUR),
+    // Slots, which only exist on x86-64.
+    #[cfg(target_arch = "x86_64")]
+    Way::new(None, 96, HOUR).in_drop_mode(),
 ];
+
+const WAY_COUNT: usize = if cfg!(target_arch = "x86_64") { 6 } else { 5 };
 
 impl Way {
     const fn new(backend: Option<Backend>, takes: usize, long: Duration) -> Self {
         Self {
             backend,
+            mode: Mode::Mirror,
             takes,
             long,
+        }
+    }
+
+    const fn in_drop_mode(self) -> Self {
+        Self {
+            mode: Mode::Drop,
+            ..self
         }
     }
 }
@@ -144,6 +158,7 @@ fn a_batch_is_handed_over_when_its_bytes_are_there_and_not_before() {
     const COUNT: u32 = 64;
     for Way {
         backend,
+        mode,
         takes,
         long,
     } in WAYS
@@ -155,7 +170,7 @@ fn a_batch_is_handed_over_when_its_bytes_are_there_and_not_before() {
         };
         let (mut consumer, batches) = Batches::new();
         let pauses = consumer.pauses.clone();
-        let options = options(&right, backend, delivery);
+        let options = options(&right, backend, delivery).mode(mode);
         let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
             until_first_pause(&pauses);
             for round in 0..3 {
@@ -167,9 +182,13 @@ fn a_batch_is_handed_over_when_its_bytes_are_there_and_not_before() {
                 wait::until("the reader has paused twice", || {
                     pauses.load(Ordering::Relaxed) >= enough
                 });
-                assert_eq!(batches.try_recv(), Err(TryRecvError::Empty), "{backend:?}");
+                assert_eq!(
+                    batches.try_recv(),
+                    Err(TryRecvError::Empty),
+                    "{backend:?} {mode:?}"
+                );
                 send(&left, last);
-                assert_eq!(next(&batches), u64::from(COUNT), "{backend:?}");
+                assert_eq!(next(&batches), u64::from(COUNT), "{backend:?} {mode:?}");
             }
             // What is no whole batch comes with the end.
             send(&left, &frames(0, 7));
@@ -207,13 +226,14 @@ fn a_batch_counts_the_bytes_of_packets_not_of_the_frames_around_them() {
 fn a_batch_is_handed_over_when_its_time_is_up() {
     // For each of the times another ring is chosen where none is asked for.
     let times = [250, 500].map(Duration::from_millis);
-    for (Way { backend, .. }, timeout) in WAYS.iter().flat_map(|way| times.map(|time| (way, time)))
+    for (Way { backend, mode, .. }, timeout) in
+        WAYS.iter().flat_map(|way| times.map(|time| (way, time)))
     {
         let [left, right] = Net::new().pair();
         let min_bytes = usize::MAX;
         let delivery = DeliveryMode::Batch { min_bytes, timeout };
         let (mut consumer, batches) = Batches::new();
-        let options = options(&right, *backend, delivery);
+        let options = options(&right, *backend, delivery).mode(*mode);
         let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
             let start = Instant::now();
             send(&left, &frames(0, 10));
@@ -238,10 +258,10 @@ fn a_batch_is_handed_over_when_its_time_is_up() {
 
 #[test]
 fn rare_packets_are_handed_over_one_by_one() {
-    for Way { backend, .. } in WAYS {
+    for Way { backend, mode, .. } in WAYS {
         let [left, right] = Net::new().pair();
         let (mut consumer, batches) = Batches::new();
-        let options = options(&right, backend, adaptive(Duration::from_nanos(1)));
+        let options = options(&right, backend, adaptive(Duration::from_nanos(1))).mode(mode);
         let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
             for number in 0..50 {
                 send(&left, &frames(number, 1));
