@@ -71,4 +71,5 @@ pub use plan::description::sampling_rate;
 pub use plan::mode::{MirrorLimit, Mode, ModeError, SHORT_SNAPLEN};
 pub use plan::options::{CaptureOptions, DROP_BUFFER_BYTES, Limits};
 pub use read::consumer::{Consumer, ConsumerError, FileConsumer};
+pub use read::file_control::{FileAnswer, FileControl, FileControlError};
 pub use ring::{BusyPoll, DEFAULT_SNAPLEN, DeliveryMode, DirectionFilter, TimestampSource};

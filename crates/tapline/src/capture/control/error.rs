@@ -21,6 +21,15 @@ pub enum ChangeError {
         /// The back end.
         backend: Backend,
     },
+    /// Filter, snaplen and sampling can be changed on packet rings only.
+    #[error(
+        "the filter of {} cannot be changed while it is read (restart the capture, or use mirror mode)",
+        backend.name()
+    )]
+    FixedFilter {
+        /// The back end.
+        backend: Backend,
+    },
     /// The ring of an interface cannot be replaced: the options contradict each other, or the kernel refused.
     /// [`RingOpenError::Busy`]: the change before is not complete.
     #[error(transparent)]

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use self::hand_over::PacketHandOver;
 use super::super::account::kernel_filter::{AcceptAll, KernelFilter};
+use super::super::control::hand_over::NewFilter;
 use super::super::error::CaptureError;
 use super::super::plan::backend::{Backend, FilterPlace};
 use super::super::plan::interface_plan::InterfacePlan;
@@ -104,7 +105,8 @@ fn with_filter(
     place: Option<FilterPlace>,
     options: &CaptureOptions,
 ) -> Result<OpenedInterface, CaptureError> {
-    let (ring, hand_over) = PacketHandOver::open(link, ring_options(options, filter))?;
+    let ring = ring_options(options, filter);
+    let (ring, hand_over) = PacketHandOver::open(link, ring, options)?;
     Ok(OpenedInterface {
         rings: vec![RingReader::Packet(Box::new(ring))],
         kernel_filter,
@@ -112,6 +114,48 @@ fn with_filter(
         place,
         fall_back: None,
         hand_over,
+    })
+}
+
+/// The filter of a ring that takes over from another one.
+struct ChosenFilter {
+    ring: ring::RingFilter,
+    filter: NewFilter,
+    /// Options of the ring behind it.
+    options: CaptureOptions,
+}
+
+/// The filter of `plan`. Its exact form, unless the language of the kernel lacks it: so a filter that is too
+/// large for a socket is refused.
+fn choose(
+    link: &str,
+    plan: InterfacePlan,
+    options: &CaptureOptions,
+) -> Result<ChosenFilter, CaptureError> {
+    let mut options = options.clone();
+    let mut exact = None;
+    let program = match plan {
+        InterfacePlan::Everything => ClassicProgram::keep(options.snaplen),
+        InterfacePlan::Program(program) => program,
+        InterfacePlan::Filter(_, filter) => match filter.classic() {
+            Ok(program) => program,
+            Err(_) if options.sampling.is_some() => {
+                let link = link.to_owned();
+                return Err(CaptureError::SamplingSplit { link });
+            }
+            Err(_) => {
+                let coarse = filter.coarse();
+                exact = Some(ExactFilter::new(*filter, options.snaplen));
+                options.snaplen = ring::DEFAULT_SNAPLEN.max(options.snaplen);
+                coarse
+            }
+        },
+    };
+    let (ring, kernel) = filter::prepare(link, &program, &options)?;
+    Ok(ChosenFilter {
+        ring,
+        filter: NewFilter { kernel, exact },
+        options,
     })
 }
 
