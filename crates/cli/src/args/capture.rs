@@ -131,6 +131,22 @@ pub struct CaptureArgs {
     #[arg(hide_short_help = true, long, value_name = "[ADDR:]PORT", value_parser = metrics::address, help_heading = "Output")]
     pub metrics: Option<SocketAddr>,
 
+    /// Name for 'tapline ctl', which controls the capture [default: the interface and the process ID]
+    ///
+    /// The socket is /run/tapline/NAME.sock, for users other than root $XDG_RUNTIME_DIR/tapline/NAME.sock.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "NAME",
+        conflicts_with = "no_control",
+        help_heading = "Output"
+    )]
+    pub name: Option<String>,
+
+    /// Do not listen for 'tapline ctl'
+    #[arg(hide_short_help = true, long, help_heading = "Output")]
+    pub no_control: bool,
+
     /// Exit with status 1 if more packets than this are lost: a number, or a percentage such as 0.1%
     #[arg(
         hide_short_help = true,

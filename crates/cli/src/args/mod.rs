@@ -2,6 +2,7 @@
 
 mod capture;
 mod count;
+mod ctl;
 mod delivery;
 mod demo;
 mod doctor;
@@ -25,6 +26,7 @@ use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, LossLimit};
 pub use count::{ClassArg, CountArgs, Split};
+pub use ctl::{CtlArgs, CtlCommand};
 pub use delivery::{Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
@@ -39,6 +41,7 @@ pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use print::PrintArgs;
 pub use read::ReadArgs;
+pub use sample::sample;
 pub use send::SendArgs;
 
 /// Capture, count, send, ping and configure on the Linux network path, and account for every packet
@@ -60,6 +63,8 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Ctl(CtlArgs),
 
     Count(Box<CountArgs>),
 

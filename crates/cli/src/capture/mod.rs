@@ -13,11 +13,12 @@ mod summary;
 use std::time::Duration;
 
 use tapline::capture::{
-    CaptureError, CaptureSummary, Ended, FileConsumer, LiveCounters, OpenInterface,
+    CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, LiveCounters, OpenInterface,
 };
 use tapline::file::write::WriteError;
 
 use crate::args::CaptureArgs;
+use crate::control::{Control, RunningControl};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain, full_disk, is_closed_output};
 use crate::metrics::{self, Server};
@@ -25,11 +26,10 @@ use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::{privilege, signals};
 use progress::Progress;
-use source::Source;
 use summary::Summary;
 
 pub use setup::refuse_misplaced;
-pub use source::refused;
+pub use source::{Source, refused};
 pub use summary::{account_line, lost_json};
 
 /// Advice if the disk is full.
@@ -44,12 +44,14 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         return crate::read::run(&pipes);
     }
     let options = setup::options(args)?;
+    let delivery = options.delivery;
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);
     let mut capture = Source::open(options, namespaces)?;
     let live = capture.live();
-    let progress = Progress::new(args, live.clone());
+    let progress = Progress::new(args, live.clone())?;
+    let control = Control::open(args, &mut capture, delivery, &live, &stop)?;
     let command = command::prepare(args)?;
 
     let mut written = Written::default();
@@ -57,15 +59,19 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let running;
     let result = if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
-        begin(args, &capture, &Written::from(&file), live, server)?;
-        running = command.map(|command| command.start(&stop)).transpose()?;
+        let made = Written::from(&file);
         let to_pipe = output::is_stdout(path);
         let flush = if to_pipe || args.packet_buffered {
             Duration::ZERO
         } else {
             Duration::from_secs(1)
         };
-        let mut consumer = progress.around(FileConsumer::new(file, flush));
+        let file = FileConsumer::new(file, flush);
+        let controls = (control, Some(file.control()));
+        let _control = begin(args, &capture, &made, live, server, controls)?;
+        progress.ready();
+        running = command.map(|command| command.start(&stop)).transpose()?;
+        let mut consumer = progress.around(file);
         let result = capture.run_consumer(&mut consumer, &stop);
         let file = consumer.inner();
         written = Written {
@@ -77,7 +83,8 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     } else if args.print.decode.is_some() {
         let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
         let file = setup::create(options, &capture)?;
-        begin(args, &capture, &written, live, server)?;
+        let _control = begin(args, &capture, &written, live, server, (control, None))?;
+        progress.ready();
         running = command.map(|command| command.start(&stop)).transpose()?;
         let mut consumer = progress.around(FileConsumer::new(file, Duration::ZERO));
         let result = capture.run_consumer(&mut consumer, &stop);
@@ -85,7 +92,8 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         decoded = decoder.finish();
         result
     } else {
-        begin(args, &capture, &written, live, server)?;
+        let _control = begin(args, &capture, &written, live, server, (control, None))?;
+        progress.ready();
         running = command.map(|command| command.start(&stop)).transpose()?;
         let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
         for interface in capture.interfaces() {
@@ -113,14 +121,16 @@ pub fn summary(result: Result<CaptureSummary, CaptureError>) -> Result<CaptureSu
     (result.or_else(CaptureError::into_summary)).map_err(Failure::from)
 }
 
-/// The last steps before packets are read: drops privileges, starts the metrics server, prints the start.
+/// The last steps before packets are read: drops privileges, starts the metrics server and the control of the
+/// capture and its file, and reports the start.
 fn begin(
     args: &CaptureArgs,
     capture: &Source,
     written: &Written,
     live: LiveCounters,
     server: Option<Server>,
-) -> Result<(), Failure> {
+    (control, file): (Option<Control>, Option<FileControl>),
+) -> Result<Option<RunningControl>, Failure> {
     if capture.is_group() {
         privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
     } else {
@@ -131,7 +141,15 @@ fn begin(
     if let Some(server) = server {
         server.serve(move || metrics::capture_families(&live.accounts()))?;
     }
-    start::show(args, capture, written, url.as_deref()).map_err(|error| Failure::stdout(&error))
+    let socket = control.as_ref().and_then(Control::path);
+    let serve = |control: Control| control.serve(file, written.names());
+    let control = control.map(serve).transpose()?;
+    let places = start::Places {
+        metrics: url.as_deref(),
+        control: socket.as_deref(),
+    };
+    start::show(args, capture, written, places).map_err(|error| Failure::stdout(&error))?;
+    Ok(control)
 }
 
 /// The exit status, or the failure that ended the capture.
