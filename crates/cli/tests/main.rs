@@ -72,6 +72,7 @@ mod read_filter;
 mod read_lines;
 mod read_pipes;
 mod read_summary;
+mod recorder;
 mod send;
 mod send_changes;
 mod send_generate;

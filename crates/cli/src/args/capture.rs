@@ -10,7 +10,7 @@ use clap::Args;
 use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
 
 use super::sample::sample;
-use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs};
+use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, RecordArgs};
 use crate::{metrics, units};
 
 /// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet
@@ -146,6 +146,9 @@ pub struct CaptureArgs {
     /// Do not listen for 'tapline ctl'
     #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub no_control: bool,
+
+    #[command(flatten)]
+    pub record: RecordArgs,
 
     /// Exit with status 1 if more packets than this are lost: a number, or a percentage such as 0.1%
     #[arg(

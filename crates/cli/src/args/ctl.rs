@@ -90,6 +90,9 @@ pub enum CtlCommand {
     /// Start the next file of a rotation
     Rotate,
 
+    /// Trigger the flight recorder
+    Trigger,
+
     /// End a capture in order
     Stop,
 

@@ -17,6 +17,7 @@ mod output;
 mod ping;
 mod print;
 mod read;
+mod record;
 mod sample;
 mod send;
 
@@ -41,6 +42,7 @@ pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use print::PrintArgs;
 pub use read::ReadArgs;
+pub use record::{RecordArgs, RecordLimit};
 pub use sample::sample;
 pub use send::SendArgs;
 

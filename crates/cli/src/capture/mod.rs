@@ -4,6 +4,7 @@ mod command;
 mod interfaces;
 mod pipe;
 mod progress;
+mod recorder;
 mod setup;
 mod sockets;
 mod source;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use tapline::capture::{
     CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, LiveCounters, OpenInterface,
+    RecorderTrigger,
 };
 use tapline::file::write::WriteError;
 
@@ -57,7 +59,25 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let mut written = Written::default();
     let mut decoded = Ok(());
     let running;
-    let result = if let Some(path) = &args.output.write {
+    let result = if let (Some(path), Some(limit)) = (&args.output.write, args.record.record) {
+        let recorder = recorder::open(args, limit, path, &capture)?;
+        let controls = Controls {
+            trigger: Some(recorder.trigger()),
+            ..Controls::from(control)
+        };
+        let _control = begin(args, &capture, &written, live, server, controls)?;
+        progress.ready();
+        running = command.map(|command| command.start(&stop)).transpose()?;
+        let mut consumer = progress.around(recorder);
+        let result = capture.run_consumer(&mut consumer, &stop);
+        let recorder = consumer.inner();
+        written = Written {
+            packets: recorder.packets_written(),
+            bytes: recorder.bytes_written(),
+            files: recorder.files().to_vec(),
+        };
+        result
+    } else if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
         let made = Written::from(&file);
         let to_pipe = output::is_stdout(path);
@@ -67,7 +87,10 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             Duration::from_secs(1)
         };
         let file = FileConsumer::new(file, flush);
-        let controls = (control, Some(file.control()));
+        let controls = Controls {
+            file: Some(file.control()),
+            ..Controls::from(control)
+        };
         let _control = begin(args, &capture, &made, live, server, controls)?;
         progress.ready();
         running = command.map(|command| command.start(&stop)).transpose()?;
@@ -83,7 +106,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     } else if args.print.decode.is_some() {
         let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
         let file = setup::create(options, &capture)?;
-        let _control = begin(args, &capture, &written, live, server, (control, None))?;
+        let _control = begin(args, &capture, &written, live, server, control.into())?;
         progress.ready();
         running = command.map(|command| command.start(&stop)).transpose()?;
         let mut consumer = progress.around(FileConsumer::new(file, Duration::ZERO));
@@ -92,7 +115,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         decoded = decoder.finish();
         result
     } else {
-        let _control = begin(args, &capture, &written, live, server, (control, None))?;
+        let _control = begin(args, &capture, &written, live, server, control.into())?;
         progress.ready();
         running = command.map(|command| command.start(&stop)).transpose()?;
         let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
@@ -121,6 +144,23 @@ pub fn summary(result: Result<CaptureSummary, CaptureError>) -> Result<CaptureSu
     (result.or_else(CaptureError::into_summary)).map_err(Failure::from)
 }
 
+/// The control socket, and what it controls besides the capture.
+struct Controls {
+    control: Option<Control>,
+    file: Option<FileControl>,
+    trigger: Option<RecorderTrigger>,
+}
+
+impl From<Option<Control>> for Controls {
+    fn from(control: Option<Control>) -> Self {
+        Self {
+            control,
+            file: None,
+            trigger: None,
+        }
+    }
+}
+
 /// The last steps before packets are read: drops privileges, starts the metrics server and the control of the
 /// capture and its file, and reports the start.
 fn begin(
@@ -129,7 +169,7 @@ fn begin(
     written: &Written,
     live: LiveCounters,
     server: Option<Server>,
-    (control, file): (Option<Control>, Option<FileControl>),
+    controls: Controls,
 ) -> Result<Option<RunningControl>, Failure> {
     if capture.is_group() {
         privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
@@ -141,8 +181,13 @@ fn begin(
     if let Some(server) = server {
         server.serve(move || metrics::capture_families(&live.accounts()))?;
     }
+    let Controls {
+        control,
+        file,
+        trigger,
+    } = controls;
     let socket = control.as_ref().and_then(Control::path);
-    let serve = |control: Control| control.serve(file, written.names());
+    let serve = |control: Control| control.serve(file, trigger, written.names());
     let control = control.map(serve).transpose()?;
     let places = start::Places {
         metrics: url.as_deref(),

@@ -23,6 +23,7 @@ pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
         CtlCommand::Start { start_name, flags } => return start::run(start_name, flags),
         CtlCommand::Stats => ControlRequest::Stats,
         CtlCommand::Rotate => ControlRequest::Rotate,
+        CtlCommand::Trigger => ControlRequest::Trigger,
         CtlCommand::Stop => ControlRequest::Stop,
         command => ControlRequest::Set {
             setting: setting(command),
@@ -62,6 +63,7 @@ fn setting(command: &CtlCommand) -> Setting {
         CtlCommand::List
         | CtlCommand::Stats
         | CtlCommand::Rotate
+        | CtlCommand::Trigger
         | CtlCommand::Stop
         | CtlCommand::Start { .. } => unreachable!("these are no settings"),
     }

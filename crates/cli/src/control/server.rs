@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tapline::capture::{
     ChangeError, Control as CaptureControl, DeliveryMode, FileControl, FileControlError,
-    LiveCounters, Sampling,
+    LiveCounters, RecorderTrigger, Sampling,
 };
 use tapline::control::{
     ControlError, ControlReply, ControlRequest, ControlSocket, ControlStats, ControlledInterface,
@@ -67,6 +67,7 @@ impl Control {
                 delivery,
                 live: live.clone(),
                 file: None,
+                trigger: None,
                 stopper: stop.stopper(),
                 filter: args.filter.join(" "),
                 start_ns: moment::now_ns(),
@@ -85,10 +86,12 @@ impl Control {
     pub fn serve(
         self,
         file: Option<FileControl>,
+        trigger: Option<RecorderTrigger>,
         files: Vec<String>,
     ) -> io::Result<RunningControl> {
         let Self { socket, mut server } = self;
         server.file = file;
+        server.trigger = trigger;
         server.files = files;
         let stop = Stop::new()?;
         let stopper = stop.stopper();
@@ -147,6 +150,7 @@ struct Server {
     delivery: DeliveryMode,
     live: LiveCounters,
     file: Option<FileControl>,
+    trigger: Option<RecorderTrigger>,
     stopper: Stopper,
     filter: String,
     start_ns: u64,
@@ -159,6 +163,16 @@ impl Server {
             ControlRequest::Stats => return ControlReply::Stats(self.stats()),
             ControlRequest::Set { setting } => self.set(setting, peer),
             ControlRequest::Rotate => self.rotate(),
+            ControlRequest::Trigger => match &self.trigger {
+                Some(trigger) => {
+                    trigger.trigger();
+                    self.wake();
+                    Ok(())
+                }
+                None => {
+                    Err("the capture has no flight recorder (see 'capture --record')".to_owned())
+                }
+            },
             ControlRequest::Stop => {
                 self.note(&format!("stop{}", by(peer)));
                 self.stopper.stop();
