@@ -59,6 +59,7 @@ fn changes_take_effect_and_are_noted_in_the_file() {
     running.received(20);
     ctl(&name, "buffer 4M");
     ctl(&name, "delivery adaptive");
+    ctl(&name, "direction in");
     ctl(&name, "filter ether proto 0x1234");
     scene.send(&frames(10, 100));
     running.received(30);
@@ -89,6 +90,7 @@ fn changes_take_effect_and_are_noted_in_the_file() {
         "snaplen 40",
         "buffer 4194304",
         "delivery adaptive",
+        "direction in",
         "filter \"ether proto 0x1234\"",
         "stop",
     ];

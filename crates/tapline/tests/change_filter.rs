@@ -151,6 +151,39 @@ fn a_filter_decides_from_its_change_on() {
 }
 
 #[test]
+fn the_direction_narrows_and_widens() {
+    let [left, right] = Net::new().pair();
+    let both = options(&right, Backend::PacketV2).direction(DirectionFilter::Both);
+    let (mut capture, control) = open(&right, both);
+    let live = capture.live();
+    let mut kept = Kept::default();
+    let (outcome, ()) = run_open(capture, &mut kept, |stopper| {
+        for (turn, direction, delivered) in [
+            (0, DirectionFilter::Out, 1),
+            (1, DirectionFilter::In, 2),
+            (2, DirectionFilter::Both, 4),
+        ] {
+            control.set_direction(direction).unwrap();
+            control.wait();
+            send(&left, &frames(10 * turn, 1));
+            send(&right, &frames(10 * turn + 1, 1));
+            until_delivered(&live, delivered);
+        }
+        stopper.stop();
+    });
+    assert_eq!(kept.numbers, [1, 10, 20, 21]);
+    assert_eq!(outcome.account.delivered, 4);
+    assert_eq!(outcome.account.lost.total(), 0);
+    let (capture, control) = open(
+        &right,
+        options(&right, Backend::PacketV2).direction(DirectionFilter::In),
+    );
+    let refused = control.set_direction(DirectionFilter::Both);
+    assert!(matches!(refused, Err(ChangeError::FixedDirection { .. })));
+    assert_eq!(capture.finish().unwrap().account.delivered, 0);
+}
+
+#[test]
 fn the_filter_of_shared_memory_stays() {
     let [_left, right] = Net::new().pair();
     let options = options(&right, Backend::PacketV3)

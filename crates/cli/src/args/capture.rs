@@ -209,7 +209,7 @@ pub(super) fn backend(text: &str) -> Result<BackendChoice, String> {
     }
 }
 
-pub(super) fn direction(text: &str) -> Result<DirectionFilter, String> {
+pub fn direction(text: &str) -> Result<DirectionFilter, String> {
     match text {
         "in" => Ok(DirectionFilter::In),
         "out" => Ok(DirectionFilter::Out),

@@ -63,6 +63,12 @@ pub enum CtlCommand {
         rate: String,
     },
 
+    /// Change the direction of a capture that began with both
+    Direction {
+        #[arg(value_name = "in|out|both")]
+        direction: String,
+    },
+
     /// Change when packets are delivered
     Delivery {
         #[arg(value_enum)]

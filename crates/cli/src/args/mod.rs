@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub use capture::{BackendChoice, CaptureArgs, LossLimit};
+pub use capture::{BackendChoice, CaptureArgs, LossLimit, direction};
 pub use count::{ClassArg, CountArgs, Split};
 pub use ctl::{CtlArgs, CtlCommand};
 pub use delivery::{Delivery, DeliveryArgs, TARGET};

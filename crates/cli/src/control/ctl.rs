@@ -56,6 +56,7 @@ fn setting(command: &CtlCommand) -> Setting {
             let value = clap::ValueEnum::to_possible_value(delivery);
             Setting::Delivery(value.map_or_else(String::new, |value| value.get_name().to_owned()))
         }
+        CtlCommand::Direction { direction } => Setting::Direction(direction.clone()),
         CtlCommand::MinBytes { size } => Setting::MinBytes(*size),
         CtlCommand::Timeout { time } => Setting::TimeoutNs(ns(time)),
         CtlCommand::Stall { time } => Setting::StallNs(ns(time)),

@@ -16,7 +16,7 @@ use tapline::control::{
 };
 use tapline::{Expression, Stop, Stopper};
 
-use crate::args::{CaptureArgs, Delivery, TARGET, sample};
+use crate::args::{CaptureArgs, Delivery, TARGET, direction, sample};
 use crate::capture::Source;
 use crate::failure::{Exit, Failure, chain};
 use crate::moment;
@@ -242,6 +242,10 @@ impl Server {
             Setting::Sample(text) => {
                 told(control.set_sampling(sampling(text)?))?;
                 format!("sample {text}")
+            }
+            Setting::Direction(text) => {
+                told(control.set_direction(direction(text)?))?;
+                format!("direction {text}")
             }
             Setting::StallNs(ns) => {
                 let time = Duration::from_nanos(*ns);

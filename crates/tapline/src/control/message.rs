@@ -38,6 +38,8 @@ pub enum Setting {
     BufferBytes(u64),
     /// Sampling as `1/N`, `p=P` or `first/TIME`; `off`: every packet.
     Sample(String),
+    /// `in`, `out` or `both`.
+    Direction(String),
     /// When packets are delivered: `immediate`, `batch` or `adaptive`.
     Delivery(String),
     /// With batches: size of a batch.

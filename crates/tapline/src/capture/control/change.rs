@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use bpf::Sampling;
-use ring::{DeliveryMode, RingOpenError};
+use ring::{DeliveryMode, DirectionFilter, RingOpenError};
 
 use super::super::plan::backend::Backend;
 use super::error::ChangeError;
@@ -24,6 +24,7 @@ pub enum Change {
     Filter(Option<Filter>),
     Snaplen(u32),
     Sampling(Option<Sampling>),
+    Direction(DirectionFilter),
 }
 
 impl Change {
@@ -31,13 +32,13 @@ impl Change {
     fn replaces(&self, backend: Backend) -> bool {
         match self {
             Self::Delivery(..) => backend == Backend::PacketV3,
-            Self::Buffer(_) | Self::Filter(_) | Self::Snaplen(_) | Self::Sampling(_) => true,
             Self::Stall(_) => matches!(backend, Backend::PacketV2 | Backend::PacketV3),
+            _ => true,
         }
     }
 
     fn is_of_filter(&self) -> bool {
-        matches!(self, Self::Filter(_) | Self::Snaplen(_) | Self::Sampling(_))
+        !matches!(self, Self::Delivery(..) | Self::Buffer(_) | Self::Stall(_))
     }
 
     /// Whether rings of `backend` cannot be changed so, although they can be replaced.
@@ -131,6 +132,7 @@ impl Work {
             Change::Filter(filter) => options.filter = filter,
             Change::Snaplen(bytes) => options.snaplen = bytes,
             Change::Sampling(sampling) => options.sampling = sampling,
+            Change::Direction(direction) => options.direction = Some(direction),
         }
         let mut fixed = (self.interfaces.iter()).filter_map(|interface| interface.as_ref().err());
         if let Some(&backend) = fixed.find(|&&backend| change.replaces(backend)) {

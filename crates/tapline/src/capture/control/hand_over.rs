@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bpf::Sampling;
-use ring::DeliveryMode;
+use ring::{DeliveryMode, DirectionFilter};
 
 use super::super::account::kernel_filter::KernelFilter;
 use super::super::plan::backend::Backend;
@@ -23,7 +23,9 @@ pub struct RunOptions {
     pub filter: Option<Filter>,
     pub snaplen: u32,
     pub sampling: Option<Sampling>,
-    /// Changes with filter, snaplen and sampling: a ring with another one needs another kernel filter.
+    /// The direction that was set while the capture runs.
+    pub direction: Option<DirectionFilter>,
+    /// Changes with filter, snaplen, sampling and direction: a ring with another one needs another kernel filter.
     pub filter_version: u64,
 }
 
@@ -37,6 +39,7 @@ impl From<&CaptureOptions> for RunOptions {
             filter: options.filter.clone(),
             snaplen: options.snaplen,
             sampling: options.sampling,
+            direction: None,
             filter_version: 0,
         }
     }

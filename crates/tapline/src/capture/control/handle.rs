@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use bpf::Sampling;
-use ring::DeliveryMode;
+use ring::{DeliveryMode, DirectionFilter};
 
 use super::change::{Change, Message};
 use super::error::ChangeError;
@@ -19,7 +19,7 @@ use crate::packet_filter::Filter;
 /// are delivered first. With TPACKET_V3 the last of them become visible when the time of their block is over;
 /// until then younger packets gather in the new ring.
 ///
-/// | back end | delivery, spin | buffer | stall | filter, snaplen, sampling |
+/// | back end | delivery, spin | buffer | stall | filter, snaplen, sampling, direction |
 /// |---|---|---|---|---|
 /// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same | the same |
 /// | TPACKET_V3 | a second ring takes over | the same | the same | the same |
@@ -101,6 +101,18 @@ impl Control {
     /// As [`set_filter`](Self::set_filter).
     pub fn set_sampling(&self, sampling: Option<Sampling>) -> Result<(), ChangeError> {
         self.change(Change::Sampling(sampling))
+    }
+
+    /// Changes the direction of a capture that began with both directions. The kernel filter decides.
+    ///
+    /// Blocks as [`set_buffer`](Self::set_buffer) does.
+    ///
+    /// # Errors
+    /// As [`set_filter`](Self::set_filter); [`ChangeError::FixedDirection`].
+    /// # Privileges
+    /// `CAP_BPF`.
+    pub fn set_direction(&self, direction: DirectionFilter) -> Result<(), ChangeError> {
+        self.change(Change::Direction(direction))
     }
 
     /// Wakes the reader if it sleeps, so that its [`Consumer`](super::super::Consumer) becomes idle.

@@ -1,7 +1,7 @@
 //! Replacing a packet ring: a second ring of its fanout group takes over.
 
 use netlink::Netlink;
-use ring::{HandoverGroup, PacketRing, PreparedRing, RingOpenError, SetupStep};
+use ring::{DirectionFilter, HandoverGroup, PacketRing, PreparedRing, RingOpenError, SetupStep};
 
 use super::super::super::control::error::ChangeError;
 use super::super::super::control::hand_over::{
@@ -12,7 +12,8 @@ use super::super::super::plan::backend::Backend;
 use super::super::super::plan::interface_plan::InterfacePlan;
 use super::super::super::plan::options::CaptureOptions;
 use super::super::super::read::ring::RingReader;
-use super::{blocks, choose, ring_options};
+use super::blocks;
+use super::successor::{choose, ring_options};
 
 /// Opens the packet rings of one interface, one after another.
 pub struct PacketHandOver {
@@ -102,7 +103,7 @@ impl HandOver for PacketHandOver {
 }
 
 impl PacketHandOver {
-    /// A ring with another filter, snaplen or sampling.
+    /// A ring with another filter, snaplen, sampling or direction.
     fn prepare_filtered(
         &mut self,
         options: &RunOptions,
@@ -114,10 +115,20 @@ impl PacketHandOver {
         capture.buffer_bytes = options.buffer_bytes;
         capture.stall = options.stall;
         capture.delivery = options.delivery;
+        let opened = self.capture.direction;
+        capture.direction = options.direction.unwrap_or(opened);
         let netlink = &mut Netlink::open().map_err(CaptureError::from)?;
         let plan = InterfacePlan::new(&self.link, &capture, netlink);
         let chosen = choose(&self.link, plan.map_err(CaptureError::from)?, &capture)?;
-        let ring = ring_options(&chosen.options, chosen.ring);
+        let is_program = matches!(chosen.ring, ring::RingFilter::Program(_));
+        let narrows = opened == DirectionFilter::Both && is_program;
+        if capture.direction != opened && !narrows {
+            let link = self.link.clone();
+            return Err(ChangeError::FixedDirection { link });
+        }
+        let mut ring = ring_options(&chosen.options, chosen.ring);
+        // All rings of the group have one; the program narrows it.
+        ring.direction = opened;
         Ok(Box::new(PacketReplacement {
             ring: self.group.prepare(&ring)?,
             filter: Some(FilteredOptions {

@@ -3,6 +3,7 @@
 pub mod blocks;
 mod filter;
 mod hand_over;
+mod successor;
 
 use std::io;
 use std::time::Duration;
@@ -14,8 +15,8 @@ use ring::{
 use rustix::io::Errno;
 
 use self::hand_over::PacketHandOver;
+use self::successor::ring_options;
 use super::super::account::kernel_filter::{AcceptAll, KernelFilter};
-use super::super::control::hand_over::NewFilter;
 use super::super::error::CaptureError;
 use super::super::plan::backend::{Backend, FilterPlace};
 use super::super::plan::interface_plan::InterfacePlan;
@@ -117,71 +118,9 @@ fn with_filter(
     })
 }
 
-/// The filter of a ring that takes over from another one.
-struct ChosenFilter {
-    ring: ring::RingFilter,
-    filter: NewFilter,
-    /// Options of the ring behind it.
-    options: CaptureOptions,
-}
-
-/// The filter of `plan`. Its exact form, unless the language of the kernel lacks it: so a filter that is too
-/// large for a socket is refused.
-fn choose(
-    link: &str,
-    plan: InterfacePlan,
-    options: &CaptureOptions,
-) -> Result<ChosenFilter, CaptureError> {
-    let mut options = options.clone();
-    let mut exact = None;
-    let program = match plan {
-        InterfacePlan::Everything => ClassicProgram::keep(options.snaplen),
-        InterfacePlan::Program(program) => program,
-        InterfacePlan::Filter(_, filter) => match filter.classic() {
-            Ok(program) => program,
-            Err(_) if options.sampling.is_some() => {
-                let link = link.to_owned();
-                return Err(CaptureError::SamplingSplit { link });
-            }
-            Err(_) => {
-                let coarse = filter.coarse();
-                exact = Some(ExactFilter::new(*filter, options.snaplen));
-                options.snaplen = ring::DEFAULT_SNAPLEN.max(options.snaplen);
-                coarse
-            }
-        },
-    };
-    let (ring, kernel) = filter::prepare(link, &program, &options)?;
-    Ok(ChosenFilter {
-        ring,
-        filter: NewFilter { kernel, exact },
-        options,
-    })
-}
-
 /// `sk_filter_charge`, net/core/filter.c, answers ENOMEM.
 fn is_too_large(error: &RingSetupError) -> bool {
     error.step == SetupStep::Filter && Errno::from_io_error(&error.source) == Some(Errno::NOMEM)
-}
-
-fn ring_options(options: &CaptureOptions, filter: ring::RingFilter) -> ring::RingOptions {
-    let mut ring = ring::RingOptions {
-        version: match options.backend {
-            Some(Backend::PacketV2) => Some(ring::TpacketVersion::V2),
-            Some(Backend::PacketV3) => Some(ring::TpacketVersion::V3),
-            _ => None,
-        },
-        promiscuous: options.promiscuous,
-        direction: options.direction,
-        snaplen: options.snaplen,
-        buffer_bytes: options.buffer_bytes,
-        stall: options.stall,
-        timestamps: options.timestamps,
-        filter,
-        ..ring::RingOptions::default()
-    };
-    blocks::divide_batch(&mut ring, options.delivery);
-    ring
 }
 
 impl RxRing for PacketRing {
