@@ -46,7 +46,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         return crate::read::run(&pipes);
     }
     let options = setup::options(args)?;
-    let delivery = options.delivery;
+    let delivery = (options.delivery, options.spin);
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);

@@ -29,6 +29,9 @@ const BATCH: DeliveryMode = DeliveryMode::Batch {
     timeout: Duration::from_millis(100),
 };
 
+/// Longest wait for the reader to finish the ring before a change.
+const SETTLE: Duration = Duration::from_secs(10);
+
 /// A control socket that nobody serves yet.
 pub struct Control {
     socket: ControlSocket,
@@ -42,7 +45,7 @@ impl Control {
     pub fn open(
         args: &CaptureArgs,
         capture: &mut Source,
-        delivery: DeliveryMode,
+        (delivery, spin): (DeliveryMode, Duration),
         live: &LiveCounters,
         stop: &Stop,
     ) -> Result<Option<Self>, Failure> {
@@ -65,6 +68,7 @@ impl Control {
                 name,
                 control: capture.control(),
                 delivery,
+                spin,
                 live: live.clone(),
                 file: None,
                 trigger: None,
@@ -148,6 +152,8 @@ struct Server {
     /// `None` for interfaces that come and go.
     control: Option<CaptureControl>,
     delivery: DeliveryMode,
+    /// Of deliveries other than batches.
+    spin: Duration,
     live: LiveCounters,
     file: Option<FileControl>,
     trigger: Option<RecorderTrigger>,
@@ -254,13 +260,18 @@ impl Server {
             }
             Setting::Delivery(_) | Setting::MinBytes(_) | Setting::TimeoutNs(_) => {
                 let (delivery, what) = delivery(self.delivery, setting)?;
-                told(control.set_delivery(delivery, Duration::ZERO))?;
+                let spin = match delivery {
+                    DeliveryMode::Batch { .. } => Duration::ZERO,
+                    _ => self.spin,
+                };
+                told(control.set_delivery(delivery, spin))?;
                 self.delivery = delivery;
                 what
             }
             _ => return Err("this version does not support that".to_owned()),
         };
-        control.wait();
+        // A reader that is held up longer, e.g. by a pipe, has the change nevertheless.
+        control.wait_for(SETTLE);
         self.note(&format!("{what}{}", by(peer)));
         Ok(())
     }

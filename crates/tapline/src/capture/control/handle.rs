@@ -126,6 +126,11 @@ impl Control {
         self.pending.wait();
     }
 
+    /// As [`wait`](Self::wait), at most for this time. Returns whether all have been read or the capture is over.
+    pub fn wait_for(&self, time: Duration) -> bool {
+        self.pending.wait_for(time)
+    }
+
     fn change(&self, change: Change) -> Result<(), ChangeError> {
         let (answer, answered) = channel();
         let message = Message::Change(change, answer);

@@ -125,6 +125,18 @@ impl PendingChanges {
     }
 }
 
+impl PendingChanges {
+    /// As [`wait`](Self::wait), at most for this time. Returns whether every replacement is read or the capture
+    /// is over.
+    pub fn wait_for(&self, time: Duration) -> bool {
+        let is_settling = |state: &mut State| state.unread_replacements > 0 && !state.is_over;
+        let waited = (self.settled).wait_timeout_while(self.state(), time, is_settling);
+        let (state, result) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(state);
+        !result.timed_out()
+    }
+}
+
 impl fmt::Debug for PendingChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("PendingChanges");

@@ -1,13 +1,17 @@
 //! Requests to the file of a running capture, from other threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use store::write::{CaptureFile, WriteError};
 
 /// Requests that may wait for the reader.
 const WAITING_MAX: usize = 64;
+
+/// Longest wait for the reader.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
 
 /// Why a request to the file of a capture was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +23,9 @@ pub enum FileControlError {
     /// Too many requests wait for the reader.
     #[error("{WAITING_MAX} requests to the file are waiting")]
     Busy,
+    /// The reader has not come to the request within ten seconds, e.g. because the disk holds it up. It will.
+    #[error("the reader is held up")]
+    Slow,
     /// The file is closed, or could not be written, which ends the capture.
     #[error("the capture is over")]
     Over,
@@ -63,12 +70,16 @@ impl std::fmt::Debug for FileControl {
 pub struct FileAnswer(Receiver<Result<(), FileControlError>>);
 
 impl FileAnswer {
-    /// Waits until the reader has carried the request out. The reading thread must not call this.
+    /// Waits until the reader has carried the request out, at most ten seconds. The reading thread must not call this.
     ///
     /// # Errors
     /// [`FileControlError`].
     pub fn wait(self) -> Result<(), FileControlError> {
-        self.0.recv().unwrap_or(Err(FileControlError::Over))
+        match self.0.recv_timeout(ANSWER_TIME) {
+            Ok(done) => done,
+            Err(RecvTimeoutError::Timeout) => Err(FileControlError::Slow),
+            Err(RecvTimeoutError::Disconnected) => Err(FileControlError::Over),
+        }
     }
 }
 
