@@ -199,6 +199,8 @@ fn the_socket_is_the_owners_and_a_name_is_taken_once() {
     running.signal(Signal::INT);
     running.done().conserves(0);
     assert!(!fs::exists(&path).expect("a folder"));
+    let lock = path.replace(".sock", ".lock");
+    assert!(!fs::exists(lock).expect("a folder"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,6 +22,9 @@ use crate::stop::Stop;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 8;
+
+/// Attempts to lock a file that others remove.
+const LOCK_ATTEMPTS: u32 = 16;
 
 /// Longest name of a job, bytes: the path of its socket has to fit into 108.
 const NAME_BYTES_MAX: usize = 64;
@@ -80,8 +83,9 @@ struct SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // The lock's file stays: who opened it before it was removed could lock it beside its successor.
+        // Removed while it is locked. Who opened it before checks whether it is still the one at the path.
         let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(self.path.with_extension("lock"));
     }
 }
 
@@ -102,17 +106,10 @@ impl ControlSocket {
             .mode(0o755)
             .create(directory);
         made.map_err(failed)?;
-        let mut options = OpenOptions::new();
-        let options = options.write(true).create(true).truncate(false).mode(0o600);
-        let lock = options.open(path.with_extension("lock")).map_err(failed)?;
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                let name = name.to_owned();
-                return Err(ControlError::InUse { name });
-            }
-            Err(error) => return Err(failed(error.into())),
-        }
+        let Some(lock) = lock(&path.with_extension("lock")).map_err(failed)? else {
+            let name = name.to_owned();
+            return Err(ControlError::InUse { name });
+        };
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
@@ -200,6 +197,29 @@ impl AsFd for ControlSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
+}
+
+/// Locks the file at `path`; `None` if another process has.
+fn lock(path: &Path) -> io::Result<Option<File>> {
+    for _ in 0..LOCK_ATTEMPTS {
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(false).mode(0o600);
+        let lock = options.open(path)?;
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        // A job that ended may have removed the file between the two calls. Another may have made one since.
+        let is_same = |there: fs::Metadata| Ok(there.ino() == lock.metadata()?.ino());
+        match fs::metadata(path).and_then(is_same) {
+            Ok(true) => return Ok(Some(lock)),
+            Ok(false) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 /// Nobody can connect before the mode is set, because nobody listens.
