@@ -4,6 +4,7 @@
 
 mod args;
 mod capture;
+mod control;
 mod count;
 mod decoder;
 mod demo;
@@ -68,6 +69,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Read(args) => read::run(&args),
         Command::Send(args) => send::run(&args),
         Command::Latency(args) => latency::run(&args),
+        Command::Ctl(args) => control::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Ping(args) => ping::run(&args),

@@ -39,6 +39,7 @@
 
 pub mod capture;
 mod compiled_filter;
+pub mod control;
 pub mod count;
 pub mod doctor;
 pub mod latency;

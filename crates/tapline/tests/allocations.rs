@@ -112,3 +112,18 @@ impl Consumer for Counter {
         Ok(())
     }
 }
+
+/// Its memory is allocated before.
+#[test]
+fn a_flight_recorder_allocates_nothing_per_packet() {
+    let mut recent = store::write::RecentPackets::new(1 << 20);
+    let frame = [7; 1000];
+    let info = measure(|| {
+        for number in 0..10_000 {
+            let length = number as usize % 1000;
+            assert!(recent.push(&store::model::Packet::new(number, &frame[..length])));
+        }
+    });
+    assert_eq!(info.count_total, 0);
+    assert!(recent.len() > 500 && recent.len() < 10_000);
+}

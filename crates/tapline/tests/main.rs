@@ -15,6 +15,7 @@ static UML: uml::Tests = uml::Tests::named(&[
 mod allocations;
 mod alone;
 mod change;
+mod change_filter;
 mod change_memory;
 mod conservation;
 mod count_changes;

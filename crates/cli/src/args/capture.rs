@@ -10,7 +10,7 @@ use clap::Args;
 use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
 
 use super::sample::sample;
-use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs};
+use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, RecordArgs};
 use crate::{metrics, units};
 
 /// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet
@@ -132,6 +132,25 @@ pub struct CaptureArgs {
     #[arg(hide_short_help = true, long, value_name = "[ADDR:]PORT", value_parser = metrics::address, help_heading = "Output")]
     pub metrics: Option<SocketAddr>,
 
+    /// Name for 'tapline ctl', which controls the capture [default: the interface and the process ID]
+    ///
+    /// The socket is /run/tapline/NAME.sock, for users other than root $XDG_RUNTIME_DIR/tapline/NAME.sock.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "NAME",
+        conflicts_with = "no_control",
+        help_heading = "Output"
+    )]
+    pub name: Option<String>,
+
+    /// Do not listen for 'tapline ctl'
+    #[arg(hide_short_help = true, long, help_heading = "Output")]
+    pub no_control: bool,
+
+    #[command(flatten)]
+    pub record: RecordArgs,
+
     /// Exit with status 1 if more packets than this are lost: a number, or a percentage such as 0.1%
     #[arg(
         hide_short_help = true,
@@ -191,7 +210,7 @@ pub(super) fn backend(text: &str) -> Result<BackendChoice, String> {
     }
 }
 
-pub(super) fn direction(text: &str) -> Result<DirectionFilter, String> {
+pub fn direction(text: &str) -> Result<DirectionFilter, String> {
     match text {
         "in" => Ok(DirectionFilter::In),
         "out" => Ok(DirectionFilter::Out),

@@ -2,6 +2,7 @@
 
 mod capture;
 mod count;
+mod ctl;
 mod delivery;
 mod demo;
 mod doctor;
@@ -16,6 +17,7 @@ mod output;
 mod ping;
 mod print;
 mod read;
+mod record;
 mod sample;
 mod send;
 
@@ -24,8 +26,9 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
-pub use capture::{BackendChoice, CaptureArgs, LossLimit};
+pub use capture::{BackendChoice, CaptureArgs, LossLimit, direction};
 pub use count::{ClassArg, CountArgs, Split};
+pub use ctl::{CtlArgs, CtlCommand};
 pub use delivery::{Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
@@ -40,6 +43,8 @@ pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use print::PrintArgs;
 pub use read::ReadArgs;
+pub use record::{RecordArgs, RecordLimit};
+pub use sample::sample;
 pub use send::SendArgs;
 
 /// Capture, count, send, ping and configure on the Linux network path, and account for every packet
@@ -61,6 +66,8 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Ctl(CtlArgs),
 
     Count(Box<CountArgs>),
 

@@ -4,6 +4,7 @@ mod command;
 mod interfaces;
 mod pipe;
 mod progress;
+mod recorder;
 mod setup;
 mod sockets;
 mod source;
@@ -13,11 +14,13 @@ mod summary;
 use std::time::Duration;
 
 use tapline::capture::{
-    CaptureError, CaptureSummary, Ended, FileConsumer, LiveCounters, OpenInterface,
+    CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, LiveCounters, OpenInterface,
+    RecorderTrigger,
 };
 use tapline::file::write::WriteError;
 
 use crate::args::CaptureArgs;
+use crate::control::{Control, RunningControl};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain, full_disk, is_closed_output};
 use crate::metrics::{self, Server};
@@ -25,11 +28,10 @@ use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::{privilege, signals};
 use progress::Progress;
-use source::Source;
 use summary::Summary;
 
 pub use setup::refuse_misplaced;
-pub use source::refused;
+pub use source::{Source, refused};
 pub use summary::{account_line, lost_json};
 
 /// Advice if the disk is full.
@@ -44,28 +46,55 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         return crate::read::run(&pipes);
     }
     let options = setup::options(args)?;
+    let delivery = (options.delivery, options.spin);
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);
     let mut capture = Source::open(options, namespaces)?;
     let live = capture.live();
-    let progress = Progress::new(args, live.clone());
+    let progress = Progress::new(args, live.clone())?;
+    let control = Control::open(args, &mut capture, delivery, &live, &stop)?;
     let command = command::prepare(args)?;
 
     let mut written = Written::default();
     let mut decoded = Ok(());
     let running;
-    let result = if let Some(path) = &args.output.write {
-        let file = setup::file(args, path, &capture)?;
-        begin(args, &capture, &Written::from(&file), live, server)?;
+    let result = if let (Some(path), Some(limit)) = (&args.output.write, args.record.record) {
+        let recorder = recorder::open(args, limit, path, &capture)?;
+        let controls = Controls {
+            trigger: Some(recorder.trigger()),
+            ..Controls::from(control)
+        };
+        let _control = begin(args, &capture, &written, live, server, controls)?;
+        progress.ready();
         running = command.map(|command| command.start(&stop)).transpose()?;
+        let mut consumer = progress.around(recorder);
+        let result = capture.run_consumer(&mut consumer, &stop);
+        let recorder = consumer.inner();
+        written = Written {
+            packets: recorder.packets_written(),
+            bytes: recorder.bytes_written(),
+            files: recorder.files().to_vec(),
+        };
+        result
+    } else if let Some(path) = &args.output.write {
+        let file = setup::file(args, path, &capture)?;
+        let made = Written::from(&file);
         let to_pipe = output::is_stdout(path);
         let flush = if to_pipe || args.packet_buffered {
             Duration::ZERO
         } else {
             Duration::from_secs(1)
         };
-        let mut consumer = progress.around(FileConsumer::new(file, flush));
+        let file = FileConsumer::new(file, flush);
+        let controls = Controls {
+            file: Some(file.control()),
+            ..Controls::from(control)
+        };
+        let _control = begin(args, &capture, &made, live, server, controls)?;
+        progress.ready();
+        running = command.map(|command| command.start(&stop)).transpose()?;
+        let mut consumer = progress.around(file);
         let result = capture.run_consumer(&mut consumer, &stop);
         let file = consumer.inner();
         written = Written {
@@ -77,7 +106,8 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     } else if args.print.decode.is_some() {
         let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
         let file = setup::create(options, &capture)?;
-        begin(args, &capture, &written, live, server)?;
+        let _control = begin(args, &capture, &written, live, server, control.into())?;
+        progress.ready();
         running = command.map(|command| command.start(&stop)).transpose()?;
         let mut consumer = progress.around(FileConsumer::new(file, Duration::ZERO));
         let result = capture.run_consumer(&mut consumer, &stop);
@@ -85,7 +115,8 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         decoded = decoder.finish();
         result
     } else {
-        begin(args, &capture, &written, live, server)?;
+        let _control = begin(args, &capture, &written, live, server, control.into())?;
+        progress.ready();
         running = command.map(|command| command.start(&stop)).transpose()?;
         let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
         for interface in capture.interfaces() {
@@ -113,14 +144,33 @@ pub fn summary(result: Result<CaptureSummary, CaptureError>) -> Result<CaptureSu
     (result.or_else(CaptureError::into_summary)).map_err(Failure::from)
 }
 
-/// The last steps before packets are read: drops privileges, starts the metrics server, prints the start.
+/// The control socket, and what it controls besides the capture.
+struct Controls {
+    control: Option<Control>,
+    file: Option<FileControl>,
+    trigger: Option<RecorderTrigger>,
+}
+
+impl From<Option<Control>> for Controls {
+    fn from(control: Option<Control>) -> Self {
+        Self {
+            control,
+            file: None,
+            trigger: None,
+        }
+    }
+}
+
+/// The last steps before packets are read: drops privileges, starts the metrics server and the control of the
+/// capture and its file, and reports the start.
 fn begin(
     args: &CaptureArgs,
     capture: &Source,
     written: &Written,
     live: LiveCounters,
     server: Option<Server>,
-) -> Result<(), Failure> {
+    controls: Controls,
+) -> Result<Option<RunningControl>, Failure> {
     if capture.is_group() {
         privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
     } else {
@@ -131,7 +181,20 @@ fn begin(
     if let Some(server) = server {
         server.serve(move || metrics::capture_families(&live.accounts()))?;
     }
-    start::show(args, capture, written, url.as_deref()).map_err(|error| Failure::stdout(&error))
+    let Controls {
+        control,
+        file,
+        trigger,
+    } = controls;
+    let socket = control.as_ref().and_then(Control::path);
+    let serve = |control: Control| control.serve(file, trigger, written.names());
+    let control = control.map(serve).transpose()?;
+    let places = start::Places {
+        metrics: url.as_deref(),
+        control: socket.as_deref(),
+    };
+    start::show(args, capture, written, places).map_err(|error| Failure::stdout(&error))?;
+    Ok(control)
 }
 
 /// The exit status, or the failure that ended the capture.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tapline::Packet;
 use tapline::capture::{Account, CaptureError, Consumer, ConsumerError, LiveCounters};
+use tapline::control::ServiceManager;
 use tapline::file::model::{Interface, Statistics};
 
 use super::summary::lost_json;
@@ -48,11 +49,15 @@ pub struct Progress {
     announcements: Announcements,
     live: LiveCounters,
     ticks: u32,
+    manager: Option<ServiceManager>,
 }
 
 impl Progress {
     /// Selects the report by flags and terminal; `live` are the counters of the capture.
-    pub fn new(args: &CaptureArgs, live: LiveCounters) -> Self {
+    ///
+    /// # Errors
+    /// The service manager has no valid address.
+    pub fn new(args: &CaptureArgs, live: LiveCounters) -> io::Result<Self> {
         let report = match (args.stats_interval, &args.output.write) {
             (Some(_), _) if args.json => Report::Json,
             (Some(_), _) => Report::Lines,
@@ -60,7 +65,7 @@ impl Progress {
             _ => Report::None,
         };
         let (_, ticks) = ticks(args);
-        Self {
+        Ok(Self {
             report,
             announcements: match (args.json, args.quiet) {
                 (true, _) => Announcements::Json,
@@ -69,6 +74,15 @@ impl Progress {
             },
             live,
             ticks,
+            manager: ServiceManager::from_environment()?,
+        })
+    }
+
+    /// Reports to the service manager, if there is one, that the capture runs.
+    pub fn ready(&self) {
+        if let Some(manager) = &self.manager {
+            // A manager that does not listen is no reason to end.
+            let _ = manager.ready();
         }
     }
 
@@ -78,6 +92,7 @@ impl Progress {
         Observed {
             inner,
             live: self.live,
+            manager: self.manager,
             report: self.report,
             announcements: self.announcements,
             ticks: self.ticks,
@@ -93,6 +108,7 @@ impl Progress {
 pub struct Observed<C> {
     inner: C,
     live: LiveCounters,
+    manager: Option<ServiceManager>,
     report: Report,
     announcements: Announcements,
     /// Ticks between two reports, and left to the next one.
@@ -213,6 +229,12 @@ impl<C: Consumer> Consumer for Observed<C> {
     }
 
     fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
+        if let Some(manager) = &self.manager
+            && manager.watchdog_interval().is_some()
+        {
+            // As in `ready`.
+            let _ = manager.alive();
+        }
         self.ticks_left -= 1;
         if self.ticks_left == 0 {
             self.ticks_left = self.ticks;
@@ -223,6 +245,10 @@ impl<C: Consumer> Consumer for Observed<C> {
     }
 
     fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
+        if let Some(manager) = &self.manager {
+            // As in `ready`.
+            let _ = manager.stopping();
+        }
         if let Report::Status(status) = &self.report {
             // The summary replaces it.
             status.clear();

@@ -2,8 +2,8 @@
 
 use tapline::Stop;
 use tapline::capture::{
-    Capture, CaptureError, CaptureGroup, CaptureOptions, CaptureSummary, Consumer, LiveCounters,
-    Namespaces, OpenInterface,
+    Capture, CaptureError, CaptureGroup, CaptureOptions, CaptureSummary, Consumer, Control,
+    LiveCounters, Namespaces, OpenInterface,
 };
 use tapline::file::model::Interface;
 use tapline::file::write::StatisticsSource;
@@ -75,6 +75,14 @@ impl Source {
     /// Whether interfaces can join while the capture runs.
     pub fn is_group(&self) -> bool {
         matches!(self, Self::Group(_))
+    }
+
+    /// Changes the capture while it runs; `None` for interfaces that come and go.
+    pub fn control(&mut self) -> Option<Control> {
+        match self {
+            Self::Fixed(capture) => Some(capture.control()),
+            Self::Group(_) => None,
+        }
     }
 
     pub fn statistics_source(&self) -> StatisticsSource {

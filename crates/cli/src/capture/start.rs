@@ -13,13 +13,21 @@ use crate::json;
 use crate::output::Written;
 use crate::units::binary;
 
-/// Prints it: JSON on standard output, text on standard error unless `--quiet`. `metrics` is the URL of the
-/// counters.
+/// Where the capture can be reached.
+#[derive(Clone, Copy)]
+pub struct Places<'p> {
+    /// URL of the counters.
+    pub metrics: Option<&'p str>,
+    /// Path of the control socket.
+    pub control: Option<&'p str>,
+}
+
+/// Prints it: JSON on standard output, text on standard error unless `--quiet`.
 pub fn show(
     args: &CaptureArgs,
     capture: &Source,
     written: &Written,
-    metrics: Option<&str>,
+    places: Places<'_>,
 ) -> io::Result<()> {
     if args.json {
         let interfaces: Vec<_> = capture
@@ -46,7 +54,8 @@ pub fn show(
             "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
             "files": written.names(),
-            "metrics": metrics,
+            "metrics": places.metrics,
+            "control": places.control,
         });
         return json::print(&event);
     }
@@ -64,8 +73,11 @@ pub fn show(
         if capture.is_group() {
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
         }
-        if let Some(url) = metrics {
+        if let Some(url) = places.metrics {
             let _ = writeln!(out, "metrics at {url}");
+        }
+        if let Some(path) = places.control.filter(|_| args.name.is_some()) {
+            let _ = writeln!(out, "control socket {path}");
         }
     }
     Ok(())

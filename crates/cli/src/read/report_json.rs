@@ -68,6 +68,7 @@ fn interface(index: u32, reported: &ReportedInterface) -> Value {
         "ticks_per_second": interface.ticks_per_second,
         "packets": reported.packets,
         "statistics_blocks": reported.statistics_blocks,
+        "notes": reported.notes.iter().map(statistics).collect::<Vec<_>>(),
         "statistics": reported.statistics.as_ref().map(statistics),
     })
 }

@@ -166,6 +166,12 @@ fn interface(page: &mut Page, index: usize, reported: &ReportedInterface) {
     }
     page.line_if("  hardware", interface.hardware.as_ref());
     page.line_if("  os", interface.os.as_ref());
+    let zone = TimeZone::system();
+    for note in &reported.notes {
+        let time = note.timestamp_ns.map(|ns| date_time(ns, &zone));
+        let text = note.comment.as_deref().unwrap_or_default();
+        page.line("  note", format!("{} {text}", time.unwrap_or_default()));
+    }
     if let Some(counters) = &reported.statistics {
         page.line("  statistics", statistics(counters));
         page.line_if("  comment", counters.comment.as_ref());

@@ -51,6 +51,9 @@ pub enum WriteError {
     /// Rotation needs a path for the file names, but the output is a descriptor or stream.
     #[error("rotation needs a file name, not a stream")]
     CannotRotate,
+    /// The next file needs a name of its own, and the options have no rotation.
+    #[error("a file without rotation cannot be followed by another")]
+    NoRotation,
     /// A packet refers to an interface that the file does not have.
     #[error("packet of interface {interface} in a file of {count} interfaces")]
     UnknownInterface {

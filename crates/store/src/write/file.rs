@@ -361,6 +361,46 @@ impl CaptureFile {
         Ok(())
     }
 
+    /// Starts the next file now. The file name and the interval are those of time `now_ns`, nanoseconds since
+    /// 1970 UTC.
+    ///
+    /// # Errors
+    /// [`WriteError::NoRotation`] without rotation in the options; `Closed`; otherwise as for
+    /// [`write`](Self::write), about the files.
+    pub fn start_next(&mut self, now_ns: u64) -> Result<(), WriteError> {
+        if self.is_closed {
+            return Err(WriteError::Closed);
+        }
+        if !self.budget.rules().is_any() {
+            return Err(WriteError::NoRotation);
+        }
+        self.rotate(self.budget.next_start(now_ns))
+    }
+
+    /// Adds a note about the capture: an Interface Statistics Block of the first interface with the counters as
+    /// of now and the note as its comment. Does nothing in a pcap file, which has no place for it.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write), about the files.
+    pub fn note(&mut self, text: &str, now_ns: u64) -> Result<(), WriteError> {
+        let known = (self.statistics)().into_iter().next();
+        let statistics = Statistics {
+            timestamp_ns: Some(now_ns),
+            comment: Some(text.to_owned()),
+            ..known.unwrap_or_default()
+        };
+        let block = self.encoder.epilogue(&[statistics]);
+        if block.is_empty() {
+            return Ok(());
+        }
+        if self.sink.is_none() {
+            self.make_way(block.len(), now_ns)?;
+        }
+        self.append(&block)?;
+        self.budget.reserve(block.len() as u64);
+        Ok(())
+    }
+
     /// Writes `statistics`, and closes the file. Closing again does nothing.
     ///
     /// # Errors

@@ -28,9 +28,11 @@ mod file;
 mod options;
 mod pcap;
 mod pcapng;
+mod recent;
 mod rotation;
 mod sink;
 
 pub use error::WriteError;
 pub use file::{CaptureFile, FileMade, Removed};
 pub use options::{CaptureFileOptions, Compression, Format, Output, Rotation, StatisticsSource};
+pub use recent::RecentPackets;

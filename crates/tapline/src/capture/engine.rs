@@ -439,8 +439,8 @@ impl Engine {
             self.block_ns = self.block_ns.max(block_ns(self.options.delivery));
         }
         (self.options.delivery, self.options.spin) = (changes.delivery, changes.spin);
-        for (number, rings) in changes.replacements {
-            self.interfaces[number].follow(rings, &mut self.queues);
+        for (number, new) in changes.replacements {
+            self.interfaces[number].follow(new, &mut self.queues);
         }
         true
     }

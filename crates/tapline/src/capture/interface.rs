@@ -9,19 +9,18 @@ use netlink::{IfIndex, LinkStatistics, Netlink};
 use ring::{DirectionFilter, InterfaceInfo, TimestampSource};
 
 use super::account::counters::Counters;
-use super::account::kernel_filter::KernelFilter;
+use super::account::kernel_filter::{FilterHistory, KernelFilter};
 use super::account::loss_account::Lost;
 use super::account::summary::{OpenInterface, Sockets};
 use super::account::survey::{InterfaceState, Presence};
 use super::backend;
 use super::control::change::HandOverResult;
-use super::control::hand_over::HandOver;
+use super::control::hand_over::{HandOver, NewRings};
 use super::error::CaptureError;
 use super::plan::backend::{FallBack, FilterPlace};
 use super::plan::interface_plan::InterfacePlan;
 use super::plan::options::CaptureOptions;
-use super::read::queue::{Reading, RxQueue};
-use super::read::ring::RingReader;
+use super::read::queue::{ReaderFilter, Reading, RxQueue};
 
 /// An interface with one queue or several.
 pub struct Interface {
@@ -40,7 +39,7 @@ pub struct Interface {
     /// Why it uses AF_XDP sockets although shared memory would suit the options.
     pub fall_back: Option<FallBack>,
     hand_over: Option<Box<dyn HandOver>>,
-    kernel_filter: Box<dyn KernelFilter>,
+    kernel_filter: FilterHistory,
     direction: DirectionFilter,
     /// Its counters at the start; `None` if it reports none.
     at_start: Option<LinkStatistics>,
@@ -77,6 +76,7 @@ impl Interface {
         queues.extend(opened.rings.into_iter().map(|reader| RxQueue {
             reader,
             next: None,
+            next_filter: None,
             reading: Reading {
                 exact: exact.take(),
                 ..Reading::default()
@@ -98,7 +98,7 @@ impl Interface {
             sockets: sockets.reduce(Sockets::and),
             fall_back: opened.fall_back,
             hand_over: opened.hand_over,
-            kernel_filter: opened.kernel_filter,
+            kernel_filter: FilterHistory::new(opened.kernel_filter),
             direction: options.direction,
             at_start,
         })
@@ -128,9 +128,15 @@ impl Interface {
     }
 
     /// Its queues continue with `rings` once they have read the present ones.
-    pub fn follow(&mut self, rings: Vec<RingReader>, queues: &mut [RxQueue]) {
-        for (queue, next) in self.own_mut(queues).iter_mut().zip(rings) {
+    pub fn follow(&mut self, new: NewRings, queues: &mut [RxQueue]) {
+        let queues = self.own_mut(queues);
+        for (queue, next) in queues.iter_mut().zip(new.rings) {
             queue.next = Some(next);
+        }
+        if let Some(filter) = new.filter {
+            // Packet rings alone have other filters, and one queue.
+            queues[0].next_filter = Some(ReaderFilter(filter.exact));
+            self.kernel_filter.follow(filter.kernel);
         }
     }
 

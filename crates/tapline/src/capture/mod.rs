@@ -51,6 +51,7 @@ mod job;
 mod plan;
 mod pull;
 mod read;
+mod recorder;
 
 pub(crate) use backend::packet::sock_filter;
 pub(crate) use error::run_result;
@@ -75,4 +76,6 @@ pub use plan::description::sampling_rate;
 pub use plan::mode::{MirrorLimit, Mode, ModeError, SHORT_SNAPLEN};
 pub use plan::options::{CaptureOptions, DROP_BUFFER_BYTES, Limits};
 pub use read::consumer::{Consumer, ConsumerError, FileConsumer};
+pub use read::file_control::{FileAnswer, FileControl, FileControlError};
+pub use recorder::{Recorder, RecorderFiles, RecorderOptions, RecorderTrigger};
 pub use ring::{BusyPoll, DEFAULT_SNAPLEN, DeliveryMode, DirectionFilter, TimestampSource};

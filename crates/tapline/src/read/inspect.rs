@@ -76,7 +76,12 @@ pub struct ReportedInterface {
     pub statistics: Option<Statistics>,
     /// Number of its statistics blocks.
     pub statistics_blocks: u64,
+    /// Earlier statistics with a comment, such as the notes of changes during a capture: the first 10 000.
+    pub notes: Vec<Statistics>,
 }
+
+/// Notes kept of an interface.
+const NOTES_MAX: usize = 10_000;
 
 impl Inspection {
     pub(super) fn new(options: JobOptions) -> Self {
@@ -180,6 +185,7 @@ impl ItemReceiver for PacketCounter<'_> {
                     packets: 0,
                     statistics: None,
                     statistics_blocks: 0,
+                    notes: Vec::new(),
                 });
             }
             Item::Statistics(statistics) => self.report.add_statistics(statistics),
@@ -224,7 +230,11 @@ impl FileReport {
 
     fn add_statistics(&mut self, statistics: &Statistics) {
         let interface = &mut self.interfaces[statistics.interface as usize];
-        interface.statistics = Some(statistics.clone());
+        let before = interface.statistics.replace(statistics.clone());
+        let note = before.filter(|before| before.comment.is_some());
+        if interface.notes.len() < NOTES_MAX {
+            interface.notes.extend(note);
+        }
         interface.statistics_blocks += 1;
     }
 }

@@ -5,31 +5,46 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use ring::{DeliveryMode, RingOpenError};
+use bpf::Sampling;
+use ring::{DeliveryMode, DirectionFilter, RingOpenError};
 
 use super::super::plan::backend::Backend;
-use super::super::read::ring::RingReader;
 use super::error::ChangeError;
-use super::hand_over::{HandOver, RunOptions};
+use super::hand_over::{HandOver, NewRings, RunOptions};
 use super::pending::PendingChanges;
+use crate::packet_filter::Filter;
 use netlink::Namespace;
 
 /// A change of one option.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Change {
     Delivery(DeliveryMode, Duration),
     Buffer(usize),
     Stall(Option<Duration>),
+    Filter(Option<Filter>),
+    Snaplen(u32),
+    Sampling(Option<Sampling>),
+    Direction(DirectionFilter),
 }
 
 impl Change {
     /// Whether a ring of `backend` has to be replaced for it.
-    fn replaces(self, backend: Backend) -> bool {
+    fn replaces(&self, backend: Backend) -> bool {
         match self {
             Self::Delivery(..) => backend == Backend::PacketV3,
-            Self::Buffer(_) => true,
             Self::Stall(_) => matches!(backend, Backend::PacketV2 | Backend::PacketV3),
+            _ => true,
         }
+    }
+
+    fn is_of_filter(&self) -> bool {
+        !matches!(self, Self::Delivery(..) | Self::Buffer(_) | Self::Stall(_))
+    }
+
+    /// Whether rings of `backend` cannot be changed so, although they can be replaced.
+    fn is_fixed(&self, backend: Backend) -> bool {
+        let is_packet = matches!(backend, Backend::PacketV2 | Backend::PacketV3);
+        self.is_of_filter() && !is_packet
     }
 }
 
@@ -103,24 +118,35 @@ impl Work {
     fn run(mut self, messages: &Receiver<Message>) {
         while let Ok(Message::Change(change, answer)) = messages.recv() {
             // The caller may have gone.
-            let _ = answer.send(self.carry_out(change));
+            let _ = answer.send(self.carry_out(&change));
         }
     }
 
-    fn carry_out(&mut self, change: Change) -> Result<(), ChangeError> {
-        let mut options = self.now;
-        match change {
+    fn carry_out(&mut self, change: &Change) -> Result<(), ChangeError> {
+        let mut options = self.now.clone();
+        options.filter_version += u64::from(change.is_of_filter());
+        match change.clone() {
             Change::Delivery(delivery, spin) => (options.delivery, options.spin) = (delivery, spin),
             Change::Buffer(bytes) => options.buffer_bytes = bytes,
             Change::Stall(stall) => options.stall = stall,
+            Change::Filter(filter) => options.filter = filter,
+            Change::Snaplen(bytes) => options.snaplen = bytes,
+            Change::Sampling(sampling) => options.sampling = sampling,
+            Change::Direction(direction) => options.direction = Some(direction),
         }
         let mut fixed = (self.interfaces.iter()).filter_map(|interface| interface.as_ref().err());
         if let Some(&backend) = fixed.find(|&&backend| change.replaces(backend)) {
             return Err(ChangeError::Fixed { backend });
         }
+        let mut others = (self.interfaces.iter()).filter_map(|interface| interface.as_ref().ok());
+        if let Some(other) = others.find(|other| change.is_fixed(other.backend())) {
+            return Err(ChangeError::FixedFilter {
+                backend: other.backend(),
+            });
+        }
         let replacements = self.replace(&options, change)?;
-        self.now = options;
         (self.pending).add(options.delivery, options.spin, replacements);
+        self.now = options;
         Ok(())
     }
 
@@ -128,8 +154,8 @@ impl Work {
     fn replace(
         &mut self,
         options: &RunOptions,
-        change: Change,
-    ) -> Result<Vec<(usize, Vec<RingReader>)>, ChangeError> {
+        change: &Change,
+    ) -> Result<Vec<(usize, NewRings)>, ChangeError> {
         let is_busy = self.pending.is_settling();
         let mut ready = Vec::new();
         for (number, interface) in self.interfaces.iter_mut().enumerate() {

@@ -21,6 +21,22 @@ pub enum ChangeError {
         /// The back end.
         backend: Backend,
     },
+    /// Filter, snaplen, sampling and direction can be changed on packet rings only.
+    #[error(
+        "the filter of {} cannot be changed while it is read (restart the capture, or use mirror mode)",
+        backend.name()
+    )]
+    FixedFilter {
+        /// The back end.
+        backend: Backend,
+    },
+    /// The direction can be narrowed only in a capture that began with both, and by a filter that the kernel runs
+    /// as eBPF (`CAP_BPF`).
+    #[error("the direction of {link} is fixed (begin with both directions and CAP_BPF)")]
+    FixedDirection {
+        /// Name of the interface.
+        link: String,
+    },
     /// The ring of an interface cannot be replaced: the options contradict each other, or the kernel refused.
     /// [`RingOpenError::Busy`]: the change before is not complete.
     #[error(transparent)]

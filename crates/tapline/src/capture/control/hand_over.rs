@@ -2,20 +2,31 @@
 
 use std::time::Duration;
 
-use ring::DeliveryMode;
+use bpf::Sampling;
+use ring::{DeliveryMode, DirectionFilter};
 
+use super::super::account::kernel_filter::KernelFilter;
 use super::super::plan::backend::Backend;
 use super::super::plan::options::CaptureOptions;
+use super::super::read::exact_filter::ExactFilter;
 use super::super::read::ring::RingReader;
 use super::error::ChangeError;
+use crate::packet_filter::Filter;
 
 /// The options that can be changed while a capture runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RunOptions {
     pub delivery: DeliveryMode,
     pub spin: Duration,
     pub buffer_bytes: usize,
     pub stall: Option<Duration>,
+    pub filter: Option<Filter>,
+    pub snaplen: u32,
+    pub sampling: Option<Sampling>,
+    /// The direction that was set while the capture runs.
+    pub direction: Option<DirectionFilter>,
+    /// Changes with filter, snaplen, sampling and direction: a ring with another one needs another kernel filter.
+    pub filter_version: u64,
 }
 
 impl From<&CaptureOptions> for RunOptions {
@@ -25,6 +36,11 @@ impl From<&CaptureOptions> for RunOptions {
             spin: options.spin,
             buffer_bytes: options.buffer_bytes,
             stall: options.stall,
+            filter: options.filter.clone(),
+            snaplen: options.snaplen,
+            sampling: options.sampling,
+            direction: None,
+            filter_version: 0,
         }
     }
 }
@@ -44,6 +60,30 @@ pub trait HandOver: Send {
 
 /// Rings that are ready to take over.
 pub trait Replacement {
-    /// From here on packets enter these rings, and none the rings before. Returns one ring per queue.
-    fn take_over(self: Box<Self>) -> Result<Vec<RingReader>, ChangeError>;
+    /// From here on packets enter these rings, and none the rings before.
+    fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError>;
+}
+
+/// Rings that have taken over.
+pub struct NewRings {
+    /// One per queue.
+    pub rings: Vec<RingReader>,
+    /// The filter in front of them, unless it is that of the rings before.
+    pub filter: Option<NewFilter>,
+}
+
+impl From<Vec<RingReader>> for NewRings {
+    fn from(rings: Vec<RingReader>) -> Self {
+        Self {
+            rings,
+            filter: None,
+        }
+    }
+}
+
+/// The filter of rings that have taken over.
+pub struct NewFilter {
+    pub kernel: Box<dyn KernelFilter>,
+    /// What the reader adds to it.
+    pub exact: Option<ExactFilter>,
 }

@@ -4,26 +4,28 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use ring::DeliveryMode;
+use bpf::Sampling;
+use ring::{DeliveryMode, DirectionFilter};
 
 use super::change::{Change, Message};
 use super::error::ChangeError;
 use super::pending::PendingChanges;
+use crate::packet_filter::Filter;
 
-/// Changes delivery and buffer of a running capture, from any thread. Clones change the same capture. No
+/// Changes delivery, buffer and filter of a running capture, from any thread. Clones change the same capture. No
 /// packet is lost or repeated by a change.
 ///
 /// Where a ring has to be replaced, another one is opened beside it and takes over. Packets of the old ring
 /// are delivered first. With TPACKET_V3 the last of them become visible when the time of their block is over;
 /// until then younger packets gather in the new ring.
 ///
-/// | back end | delivery, spin | buffer | stall |
-/// |---|---|---|---|
-/// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same |
-/// | TPACKET_V3 | a second ring takes over | the same | the same |
-/// | ring buffers of XDP | immediate | the program switches to other buffers | no effect |
-/// | shared memory in drop mode | immediate | a second program takes over in the link | no effect |
-/// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect |
+/// | back end | delivery, spin | buffer | stall | filter, snaplen, sampling, direction |
+/// |---|---|---|---|---|
+/// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same | the same |
+/// | TPACKET_V3 | a second ring takes over | the same | the same | the same |
+/// | ring buffers of XDP | immediate | the program switches to other buffers | no effect | [refused](ChangeError::FixedFilter) |
+/// | shared memory in drop mode | immediate | a second program takes over in the link | no effect | [refused](ChangeError::FixedFilter) |
+/// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect | [refused](ChangeError::Fixed) |
 #[derive(Clone, Debug)]
 pub struct Control {
     pending: Arc<PendingChanges>,
@@ -68,10 +70,65 @@ impl Control {
         self.change(Change::Stall(stall))
     }
 
+    /// Changes the filter: `None` accepts every packet. Each packet passes the filter before or the filter
+    /// after, and counts once. Names are resolved before this returns.
+    ///
+    /// Blocks as [`set_buffer`](Self::set_buffer) does.
+    ///
+    /// # Errors
+    /// As [`set_delivery`](Self::set_delivery); [`ChangeError::FixedFilter`] without a packet ring;
+    /// [`ChangeError::Memory`] with the error of a filter that cannot be compiled.
+    pub fn set_filter(&self, filter: Option<Filter>) -> Result<(), ChangeError> {
+        self.change(Change::Filter(filter))
+    }
+
+    /// Changes the snaplen, bytes per packet. A capture file truncates packets to the snaplen with which it
+    /// began, so that a later one can only be smaller there.
+    ///
+    /// Blocks as [`set_buffer`](Self::set_buffer) does.
+    ///
+    /// # Errors
+    /// As [`set_filter`](Self::set_filter).
+    pub fn set_snaplen(&self, bytes: u32) -> Result<(), ChangeError> {
+        self.change(Change::Snaplen(bytes))
+    }
+
+    /// Changes the sampling of accepted packets; `None` keeps all.
+    ///
+    /// Blocks as [`set_buffer`](Self::set_buffer) does.
+    ///
+    /// # Errors
+    /// As [`set_filter`](Self::set_filter).
+    pub fn set_sampling(&self, sampling: Option<Sampling>) -> Result<(), ChangeError> {
+        self.change(Change::Sampling(sampling))
+    }
+
+    /// Changes the direction of a capture that began with both directions. The kernel filter decides.
+    ///
+    /// Blocks as [`set_buffer`](Self::set_buffer) does.
+    ///
+    /// # Errors
+    /// As [`set_filter`](Self::set_filter); [`ChangeError::FixedDirection`].
+    /// # Privileges
+    /// `CAP_BPF`.
+    pub fn set_direction(&self, direction: DirectionFilter) -> Result<(), ChangeError> {
+        self.change(Change::Direction(direction))
+    }
+
+    /// Wakes the reader if it sleeps, so that its [`Consumer`](super::super::Consumer) becomes idle.
+    pub fn wake(&self) {
+        self.pending.wake();
+    }
+
     /// Waits until all replaced rings have been read and freed, or until the capture is over. The reading
     /// thread must not call this: it would wait for itself.
     pub fn wait(&self) {
         self.pending.wait();
+    }
+
+    /// As [`wait`](Self::wait), at most for this time. Returns whether all have been read or the capture is over.
+    pub fn wait_for(&self, time: Duration) -> bool {
+        self.pending.wait_for(time)
     }
 
     fn change(&self, change: Change) -> Result<(), ChangeError> {

@@ -1,5 +1,6 @@
 //! Configuration changes that the reader has not applied yet.
 
+use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +10,9 @@ use std::time::Duration;
 use ring::DeliveryMode;
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::super::read::ring::RingReader;
+use super::hand_over::NewRings;
 
 /// Pending configuration changes, handed from the control thread to the reader.
-#[derive(Debug)]
 pub struct PendingChanges {
     is_pending: AtomicBool,
     /// Readable while a change is pending.
@@ -21,7 +21,7 @@ pub struct PendingChanges {
     settled: Condvar,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     changes: Option<Changes>,
     /// Replacements that are not read yet, because the rings before them are.
@@ -30,12 +30,11 @@ struct State {
 }
 
 /// The changes to apply.
-#[derive(Debug)]
 pub struct Changes {
     pub delivery: DeliveryMode,
     pub spin: Duration,
     /// The rings that have taken over, with the numbers of their interfaces.
-    pub replacements: Vec<(usize, Vec<RingReader>)>,
+    pub replacements: Vec<(usize, NewRings)>,
 }
 
 impl PendingChanges {
@@ -58,10 +57,10 @@ impl PendingChanges {
         &self,
         delivery: DeliveryMode,
         spin: Duration,
-        replacements: Vec<(usize, Vec<RingReader>)>,
+        replacements: Vec<(usize, NewRings)>,
     ) {
         let mut state = self.state();
-        let rings = replacements.iter().map(|(_, rings)| rings.len());
+        let rings = replacements.iter().map(|(_, new)| new.rings.len());
         state.unread_replacements += rings.sum::<usize>();
         let before = state.changes.take().map(|changes| changes.replacements);
         let replacements = before.into_iter().flatten().chain(replacements).collect();
@@ -73,6 +72,14 @@ impl PendingChanges {
         // Set and cleared under the lock, which orders the changes themselves; so `Relaxed` is enough.
         self.is_pending.store(true, Ordering::Relaxed);
         // Fails only if the counter of 64 bits is full; the event is readable then.
+        let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+
+    /// Wakes the reader without a change, so that its consumer becomes idle.
+    pub fn wake(&self) {
+        let _state = self.state();
+        self.is_pending.store(true, Ordering::Relaxed);
+        // As in `add`.
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
 
@@ -115,6 +122,27 @@ impl PendingChanges {
         let is_settling = |state: &mut State| state.unread_replacements > 0 && !state.is_over;
         let waited = self.settled.wait_while(self.state(), is_settling);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl PendingChanges {
+    /// As [`wait`](Self::wait), at most for this time. Returns whether every replacement is read or the capture
+    /// is over.
+    pub fn wait_for(&self, time: Duration) -> bool {
+        let is_settling = |state: &mut State| state.unread_replacements > 0 && !state.is_over;
+        let waited = (self.settled).wait_timeout_while(self.state(), time, is_settling);
+        let (state, result) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(state);
+        !result.timed_out()
+    }
+}
+
+impl fmt::Debug for PendingChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("PendingChanges");
+        fields
+            .field("is_pending", &self.is_pending)
+            .finish_non_exhaustive()
     }
 }
 

@@ -9,6 +9,7 @@ use store::write::{CaptureFile, FileMade};
 
 use super::super::account::loss_account::Account;
 use super::super::error::CaptureError;
+use super::file_control::FileControl;
 use crate::packet::Packet;
 
 /// Why a consumer failed.
@@ -83,6 +84,7 @@ pub struct FileConsumer {
     file: CaptureFile,
     flush_after_ns: u64,
     flushed_ns: u64,
+    control: FileControl,
 }
 
 impl FileConsumer {
@@ -94,7 +96,13 @@ impl FileConsumer {
             file,
             flush_after_ns,
             flushed_ns: abi::clock::realtime_ns(),
+            control: FileControl::default(),
         }
+    }
+
+    /// Notes in the file and its rotation, from other threads.
+    pub fn control(&self) -> FileControl {
+        self.control.clone()
     }
 
     /// Packets that are completely written.
@@ -118,6 +126,13 @@ impl FileConsumer {
     }
 }
 
+/// Refuses what waits for the file.
+impl Drop for FileConsumer {
+    fn drop(&mut self) {
+        self.control.end();
+    }
+}
+
 impl Consumer for FileConsumer {
     #[inline(always)]
     #[expect(
@@ -134,6 +149,7 @@ impl Consumer for FileConsumer {
     }
 
     fn idle(&mut self, now_ns: u64) -> Result<(), ConsumerError> {
+        self.control.apply(&mut self.file, now_ns)?;
         // If the clock was set back, the difference wraps and the buffer is flushed.
         if now_ns.wrapping_sub(self.flushed_ns) >= self.flush_after_ns {
             self.flushed_ns = now_ns;
@@ -143,11 +159,18 @@ impl Consumer for FileConsumer {
     }
 
     fn tick(&mut self, now_ns: u64, _account: &Account) -> Result<(), ConsumerError> {
+        self.control.apply(&mut self.file, now_ns)?;
         Ok(self.file.tick(now_ns)?)
     }
 
     fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
-        Ok(self.file.close(statistics)?)
+        // Notes of changes that were made: a request for the next file has none any more.
+        let noted = self
+            .control
+            .apply(&mut self.file, abi::clock::realtime_ns());
+        self.control.end();
+        self.file.close(statistics)?;
+        Ok(noted?)
     }
 
     fn lost(&self) -> u64 {

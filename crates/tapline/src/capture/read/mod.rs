@@ -4,6 +4,7 @@ pub mod adaptive;
 pub mod consumer;
 pub mod dispatcher;
 pub mod exact_filter;
+pub mod file_control;
 pub mod poller;
 pub mod queue;
 pub mod ring;

@@ -14,12 +14,17 @@ pub struct RxQueue {
     pub reader: RingReader,
     /// The ring that takes over from `reader`, which is read to its end first.
     pub next: Option<RingReader>,
+    /// The filter of `next`, if it has another one than `reader`.
+    pub next_filter: Option<ReaderFilter>,
     pub reading: Reading,
     /// Number of its interface.
     pub interface: u32,
     /// Counters of its interface.
     pub counters: Arc<Counters>,
 }
+
+/// The reader's part of a filter: the exact one, if the kernel runs a coarse one.
+pub struct ReaderFilter(pub Option<ExactFilter>);
 
 /// The reader's part of the filter, and the packets that it did not deliver.
 #[derive(Default)]
@@ -73,6 +78,9 @@ impl RxQueue {
         if let Some(next) = self.next.take() {
             let before = std::mem::replace(&mut self.reader, next);
             self.reader.follow(before);
+            if let Some(ReaderFilter(exact)) = self.next_filter.take() {
+                self.reading.exact = exact;
+            }
         }
     }
 }

@@ -1,12 +1,19 @@
 //! Replacing a packet ring: a second ring of its fanout group takes over.
 
-use ring::{HandoverGroup, PacketRing, PreparedRing, RingOpenError, SetupStep};
+use netlink::Netlink;
+use ring::{DirectionFilter, HandoverGroup, PacketRing, PreparedRing, RingOpenError, SetupStep};
 
 use super::super::super::control::error::ChangeError;
-use super::super::super::control::hand_over::{HandOver, Replacement, RunOptions};
+use super::super::super::control::hand_over::{
+    HandOver, NewFilter, NewRings, Replacement, RunOptions,
+};
+use super::super::super::error::CaptureError;
 use super::super::super::plan::backend::Backend;
+use super::super::super::plan::interface_plan::InterfacePlan;
+use super::super::super::plan::options::CaptureOptions;
 use super::super::super::read::ring::RingReader;
 use super::blocks;
+use super::successor::{choose, ring_options};
 
 /// Opens the packet rings of one interface, one after another.
 pub struct PacketHandOver {
@@ -14,6 +21,31 @@ pub struct PacketHandOver {
     group: HandoverGroup,
     /// Options of the newest ring.
     options: ring::RingOptions,
+    /// Options of the capture.
+    capture: CaptureOptions,
+    /// The filter in front of the newest ring, as [`RunOptions`] numbers it.
+    filter_version: u64,
+}
+
+/// A ring that is ready to take over.
+struct PacketReplacement<'r> {
+    ring: PreparedRing<'r>,
+    /// Its filter, if it has another one than the ring before.
+    filter: Option<FilteredOptions>,
+    newest: Newest<'r>,
+}
+
+/// A filter, and the options of a ring behind it.
+struct FilteredOptions {
+    filter: NewFilter,
+    version: u64,
+    options: ring::RingOptions,
+}
+
+/// What a [`PacketHandOver`] knows of the newest ring.
+struct Newest<'r> {
+    options: &'r mut ring::RingOptions,
+    filter_version: &'r mut u64,
 }
 
 impl PacketHandOver {
@@ -21,6 +53,7 @@ impl PacketHandOver {
     pub fn open(
         link: &str,
         options: ring::RingOptions,
+        capture: &CaptureOptions,
     ) -> Result<(PacketRing, Option<Box<dyn HandOver>>), RingOpenError> {
         match HandoverGroup::open(link, &options) {
             Ok((ring, group)) => {
@@ -29,6 +62,8 @@ impl PacketHandOver {
                     link,
                     group,
                     options,
+                    capture: capture.clone(),
+                    filter_version: 0,
                 };
                 Ok((ring, Some(Box::new(hand_over))))
             }
@@ -53,14 +88,78 @@ impl HandOver for PacketHandOver {
         self.options.buffer_bytes = options.buffer_bytes;
         self.options.stall = options.stall;
         blocks::divide_batch(&mut self.options, options.delivery);
-        Ok(Box::new(self.group.prepare(&self.options)?))
+        if options.filter_version != self.filter_version {
+            return self.prepare_filtered(options);
+        }
+        Ok(Box::new(PacketReplacement {
+            ring: self.group.prepare(&self.options)?,
+            filter: None,
+            newest: Newest {
+                options: &mut self.options,
+                filter_version: &mut self.filter_version,
+            },
+        }))
     }
 }
 
-impl Replacement for PreparedRing<'_> {
-    fn take_over(self: Box<Self>) -> Result<Vec<RingReader>, ChangeError> {
-        Ok(vec![RingReader::Packet(Box::new(PreparedRing::take_over(
-            *self,
-        )?))])
+impl PacketHandOver {
+    /// A ring with another filter, snaplen, sampling or direction.
+    fn prepare_filtered(
+        &mut self,
+        options: &RunOptions,
+    ) -> Result<Box<dyn Replacement + '_>, ChangeError> {
+        let mut capture = self.capture.clone();
+        capture.filter.clone_from(&options.filter);
+        capture.snaplen = options.snaplen;
+        capture.sampling = options.sampling;
+        capture.buffer_bytes = options.buffer_bytes;
+        capture.stall = options.stall;
+        capture.delivery = options.delivery;
+        let opened = self.capture.direction;
+        capture.direction = options.direction.unwrap_or(opened);
+        let netlink = &mut Netlink::open().map_err(CaptureError::from)?;
+        let plan = InterfacePlan::new(&self.link, &capture, netlink);
+        let chosen = choose(&self.link, plan.map_err(CaptureError::from)?, &capture)?;
+        let is_program = matches!(chosen.ring, ring::RingFilter::Program(_));
+        let narrows = opened == DirectionFilter::Both && is_program;
+        if capture.direction != opened && !narrows {
+            let link = self.link.clone();
+            return Err(ChangeError::FixedDirection { link });
+        }
+        let mut ring = ring_options(&chosen.options, chosen.ring);
+        // All rings of the group have one; the program narrows it.
+        ring.direction = opened;
+        Ok(Box::new(PacketReplacement {
+            ring: self.group.prepare(&ring)?,
+            filter: Some(FilteredOptions {
+                filter: chosen.filter,
+                version: options.filter_version,
+                options: ring,
+            }),
+            newest: Newest {
+                options: &mut self.options,
+                filter_version: &mut self.filter_version,
+            },
+        }))
+    }
+}
+
+impl Replacement for PacketReplacement<'_> {
+    fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError> {
+        let Self {
+            ring,
+            filter,
+            newest,
+        } = *self;
+        let ring = RingReader::Packet(Box::new(ring.take_over()?));
+        let filter = filter.map(|filtered| {
+            *newest.options = filtered.options;
+            *newest.filter_version = filtered.version;
+            filtered.filter
+        });
+        Ok(NewRings {
+            rings: vec![ring],
+            filter,
+        })
     }
 }

@@ -3,6 +3,7 @@
 pub mod blocks;
 mod filter;
 mod hand_over;
+mod successor;
 
 use std::io;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use ring::{
 use rustix::io::Errno;
 
 use self::hand_over::PacketHandOver;
+use self::successor::ring_options;
 use super::super::account::kernel_filter::{AcceptAll, KernelFilter};
 use super::super::error::CaptureError;
 use super::super::plan::backend::{Backend, FilterPlace};
@@ -104,7 +106,8 @@ fn with_filter(
     place: Option<FilterPlace>,
     options: &CaptureOptions,
 ) -> Result<OpenedInterface, CaptureError> {
-    let (ring, hand_over) = PacketHandOver::open(link, ring_options(options, filter))?;
+    let ring = ring_options(options, filter);
+    let (ring, hand_over) = PacketHandOver::open(link, ring, options)?;
     Ok(OpenedInterface {
         rings: vec![RingReader::Packet(Box::new(ring))],
         kernel_filter,
@@ -118,26 +121,6 @@ fn with_filter(
 /// `sk_filter_charge`, net/core/filter.c, answers ENOMEM.
 fn is_too_large(error: &RingSetupError) -> bool {
     error.step == SetupStep::Filter && Errno::from_io_error(&error.source) == Some(Errno::NOMEM)
-}
-
-fn ring_options(options: &CaptureOptions, filter: ring::RingFilter) -> ring::RingOptions {
-    let mut ring = ring::RingOptions {
-        version: match options.backend {
-            Some(Backend::PacketV2) => Some(ring::TpacketVersion::V2),
-            Some(Backend::PacketV3) => Some(ring::TpacketVersion::V3),
-            _ => None,
-        },
-        promiscuous: options.promiscuous,
-        direction: options.direction,
-        snaplen: options.snaplen,
-        buffer_bytes: options.buffer_bytes,
-        stall: options.stall,
-        timestamps: options.timestamps,
-        filter,
-        ..ring::RingOptions::default()
-    };
-    blocks::divide_batch(&mut ring, options.delivery);
-    ring
 }
 
 impl RxRing for PacketRing {

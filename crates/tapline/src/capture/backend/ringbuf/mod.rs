@@ -10,7 +10,7 @@ use ring::{BpfRing, InterfaceInfo};
 
 use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
 use super::super::control::error::ChangeError;
-use super::super::control::hand_over::{HandOver, Replacement, RunOptions};
+use super::super::control::hand_over::{HandOver, NewRings, Replacement, RunOptions};
 use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
 use super::super::plan::options::CaptureOptions;
@@ -171,7 +171,7 @@ impl HandOver for RingbufHandOver {
 }
 
 impl Replacement for RingbufReplacement<'_> {
-    fn take_over(self: Box<Self>) -> Result<Vec<RingReader>, ChangeError> {
+    fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError> {
         let Self {
             hand_over,
             maps,
@@ -183,6 +183,6 @@ impl Replacement for RingbufReplacement<'_> {
             source,
         })?;
         hand_over.maps = maps;
-        Ok(rings)
+        Ok(rings.into())
     }
 }

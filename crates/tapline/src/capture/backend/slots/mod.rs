@@ -10,7 +10,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
 use super::super::control::error::ChangeError;
-use super::super::control::hand_over::{HandOver, Replacement, RunOptions};
+use super::super::control::hand_over::{HandOver, NewRings, Replacement, RunOptions};
 use super::super::error::CaptureError;
 use super::super::plan::backend::{Backend, FallBack};
 use super::super::plan::mode::SHORT_SNAPLEN;
@@ -262,7 +262,7 @@ impl HandOver for SlotsHandOver {
 }
 
 impl Replacement for SlotsReplacement<'_> {
-    fn take_over(self: Box<Self>) -> Result<Vec<RingReader>, ChangeError> {
+    fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError> {
         let Self {
             hand_over,
             program,
@@ -274,7 +274,7 @@ impl Replacement for SlotsReplacement<'_> {
             source,
         })?;
         hand_over.programs.replace(program);
-        Ok(rings)
+        Ok(rings.into())
     }
 }
 

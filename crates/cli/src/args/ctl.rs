@@ -1,0 +1,114 @@
+//! Flags of `tapline ctl`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::Delivery;
+use crate::units;
+
+/// List, inspect, change and stop running captures
+///
+/// A capture listens on a unix socket in /run/tapline, for users other than root in $XDG_RUNTIME_DIR/tapline. Only
+/// its user and root can control it. Each change is noted in the capture file; 'tapline read --summary' shows the
+/// notes.
+#[derive(Args, Debug)]
+#[command(after_long_help = super::UNITS)]
+pub struct CtlArgs {
+    /// Name of the capture [default: the only one that is running]
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Print JSON Lines instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    #[command(subcommand)]
+    pub command: CtlCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CtlCommand {
+    /// List the running captures
+    List,
+
+    /// Show settings and counters
+    Stats,
+
+    /// Change the filter; without an expression every packet is captured
+    Filter {
+        /// An expression as in pcap-filter(7)
+        #[arg(value_name = "FILTER")]
+        filter: Vec<String>,
+    },
+
+    /// Change the bytes captured per packet
+    ///
+    /// A file truncates packets to the snaplen that the capture began with.
+    Snaplen {
+        #[arg(value_name = "BYTES")]
+        bytes: u32,
+    },
+
+    /// Change the ring size per interface
+    Buffer {
+        #[arg(value_name = "SIZE", value_parser = units::size)]
+        size: u64,
+    },
+
+    /// Change the sampling of accepted packets
+    Sample {
+        /// 1/N, p=P or first/TIME, as 'capture --sample'; off: every packet
+        #[arg(value_name = "1/N|p=P|first/TIME|off")]
+        rate: String,
+    },
+
+    /// Change the direction of a capture that began with both
+    Direction {
+        #[arg(value_name = "in|out|both")]
+        direction: String,
+    },
+
+    /// Change when packets are delivered
+    Delivery {
+        #[arg(value_enum)]
+        delivery: Delivery,
+    },
+
+    /// Change the size of a batch
+    MinBytes {
+        #[arg(value_name = "SIZE", value_parser = units::size)]
+        size: u64,
+    },
+
+    /// Change the longest wait after the first packet of a batch
+    Timeout {
+        #[arg(value_name = "TIME", value_parser = units::nonzero_time)]
+        time: Duration,
+    },
+
+    /// Change how long the reader may be stalled without loss
+    Stall {
+        #[arg(value_name = "TIME", value_parser = units::time)]
+        time: Duration,
+    },
+
+    /// Start the next file of a rotation
+    Rotate,
+
+    /// Trigger the flight recorder
+    Trigger,
+
+    /// End a capture in order
+    Stop,
+
+    /// Start 'tapline capture' in the background, and return when it captures
+    Start {
+        #[arg(value_name = "NAME")]
+        start_name: String,
+
+        /// Flags of 'tapline capture'
+        #[arg(value_name = "FLAGS", last = true, required = true)]
+        flags: Vec<String>,
+    },
+}

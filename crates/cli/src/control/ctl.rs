@@ -1,0 +1,157 @@
+//! `tapline ctl`.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde_json::json;
+use tapline::control::{
+    ControlError, ControlReply, ControlRequest, ControlStats, Setting, ask, directory, list,
+};
+
+use super::server::failure;
+use super::start;
+use crate::args::{CtlArgs, CtlCommand};
+use crate::failure::{Exit, Failure};
+use crate::json;
+use crate::units::grouped;
+
+pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
+    let directory = directory().map_err(|error| failure(&error))?;
+    let request = match &args.command {
+        CtlCommand::List => return show_all(args, &directory),
+        CtlCommand::Start { start_name, flags } => return start::run(start_name, flags),
+        CtlCommand::Stats => ControlRequest::Stats,
+        CtlCommand::Rotate => ControlRequest::Rotate,
+        CtlCommand::Trigger => ControlRequest::Trigger,
+        CtlCommand::Stop => ControlRequest::Stop,
+        command => ControlRequest::Set {
+            setting: setting(command),
+        },
+    };
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => only_name(&directory)?,
+    };
+    let reply = ask(&directory, &name, &request).map_err(|error| failure(&error))?;
+    match reply {
+        ControlReply::Stats(stats) => show(args, &stats)?,
+        ControlReply::Refused { error } => return Err(Failure::new(Exit::Failed, error)),
+        _ if args.json => {
+            let done = json!({"event": "done", "name": name});
+            json::print(&done).map_err(|error| Failure::stdout(&error))?;
+        }
+        _ => {}
+    }
+    Ok(Exit::Done)
+}
+
+fn setting(command: &CtlCommand) -> Setting {
+    let ns = |time: &std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    match command {
+        CtlCommand::Snaplen { bytes } => Setting::Snaplen(*bytes),
+        CtlCommand::Buffer { size } => Setting::BufferBytes(*size),
+        CtlCommand::Sample { rate } => Setting::Sample(rate.clone()),
+        CtlCommand::Delivery { delivery } => {
+            let value = clap::ValueEnum::to_possible_value(delivery);
+            Setting::Delivery(value.map_or_else(String::new, |value| value.get_name().to_owned()))
+        }
+        CtlCommand::Direction { direction } => Setting::Direction(direction.clone()),
+        CtlCommand::MinBytes { size } => Setting::MinBytes(*size),
+        CtlCommand::Timeout { time } => Setting::TimeoutNs(ns(time)),
+        CtlCommand::Stall { time } => Setting::StallNs(ns(time)),
+        CtlCommand::Filter { filter } => Setting::Filter(filter.join(" ")),
+        CtlCommand::List
+        | CtlCommand::Stats
+        | CtlCommand::Rotate
+        | CtlCommand::Trigger
+        | CtlCommand::Stop
+        | CtlCommand::Start { .. } => unreachable!("these are no settings"),
+    }
+}
+
+/// Statistics of the captures that answer. A socket that a killed capture left does not, and one that ends does not
+/// any more.
+fn running(directory: &Path) -> Result<Vec<ControlStats>, Failure> {
+    let names = list(directory).map_err(|error| failure(&error))?;
+    let mut running = Vec::new();
+    for name in names {
+        match ask(directory, &name, &ControlRequest::Stats) {
+            Ok(ControlReply::Stats(stats)) => running.push(stats),
+            Ok(_) | Err(ControlError::NotRunning { .. } | ControlError::Connection { .. }) => {}
+            Err(error) => return Err(failure(&error)),
+        }
+    }
+    Ok(running)
+}
+
+fn only_name(directory: &Path) -> Result<String, Failure> {
+    let mut running = running(directory)?;
+    match running.len() {
+        0 => Err(Failure::new(Exit::Failed, "no capture is running")),
+        1 => Ok(running.remove(0).name),
+        count => {
+            let line = format!("{count} captures are running: select one with --name");
+            Err(Failure::new(Exit::Usage, line))
+        }
+    }
+}
+
+fn show_all(args: &CtlArgs, directory: &Path) -> Result<Exit, Failure> {
+    for stats in running(directory)? {
+        show(args, &stats)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn show(args: &CtlArgs, stats: &ControlStats) -> Result<(), Failure> {
+    let printed = if args.json {
+        let mut event = json!({"event": "capture"});
+        if let (Some(event), Ok(serde_json::Value::Object(stats))) =
+            (event.as_object_mut(), serde_json::to_value(stats))
+        {
+            event.extend(stats);
+        }
+        json::print(&event)
+    } else {
+        let text = text(stats, matches!(args.command, CtlCommand::List));
+        writeln!(io::stdout().lock(), "{text}")
+    };
+    printed.map_err(|error| Failure::stdout(&error))
+}
+
+/// One line, and below it, unless it is `brief`, one for each interface.
+fn text(stats: &ControlStats, is_brief: bool) -> String {
+    let names: Vec<_> = (stats.interfaces.iter())
+        .map(|of| of.name.as_str())
+        .collect();
+    let filter = match stats.filter.as_str() {
+        "" => String::new(),
+        filter => format!("  filter {filter:?}"),
+    };
+    let (name, pid, files) = (
+        &stats.name,
+        stats.pid,
+        stats.files.join(" ").escape_debug().to_string(),
+    );
+    let mut text = format!("{name}  pid {pid}  on {}{filter}  {files}", names.join(" "));
+    text.truncate(text.trim_end().len());
+    if !is_brief {
+        for of in &stats.interfaces {
+            let lost = &of.lost;
+            let known = [lost.nic, lost.driver].into_iter().flatten().sum::<u64>();
+            let lost = known + lost.ring + lost.program + lost.reader + lost.writer;
+            let unknown = || "unknown".to_owned();
+            // Writing to a String cannot fail.
+            let _ = write!(
+                text,
+                "\n  {}  {} delivered  {} filtered  {} lost",
+                of.name,
+                grouped(of.delivered),
+                of.filtered.map_or_else(unknown, grouped),
+                grouped(lost),
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,8 @@
+//! Control of running captures: the server in a capture, and `tapline ctl`.
+
+mod ctl;
+mod server;
+mod start;
+
+pub use ctl::run;
+pub use server::{Control, RunningControl};

@@ -1,0 +1,344 @@
+//! The control socket of a running capture.
+
+use std::io;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tapline::capture::{
+    ChangeError, Control as CaptureControl, DeliveryMode, FileControl, FileControlError,
+    LiveCounters, RecorderTrigger, Sampling,
+};
+use tapline::control::{
+    ControlError, ControlReply, ControlRequest, ControlSocket, ControlStats, ControlledInterface,
+    LostPackets, Peer, Setting, directory, passed_sockets,
+};
+use tapline::{Expression, Stop, Stopper};
+
+use crate::args::{CaptureArgs, Delivery, TARGET, direction, sample};
+use crate::capture::Source;
+use crate::failure::{Exit, Failure, chain};
+use crate::moment;
+use crate::names::SystemNames;
+use crate::privilege;
+
+/// Batch of a capture that did not begin with batches.
+const BATCH: DeliveryMode = DeliveryMode::Batch {
+    min_bytes: 1 << 20,
+    timeout: Duration::from_millis(100),
+};
+
+/// Longest wait for the reader to finish the ring before a change.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// A control socket that nobody serves yet.
+pub struct Control {
+    socket: ControlSocket,
+    server: Server,
+}
+
+impl Control {
+    /// Opens the socket, and starts the thread that carries changes out. Drops the privileges that a capture
+    /// does not need for changes. `None` with `--no-control`, or if there is no place for a socket that
+    /// nobody asked for by name.
+    pub fn open(
+        args: &CaptureArgs,
+        capture: &mut Source,
+        (delivery, spin): (DeliveryMode, Duration),
+        live: &LiveCounters,
+        stop: &Stop,
+    ) -> Result<Option<Self>, Failure> {
+        if args.no_control {
+            return Ok(None);
+        }
+        let name = args.name.clone().unwrap_or_else(|| default_name(args));
+        let socket = match passed_sockets()?.pop() {
+            Some(socket) => ControlSocket::from_listening(socket),
+            None => match directory().and_then(|place| ControlSocket::listen(&place, &name)) {
+                Ok(socket) => socket,
+                Err(error) if args.name.is_some() => return Err(failure(&error)),
+                Err(_) => return Ok(None),
+            },
+        };
+        privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
+        Ok(Some(Self {
+            socket,
+            server: Server {
+                name,
+                control: capture.control(),
+                delivery,
+                spin,
+                live: live.clone(),
+                file: None,
+                trigger: None,
+                stopper: stop.stopper(),
+                filter: args.filter.join(" "),
+                start_ns: moment::now_ns(),
+                files: Vec::new(),
+            },
+        }))
+    }
+
+    /// Path of the socket.
+    pub fn path(&self) -> Option<String> {
+        let path = self.socket.path()?;
+        Some(path.to_string_lossy().into_owned())
+    }
+
+    /// Answers requests from now on, about a capture into `files`.
+    pub fn serve(
+        self,
+        file: Option<FileControl>,
+        trigger: Option<RecorderTrigger>,
+        files: Vec<String>,
+    ) -> io::Result<RunningControl> {
+        let Self { socket, mut server } = self;
+        server.file = file;
+        server.trigger = trigger;
+        server.files = files;
+        let stop = Stop::new()?;
+        let stopper = stop.stopper();
+        let thread = thread::Builder::new().name("control".into());
+        let thread = thread.spawn(move || {
+            // Without a socket the capture goes on.
+            let _ = socket.serve(&stop, |request, peer| server.answer(&request, peer));
+        })?;
+        Ok(RunningControl {
+            stopper,
+            thread: Some(thread),
+        })
+    }
+}
+
+/// A control socket that is served until this is dropped.
+pub struct RunningControl {
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for RunningControl {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take() {
+            // It does not panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The first interface or namespace, and the process ID.
+fn default_name(args: &CaptureArgs) -> String {
+    let of = args.interface.first().or(args.netns.first());
+    let mut name = of.cloned().unwrap_or_default();
+    name.retain(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    name.truncate(32);
+    format!("{name}-{}", std::process::id())
+}
+
+pub fn failure(error: &ControlError) -> Failure {
+    let exit = match error {
+        ControlError::Name { .. } => Exit::Usage,
+        ControlError::Socket { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            Exit::Privilege
+        }
+        _ => Exit::Failed,
+    };
+    Failure::new(exit, chain(error))
+}
+
+struct Server {
+    name: String,
+    /// `None` for interfaces that come and go.
+    control: Option<CaptureControl>,
+    delivery: DeliveryMode,
+    /// Of deliveries other than batches.
+    spin: Duration,
+    live: LiveCounters,
+    file: Option<FileControl>,
+    trigger: Option<RecorderTrigger>,
+    stopper: Stopper,
+    filter: String,
+    start_ns: u64,
+    files: Vec<String>,
+}
+
+impl Server {
+    fn answer(&mut self, request: &ControlRequest, peer: Peer) -> ControlReply {
+        let done = match request {
+            ControlRequest::Stats => return ControlReply::Stats(self.stats()),
+            ControlRequest::Set { setting } => self.set(setting, peer),
+            ControlRequest::Rotate => self.rotate(),
+            ControlRequest::Trigger => match &self.trigger {
+                Some(trigger) => {
+                    trigger.trigger();
+                    self.wake();
+                    Ok(())
+                }
+                None => {
+                    Err("the capture has no flight recorder (see 'capture --record')".to_owned())
+                }
+            },
+            ControlRequest::Stop => {
+                self.note(&format!("stop{}", by(peer)));
+                self.stopper.stop();
+                Ok(())
+            }
+            _ => Err("this version does not support that".to_owned()),
+        };
+        match done {
+            Ok(()) => ControlReply::Done,
+            Err(error) => ControlReply::Refused { error },
+        }
+    }
+
+    fn stats(&self) -> ControlStats {
+        let interfaces = self.live.accounts().into_iter().map(|live| {
+            let lost = &live.account.lost;
+            ControlledInterface {
+                name: live.link.clone(),
+                delivered: live.account.delivered,
+                bytes: live.bytes,
+                filtered: live.account.filtered,
+                lost: LostPackets {
+                    nic: lost.nic,
+                    driver: lost.driver,
+                    ring: lost.ring,
+                    program: lost.program,
+                    reader: lost.reader,
+                    writer: lost.writer,
+                },
+            }
+        });
+        ControlStats {
+            name: self.name.clone(),
+            pid: std::process::id(),
+            uid: rustix::process::geteuid().as_raw(),
+            start_ns: self.start_ns,
+            filter: self.filter.clone(),
+            files: self.files.clone(),
+            interfaces: interfaces.collect(),
+        }
+    }
+
+    /// Changes a setting, waits until no packet is left in the ring before, and notes it in the file.
+    fn set(&mut self, setting: &Setting, peer: Peer) -> Result<(), String> {
+        let Some(control) = &self.control else {
+            return Err("a capture of interfaces that come and go cannot be changed".to_owned());
+        };
+        let told = |result: Result<(), ChangeError>| result.map_err(|error| chain(&error));
+        let what = match setting {
+            Setting::Filter(text) => {
+                let names = Arc::new(SystemNames::new());
+                let filter = (!text.is_empty()).then(|| Expression::new(text, names).into());
+                told(control.set_filter(filter))?;
+                self.filter.clone_from(text);
+                format!("filter {text:?}")
+            }
+            Setting::Snaplen(bytes) => {
+                let bytes = NonZeroU32::new(*bytes).ok_or("a snaplen is at least 1")?;
+                told(control.set_snaplen(bytes.get()))?;
+                format!("snaplen {bytes}")
+            }
+            Setting::BufferBytes(bytes) => {
+                let size = usize::try_from(*bytes).map_err(|error| error.to_string())?;
+                told(control.set_buffer(size))?;
+                format!("buffer {bytes}")
+            }
+            Setting::Sample(text) => {
+                told(control.set_sampling(sampling(text)?))?;
+                format!("sample {text}")
+            }
+            Setting::Direction(text) => {
+                told(control.set_direction(direction(text)?))?;
+                format!("direction {text}")
+            }
+            Setting::StallNs(ns) => {
+                let time = Duration::from_nanos(*ns);
+                told(control.set_stall(Some(time)))?;
+                format!("stall {time:?}")
+            }
+            Setting::Delivery(_) | Setting::MinBytes(_) | Setting::TimeoutNs(_) => {
+                let (delivery, what) = delivery(self.delivery, setting)?;
+                let spin = match delivery {
+                    DeliveryMode::Batch { .. } => Duration::ZERO,
+                    _ => self.spin,
+                };
+                told(control.set_delivery(delivery, spin))?;
+                self.delivery = delivery;
+                what
+            }
+            _ => return Err("this version does not support that".to_owned()),
+        };
+        // A reader that is held up longer, e.g. by a pipe, has the change nevertheless.
+        control.wait_for(SETTLE);
+        self.note(&format!("{what}{}", by(peer)));
+        Ok(())
+    }
+
+    fn rotate(&self) -> Result<(), String> {
+        let Some(file) = &self.file else {
+            return Err("the capture writes no file".to_owned());
+        };
+        let answer = file.start_next();
+        self.wake();
+        answer.wait().map_err(|error| match error {
+            FileControlError::NoRotation => {
+                "the file has no rotation (start the capture with a --rotate flag)".to_owned()
+            }
+            error => chain(&error),
+        })
+    }
+
+    /// Adds a note to the file, if there is one. The end of the capture is no failure of the change.
+    fn note(&self, text: &str) {
+        if let Some(file) = &self.file {
+            let answer = file.note(text);
+            self.wake();
+            let _ = answer.wait();
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(control) = &self.control {
+            control.wake();
+        }
+    }
+}
+
+fn by(peer: Peer) -> String {
+    format!(" by uid {}, pid {}", peer.uid, peer.pid)
+}
+
+fn sampling(text: &str) -> Result<Option<Sampling>, String> {
+    match text {
+        "off" => Ok(None),
+        text => sample(text).map(Some),
+    }
+}
+
+/// The delivery with one setting changed, and its words.
+fn delivery(now: DeliveryMode, setting: &Setting) -> Result<(DeliveryMode, String), String> {
+    let mut next = now;
+    let what = match (setting, &mut next) {
+        (Setting::Delivery(word), _) => {
+            next = match clap::ValueEnum::from_str(word, false)? {
+                Delivery::Immediate => DeliveryMode::Immediate,
+                Delivery::Adaptive => DeliveryMode::Adaptive { target: TARGET },
+                Delivery::Batch if matches!(now, DeliveryMode::Batch { .. }) => now,
+                Delivery::Batch => BATCH,
+            };
+            format!("delivery {word}")
+        }
+        (Setting::MinBytes(bytes), DeliveryMode::Batch { min_bytes, .. }) => {
+            *min_bytes = usize::try_from(*bytes).map_err(|error| error.to_string())?;
+            format!("min-bytes {bytes}")
+        }
+        (Setting::TimeoutNs(ns), DeliveryMode::Batch { timeout, .. }) => {
+            *timeout = Duration::from_nanos(*ns);
+            format!("timeout {:?}", *timeout)
+        }
+        _ => return Err("this needs 'delivery batch' first".to_owned()),
+    };
+    Ok((next, what))
+}

@@ -1,0 +1,74 @@
+//! Options of a packet ring, and of one with another filter that takes over.
+
+use ::filter::classic::ClassicProgram;
+
+use super::super::super::control::hand_over::NewFilter;
+use super::super::super::error::CaptureError;
+use super::super::super::plan::backend::Backend;
+use super::super::super::plan::interface_plan::InterfacePlan;
+use super::super::super::plan::options::CaptureOptions;
+use super::super::super::read::exact_filter::ExactFilter;
+use super::{blocks, filter};
+
+/// The filter of a ring that takes over from another one.
+pub struct ChosenFilter {
+    pub ring: ring::RingFilter,
+    pub filter: NewFilter,
+    /// Options of the ring behind it.
+    pub options: CaptureOptions,
+}
+
+/// The filter of `plan`. Its exact form, unless the language of the kernel lacks it: so a filter that is too
+/// large for a socket is refused.
+pub fn choose(
+    link: &str,
+    plan: InterfacePlan,
+    options: &CaptureOptions,
+) -> Result<ChosenFilter, CaptureError> {
+    let mut options = options.clone();
+    let mut exact = None;
+    let program = match plan {
+        InterfacePlan::Everything => ClassicProgram::keep(options.snaplen),
+        InterfacePlan::Program(program) => program,
+        InterfacePlan::Filter(_, filter) => match filter.classic() {
+            Ok(program) => program,
+            Err(_) if options.sampling.is_some() => {
+                let link = link.to_owned();
+                return Err(CaptureError::SamplingSplit { link });
+            }
+            Err(_) => {
+                let coarse = filter.coarse();
+                exact = Some(ExactFilter::new(*filter, options.snaplen));
+                options.snaplen = ring::DEFAULT_SNAPLEN.max(options.snaplen);
+                coarse
+            }
+        },
+    };
+    let (ring, kernel) = filter::prepare(link, &program, &options)?;
+    Ok(ChosenFilter {
+        ring,
+        filter: NewFilter { kernel, exact },
+        options,
+    })
+}
+
+/// The options of a ring behind `filter`.
+pub fn ring_options(options: &CaptureOptions, filter: ring::RingFilter) -> ring::RingOptions {
+    let mut ring = ring::RingOptions {
+        version: match options.backend {
+            Some(Backend::PacketV2) => Some(ring::TpacketVersion::V2),
+            Some(Backend::PacketV3) => Some(ring::TpacketVersion::V3),
+            _ => None,
+        },
+        promiscuous: options.promiscuous,
+        direction: options.direction,
+        snaplen: options.snaplen,
+        buffer_bytes: options.buffer_bytes,
+        stall: options.stall,
+        timestamps: options.timestamps,
+        filter,
+        ..ring::RingOptions::default()
+    };
+    blocks::divide_batch(&mut ring, options.delivery);
+    ring
+}

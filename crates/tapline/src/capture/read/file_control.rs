@@ -1,0 +1,150 @@
+//! Requests to the file of a running capture, from other threads.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use store::write::{CaptureFile, WriteError};
+
+/// Requests that may wait for the reader.
+const WAITING_MAX: usize = 64;
+
+/// Longest wait for the reader.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// Why a request to the file of a capture was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileControlError {
+    /// The options of the file have no rotation.
+    #[error("the file has no rotation, which names the next one")]
+    NoRotation,
+    /// Too many requests wait for the reader.
+    #[error("{WAITING_MAX} requests to the file are waiting")]
+    Busy,
+    /// The reader has not come to the request within ten seconds, e.g. because the disk holds it up. It will.
+    #[error("the reader is held up")]
+    Slow,
+    /// The file is closed, or could not be written, which ends the capture.
+    #[error("the capture is over")]
+    Over,
+}
+
+enum Request {
+    Note(String),
+    Next,
+}
+
+type Waiting = Vec<(Request, Sender<Result<(), FileControlError>>)>;
+
+#[derive(Default)]
+struct Shared {
+    is_waiting: AtomicBool,
+    waiting: Mutex<Waiting>,
+    is_over: AtomicBool,
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // No panic leaves the list half changed.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds notes to the file of a running capture and starts its next file. Clones concern the same file.
+///
+/// The reader does so when no packet is waiting, and at the latest at its next tick.
+#[derive(Clone, Default)]
+pub struct FileControl(Arc<Shared>);
+
+impl std::fmt::Debug for FileControl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileControl").finish_non_exhaustive()
+    }
+}
+
+/// The answer to a request to a file.
+#[derive(Debug)]
+#[must_use = "the request may be refused"]
+pub struct FileAnswer(Receiver<Result<(), FileControlError>>);
+
+impl FileAnswer {
+    /// Waits until the reader has carried the request out, at most ten seconds. The reading thread must not call this.
+    ///
+    /// # Errors
+    /// [`FileControlError`].
+    pub fn wait(self) -> Result<(), FileControlError> {
+        match self.0.recv_timeout(ANSWER_TIME) {
+            Ok(done) => done,
+            Err(RecvTimeoutError::Timeout) => Err(FileControlError::Slow),
+            Err(RecvTimeoutError::Disconnected) => Err(FileControlError::Over),
+        }
+    }
+}
+
+impl FileControl {
+    /// Adds a note with the present time ([`CaptureFile::note`]).
+    pub fn note(&self, text: impl Into<String>) -> FileAnswer {
+        self.add(Request::Note(text.into()))
+    }
+
+    /// Starts the next file of a rotation ([`CaptureFile::start_next`]).
+    pub fn start_next(&self) -> FileAnswer {
+        self.add(Request::Next)
+    }
+
+    fn add(&self, request: Request) -> FileAnswer {
+        let (answer, answered) = channel();
+        let mut waiting = self.0.waiting();
+        if self.0.is_over.load(Ordering::Relaxed) {
+            // The other end is here.
+            let _ = answer.send(Err(FileControlError::Over));
+        } else if waiting.len() < WAITING_MAX {
+            waiting.push((request, answer));
+            // Set and cleared under the lock; so `Relaxed` is enough.
+            self.0.is_waiting.store(true, Ordering::Relaxed);
+        } else {
+            let _ = answer.send(Err(FileControlError::Busy));
+        }
+        FileAnswer(answered)
+    }
+
+    /// Carries out what is waiting. Cost: one load if nothing is.
+    #[inline]
+    pub(super) fn apply(&self, file: &mut CaptureFile, now_ns: u64) -> Result<(), WriteError> {
+        if self.0.is_waiting.load(Ordering::Relaxed) {
+            self.apply_waiting(file, now_ns)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn apply_waiting(&self, file: &mut CaptureFile, now_ns: u64) -> Result<(), WriteError> {
+        let mut waiting = self.0.waiting();
+        self.0.is_waiting.store(false, Ordering::Relaxed);
+        for (request, answer) in waiting.drain(..) {
+            let done = match request {
+                Request::Note(text) => file.note(&text, now_ns),
+                Request::Next => file.start_next(now_ns),
+            };
+            let told = match done {
+                Ok(()) => Ok(()),
+                Err(WriteError::NoRotation) => Err(FileControlError::NoRotation),
+                // Those behind it get the same answer, from the lost channel.
+                Err(error) => return Err(error),
+            };
+            // The caller may have gone.
+            let _ = answer.send(told);
+        }
+        Ok(())
+    }
+
+    /// The file is closed: refuses what is waiting, and what comes.
+    pub(super) fn end(&self) {
+        let mut waiting = self.0.waiting();
+        // Read under the lock too.
+        self.0.is_over.store(true, Ordering::Relaxed);
+        waiting.clear();
+    }
+}

@@ -1,0 +1,508 @@
+//! The flight recorder: keeps the newest packets in memory, and writes them to a file when something happens.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use filter::{FilterOptions, LinkType};
+use store::model::{Interface, Statistics};
+use store::write::{CaptureFile, CaptureFileOptions, RecentPackets, WriteError};
+use wire::dissect::dissect;
+
+use super::account::loss_account::Account;
+use super::error::CaptureError;
+use super::read::consumer::{Consumer, ConsumerError};
+use crate::compiled_filter::CompiledFilter;
+use crate::packet::Packet;
+use crate::packet_filter::Expression;
+
+/// Flows recorded at once. Triggers of further flows are counted and write nothing.
+const FLOWS_MAX: usize = 64;
+
+/// Makes the options of the file of a trigger, from its number, the first being 1.
+pub type RecorderFiles = Box<dyn FnMut(u64) -> Result<CaptureFileOptions, ConsumerError> + Send>;
+
+/// What a flight recorder keeps, and when it writes.
+pub struct RecorderOptions {
+    /// Memory for packets, bytes. Allocated once.
+    pub memory_bytes: usize,
+    /// Packets older than this are not written. `None`: as many as the memory holds.
+    pub keep: Option<Duration>,
+    /// How long packets are written after a trigger. A trigger within this time extends it and starts no file.
+    pub after: Duration,
+    /// A packet that passes triggers.
+    pub trigger: Option<Expression>,
+    /// A packet that passes triggers for its flow: only the packets of both directions between its addresses and
+    /// ports are written.
+    pub trigger_flow: Option<Expression>,
+    /// This many packets lost between two ticks trigger.
+    pub trigger_loss: Option<u64>,
+    /// This many packets delivered per second, between two ticks, trigger.
+    pub trigger_rate_pps: Option<u64>,
+    /// The files. They must be pcapng without rotation.
+    pub files: RecorderFiles,
+}
+
+/// Triggers a flight recorder, from any thread or signal handler. Clones trigger the same one.
+#[derive(Clone, Debug, Default)]
+pub struct RecorderTrigger(Arc<AtomicBool>);
+
+impl RecorderTrigger {
+    /// Triggers at the next packet or when the reader is idle, at the latest at its next tick.
+    pub fn trigger(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// The flag that [`trigger`](Self::trigger) sets, for a signal handler.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+
+    fn take(&self) -> bool {
+        self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Protocol, addresses and ports, the lower address and its port first.
+type Flow = (Option<u8>, (IpAddr, u16), (IpAddr, u16));
+
+/// The flow of a packet; `None` without addresses. Fragments and protocols without ports have port 0.
+fn flow(link_type: u16, bytes: &[u8]) -> Option<Flow> {
+    let summary = dissect(link_type, bytes);
+    let (source, destination) = summary.addresses()?;
+    let (from, to) = summary.ports().unwrap_or_default();
+    let (one, other) = ((source, from), (destination, to));
+    Some((summary.protocol, one.min(other), one.max(other)))
+}
+
+/// A file that is being written.
+struct Recording {
+    file: CaptureFile,
+    until_ns: u64,
+}
+
+/// A filter for each interface.
+struct Trigger {
+    expression: Expression,
+    /// By interface.
+    filters: Vec<CompiledFilter>,
+}
+
+impl Trigger {
+    fn add(&mut self, interface: &Interface) -> Result<(), CaptureError> {
+        let name = || interface.name.clone().unwrap_or_default();
+        let number = interface.link_type.0;
+        let link_type = LinkType::from_number(number.into());
+        let link_type = link_type.ok_or_else(|| CaptureError::LinkReplaced { link: name() })?;
+        let Expression { text, names } = &self.expression;
+        let compiled = filter::Filter::new(text, &FilterOptions::new(link_type), &**names);
+        let compiled = compiled.map_err(|error| CaptureError::Filter {
+            link: name(),
+            link_type,
+            error,
+        })?;
+        self.filters.push(CompiledFilter::new(compiled));
+        Ok(())
+    }
+
+    fn accepts(&self, packet: &store::model::Packet<'_>) -> bool {
+        let filter = self.filters.get(packet.interface as usize);
+        filter.is_some_and(|filter| filter.accepts(packet.bytes, packet.original_len))
+    }
+}
+
+/// Keeps the newest packets of a capture in memory. A trigger writes them, and those that follow for some time, to a
+/// file of its own. No packet is written twice.
+///
+/// Packets that no trigger writes count as delivered.
+pub struct Recorder {
+    options: RecorderOptions,
+    recent: RecentPackets,
+    trigger: Option<Trigger>,
+    trigger_flow: Option<Trigger>,
+    by_hand: RecorderTrigger,
+    link_types: Vec<u16>,
+    recording: Option<Recording>,
+    flows: HashMap<Flow, Recording>,
+    files: Vec<PathBuf>,
+    made: u64,
+    refused_flows: u64,
+    written: u64,
+    bytes: u64,
+    lost: u64,
+    /// Time of the last packet or tick.
+    now_ns: u64,
+    /// Time and account at the last tick.
+    last_tick: Option<(u64, u64, u64)>,
+}
+
+impl Recorder {
+    /// Records the packets of `interfaces`.
+    ///
+    /// # Errors
+    /// [`CaptureError::Filter`] if a trigger cannot be compiled.
+    pub fn new(
+        mut options: RecorderOptions,
+        interfaces: &[Interface],
+    ) -> Result<Self, CaptureError> {
+        let trigger = |expression: Option<Expression>| {
+            let mut trigger = Trigger {
+                expression: expression?,
+                filters: Vec::new(),
+            };
+            let added = interfaces.iter().try_for_each(|one| trigger.add(one));
+            Some(added.map(|()| trigger))
+        };
+        Ok(Self {
+            recent: RecentPackets::new(options.memory_bytes),
+            trigger: trigger(options.trigger.take()).transpose()?,
+            trigger_flow: trigger(options.trigger_flow.take()).transpose()?,
+            options,
+            by_hand: RecorderTrigger::default(),
+            link_types: interfaces.iter().map(|one| one.link_type.0).collect(),
+            recording: None,
+            flows: HashMap::new(),
+            files: Vec::new(),
+            made: 0,
+            refused_flows: 0,
+            written: 0,
+            bytes: 0,
+            lost: 0,
+            now_ns: abi::clock::realtime_ns(),
+            last_tick: None,
+        })
+    }
+
+    /// Triggers the recorder by hand.
+    pub fn trigger(&self) -> RecorderTrigger {
+        self.by_hand.clone()
+    }
+
+    /// Paths of the files written, oldest first: the last 1000.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Packets written to files.
+    pub fn packets_written(&self) -> u64 {
+        self.written
+    }
+
+    /// Bytes written to files.
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Triggers for a flow that wrote nothing, because 64 flows were being written.
+    pub fn refused_flows(&self) -> u64 {
+        self.refused_flows
+    }
+
+    fn until_ns(&self) -> u64 {
+        let after = u64::try_from(self.options.after.as_nanos()).unwrap_or(u64::MAX);
+        self.now_ns.saturating_add(after)
+    }
+
+    /// Forgets what is older than is kept.
+    fn forget(&mut self) {
+        if let Some(keep) = self.options.keep {
+            let keep = u64::try_from(keep.as_nanos()).unwrap_or(u64::MAX);
+            self.recent.forget_before(self.now_ns.saturating_sub(keep));
+        }
+    }
+
+    fn create(&mut self) -> Result<CaptureFile, ConsumerError> {
+        self.made += 1;
+        let options = (self.options.files)(self.made)?;
+        let file = CaptureFile::create(options, self.now_ns)?;
+        if self.files.len() == 1000 {
+            self.files.remove(0);
+        }
+        self.files
+            .extend(file.files().map(|file| file.path.clone()));
+        Ok(file)
+    }
+
+    /// Writes what is in memory, or continues with the open file.
+    #[cold]
+    fn begin(&mut self) -> Result<(), ConsumerError> {
+        let until_ns = self.until_ns();
+        if let Some(recording) = &mut self.recording {
+            recording.until_ns = until_ns;
+            return Ok(());
+        }
+        self.forget();
+        let mut file = self.create()?;
+        let written = self.recent.write_all(&mut file);
+        self.recording = Some(Recording { file, until_ns });
+        written?;
+        Ok(())
+    }
+
+    /// Writes what is in memory of a flow, or continues with its file.
+    #[cold]
+    fn begin_flow(&mut self, flow_: Flow) -> Result<(), ConsumerError> {
+        let until_ns = self.until_ns();
+        if let Some(recording) = self.flows.get_mut(&flow_) {
+            recording.until_ns = until_ns;
+            return Ok(());
+        }
+        if self.flows.len() == FLOWS_MAX {
+            self.refused_flows += 1;
+            return Ok(());
+        }
+        self.forget();
+        let mut file = self.create()?;
+        let link_types = &self.link_types;
+        let is_of_flow = |interface: u32, bytes: &[u8]| {
+            let link_type = link_types.get(interface as usize);
+            link_type.is_some_and(|&link_type| flow(link_type, bytes) == Some(flow_))
+        };
+        let written = self.recent.write_selected(&mut file, is_of_flow);
+        self.flows.insert(flow_, Recording { file, until_ns });
+        written?;
+        Ok(())
+    }
+
+    /// Ends the files whose time is over.
+    fn end_due(&mut self) -> Result<(), WriteError> {
+        let now_ns = self.now_ns;
+        if self
+            .recording
+            .as_ref()
+            .is_some_and(|one| one.until_ns < now_ns)
+            && let Some(recording) = self.recording.take()
+        {
+            self.end(recording, &[])?;
+        }
+        while let Some(&flow) = (self.flows.iter())
+            .find(|(_, one)| one.until_ns < now_ns)
+            .map(|(flow, _)| flow)
+        {
+            if let Some(recording) = self.flows.remove(&flow) {
+                self.end(recording, &[])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, mut recording: Recording, last: &[Statistics]) -> Result<(), WriteError> {
+        let closed = recording.file.close(last);
+        self.written += recording.file.packets_written();
+        self.bytes += recording.file.bytes_written();
+        self.lost += recording.file.packets_lost();
+        closed
+    }
+
+    fn open(&mut self) -> impl Iterator<Item = &mut Recording> {
+        self.recording.iter_mut().chain(self.flows.values_mut())
+    }
+
+    /// Whether what has happened since the last tick triggers.
+    fn is_over_threshold(&mut self, now_ns: u64, account: &Account) -> bool {
+        let (lost, delivered) = (account.lost.total(), account.delivered);
+        let last = self.last_tick.replace((now_ns, lost, delivered));
+        let Some((last_ns, lost_before, delivered_before)) = last else {
+            return false;
+        };
+        let seconds = Duration::from_nanos(now_ns.saturating_sub(last_ns)).as_secs_f64();
+        let rate = delivered.saturating_sub(delivered_before) as f64 / seconds.max(1e-9);
+        let loses = |most| lost.saturating_sub(lost_before) >= most;
+        self.options.trigger_loss.is_some_and(loses)
+            || (self.options.trigger_rate_pps).is_some_and(|most| rate >= most as f64)
+    }
+
+    /// Packets of a flow that is being written, or that begins to be.
+    fn write_to_flow(&mut self, packet: &store::model::Packet<'_>) -> Result<bool, ConsumerError> {
+        let triggers = (self.trigger_flow.as_ref()).is_some_and(|trigger| trigger.accepts(packet));
+        if !triggers && self.flows.is_empty() {
+            return Ok(false);
+        }
+        let link_type = self.link_types.get(packet.interface as usize);
+        let Some(flow) = link_type.and_then(|&link_type| flow(link_type, packet.bytes)) else {
+            return Ok(false);
+        };
+        if triggers {
+            self.begin_flow(flow)?;
+        }
+        match self.flows.get_mut(&flow) {
+            Some(recording) => {
+                recording.file.write(packet)?;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+}
+
+impl Consumer for Recorder {
+    #[inline]
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        let record = packet.record();
+        self.now_ns = record.timestamp_ns.unwrap_or(self.now_ns);
+        if self.recording.is_some() || !self.flows.is_empty() {
+            self.end_due()?;
+        }
+        let triggers = (self.trigger.as_ref()).is_some_and(|trigger| trigger.accepts(record));
+        if triggers || self.by_hand.take() {
+            self.begin()?;
+        }
+        if self.write_to_flow(record)? {
+            return Ok(());
+        }
+        match &mut self.recording {
+            Some(recording) => recording.file.write(record)?,
+            None => {
+                self.recent.push(record);
+            }
+        }
+        Ok(())
+    }
+
+    fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
+        for trigger in [&mut self.trigger, &mut self.trigger_flow] {
+            trigger.iter_mut().try_for_each(|one| one.add(interface))?;
+        }
+        self.link_types.push(interface.link_type.0);
+        for recording in self.open() {
+            recording.file.add_interface(interface.clone())?;
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self, now_ns: u64) -> Result<(), ConsumerError> {
+        if self.by_hand.take() {
+            self.now_ns = now_ns;
+            self.begin()?;
+        }
+        for recording in self.open() {
+            recording.file.flush()?;
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
+        self.now_ns = now_ns;
+        self.end_due()?;
+        self.forget();
+        if self.is_over_threshold(now_ns, account) || self.by_hand.take() {
+            self.begin()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
+        if self.by_hand.take() {
+            self.begin()?;
+        }
+        let flows = std::mem::take(&mut self.flows);
+        let open: Vec<_> = (self.recording.take().into_iter())
+            .chain(flows.into_values())
+            .collect();
+        // Each is closed, whether the one before could be or not.
+        let mut result = Ok(());
+        for recording in open {
+            result = result.and(self.end(recording, statistics));
+        }
+        Ok(result?)
+    }
+
+    fn lost(&self) -> u64 {
+        let open = self.recording.iter().chain(self.flows.values());
+        self.lost + open.map(|one| one.file.packets_lost()).sum::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::account::loss_account::Lost;
+    use super::*;
+    use store::model;
+    use store::read::Reader;
+    use store::write::Output;
+
+    /// A recorder into a folder, without a time after triggers.
+    fn recorder(folder: &std::path::Path, change: impl FnOnce(&mut RecorderOptions)) -> Recorder {
+        let interfaces = vec![Interface::new(store::model::LinkType::ETHERNET, 0)];
+        let (folder, described) = (folder.to_owned(), interfaces.clone());
+        let files = move |number: u64| {
+            let path = folder.join(format!("{number}.pcapng"));
+            let output = Output::Path(path);
+            Ok(CaptureFileOptions::new(output, described.clone()))
+        };
+        let mut options = RecorderOptions {
+            memory_bytes: 1 << 16,
+            keep: None,
+            after: Duration::ZERO,
+            trigger: None,
+            trigger_flow: None,
+            trigger_loss: None,
+            trigger_rate_pps: None,
+            files: Box::new(files),
+        };
+        change(&mut options);
+        Recorder::new(options, &interfaces).unwrap()
+    }
+
+    fn account(delivered: u64, ring: u64) -> Account {
+        Account {
+            delivered,
+            filtered: Some(0),
+            sampled_out: Some(0),
+            lost: Lost {
+                ring,
+                ..Lost::default()
+            },
+        }
+    }
+
+    fn times(path: &std::path::Path) -> Vec<u64> {
+        let mut reader = Reader::open(path).unwrap();
+        let mut times = Vec::new();
+        while let Some(packet) = reader.next_packet().unwrap() {
+            times.extend(packet.timestamp_ns);
+        }
+        times
+    }
+
+    #[test]
+    fn a_loss_triggers_once_it_reaches_the_threshold() {
+        const SECOND: u64 = 1_000_000_000;
+        let folder = tempfile::tempdir().unwrap();
+        let mut recorder = recorder(folder.path(), |options| options.trigger_loss = Some(10));
+        for (second, lost, files) in [(1, 50, 0), (2, 59, 0), (3, 69, 1), (4, 70, 1), (5, 80, 2)] {
+            let at = second * SECOND;
+            let packet = model::Packet::new(at - 1, &[0; 60]);
+            recorder.packet(&Packet::from(packet)).unwrap();
+            recorder.tick(at, &account(second, lost)).unwrap();
+            assert_eq!(recorder.files().len(), files, "{second}");
+        }
+        recorder.finish(&[]).unwrap();
+        let [first, second] = recorder.files() else {
+            panic!("{:?}", recorder.files());
+        };
+        let expected =
+            |seconds: &[u64]| seconds.iter().map(|at| at * SECOND - 1).collect::<Vec<_>>();
+        assert_eq!(times(first), expected(&[1, 2, 3]));
+        assert_eq!(times(second), expected(&[4, 5]));
+        assert_eq!(recorder.packets_written(), 5);
+    }
+
+    #[test]
+    fn packets_older_than_kept_are_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let keep = Duration::from_nanos(100);
+        let mut recorder = recorder(folder.path(), |options| options.keep = Some(keep));
+        for time in [0, 100, 199, 200, 250] {
+            let packet = model::Packet::new(time, &[0; 60]);
+            recorder.packet(&Packet::from(packet)).unwrap();
+        }
+        recorder.trigger().trigger();
+        recorder.idle(300).unwrap();
+        recorder.finish(&[]).unwrap();
+        assert_eq!(times(&recorder.files()[0]), [200, 250]);
+    }
+}

@@ -1,0 +1,158 @@
+//! Requests and replies, one line of JSON each.
+
+use serde::{Deserialize, Serialize};
+
+use super::LINE_BYTES_MAX;
+use super::error::ControlError;
+
+/// What a client wants of a running capture. Unknown fields are ignored.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "command", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ControlRequest {
+    /// Its name, settings and counters.
+    Stats,
+    /// Change a setting.
+    Set {
+        /// The setting with its new value.
+        setting: Setting,
+    },
+    /// Start the next file of a rotation.
+    Rotate,
+    /// Write what the flight recorder holds to a file.
+    Trigger,
+    /// End in order.
+    Stop,
+}
+
+/// A setting with its new value.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Setting {
+    /// Filter expression; empty: every packet.
+    Filter(String),
+    /// Bytes captured per packet.
+    Snaplen(u32),
+    /// Size of the ring of each interface.
+    BufferBytes(u64),
+    /// Sampling as `1/N`, `p=P` or `first/TIME`; `off`: every packet.
+    Sample(String),
+    /// `in`, `out` or `both`.
+    Direction(String),
+    /// When packets are delivered: `immediate`, `batch` or `adaptive`.
+    Delivery(String),
+    /// With batches: size of a batch.
+    MinBytes(u64),
+    /// With batches: longest wait after the first packet.
+    TimeoutNs(u64),
+    /// How long the reader may be away.
+    StallNs(u64),
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "reply", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ControlReply {
+    /// Done.
+    Done,
+    /// To [`ControlRequest::Stats`].
+    Stats(ControlStats),
+    /// Nothing has changed.
+    Refused {
+        /// Why.
+        error: String,
+    },
+}
+
+/// A running capture.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct ControlStats {
+    /// Its name.
+    pub name: String,
+    /// Process ID.
+    pub pid: u32,
+    /// User ID.
+    pub uid: u32,
+    /// When it began, nanoseconds since 1970 UTC.
+    pub start_ns: u64,
+    /// Filter expression; empty: every packet.
+    pub filter: String,
+    /// The files it began with.
+    pub files: Vec<String>,
+    /// Its interfaces.
+    pub interfaces: Vec<ControlledInterface>,
+}
+
+/// Packets of one interface. `None` where the number cannot be known.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct ControlledInterface {
+    /// Its name.
+    pub name: String,
+    /// Packets delivered.
+    pub delivered: u64,
+    /// Length on the wire of the delivered packets, bytes.
+    pub bytes: u64,
+    /// Packets that the filter refused or sampling left out.
+    pub filtered: Option<u64>,
+    /// Packets lost, by place.
+    pub lost: LostPackets,
+}
+
+/// Lost packets by place, as [`Lost`](crate::capture::Lost).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[expect(missing_docs, reason = "each is a place of the documented type")]
+pub struct LostPackets {
+    pub nic: Option<u64>,
+    pub driver: Option<u64>,
+    pub ring: u64,
+    pub program: u64,
+    pub reader: u64,
+    pub writer: u64,
+}
+
+impl ControlRequest {
+    /// Reads a request from a line, with or without its line end.
+    ///
+    /// # Errors
+    /// [`ControlError::TooLong`], [`ControlError::Malformed`].
+    pub fn parse(line: &[u8]) -> Result<Self, ControlError> {
+        parse(line)
+    }
+
+    /// The request as a line, with its line end.
+    pub fn line(&self) -> Vec<u8> {
+        line(self)
+    }
+}
+
+impl ControlReply {
+    /// Reads a reply from a line, with or without its line end.
+    ///
+    /// # Errors
+    /// [`ControlError::TooLong`], [`ControlError::Malformed`].
+    pub fn parse(line: &[u8]) -> Result<Self, ControlError> {
+        parse(line)
+    }
+
+    /// The reply as a line, with its line end.
+    pub fn line(&self) -> Vec<u8> {
+        line(self)
+    }
+}
+
+fn parse<'l, T: Deserialize<'l>>(line: &'l [u8]) -> Result<T, ControlError> {
+    if line.len() > LINE_BYTES_MAX {
+        return Err(ControlError::TooLong);
+    }
+    // The parser limits the depth.
+    serde_json::from_slice(line).map_err(|source| ControlError::Malformed { source })
+}
+
+fn line(message: &impl Serialize) -> Vec<u8> {
+    // Maps with keys that are no text, which messages do not have, are all that could fail.
+    let mut line = serde_json::to_vec(message).unwrap_or_default();
+    line.push(b'\n');
+    line
+}

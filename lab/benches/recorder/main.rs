@@ -1,0 +1,112 @@
+//! Compares CPU time per packet of a flight recorder with that of writing the same packets to /dev/null.
+//!
+//! Fills a ring while nobody reads, then measures the CPU time of the thread that reads it up to the limit. The
+//! recorder's memory has been used once before, as that of the file's buffer has.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use abi::process::thread_usage;
+use tapline::capture::{
+    Backend, Capture, CaptureOptions, Consumer, FileConsumer, Recorder, RecorderOptions,
+};
+use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
+use tapline::{Packet, Stop};
+use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
+use tapline_lab::{Host, Net};
+
+use harness::{BenchOptions, Column, Report, column, ratios};
+
+const PACKETS: u64 = 100_000;
+
+/// Maximum cost of the recorder relative to the file.
+const LIMIT: f64 = 1.1;
+
+const COLUMNS: [Column; 2] = [column(NULL, 1.0, 1), column(RECORD, 1.0, 1)];
+const NULL: &str = "/dev/null, ns";
+const RECORD: &str = "recorder, ns";
+
+fn main() -> ExitCode {
+    harness::run(30, &[], measure)
+}
+
+fn measure(_: &BenchOptions, report: &mut Report) {
+    let title = format!("CPU of the reader per packet, {PACKETS} packets of 128 bytes in its ring");
+    let [left, right] = Net::new().pair();
+    let options = GeneratorOptions::new(left.interface().index, udp_frame(128));
+    let mut generator = left.run(|| Generator::new(options));
+    right.run(|| generator.attach_peer(right.interface().index));
+    for round in report.rounds("packets") {
+        // The two take turns to go first.
+        let mut times = [0.0; 2];
+        for is_recorded in [round % 2 == 0, round % 2 != 0] {
+            times[usize::from(is_recorded)] = read_ns(&left, &right, &mut generator, is_recorded);
+        }
+        report.table(&title, &COLUMNS).add("packet-v3", &times);
+    }
+    let table = report.table(&title, &COLUMNS);
+    table.derive(column("ratio", 1.0, 3), |table, name| {
+        ratios(table.of(name, RECORD), table.of(name, NULL))
+    });
+    let ratios = report.of(&title, "packet-v3", "ratio");
+    report.at_most("recorder / /dev/null", &ratios, LIMIT);
+}
+
+/// CPU nanoseconds per packet to read a full ring.
+fn read_ns(left: &Host, right: &Host, generator: &mut Generator, is_recorded: bool) -> f64 {
+    pin_to_cpu(1).expect("a second CPU");
+    let options = CaptureOptions::default()
+        .interface(right.interface().name.to_string())
+        .backend(Backend::PacketV3)
+        .snaplen(96)
+        .buffer_bytes(64 << 20)
+        .packets(PACKETS);
+    let capture = right.run(|| options.open()).expect("a capture");
+    let sent = left.run(|| generator.deliver(PACKETS, None));
+    assert_eq!(sent.delivered, PACKETS);
+    let interfaces = capture.interfaces().to_vec();
+    let null = || CaptureFileOptions::new(Output::Path("/dev/null".into()), interfaces.clone());
+    let used = if is_recorded {
+        let files = interfaces.clone();
+        let options = RecorderOptions {
+            memory_bytes: 4 << 20,
+            keep: None,
+            after: Duration::ZERO,
+            trigger: None,
+            trigger_flow: None,
+            trigger_loss: None,
+            trigger_rate_pps: None,
+            files: Box::new(move |_| {
+                let output = Output::Path("/dev/null".into());
+                Ok(CaptureFileOptions::new(output, files.clone()))
+            }),
+        };
+        let mut recorder = Recorder::new(options, &interfaces).expect("a recorder");
+        let old = tapline::file::model::Packet::new(0, &[0; 96]);
+        for _ in 0..50_000 {
+            recorder.packet(&Packet::from(old)).expect("kept");
+        }
+        used(capture, &mut recorder)
+    } else {
+        let file = CaptureFile::create(null(), 0).expect("a file");
+        used(
+            capture,
+            &mut FileConsumer::new(file, Duration::from_secs(1)),
+        )
+    };
+    used.as_nanos() as f64 / PACKETS as f64
+}
+
+fn used(capture: Capture, consumer: &mut impl Consumer) -> Duration {
+    let stop = Stop::new().expect("a pipe");
+    let before = thread_usage();
+    let summary = capture.run_consumer(consumer, &stop);
+    let used = thread_usage().cpu.saturating_sub(before.cpu);
+    let account = summary.expect("a summary").account;
+    let found = (account.delivered, account.lost.total());
+    assert_eq!(found, (PACKETS, 0));
+    used
+}
