@@ -15,7 +15,6 @@ static UML: uml::Tests = uml::Tests::named(&[
 mod allocations;
 mod alone;
 mod change;
-mod change_filter;
 mod change_memory;
 mod conservation;
 mod count_changes;

@@ -16,11 +16,17 @@ use crate::units;
 #[command(after_long_help = super::UNITS)]
 pub struct CtlArgs {
     /// Name of the capture [default: the only one that is running]
-    #[arg(short, long, global = true, value_name = "NAME")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_name = "NAME",
+        help_heading = "Input"
+    )]
     pub name: Option<String>,
 
     /// Print JSON Lines instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Output format")]
     pub json: bool,
 
     #[command(subcommand)]

@@ -96,7 +96,7 @@ impl HandoverGroup {
     /// Opens a ring to which the newest one can hand over. Its direction must be that of the first ring. Call it in
     /// the network namespace of the first ring.
     ///
-    /// Blocks some ten milliseconds, until every CPU has passed a quiescent state.
+    /// Blocks some ten milliseconds, until every CPU has passed a quiescent state, twice.
     ///
     /// # Errors
     /// [`RingOpenError::Busy`] until the ring before the newest is dropped; `SetupStep::Interface` in another

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use abi::bpf::attach_classic;
+use abi::bpf::{attach_classic, set_fanout_program};
 use abi::packet::{
     PACKET_FANOUT, PACKET_FANOUT_CBPF, PACKET_FANOUT_FLAG_IGNORE_OUTGOING,
     PACKET_FANOUT_FLAG_UNIQUEID, PACKET_IGNORE_OUTGOING, PACKET_RESERVE, PACKET_RX_RING,
@@ -100,6 +100,11 @@ pub(crate) fn open(
     };
     if let Some(group) = group {
         set_option(fd, SOL_PACKET, PACKET_FANOUT, &group).map_err(at(SetupStep::Fanout))?;
+    }
+    if matches!(role, Role::Successor { .. }) {
+        // A CPU may still deliver a packet to the socket itself, which the group's first member gets too. The filter must
+        // reject it. Setting a program, the same one, waits for that CPU.
+        set_fanout_program(fd, &filter::answer(0)).map_err(at(SetupStep::Fanout))?;
     }
     let rejects_outgoing = ignores_outgoing && group.is_some();
     attach(fd, options, rejects_outgoing).map_err(at(SetupStep::Filter))?;

@@ -19,6 +19,9 @@ use crate::packet_filter::Filter;
 /// are delivered first. With TPACKET_V3 the last of them become visible when the time of their block is over;
 /// until then younger packets gather in the new ring.
 ///
+/// A process that forks keeps the old ring alive until the child calls execve(2). A change within that time loses packets:
+/// do not start programs from the process while the capture changes.
+///
 /// | back end | delivery, spin | buffer | stall | filter, snaplen, sampling, direction |
 /// |---|---|---|---|---|
 /// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same | the same |

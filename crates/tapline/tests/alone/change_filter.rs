@@ -1,5 +1,7 @@
 //! Filter, snaplen, sampling, buffer and delivery of a running capture, changed under load and compared with the
 //! number of frames sent.
+//!
+//! Alone, because a process that another test forks keeps a ring alive whose packets nobody reads (`ring::HandoverGroup`).
 
 use std::time::Duration;
 
@@ -88,7 +90,12 @@ fn each_frame_comes_once_however_often_the_filter_changes() {
     let mut refused = 0;
     for number in kept.numbers {
         while expected != number {
-            assert_eq!(expected % REFUSED_ONE_IN, 0, "missing, or {number} twice");
+            let account = &outcome.account;
+            assert_eq!(
+                expected % REFUSED_ONE_IN,
+                0,
+                "{expected} is missing, or {number} twice: {account:?}"
+            );
             (expected, refused) = (expected + 1, refused + 1);
         }
         expected += 1;
