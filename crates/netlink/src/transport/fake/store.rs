@@ -13,7 +13,7 @@ use crate::uapi::{
     AF_UNSPEC, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REPLACE,
 };
 use crate::verb::Verb;
-use crate::{Addr, Neigh, Nexthop, Route};
+use crate::{Addr, Fdb, Neigh, Nexthop, Route, Rule};
 
 /// An object that a [`FakeKernel`](super::FakeKernel) can store.
 pub trait StorableObject: Object {
@@ -101,6 +101,42 @@ macro_rules! storable {
 storable!(Addr, ADDRNOTAVAIL, dev);
 storable!(Neigh, NOENT, dev);
 storable!(Nexthop, NOENT, dev);
+
+impl StorableObject for Fdb {
+    const ABSENT: Errno = Errno::NOENT;
+
+    /// Without the fields that only say in which table the entry is, or that a filter leaves open.
+    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let entry = Self::decode(body)?;
+        Ok(entry.map(|entry| Self {
+            dev: entry.dev.filter(|dev| dev.0 != 0),
+            flags: entry.flags.filter(|flags| flags.0 != 0),
+            state: entry.state.filter(|state| u16::from(*state) != 0),
+            ..entry
+        }))
+    }
+
+    fn is_identified_by(&self, said: &Self) -> bool {
+        self.lladdr == said.lladdr && self.dev == said.dev && self.vlan == said.vlan
+    }
+
+    fn apply(&mut self, change: Self) {
+        self.merge(change);
+    }
+
+    fn link(&self) -> Option<IfIndex> {
+        self.dev
+    }
+}
+
+/// A rule is identified by all of its fields.
+impl StorableObject for Rule {
+    const ABSENT: Errno = Errno::NOENT;
+
+    fn apply(&mut self, change: Self) {
+        self.merge(change);
+    }
+}
 
 impl StorableObject for Route {
     const ABSENT: Errno = Errno::SRCH;
