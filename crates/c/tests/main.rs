@@ -1,0 +1,3 @@
+//! Tests of the C library: the header, the exported symbols, and programs in C and C++.
+
+mod header;
