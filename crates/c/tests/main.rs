@@ -1,3 +1,4 @@
 //! Tests of the C library: the header, the exported symbols, and programs in C and C++.
 
 mod header;
+mod netlink_types;
