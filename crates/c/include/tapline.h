@@ -82,6 +82,201 @@ typedef int32_t tapline_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// How packets cross from the kernel.
+enum tapline_backend
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // As suits mode and delivery.
+  TAPLINE_BACKEND_AUTO = 0,
+  // Packet socket with a frame per packet.
+  TAPLINE_BACKEND_PACKET_V2 = 1,
+  // Packet socket with many packets in a block.
+  TAPLINE_BACKEND_PACKET_V3 = 2,
+  // AF_XDP sockets, in drop mode.
+  TAPLINE_BACKEND_XDP = 3,
+  // BPF ring buffers that an XDP program fills.
+  TAPLINE_BACKEND_XDP_RINGBUF = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_backend tapline_backend;
+#else
+typedef uint32_t tapline_backend;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which packets of an interface are captured.
+enum tapline_capture_direction
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Received and sent ones; in drop mode received ones.
+  TAPLINE_CAPTURE_DIRECTION_BOTH = 0,
+  // Received ones.
+  TAPLINE_CAPTURE_DIRECTION_IN = 1,
+  // Sent ones.
+  TAPLINE_CAPTURE_DIRECTION_OUT = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_capture_direction tapline_capture_direction;
+#else
+typedef uint32_t tapline_capture_direction;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether the network stack still sees the packets.
+enum tapline_capture_mode
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // It does.
+  TAPLINE_CAPTURE_MODE_MIRROR = 0,
+  // An XDP program takes them from the driver. Requires CAP_BPF, CAP_NET_ADMIN and Linux 5.9.
+  TAPLINE_CAPTURE_MODE_DROP = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_capture_mode tapline_capture_mode;
+#else
+typedef uint32_t tapline_capture_mode;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The state of a packet's transport checksum.
+enum tapline_checksum
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint8_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Not known.
+  TAPLINE_CHECKSUM_UNKNOWN = 0,
+  // Checksum offload: the hardware has not filled it in yet.
+  TAPLINE_CHECKSUM_NOT_READY = 1,
+  // Verified by the receiver.
+  TAPLINE_CHECKSUM_VALID = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_checksum tapline_checksum;
+#else
+typedef uint8_t tapline_checksum;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// When packets are delivered.
+enum tapline_delivery
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // In batches: when `delivery_bytes` have gathered or `delivery_ns` have passed. Defaults: 1 MiB, 10 ms.
+  TAPLINE_DELIVERY_BATCH = 0,
+  // Each packet at once.
+  TAPLINE_DELIVERY_IMMEDIATE = 1,
+  // At once while packets are rare; otherwise a packet waits at most `delivery_ns`. Default: 1 ms.
+  TAPLINE_DELIVERY_ADAPTIVE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_delivery tapline_delivery;
+#else
+typedef uint32_t tapline_delivery;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether a packet was received or sent.
+enum tapline_direction
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint8_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Not known.
+  TAPLINE_DIRECTION_UNKNOWN = 0,
+  // Received by the interface.
+  TAPLINE_DIRECTION_IN = 1,
+  // Sent by the interface.
+  TAPLINE_DIRECTION_OUT = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_direction tapline_direction;
+#else
+typedef uint8_t tapline_direction;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The format of a capture file.
+enum tapline_format
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // pcapng with nanoseconds.
+  TAPLINE_FORMAT_PCAPNG = 0,
+  // pcap with microseconds: one link type; queue, direction and drops of a packet are left out.
+  TAPLINE_FORMAT_PCAP = 1,
+  // pcap with nanoseconds.
+  TAPLINE_FORMAT_PCAP_NS = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_format tapline_format;
+#else
+typedef uint32_t tapline_format;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How a packet was addressed.
+enum tapline_reception
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint8_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Not known.
+  TAPLINE_RECEPTION_UNKNOWN = 0,
+  // To this host.
+  TAPLINE_RECEPTION_UNICAST = 1,
+  // To a multicast group.
+  TAPLINE_RECEPTION_MULTICAST = 2,
+  // To all hosts.
+  TAPLINE_RECEPTION_BROADCAST = 3,
+  // To another host.
+  TAPLINE_RECEPTION_PROMISCUOUS = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_reception tapline_reception;
+#else
+typedef uint8_t tapline_reception;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Where XDP programs may run.
+enum tapline_xdp_mode
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // In the driver, or else in the stack.
+  TAPLINE_XDP_MODE_AUTO = 0,
+  // In the driver only.
+  TAPLINE_XDP_MODE_NATIVE = 1,
+  // In the stack.
+  TAPLINE_XDP_MODE_GENERIC = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_xdp_mode tapline_xdp_mode;
+#else
+typedef uint32_t tapline_xdp_mode;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // A running capture: packets gather in its rings.
 typedef struct tapline_capture tapline_capture;
 

@@ -1,3 +1,5 @@
 //! Tests of the C library: the header, the exported symbols, and programs in C and C++.
 
+mod capture;
 mod header;
+mod support;
