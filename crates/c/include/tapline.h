@@ -168,6 +168,48 @@ typedef uint8_t tapline_checksum;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Which packets are counted.
+enum tapline_count_direction
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Received and sent ones.
+  TAPLINE_COUNT_DIRECTION_BOTH = 0,
+  // Received ones.
+  TAPLINE_COUNT_DIRECTION_IN = 1,
+  // Sent ones.
+  TAPLINE_COUNT_DIRECTION_OUT = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_count_direction tapline_count_direction;
+#else
+typedef uint32_t tapline_count_direction;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which bytes are counted.
+enum tapline_count_layer
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Those of the frame, without FCS.
+  TAPLINE_COUNT_LAYER_ETHERNET = 0,
+  // Those of the frame, padded to 60 bytes, with FCS.
+  TAPLINE_COUNT_LAYER_ETHERNET_FCS = 1,
+  // The same with preamble and gap.
+  TAPLINE_COUNT_LAYER_WIRE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_count_layer tapline_count_layer;
+#else
+typedef uint32_t tapline_count_layer;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // When packets are delivered.
 enum tapline_delivery
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -231,6 +273,87 @@ typedef uint32_t tapline_format;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What happens to frames that are longer than the interface allows.
+enum tapline_long_frames
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The call fails.
+  TAPLINE_LONG_FRAMES_REFUSE = 0,
+  // They are cut.
+  TAPLINE_LONG_FRAMES_TRUNCATE = 1,
+  // They are not sent, and counted.
+  TAPLINE_LONG_FRAMES_SKIP = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_long_frames tapline_long_frames;
+#else
+typedef uint32_t tapline_long_frames;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What happened.
+enum tapline_ping_event_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Something that concerns no single probe, such as a set wall clock.
+  TAPLINE_PING_EVENT_KIND_OTHER = 0,
+  // A probe was passed to the kernel.
+  TAPLINE_PING_EVENT_KIND_SENT = 1,
+  // This host could not send a probe: see `os_error`.
+  TAPLINE_PING_EVENT_KIND_NOT_SENT = 2,
+  // The first answer to a probe, in time.
+  TAPLINE_PING_EVENT_KIND_RECEIVED = 3,
+  // The first answer, after the timeout.
+  TAPLINE_PING_EVENT_KIND_LATE = 4,
+  // A further answer.
+  TAPLINE_PING_EVENT_KIND_DUPLICATE = 5,
+  // An answer whose bytes differ from those sent.
+  TAPLINE_PING_EVENT_KIND_CORRUPT = 6,
+  // An ICMP error: see `icmp_type` and `icmp_code`.
+  TAPLINE_PING_EVENT_KIND_ERROR = 7,
+  // A probe timed out.
+  TAPLINE_PING_EVENT_KIND_LOST = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_ping_event_kind tapline_ping_event_kind;
+#else
+typedef uint32_t tapline_ping_event_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The unit of a rate.
+enum tapline_rate
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // As fast as possible.
+  TAPLINE_RATE_MAX = 0,
+  // Packets per second, evenly spaced.
+  TAPLINE_RATE_PACKETS = 1,
+  // Bits per second of the frames as they are given, without FCS.
+  TAPLINE_RATE_BITS = 2,
+  // Bits per second on the wire: with preamble, padding, FCS and gap.
+  TAPLINE_RATE_WIRE_BITS = 3,
+  // With the gaps of the packets' times.
+  TAPLINE_RATE_RECORDED = 4,
+  // At the packets' times: nanoseconds of `CLOCK_MONOTONIC`.
+  TAPLINE_RATE_ABSOLUTE = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_rate tapline_rate;
+#else
+typedef uint32_t tapline_rate;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // How a packet was addressed.
 enum tapline_reception
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -253,6 +376,31 @@ enum tapline_reception
 typedef enum tapline_reception tapline_reception;
 #else
 typedef uint8_t tapline_reception;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How packets reach the device.
+enum tapline_send_path
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The fastest that the device supports.
+  TAPLINE_SEND_PATH_AUTO = 0,
+  // XDP frames, redirected to the driver. Requires Linux 5.18, CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN.
+  TAPLINE_SEND_PATH_LIVE_FRAMES = 1,
+  // An AF_XDP socket. Requires Linux 5.4.
+  TAPLINE_SEND_PATH_XDP = 2,
+  // A packet socket that skips the queueing discipline.
+  TAPLINE_SEND_PATH_BYPASS = 3,
+  // A packet socket through the queueing discipline.
+  TAPLINE_SEND_PATH_QDISC = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_send_path tapline_send_path;
+#else
+typedef uint32_t tapline_send_path;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -280,14 +428,26 @@ typedef uint32_t tapline_xdp_mode;
 // A running capture: packets gather in its rings.
 typedef struct tapline_capture tapline_capture;
 
+// Programs in the kernel that count packets.
+typedef struct tapline_count tapline_count;
+
 // What failed, on what, why, and what to do. Free it with `tapline_error_free`.
 typedef struct tapline_error tapline_error;
 
 // A compiled filter.
 typedef struct tapline_filter tapline_filter;
 
+// A run of probes to one host, or to a million.
+typedef struct tapline_ping tapline_ping;
+
+// Packets to send, in order, each with a time.
+typedef struct tapline_queue tapline_queue;
+
 // An open capture file: pcap or pcapng, also compressed.
 typedef struct tapline_reader tapline_reader;
+
+// An open send job.
+typedef struct tapline_sender tapline_sender;
 
 // A capture file that is being written.
 typedef struct tapline_writer tapline_writer;
@@ -406,6 +566,46 @@ typedef struct tapline_capture_stats {
   uint64_t duration_ns;
 } tapline_capture_stats;
 
+// A class of packets. A packet counts in each class that it matches.
+typedef struct tapline_class {
+  // Its name.
+  tapline_text name;
+  // Its packets, in the language of pcap-filter(7). Null or empty: all.
+  tapline_text filter;
+} tapline_class;
+
+// What to count, and where.
+typedef struct tapline_count_options {
+  // `sizeof(tapline_count_options)`.
+  size_t size;
+  // Names of the interfaces; at least one.
+  const tapline_text *interfaces;
+  // Number of the interfaces.
+  size_t interface_count;
+  // The classes. Default: one named `all`, of all packets.
+  const struct tapline_class *classes;
+  // Number of the classes.
+  size_t class_count;
+  // Length of an interval, at least 1 ms. Default: 1 s.
+  uint64_t interval_ns;
+  // End after this time. Default: never.
+  uint64_t max_ns;
+  // A `tapline_count_direction`.
+  uint32_t direction;
+  // A `tapline_count_layer`.
+  uint32_t layer;
+} tapline_count_options;
+
+// The packets of a class.
+typedef struct tapline_class_count {
+  // The name of the class.
+  const char *name;
+  // Packets.
+  uint64_t packets;
+  // Bytes, as the option `layer` says.
+  uint64_t bytes;
+} tapline_class_count;
+
 // What a filter is compiled for.
 typedef struct tapline_filter_options {
   // `sizeof(tapline_filter_options)`.
@@ -428,6 +628,93 @@ typedef struct tapline_instruction {
   uint32_t k;
 } tapline_instruction;
 
+// What to ping, and how.
+typedef struct tapline_ping_options {
+  // `sizeof(tapline_ping_options)`.
+  size_t size;
+  // Host names, addresses, prefixes (`192.0.2.0/28`) and ranges (`192.0.2.1-192.0.2.9`).
+  const tapline_text *targets;
+  // Number of the targets.
+  size_t target_count;
+  // Time between two probes to one target. Default: 1 s.
+  uint64_t interval_ns;
+  // Time after which a reply is late. Default: 1 s.
+  uint64_t timeout_ns;
+  // Time after which no more probes are sent. Default: never.
+  uint64_t max_ns;
+  // Probes to each target. Default: until stopped.
+  uint32_t count;
+  // Payload length, at least 16. Default: 56.
+  uint32_t payload_bytes;
+  // Maximum probes per second to all targets together. Default: 10 000.
+  uint32_t rate_pps;
+  // TTL or hop limit. Default: the kernel's.
+  uint32_t ttl;
+  // Interface to send and receive on. Default: the kernel routes.
+  tapline_text interface;
+  // Not 0: forbid fragmentation of probes.
+  uint32_t dont_fragment;
+  // Not 0: keep a histogram for each target, for its quantiles.
+  uint32_t histograms;
+} tapline_ping_options;
+
+// Something that happened in a run.
+typedef struct tapline_ping_event {
+  // A `tapline_ping_event_kind`.
+  uint32_t kind;
+  // Position of the target; 0 with `OTHER`.
+  uint32_t target;
+  // Sequence number of the probe, in the ICMP header.
+  uint16_t sequence;
+  // Type of an ICMP error.
+  uint8_t icmp_type;
+  // Code of an ICMP error.
+  uint8_t icmp_code;
+  // Error number of the kernel, with `NOT_SENT`.
+  int32_t os_error;
+  // Round-trip time of an answer; `TAPLINE_UNKNOWN` without one.
+  uint64_t rtt_ns;
+  // When an answer arrived: nanoseconds since 1970; `TAPLINE_UNKNOWN` without one.
+  uint64_t time_ns;
+} tapline_ping_event;
+
+// The account of a target, or of all: sent = received + lost + late + errors + those in flight. A time that is not
+// known is `TAPLINE_UNKNOWN`.
+typedef struct tapline_ping_stats {
+  // `sizeof(tapline_ping_stats)`; the caller sets it. The library writes no more than that.
+  size_t size;
+  // Probes sent.
+  uint64_t sent;
+  // Probes answered in time.
+  uint64_t received;
+  // Probes without an answer.
+  uint64_t lost;
+  // Probes answered after the timeout.
+  uint64_t late;
+  // Further answers to answered probes.
+  uint64_t duplicate;
+  // Answers whose bytes differ from those sent.
+  uint64_t corrupt;
+  // Probes that an ICMP error ended.
+  uint64_t errors;
+  // Probes that this host could not send.
+  uint64_t local_drops;
+  // Shortest round trip.
+  uint64_t rtt_min_ns;
+  // Mean round trip.
+  uint64_t rtt_mean_ns;
+  // Longest round trip.
+  uint64_t rtt_max_ns;
+  // Standard deviation of the round trips.
+  uint64_t rtt_stddev_ns;
+  // Half of the round trips take at most this; of a target only with the option `histograms`.
+  uint64_t rtt_p50_ns;
+  // 99 % of the round trips take at most this; of a target only with the option `histograms`.
+  uint64_t rtt_p99_ns;
+  // The target's address as text; empty if it has none, or for all.
+  char address[48];
+} tapline_ping_stats;
+
 // What to read of a file.
 typedef struct tapline_reader_options {
   // `sizeof(tapline_reader_options)`.
@@ -437,6 +724,52 @@ typedef struct tapline_reader_options {
   // End after this many packets. Default: never.
   uint64_t max_packets;
 } tapline_reader_options;
+
+// What to send on, and how.
+typedef struct tapline_sender_options {
+  // `sizeof(tapline_sender_options)`.
+  size_t size;
+  // Name of the interface.
+  tapline_text interface;
+  // Name of its network namespace. Default: that of the calling thread.
+  tapline_text netns;
+  // The rate, in units of `rate_unit`.
+  uint64_t rate;
+  // A `tapline_rate`.
+  uint32_t rate_unit;
+  // A `tapline_send_path`.
+  uint32_t path;
+  // A `tapline_long_frames`.
+  uint32_t long_frames;
+  // Not 0: also send on an interface with a default route.
+  uint32_t allow_uplink;
+  // End after this many packets. Default: never.
+  uint64_t max_packets;
+} tapline_sender_options;
+
+// What became of the packets: submitted = accepted + failed. A number that cannot be known is `TAPLINE_UNKNOWN`.
+typedef struct tapline_sender_stats {
+  // `sizeof(tapline_sender_stats)`; the caller sets it. The library writes no more than that.
+  size_t size;
+  // Packets that the job tried to send.
+  uint64_t submitted;
+  // Packets that the kernel took.
+  uint64_t accepted;
+  // Packets that the kernel refused.
+  uint64_t failed;
+  // Packets that the device sent, by its own counters.
+  uint64_t delivered;
+  // Bytes of the accepted packets, without FCS.
+  uint64_t bytes;
+  // Frames above the MTU that were skipped; they are not submitted.
+  uint64_t skipped;
+  // Frames above the MTU that were cut.
+  uint64_t truncated;
+  // Sends repeated because the device's queue was full.
+  uint64_t retries;
+  // From the first packet to the last.
+  uint64_t duration_ns;
+} tapline_sender_stats;
 
 // How to write a file.
 typedef struct tapline_writer_options {
@@ -527,6 +860,48 @@ tapline_status tapline_capture_finish(struct tapline_capture *capture,
 // Ends and closes a capture. Does nothing if `capture` is null.
 tapline_status tapline_capture_close(struct tapline_capture *capture, struct tapline_error **error);
 
+// Attaches a program to each interface, which counts from here on. No packet is copied. Close it with
+// `tapline_count_close`.
+//
+// Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. Kernel: Linux 5.9.
+//
+// Errors: NOT_FOUND without such an interface, SYNTAX of a filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
+tapline_status tapline_count_open(const struct tapline_count_options *count_options,
+                                  struct tapline_count **out_count,
+                                  struct tapline_error **error);
+
+// Waits for the end of the interval, and lends the figures of each class in it. If the caller is late the interval is
+// longer: intervals have no gaps. The array is valid until the next call with this handle other than
+// `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
+//
+// Returns END when the count has ended, after its last interval.
+tapline_status tapline_count_next(struct tapline_count *count,
+                                  const struct tapline_class_count **out_figures,
+                                  size_t *out_figure_count,
+                                  uint64_t *out_span_ns,
+                                  struct tapline_error **error);
+
+// Lends the totals of each class since the count was opened, as of now. Does not affect the intervals. Otherwise as
+// `tapline_count_next`. Costs a system call per interface and direction.
+tapline_status tapline_count_totals(struct tapline_count *count,
+                                    const struct tapline_class_count **out_figures,
+                                    size_t *out_figure_count,
+                                    struct tapline_error **error);
+
+// Ends the count: `tapline_count_next` returns the last interval, and then END.
+//
+// Threads: any.
+tapline_status tapline_count_stop(const struct tapline_count *count, struct tapline_error **error);
+
+// A descriptor for poll(2) and epoll(7): readable when `tapline_count_next` does not block. It belongs to the count: do
+// not close it.
+tapline_status tapline_count_fd(struct tapline_count *count,
+                                int *out_fd,
+                                struct tapline_error **error);
+
+// Detaches the programs. Does nothing if `count` is null.
+tapline_status tapline_count_close(struct tapline_count *count, struct tapline_error **error);
+
 // The status that the failed call returned. `TAPLINE_STATUS_INVALID_HANDLE` if `error` is null or freed.
 //
 // Threads: any.
@@ -657,6 +1032,48 @@ tapline_status tapline_capture_finish(struct tapline_capture *capture,
 // Ends and closes a capture. Does nothing if `capture` is null.
 tapline_status tapline_capture_close(struct tapline_capture *capture, struct tapline_error **error);
 
+// Attaches a program to each interface, which counts from here on. No packet is copied. Close it with
+// `tapline_count_close`.
+//
+// Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. Kernel: Linux 5.9.
+//
+// Errors: NOT_FOUND without such an interface, SYNTAX of a filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
+tapline_status tapline_count_open(const struct tapline_count_options *count_options,
+                                  struct tapline_count **out_count,
+                                  struct tapline_error **error);
+
+// Waits for the end of the interval, and lends the figures of each class in it. If the caller is late the interval is
+// longer: intervals have no gaps. The array is valid until the next call with this handle other than
+// `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
+//
+// Returns END when the count has ended, after its last interval.
+tapline_status tapline_count_next(struct tapline_count *count,
+                                  const struct tapline_class_count **out_figures,
+                                  size_t *out_figure_count,
+                                  uint64_t *out_span_ns,
+                                  struct tapline_error **error);
+
+// Lends the totals of each class since the count was opened, as of now. Does not affect the intervals. Otherwise as
+// `tapline_count_next`. Costs a system call per interface and direction.
+tapline_status tapline_count_totals(struct tapline_count *count,
+                                    const struct tapline_class_count **out_figures,
+                                    size_t *out_figure_count,
+                                    struct tapline_error **error);
+
+// Ends the count: `tapline_count_next` returns the last interval, and then END.
+//
+// Threads: any.
+tapline_status tapline_count_stop(const struct tapline_count *count, struct tapline_error **error);
+
+// A descriptor for poll(2) and epoll(7): readable when `tapline_count_next` does not block. It belongs to the count: do
+// not close it.
+tapline_status tapline_count_fd(struct tapline_count *count,
+                                int *out_fd,
+                                struct tapline_error **error);
+
+// Detaches the programs. Does nothing if `count` is null.
+tapline_status tapline_count_close(struct tapline_count *count, struct tapline_error **error);
+
 // The status that the failed call returned. `TAPLINE_STATUS_INVALID_HANDLE` if `error` is null or freed.
 //
 // Threads: any.
@@ -716,6 +1133,56 @@ tapline_status tapline_filter_classic(struct tapline_filter *filter,
 // Frees a filter. Does nothing if `filter` is null.
 tapline_status tapline_filter_free(struct tapline_filter *filter, struct tapline_error **error);
 
+// Opens a run: its first probe is due at once. Host names are resolved here, which may take seconds. Close it with
+// `tapline_ping_finish`.
+//
+// Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`.
+//
+// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE.
+tapline_status tapline_ping_open(const struct tapline_ping_options *ping_options,
+                                 struct tapline_ping **out_ping,
+                                 struct tapline_error **error);
+
+// Sends what is due, and lends all events up to now; or waits at most `timeout_ns` for some, for ever if it is
+// negative. Without events in that time the array is empty. It is valid until the next call with this handle other than
+// `tapline_ping_stop`. Probes are sent within this function only.
+//
+// Returns END when the run is over.
+tapline_status tapline_ping_next_batch(struct tapline_ping *ping,
+                                       int64_t timeout_ns,
+                                       const struct tapline_ping_event **out_events,
+                                       size_t *out_count,
+                                       struct tapline_error **error);
+
+// The account of all targets so far.
+tapline_status tapline_ping_stats_read(struct tapline_ping *ping,
+                                       struct tapline_ping_stats *out_stats,
+                                       struct tapline_error **error);
+
+// The account of the target at position `target` so far. A prefix or range is as many targets as it has addresses.
+// Returns END behind the last one.
+tapline_status tapline_ping_target_stats(struct tapline_ping *ping,
+                                         uint32_t target,
+                                         struct tapline_ping_stats *out_stats,
+                                         struct tapline_error **error);
+
+// Ends the run: probes in flight stay unanswered.
+//
+// Threads: any.
+tapline_status tapline_ping_stop(const struct tapline_ping *ping, struct tapline_error **error);
+
+// A descriptor for poll(2) and epoll(7): readable when `tapline_ping_next_batch` has work; call that with a timeout of
+// 0. It belongs to the run: do not close it.
+tapline_status tapline_ping_fd(struct tapline_ping *ping,
+                               int *out_fd,
+                               struct tapline_error **error);
+
+// Ends and closes a run, and returns the account of all targets unless `out_stats` is null. Does nothing if `ping` is
+// null.
+tapline_status tapline_ping_finish(struct tapline_ping *ping,
+                                   struct tapline_ping_stats *out_stats,
+                                   struct tapline_error **error);
+
 // Opens the capture file `path`. Close it with `tapline_reader_close`.
 //
 // Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter.
@@ -742,6 +1209,69 @@ tapline_status tapline_reader_interface(struct tapline_reader *reader,
 
 // Closes a reader. Does nothing if `reader` is null.
 tapline_status tapline_reader_close(struct tapline_reader *reader, struct tapline_error **error);
+
+// Creates a queue with memory for `packets` packets of `bytes` bytes in total; 0 are a good choice, too. Free it with
+// `tapline_queue_free`.
+//
+// Privileges: none. Errors: INVALID_ARGUMENT above 2^32 packets or 2^40 bytes.
+tapline_status tapline_queue_create(size_t packets,
+                                    size_t bytes,
+                                    struct tapline_queue **out_queue,
+                                    struct tapline_error **error);
+
+// Adds a packet to a queue: its bytes from the link-layer header on, which are copied, and its time, which counts with
+// the rates `RECORDED` and `ABSOLUTE`. Allocates only if the queue's memory is used up.
+tapline_status tapline_queue_push(struct tapline_queue *queue,
+                                  uint64_t time_ns,
+                                  const uint8_t *data,
+                                  size_t len,
+                                  struct tapline_error **error);
+
+// Removes all packets from a queue and keeps its memory.
+tapline_status tapline_queue_clear(struct tapline_queue *queue, struct tapline_error **error);
+
+// Frees a queue. Does nothing if `queue` is null.
+tapline_status tapline_queue_free(struct tapline_queue *queue, struct tapline_error **error);
+
+// Opens a send job. Close it with `tapline_sender_finish`.
+//
+// Refuses an interface with a default route unless the options allow it.
+//
+// Privileges: CAP_NET_RAW; CAP_SYS_ADMIN to enter a network namespace; see also `tapline_send_path`.
+//
+// Errors: NOT_FOUND without such an interface, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT, SYSTEM if it is down.
+tapline_status tapline_sender_open(const struct tapline_sender_options *sender_options,
+                                   struct tapline_sender **out_sender,
+                                   struct tapline_error **error);
+
+// Sends one packet now, whatever the rate.
+//
+// Errors: SYSTEM with the kernel's error; INVALID_ARGUMENT above the MTU. The account stays true.
+tapline_status tapline_sender_inject(struct tapline_sender *sender,
+                                     const uint8_t *data,
+                                     size_t len,
+                                     struct tapline_error **error);
+
+// Sends the packets of `queue` at the rate of the job, and returns when the kernel has taken them. Several queues
+// continue one schedule. The queue keeps its packets, and nobody may change it meanwhile. Returns END if not all were
+// sent, because the job was stopped or has reached its packet limit.
+//
+// Errors: as `tapline_sender_inject`; SYSTEM if the device takes no packets any more.
+tapline_status tapline_sender_transmit(struct tapline_sender *sender,
+                                       struct tapline_queue *queue,
+                                       struct tapline_error **error);
+
+// Ends `tapline_sender_transmit` and all later ones.
+//
+// Threads: any.
+tapline_status tapline_sender_stop(const struct tapline_sender *sender,
+                                   struct tapline_error **error);
+
+// Closes a send job, and returns its account unless `out_stats` is null. Waits up to half a second for the device's
+// counters. Does nothing if `sender` is null.
+tapline_status tapline_sender_finish(struct tapline_sender *sender,
+                                     struct tapline_sender_stats *out_stats,
+                                     struct tapline_error **error);
 
 // The version of the library that runs, such as `0.1.0`. Valid for ever.
 //
@@ -780,6 +1310,56 @@ tapline_status tapline_writer_close(struct tapline_writer *writer,
                                     uint64_t *out_packets,
                                     struct tapline_error **error);
 
+// Opens a run: its first probe is due at once. Host names are resolved here, which may take seconds. Close it with
+// `tapline_ping_finish`.
+//
+// Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`.
+//
+// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE.
+tapline_status tapline_ping_open(const struct tapline_ping_options *ping_options,
+                                 struct tapline_ping **out_ping,
+                                 struct tapline_error **error);
+
+// Sends what is due, and lends all events up to now; or waits at most `timeout_ns` for some, for ever if it is
+// negative. Without events in that time the array is empty. It is valid until the next call with this handle other than
+// `tapline_ping_stop`. Probes are sent within this function only.
+//
+// Returns END when the run is over.
+tapline_status tapline_ping_next_batch(struct tapline_ping *ping,
+                                       int64_t timeout_ns,
+                                       const struct tapline_ping_event **out_events,
+                                       size_t *out_count,
+                                       struct tapline_error **error);
+
+// The account of all targets so far.
+tapline_status tapline_ping_stats_read(struct tapline_ping *ping,
+                                       struct tapline_ping_stats *out_stats,
+                                       struct tapline_error **error);
+
+// The account of the target at position `target` so far. A prefix or range is as many targets as it has addresses.
+// Returns END behind the last one.
+tapline_status tapline_ping_target_stats(struct tapline_ping *ping,
+                                         uint32_t target,
+                                         struct tapline_ping_stats *out_stats,
+                                         struct tapline_error **error);
+
+// Ends the run: probes in flight stay unanswered.
+//
+// Threads: any.
+tapline_status tapline_ping_stop(const struct tapline_ping *ping, struct tapline_error **error);
+
+// A descriptor for poll(2) and epoll(7): readable when `tapline_ping_next_batch` has work; call that with a timeout of
+// 0. It belongs to the run: do not close it.
+tapline_status tapline_ping_fd(struct tapline_ping *ping,
+                               int *out_fd,
+                               struct tapline_error **error);
+
+// Ends and closes a run, and returns the account of all targets unless `out_stats` is null. Does nothing if `ping` is
+// null.
+tapline_status tapline_ping_finish(struct tapline_ping *ping,
+                                   struct tapline_ping_stats *out_stats,
+                                   struct tapline_error **error);
+
 // Opens the capture file `path`. Close it with `tapline_reader_close`.
 //
 // Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter.
@@ -806,6 +1386,69 @@ tapline_status tapline_reader_interface(struct tapline_reader *reader,
 
 // Closes a reader. Does nothing if `reader` is null.
 tapline_status tapline_reader_close(struct tapline_reader *reader, struct tapline_error **error);
+
+// Creates a queue with memory for `packets` packets of `bytes` bytes in total; 0 are a good choice, too. Free it with
+// `tapline_queue_free`.
+//
+// Privileges: none. Errors: INVALID_ARGUMENT above 2^32 packets or 2^40 bytes.
+tapline_status tapline_queue_create(size_t packets,
+                                    size_t bytes,
+                                    struct tapline_queue **out_queue,
+                                    struct tapline_error **error);
+
+// Adds a packet to a queue: its bytes from the link-layer header on, which are copied, and its time, which counts with
+// the rates `RECORDED` and `ABSOLUTE`. Allocates only if the queue's memory is used up.
+tapline_status tapline_queue_push(struct tapline_queue *queue,
+                                  uint64_t time_ns,
+                                  const uint8_t *data,
+                                  size_t len,
+                                  struct tapline_error **error);
+
+// Removes all packets from a queue and keeps its memory.
+tapline_status tapline_queue_clear(struct tapline_queue *queue, struct tapline_error **error);
+
+// Frees a queue. Does nothing if `queue` is null.
+tapline_status tapline_queue_free(struct tapline_queue *queue, struct tapline_error **error);
+
+// Opens a send job. Close it with `tapline_sender_finish`.
+//
+// Refuses an interface with a default route unless the options allow it.
+//
+// Privileges: CAP_NET_RAW; CAP_SYS_ADMIN to enter a network namespace; see also `tapline_send_path`.
+//
+// Errors: NOT_FOUND without such an interface, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT, SYSTEM if it is down.
+tapline_status tapline_sender_open(const struct tapline_sender_options *sender_options,
+                                   struct tapline_sender **out_sender,
+                                   struct tapline_error **error);
+
+// Sends one packet now, whatever the rate.
+//
+// Errors: SYSTEM with the kernel's error; INVALID_ARGUMENT above the MTU. The account stays true.
+tapline_status tapline_sender_inject(struct tapline_sender *sender,
+                                     const uint8_t *data,
+                                     size_t len,
+                                     struct tapline_error **error);
+
+// Sends the packets of `queue` at the rate of the job, and returns when the kernel has taken them. Several queues
+// continue one schedule. The queue keeps its packets, and nobody may change it meanwhile. Returns END if not all were
+// sent, because the job was stopped or has reached its packet limit.
+//
+// Errors: as `tapline_sender_inject`; SYSTEM if the device takes no packets any more.
+tapline_status tapline_sender_transmit(struct tapline_sender *sender,
+                                       struct tapline_queue *queue,
+                                       struct tapline_error **error);
+
+// Ends `tapline_sender_transmit` and all later ones.
+//
+// Threads: any.
+tapline_status tapline_sender_stop(const struct tapline_sender *sender,
+                                   struct tapline_error **error);
+
+// Closes a send job, and returns its account unless `out_stats` is null. Waits up to half a second for the device's
+// counters. Does nothing if `sender` is null.
+tapline_status tapline_sender_finish(struct tapline_sender *sender,
+                                     struct tapline_sender_stats *out_stats,
+                                     struct tapline_error **error);
 
 // The version of the library that runs, such as `0.1.0`. Valid for ever.
 //
