@@ -107,11 +107,478 @@ typedef uint32_t tapline_item_state;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// How packets cross from the kernel.
+enum tapline_backend
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // As suits mode and delivery.
+  TAPLINE_BACKEND_AUTO = 0,
+  // Packet socket with a frame per packet.
+  TAPLINE_BACKEND_PACKET_V2 = 1,
+  // Packet socket with many packets in a block.
+  TAPLINE_BACKEND_PACKET_V3 = 2,
+  // AF_XDP sockets, in drop mode.
+  TAPLINE_BACKEND_XDP = 3,
+  // BPF ring buffers that an XDP program fills.
+  TAPLINE_BACKEND_XDP_RINGBUF = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_backend tapline_backend;
+#else
+typedef uint32_t tapline_backend;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which packets of an interface are captured.
+enum tapline_capture_direction
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Received and sent ones; in drop mode received ones.
+  TAPLINE_CAPTURE_DIRECTION_BOTH = 0,
+  // Received ones.
+  TAPLINE_CAPTURE_DIRECTION_IN = 1,
+  // Sent ones.
+  TAPLINE_CAPTURE_DIRECTION_OUT = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_capture_direction tapline_capture_direction;
+#else
+typedef uint32_t tapline_capture_direction;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether the network stack still sees the packets.
+enum tapline_capture_mode
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // It does.
+  TAPLINE_CAPTURE_MODE_MIRROR = 0,
+  // An XDP program takes them from the driver. Requires CAP_BPF, CAP_NET_ADMIN and Linux 5.9.
+  TAPLINE_CAPTURE_MODE_DROP = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_capture_mode tapline_capture_mode;
+#else
+typedef uint32_t tapline_capture_mode;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The state of a packet's transport checksum.
+enum tapline_checksum
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint8_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Not known.
+  TAPLINE_CHECKSUM_UNKNOWN = 0,
+  // Checksum offload: the hardware has not filled it in yet.
+  TAPLINE_CHECKSUM_NOT_READY = 1,
+  // Verified by the receiver.
+  TAPLINE_CHECKSUM_VALID = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_checksum tapline_checksum;
+#else
+typedef uint8_t tapline_checksum;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which packets are counted.
+enum tapline_count_direction
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Received and sent ones.
+  TAPLINE_COUNT_DIRECTION_BOTH = 0,
+  // Received ones.
+  TAPLINE_COUNT_DIRECTION_IN = 1,
+  // Sent ones.
+  TAPLINE_COUNT_DIRECTION_OUT = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_count_direction tapline_count_direction;
+#else
+typedef uint32_t tapline_count_direction;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which bytes are counted.
+enum tapline_count_layer
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Those of the frame, without FCS.
+  TAPLINE_COUNT_LAYER_ETHERNET = 0,
+  // Those of the frame, padded to 60 bytes, with FCS.
+  TAPLINE_COUNT_LAYER_ETHERNET_FCS = 1,
+  // The same with preamble and gap.
+  TAPLINE_COUNT_LAYER_WIRE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_count_layer tapline_count_layer;
+#else
+typedef uint32_t tapline_count_layer;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// When packets are delivered.
+enum tapline_delivery
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // In batches: when `delivery_bytes` have gathered or `delivery_ns` have passed. Defaults: 1 MiB, 10 ms.
+  TAPLINE_DELIVERY_BATCH = 0,
+  // Each packet at once.
+  TAPLINE_DELIVERY_IMMEDIATE = 1,
+  // At once while packets are rare; otherwise a packet waits at most `delivery_ns`. Default: 1 ms.
+  TAPLINE_DELIVERY_ADAPTIVE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_delivery tapline_delivery;
+#else
+typedef uint32_t tapline_delivery;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether a packet was received or sent.
+enum tapline_direction
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint8_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Not known.
+  TAPLINE_DIRECTION_UNKNOWN = 0,
+  // Received by the interface.
+  TAPLINE_DIRECTION_IN = 1,
+  // Sent by the interface.
+  TAPLINE_DIRECTION_OUT = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_direction tapline_direction;
+#else
+typedef uint8_t tapline_direction;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The format of a capture file.
+enum tapline_format
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // pcapng with nanoseconds.
+  TAPLINE_FORMAT_PCAPNG = 0,
+  // pcap with microseconds: one link type; queue, direction and drops of a packet are left out.
+  TAPLINE_FORMAT_PCAP = 1,
+  // pcap with nanoseconds.
+  TAPLINE_FORMAT_PCAP_NS = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_format tapline_format;
+#else
+typedef uint32_t tapline_format;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What happens to frames that are longer than the interface allows.
+enum tapline_long_frames
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The call fails.
+  TAPLINE_LONG_FRAMES_REFUSE = 0,
+  // They are cut.
+  TAPLINE_LONG_FRAMES_TRUNCATE = 1,
+  // They are not sent, and counted.
+  TAPLINE_LONG_FRAMES_SKIP = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_long_frames tapline_long_frames;
+#else
+typedef uint32_t tapline_long_frames;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What happened.
+enum tapline_ping_event_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Something that concerns no single probe, such as a set wall clock.
+  TAPLINE_PING_EVENT_KIND_OTHER = 0,
+  // A probe was passed to the kernel.
+  TAPLINE_PING_EVENT_KIND_SENT = 1,
+  // This host could not send a probe: see `os_error`.
+  TAPLINE_PING_EVENT_KIND_NOT_SENT = 2,
+  // The first answer to a probe, in time.
+  TAPLINE_PING_EVENT_KIND_RECEIVED = 3,
+  // The first answer, after the timeout.
+  TAPLINE_PING_EVENT_KIND_LATE = 4,
+  // A further answer.
+  TAPLINE_PING_EVENT_KIND_DUPLICATE = 5,
+  // An answer whose bytes differ from those sent.
+  TAPLINE_PING_EVENT_KIND_CORRUPT = 6,
+  // An ICMP error: see `icmp_type` and `icmp_code`.
+  TAPLINE_PING_EVENT_KIND_ERROR = 7,
+  // A probe timed out.
+  TAPLINE_PING_EVENT_KIND_LOST = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_ping_event_kind tapline_ping_event_kind;
+#else
+typedef uint32_t tapline_ping_event_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The unit of a rate.
+enum tapline_rate
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // As fast as possible.
+  TAPLINE_RATE_MAX = 0,
+  // Packets per second, evenly spaced.
+  TAPLINE_RATE_PACKETS = 1,
+  // Bits per second of the frames as they are given, without FCS.
+  TAPLINE_RATE_BITS = 2,
+  // Bits per second on the wire: with preamble, padding, FCS and gap.
+  TAPLINE_RATE_WIRE_BITS = 3,
+  // With the gaps of the packets' times.
+  TAPLINE_RATE_RECORDED = 4,
+  // At the packets' times: nanoseconds of `CLOCK_MONOTONIC`.
+  TAPLINE_RATE_ABSOLUTE = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_rate tapline_rate;
+#else
+typedef uint32_t tapline_rate;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How a packet was addressed.
+enum tapline_reception
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint8_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Not known.
+  TAPLINE_RECEPTION_UNKNOWN = 0,
+  // To this host.
+  TAPLINE_RECEPTION_UNICAST = 1,
+  // To a multicast group.
+  TAPLINE_RECEPTION_MULTICAST = 2,
+  // To all hosts.
+  TAPLINE_RECEPTION_BROADCAST = 3,
+  // To another host.
+  TAPLINE_RECEPTION_PROMISCUOUS = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_reception tapline_reception;
+#else
+typedef uint8_t tapline_reception;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How packets reach the device.
+enum tapline_send_path
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The fastest that the device supports.
+  TAPLINE_SEND_PATH_AUTO = 0,
+  // XDP frames, redirected to the driver. Requires Linux 5.18, CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN.
+  TAPLINE_SEND_PATH_LIVE_FRAMES = 1,
+  // An AF_XDP socket. Requires Linux 5.4.
+  TAPLINE_SEND_PATH_XDP = 2,
+  // A packet socket that skips the queueing discipline.
+  TAPLINE_SEND_PATH_BYPASS = 3,
+  // A packet socket through the queueing discipline.
+  TAPLINE_SEND_PATH_QDISC = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_send_path tapline_send_path;
+#else
+typedef uint32_t tapline_send_path;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Where XDP programs may run.
+enum tapline_xdp_mode
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // In the driver, or else in the stack.
+  TAPLINE_XDP_MODE_AUTO = 0,
+  // In the driver only.
+  TAPLINE_XDP_MODE_NATIVE = 1,
+  // In the stack.
+  TAPLINE_XDP_MODE_GENERIC = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_xdp_mode tapline_xdp_mode;
+#else
+typedef uint32_t tapline_xdp_mode;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What an event of a watch reports.
+enum tapline_event
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The object is new, or existed when the watch was opened.
+  TAPLINE_EVENT_ADDED = 1,
+  // The object may have changed.
+  TAPLINE_EVENT_CHANGED = 2,
+  // The object was deleted.
+  TAPLINE_EVENT_REMOVED = 3,
+  // Notifications were lost because the buffer overflowed. The events after it are the difference to the current
+  // state.
+  TAPLINE_EVENT_OVERRUN = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_event tapline_event;
+#else
+typedef uint32_t tapline_event;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How an object is written.
+enum tapline_netlink_form
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // As fields: for each its id and its length, 32-bit numbers, and its value. `tapline/netlink/*.hpp` has the ids,
+  // the C++ types, and the code that writes them.
+  TAPLINE_NETLINK_FORM_FIELDS = 0,
+  // As a JSON object. Interfaces are numbers. A list has one object in each line.
+  TAPLINE_NETLINK_FORM_JSON = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_netlink_form tapline_netlink_form;
+#else
+typedef uint32_t tapline_netlink_form;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a request is about.
+enum tapline_netlink_object
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // A network interface.
+  TAPLINE_NETLINK_OBJECT_LINK = 1,
+  // An IP address of an interface.
+  TAPLINE_NETLINK_OBJECT_ADDR = 2,
+  // A route.
+  TAPLINE_NETLINK_OBJECT_ROUTE = 3,
+  // A neighbour: the hardware address of an IP address.
+  TAPLINE_NETLINK_OBJECT_NEIGH = 4,
+  // A forwarding entry of a bridge or VXLAN.
+  TAPLINE_NETLINK_OBJECT_FDB = 5,
+  // A VLAN of a bridge port.
+  TAPLINE_NETLINK_OBJECT_VLAN = 6,
+  // A routing policy rule.
+  TAPLINE_NETLINK_OBJECT_RULE = 7,
+  // A nexthop object.
+  TAPLINE_NETLINK_OBJECT_NEXTHOP = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_netlink_object tapline_netlink_object;
+#else
+typedef uint32_t tapline_netlink_object;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a change does.
+enum tapline_netlink_verb
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Creates the object, which must not exist.
+  TAPLINE_NETLINK_VERB_ADD = 1,
+  // Creates the object, or replaces the existing one.
+  TAPLINE_NETLINK_VERB_REPLACE = 2,
+  // Changes the given fields of an existing object.
+  TAPLINE_NETLINK_VERB_SET = 3,
+  // Creates the object next to others with the same key.
+  TAPLINE_NETLINK_VERB_APPEND = 4,
+  // Deletes the object.
+  TAPLINE_NETLINK_VERB_DEL = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_netlink_verb tapline_netlink_verb;
+#else
+typedef uint32_t tapline_netlink_verb;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What happens when an item of a batch fails.
+enum tapline_on_error
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The other items are carried out.
+  TAPLINE_ON_ERROR_CONTINUE = 0,
+  // Nothing after it is carried out. Takes about 1.5 times as long.
+  TAPLINE_ON_ERROR_STOP = 1,
+  // All items are rolled back, the last first.
+  TAPLINE_ON_ERROR_UNDO = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_on_error tapline_on_error;
+#else
+typedef uint32_t tapline_on_error;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // The results of a batch. Free it with `tapline_batch_free`.
 typedef struct tapline_batch tapline_batch;
 
 // A running capture: packets gather in its rings.
 typedef struct tapline_capture tapline_capture;
+
+// Programs in the kernel that count packets.
+typedef struct tapline_count tapline_count;
 
 // What failed, on what, why, and what to do. Free it with `tapline_error_free`.
 typedef struct tapline_error tapline_error;
@@ -128,8 +595,17 @@ typedef struct tapline_list tapline_list;
 // A handle on the network configuration of a namespace.
 typedef struct tapline_netlink tapline_netlink;
 
+// A run of probes to one host, or to a million.
+typedef struct tapline_ping tapline_ping;
+
+// Packets to send, in order, each with a time.
+typedef struct tapline_queue tapline_queue;
+
 // An open capture file: pcap or pcapng, also compressed.
 typedef struct tapline_reader tapline_reader;
+
+// An open send job.
+typedef struct tapline_sender tapline_sender;
 
 // A watch. Close it with `tapline_watch_close`.
 typedef struct tapline_watch tapline_watch;
@@ -251,6 +727,46 @@ typedef struct tapline_capture_stats {
   uint64_t duration_ns;
 } tapline_capture_stats;
 
+// A class of packets. A packet counts in each class that it matches.
+typedef struct tapline_class {
+  // Its name.
+  tapline_text name;
+  // Its packets, in the language of pcap-filter(7). Null or empty: all.
+  tapline_text filter;
+} tapline_class;
+
+// What to count, and where.
+typedef struct tapline_count_options {
+  // `sizeof(tapline_count_options)`.
+  size_t size;
+  // Names of the interfaces; at least one.
+  const tapline_text *interfaces;
+  // Number of the interfaces.
+  size_t interface_count;
+  // The classes. Default: one named `all`, of all packets.
+  const struct tapline_class *classes;
+  // Number of the classes.
+  size_t class_count;
+  // Length of an interval, at least 1 ms. Default: 1 s.
+  uint64_t interval_ns;
+  // End after this time. Default: never.
+  uint64_t max_ns;
+  // A `tapline_count_direction`.
+  uint32_t direction;
+  // A `tapline_count_layer`.
+  uint32_t layer;
+} tapline_count_options;
+
+// The packets of a class.
+typedef struct tapline_class_count {
+  // The name of the class.
+  const char *name;
+  // Packets.
+  uint64_t packets;
+  // Bytes, as the option `layer` says.
+  uint64_t bytes;
+} tapline_class_count;
+
 // What a filter is compiled for.
 typedef struct tapline_filter_options {
   // `sizeof(tapline_filter_options)`.
@@ -284,6 +800,93 @@ typedef struct tapline_netlink_options {
   const struct tapline_fake_kernel *fake;
 } tapline_netlink_options;
 
+// What to ping, and how.
+typedef struct tapline_ping_options {
+  // `sizeof(tapline_ping_options)`.
+  size_t size;
+  // Host names, addresses, prefixes (`192.0.2.0/28`) and ranges (`192.0.2.1-192.0.2.9`).
+  const tapline_text *targets;
+  // Number of the targets.
+  size_t target_count;
+  // Time between two probes to one target. Default: 1 s.
+  uint64_t interval_ns;
+  // Time after which a reply is late. Default: 1 s.
+  uint64_t timeout_ns;
+  // Time after which no more probes are sent. Default: never.
+  uint64_t max_ns;
+  // Probes to each target. Default: until stopped.
+  uint32_t count;
+  // Payload length, at least 16. Default: 56.
+  uint32_t payload_bytes;
+  // Maximum probes per second to all targets together. Default: 10 000.
+  uint32_t rate_pps;
+  // TTL or hop limit. Default: the kernel's.
+  uint32_t ttl;
+  // Interface to send and receive on. Default: the kernel routes.
+  tapline_text interface;
+  // Not 0: forbid fragmentation of probes.
+  uint32_t dont_fragment;
+  // Not 0: keep a histogram for each target, for its quantiles.
+  uint32_t histograms;
+} tapline_ping_options;
+
+// Something that happened in a run.
+typedef struct tapline_ping_event {
+  // A `tapline_ping_event_kind`.
+  uint32_t kind;
+  // Position of the target; 0 with `OTHER`.
+  uint32_t target;
+  // Sequence number of the probe, in the ICMP header.
+  uint16_t sequence;
+  // Type of an ICMP error.
+  uint8_t icmp_type;
+  // Code of an ICMP error.
+  uint8_t icmp_code;
+  // Error number of the kernel, with `NOT_SENT`.
+  int32_t os_error;
+  // Round-trip time of an answer; `TAPLINE_UNKNOWN` without one.
+  uint64_t rtt_ns;
+  // When an answer arrived: nanoseconds since 1970; `TAPLINE_UNKNOWN` without one.
+  uint64_t time_ns;
+} tapline_ping_event;
+
+// The account of a target, or of all: sent = received + lost + late + errors + those in flight. A time that is not
+// known is `TAPLINE_UNKNOWN`.
+typedef struct tapline_ping_stats {
+  // `sizeof(tapline_ping_stats)`; the caller sets it. The library writes no more than that.
+  size_t size;
+  // Probes sent.
+  uint64_t sent;
+  // Probes answered in time.
+  uint64_t received;
+  // Probes without an answer.
+  uint64_t lost;
+  // Probes answered after the timeout.
+  uint64_t late;
+  // Further answers to answered probes.
+  uint64_t duplicate;
+  // Answers whose bytes differ from those sent.
+  uint64_t corrupt;
+  // Probes that an ICMP error ended.
+  uint64_t errors;
+  // Probes that this host could not send.
+  uint64_t local_drops;
+  // Shortest round trip.
+  uint64_t rtt_min_ns;
+  // Mean round trip.
+  uint64_t rtt_mean_ns;
+  // Longest round trip.
+  uint64_t rtt_max_ns;
+  // Standard deviation of the round trips.
+  uint64_t rtt_stddev_ns;
+  // Half of the round trips take at most this; of a target only with the option `histograms`.
+  uint64_t rtt_p50_ns;
+  // 99 % of the round trips take at most this; of a target only with the option `histograms`.
+  uint64_t rtt_p99_ns;
+  // The target's address as text; empty if it has none, or for all.
+  char address[48];
+} tapline_ping_stats;
+
 // What to read of a file.
 typedef struct tapline_reader_options {
   // `sizeof(tapline_reader_options)`.
@@ -293,6 +896,52 @@ typedef struct tapline_reader_options {
   // End after this many packets. Default: never.
   uint64_t max_packets;
 } tapline_reader_options;
+
+// What to send on, and how.
+typedef struct tapline_sender_options {
+  // `sizeof(tapline_sender_options)`.
+  size_t size;
+  // Name of the interface.
+  tapline_text interface;
+  // Name of its network namespace. Default: that of the calling thread.
+  tapline_text netns;
+  // The rate, in units of `rate_unit`.
+  uint64_t rate;
+  // A `tapline_rate`.
+  uint32_t rate_unit;
+  // A `tapline_send_path`.
+  uint32_t path;
+  // A `tapline_long_frames`.
+  uint32_t long_frames;
+  // Not 0: also send on an interface with a default route.
+  uint32_t allow_uplink;
+  // End after this many packets. Default: never.
+  uint64_t max_packets;
+} tapline_sender_options;
+
+// What became of the packets: submitted = accepted + failed. A number that cannot be known is `TAPLINE_UNKNOWN`.
+typedef struct tapline_sender_stats {
+  // `sizeof(tapline_sender_stats)`; the caller sets it. The library writes no more than that.
+  size_t size;
+  // Packets that the job tried to send.
+  uint64_t submitted;
+  // Packets that the kernel took.
+  uint64_t accepted;
+  // Packets that the kernel refused.
+  uint64_t failed;
+  // Packets that the device sent, by its own counters.
+  uint64_t delivered;
+  // Bytes of the accepted packets, without FCS.
+  uint64_t bytes;
+  // Frames above the MTU that were skipped; they are not submitted.
+  uint64_t skipped;
+  // Frames above the MTU that were cut.
+  uint64_t truncated;
+  // Sends repeated because the device's queue was full.
+  uint64_t retries;
+  // From the first packet to the last.
+  uint64_t duration_ns;
+} tapline_sender_stats;
 
 // How to write a file.
 typedef struct tapline_writer_options {
@@ -383,141 +1032,47 @@ tapline_status tapline_capture_finish(struct tapline_capture *capture,
 // Ends and closes a capture. Does nothing if `capture` is null.
 tapline_status tapline_capture_close(struct tapline_capture *capture, struct tapline_error **error);
 
-// The status that the failed call returned. `TAPLINE_STATUS_INVALID_HANDLE` if `error` is null or freed.
+// Attaches a program to each interface, which counts from here on. No packet is copied. Close it with
+// `tapline_count_close`.
 //
-// Threads: any.
-tapline_status tapline_error_status(const struct tapline_error *error);
-
-// What failed, on what, and why: one line without a full stop. Never null; valid until the error is freed.
+// Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. Kernel: Linux 5.9.
 //
-// Threads: any.
-const char *tapline_error_message(const struct tapline_error *error);
-
-// What to do about it; null if nothing is known. Valid until the error is freed.
-//
-// Threads: any.
-const char *tapline_error_hint(const struct tapline_error *error);
-
-// The kernel's own text (extended acknowledgement of netlink, verifier); null without one. Valid until the error is
-// freed.
-//
-// Threads: any.
-const char *tapline_error_kernel_text(const struct tapline_error *error);
-
-// Path of the netlink attribute that the kernel rejected or missed, such as `linkinfo.data.vlan-id`; null without
-// one. Valid until the error is freed.
-//
-// Threads: any.
-const char *tapline_error_attribute(const struct tapline_error *error);
-
-// The error number of the operating system, as in `errno`; 0 if the error has none.
-//
-// Threads: any.
-int tapline_error_os_error(const struct tapline_error *error);
-
-// Frees an error and its strings. Does nothing if `error` is null or freed.
-//
-// Threads: any, once no other thread reads its strings.
-void tapline_error_free(struct tapline_error *error);
-
-// Compiles a filter in the language of pcap-filter(7), to native code where possible. An empty text matches every
-// packet. Names of hosts and networks are not resolved. Free it with `tapline_filter_free`.
-//
-// Privileges: none. Errors: SYNTAX, with the position in the message; UNSUPPORTED link type.
-tapline_status tapline_filter_compile(tapline_text text,
-                                      const struct tapline_filter_options *filter_options,
-                                      struct tapline_filter **out_filter,
-                                      struct tapline_error **error);
-
-// Runs a filter on `count` packets. Writes for each the number of bytes to keep to `out_keep`, an array of the same
-// length: 0 rejects a packet. Does not allocate.
-tapline_status tapline_filter_run(struct tapline_filter *filter,
-                                  const struct tapline_packet *packets,
-                                  size_t count,
-                                  uint32_t *out_keep,
+// Errors: NOT_FOUND without such an interface, SYNTAX of a filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
+tapline_status tapline_count_open(const struct tapline_count_options *count_options,
+                                  struct tapline_count **out_count,
                                   struct tapline_error **error);
 
-// The filter as a program of classic BPF, for SO_ATTACH_FILTER or libpcap. Valid until the filter is freed.
+// Waits for the end of the interval, and lends the figures of each class in it. If the caller is late the interval is
+// longer: intervals have no gaps. The array is valid until the next call with this handle other than
+// `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
 //
-// Errors: UNSUPPORTED if it is too long for classic BPF.
-tapline_status tapline_filter_classic(struct tapline_filter *filter,
-                                      const struct tapline_instruction **out_instructions,
-                                      size_t *out_count,
-                                      struct tapline_error **error);
-
-// Frees a filter. Does nothing if `filter` is null.
-tapline_status tapline_filter_free(struct tapline_filter *filter, struct tapline_error **error);
-
-// Opens a capture: packets gather in its rings from here on. Close it with `tapline_capture_close` or
-// `tapline_capture_finish`.
-//
-// Privileges: CAP_NET_RAW. Drop mode also requires CAP_BPF and CAP_NET_ADMIN, and CAP_PERFMON for shared memory.
-// CAP_SYS_ADMIN to enter a network namespace. Kernel: Linux 4.20; 5.9 in drop mode.
-//
-// Errors: NOT_FOUND without such an interface, SYNTAX of the filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
-tapline_status tapline_capture_open(const struct tapline_capture_options *capture_options,
-                                    struct tapline_capture **out_capture,
-                                    struct tapline_error **error);
-
-// Waits at most `timeout_ns` for packets, for ever if it is negative, and lends those that are ready: an array of at
-// most 128. Without packets in that time the array is empty. With a timeout of 0 packets do not wait for their batch.
-//
-// Nothing is copied or allocated. The array and the bytes are valid until the next call with this handle, other than
-// `tapline_capture_stats_read` and `tapline_capture_stop`. Meanwhile their memory is not free for new packets.
-// Packets of several interfaces come in the order of their times, as far as they are ready together.
-//
-// Returns END when the capture has ended and its rings are empty.
-tapline_status tapline_capture_next_batch(struct tapline_capture *capture,
-                                          int64_t timeout_ns,
-                                          const struct tapline_packet **out_packets,
-                                          size_t *out_count,
-                                          struct tapline_error **error);
-
-// The interfaces of a capture by position. END if there is none at `index`. The name is valid until the capture is
-// closed.
-tapline_status tapline_capture_interface(struct tapline_capture *capture,
-                                         size_t index,
-                                         struct tapline_interface *out_interface,
-                                         struct tapline_error **error);
-
-// A descriptor for poll(2) and epoll(7): readable when `tapline_capture_next_batch` has work; call that with a timeout
-// of 0 until it lends nothing. It belongs to the capture: do not close it.
-tapline_status tapline_capture_fd(struct tapline_capture *capture,
-                                  int *out_fd,
+// Returns END when the count has ended, after its last interval.
+tapline_status tapline_count_next(struct tapline_count *count,
+                                  const struct tapline_class_count **out_figures,
+                                  size_t *out_figure_count,
+                                  uint64_t *out_span_ns,
                                   struct tapline_error **error);
 
-// The account of all interfaces so far: `delivered` as of now, the rest as of the last tick, which is at most a second
-// old while `tapline_capture_next_batch` is called.
-//
-// Threads: any.
-tapline_status tapline_capture_stats_read(const struct tapline_capture *capture,
-                                          struct tapline_capture_stats *out_stats,
-                                          struct tapline_error **error);
-
-// Ends the flow of packets. Those in the rings can still be read, up to END. Further calls change nothing.
-//
-// Threads: any.
-tapline_status tapline_capture_stop(const struct tapline_capture *capture,
+// Lends the totals of each class since the count was opened, as of now. Does not affect the intervals. Otherwise as
+// `tapline_count_next`. Costs a system call per interface and direction.
+tapline_status tapline_count_totals(struct tapline_count *count,
+                                    const struct tapline_class_count **out_figures,
+                                    size_t *out_figure_count,
                                     struct tapline_error **error);
 
-// A descriptor for signal handlers: writing a byte to it does what `tapline_capture_stop` does. It belongs to the
-// capture: do not close it.
+// Ends the count: `tapline_count_next` returns the last interval, and then END.
 //
 // Threads: any.
-tapline_status tapline_capture_stop_fd(const struct tapline_capture *capture,
-                                       int *out_fd,
-                                       struct tapline_error **error);
+tapline_status tapline_count_stop(const struct tapline_count *count, struct tapline_error **error);
 
-// Ends and closes a capture, and returns its final account unless `out_stats` is null. Packets still in the rings count
-// as filtered. The handle is invalid afterwards, unless the call returns INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
-//
-// Errors: SYSTEM if waiting for packets failed earlier; the account is written nevertheless.
-tapline_status tapline_capture_finish(struct tapline_capture *capture,
-                                      struct tapline_capture_stats *out_stats,
-                                      struct tapline_error **error);
+// A descriptor for poll(2) and epoll(7): readable when `tapline_count_next` does not block. It belongs to the count: do
+// not close it.
+tapline_status tapline_count_fd(struct tapline_count *count,
+                                int *out_fd,
+                                struct tapline_error **error);
 
-// Ends and closes a capture. Does nothing if `capture` is null.
-tapline_status tapline_capture_close(struct tapline_capture *capture, struct tapline_error **error);
+// Detaches the programs. Does nothing if `count` is null.
+tapline_status tapline_count_close(struct tapline_count *count, struct tapline_error **error);
 
 // The status that the failed call returned. `TAPLINE_STATUS_INVALID_HANDLE` if `error` is null or freed.
 //
@@ -775,6 +1330,56 @@ tapline_status tapline_watch_fd(struct tapline_watch *watch,
 // Closes a watch. Does nothing if `watch` is null.
 tapline_status tapline_watch_close(struct tapline_watch *watch, struct tapline_error **error);
 
+// Opens a run: its first probe is due at once. Host names are resolved here, which may take seconds. Close it with
+// `tapline_ping_finish`.
+//
+// Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`.
+//
+// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE.
+tapline_status tapline_ping_open(const struct tapline_ping_options *ping_options,
+                                 struct tapline_ping **out_ping,
+                                 struct tapline_error **error);
+
+// Sends what is due, and lends all events up to now; or waits at most `timeout_ns` for some, for ever if it is
+// negative. Without events in that time the array is empty. It is valid until the next call with this handle other than
+// `tapline_ping_stop`. Probes are sent within this function only.
+//
+// Returns END when the run is over.
+tapline_status tapline_ping_next_batch(struct tapline_ping *ping,
+                                       int64_t timeout_ns,
+                                       const struct tapline_ping_event **out_events,
+                                       size_t *out_count,
+                                       struct tapline_error **error);
+
+// The account of all targets so far.
+tapline_status tapline_ping_stats_read(struct tapline_ping *ping,
+                                       struct tapline_ping_stats *out_stats,
+                                       struct tapline_error **error);
+
+// The account of the target at position `target` so far. A prefix or range is as many targets as it has addresses.
+// Returns END behind the last one.
+tapline_status tapline_ping_target_stats(struct tapline_ping *ping,
+                                         uint32_t target,
+                                         struct tapline_ping_stats *out_stats,
+                                         struct tapline_error **error);
+
+// Ends the run: probes in flight stay unanswered.
+//
+// Threads: any.
+tapline_status tapline_ping_stop(const struct tapline_ping *ping, struct tapline_error **error);
+
+// A descriptor for poll(2) and epoll(7): readable when `tapline_ping_next_batch` has work; call that with a timeout of
+// 0. It belongs to the run: do not close it.
+tapline_status tapline_ping_fd(struct tapline_ping *ping,
+                               int *out_fd,
+                               struct tapline_error **error);
+
+// Ends and closes a run, and returns the account of all targets unless `out_stats` is null. Does nothing if `ping` is
+// null.
+tapline_status tapline_ping_finish(struct tapline_ping *ping,
+                                   struct tapline_ping_stats *out_stats,
+                                   struct tapline_error **error);
+
 // Opens the capture file `path`. Close it with `tapline_reader_close`.
 //
 // Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter.
@@ -801,6 +1406,69 @@ tapline_status tapline_reader_interface(struct tapline_reader *reader,
 
 // Closes a reader. Does nothing if `reader` is null.
 tapline_status tapline_reader_close(struct tapline_reader *reader, struct tapline_error **error);
+
+// Creates a queue with memory for `packets` packets of `bytes` bytes in total; 0 are a good choice, too. Free it with
+// `tapline_queue_free`.
+//
+// Privileges: none. Errors: INVALID_ARGUMENT above 2^32 packets or 2^40 bytes.
+tapline_status tapline_queue_create(size_t packets,
+                                    size_t bytes,
+                                    struct tapline_queue **out_queue,
+                                    struct tapline_error **error);
+
+// Adds a packet to a queue: its bytes from the link-layer header on, which are copied, and its time, which counts with
+// the rates `RECORDED` and `ABSOLUTE`. Allocates only if the queue's memory is used up.
+tapline_status tapline_queue_push(struct tapline_queue *queue,
+                                  uint64_t time_ns,
+                                  const uint8_t *data,
+                                  size_t len,
+                                  struct tapline_error **error);
+
+// Removes all packets from a queue and keeps its memory.
+tapline_status tapline_queue_clear(struct tapline_queue *queue, struct tapline_error **error);
+
+// Frees a queue. Does nothing if `queue` is null.
+tapline_status tapline_queue_free(struct tapline_queue *queue, struct tapline_error **error);
+
+// Opens a send job. Close it with `tapline_sender_finish`.
+//
+// Refuses an interface with a default route unless the options allow it.
+//
+// Privileges: CAP_NET_RAW; CAP_SYS_ADMIN to enter a network namespace; see also `tapline_send_path`.
+//
+// Errors: NOT_FOUND without such an interface, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT, SYSTEM if it is down.
+tapline_status tapline_sender_open(const struct tapline_sender_options *sender_options,
+                                   struct tapline_sender **out_sender,
+                                   struct tapline_error **error);
+
+// Sends one packet now, whatever the rate.
+//
+// Errors: SYSTEM with the kernel's error; INVALID_ARGUMENT above the MTU. The account stays true.
+tapline_status tapline_sender_inject(struct tapline_sender *sender,
+                                     const uint8_t *data,
+                                     size_t len,
+                                     struct tapline_error **error);
+
+// Sends the packets of `queue` at the rate of the job, and returns when the kernel has taken them. Several queues
+// continue one schedule. The queue keeps its packets, and nobody may change it meanwhile. Returns END if not all were
+// sent, because the job was stopped or has reached its packet limit.
+//
+// Errors: as `tapline_sender_inject`; SYSTEM if the device takes no packets any more.
+tapline_status tapline_sender_transmit(struct tapline_sender *sender,
+                                       struct tapline_queue *queue,
+                                       struct tapline_error **error);
+
+// Ends `tapline_sender_transmit` and all later ones.
+//
+// Threads: any.
+tapline_status tapline_sender_stop(const struct tapline_sender *sender,
+                                   struct tapline_error **error);
+
+// Closes a send job, and returns its account unless `out_stats` is null. Waits up to half a second for the device's
+// counters. Does nothing if `sender` is null.
+tapline_status tapline_sender_finish(struct tapline_sender *sender,
+                                     struct tapline_sender_stats *out_stats,
+                                     struct tapline_error **error);
 
 // The version of the library that runs, such as `0.1.0`. Valid for ever.
 //
@@ -838,452 +1506,6 @@ tapline_status tapline_writer_flush(struct tapline_writer *writer, struct taplin
 tapline_status tapline_writer_close(struct tapline_writer *writer,
                                     uint64_t *out_packets,
                                     struct tapline_error **error);
-
-// Opens the capture file `path`. Close it with `tapline_reader_close`.
-//
-// Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter.
-tapline_status tapline_reader_open(tapline_text path,
-                                   const struct tapline_reader_options *reader_options,
-                                   struct tapline_reader **out_reader,
-                                   struct tapline_error **error);
-
-// Reads the next packets into an array of at most 128. The array and the bytes are valid until the next call with this
-// handle. Blocks while a pipe has no data. Returns END at the end of the file.
-//
-// Errors: DAMAGED behind the last packet that could be read.
-tapline_status tapline_reader_next_batch(struct tapline_reader *reader,
-                                         const struct tapline_packet **out_packets,
-                                         size_t *out_count,
-                                         struct tapline_error **error);
-
-// The interfaces of the packets that were read so far, by position. END if there is none at `index`. The name is valid
-// until the reader is closed.
-tapline_status tapline_reader_interface(struct tapline_reader *reader,
-                                        size_t index,
-                                        struct tapline_interface *out_interface,
-                                        struct tapline_error **error);
-
-// Closes a reader. Does nothing if `reader` is null.
-tapline_status tapline_reader_close(struct tapline_reader *reader, struct tapline_error **error);
-
-// The version of the library that runs, such as `0.1.0`. Valid for ever.
-//
-// Threads: any.
-const char *tapline_version(void);
-
-// Creates the capture file `path`, with mode 0600; an existing file is overwritten. Close it with
-// `tapline_writer_close`, which tells whether all packets are written.
-//
-// Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM.
-tapline_status tapline_writer_create(tapline_text path,
-                                     const struct tapline_writer_options *writer_options,
-                                     struct tapline_writer **out_writer,
-                                     struct tapline_error **error);
-
-// Writes `count` packets, such as a batch of a capture. They are copied into a buffer of 256 KiB, which is written when
-// it is full.
-//
-// Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface.
-// Packets before the wrong one are written.
-tapline_status tapline_writer_write(struct tapline_writer *writer,
-                                    const struct tapline_packet *packets,
-                                    size_t count,
-                                    struct tapline_error **error);
-
-// Writes what is in the buffer.
-//
-// Errors: as `tapline_writer_write`.
-tapline_status tapline_writer_flush(struct tapline_writer *writer, struct tapline_error **error);
-
-// Writes what is left, closes the file, and returns the number of packets in it unless `out_packets` is null. Does
-// nothing if `writer` is null. The handle is invalid afterwards, also if writing fails.
-//
-// Errors: as `tapline_writer_write`.
-tapline_status tapline_writer_close(struct tapline_writer *writer,
-                                    uint64_t *out_packets,
-                                    struct tapline_error **error);
-
-// Carries out many changes and returns the results of all.
-//
-// `items` has, for each, three 32-bit numbers: its `tapline_netlink_verb`, its `tapline_netlink_object` and the length
-// of its fields, and then the fields. The kernel gets up to 256 changes in one system call and acknowledges the last,
-// so an item costs little more than the change itself. `on_error` is a `tapline_on_error`.
-//
-// Succeeds even if items fail. An error means that nothing is known about the items behind the first invalid one:
-// those before it may have been carried out.
-//
-// # Safety
-// `items` points to `length` bytes.
-tapline_status tapline_netlink_run(struct tapline_netlink *netlink,
-                                   const uint8_t *items,
-                                   size_t length,
-                                   uint32_t on_error,
-                                   struct tapline_batch **out_batch,
-                                   struct tapline_error **error);
-
-// Number of items of a batch; 0 if `batch` is null or freed.
-//
-// Threads: any.
-size_t tapline_batch_count(const struct tapline_batch *batch);
-
-// Whether every item was carried out. False if `batch` is null or freed.
-//
-// Threads: any.
-bool tapline_batch_is_done(const struct tapline_batch *batch);
-
-// The result of the item with number `item`, counted from 0. END behind the last.
-//
-// `out_error` gets the error of an item that is FAILED or NOT_UNDONE, which the caller frees, and null otherwise.
-//
-// Threads: any.
-tapline_status tapline_batch_result(const struct tapline_batch *batch,
-                                    size_t item,
-                                    tapline_item_state *out_state,
-                                    struct tapline_error **out_error,
-                                    struct tapline_error **error);
-
-// Frees the results of a batch. Does nothing if `batch` is null.
-tapline_status tapline_batch_free(struct tapline_batch *batch, struct tapline_error **error);
-
-// Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up.
-//
-// The handle stays in its namespace, even if threads change theirs. Requires no privilege; changes require
-// CAP_NET_ADMIN. Requires Linux 4.20.
-//
-// # Safety
-// `netlink_options` is null or an option struct.
-tapline_status tapline_netlink_open(const struct tapline_netlink_options *netlink_options,
-                                    struct tapline_netlink **out_netlink,
-                                    struct tapline_error **error);
-
-// Closes a handle. Its watches stay open. Does nothing if `netlink` is null.
-tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tapline_error **error);
-
-// Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
-// notifies watches, and deletes what stands on a link with the link. It has no VLANs of bridge ports, checks neither
-// ranges nor the support of drivers, and identifies a rule by all of its fields.
-tapline_status tapline_fake_kernel_new(struct tapline_fake_kernel **out_fake,
-                                       struct tapline_error **error);
-
-// Frees a fake kernel. Handles on it stay open. Does nothing if `fake` is null.
-tapline_status tapline_fake_kernel_free(struct tapline_fake_kernel *fake,
-                                        struct tapline_error **error);
-
-// The bytes of a list, valid until it is freed.
-//
-// As fields: the length of each object, a 32-bit number, and then its fields. As JSON: an object in each line.
-// What precedes the objects of a watch is described at `tapline_watch_next`.
-//
-// Threads: any.
-tapline_status tapline_list_bytes(const struct tapline_list *list,
-                                  const uint8_t **out_bytes,
-                                  size_t *out_length,
-                                  struct tapline_error **error);
-
-// Whether objects were added or deleted while the kernel made the list, in each of four attempts. Then objects may
-// be missing or listed twice. False if `list` is null or freed.
-//
-// Threads: any.
-bool tapline_list_is_interrupted(const struct tapline_list *list);
-
-// Frees a list and its bytes, which no other thread may be reading. Does nothing if `list` is null.
-tapline_status tapline_list_free(struct tapline_list *list, struct tapline_error **error);
-
-// Carries out many changes and returns the results of all.
-//
-// `items` has, for each, three 32-bit numbers: its `tapline_netlink_verb`, its `tapline_netlink_object` and the length
-// of its fields, and then the fields. The kernel gets up to 256 changes in one system call and acknowledges the last,
-// so an item costs little more than the change itself. `on_error` is a `tapline_on_error`.
-//
-// Succeeds even if items fail. An error means that nothing is known about the items behind the first invalid one:
-// those before it may have been carried out.
-//
-// # Safety
-// `items` points to `length` bytes.
-tapline_status tapline_netlink_run(struct tapline_netlink *netlink,
-                                   const uint8_t *items,
-                                   size_t length,
-                                   uint32_t on_error,
-                                   struct tapline_batch **out_batch,
-                                   struct tapline_error **error);
-
-// Number of items of a batch; 0 if `batch` is null or freed.
-//
-// Threads: any.
-size_t tapline_batch_count(const struct tapline_batch *batch);
-
-// Whether every item was carried out. False if `batch` is null or freed.
-//
-// Threads: any.
-bool tapline_batch_is_done(const struct tapline_batch *batch);
-
-// The result of the item with number `item`, counted from 0. END behind the last.
-//
-// `out_error` gets the error of an item that is FAILED or NOT_UNDONE, which the caller frees, and null otherwise.
-//
-// Threads: any.
-tapline_status tapline_batch_result(const struct tapline_batch *batch,
-                                    size_t item,
-                                    tapline_item_state *out_state,
-                                    struct tapline_error **out_error,
-                                    struct tapline_error **error);
-
-// Frees the results of a batch. Does nothing if `batch` is null.
-tapline_status tapline_batch_free(struct tapline_batch *batch, struct tapline_error **error);
-
-// Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up.
-//
-// The handle stays in its namespace, even if threads change theirs. Requires no privilege; changes require
-// CAP_NET_ADMIN. Requires Linux 4.20.
-//
-// # Safety
-// `netlink_options` is null or an option struct.
-tapline_status tapline_netlink_open(const struct tapline_netlink_options *netlink_options,
-                                    struct tapline_netlink **out_netlink,
-                                    struct tapline_error **error);
-
-// Closes a handle. Its watches stay open. Does nothing if `netlink` is null.
-tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tapline_error **error);
-
-// Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
-// notifies watches, and deletes what stands on a link with the link. It has no VLANs of bridge ports, checks neither
-// ranges nor the support of drivers, and identifies a rule by all of its fields.
-tapline_status tapline_fake_kernel_new(struct tapline_fake_kernel **out_fake,
-                                       struct tapline_error **error);
-
-// Frees a fake kernel. Handles on it stay open. Does nothing if `fake` is null.
-tapline_status tapline_fake_kernel_free(struct tapline_fake_kernel *fake,
-                                        struct tapline_error **error);
-
-// The bytes of a list, valid until it is freed.
-//
-// As fields: the length of each object, a 32-bit number, and then its fields. As JSON: an object in each line.
-// What precedes the objects of a watch is described at `tapline_watch_next`.
-//
-// Threads: any.
-tapline_status tapline_list_bytes(const struct tapline_list *list,
-                                  const uint8_t **out_bytes,
-                                  size_t *out_length,
-                                  struct tapline_error **error);
-
-// Whether objects were added or deleted while the kernel made the list, in each of four attempts. Then objects may
-// be missing or listed twice. False if `list` is null or freed.
-//
-// Threads: any.
-bool tapline_list_is_interrupted(const struct tapline_list *list);
-
-// Frees a list and its bytes, which no other thread may be reading. Does nothing if `list` is null.
-tapline_status tapline_list_free(struct tapline_list *list, struct tapline_error **error);
-
-// Changes an object: `verb` is a `tapline_netlink_verb`, `object` a `tapline_netlink_object`, `form` a
-// `tapline_netlink_form`, in which `bytes` has the object.
-//
-// Interfaces that are given by name are looked up in the kernel when the call begins, in the handle's namespace: one
-// further request for each. A link to be changed is not looked up: its name goes to the kernel.
-//
-// Returns EXISTS or NOT_FOUND if the object does or does not exist, PRIVILEGE without CAP_NET_ADMIN, and the
-// kernel's own text with the path of the attribute that it rejected.
-//
-// # Safety
-// `bytes` points to `length` bytes.
-tapline_status tapline_netlink_change(struct tapline_netlink *netlink,
-                                      uint32_t verb,
-                                      uint32_t object,
-                                      uint32_t form,
-                                      const uint8_t *bytes,
-                                      size_t length,
-                                      struct tapline_error **error);
-
-// Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
-// a link: a list with one object.
-//
-// # Safety
-// `bytes` points to `length` bytes.
-tapline_status tapline_netlink_create(struct tapline_netlink *netlink,
-                                      uint32_t object,
-                                      uint32_t form,
-                                      const uint8_t *bytes,
-                                      size_t length,
-                                      struct tapline_list **out_list,
-                                      struct tapline_error **error);
-
-// Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none.
-//
-// # Safety
-// `bytes` points to `length` bytes.
-tapline_status tapline_netlink_get(struct tapline_netlink *netlink,
-                                   uint32_t object,
-                                   uint32_t form,
-                                   const uint8_t *bytes,
-                                   size_t length,
-                                   struct tapline_list **out_list,
-                                   struct tapline_error **error);
-
-// Lists the objects that match a filter: each field that `bytes` gives has the same value in them. Without bytes, all.
-//
-// The kernel filters by the fields that it supports. A list that changed while the kernel made it is requested
-// again; see `tapline_list_is_interrupted`.
-//
-// # Safety
-// `bytes` points to `length` bytes, or is null if `length` is 0.
-tapline_status tapline_netlink_list(struct tapline_netlink *netlink,
-                                    uint32_t object,
-                                    uint32_t form,
-                                    const uint8_t *bytes,
-                                    size_t length,
-                                    struct tapline_list **out_list,
-                                    struct tapline_error **error);
-
-// Looks up the route of a packet, which the `RouteQuery` in `bytes` describes: a list with one route. Equals
-// `ip route get`.
-//
-// # Safety
-// `bytes` points to `length` bytes.
-tapline_status tapline_netlink_lookup(struct tapline_netlink *netlink,
-                                      uint32_t form,
-                                      const uint8_t *bytes,
-                                      size_t length,
-                                      struct tapline_list **out_list,
-                                      struct tapline_error **error);
-
-// Watches the objects that match a filter, as of `tapline_netlink_list`: first those that exist, then every change,
-// without a gap.
-//
-// The watch has sockets of its own in the namespace of the handle; a handle that was opened without a namespace
-// stands for that of the calling thread. It keeps the last state of each object.
-//
-// # Safety
-// `bytes` points to `length` bytes, or is null if `length` is 0.
-tapline_status tapline_watch_open(struct tapline_netlink *netlink,
-                                  uint32_t object,
-                                  uint32_t form,
-                                  const uint8_t *bytes,
-                                  size_t length,
-                                  struct tapline_watch **out_watch,
-                                  struct tapline_error **error);
-
-// Waits at most `timeout_ns` for events, for ever if it is negative, and returns those that are available. Without
-// events in that time the list is empty.
-//
-// As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
-// last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
-tapline_status tapline_watch_next(struct tapline_watch *watch,
-                                  int64_t timeout_ns,
-                                  struct tapline_list **out_list,
-                                  struct tapline_error **error);
-
-// A descriptor that is readable when events may be available. It belongs to the watch.
-tapline_status tapline_watch_fd(struct tapline_watch *watch,
-                                int32_t *out_fd,
-                                struct tapline_error **error);
-
-// Closes a watch. Does nothing if `watch` is null.
-tapline_status tapline_watch_close(struct tapline_watch *watch, struct tapline_error **error);
-
-// Changes an object: `verb` is a `tapline_netlink_verb`, `object` a `tapline_netlink_object`, `form` a
-// `tapline_netlink_form`, in which `bytes` has the object.
-//
-// Interfaces that are given by name are looked up in the kernel when the call begins, in the handle's namespace: one
-// further request for each. A link to be changed is not looked up: its name goes to the kernel.
-//
-// Returns EXISTS or NOT_FOUND if the object does or does not exist, PRIVILEGE without CAP_NET_ADMIN, and the
-// kernel's own text with the path of the attribute that it rejected.
-//
-// # Safety
-// `bytes` points to `length` bytes.
-tapline_status tapline_netlink_change(struct tapline_netlink *netlink,
-                                      uint32_t verb,
-                                      uint32_t object,
-                                      uint32_t form,
-                                      const uint8_t *bytes,
-                                      size_t length,
-                                      struct tapline_error **error);
-
-// Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
-// a link: a list with one object.
-//
-// # Safety
-// `bytes` points to `length` bytes.
-tapline_status tapline_netlink_create(struct tapline_netlink *netlink,
-                                      uint32_t object,
-                                      uint32_t form,
-                                      const uint8_t *bytes,
-                                      size_t length,
-                                      struct tapline_list **out_list,
-                                      struct tapline_error **error);
-
-// Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none.
-//
-// # Safety
-// `bytes` points to `length` bytes.
-tapline_status tapline_netlink_get(struct tapline_netlink *netlink,
-                                   uint32_t object,
-                                   uint32_t form,
-                                   const uint8_t *bytes,
-                                   size_t length,
-                                   struct tapline_list **out_list,
-                                   struct tapline_error **error);
-
-// Lists the objects that match a filter: each field that `bytes` gives has the same value in them. Without bytes, all.
-//
-// The kernel filters by the fields that it supports. A list that changed while the kernel made it is requested
-// again; see `tapline_list_is_interrupted`.
-//
-// # Safety
-// `bytes` points to `length` bytes, or is null if `length` is 0.
-tapline_status tapline_netlink_list(struct tapline_netlink *netlink,
-                                    uint32_t object,
-                                    uint32_t form,
-                                    const uint8_t *bytes,
-                                    size_t length,
-                                    struct tapline_list **out_list,
-                                    struct tapline_error **error);
-
-// Looks up the route of a packet, which the `RouteQuery` in `bytes` describes: a list with one route. Equals
-// `ip route get`.
-//
-// # Safety
-// `bytes` points to `length` bytes.
-tapline_status tapline_netlink_lookup(struct tapline_netlink *netlink,
-                                      uint32_t form,
-                                      const uint8_t *bytes,
-                                      size_t length,
-                                      struct tapline_list **out_list,
-                                      struct tapline_error **error);
-
-// Watches the objects that match a filter, as of `tapline_netlink_list`: first those that exist, then every change,
-// without a gap.
-//
-// The watch has sockets of its own in the namespace of the handle; a handle that was opened without a namespace
-// stands for that of the calling thread. It keeps the last state of each object.
-//
-// # Safety
-// `bytes` points to `length` bytes, or is null if `length` is 0.
-tapline_status tapline_watch_open(struct tapline_netlink *netlink,
-                                  uint32_t object,
-                                  uint32_t form,
-                                  const uint8_t *bytes,
-                                  size_t length,
-                                  struct tapline_watch **out_watch,
-                                  struct tapline_error **error);
-
-// Waits at most `timeout_ns` for events, for ever if it is negative, and returns those that are available. Without
-// events in that time the list is empty.
-//
-// As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
-// last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
-tapline_status tapline_watch_next(struct tapline_watch *watch,
-                                  int64_t timeout_ns,
-                                  struct tapline_list **out_list,
-                                  struct tapline_error **error);
-
-// A descriptor that is readable when events may be available. It belongs to the watch.
-tapline_status tapline_watch_fd(struct tapline_watch *watch,
-                                int32_t *out_fd,
-                                struct tapline_error **error);
-
-// Closes a watch. Does nothing if `watch` is null.
-tapline_status tapline_watch_close(struct tapline_watch *watch, struct tapline_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -232,10 +232,6 @@ impl From<CaptureError> for Error {
     }
 }
 
-fn unknown_value(field: &str, value: u32) -> Error {
-    Error::argument(format!("{field} has no value {value}"))
-}
-
 fn delivery(given: &tapline_capture_options<'_>) -> Result<DeliveryMode, Error> {
     let duration = |default| match given.delivery_ns {
         0 => default,
@@ -253,7 +249,7 @@ fn delivery(given: &tapline_capture_options<'_>) -> Result<DeliveryMode, Error> 
         2 => DeliveryMode::Adaptive {
             target: duration(Duration::from_millis(1)),
         },
-        other => return Err(unknown_value("delivery", other)),
+        other => return Err(Error::value("delivery", other)),
     })
 }
 
@@ -282,14 +278,14 @@ unsafe fn wanted_options(given: &tapline_capture_options<'_>) -> Result<CaptureO
     wanted.mode = match given.mode {
         0 => Mode::Mirror,
         1 => Mode::Drop,
-        other => return Err(unknown_value("mode", other)),
+        other => return Err(Error::value("mode", other)),
     };
     wanted.delivery = delivery(given)?;
     wanted.direction = match given.direction {
         0 => DirectionFilter::Both,
         1 => DirectionFilter::In,
         2 => DirectionFilter::Out,
-        other => return Err(unknown_value("direction", other)),
+        other => return Err(Error::value("direction", other)),
     };
     wanted.backend = match given.backend {
         0 => None,
@@ -297,13 +293,13 @@ unsafe fn wanted_options(given: &tapline_capture_options<'_>) -> Result<CaptureO
         2 => Some(Backend::PacketV3),
         3 => Some(Backend::Xdp),
         4 => Some(Backend::XdpRingbuf),
-        other => return Err(unknown_value("backend", other)),
+        other => return Err(Error::value("backend", other)),
     };
     wanted.xdp = match given.xdp_mode {
         0 => XdpAttachMode::NativeOrGeneric,
         1 => XdpAttachMode::Native,
         2 => XdpAttachMode::Generic,
-        other => return Err(unknown_value("xdp_mode", other)),
+        other => return Err(Error::value("xdp_mode", other)),
     };
     wanted.spin = Duration::from_nanos(given.spin_ns);
     wanted.limits.packets = (given.max_packets > 0).then_some(given.max_packets);

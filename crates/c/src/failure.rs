@@ -48,6 +48,11 @@ impl Error {
         Self::argument(format!("{name} is null"))
     }
 
+    /// A field that has no such value.
+    pub fn value(field: &str, value: u32) -> Self {
+        Self::argument(format!("{field} has no value {value}"))
+    }
+
     /// An error of the library with all its sources. The error number is that of the innermost source that has one.
     pub fn from_source(status: tapline_status, error: &(dyn StdError + 'static)) -> Self {
         Self {

@@ -16,6 +16,7 @@
 
 mod arguments;
 mod capture;
+mod count;
 mod error;
 mod failure;
 mod filter;
@@ -23,17 +24,22 @@ mod guard;
 mod handle;
 mod netlink;
 mod packet;
+mod ping;
 mod reader;
+mod send;
 mod status;
 mod version;
 mod writer;
 
 pub use capture::*;
+pub use count::*;
 pub use error::*;
 pub use filter::*;
 pub use netlink::*;
 pub use packet::*;
+pub use ping::*;
 pub use reader::*;
+pub use send::*;
 pub use status::*;
 pub use version::*;
 pub use writer::*;

@@ -117,7 +117,7 @@ pub unsafe extern "C" fn tapline_writer_create(
             0 => Format::Pcapng,
             1 => Format::PcapMicros,
             2 => Format::PcapNanos,
-            other => return Err(Error::argument(format!("format has no value {other}"))),
+            other => return Err(Error::value("format", other)),
         };
         if given.zstd != 0 {
             wanted.compression = Compression::Zstd { level: 0 };

@@ -1,4 +1,6 @@
 //! Tests of the C library: the header, the exported symbols, and programs in C and C++.
 
+mod capture;
 mod header;
 mod netlink_types;
+mod support;

@@ -9,13 +9,10 @@
 
 namespace tapline {
 
-/// The result of a call: `TAPLINE_STATUS_OK`, `TAPLINE_STATUS_END`, or an error.
-using status = ::tapline_status;
-
 /// What failed, on what, why, and what to do.
 struct error {
     /// The status that the call returned.
-    tapline::status status = TAPLINE_STATUS_INTERNAL;
+    ::tapline_status status = TAPLINE_STATUS_INTERNAL;
     /// What failed, on what, and why.
     std::string message;
     /// What to do about it; empty if nothing is known.
@@ -28,7 +25,7 @@ struct error {
     int os_error = 0;
 
     /// Takes an error of the C interface, and frees it.
-    static error take(::tapline_error *raw, tapline::status status) {
+    static error take(::tapline_error *raw, ::tapline_status status) {
         error taken;
         taken.status = status;
         taken.message = text(::tapline_error_message(raw));

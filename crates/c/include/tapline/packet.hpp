@@ -3,11 +3,11 @@
 #define TAPLINE_PACKET_HPP
 
 #include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <ranges>
 #include <span>
 
 #include "../tapline.h"
@@ -60,7 +60,7 @@ private:
 };
 
 /// Packets that are ready: a random-access range. Valid until the next call with the object that lends them.
-class batch : public std::ranges::view_interface<batch> {
+class batch {
 public:
     class iterator {
     public:
@@ -103,6 +103,9 @@ public:
 
     iterator begin() const noexcept { return iterator(packets_.data()); }
     iterator end() const noexcept { return iterator(packets_.data() + packets_.size()); }
+    std::size_t size() const noexcept { return packets_.size(); }
+    bool empty() const noexcept { return packets_.empty(); }
+    packet operator[](std::size_t index) const noexcept { return packet(packets_[index]); }
     /// Whether there is no more: the capture, or the file, has ended.
     bool is_end() const noexcept { return is_end_; }
     /// As the C interface has it.

@@ -116,7 +116,7 @@ private:
 };
 
 /// A status without its value.
-inline result<void> done(result<tapline::status> status) {
+inline result<void> done(result<::tapline_status> status) {
     return status ? result<void>() : result<void>(std::move(status).error());
 }
 
@@ -124,9 +124,9 @@ inline result<void> done(result<tapline::status> status) {
 ///
 /// `TAPLINE_STATUS_END` is no error: `call` returns it.
 template <class F, class... A>
-result<tapline::status> call(F *function, A... arguments) {
+result<::tapline_status> call(F *function, A... arguments) {
     ::tapline_error *raw = nullptr;
-    const tapline::status status = function(arguments..., &raw);
+    const ::tapline_status status = function(arguments..., &raw);
     if (status < 0) {
         return error::take(raw, status);
     }

@@ -31,6 +31,7 @@ pub enum Source {
 }
 
 impl Source {
+    /// Opens a socket there.
     pub fn open(&self) -> Result<Netlink, Error> {
         Ok(match self {
             Self::Here => Netlink::open()?,
@@ -42,8 +43,11 @@ impl Source {
 
 /// An open handle.
 pub struct Open {
+    /// The socket of the requests.
     pub netlink: Netlink,
+    /// The names of interfaces.
     pub names: Lookup,
+    /// Where further sockets are opened.
     pub source: Source,
 }
 

@@ -13,6 +13,7 @@ pub struct tapline_list(());
 
 /// What a list contains. Nothing changes it, so all threads may read it.
 pub struct Contents {
+    /// The objects.
     pub bytes: Vec<u8>,
     /// Whether objects changed while the kernel listed them.
     pub is_interrupted: bool,
