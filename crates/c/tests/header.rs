@@ -13,7 +13,9 @@ fn root() -> &'static Path {
 fn generated() -> String {
     let config = Config::from_file(root().join("cbindgen.toml")).expect("the configuration");
     // It follows the modules from there.
-    let builder = Builder::new().with_config(config).with_src(root().join("src/lib.rs"));
+    let builder = Builder::new()
+        .with_config(config)
+        .with_src(root().join("src/lib.rs"));
     let mut header = Vec::new();
     builder.generate().expect("a header").write(&mut header);
     String::from_utf8(header).expect("UTF-8")

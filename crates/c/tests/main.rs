@@ -2,5 +2,6 @@
 
 mod capture;
 mod header;
+mod netlink;
 mod netlink_types;
 mod support;

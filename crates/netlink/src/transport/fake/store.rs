@@ -105,14 +105,18 @@ storable!(Nexthop, NOENT, dev);
 impl StorableObject for Fdb {
     const ABSENT: Errno = Errno::NOENT;
 
-    /// Without the fields that only say in which table the entry is, or that a filter leaves open.
+    /// Without zeros, which stand for fields that are not given. In a query the attribute of `via` is the interface.
     fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
         let entry = Self::decode(body)?;
-        Ok(entry.map(|entry| Self {
-            dev: entry.dev.filter(|dev| dev.0 != 0),
-            flags: entry.flags.filter(|flags| flags.0 != 0),
-            state: entry.state.filter(|state| u16::from(*state) != 0),
-            ..entry
+        Ok(entry.map(|mut entry| {
+            if entry.lladdr.is_none() {
+                entry.dev = entry.via.take();
+            }
+            Self {
+                flags: entry.flags.filter(|flags| flags.0 != 0),
+                state: entry.state.filter(|state| u16::from(*state) != 0),
+                ..entry
+            }
         }))
     }
 
@@ -132,6 +136,23 @@ impl StorableObject for Fdb {
 /// A rule is identified by all of its fields.
 impl StorableObject for Rule {
     const ABSENT: Errno = Errno::NOENT;
+
+    /// Without an action that is 0: deletion then ignores it.
+    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let rule = Self::decode(body)?;
+        Ok(rule.map(|rule| Self {
+            action: rule.action.filter(|action| u8::from(*action) != 0),
+            ..rule
+        }))
+    }
+
+    fn is_identified_by(&self, said: &Self) -> bool {
+        let mut own = self.clone();
+        if said.action.is_none() {
+            own.action = None;
+        }
+        said.key().is_some() && said.key() == own.key()
+    }
 
     fn apply(&mut self, change: Self) {
         self.merge(change);
