@@ -12,7 +12,7 @@ use crate::support::{built, library, room, succeed};
 /// The tests that run under user-mode-linux.
 pub static UML: Tests = Tests::named(&["netlink::links_of_rare_kinds_are_created"]);
 
-const SOURCES: [&str; 2] = ["article.cpp", "ip_mgr.cpp"];
+const SOURCES: [&str; 3] = ["article.cpp", "ip_mgr.cpp", "service.cpp"];
 
 /// Flags of the compilers. The headers must not cause warnings.
 const FLAGS: [&str; 8] = [

@@ -390,9 +390,12 @@ std::string toString(const std::vector<T> &values)
     return text + "]";
 }
 
-template <class Traits, class T>
-    requires FieldSet<T> || NamedNumber<T> || std::is_same_v<T, IpAddress> || std::is_same_v<T, Prefix> ||
-             std::is_same_v<T, MacAddress> || std::is_same_v<T, Interface>
+/// The types of this library that can be printed.
+template <class T>
+concept Printable = FieldSet<T> || NamedNumber<T> || std::is_same_v<T, IpAddress> || std::is_same_v<T, Prefix> ||
+                    std::is_same_v<T, MacAddress> || std::is_same_v<T, Interface>;
+
+template <class Traits, Printable T>
 std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const T &value)
 {
     return out << toString(value);

@@ -105,21 +105,6 @@ storable!(Nexthop, NOENT, dev);
 impl StorableObject for Fdb {
     const ABSENT: Errno = Errno::NOENT;
 
-    /// Without zeros, which stand for fields that are not given. In a query the attribute of `via` is the interface.
-    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
-        let entry = Self::decode(body)?;
-        Ok(entry.map(|mut entry| {
-            if entry.lladdr.is_none() {
-                entry.dev = entry.via.take();
-            }
-            Self {
-                flags: entry.flags.filter(|flags| flags.0 != 0),
-                state: entry.state.filter(|state| u16::from(*state) != 0),
-                ..entry
-            }
-        }))
-    }
-
     fn is_identified_by(&self, said: &Self) -> bool {
         self.lladdr == said.lladdr && self.dev == said.dev && self.vlan == said.vlan
     }
@@ -235,8 +220,8 @@ impl<O: StorableObject> ObjectStore<O> {
         let mut done = Done::default();
         match (verb, at) {
             (Verb::List, _) => {
-                let like = self.0.iter().filter(|held| held.matches(&said));
-                done.answers = like.map(body).collect();
+                // Like a kernel that does not filter: the reader does.
+                done.answers = self.0.iter().map(body).collect();
                 return Ok(done);
             }
             (Verb::Get, Some(at)) => {
