@@ -1,10 +1,11 @@
 //! Builds programs in C and C++ with the library of this build, and runs them on test hosts.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use lab::Host;
 
@@ -80,11 +81,19 @@ pub fn compile(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
         flags.concat().replace(['-', '=', ',', '/'], "_")
     ));
     fs::create_dir_all(&folder).expect("a folder");
-    let name = Path::new(source)
-        .file_name()
-        .expect("a file")
-        .to_string_lossy();
-    let program = folder.join(name.replace('.', "_"));
+    let program = folder.join(source.replace(['/', '.'], "_"));
+    let once = {
+        let mut programs = PROGRAMS.lock().expect("no test fails here");
+        programs.entry(program.clone()).or_default().clone()
+    };
+    once.get_or_init(|| build(compiler, source, flags, &program));
+    program
+}
+
+/// The programs, each of which is built once.
+static PROGRAMS: Mutex<BTreeMap<PathBuf, Arc<OnceLock<()>>>> = Mutex::new(BTreeMap::new());
+
+fn build(compiler: &str, source: &str, flags: &[&str], program: &Path) {
     let library = library();
     let standard = if source.ends_with(".c") {
         "-std=c11"
@@ -100,12 +109,11 @@ pub fn compile(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
         .arg("-I")
         .arg(room().join("include"))
         .arg(room().join(source));
-    command.arg("-o").arg(&program).arg("-L").arg(library);
+    command.arg("-o").arg(program).arg("-L").arg(library);
     command
         .arg(format!("-Wl,-rpath,{}", library.display()))
         .args(["-ltapline", "-pthread"]);
     succeed(&mut command);
-    program
 }
 
 /// A program that runs on a host and prints lines.
