@@ -8,10 +8,13 @@ mod recorder;
 mod setup;
 mod sockets;
 mod source;
+mod stamps;
 mod start;
 mod summary;
 
 use std::time::Duration;
+
+use rustix::thread::CapabilitySet;
 
 use tapline::capture::{
     CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, LiveCounters, OpenInterface,
@@ -175,7 +178,13 @@ fn begin(
         privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
     } else {
         let counts = |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
-        privilege::drop_unneeded(args.sample.is_some() || capture.links().iter().any(counts))?;
+        let links = capture.links();
+        let counts = args.sample.is_some() || links.iter().any(counts);
+        let mut needed = privilege::to_read(counts);
+        // The end restores which packets the interface stamps.
+        let restores = links.iter().any(|link| link.restores_stamping);
+        needed.set(CapabilitySet::NET_ADMIN, restores);
+        privilege::drop_all_but(needed)?;
     }
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
