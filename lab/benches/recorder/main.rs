@@ -71,19 +71,11 @@ fn read_ns(left: &Host, right: &Host, generator: &mut Generator, is_recorded: bo
     let null = || CaptureFileOptions::new(Output::Path("/dev/null".into()), interfaces.clone());
     let used = if is_recorded {
         let files = interfaces.clone();
-        let options = RecorderOptions {
-            memory_bytes: 4 << 20,
-            keep: None,
-            after: Duration::ZERO,
-            trigger: None,
-            trigger_flow: None,
-            trigger_loss: None,
-            trigger_rate_pps: None,
-            files: Box::new(move |_| {
-                let output = Output::Path("/dev/null".into());
-                Ok(CaptureFileOptions::new(output, files.clone()))
-            }),
+        let files = move |_| {
+            let output = Output::Path("/dev/null".into());
+            Ok(CaptureFileOptions::new(output, files.clone()))
         };
+        let options = RecorderOptions::new(4 << 20, Box::new(files));
         let mut recorder = Recorder::new(options, &interfaces).expect("a recorder");
         let old = tapline::file::model::Packet::new(0, &[0; 96]);
         for _ in 0..50_000 {

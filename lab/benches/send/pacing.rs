@@ -148,12 +148,13 @@ pub fn measure(programs: &Programs, report: &mut Report) {
         }
     }
     report.note(
-        "Late: by the kernel's stamp of a packet socket at the far end, against one packet per gap, moved so that the \
-         earliest packet is on time; the first twentieth of the packets is left out. The error of the gap is the \
-         absolute difference between two arrivals and the gap. By its own clock: tapline's time from the planned time \
-         to the kernel's transmit time stamp. CPU is that of the sender from start to exit, by the time between the first and the last packet. The timer \
-         is a loop in C that only sleeps, with a timer slack of 1 ns: no sender that sleeps once per packet can cost \
-         less.",
+        "Lateness comes from the kernel's receive time stamps of a packet socket at the far end. They are compared \
+         with an ideal schedule of one packet per gap, which is shifted so that the earliest packet is on time; the \
+         first twentieth of the packets is left out. The error of a gap is the absolute difference between the asked \
+         gap and the time between two arrivals. \"By its own clock\" is tapline's own figure: from the planned time \
+         to the kernel's transmit time stamp. CPU is that of the sender from start to exit, divided by the time \
+         between the first and the last packet. The timer is a loop in C that only sleeps, with a timer slack of 1 \
+         ns. No sender that sleeps once per packet can cost less.",
     );
 }
 

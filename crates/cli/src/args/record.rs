@@ -16,19 +16,19 @@ const LEAST_BYTES: u64 = 1 << 20;
 
 /// What a flight recorder keeps, and when it writes.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Flight recorder")]
 pub struct RecordArgs {
     /// Keep the newest packets in memory, and write them to a file only when something triggers
     ///
     /// SIZE: so much memory, at least 1M. TIME: packets of this time, as far as 256M hold them. The files are named
-    /// after -w: FILE-trigger-00001.pcapng and so on. SIGUSR1 and 'tapline ctl trigger' trigger, and so do the flags
-    /// --trigger.... Each packet is written at most once.
+    /// after -w: FILE-trigger-00001.pcapng and so on. SIGUSR1 and 'tapline ctl trigger' trigger, and so do the
+    /// --trigger flags. Each packet is written at most once.
     #[arg(
         hide_short_help = true,
         long,
         value_name = "SIZE|TIME",
         requires = "write",
-        conflicts_with_all = ["rotate_size", "rotate_interval", "rotate_packets", "keep", "format", "compress"],
-        help_heading = "Flight recorder"
+        conflicts_with_all = ["rotate_size", "rotate_interval", "rotate_packets", "keep", "format", "compress"]
     )]
     pub record: Option<RecordLimit>,
 
@@ -37,8 +37,7 @@ pub struct RecordArgs {
         hide_short_help = true,
         long,
         value_name = "FILTER",
-        requires = "record",
-        help_heading = "Flight recorder"
+        requires = "record"
     )]
     pub trigger: Option<String>,
 
@@ -48,33 +47,20 @@ pub struct RecordArgs {
         hide_short_help = true,
         long,
         value_name = "FILTER",
-        requires = "record",
-        help_heading = "Flight recorder"
+        requires = "record"
     )]
     pub trigger_flow: Option<String>,
 
     /// N packets lost within a second, or within --stats-interval, trigger
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "N",
-        requires = "record",
-        help_heading = "Flight recorder"
-    )]
+    #[arg(hide_short_help = true, long, value_name = "N", requires = "record")]
     pub trigger_loss: Option<NonZeroU64>,
 
     /// N packets per second, in a second or --stats-interval, trigger
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "N",
-        requires = "record",
-        help_heading = "Flight recorder"
-    )]
+    #[arg(hide_short_help = true, long, value_name = "N", requires = "record")]
     pub trigger_rate: Option<NonZeroU64>,
 
     /// How long packets are written after a trigger; further triggers within this time extend it [default: 1s]
-    #[arg(hide_short_help = true, long, value_name = "TIME", requires = "record", value_parser = units::time, help_heading = "Flight recorder")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", requires = "record", value_parser = units::time)]
     pub after: Option<Duration>,
 }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use rustix::thread::CapabilitySet;
 
+use tapline::Stop;
 use tapline::capture::{
     CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, LiveCounters, OpenInterface,
     RecorderTrigger,
@@ -59,18 +60,25 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let control = Control::open(args, &mut capture, delivery, &live, &stop)?;
     let command = command::prepare(args)?;
 
+    let start = Start {
+        args,
+        stop: &stop,
+        live,
+        server,
+        control,
+        command,
+    };
+
     let mut written = Written::default();
     let mut decoded = Ok(());
-    let running;
+    let (running, control);
     let result = if let (Some(path), Some(limit)) = (&args.output.write, args.record.record) {
         let recorder = recorder::open(args, limit, path, &capture)?;
         let controls = Controls {
             trigger: Some(recorder.trigger()),
-            ..Controls::from(control)
+            ..Controls::default()
         };
-        let _control = begin(args, &capture, &written, live, server, controls)?;
-        progress.ready();
-        running = command.map(|command| command.start(&stop)).transpose()?;
+        (running, control) = start.begin(&capture, &written, controls, &progress)?;
         let mut consumer = progress.around(recorder);
         let result = capture.run_consumer(&mut consumer, &stop);
         let recorder = consumer.inner();
@@ -92,11 +100,9 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         let file = FileConsumer::new(file, flush);
         let controls = Controls {
             file: Some(file.control()),
-            ..Controls::from(control)
+            ..Controls::default()
         };
-        let _control = begin(args, &capture, &made, live, server, controls)?;
-        progress.ready();
-        running = command.map(|command| command.start(&stop)).transpose()?;
+        (running, control) = start.begin(&capture, &made, controls, &progress)?;
         let mut consumer = progress.around(file);
         let result = capture.run_consumer(&mut consumer, &stop);
         let file = consumer.inner();
@@ -109,18 +115,14 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     } else if args.print.decode.is_some() {
         let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
         let file = setup::create(options, &capture)?;
-        let _control = begin(args, &capture, &written, live, server, control.into())?;
-        progress.ready();
-        running = command.map(|command| command.start(&stop)).transpose()?;
+        (running, control) = start.begin(&capture, &written, Controls::default(), &progress)?;
         let mut consumer = progress.around(FileConsumer::new(file, Duration::ZERO));
         let result = capture.run_consumer(&mut consumer, &stop);
         drop(consumer);
         decoded = decoder.finish();
         result
     } else {
-        let _control = begin(args, &capture, &written, live, server, control.into())?;
-        progress.ready();
-        running = command.map(|command| command.start(&stop)).transpose()?;
+        (running, control) = start.begin(&capture, &written, Controls::default(), &progress)?;
         let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
         for interface in capture.interfaces() {
             printer.add_interface(interface);
@@ -128,6 +130,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         let mut consumer = progress.around(printer);
         capture.run_consumer(&mut consumer, &stop)
     };
+    drop(control);
     let command = running.map_or(Ok(()), command::Running::finish);
     let result = summary(result)?;
     let shown = Summary {
@@ -147,63 +150,64 @@ pub fn summary(result: Result<CaptureSummary, CaptureError>) -> Result<CaptureSu
     (result.or_else(CaptureError::into_summary)).map_err(Failure::from)
 }
 
-/// The control socket, and what it controls besides the capture.
+/// What the control socket controls besides the capture.
+#[derive(Default)]
 struct Controls {
-    control: Option<Control>,
     file: Option<FileControl>,
     trigger: Option<RecorderTrigger>,
 }
 
-impl From<Option<Control>> for Controls {
-    fn from(control: Option<Control>) -> Self {
-        Self {
-            control,
-            file: None,
-            trigger: None,
-        }
-    }
-}
-
-/// The last steps before packets are read: drops privileges, starts the metrics server and the control of the
-/// capture and its file, and reports the start.
-fn begin(
-    args: &CaptureArgs,
-    capture: &Source,
-    written: &Written,
+/// What starts together with the reader.
+struct Start<'r> {
+    args: &'r CaptureArgs,
+    stop: &'r Stop,
     live: LiveCounters,
     server: Option<Server>,
-    controls: Controls,
-) -> Result<Option<RunningControl>, Failure> {
-    if capture.is_group() {
-        privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
-    } else {
-        let counts = |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
-        let links = capture.links();
-        let counts = args.sample.is_some() || links.iter().any(counts);
-        let mut needed = privilege::to_read(counts);
-        // The end restores which packets the interface stamps.
-        let restores = links.iter().any(|link| link.restores_stamping);
-        needed.set(CapabilitySet::NET_ADMIN, restores);
-        privilege::drop_all_but(needed)?;
+    control: Option<Control>,
+    command: Option<command::Prepared<'r>>,
+}
+
+impl Start<'_> {
+    /// The last steps before packets are read: drops privileges, starts the metrics server and the control of the
+    /// capture and its file, reports the start, and starts the command.
+    fn begin(
+        self,
+        capture: &Source,
+        written: &Written,
+        Controls { file, trigger }: Controls,
+        progress: &Progress,
+    ) -> Result<(Option<command::Running>, Option<RunningControl>), Failure> {
+        if capture.is_group() {
+            privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
+        } else {
+            let counts =
+                |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
+            let links = capture.links();
+            let samples = self.args.sample.is_some();
+            let mut needed = privilege::to_read(samples || links.iter().any(counts));
+            // The end restores which packets the interface stamps.
+            let restores = links.iter().any(|link| link.restores_stamping);
+            needed.set(CapabilitySet::NET_ADMIN, restores);
+            privilege::drop_all_but(needed)?;
+        }
+        let url = self.server.as_ref().map(Server::url);
+        if let Some(server) = self.server {
+            let live = self.live;
+            server.serve(move || metrics::capture_families(&live.accounts()))?;
+        }
+        let socket = self.control.as_ref().and_then(Control::path);
+        let serve = |control: Control| control.serve(file, trigger, written.names());
+        let control = self.control.map(serve).transpose()?;
+        let places = start::Places {
+            metrics: url.as_deref(),
+            control: socket.as_deref(),
+        };
+        let shown = start::show(self.args, capture, written, places);
+        shown.map_err(|error| Failure::stdout(&error))?;
+        progress.ready();
+        let command = self.command.map(|command| command.start(self.stop));
+        Ok((command.transpose()?, control))
     }
-    let url = server.as_ref().map(Server::url);
-    if let Some(server) = server {
-        server.serve(move || metrics::capture_families(&live.accounts()))?;
-    }
-    let Controls {
-        control,
-        file,
-        trigger,
-    } = controls;
-    let socket = control.as_ref().and_then(Control::path);
-    let serve = |control: Control| control.serve(file, trigger, written.names());
-    let control = control.map(serve).transpose()?;
-    let places = start::Places {
-        metrics: url.as_deref(),
-        control: socket.as_deref(),
-    };
-    start::show(args, capture, written, places).map_err(|error| Failure::stdout(&error))?;
-    Ok(control)
 }
 
 /// The exit status, or the failure that ended the capture.

@@ -19,7 +19,9 @@ use crate::{json, metrics, output};
 /// The capture's tick interval, and the ticks between two reports.
 pub fn ticks(args: &CaptureArgs) -> (Duration, u32) {
     let interval = args.stats_interval.unwrap_or(Duration::from_secs(1));
-    metrics::ticks(interval, args.metrics.is_some())
+    // A tick also tells the watchdog of a service manager that the capture is alive.
+    let is_watched = std::env::var_os("WATCHDOG_USEC").is_some();
+    metrics::ticks(interval, args.metrics.is_some() || is_watched)
 }
 
 /// How progress is reported.

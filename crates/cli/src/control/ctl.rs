@@ -142,9 +142,6 @@ fn text(stats: &ControlStats, is_brief: bool) -> String {
     text.truncate(text.trim_end().len());
     if !is_brief {
         for of in &stats.interfaces {
-            let lost = &of.lost;
-            let known = [lost.nic, lost.driver].into_iter().flatten().sum::<u64>();
-            let lost = known + lost.ring + lost.program + lost.reader + lost.writer;
             let unknown = || "unknown".to_owned();
             // Writing to a String cannot fail.
             let _ = write!(
@@ -153,7 +150,7 @@ fn text(stats: &ControlStats, is_brief: bool) -> String {
                 of.name,
                 grouped(of.delivered),
                 of.filtered.map_or_else(unknown, grouped),
-                grouped(lost),
+                grouped(of.lost.total()),
             );
         }
     }

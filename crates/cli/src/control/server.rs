@@ -12,7 +12,7 @@ use tapline::capture::{
 };
 use tapline::control::{
     ControlError, ControlReply, ControlRequest, ControlSocket, ControlStats, ControlledInterface,
-    LostPackets, Peer, Setting, directory, passed_sockets,
+    Peer, Setting, directory, passed_sockets,
 };
 use tapline::{Expression, Stop, Stopper};
 
@@ -193,22 +193,13 @@ impl Server {
     }
 
     fn stats(&self) -> ControlStats {
-        let interfaces = self.live.accounts().into_iter().map(|live| {
-            let lost = &live.account.lost;
-            ControlledInterface {
-                name: live.link.clone(),
-                delivered: live.account.delivered,
-                bytes: live.bytes,
-                filtered: live.account.filtered,
-                lost: LostPackets {
-                    nic: lost.nic,
-                    driver: lost.driver,
-                    ring: lost.ring,
-                    program: lost.program,
-                    reader: lost.reader,
-                    writer: lost.writer,
-                },
-            }
+        let accounts = self.live.accounts().into_iter();
+        let interfaces = accounts.map(|live| ControlledInterface {
+            name: live.link,
+            delivered: live.account.delivered,
+            bytes: live.bytes,
+            filtered: live.account.filtered,
+            lost: live.account.lost,
         });
         ControlStats {
             name: self.name.clone(),

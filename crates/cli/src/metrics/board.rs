@@ -30,10 +30,10 @@ impl Board {
 /// Maximum age of served counters.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// The time between two readings of the counters, and how many readings make one printed `interval`. With metrics
-/// the counters are read at least once per second.
-pub fn ticks(interval: Duration, with_metrics: bool) -> (Duration, u32) {
-    let count = if with_metrics {
+/// The time between two readings of the counters, and how many readings make one printed `interval`. If others want
+/// them fresh (`is_prompt`), such as metrics, they are read at least once per second.
+pub fn ticks(interval: Duration, is_prompt: bool) -> (Duration, u32) {
+    let count = if is_prompt {
         interval.as_nanos().div_ceil(FRESH.as_nanos())
     } else {
         1
@@ -49,14 +49,14 @@ mod tests {
     #[test]
     fn a_long_interval_is_cut() {
         let ms = Duration::from_millis;
-        for (interval, with_metrics, expected) in [
+        for (interval, is_prompt, expected) in [
             (ms(10_000), false, (ms(10_000), 1)),
             (ms(10_000), true, (ms(1000), 10)),
             (ms(2500), true, (Duration::from_nanos(833_333_333), 3)),
             (ms(1000), true, (ms(1000), 1)),
             (ms(5), true, (ms(5), 1)),
         ] {
-            assert_eq!(ticks(interval, with_metrics), expected);
+            assert_eq!(ticks(interval, is_prompt), expected);
         }
     }
 }

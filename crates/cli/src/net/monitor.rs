@@ -58,7 +58,7 @@ fn streams(args: &MonitorArgs) -> Result<Vec<Box<dyn ChangeStream>>, Failure> {
         return streams.map(|stream| Ok(stream?)).collect();
     }
     let named = |word: &String| {
-        let words = NetObject::words(&NetObject::MONITORED);
+        let words = NetObject::names(|object| NetObject::MONITORED.contains(&object));
         let line = format!("{word:?} is no object that monitor can follow (use {words})");
         NetObject::named(word).ok_or_else(|| Failure::new(Exit::Usage, line))
     };

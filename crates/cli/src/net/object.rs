@@ -59,35 +59,17 @@ impl NetObject {
         Self::Netns,
     ];
 
-    /// Every object.
-    pub const ALL: [Self; 12] = [
-        Self::Link,
-        Self::Addr,
-        Self::Route,
-        Self::Nexthop,
-        Self::Rule,
-        Self::Neigh,
-        Self::Fdb,
-        Self::Tuntap,
-        Self::Vrf,
-        Self::Vlan,
-        Self::Mdb,
-        Self::Netns,
-    ];
-
     /// The object with this name or abbreviation.
     pub fn named(word: &str) -> Option<Self> {
         let matches = |(name, _): &&(&str, Self)| !word.is_empty() && name.starts_with(word);
         NAMES.iter().find(matches).map(|(_, object)| *object)
     }
 
-    /// The words for `objects`, in a list.
-    pub fn words(objects: &[Self]) -> String {
-        let names = NAMES
-            .iter()
-            .filter(|(_, object)| objects.contains(object))
-            .map(|(name, _)| *name);
-        names.collect::<Vec<_>>().join(", ")
+    /// The names of the objects that `is_listed` selects.
+    pub fn names(is_listed: impl Fn(Self) -> bool) -> String {
+        let listed = NAMES.iter().filter(|(_, object)| is_listed(*object));
+        let names: Vec<_> = listed.map(|(name, _)| *name).collect();
+        names.join(", ")
     }
 
     pub fn commands(self) -> &'static dyn ObjectCommand {

@@ -31,6 +31,7 @@ use crate::options::{RingOptions, TpacketVersion};
 ///
 /// A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not hand over within
 /// that time.
+///
 /// # Kernel
 /// Linux 4.12 (`PACKET_FANOUT_FLAG_UNIQUEID`).
 /// # Source
@@ -96,7 +97,7 @@ impl HandoverGroup {
     /// Opens a ring to which the newest one can hand over. Its direction must be that of the first ring. Call it in
     /// the network namespace of the first ring.
     ///
-    /// Blocks some ten milliseconds, until every CPU has passed a quiescent state, twice.
+    /// Waits twice until every CPU has passed a quiescent state, which takes some ten milliseconds each time.
     ///
     /// # Errors
     /// [`RingOpenError::Busy`] until the ring before the newest is dropped; `SetupStep::Interface` in another
@@ -142,7 +143,7 @@ impl PreparedRing<'_> {
     /// Directs packets to this ring from now on. Read the previous ring to its end, then continue with this one
     /// ([`PacketRing::follow`]).
     ///
-    /// Blocks as [`HandoverGroup::prepare`] does. When it returns, no packet enters the previous ring any more.
+    /// Waits once for the CPUs, as [`HandoverGroup::prepare`] does. When it returns, no packet enters the previous ring any more.
     ///
     /// # Errors
     /// `SetupStep::Fanout` if memory or descriptors are short; nothing has changed then.

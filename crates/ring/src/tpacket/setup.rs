@@ -100,8 +100,9 @@ pub(crate) fn open(
         set_option(fd, SOL_PACKET, PACKET_FANOUT, &group).map_err(at(SetupStep::Fanout))?;
     }
     if matches!(role, Role::Successor { .. }) {
-        // A CPU may still deliver a packet to the socket itself, which the group's first member gets too. The filter must
-        // reject it. Setting a program, the same one, waits for that CPU.
+        // When a socket joins a group, a CPU may still be delivering a packet to the socket directly. The group's first
+        // member gets that packet too, so this socket must reject it. Setting the group's program again waits for that
+        // CPU; the filter that accepts packets is attached afterwards.
         set_fanout_program(fd, &filter::answer(0)).map_err(at(SetupStep::Fanout))?;
     }
     let rejects_outgoing = ignores_outgoing && group.is_some();

@@ -46,6 +46,23 @@ pub struct RecorderOptions {
     pub files: RecorderFiles,
 }
 
+impl RecorderOptions {
+    /// Keeps as many packets as fit into `memory_bytes`. Only [`Recorder::trigger`] triggers, and no packet that comes
+    /// after a trigger is written.
+    pub fn new(memory_bytes: usize, files: RecorderFiles) -> Self {
+        Self {
+            memory_bytes,
+            keep: None,
+            after: Duration::ZERO,
+            trigger: None,
+            trigger_flow: None,
+            trigger_loss: None,
+            trigger_rate_pps: None,
+            files,
+        }
+    }
+}
+
 /// Triggers a flight recorder, from any thread or signal handler. Clones trigger the same one.
 #[derive(Clone, Debug, Default)]
 pub struct RecorderTrigger(Arc<AtomicBool>);
@@ -69,8 +86,8 @@ impl RecorderTrigger {
 /// Protocol, addresses and ports, the lower address and its port first.
 type Flow = (Option<u8>, (IpAddr, u16), (IpAddr, u16));
 
-/// The flow of a packet; `None` without addresses. Fragments and protocols without ports have port 0.
-fn flow(link_type: u16, bytes: &[u8]) -> Option<Flow> {
+/// The flow that a packet belongs to; `None` without addresses. Fragments and protocols without ports have port 0.
+fn flow_of(link_type: u16, bytes: &[u8]) -> Option<Flow> {
     let summary = dissect(link_type, bytes);
     let (source, destination) = summary.addresses()?;
     let (from, to) = summary.ports().unwrap_or_default();
@@ -244,9 +261,9 @@ impl Recorder {
 
     /// Writes what is in memory of a flow, or continues with its file.
     #[cold]
-    fn begin_flow(&mut self, flow_: Flow) -> Result<(), ConsumerError> {
+    fn begin_flow(&mut self, flow: Flow) -> Result<(), ConsumerError> {
         let until_ns = self.until_ns();
-        if let Some(recording) = self.flows.get_mut(&flow_) {
+        if let Some(recording) = self.flows.get_mut(&flow) {
             recording.until_ns = until_ns;
             return Ok(());
         }
@@ -259,10 +276,10 @@ impl Recorder {
         let link_types = &self.link_types;
         let is_of_flow = |interface: u32, bytes: &[u8]| {
             let link_type = link_types.get(interface as usize);
-            link_type.is_some_and(|&link_type| flow(link_type, bytes) == Some(flow_))
+            link_type.is_some_and(|&link_type| flow_of(link_type, bytes) == Some(flow))
         };
         let written = self.recent.write_selected(&mut file, is_of_flow);
-        self.flows.insert(flow_, Recording { file, until_ns });
+        self.flows.insert(flow, Recording { file, until_ns });
         written?;
         Ok(())
     }
@@ -322,7 +339,7 @@ impl Recorder {
             return Ok(false);
         }
         let link_type = self.link_types.get(packet.interface as usize);
-        let Some(flow) = link_type.and_then(|&link_type| flow(link_type, packet.bytes)) else {
+        let Some(flow) = link_type.and_then(|&link_type| flow_of(link_type, packet.bytes)) else {
             return Ok(false);
         };
         if triggers {
@@ -433,16 +450,7 @@ mod tests {
             let output = Output::Path(path);
             Ok(CaptureFileOptions::new(output, described.clone()))
         };
-        let mut options = RecorderOptions {
-            memory_bytes: 1 << 16,
-            keep: None,
-            after: Duration::ZERO,
-            trigger: None,
-            trigger_flow: None,
-            trigger_loss: None,
-            trigger_rate_pps: None,
-            files: Box::new(files),
-        };
+        let mut options = RecorderOptions::new(1 << 16, Box::new(files));
         change(&mut options);
         Recorder::new(options, &interfaces).unwrap()
     }

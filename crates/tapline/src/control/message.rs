@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LINE_BYTES_MAX;
 use super::error::ControlError;
+use crate::capture::Lost;
 
 /// What a client wants of a running capture. Unknown fields are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -94,22 +95,10 @@ pub struct ControlledInterface {
     pub delivered: u64,
     /// Length on the wire of the delivered packets, bytes.
     pub bytes: u64,
-    /// Packets that the filter refused or sampling left out.
+    /// Packets refused by the filter or left out by sampling.
     pub filtered: Option<u64>,
     /// Packets lost, by place.
-    pub lost: LostPackets,
-}
-
-/// Lost packets by place, as [`Lost`](crate::capture::Lost).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[expect(missing_docs, reason = "each is a place of the documented type")]
-pub struct LostPackets {
-    pub nic: Option<u64>,
-    pub driver: Option<u64>,
-    pub ring: u64,
-    pub program: u64,
-    pub reader: u64,
-    pub writer: u64,
+    pub lost: Lost,
 }
 
 impl ControlRequest {

@@ -24,7 +24,7 @@ pub struct SendQueue {
 struct Packets {
     arena: Vec<u8>,
     entries: Vec<Entry>,
-    /// How often the last packet follows once more.
+    /// Number of copies of the last packet that follow it.
     copies: usize,
     /// Bytes of all packets, copies too.
     bytes: usize,
@@ -72,7 +72,7 @@ impl Packets {
         self.entries.push(entry);
     }
 
-    /// That of packet number `index`, which must exist.
+    /// The entry of packet number `index`. Copies, and numbers beyond the end, have the last entry. There must be one.
     #[inline]
     fn entry(&self, index: usize) -> Entry {
         self.entries[index.min(self.entries.len() - 1)]

@@ -37,8 +37,8 @@ pub struct SendSummary {
     pub path: SendPath,
     /// From the first packet to the last.
     pub duration: Duration,
-    /// From the planned time of each packet to the system call that sent it; 0 for a call before that time, so that the
-    /// packet leaves at it. Empty without pacing.
+    /// From the planned time of each packet to the system call that sent it. Empty without pacing. It is 0 where the call
+    /// comes first and the packet waits in the kernel until its planned time.
     pub lateness: Histogram,
     /// From the planned times of some packets to the time stamps that the kernel made when the driver took them, for at most
     /// 1000 packets per second and thread. Empty without pacing, if packets went out together, and where the path or the

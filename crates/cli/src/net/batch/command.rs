@@ -74,7 +74,7 @@ fn split_family(words: &[String]) -> (Option<Family>, &[String]) {
 fn object(words: &[String]) -> Result<NetObject, Failure> {
     let word = words.first().map_or("", String::as_str);
     NetObject::named(word).ok_or_else(|| {
-        let words = NetObject::words(&NetObject::ALL);
+        let words = NetObject::names(|_| true);
         let line = format!("{word:?} is no object to configure (use {words})");
         Failure::new(Exit::Usage, line)
     })

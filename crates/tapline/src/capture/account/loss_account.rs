@@ -1,7 +1,9 @@
 //! The account of a capture: `received = delivered + filtered + Σ lost`.
 
+use serde::{Deserialize, Serialize};
+
 /// Packets lost, by place; `None` where the number cannot be known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Lost {
     /// By the interface, for lack of buffers (`rx_missed_errors`).
     pub nic: Option<u64>,

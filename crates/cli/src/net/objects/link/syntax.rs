@@ -34,7 +34,7 @@ impl CommandSyntax for Link {
         }
     }
 
-    /// The kernel may know a kind that this list lacks, so it is asked first.
+    /// Suggests a link type after the kernel has refused one, because the kernel may support types that `KINDS` lacks.
     fn refusal_advice(&self, verb: Verb, error: &NetlinkError) -> Option<String> {
         let is_unknown = error.errno() == Some(libc::EOPNOTSUPP) && verb == Verb::Add;
         match self.link_kind() {
