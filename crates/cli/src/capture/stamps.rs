@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use tapline::capture::{
     CaptureSummary, DeviceClockState, InterfaceAccount, TimestampCounts, TimestampSource,
 };
-
 use tapline::hwtstamp::StampError;
 
 use crate::failure::chain;
@@ -20,12 +19,9 @@ pub fn source(source: Option<TimestampSource>) -> &'static str {
 
 /// Packets by source.
 pub fn counts(counts: &TimestampCounts) -> Value {
-    json!({
-        "hardware": counts.hardware,
-        "driver": counts.driver,
-        "kernel": counts.kernel,
-        "reader": counts.reader,
-    })
+    let counts = counts.by_source();
+    let named = counts.map(|(source, packets)| (source.name().to_owned(), packets.into()));
+    Value::Object(named.into_iter().collect())
 }
 
 /// Adds the time stamps of one interface to its JSON object.
@@ -51,16 +47,10 @@ pub fn words(summary: &CaptureSummary) -> String {
     if let Some(source) = summary.timestamp_source() {
         return source.name().to_owned();
     }
-    let counts = summary.timestamp_counts();
-    let parts = [
-        ("hardware", counts.hardware),
-        ("driver", counts.driver),
-        ("kernel", counts.kernel),
-        ("reader", counts.reader),
-    ];
-    let parts = parts.iter().filter(|(_, count)| *count > 0);
+    let counts = summary.timestamp_counts().by_source();
+    let parts = counts.iter().filter(|(_, packets)| *packets > 0);
     let parts: Vec<_> = parts
-        .map(|&(name, count)| format!("{name} ({})", grouped(count)))
+        .map(|&(source, packets)| format!("{} ({})", source.name(), grouped(packets)))
         .collect();
     if parts.is_empty() {
         return MIXED.to_owned();

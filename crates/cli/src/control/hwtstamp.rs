@@ -26,7 +26,7 @@ pub fn run(interface: &str, state: Option<OnOff>, as_json: bool) -> Result<Exit,
         .map_err(|error| failure(&error.into()))?;
     let clock = known.as_ref().and_then(|known| known.clock);
     let clock = clock.map(|number| format!("/dev/ptp{number}"));
-    let filters = known.map_or_else(Vec::new, |known| known.receive_filters);
+    let filters = known.map(|known| known.receive_filters);
     let shown = if as_json {
         json::print(&json!({
             "event": "hwtstamp",
@@ -43,7 +43,7 @@ pub fn run(interface: &str, state: Option<OnOff>, as_json: bool) -> Result<Exit,
             "{interface}  receive {}  transmit {}  supported {}  clock {clock}",
             setting.receive_name(),
             setting.transmit_name(),
-            filters.join(","),
+            filters.map_or_else(|| "unknown".to_owned(), |filters| filters.join(",")),
         )
     };
     shown.map_err(|error| Failure::stdout(&error))?;

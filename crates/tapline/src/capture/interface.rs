@@ -272,7 +272,8 @@ impl Interface {
     /// Delivered packets by the source of their time stamps.
     pub fn stamps(&self, queues: &[RxQueue]) -> TimestampCounts {
         let stamps = self.own(queues).iter().map(|queue| queue.reading.stamps);
-        stamps.fold(TimestampCounts::default(), |sum, stamps| sum + stamps)
+        let counted = stamps.fold(TimestampCounts::default(), |sum, stamps| sum + stamps);
+        counted.of_delivered(self.counters.account().delivered)
     }
 
     /// The clock behind its hardware time stamps.

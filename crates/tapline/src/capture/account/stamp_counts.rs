@@ -19,52 +19,48 @@ pub struct TimestampCounts {
 }
 
 impl TimestampCounts {
-    /// Counts a packet.
+    /// Counts a packet that the kernel did not stamp. The others are [the rest](Self::of_delivered), so that the usual
+    /// packet costs nothing.
     #[inline]
     pub(in super::super) fn count(&mut self, source: TimestampSource) {
-        let counter = match source {
-            TimestampSource::Kernel => &mut self.kernel,
-            TimestampSource::Hardware => &mut self.hardware,
-            TimestampSource::Driver => &mut self.driver,
-            TimestampSource::Reader => &mut self.reader,
-        };
-        *counter += 1;
+        match source {
+            TimestampSource::Kernel => {}
+            TimestampSource::Hardware => self.hardware += 1,
+            TimestampSource::Driver => self.driver += 1,
+            TimestampSource::Reader => self.reader += 1,
+        }
+    }
+
+    /// The counts of `delivered` packets, all of which were counted.
+    pub(in super::super) fn of_delivered(self, delivered: u64) -> Self {
+        let others = self.hardware + self.driver + self.reader;
+        Self {
+            kernel: delivered.saturating_sub(others),
+            ..self
+        }
+    }
+
+    /// The number of packets of each source.
+    pub fn by_source(&self) -> [(TimestampSource, u64); 4] {
+        [
+            (TimestampSource::Hardware, self.hardware),
+            (TimestampSource::Driver, self.driver),
+            (TimestampSource::Kernel, self.kernel),
+            (TimestampSource::Reader, self.reader),
+        ]
     }
 
     /// The source of all time stamps. `None` if packets have several, or if there are none.
     pub fn source(&self) -> Option<TimestampSource> {
-        match self {
-            Self {
-                hardware: 0,
-                driver: 0,
-                reader: 0,
-                kernel: 1..,
-            } => Some(TimestampSource::Kernel),
-            Self {
-                driver: 0,
-                kernel: 0,
-                reader: 0,
-                hardware: 1..,
-            } => Some(TimestampSource::Hardware),
-            Self {
-                hardware: 0,
-                kernel: 0,
-                reader: 0,
-                driver: 1..,
-            } => Some(TimestampSource::Driver),
-            Self {
-                hardware: 0,
-                driver: 0,
-                kernel: 0,
-                reader: 1..,
-            } => Some(TimestampSource::Reader),
-            _ => None,
-        }
+        let counts = self.by_source();
+        let mut present = counts.iter().filter(|(_, packets)| *packets > 0);
+        let (source, _) = present.next()?;
+        present.next().is_none().then_some(*source)
     }
 
     /// Packets counted.
     pub fn total(&self) -> u64 {
-        self.hardware + self.driver + self.kernel + self.reader
+        self.by_source().iter().map(|(_, packets)| packets).sum()
     }
 }
 
@@ -89,17 +85,20 @@ mod tests {
     fn sources_are_never_mixed_silently() {
         let mut counts = TimestampCounts::default();
         assert_eq!(counts.source(), None);
-        for source in [
+        for (number, source) in (1..).zip([
             TimestampSource::Kernel,
             TimestampSource::Driver,
             TimestampSource::Hardware,
             TimestampSource::Reader,
-        ] {
+        ]) {
             let mut only = TimestampCounts::default();
             only.count(source);
+            let only = only.of_delivered(1);
             assert_eq!((only.source(), only.total()), (Some(source), 1));
             counts.count(source);
+            assert_eq!(counts.of_delivered(number).total(), number);
         }
-        assert_eq!((counts.source(), counts.total()), (None, 4));
+        let counts = counts.of_delivered(7);
+        assert_eq!((counts.source(), counts.kernel), (None, 4));
     }
 }

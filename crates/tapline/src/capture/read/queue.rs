@@ -38,7 +38,7 @@ pub struct Reading {
     pub surplus: u64,
     /// Packets read after the consumer had failed.
     pub unwritten: u64,
-    /// Delivered packets by the source of their time stamps.
+    /// Delivered packets that the kernel did not stamp, by the source of their time stamps.
     pub stamps: TimestampCounts,
     /// Hardware time stamps were selected: packets without one are marked.
     pub marks_unstamped: bool,
