@@ -976,7 +976,7 @@ tapline_status tapline_capture_open(const struct tapline_capture_options *captur
 // most 128. Without packets in that time the array is empty. With a timeout of 0 packets do not wait for their batch.
 //
 // Nothing is copied or allocated. The array and the bytes are valid until the next call with this handle, other than
-// `tapline_capture_stats_read` and `tapline_capture_stop`. Meanwhile their memory is not free for new packets.
+// `tapline_capture_stats_read`, `tapline_capture_interface_stats` and `tapline_capture_stop`. Meanwhile their memory is not free for new packets.
 // Packets of several interfaces come in the order of their times, as far as they are ready together.
 //
 // Returns END when the capture has ended and its rings are empty.
@@ -1006,6 +1006,14 @@ tapline_status tapline_capture_fd(struct tapline_capture *capture,
 tapline_status tapline_capture_stats_read(const struct tapline_capture *capture,
                                           struct tapline_capture_stats *out_stats,
                                           struct tapline_error **error);
+
+// The account of the interface at `index` so far, as `tapline_capture_stats_read`. END if there is none.
+//
+// Threads: any.
+tapline_status tapline_capture_interface_stats(const struct tapline_capture *capture,
+                                               size_t index,
+                                               struct tapline_capture_stats *out_stats,
+                                               struct tapline_error **error);
 
 // Ends the flow of packets. Those in the rings can still be read, up to END. Further calls change nothing.
 //

@@ -355,7 +355,7 @@ pub unsafe extern "C" fn tapline_capture_open(
 /// most 128. Without packets in that time the array is empty. With a timeout of 0 packets do not wait for their batch.
 ///
 /// Nothing is copied or allocated. The array and the bytes are valid until the next call with this handle, other than
-/// `tapline_capture_stats_read` and `tapline_capture_stop`. Meanwhile their memory is not free for new packets.
+/// `tapline_capture_stats_read`, `tapline_capture_interface_stats` and `tapline_capture_stop`. Meanwhile their memory is not free for new packets.
 /// Packets of several interfaces come in the order of their times, as far as they are ready together.
 ///
 /// Returns END when the capture has ended and its rings are empty.
@@ -447,6 +447,31 @@ pub unsafe extern "C" fn tapline_capture_stats_read(
         if out_stats.is_null() {
             return Err(Error::null("out_stats"));
         }
+        // SAFETY: a struct of C.
+        unsafe { stats.write_to(out_stats) }?;
+        Ok(tapline_status::Ok)
+    })
+}
+
+/// The account of the interface at `index` so far, as `tapline_capture_stats_read`. END if there is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_capture_interface_stats(
+    capture: *const tapline_capture,
+    index: usize,
+    out_stats: *mut tapline_capture_stats,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        if out_stats.is_null() {
+            return Err(Error::null("out_stats"));
+        }
+        let accounts = Open::table().shared(capture, |shared| Ok(shared.counters.accounts()))?;
+        let Some(live) = accounts.get(index) else {
+            return Ok(tapline_status::End);
+        };
+        let stats = stats(&live.account, live.bytes, TAPLINE_UNKNOWN);
         // SAFETY: a struct of C.
         unsafe { stats.write_to(out_stats) }?;
         Ok(tapline_status::Ok)

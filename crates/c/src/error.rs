@@ -17,7 +17,7 @@ pub struct Strings {
     hint: Option<CString>,
     kernel_text: Option<CString>,
     attribute: Option<CString>,
-    os_error: c_int,
+    errno: c_int,
 }
 
 struct Reported;
@@ -46,7 +46,7 @@ pub fn report(error: &Error) -> *mut tapline_error {
         hint: optional(&error.hint),
         kernel_text: optional(&error.kernel_text),
         attribute: optional(&error.attribute),
-        os_error: error.os_error,
+        errno: error.errno,
     };
     Reported::table()
         .insert(Reported, strings)
@@ -116,7 +116,7 @@ pub extern "C" fn tapline_error_attribute(error: *const tapline_error) -> *const
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_error_os_error(error: *const tapline_error) -> c_int {
-    read(error, 0, |strings| strings.os_error)
+    read(error, 0, |strings| strings.errno)
 }
 
 /// Frees an error and its strings. Does nothing if `error` is null or freed.

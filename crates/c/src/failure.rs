@@ -22,7 +22,7 @@ pub struct Error {
     /// Path of the netlink attribute that the kernel rejected.
     pub attribute: Option<String>,
     /// The error number of the operating system; 0 without one.
-    pub os_error: c_int,
+    pub errno: c_int,
 }
 
 impl Error {
@@ -34,7 +34,7 @@ impl Error {
             hint: None,
             kernel_text: None,
             attribute: None,
-            os_error: 0,
+            errno: 0,
         }
     }
 
@@ -56,7 +56,7 @@ impl Error {
     /// An error of the library with all its sources. The error number is that of the innermost source that has one.
     pub fn from_source(status: tapline_status, error: &(dyn StdError + 'static)) -> Self {
         Self {
-            os_error: os_error(error).unwrap_or(0),
+            errno: os_error(error).unwrap_or(0),
             ..Self::new(status, chain(error))
         }
     }

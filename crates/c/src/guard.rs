@@ -54,7 +54,9 @@ fn record_panics() {
         let printing = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             if IS_INSIDE.get() {
-                PANIC.set(panic.to_string());
+                let text = panic.payload_as_str().unwrap_or("a panic");
+                let place = panic.location().map(|place| format!(" ({place})"));
+                PANIC.set(format!("{text}{}", place.unwrap_or_default()));
             } else {
                 printing(panic);
             }
@@ -81,7 +83,7 @@ mod tests {
         let message = unsafe { CStr::from_ptr(tapline_error_message(error)) };
         let message = message.to_str().expect("UTF-8").to_owned();
         assert!(
-            message.contains("no way") && message.contains("guard.rs"),
+            message.starts_with("a defect of tapline: no way (crates/c/src/guard.rs:"),
             "{message}"
         );
         tapline_error_free(error);

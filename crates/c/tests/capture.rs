@@ -30,9 +30,12 @@ fn receives_what_was_sent(compiler: &str, source: &str, flags: &[&str]) {
     let before = right.counters();
     let mut running = start(&right, &program, &[&name, "udp", "200"]);
     running.ready();
-    for (wanted, other) in wanted.iter().zip(&other) {
-        left.send([other, wanted]);
-    }
+    left.send(
+        wanted
+            .iter()
+            .zip(&other)
+            .flat_map(|(wanted, other)| [other, wanted]),
+    );
     let printed = running.finish();
     let arrived = right.counters().rx_packets - before.rx_packets;
     assert_eq!(arrived, 400, "the kernel counts what was sent");
@@ -62,5 +65,30 @@ fn sanitizers_find_nothing_in_a_capture() {
         ("g++", "tests/programs/capture.cpp"),
     ] {
         receives_what_was_sent(compiler, source, &["-fsanitize=address,undefined"]);
+    }
+}
+
+#[test]
+fn no_packet_costs_an_allocation() {
+    let [left, right] = Net::new().pair();
+    let program = compile("gcc", "tests/programs/allocation.c", &[]);
+    let name = right.interface().name.to_string();
+    let mut running = start(&right, &program, &[&name, "5000"]);
+    running.ready();
+    left.send((0..5000).map(|_| udp_frame(60)));
+    assert_eq!(running.finish(), ["5000 packets, 0 allocations"]);
+}
+
+#[test]
+fn headers_are_clean_with_clang() {
+    for (compiler, extension) in [("clang", "c"), ("clang++", "cpp")] {
+        for example in ["capture", "count", "filter", "ping", "send"] {
+            let source = format!("examples/{example}.{extension}");
+            compile(
+                compiler,
+                &source,
+                &["-fsyntax-only", "-Wno-unused-command-line-argument"],
+            );
+        }
     }
 }

@@ -1,7 +1,11 @@
 //! Tests of the C library: the header, the exported symbols, and programs in C and C++.
 
+mod abi;
 mod capture;
+mod examples;
 mod header;
+mod install;
+mod misuse;
 mod netlink;
 mod netlink_types;
 mod support;

@@ -44,6 +44,7 @@ fn build(compiler: &str, flags: &[&str]) -> PathBuf {
     command.arg(format!("-Wl,-rpath,{}", library.display()));
     command.args([
         "-ltapline",
+        "-lsqlite3",
         "-lgmock_main",
         "-lgmock",
         "-lgtest",

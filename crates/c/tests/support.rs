@@ -1,10 +1,11 @@
 //! Builds programs in C and C++ with the library of this build, and runs them on test hosts.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use lab::Host;
 
@@ -29,16 +30,16 @@ pub fn archive() -> PathBuf {
     let folder = program.parent().expect("its folder");
     let entries = fs::read_dir(folder).expect("the folder of dependencies");
     let archives = entries
-        .map(|entry| entry.expect("an entry"))
-        .filter(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            name.starts_with("libtapline_c") && name.ends_with(".a")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            name.starts_with("libtapline_c") && path.extension().is_some_and(|end| end == "a")
         });
-    let newest = archives.max_by_key(|entry| {
-        let metadata = entry.metadata().expect("its metadata");
+    let newest = archives.max_by_key(|path| {
+        let metadata = path.metadata().expect("its metadata");
         metadata.modified().expect("its time")
     });
-    newest.expect("cargo builds the static library").path()
+    newest.expect("cargo builds the static library")
 }
 
 /// Runs a command that must succeed, and returns its output.
@@ -80,17 +81,22 @@ pub fn compile(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
         flags.concat().replace(['-', '=', ',', '/'], "_")
     ));
     fs::create_dir_all(&folder).expect("a folder");
-    let name = Path::new(source)
-        .file_name()
-        .expect("a file")
-        .to_string_lossy();
-    let program = folder.join(name.replace('.', "_"));
-    let library = library();
-    let standard = if source.ends_with(".c") {
-        "-std=c11"
-    } else {
-        "-std=c++20"
+    let program = folder.join(source.replace(['/', '.'], "_"));
+    let once = {
+        let mut programs = PROGRAMS.lock().expect("no test fails here");
+        programs.entry(program.clone()).or_default().clone()
     };
+    once.get_or_init(|| build(compiler, source, flags, &program));
+    program
+}
+
+/// The programs, each of which is built once.
+static PROGRAMS: Mutex<BTreeMap<PathBuf, Arc<OnceLock<()>>>> = Mutex::new(BTreeMap::new());
+
+fn build(compiler: &str, source: &str, flags: &[&str], program: &Path) {
+    let library = library();
+    let is_c = Path::new(source).extension().is_some_and(|end| end == "c");
+    let standard = if is_c { "-std=c11" } else { "-std=c++20" };
     let mut command = Command::new(compiler);
     command
         .args([standard, "-g", "-O1"])
@@ -100,12 +106,11 @@ pub fn compile(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
         .arg("-I")
         .arg(room().join("include"))
         .arg(room().join(source));
-    command.arg("-o").arg(&program).arg("-L").arg(library);
+    command.arg("-o").arg(program).arg("-L").arg(library);
     command
         .arg(format!("-Wl,-rpath,{}", library.display()))
         .args(["-ltapline", "-pthread"]);
     succeed(&mut command);
-    program
 }
 
 /// A program that runs on a host and prints lines.
@@ -161,5 +166,7 @@ impl Running {
 
 /// Bytes in hexadecimal, as the programs print them.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).expect("four bits");
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(digit).collect()
 }

@@ -127,6 +127,17 @@ public:
         return capture_stats(raw);
     }
 
+    /// The account of one interface so far; none if there is none at `index`. Any thread.
+    result<std::optional<capture_stats>> interface_stats(std::size_t index) const {
+        ::tapline_capture_stats raw = {};
+        raw.size = sizeof raw;
+        auto status = call(&::tapline_capture_interface_stats, handle_.get(), index, &raw);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return *status == TAPLINE_STATUS_END ? std::optional<capture_stats>() : std::optional(capture_stats(raw));
+    }
+
     /// Ends the flow of packets; those in the rings can still be read. Any thread.
     result<void> stop() const { return done(call(&::tapline_capture_stop, handle_.get())); }
 

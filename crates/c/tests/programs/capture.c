@@ -9,7 +9,9 @@ int main(int count, char **words) {
         .interfaces = interfaces,
         .interface_count = 1,
         .filter = words[2],
+        .snaplen = 2000,
         .delivery = TAPLINE_DELIVERY_IMMEDIATE,
+        .max_ns = 20000000000,
         .max_packets = strtoull(words[3], NULL, 10),
     };
     tapline_capture *capture = NULL;

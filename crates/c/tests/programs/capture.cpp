@@ -23,7 +23,9 @@ int main(int count, char **words) {
         .interfaces = {words[1]},
         .filter = words[2],
         .delivery = TAPLINE_DELIVERY_IMMEDIATE,
+        .snaplen = 2000,
         .max_packets = std::strtoull(words[3], nullptr, 10),
+        .max_time = std::chrono::seconds(20),
     });
     if (!capture) {
         return fail(capture.error());

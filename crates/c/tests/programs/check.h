@@ -30,10 +30,10 @@
 #define FAILS(expected, text, call)                                                                     \
     do {                                                                                                \
         tapline_error *error = NULL;                                                                    \
-        tapline_status failed = (call);                                                                 \
-        if (failed != (expected) || tapline_error_status(error) != (expected) ||                        \
+        tapline_status got = (call);                                                                    \
+        if (got != (expected) || tapline_error_status(error) != (expected) ||                        \
             strstr(tapline_error_message(error), text) == NULL) {                                       \
-            fprintf(stderr, "%s:%d: %s: status %d, %s\n", __FILE__, __LINE__, #call, (int)failed,       \
+            fprintf(stderr, "%s:%d: %s: status %d, %s\n", __FILE__, __LINE__, #call, (int)got,       \
                     tapline_error_message(error));                                                      \
             exit(1);                                                                                    \
         }                                                                                               \
