@@ -32,6 +32,9 @@ pub enum Source {
 
 impl Source {
     /// Opens a socket there.
+    ///
+    /// # Errors
+    /// As `Netlink::open` and `Netlink::open_in`.
     pub fn open(&self) -> Result<Netlink, Error> {
         Ok(match self {
             Self::Here => Netlink::open()?,
