@@ -374,6 +374,11 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
         "\"300.1.1.1\" is not a value of via",
     ),
     (
+        "ctl trigger web",
+        2,
+        "tapline: unexpected argument 'web' found (-n NAME selects a capture)",
+    ),
+    (
         "monitor nothing",
         2,
         "\"nothing\" is no object that monitor can follow (use address, route",
