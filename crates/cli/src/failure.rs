@@ -247,6 +247,7 @@ fn mode_advice(error: &CaptureError) -> Option<&'static str> {
         }
         ModeError::Outgoing => Some("use --direction in, or --mode mirror"),
         ModeError::HardwareTime => Some("use --timestamp kernel, or --mode mirror"),
+        ModeError::SocketPorts => Some("use --mode mirror and --backend auto"),
         ModeError::ClassicProgram => Some("give its expression, or use --mode mirror"),
         _ => None,
     }

@@ -18,6 +18,7 @@ mod capture_output;
 mod capture_ringbuf;
 mod capture_sample;
 mod capture_signals;
+mod capture_sockets;
 mod capture_usage;
 mod closed_output;
 mod coming_from_ip;

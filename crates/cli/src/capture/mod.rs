@@ -1,5 +1,6 @@
 //! `tapline capture`.
 
+mod cgroup;
 mod command;
 mod interfaces;
 mod pipe;
@@ -11,6 +12,7 @@ mod source;
 mod start;
 mod summary;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tapline::Stop;
@@ -28,6 +30,7 @@ use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::{privilege, signals};
+use cgroup::Cgroup;
 use progress::Progress;
 use summary::Summary;
 
@@ -46,7 +49,11 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     if let Some(pipes) = pipe::as_read(args)? {
         return crate::read::run(&pipes);
     }
-    let options = setup::options(args)?;
+    let mut options = setup::options(args)?;
+    let cgroup = args.own_sockets.then(Cgroup::create).transpose()?;
+    if let Some(cgroup) = &cgroup {
+        options = options.socket_ports(Arc::new(cgroup.ports()?));
+    }
     let delivery = (options.delivery, options.spin);
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -55,7 +62,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let live = capture.live();
     let progress = Progress::new(args, live.clone())?;
     let control = Control::open(args, &mut capture, delivery, &live, &stop)?;
-    let command = command::prepare(args)?;
+    let command = command::prepare(args, cgroup.as_ref())?;
 
     let start = Start {
         args,

@@ -65,7 +65,10 @@ pub use account::counters::{LiveAccount, LiveCounters};
 pub use account::loss_account::{Account, Lost};
 pub use account::reader_time::ReaderTime;
 pub use account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface, Sockets};
-pub use bpf::{Probability, Sampling, UnmatchedAction, XdpAttachError, XdpAttachMode, XdpMode};
+pub use bpf::{
+    Probability, Sampling, SocketPorts, SocketPortsError, UnmatchedAction, XdpAttachError,
+    XdpAttachMode, XdpMode,
+};
 pub use control::error::ChangeError;
 pub use control::handle::Control;
 pub use error::{CaptureError, CaptureErrorKind, FailedCapture};
