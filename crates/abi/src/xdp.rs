@@ -108,8 +108,10 @@ pub struct XdpDesc {
 pub struct TxMetadata {
     /// [`XDP_TXMD_FLAGS_LAUNCH_TIME`].
     pub flags: u64,
-    /// Where a checksum starts and where it goes, with another flag.
-    pub checksum: [u16; 2],
+    /// Where a checksum starts, with another flag.
+    pub checksum_start: u16,
+    /// Where it goes.
+    pub checksum_offset: u16,
     /// Padding, 0.
     pub padding: u32,
     /// When the device sends the packet, by its own clock (Linux 6.14), nanoseconds.
@@ -133,8 +135,8 @@ impl TxMetadata {
     pub fn bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&self.flags.to_ne_bytes());
-        bytes[8..10].copy_from_slice(&self.checksum[0].to_ne_bytes());
-        bytes[10..12].copy_from_slice(&self.checksum[1].to_ne_bytes());
+        bytes[8..10].copy_from_slice(&self.checksum_start.to_ne_bytes());
+        bytes[10..12].copy_from_slice(&self.checksum_offset.to_ne_bytes());
         bytes[16..].copy_from_slice(&self.launch_time.to_ne_bytes());
         bytes
     }
