@@ -8,7 +8,7 @@ use tapline::capture::{
     Account, Backend, CaptureSummary, FilterPlace, Lost, Mode, PACKETS_PER_TIMESTAMP, XdpMode,
 };
 
-use super::sockets;
+use super::{sockets, stamps};
 use crate::args::CaptureArgs;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
@@ -49,7 +49,6 @@ impl Summary<'_> {
             account,
             links,
             duration,
-            timestamp_source,
             ..
         } = self.result;
         let interfaces: Vec<_> = links
@@ -69,6 +68,7 @@ impl Summary<'_> {
                     "uncounted": link.uncounted.as_deref().map(|reason| chain(reason)),
                 });
                 sockets::add(&mut object, link.sockets, link.fall_back);
+                stamps::add(&mut object, link);
                 object
             })
             .collect();
@@ -91,7 +91,8 @@ impl Summary<'_> {
             "native_refusal": self.result.native_refusal().map(xdp_refusal),
             "filter": self.result.filter().map(FilterPlace::name),
             "queues": self.result.rings(),
-            "timestamp_source": timestamp_source.name(),
+            "timestamp_source": stamps::source(self.result.timestamp_source()),
+            "timestamps": stamps::counts(&self.result.timestamp_counts()),
             "packets_per_timestamp": self.packets_per_timestamp(args),
             "files": self.written.names(),
             "interfaces": interfaces,
@@ -116,7 +117,6 @@ impl Summary<'_> {
             account,
             links,
             duration,
-            timestamp_source,
             ..
         } = self.result;
         account_line(out, None, account)?;
@@ -141,7 +141,7 @@ impl Summary<'_> {
             "{} with {xdp_mode}{} ring{how}, time stamps by {}{}",
             span(*duration),
             backend.name(),
-            timestamp_source.name(),
+            stamps::words(self.result),
             match self.packets_per_timestamp(args) {
                 1 => String::new(),
                 packets => format!(", one for up to {packets} packets in a row"),
@@ -166,6 +166,9 @@ impl Summary<'_> {
     /// The reasons for a slower back end.
     fn reasons(&self, out: &mut dyn Write) -> io::Result<()> {
         for link in &self.result.links {
+            if let Some(clock) = &link.device_clock {
+                writeln!(out, "{}", stamps::clock_line(&link.name, clock))?;
+            }
             if let Some(refusal) = &link.native_refusal {
                 let (name, why) = (&link.name, xdp_refusal(refusal));
                 writeln!(

@@ -52,6 +52,7 @@ mod plan;
 mod pull;
 mod read;
 mod recorder;
+mod stamping;
 
 pub(crate) use backend::packet::sock_filter;
 pub(crate) use error::run_result;
@@ -64,6 +65,7 @@ pub use crate::packet_filter::{Expression, Filter};
 pub use account::counters::{LiveAccount, LiveCounters};
 pub use account::loss_account::{Account, Lost};
 pub use account::reader_time::ReaderTime;
+pub use account::stamp_counts::TimestampCounts;
 pub use account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface, Sockets};
 pub use bpf::{Probability, Sampling, UnmatchedAction, XdpAttachError, XdpAttachMode, XdpMode};
 pub use control::error::ChangeError;
@@ -78,4 +80,7 @@ pub use plan::options::{CaptureOptions, DROP_BUFFER_BYTES, Limits};
 pub use read::consumer::{Consumer, ConsumerError, FileConsumer};
 pub use read::file_control::{FileAnswer, FileControl, FileControlError};
 pub use recorder::{Recorder, RecorderFiles, RecorderOptions, RecorderTrigger};
-pub use ring::{BusyPoll, DEFAULT_SNAPLEN, DeliveryMode, DirectionFilter, TimestampSource};
+pub use ring::{
+    BusyPoll, ClockReadMethod, DEFAULT_SNAPLEN, DeliveryMode, DeviceClockState, DirectionFilter,
+    TimestampSource,
+};

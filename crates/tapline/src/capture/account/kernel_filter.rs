@@ -53,11 +53,6 @@ pub trait KernelFilter: Send {
     fn loses_before_ring(&self) -> bool {
         false
     }
-
-    /// Whether it failed to stamp a packet that it should have stamped.
-    fn has_unstamped(&self) -> bool {
-        false
-    }
 }
 
 /// No filter: every packet is accepted.
@@ -130,9 +125,5 @@ impl KernelFilter for FilterHistory {
 
     fn loses_before_ring(&self) -> bool {
         self.current.loses_before_ring()
-    }
-
-    fn has_unstamped(&self) -> bool {
-        self.current.has_unstamped()
     }
 }
