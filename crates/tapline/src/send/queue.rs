@@ -104,7 +104,7 @@ pub(super) struct QueueSize(pub usize);
 const PER_PACKET: usize = 64;
 
 /// Copies of a packet that a source puts into a queue at most. They take no memory.
-const MAX_COPIES: usize = 1 << 16;
+const MAX_COPIES: usize = 1 << 18;
 
 /// How many packets ahead of a copy the processor loads them: a few cache misses take as long as a few copies.
 const PREFETCHED: usize = 4;
