@@ -178,13 +178,16 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
     };
     // Files that cannot be opened are reported before an interface is.
     let mut first = Some(open().map_err(unreadable)?);
-    let opened = share.clone();
+    let (opened, is_preloaded) = (share.clone(), args.preload);
     let open = move || {
         let read = match first.take() {
             Some(read) => read,
             None => open()?,
         };
-        opened.open(passes, read.progress());
+        // Packets that are read before say nothing about those that were sent.
+        if !is_preloaded {
+            opened.open(passes, read.progress());
+        }
         Ok(read)
     };
     let mut replay = Replay::new(open).repeat(args.passes);
