@@ -220,9 +220,10 @@ where
             Some(job) => job,
             None => self.read.insert((self.open)()?),
         };
-        // Changed packets are kept as they were.
-        let is_edited = self.edit.is_some();
-        let mut unchanged = (is_edited && self.kept.is_some()).then(SendQueue::default);
+        // Packets are kept as they were, and changed each time they are sent.
+        let mut edit = self.edit.as_mut().filter(|_| !self.is_preloaded);
+        let is_changed = edit.is_some() && self.kept.is_some();
+        let mut unchanged = is_changed.then(SendQueue::default);
         let mut is_at_end = false;
         while !queue.is_full() {
             let packet = match job.next() {
@@ -243,7 +244,7 @@ where
             if let Some(unchanged) = &mut unchanged {
                 unchanged.push_to(is_second, time_ns, packet.data());
             }
-            if let Some(edit) = &mut self.edit {
+            if let Some(edit) = &mut edit {
                 self.frame.clear();
                 self.frame.extend_from_slice(packet.data());
                 edit(&mut self.frame);
@@ -268,6 +269,17 @@ where
         if is_at_end {
             self.read = None;
         }
+        self.keep(queue, unchanged, total_bytes);
+        Ok(())
+    }
+
+    /// Keeps the packets of `queue`, or those as they were, if they are to be sent again and are not too many.
+    fn keep(
+        &mut self,
+        queue: &mut SendQueue,
+        unchanged: Option<SendQueue>,
+        total_bytes: Option<u64>,
+    ) {
         let most = if self.is_preloaded {
             MAX_PRELOADED
         } else {
@@ -282,7 +294,6 @@ where
         if self.kept_bytes > most {
             self.kept = None;
         }
-        Ok(())
     }
 
     /// Takes the next packets of those that were kept.
