@@ -76,6 +76,7 @@ mod read_summary;
 mod recorder;
 mod send;
 mod send_changes;
+mod send_errors;
 mod send_generate;
 mod send_split;
 mod send_stamps;

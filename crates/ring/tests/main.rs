@@ -22,5 +22,6 @@ mod xdp_loss;
 mod xdp_open;
 mod xdp_queues;
 mod xdp_receive;
+mod xdp_send;
 mod xdp_tap;
 mod xdp_teardown;
