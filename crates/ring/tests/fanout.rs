@@ -14,7 +14,10 @@ use tapline_ring::{
 
 fn member(version: TpacketVersion, mode: FanoutMode) -> RingOptions {
     RingOptions {
-        fanout: Some(Fanout { group: 7, mode }),
+        fanout: Some(Fanout {
+            group: Some(7),
+            mode,
+        }),
         // Room for all that is sent here.
         snaplen: 100,
         buffer_bytes: 8 << 20,

@@ -8,7 +8,7 @@ use tapline::capture::{
     Account, Backend, CaptureSummary, FilterPlace, Lost, Mode, PACKETS_PER_TIMESTAMP, XdpMode,
 };
 
-use super::sockets;
+use super::{readers, sockets};
 use crate::args::CaptureArgs;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
@@ -97,6 +97,7 @@ impl Summary<'_> {
             "interfaces": interfaces,
         });
         sockets::add(&mut object, self.result.sockets(), self.result.fall_back());
+        readers::add_summary(&mut object, self.result);
         object
     }
 
@@ -125,6 +126,7 @@ impl Summary<'_> {
                 account_line(out, Some(&link.name), &link.account)?;
             }
         }
+        readers::summary_lines(out, self.result)?;
         let Some(backend) = self.backend() else {
             let time = span(*duration);
             writeln!(out, "{time}, and no interface came up")?;
@@ -149,6 +151,7 @@ impl Summary<'_> {
         )?;
         if account.lost.ring + account.lost.program > 0
             && let Some(time) = self.result.reader_time
+            && self.result.readers.is_empty()
         {
             writeln!(out, "{}", reader_line(time.ran, time.waited, *duration))?;
         }

@@ -211,6 +211,8 @@ impl CaptureGroup {
             duration,
             reader_time,
             timestamp_source: self.timestamp_source,
+            readers: Vec::new(),
+            merge: None,
         })
     }
 }

@@ -67,6 +67,7 @@ pub fn ring_options(options: &CaptureOptions, filter: ring::RingFilter) -> ring:
         stall: options.stall,
         timestamps: options.timestamps,
         filter,
+        fanout: options.fanout.first().copied(),
         ..ring::RingOptions::default()
     };
     blocks::divide_batch(&mut ring, options.delivery);
