@@ -20,13 +20,17 @@ use crate::support::{assert_refused, has_run_with_own_mounts, number, text, tool
 
 const MARK: &str = "TAPLINE_CLI_CAPTURE_READERS";
 
+/// Where a file system of 64 KiB is.
+const SMALL_DISK: &str = "/mnt";
+
 /// Datagrams of each sender.
 const COUNT: u64 = 20_000;
 
 /// Whether the calling test has run inside; false when that is where it runs now, with the veth pair `v0` and `v1`.
 #[track_caller]
 fn has_run() -> bool {
-    if has_run_with_own_mounts(MARK, "mount -t sysfs sysfs /sys") {
+    let small = format!("mount -t tmpfs -o size=64k tmpfs {SMALL_DISK}");
+    if has_run_with_own_mounts(MARK, &format!("mount -t sysfs sysfs /sys && {small}")) {
         return true;
     }
     let queues = "numrxqueues 2 numtxqueues 2";
@@ -94,8 +98,7 @@ fn adds_up(summary: &Summary) {
         let sum: u64 = readers.iter().map(|reader| number(reader, key)).sum();
         assert_eq!(sum, summary.number(key), "{key} in {}", summary.0);
     }
-    let sum = summary.number("delivered") + summary.number("filtered") + summary.all_lost();
-    assert_eq!(summary.number("received"), sum, "{}", summary.0);
+    summary.conserves(summary.number("received"));
 }
 
 /// A datagram in a file.
@@ -264,12 +267,14 @@ fn files_of_the_queues_merge_to_the_file_in_order() {
     let mut strict = seen(&one);
     let mut merged = seen(&merged);
     assert_complete(&merged, true);
-    // Packets of two queues with the same time stamp may be in any order.
+    // Each capture stamps the packets that the kernel has not stamped before it, so the times may differ.
     for list in [&mut strict, &mut merged] {
         assert_eq!(late(list), 0);
-        list.sort_by(|one, other| (&one.time, &one.payload).cmp(&(&other.time, &other.payload)));
+        list.sort_by(|one, other| one.payload.cmp(&other.payload));
     }
-    assert_eq!(strict, merged);
+    for (one, other) in strict.iter().zip(&merged) {
+        assert_eq!((&one.payload, &one.queue), (&other.payload, &other.queue));
+    }
 }
 
 #[test]
@@ -299,20 +304,16 @@ fn a_file_that_fails_ends_the_capture_and_its_packets_are_accounted_for() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     // Room for the header of the file, and for some packets.
-    tool(
-        "mount",
-        &format!("-t tmpfs -o size=64k tmpfs {}", text(folder.path())),
-    );
-    let file = text(&folder.path().join("file.pcapng"));
+    let file = format!("{SMALL_DISK}/file.pcapng");
     let (running, _) = start(&folder, &format!("--queues all --direction in -w {file}"));
     send_from_both();
     let ended = running.finish();
     assert!(ended.exit(1).contains("No space left"), "{ended:?}");
     let summary = last_summary(&ended);
-    adds_up(&summary);
+    // The file lost packets that it had accepted: of which reader is not known.
+    summary.conserves(summary.number("received"));
     assert!(summary.lost("writer") > 0, "{}", summary.0);
     assert_eq!(seen(&file).len() as u64, summary.number("written"));
-    tool("umount", &text(folder.path()));
 }
 
 fn last_summary(ended: &Ended) -> Summary {

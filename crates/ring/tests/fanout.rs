@@ -104,6 +104,28 @@ fn a_direction_holds_in_a_group_too() {
 }
 
 #[test]
+fn a_new_group_is_shared_by_its_number_with_nobody_else() {
+    let [left, right] = Net::new().pair();
+    let in_group = |group| RingOptions {
+        fanout: Some(Fanout {
+            group,
+            mode: FanoutMode::RoundRobin,
+        }),
+        ..member(TpacketVersion::V2, FanoutMode::RoundRobin)
+    };
+    let first = open(&right, &in_group(None));
+    let alone = open(&right, &in_group(None));
+    let number = first.fanout_group().unwrap();
+    assert_ne!(number, alone.fanout_group().unwrap());
+    let second = open(&right, &in_group(Some(number)));
+    assert_eq!(second.fanout_group().unwrap(), number);
+    let mut rings = [first, second, alone];
+    deliver(&left, &right, 1000);
+    until_accepted(&mut rings, 2000);
+    assert_eq!(rings.map(|ring| ring.counters().accepted), [500, 500, 1000]);
+}
+
+#[test]
 fn a_group_has_one_mode() {
     let [left, _right] = Net::new().pair();
     let first = member(TpacketVersion::V3, FanoutMode::Hash);

@@ -13,7 +13,7 @@ pub struct ReadersArgs {
     ///
     /// In drop mode with a short snaplen all is a reader for each CPU. Packet rings share the packets by
     /// PACKET_FANOUT, see --fanout. Such a capture cannot be changed while it runs.
-    #[arg(long, value_name = "all|N", value_parser = queues, requires = "write", help_heading = "Performance")]
+    #[arg(hide_short_help = true, long, value_name = "all|N", value_parser = queues, requires = "write", help_heading = "Performance")]
     pub queues: Option<Queues>,
 
     /// CPUs of the readers, e.g. 2,4-7 [default: all on which tapline may run]

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tapline::capture::{CaptureSummary, FanoutMode, FileConsumer, OpenReader, ReaderOptions};
+use tapline::capture::{
+    CaptureSummary, FanoutMode, FileConsumer, OpenReader, ReaderOptions, ReaderTime,
+};
 
 use super::setup;
 use super::source::Source;
@@ -165,6 +167,23 @@ pub fn summary_lines(out: &mut dyn Write, result: &CaptureSummary) -> io::Result
             binary(merge.memory_bytes),
             span(merge.max_delay),
         )?;
+    }
+    Ok(())
+}
+
+/// Advises several readers if a single one was busy all the time and there are other CPUs.
+pub fn advise(
+    args: &CaptureArgs,
+    time: ReaderTime,
+    duration: Duration,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let is_busy = time.ran > duration / 2;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if is_busy && cpus > 1 && args.readers.queues.is_none() && args.output.write.is_some() {
+        let line =
+            "one reader was too slow: several share the work with '--queues all' or '--queues 2'";
+        writeln!(out, "{line}")?;
     }
     Ok(())
 }

@@ -154,6 +154,7 @@ impl Summary<'_> {
             && self.result.readers.is_empty()
         {
             writeln!(out, "{}", reader_line(time.ran, time.waited, *duration))?;
+            readers::advise(args, time, *duration, out)?;
         }
         self.reasons(out)?;
         if let Some(sampling) = args.sample {

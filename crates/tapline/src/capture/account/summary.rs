@@ -152,7 +152,7 @@ pub struct CaptureSummary {
     pub merge: Option<MergeSummary>,
 }
 
-/// The account of one of several readers.
+/// The account of one of several readers. Packets that the file lost after it accepted them count as delivered here.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ReaderAccount {

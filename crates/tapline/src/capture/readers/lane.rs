@@ -122,6 +122,20 @@ pub fn lane(
     (sender, receiver)
 }
 
+/// A received packet with its receive queue, if the reader knows it and the ring does not.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "called for every packet, which then stays in registers"
+)]
+pub fn of_queue<'p>(packet: &Packet<'p>, queue: Option<u32>) -> Packet<'p> {
+    let mut record = *packet.record();
+    if record.queue.is_none() && record.direction == Some(Direction::In) {
+        record.queue = queue;
+    }
+    Packet::from(record)
+}
+
 /// Reads until the capture ends. The calling thread is the reader.
 pub fn read(engine: &mut Engine, lane: &mut LaneSender, stop: &Stop) -> CaptureSummary {
     let invisible_ns = match engine.invisible_ns() {
@@ -237,13 +251,11 @@ impl Consumer for LaneSender {
         reason = "called for every packet, which then stays in registers from ring to chunk"
     )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        let mut record = *packet.record();
-        if record.queue.is_none() && record.direction == Some(Direction::In) {
-            record.queue = self.queue;
-        }
+        let packet = of_queue(packet, self.queue);
+        let record = packet.record();
         self.newest_ns = self.newest_ns.max(record.timestamp_ns.unwrap_or(0));
         // Bound: an empty chunk has room for every packet.
-        while !self.encoder.encode(&record, &mut self.chunk)? {
+        while !self.encoder.encode(record, &mut self.chunk)? {
             self.hand_over()?;
         }
         Ok(())

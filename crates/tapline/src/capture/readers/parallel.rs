@@ -19,7 +19,7 @@ use super::super::job::run;
 use super::super::plan::options::CaptureOptions;
 use super::super::read::consumer::{Consumer, FileConsumer, FileOwner};
 use super::super::read::poller::nanoseconds;
-use super::files;
+use super::files::{self, ReaderFile};
 use super::lane::{Alarm, CHUNKS, LaneReceiver, LaneSender, lane, read};
 use super::merger::{Merger, MergerTimes};
 use super::options::{ReaderOptions, pin};
@@ -291,8 +291,13 @@ impl ParallelCapture {
         } = &mut self;
         let (stopper, own_stop) = (own_stop.stopper(), &*own_stop);
         let (summaries, ended) = scope(|scope| {
-            let work = engines.iter_mut().zip(files.iter_mut());
-            let jobs = work.map(|(engine, file)| move || run(engine, file, own_stop));
+            let files = files.iter_mut().zip(readers.iter());
+            let files = files.map(|(file, reader)| ReaderFile {
+                file,
+                queue: reader.queue,
+            });
+            let work = engines.iter_mut().zip(files);
+            let jobs = work.map(|(engine, mut file)| move || run(engine, &mut file, own_stop));
             let started = start(scope, readers, jobs.collect());
             let failed = started.1.err().map(|error| {
                 stopper.stop();

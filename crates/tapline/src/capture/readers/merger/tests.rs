@@ -45,6 +45,12 @@ fn send(lane: &mut LaneSender, times: impl Iterator<Item = u64>) {
     }
 }
 
+/// Sends the packets of `times`, and ends.
+fn send_all(mut lane: LaneSender, times: impl Iterator<Item = u64>) {
+    send(&mut lane, times);
+    lane.finish(&[]).unwrap();
+}
+
 /// Runs a merger of two lanes while `readers` plays them, with the number of packets written so far. Returns the times
 /// in the file and the counts.
 fn merged(
@@ -104,20 +110,14 @@ fn a_stalled_reader_delays_the_others_no_longer_than_the_bound_and_its_packets_a
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.pcapng");
     let start_ns = realtime_ns();
-    let (written, counts) = merged(
-        &path,
-        1_000_000,
-        1 << 16,
-        |[mut runs, mut stalls], accepted| {
-            send(&mut runs, (0..100).map(|n| start_ns + 10 + n));
-            drop(runs);
-            // The other reader has said nothing yet, and has an older packet.
-            wait::until("the packets of the reader that runs are written", || {
-                accepted.load(Ordering::Relaxed) == 100
-            });
-            send(&mut stalls, [start_ns, start_ns + 1000].into_iter());
-        },
-    );
+    let (written, counts) = merged(&path, 1_000_000, 1 << 16, |[runs, stalls], accepted| {
+        send_all(runs, (0..100).map(|n| start_ns + 10 + n));
+        // The other reader has said nothing yet, and has an older packet.
+        wait::until("the packets of the reader that runs are written", || {
+            accepted.load(Ordering::Relaxed) == 100
+        });
+        send_all(stalls, [start_ns, start_ns + 1000].into_iter());
+    });
     let expected: Vec<u64> = (0..100).map(|n| start_ns + 10 + n).collect();
     assert_eq!(written[..100], expected);
     assert_eq!(written[100..], [start_ns, start_ns + 1000]);
@@ -137,6 +137,7 @@ fn full_memory_ends_the_wait_for_a_silent_reader() {
         // Far more than all chunks hold.
         send(&mut runs, 1..=PACKETS);
         assert!(accepted.load(Ordering::Relaxed) > 0);
+        runs.finish(&[]).unwrap();
         drop(silent);
     });
     assert!(written.iter().copied().eq(1..=PACKETS));
@@ -149,8 +150,8 @@ fn readers_that_take_turns_are_in_order() {
     let path = folder.path().join("file.pcapng");
     let (written, counts) = merged(&path, u64::MAX, 8192, |[one, other], _| {
         scope(|scope| {
-            for (mut lane, first) in [(one, 0), (other, 1)] {
-                scope.spawn(move || send(&mut lane, (first..10_000).step_by(2)));
+            for (lane, first) in [(one, 0), (other, 1)] {
+                scope.spawn(move || send_all(lane, (first..10_000).step_by(2)));
             }
         });
     });
