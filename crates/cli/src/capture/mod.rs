@@ -1,9 +1,11 @@
 //! `tapline capture`.
 
+mod account;
 mod command;
 mod interfaces;
 mod pipe;
 mod progress;
+mod reader_accounts;
 mod readers;
 mod recorder;
 mod setup;
@@ -33,9 +35,9 @@ use crate::{privilege, signals};
 use progress::{Elsewhere, Progress};
 use summary::Summary;
 
+pub use account::{account_line, lost_json};
 pub use setup::refuse_misplaced;
 pub use source::{Source, refused};
-pub use summary::{account_line, lost_json};
 
 /// Advice if the disk is full.
 const BOUND_FILES: &str = "free space, or bound the files with --rotate-size and --keep";

@@ -9,7 +9,7 @@ use tapline::control::ServiceManager;
 use tapline::file::model::{Interface, Statistics};
 use tapline::file::write::CaptureFile;
 
-use super::summary::lost_json;
+use super::account::lost_json;
 use crate::args::CaptureArgs;
 use crate::failure::chain;
 use crate::packet_line::Printer;

@@ -6,7 +6,7 @@ use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
 
 use super::source::Source;
 use super::summary::xdp_mode_json;
-use super::{readers, sockets};
+use super::{reader_accounts, sockets};
 use crate::args::CaptureArgs;
 use crate::failure::xdp_refusal;
 use crate::json;
@@ -53,8 +53,8 @@ pub fn show(
             "event": "start",
             "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
-            "readers": readers::start_json(capture.readers()),
-            "fanout": readers::distribution_json(capture.distribution()),
+            "readers": reader_accounts::start_json(capture.readers()),
+            "fanout": reader_accounts::distribution_json(capture.distribution()),
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
@@ -75,7 +75,7 @@ pub fn show(
         if capture.is_group() {
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
         }
-        if let Some(line) = readers::start_line(capture.readers(), capture.distribution()) {
+        if let Some(line) = reader_accounts::start_line(capture.readers(), capture.distribution()) {
             let _ = writeln!(out, "{line}");
         }
         if let Some(url) = places.metrics {

@@ -324,7 +324,7 @@ impl Alarm {
 
     /// Sleeps at most `time`, unless `has_work` or until a reader rings or `stop` is requested. Returns whether it
     /// was.
-    pub fn sleep(
+    pub fn wait_for(
         &self,
         time: Duration,
         stop: BorrowedFd<'_>,

@@ -56,7 +56,7 @@ impl<C: FileOwner> Merger<'_, C> {
                 return;
             }
             let left = Duration::from_nanos(next_tick_ns.saturating_sub(monotonic_ns()));
-            match self.sleep(times.period.min(left), stop) {
+            match self.wait(times.period.min(left), stop) {
                 Ok(false) => {}
                 Ok(true) => self.stopper.stop(),
                 Err(error) => self.end(Ended::Wait(error)),
@@ -64,11 +64,11 @@ impl<C: FileOwner> Merger<'_, C> {
         }
     }
 
-    fn sleep(&self, time: Duration, stop: &Stop) -> io::Result<bool> {
+    fn wait(&self, time: Duration, stop: &Stop) -> io::Result<bool> {
         use std::os::fd::AsFd;
         let lanes = &self.lanes;
         let has_work = || lanes.iter().any(LaneReceiver::is_starved);
-        self.alarm.sleep(time, stop.as_fd(), has_work)
+        self.alarm.wait_for(time, stop.as_fd(), has_work)
     }
 
     /// Writes what no reader can precede any more. Returns whether all readers have ended.

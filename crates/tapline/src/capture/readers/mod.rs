@@ -22,5 +22,5 @@ mod options;
 mod parallel;
 mod summary;
 
-pub use options::{Queues, ReaderOptions};
-pub use parallel::{OpenReader, ParallelCapture};
+pub use options::{OpenReader, Queues, ReaderOptions};
+pub use parallel::ParallelCapture;

@@ -48,6 +48,16 @@ impl Default for ReaderOptions {
     }
 }
 
+/// A reader of a [`ParallelCapture`](super::ParallelCapture).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenReader {
+    /// The receive queue that it alone reads, if that is known.
+    pub queue: Option<u32>,
+    /// The CPU on which it runs.
+    pub cpu: usize,
+}
+
 /// The readers of a capture that shares packet rings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketReaders {

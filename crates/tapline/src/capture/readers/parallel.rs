@@ -22,7 +22,7 @@ use super::super::read::poller::nanoseconds;
 use super::files::{self, ReaderFile};
 use super::lane::{Alarm, CHUNKS, LaneReceiver, LaneSender, lane, read};
 use super::merger::{Merger, MergerTimes};
-use super::options::{ReaderOptions, pin};
+use super::options::{OpenReader, ReaderOptions, pin};
 use super::summary::{ReaderResult, of_all};
 use crate::stop::{Stop, Stopper};
 
@@ -31,16 +31,6 @@ const MERGE_BYTES: usize = 48 << 20;
 
 /// Longest time for which a packet waits for older ones, in addition to twice the time of a batch.
 const MAX_DELAY: Duration = Duration::from_secs(1);
-
-/// A reader of a [`ParallelCapture`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OpenReader {
-    /// The receive queue that it alone reads, if that is known.
-    pub queue: Option<u32>,
-    /// The CPU on which it runs.
-    pub cpu: usize,
-}
 
 /// A capture with several readers, each on a CPU of its own, into one file or into a file for each.
 ///

@@ -8,7 +8,7 @@ use super::super::account::reader_time::ReaderTime;
 use super::super::account::summary::{
     CaptureSummary, Ended, InterfaceAccount, MergeSummary, ReaderAccount,
 };
-use super::parallel::OpenReader;
+use super::options::OpenReader;
 
 /// What a reader did, and what became of the packets that it delivered.
 pub struct ReaderResult {
