@@ -56,9 +56,14 @@ pub fn is_in_user_namespace() -> bool {
 ///
 /// Affects only the calling thread: call it before starting others.
 pub fn drop_unneeded(counts: bool) -> io::Result<()> {
+    drop_all_but(to_read(counts))
+}
+
+/// What a job keeps that reads from open sockets, as [`drop_unneeded`] says.
+pub fn to_read(counts: bool) -> CapabilitySet {
     let mut needed = CapabilitySet::DAC_OVERRIDE;
     needed.set(CapabilitySet::BPF, counts);
-    drop_all_but(needed)
+    needed
 }
 
 /// What a capture needs as long as interfaces and namespaces can join it.

@@ -49,6 +49,8 @@ pub struct Packet<'a> {
     pub drop_count: Option<u64>,
     /// Identifier of the packet within its file (`epb_packetid`).
     pub packet_id: Option<u64>,
+    /// `opt_comment`: free text. Readers leave it out.
+    pub comment: Option<&'a str>,
 }
 
 impl<'a> Packet<'a> {
@@ -65,6 +67,7 @@ impl<'a> Packet<'a> {
             queue: None,
             drop_count: None,
             packet_id: None,
+            comment: None,
         }
     }
 }

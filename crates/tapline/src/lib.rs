@@ -42,6 +42,7 @@ mod compiled_filter;
 pub mod control;
 pub mod count;
 pub mod doctor;
+pub mod hwtstamp;
 pub mod latency;
 pub mod net;
 pub mod packet;

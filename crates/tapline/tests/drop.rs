@@ -47,7 +47,7 @@ fn take(
         Some(sent.len() as u64),
         "{outcome:?}"
     );
-    assert_eq!(outcome.timestamp_source, TimestampSource::Kernel);
+    assert_eq!(outcome.timestamp_source(), Some(TimestampSource::Kernel));
     assert_eq!(outcome.account.delivered, teller.kept.len() as u64);
     (outcome, teller)
 }

@@ -100,8 +100,13 @@ pub struct CaptureArgs {
     pub no_promisc: bool,
 
     /// Time stamp source
-    #[arg(hide_short_help = true, long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps, help_heading = "Input")]
-    pub timestamp: TimestampSource,
+    ///
+    /// software (or kernel): the kernel. driver: the kernel, when the driver passes packets on and before they wait for
+    /// a CPU. hardware: the interface, converted to UTC; packets that it did not stamp have the kernel's time and a
+    /// comment. auto: hardware if the interface has it. With hardware and auto the interface is made to stamp all
+    /// received packets, and its former setting is restored at the end.
+    #[arg(hide_short_help = true, long, value_name = "auto|hardware|software|driver", default_value = "software", value_parser = timestamps, help_heading = "Input")]
+    pub timestamp: TimestampChoice,
 
     /// Read the filter from FILE; - is standard input
     ///
@@ -222,12 +227,25 @@ pub fn direction(text: &str) -> Result<DirectionFilter, String> {
     }
 }
 
-pub(super) fn timestamps(text: &str) -> Result<TimestampSource, String> {
-    match text {
-        "kernel" => Ok(TimestampSource::Kernel),
-        "hardware" => Ok(TimestampSource::Hardware),
-        _ => Err("use kernel or hardware".into()),
-    }
+/// The value of `--timestamp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimestampChoice {
+    pub source: TimestampSource,
+    /// Use the kernel's where the interface has none.
+    pub falls_back: bool,
+}
+
+pub(super) fn timestamps(text: &str) -> Result<TimestampChoice, String> {
+    let source = match text {
+        "software" | "kernel" => TimestampSource::Kernel,
+        "driver" => TimestampSource::Driver,
+        "hardware" | "auto" => TimestampSource::Hardware,
+        _ => return Err("use auto, hardware, software or driver".into()),
+    };
+    Ok(TimestampChoice {
+        source,
+        falls_back: text == "auto",
+    })
 }
 
 /// The loss limit above which a capture fails.

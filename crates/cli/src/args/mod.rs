@@ -29,7 +29,7 @@ use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, LossLimit, direction};
 pub use count::{ClassArg, CountArgs, Split};
-pub use ctl::{CtlArgs, CtlCommand};
+pub use ctl::{CtlArgs, CtlCommand, OnOff};
 pub use delivery::{Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;

@@ -11,11 +11,14 @@ mod recorder;
 mod setup;
 mod sockets;
 mod source;
+mod stamps;
 mod start;
 mod summary;
 
 use std::path::Path;
 use std::time::Duration;
+
+use rustix::thread::CapabilitySet;
 
 use tapline::Stop;
 use tapline::capture::{
@@ -214,8 +217,13 @@ impl Start<'_> {
         } else {
             let counts =
                 |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
+            let links = capture.links();
             let samples = self.args.sample.is_some();
-            privilege::drop_unneeded(samples || capture.links().iter().any(counts))?;
+            let mut needed = privilege::to_read(samples || links.iter().any(counts));
+            // The end restores which packets the interface stamps.
+            let restores = links.iter().any(|link| link.restores_stamping);
+            needed.set(CapabilitySet::NET_ADMIN, restores);
+            privilege::drop_all_but(needed)?;
         }
         let url = self.server.as_ref().map(Server::url);
         if let Some(server) = self.server {

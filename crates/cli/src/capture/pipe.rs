@@ -92,8 +92,8 @@ fn misplaced(args: &CaptureArgs) -> Option<&'static str> {
         ("--direction", args.direction != DirectionFilter::Both),
         ("--backend", args.backend != BackendChoice::Auto),
         (
-            "--timestamp hardware",
-            args.timestamp != TimestampSource::Kernel,
+            "--timestamp",
+            args.timestamp.source != TimestampSource::Kernel,
         ),
         ("--duration", args.duration.is_some()),
         ("--stats-interval", args.stats_interval.is_some()),

@@ -71,7 +71,8 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         .spin(args.delivery.spin.unwrap_or_else(|| default_spin(args)))
         .busy_poll(busy_poll)
         .stall(args.delivery.stall.or_else(|| default_stall(args)))
-        .timestamps(args.timestamp)
+        .timestamps(args.timestamp.source)
+        .timestamp_fallback(args.timestamp.falls_back)
         .limits(Limits {
             packets: args.count.map(Into::into),
             duration: args.duration,

@@ -5,10 +5,11 @@ use std::io::{self, IsTerminal, Write};
 use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
 
 use super::source::Source;
+use super::stamps::software_stamps;
 use super::summary::xdp_mode_json;
 use super::{reader_accounts, sockets};
 use crate::args::CaptureArgs;
-use crate::failure::xdp_refusal;
+use crate::failure::{chain, xdp_refusal};
 use crate::json;
 use crate::output::Written;
 use crate::units::binary;
@@ -46,6 +47,9 @@ pub fn show(
                     "filter": opened.filter.map(FilterPlace::name),
                 });
                 sockets::add(&mut object, opened.sockets, opened.fall_back);
+                object["timestamp_source"] = opened.timestamps.name().into();
+                object["timestamp_refusal"] =
+                    (opened.timestamp_refusal.map(|refusal| chain(refusal))).into();
                 object
             })
             .collect();
@@ -68,6 +72,13 @@ pub fn show(
         } else {
             ""
         };
+        for refusal in capture
+            .links()
+            .iter()
+            .filter_map(|one| one.timestamp_refusal)
+        {
+            let _ = writeln!(out, "{}", software_stamps(refusal));
+        }
         for opened in capture.links() {
             // A closed standard error is no reason to end.
             let _ = writeln!(out, "{}{hint}", line(&opened, args.mode.mode));

@@ -9,7 +9,7 @@ use tapline::capture::{
 };
 
 use super::account::{account_line, lost_json};
-use super::{reader_accounts, sockets};
+use super::{reader_accounts, sockets, stamps};
 use crate::args::CaptureArgs;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
@@ -50,7 +50,6 @@ impl Summary<'_> {
             account,
             links,
             duration,
-            timestamp_source,
             ..
         } = self.result;
         let interfaces: Vec<_> = links
@@ -70,6 +69,7 @@ impl Summary<'_> {
                     "uncounted": link.uncounted.as_deref().map(|reason| chain(reason)),
                 });
                 sockets::add(&mut object, link.sockets, link.fall_back);
+                stamps::add(&mut object, link);
                 object
             })
             .collect();
@@ -92,7 +92,8 @@ impl Summary<'_> {
             "native_refusal": self.result.native_refusal().map(xdp_refusal),
             "filter": self.result.filter().map(FilterPlace::name),
             "queues": self.result.rings(),
-            "timestamp_source": timestamp_source.name(),
+            "timestamp_source": stamps::source(self.result.timestamp_source()),
+            "timestamps": stamps::counts(&self.result.timestamp_counts()),
             "packets_per_timestamp": self.packets_per_timestamp(args),
             "files": self.written.names(),
             "interfaces": interfaces,
@@ -118,7 +119,6 @@ impl Summary<'_> {
             account,
             links,
             duration,
-            timestamp_source,
             ..
         } = self.result;
         account_line(out, None, account)?;
@@ -144,7 +144,7 @@ impl Summary<'_> {
             "{} with {xdp_mode}{} ring{how}, time stamps by {}{}",
             span(*duration),
             backend.name(),
-            timestamp_source.name(),
+            stamps::words(self.result),
             match self.packets_per_timestamp(args) {
                 1 => String::new(),
                 packets => format!(", one for up to {packets} packets in a row"),
@@ -171,6 +171,9 @@ impl Summary<'_> {
     /// The reasons for a slower back end.
     fn reasons(&self, out: &mut dyn Write) -> io::Result<()> {
         for link in &self.result.links {
+            if let Some(clock) = &link.device_clock {
+                writeln!(out, "{}", stamps::clock_line(&link.name, clock))?;
+            }
             if let Some(refusal) = &link.native_refusal {
                 let (name, why) = (&link.name, xdp_refusal(refusal));
                 writeln!(

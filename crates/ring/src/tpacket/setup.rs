@@ -12,10 +12,11 @@ use abi::packet::{
 };
 use abi::region::Region;
 use abi::socket::{self, set_option};
-use abi::timestamp::enable_hardware_timestamps;
+use abi::timestamp::enable_driver_timestamps;
 
 use super::filter::{self, Refused};
 use super::geometry::{Geometry, RESERVE_BYTES};
+use crate::device_clock::DeviceClock;
 use crate::error::{RingOpenError, RingOptionError, RingSetupError, SetupStep};
 use crate::interface::{self, InterfaceInfo};
 use crate::options::{
@@ -39,6 +40,8 @@ pub(crate) struct Opened {
     pub region: Region,
     pub geometry: Geometry,
     pub link: InterfaceInfo,
+    /// The clock behind hardware time stamps.
+    pub clock: Option<Box<DeviceClock>>,
 }
 
 /// Binds the socket with a filter that rejects everything, and attaches the real filter last. No packet can thus
@@ -71,12 +74,7 @@ pub(crate) fn open(
     };
     attach_classic(fd, &filter::nothing()).map_err(at(SetupStep::Filter))?;
     select_version(fd, geometry.version).map_err(at(SetupStep::Version))?;
-    if options.timestamps == TimestampSource::Hardware {
-        if !matches!(role, Role::Successor { .. }) {
-            enable_hardware_timestamps(fd, name).map_err(at(SetupStep::Timestamps))?;
-        }
-        take_hardware_stamps(fd).map_err(at(SetupStep::Timestamps))?;
-    }
+    let clock = select_stamps(fd, options).map_err(at(SetupStep::Timestamps))?;
     let allocate = match geometry.grown_for {
         Some(_) => SetupStep::StallRing,
         None => SetupStep::Ring,
@@ -118,6 +116,7 @@ pub(crate) fn open(
         region,
         geometry,
         link,
+        clock,
     })
 }
 
@@ -130,13 +129,21 @@ fn select_version(fd: BorrowedFd<'_>, version: TpacketVersion) -> io::Result<()>
     set_option(fd, SOL_PACKET, PACKET_RESERVE, &RESERVE_BYTES)
 }
 
-fn take_hardware_stamps(fd: BorrowedFd<'_>) -> io::Result<()> {
-    set_option(
-        fd,
-        SOL_PACKET,
-        PACKET_TIMESTAMP,
-        &SOF_TIMESTAMPING_RAW_HARDWARE,
-    )
+/// Selects the source of time stamps. Returns the clock behind those of the hardware.
+fn select_stamps(
+    fd: BorrowedFd<'_>,
+    options: &RingOptions,
+) -> io::Result<Option<Box<DeviceClock>>> {
+    match options.timestamps {
+        TimestampSource::Kernel | TimestampSource::Reader => Ok(None),
+        TimestampSource::Driver => enable_driver_timestamps(fd).map(|()| None),
+        TimestampSource::Hardware => {
+            let source = SOF_TIMESTAMPING_RAW_HARDWARE;
+            set_option(fd, SOL_PACKET, PACKET_TIMESTAMP, &source)?;
+            let clock = options.device_clock.map(DeviceClock::open).transpose()?;
+            Ok(clock.map(Box::new))
+        }
+    }
 }
 
 fn request_ring(fd: BorrowedFd<'_>, geometry: &Geometry) -> io::Result<()> {

@@ -196,5 +196,6 @@ pub(super) fn plain_packet(
         queue: None,
         drop_count: None,
         packet_id: None,
+        comment: None,
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use abi::clock::{monotonic_ns, realtime_ns};
 use filter::FilterWarning;
 use netlink::{IfIndex, Netlink};
-use ring::{DeliveryMode, TimestampSource};
+use ring::DeliveryMode;
 use store::model::{Interface as Description, Statistics};
 use store::write::StatisticsSource;
 
@@ -112,7 +112,12 @@ impl Engine {
         for (number, (link, plan)) in (0..).zip(options.links.iter().zip(plans)) {
             let interface =
                 Interface::open(link, number, plan, &options, &mut netlink, &mut queues)?;
-            let described = description::interface(&mut netlink, &interface.link, &options)?;
+            let described = description::interface(
+                &mut netlink,
+                &interface.link,
+                &options,
+                &interface.stamping,
+            )?;
             descriptions.push(described);
             interfaces.push(interface);
         }
@@ -368,19 +373,18 @@ impl Engine {
                 fall_back: interface.fall_back,
                 native_refusal: interface.native_refusal.clone(),
                 uncounted: interface.uncounted().cloned(),
+                timestamps: interface.stamping.source,
+                timestamp_counts: interface.stamps(&self.queues),
+                timestamp_refusal: interface.stamping.refusal.clone(),
+                device_clock: interface.device_clock(&self.queues),
             }
         };
-        let configured = self.options.timestamps;
-        let mut sources = (self.interfaces.iter())
-            .map(|interface| interface.timestamp_source(configured))
-            .filter(|&source| source == TimestampSource::Reader);
         CaptureSummary {
             ended,
             account: self.account(writer),
             links: self.interfaces.iter().map(account).collect(),
             duration: time.duration,
             reader_time: time.reader,
-            timestamp_source: sources.next().unwrap_or(configured),
             readers: Vec::new(),
             merge: None,
         }

@@ -16,6 +16,7 @@ use ring::{
 use super::account::summary::{CaptureSummary, Ended};
 use super::plan::error::PlanError;
 use super::plan::mode::ModeError;
+use crate::hwtstamp::StampError;
 use netlink::NamespaceError;
 
 /// Why a capture cannot be opened, or why it failed.
@@ -135,6 +136,9 @@ pub enum CaptureError {
         /// Which option several readers do not support.
         reason: &'static str,
     },
+    /// The interface does not stamp packets in hardware.
+    #[error(transparent)]
+    HardwareTimestamps(Box<StampError>),
     /// The interface cannot be queried.
     #[error(transparent)]
     Link(#[from] NetlinkError),
@@ -221,6 +225,7 @@ impl CaptureError {
             Self::Copy { error, .. } => xdp_program_kind(error),
             Self::Sampling { error, .. } => sampling_kind(error),
             Self::SamplingSplit { .. } => Kind::FilterTooLongToSample,
+            Self::HardwareTimestamps(error) => stamping_kind(error),
             Self::Link(error) if error.errno() == Some(libc::ENODEV) => Kind::NoSuchInterface,
             Self::Link(NetlinkError {
                 cause: netlink::Cause::Namespace(error),
@@ -295,9 +300,6 @@ impl CaptureErrorKind {
 fn ring_kind(error: &RingSetupError) -> CaptureErrorKind {
     use CaptureErrorKind as Kind;
     match (error.step, errno(&error.source)) {
-        (SetupStep::Timestamps, libc::EPERM | libc::EACCES) => Kind::MissingPrivilege {
-            capability: Some("CAP_NET_ADMIN"),
-        },
         (_, libc::EPERM | libc::EACCES) => Kind::MissingPrivilege {
             capability: Some("CAP_NET_RAW"),
         },
@@ -381,6 +383,18 @@ fn sampling_kind(error: &CountingFilterError) -> CaptureErrorKind {
     match source.map(errno) {
         Some(libc::EPERM | libc::EACCES) => CaptureErrorKind::MISSING_PRIVILEGE,
         _ => CaptureErrorKind::Unsupported,
+    }
+}
+
+fn stamping_kind(error: &StampError) -> CaptureErrorKind {
+    use CaptureErrorKind as Kind;
+    match error {
+        StampError::Refused { .. } if error.needs_privilege() => Kind::MissingPrivilege {
+            capability: Some("CAP_NET_ADMIN"),
+        },
+        _ if error.needs_privilege() => Kind::MISSING_PRIVILEGE,
+        _ if error.is_unsupported() => Kind::NoHardwareTimestamps,
+        _ => Kind::Other,
     }
 }
 

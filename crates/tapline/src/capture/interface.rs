@@ -6,11 +6,12 @@ use std::sync::Arc;
 use bpf::socket_filter::CountingFilterError;
 use bpf::{XdpAttachError, XdpLink, XdpMode};
 use netlink::{IfIndex, LinkStatistics, Netlink};
-use ring::{DirectionFilter, InterfaceInfo, TimestampSource};
+use ring::{DeviceClockState, DirectionFilter, InterfaceInfo, TimestampSource};
 
 use super::account::counters::Counters;
 use super::account::kernel_filter::{AcceptAll, FilterHistory, KernelFilter, SharedFilter};
 use super::account::loss_account::Lost;
+use super::account::stamp_counts::TimestampCounts;
 use super::account::summary::{OpenInterface, Sockets};
 use super::account::survey::{InterfaceState, Presence};
 use super::backend;
@@ -21,6 +22,7 @@ use super::plan::backend::{FallBack, FilterPlace};
 use super::plan::interface_plan::InterfacePlan;
 use super::plan::options::CaptureOptions;
 use super::read::queue::{ReaderFilter, Reading, RxQueue};
+use super::stamping::Stamping;
 
 /// An interface with one queue or several.
 pub struct Interface {
@@ -43,6 +45,7 @@ pub struct Interface {
     direction: DirectionFilter,
     /// Its counters at the start; `None` if it reports none.
     at_start: Option<LinkStatistics>,
+    pub stamping: Stamping,
 }
 
 impl Interface {
@@ -70,6 +73,9 @@ impl Interface {
         }
         let fanout = options.fanout.get(number as usize).copied();
         options.fanout = fanout.into_iter().collect();
+        let stamping = Stamping::choose(name, &options)?;
+        options.timestamps = stamping.source;
+        options.device_clock = stamping.clock;
         let opened = backend::open(name, kind, plan, &options)?;
         let at_start = found.and_then(|link| link.statistics);
         let counters = Arc::new(Counters::begin());
@@ -81,6 +87,7 @@ impl Interface {
             next_filter: None,
             reading: Reading {
                 exact: exact.take(),
+                marks_unstamped: stamping.source == TimestampSource::Hardware,
                 ..Reading::default()
             },
             interface: number,
@@ -103,6 +110,7 @@ impl Interface {
             kernel_filter: FilterHistory::new(opened.kernel_filter),
             direction: options.direction,
             at_start,
+            stamping,
         })
     }
 
@@ -120,6 +128,9 @@ impl Interface {
             sockets: self.sockets,
             fall_back: self.fall_back,
             native_refusal: self.native_refusal.as_deref(),
+            timestamps: self.stamping.source,
+            timestamp_refusal: self.stamping.refusal.as_deref(),
+            restores_stamping: self.stamping.restores(),
         }
     }
 
@@ -163,10 +174,12 @@ impl Interface {
             kernel_filter: FilterHistory::new(Box::new(part)),
             direction: self.direction,
             at_start: self.at_start,
+            stamping: self.stamping.of_other_reader(),
         });
         let first = shares.next();
         let others = shares.collect();
-        if let Some(first) = first {
+        if let Some(mut first) = first {
+            std::mem::swap(&mut first.stamping, &mut self.stamping);
             *self = first;
         }
         others
@@ -284,13 +297,16 @@ impl Interface {
             .abandon(queues.iter().map(left).sum(), missing);
     }
 
-    /// The source of the time stamps, where `configured` was selected.
-    pub fn timestamp_source(&self, configured: TimestampSource) -> TimestampSource {
-        if self.kernel_filter.has_unstamped() {
-            TimestampSource::Reader
-        } else {
-            configured
-        }
+    /// Delivered packets by the source of their time stamps.
+    pub fn stamps(&self, queues: &[RxQueue]) -> TimestampCounts {
+        let stamps = self.own(queues).iter().map(|queue| queue.reading.stamps);
+        let counted = stamps.fold(TimestampCounts::default(), |sum, stamps| sum + stamps);
+        counted.of_delivered(self.counters.account().delivered)
+    }
+
+    /// The clock behind its hardware time stamps.
+    pub fn device_clock(&self, queues: &[RxQueue]) -> Option<DeviceClockState> {
+        self.own(queues)[0].ring().device_clock()
     }
 }
 

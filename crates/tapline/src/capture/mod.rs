@@ -53,6 +53,7 @@ mod pull;
 mod read;
 mod readers;
 mod recorder;
+mod stamping;
 
 pub(crate) use backend::packet::sock_filter;
 pub(crate) use error::run_result;
@@ -65,6 +66,7 @@ pub use crate::packet_filter::{Expression, Filter};
 pub use account::counters::{LiveAccount, LiveCounters};
 pub use account::loss_account::{Account, Lost};
 pub use account::reader_time::ReaderTime;
+pub use account::stamp_counts::TimestampCounts;
 pub use account::summary::{
     CaptureSummary, Ended, InterfaceAccount, MergeSummary, OpenInterface, ReaderAccount, Sockets,
 };
@@ -83,5 +85,6 @@ pub use read::file_control::{FileAnswer, FileControl, FileControlError};
 pub use readers::{OpenReader, ParallelCapture, Queues, ReaderOptions};
 pub use recorder::{Recorder, RecorderFiles, RecorderOptions, RecorderTrigger};
 pub use ring::{
-    BusyPoll, DEFAULT_SNAPLEN, DeliveryMode, DirectionFilter, FanoutMode, TimestampSource,
+    BusyPoll, ClockReadMethod, DEFAULT_SNAPLEN, DeliveryMode, DeviceClockState, DirectionFilter,
+    FanoutMode, TimestampSource,
 };

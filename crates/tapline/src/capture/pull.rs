@@ -168,11 +168,13 @@ impl Pull {
             self.packets += 1;
         }
         queue.counters.deliver(packet.original_len);
+        queue.reading.stamps.count(packet.timestamp_source);
         let bytes = match &queue.reading.exact {
             None => packet.bytes,
             Some(exact) => exact.truncate(packet.bytes),
         };
-        Some(lend(&packet, bytes, queue.interface, lost_before))
+        let interface = queue.interface;
+        Some(lend(&packet, bytes, interface, lost_before, &queue.reading))
     }
 
     /// The queue with the oldest packet that is ready, passes the exact filter and is within the packet limit.

@@ -25,7 +25,8 @@ impl<'a> FastPacketBlock<'a> {
     pub(in super::super) fn new(packet: &'a Packet<'a>, bytes: &'a [u8]) -> Option<Self> {
         let timestamp_ns = packet.timestamp_ns?;
         let flags = flags(packet);
-        let others = packet.drop_count.is_some() || packet.packet_id.is_some();
+        let others =
+            packet.drop_count.is_some() || packet.packet_id.is_some() || packet.comment.is_some();
         if flags == 0 || others {
             return None;
         }

@@ -19,6 +19,9 @@ const STATISTICS: u32 = 5;
 /// Enhanced Packet Block.
 const ENHANCED_PACKET: u32 = 6;
 
+/// `opt_comment`, in every block.
+const COMMENT: u16 = 1;
+
 /// The first word of an option: code and length.
 const fn option_head(code: u16, bytes: u16) -> u32 {
     let [a, b] = code.to_ne_bytes();

@@ -1,6 +1,6 @@
 //! Packet blocks.
 
-use super::{ENHANCED_PACKET, SIMPLE_PACKET, option_head};
+use super::{COMMENT, ENHANCED_PACKET, SIMPLE_PACKET, option_head};
 use crate::model::{Checksum, Direction, Packet, Reception};
 
 /// Bytes of an Enhanced Packet Block before its packet.
@@ -10,10 +10,14 @@ const DROP_COUNT: u32 = option_head(4, 8);
 const PACKET_ID: u32 = option_head(5, 8);
 pub(super) const QUEUE: u32 = option_head(6, 4);
 
+/// Maximum bytes of a comment. A longer one is truncated at a whole character.
+const COMMENT_BYTES_MAX: usize = 4096;
+
 /// An Enhanced Packet Block with a known layout, ready to be written.
 pub(in super::super) struct EnhancedPacketBlock<'a> {
     packet: &'a Packet<'a>,
     bytes: &'a [u8],
+    comment: Option<&'a str>,
     flags: u32,
     length: usize,
 }
@@ -23,7 +27,9 @@ impl<'a> EnhancedPacketBlock<'a> {
     #[inline]
     pub(in super::super) fn new(packet: &'a Packet<'a>, bytes: &'a [u8]) -> Self {
         let flags = flags(packet);
-        let mut options = 0;
+        let shortened = |text: &'a str| &text[..text.floor_char_boundary(COMMENT_BYTES_MAX)];
+        let comment = packet.comment.map(shortened);
+        let mut options = comment.map_or(0, |text| 4 + text.len().next_multiple_of(4));
         if flags != 0 {
             options += 8;
         }
@@ -43,6 +49,7 @@ impl<'a> EnhancedPacketBlock<'a> {
         Self {
             packet,
             bytes,
+            comment,
             flags,
             length,
         }
@@ -78,6 +85,15 @@ impl<'a> EnhancedPacketBlock<'a> {
         body[..self.bytes.len()].copy_from_slice(self.bytes);
 
         let any = tail.len() > 4;
+        if let Some(text) = self.comment {
+            let (option, rest) = tail.split_at_mut(4 + text.len().next_multiple_of(4));
+            let value = put(option, [option_head(COMMENT, text.len() as u16)]);
+            if let Some(last) = value.last_chunk_mut::<4>() {
+                *last = [0; 4];
+            }
+            value[..text.len()].copy_from_slice(text.as_bytes());
+            tail = rest;
+        }
         if self.flags != 0 {
             tail = put(tail, [FLAGS, self.flags]);
         }
@@ -147,6 +163,7 @@ pub(in super::super) fn simple_fits(packet: &Packet<'_>, bytes: &[u8], snaplen: 
         && packet.drop_count.is_none()
         && packet.packet_id.is_none()
         && packet.queue.is_none()
+        && packet.comment.is_none()
 }
 
 /// The Simple Packet Block of `bytes`.

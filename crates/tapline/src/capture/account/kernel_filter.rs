@@ -69,11 +69,6 @@ pub trait KernelFilter: Send {
         let by_filter = self.counters().accepted.unwrap_or(0);
         by_filter.saturating_sub(accepted)
     }
-
-    /// Whether it failed to stamp a packet that it should have stamped.
-    fn has_unstamped(&self) -> bool {
-        false
-    }
 }
 
 /// No filter: every packet is accepted.
@@ -163,10 +158,6 @@ impl KernelFilter for FilterHistory {
             Some(_) => 0,
         }
     }
-
-    fn has_unstamped(&self) -> bool {
-        self.current.has_unstamped()
-    }
 }
 
 /// A filter whose rings are read by several readers. Each reader has a part of it.
@@ -251,9 +242,5 @@ impl KernelFilter for FilterPart {
         } else {
             0
         }
-    }
-
-    fn has_unstamped(&self) -> bool {
-        self.is_first() && self.shared.filter().has_unstamped()
     }
 }

@@ -71,7 +71,18 @@ pub struct CaptureOptions {
     /// with [`DeliveryMode::Immediate`] and [`DeliveryMode::Blocks`].
     pub stall: Option<Duration>,
     /// Time stamp source. Default: kernel.
+    ///
+    /// With [`TimestampSource::Hardware`] each interface is made to stamp all received packets, and its former setting
+    /// is restored at the end ([`hwtstamp`](crate::hwtstamp)). Time stamps are converted to the time of day. A packet
+    /// that the hardware did not stamp has the kernel's time stamp; [`TimestampCounts`] counts both, and a capture file
+    /// has a comment at such a packet. Requires `CAP_NET_ADMIN` and read access to `/dev/ptpN`.
+    ///
+    /// [`TimestampCounts`]: super::super::TimestampCounts
     pub timestamps: TimestampSource,
+    /// Use the kernel's time stamps where the hardware's are not available, instead of failing. Default: no.
+    pub timestamp_fallback: bool,
+    /// The clock behind hardware time stamps, once an interface is opened.
+    pub(in super::super) device_clock: Option<u32>,
     /// When the capture ends by itself. Default: never.
     pub limits: Limits,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
@@ -102,6 +113,8 @@ impl Default for CaptureOptions {
             busy_poll: None,
             stall: ring.stall,
             timestamps: ring.timestamps,
+            timestamp_fallback: false,
+            device_clock: None,
             limits: Limits::default(),
             tick: Duration::from_secs(1),
             fanout: Vec::new(),
@@ -146,6 +159,7 @@ impl CaptureOptions {
         delivery: DeliveryMode,
         spin: Duration,
         timestamps: TimestampSource,
+        timestamp_fallback: bool,
         limits: Limits,
         tick: Duration,
     }
@@ -222,7 +236,7 @@ pub fn check_mode(options: &CaptureOptions) -> Result<(), ModeError> {
     if options.direction == DirectionFilter::Out {
         return Err(ModeError::Outgoing);
     }
-    if options.timestamps == TimestampSource::Hardware {
+    if options.timestamps == TimestampSource::Hardware && !options.timestamp_fallback {
         return Err(ModeError::HardwareTime);
     }
     if let Some(Filter::Program(_)) = options.filter {
@@ -235,7 +249,7 @@ fn check_mirror(options: &CaptureOptions) -> Result<(), MirrorLimit> {
     if options.direction != DirectionFilter::In {
         return Err(MirrorLimit::Direction);
     }
-    if options.timestamps == TimestampSource::Hardware {
+    if options.timestamps == TimestampSource::Hardware && !options.timestamp_fallback {
         return Err(MirrorLimit::HardwareTime);
     }
     if let Some(Filter::Program(_)) = options.filter {

@@ -1,10 +1,9 @@
 //! The accounts of several readers as one.
 
-use ring::TimestampSource;
-
 use super::super::account::counters::shared_account;
 use super::super::account::loss_account::Account;
 use super::super::account::reader_time::ReaderTime;
+use super::super::account::stamp_counts::TimestampCounts;
 use super::super::account::summary::{
     CaptureSummary, Ended, InterfaceAccount, MergeSummary, ReaderAccount,
 };
@@ -41,10 +40,6 @@ pub fn of_all(
     if let [link] = &mut links[..] {
         link.account = account;
     }
-    let is_by_reader =
-        |summary: &CaptureSummary| summary.timestamp_source == TimestampSource::Reader;
-    let source = summaries.iter().position(is_by_reader).unwrap_or(0);
-    let timestamp_source = summaries[source].timestamp_source;
     let duration = summaries.iter().map(|summary| summary.duration).max();
     let times = summaries.iter().map(|summary| summary.reader_time);
     let merger = has_merger.then(|| merge.and_then(|merge| merge.time));
@@ -64,7 +59,6 @@ pub fn of_all(
         links,
         duration: duration.unwrap_or_default(),
         reader_time: reader_time.flatten(),
-        timestamp_source,
         readers,
         merge,
     }
@@ -94,6 +88,8 @@ fn links(summaries: &[CaptureSummary]) -> Vec<InterfaceAccount> {
     for (number, link) in links.iter_mut().enumerate() {
         let parts = summaries.iter().map(|summary| &summary.links[number]);
         link.account = shared_account(parts.clone().map(|part| part.account));
+        let stamps = parts.clone().map(|part| part.timestamp_counts);
+        link.timestamp_counts = stamps.fold(TimestampCounts::default(), |sum, one| sum + one);
         link.rings = parts.map(|part| part.rings).sum();
     }
     links

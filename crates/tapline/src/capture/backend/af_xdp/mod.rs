@@ -170,10 +170,6 @@ impl KernelFilter for RedirectFilter {
     fn loses_before_ring(&self) -> bool {
         true
     }
-
-    fn has_unstamped(&self) -> bool {
-        (self.program.counters()).is_ok_and(|counts| counts.unstamped > 0)
-    }
 }
 
 impl RxRing for XdpRing {
