@@ -15,6 +15,7 @@ mod capture_metrics;
 mod capture_netns;
 mod capture_options;
 mod capture_output;
+mod capture_readers;
 mod capture_ringbuf;
 mod capture_sample;
 mod capture_signals;

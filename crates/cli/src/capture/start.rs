@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal, Write};
 
 use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
 
-use super::sockets;
 use super::source::Source;
 use super::stamps::software_stamps;
 use super::summary::xdp_mode_json;
+use super::{reader_accounts, sockets};
 use crate::args::CaptureArgs;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
@@ -57,6 +57,8 @@ pub fn show(
             "event": "start",
             "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
+            "readers": reader_accounts::start_json(capture.readers()),
+            "fanout": reader_accounts::distribution_json(capture.distribution()),
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
@@ -83,6 +85,9 @@ pub fn show(
         }
         if capture.is_group() {
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
+        }
+        if let Some(line) = reader_accounts::start_line(capture.readers(), capture.distribution()) {
+            let _ = writeln!(out, "{line}");
         }
         if let Some(url) = places.metrics {
             let _ = writeln!(out, "metrics at {url}");

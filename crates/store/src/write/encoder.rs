@@ -8,7 +8,7 @@ use crate::model::{Interface, LinkType, Packet, Section, Statistics};
 const PACKET_BYTES_MAX: usize = (16 << 20) - 128;
 
 /// The properties that all files of a capture have in common.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Encoder {
     format: Format,
     section: Section,

@@ -69,6 +69,16 @@ impl Stamping {
         })
     }
 
+    /// The same source, for another reader of the interface, which restores nothing.
+    pub fn of_other_reader(&self) -> Self {
+        Self {
+            source: self.source,
+            clock: self.clock,
+            refusal: self.refusal.clone(),
+            lease: None,
+        }
+    }
+
     /// Whether the interface's setting will be restored, which takes `CAP_NET_ADMIN`.
     pub fn restores(&self) -> bool {
         self.lease.as_ref().is_some_and(StampLease::restores)

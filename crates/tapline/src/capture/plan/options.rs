@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bpf::{RingBufferProgram, Sampling, UnmatchedAction, XdpAttachMode};
-use ring::{BusyPoll, DeliveryMode, DirectionFilter, TimestampSource};
+use ring::{BusyPoll, DeliveryMode, DirectionFilter, Fanout, TimestampSource};
 
 use super::backend::Backend;
 use super::mode::{MirrorLimit, Mode, ModeError};
@@ -87,6 +87,8 @@ pub struct CaptureOptions {
     pub limits: Limits,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
     pub tick: Duration,
+    /// The fanout group of each interface, in which its packet ring shares the packets with others.
+    pub(crate) fanout: Vec<Fanout>,
 }
 
 impl Default for CaptureOptions {
@@ -115,6 +117,7 @@ impl Default for CaptureOptions {
             device_clock: None,
             limits: Limits::default(),
             tick: Duration::from_secs(1),
+            fanout: Vec::new(),
         }
     }
 }
