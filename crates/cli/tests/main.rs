@@ -21,6 +21,7 @@ mod capture_sample;
 mod capture_signals;
 mod capture_usage;
 mod closed_output;
+mod coming_from_ip;
 mod control;
 mod count_figures;
 mod count_links;

@@ -160,6 +160,11 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
         let line = "standard input can be sent only once: --loop needs a file";
         return Err(Failure::new(Exit::Usage, line));
     }
+    // A file that is not there is reported before the device is opened.
+    for path in args.read.iter().filter(|path| !is_stdin(path)) {
+        std::fs::metadata(path)
+            .map_err(|error| Failure::job_on(format!("cannot open {}", path.display()), &error))?;
+    }
     let filter = (!args.filter.is_empty()).then(|| args.filter.join(" "));
     if let Some(text) = &filter {
         tapline::filter::check_syntax(text)
