@@ -354,6 +354,10 @@ pub enum RequestTarget {
     Xdp(IfIndex),
     /// NAPI instances of a link.
     Napi(IfIndex),
+    /// How a link's device computes hashes.
+    Hash(IfName),
+    /// A TCP or UDP socket.
+    TransportSocket,
     /// The neighbour tables.
     NeighbourTables,
     /// A generic netlink family.
@@ -463,6 +467,8 @@ impl fmt::Display for TargetWithLink<'_> {
             Target::TimeStamping(name) => write!(f, "time stamping of link {name}"),
             Target::Xdp(index) => write!(f, "XDP features of link {}", self.link(*index)),
             Target::Napi(index) => write!(f, "NAPI instances of link {}", self.link(*index)),
+            Target::Hash(name) => write!(f, "hash function of link {name}"),
+            Target::TransportSocket => f.write_str("a TCP or UDP socket"),
             Target::NeighbourTables => f.write_str("neighbour tables"),
             Target::Family(name) => write!(f, "netlink family {name}"),
         }
