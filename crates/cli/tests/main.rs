@@ -19,6 +19,7 @@ mod capture_ringbuf;
 mod capture_sample;
 mod capture_signals;
 mod capture_usage;
+mod capture_who;
 mod closed_output;
 mod control;
 mod count_figures;
