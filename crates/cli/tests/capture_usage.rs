@@ -168,9 +168,8 @@ fn what_a_back_end_cannot_do_is_refused_with_a_way_out() {
             (
                 "--mode drop --timestamp hardware",
                 4,
-                "use --timestamp software",
+                "use --timestamp auto or software",
             ),
-            ("--mode drop --timestamp hardware", 4, "--mode mirror"),
             ("--mode drop --bpf program", 4, "give its expression"),
         ],
     );

@@ -20,6 +20,7 @@ mod capture_ringbuf;
 mod capture_sample;
 mod capture_signals;
 mod capture_usage;
+mod capture_who;
 mod closed_output;
 mod coming_from_ip;
 mod control;

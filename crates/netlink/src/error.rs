@@ -356,6 +356,10 @@ pub enum RequestTarget {
     Napi(IfIndex),
     /// The queueing disciplines of a link.
     Qdiscs(IfIndex),
+    /// How a link's device computes hashes.
+    Hash(IfName),
+    /// A TCP or UDP socket.
+    TransportSocket,
     /// The neighbour tables.
     NeighbourTables,
     /// A generic netlink family.
@@ -469,6 +473,8 @@ impl fmt::Display for TargetWithLink<'_> {
             Target::Qdiscs(index) => {
                 write!(f, "queueing disciplines of link {}", self.link(*index))
             }
+            Target::Hash(name) => write!(f, "hash function of link {name}"),
+            Target::TransportSocket => f.write_str("a TCP or UDP socket"),
             Target::NeighbourTables => f.write_str("neighbour tables"),
             Target::Family(name) => write!(f, "netlink family {name}"),
         }

@@ -63,8 +63,8 @@ pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
 pub use batch::{Batch, BatchSummary, ItemResult, OnError};
 pub use codec::{KernelError, Malformed};
 pub use drivers::{
-    Channels, Coalescing, Driver, Ethtool, Features, Gro, NapiInstance, NetDevices, RingSizes,
-    StampedPackets, TimeStamping, XdpAbilities,
+    Channels, Coalescing, Driver, Ethtool, Features, FoundSocket, Gro, HashFunction, NapiInstance,
+    NetDevices, RingSizes, SocketProtocol, SocketTable, StampedPackets, TimeStamping, XdpAbilities,
 };
 pub use error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, Syscall};
 pub use fdb::{Fdb, FdbFlags, FdbFlush, FdbKey, FdbState};

@@ -19,6 +19,7 @@ mod soak;
 mod tunnel;
 mod vlan;
 mod xdp_loss;
+mod xdp_metadata;
 mod xdp_open;
 mod xdp_queues;
 mod xdp_receive;

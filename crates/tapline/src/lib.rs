@@ -53,6 +53,7 @@ pub mod read;
 pub mod send;
 mod stop;
 mod wait;
+pub mod who;
 
 pub use capture::{Capture, CaptureError, CaptureOptions, CaptureSummary, capture};
 pub use count::count;

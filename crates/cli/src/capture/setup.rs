@@ -108,7 +108,9 @@ fn usual(args: &CaptureArgs) -> Delivery {
         return Delivery::Adaptive;
     }
     let is_batch = args.delivery.min_bytes.is_some() || args.delivery.timeout.is_some();
-    if is_batch || args.mode.mode == Mode::Drop || is_into_file(args) {
+    // The sooner a packet is read, the more sockets are still open.
+    let is_file = is_into_file(args) && !args.who;
+    if is_batch || args.mode.mode == Mode::Drop || is_file {
         Delivery::Batch
     } else {
         Delivery::Adaptive

@@ -19,6 +19,7 @@ use super::memory::{Memory, room};
 use super::options::{BusyPoll, XdpRingOptions, ZeroCopy};
 use super::queue::{Consumer, Producer, mapping_bytes};
 use crate::clock::Offset;
+use crate::device_clock::DeviceClock;
 use crate::error::RingOptionError;
 use crate::interface::{InterfaceInfo, receive_queues, set_promiscuous};
 use crate::view::View;
@@ -165,6 +166,16 @@ fn find(name: &str, queue: u32) -> Result<Found, XdpOpenError> {
         mtu,
         queues,
     })
+}
+
+/// Opens the clock behind the device's time stamps, if the options name it.
+pub(super) fn device_clock(
+    name: &str,
+    options: &XdpRingOptions,
+) -> Result<Option<Box<DeviceClock>>, XdpSetupError> {
+    let clock = options.device_clock.map(DeviceClock::open).transpose();
+    let clock = clock.map_err(on(XdpSetupStep::Clock, name, options.queue, false))?;
+    Ok(clock.map(Box::new))
 }
 
 pub(super) fn queue_count(name: &str) -> Result<u32, XdpOpenError> {
