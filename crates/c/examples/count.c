@@ -1,4 +1,4 @@
-/* Counts packets in the kernel until the seconds are over: count eth0 3 */
+/* Counts packets in the kernel until so many have passed, for a minute at most: count eth0 1000 */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static void check(tapline_status status, tapline_error *const *error) {
 
 int main(int argc, char **argv) {
     if (argc != 3) {
-        fprintf(stderr, "usage: count INTERFACE SECONDS\n");
+        fprintf(stderr, "usage: count INTERFACE PACKETS\n");
         return 2;
     }
     tapline_error *error = NULL;
@@ -28,7 +28,8 @@ int main(int argc, char **argv) {
         .classes = classes,
         .class_count = 2,
         .direction = TAPLINE_COUNT_DIRECTION_IN,
-        .max_ns = strtoull(argv[2], NULL, 10) * 1000000000,
+        .interval_ns = 100000000,
+        .max_ns = 60000000000,
     };
     tapline_count *counter;
     check(tapline_count_open(&options, &counter, &error), &error);
@@ -37,13 +38,15 @@ int main(int argc, char **argv) {
 
     const tapline_class_count *figures;
     size_t count;
-    tapline_status status;
-    while ((status = tapline_count_next(counter, &figures, &count, NULL, &error)) == TAPLINE_STATUS_OK) {
-        for (size_t at = 0; at < count; at++) {
-            printf("%s: %llu packets\n", figures[at].name, (unsigned long long)figures[at].packets);
+    tapline_status status = TAPLINE_STATUS_OK;
+    uint64_t wanted = strtoull(argv[2], NULL, 10), passed = 0;
+    while (passed < wanted && status == TAPLINE_STATUS_OK) {
+        check(status = tapline_count_next(counter, &figures, &count, NULL, &error), &error);
+        if (status == TAPLINE_STATUS_OK) {
+            printf("%s: %llu packets\n", figures[1].name, (unsigned long long)figures[1].packets);
+            passed += figures[1].packets;
         }
     }
-    check(status, &error);
 
     check(tapline_count_totals(counter, &figures, &count, &error), &error);
     for (size_t at = 0; at < count; at++) {

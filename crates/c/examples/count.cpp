@@ -1,4 +1,4 @@
-// Counts packets in the kernel until the seconds are over: count eth0 3
+// Counts packets in the kernel until so many have passed, for a minute at most: count eth0 1000
 #include <cstdlib>
 #include <iostream>
 
@@ -6,21 +6,27 @@
 
 int main(int argc, char **argv) try {
     if (argc != 3) {
-        std::cerr << "usage: count INTERFACE SECONDS\n";
+        std::cerr << "usage: count INTERFACE PACKETS\n";
         return 2;
     }
     auto counter = tapline::counter::open({
         .interfaces = {argv[1]},
         .classes = {{"udp", "udp"}, {"all", ""}},
-        .max_time = std::chrono::seconds(std::atoi(argv[2])),
+        .interval = std::chrono::milliseconds(100),
+        .max_time = std::chrono::minutes(1),
         .direction = TAPLINE_COUNT_DIRECTION_IN,
     }).value();
     std::cout << "counting on " << argv[1] << std::endl;
 
-    while (auto interval = counter.next().value()) {
-        for (const auto &figure : interval->classes) {
-            std::cout << figure.name << ": " << figure.packets << " packets\n";
+    const std::uint64_t wanted = std::strtoull(argv[2], nullptr, 10);
+    for (std::uint64_t passed = 0; passed < wanted;) {
+        auto interval = counter.next().value();
+        if (!interval) {
+            break;
         }
+        const auto &all = interval->classes[1];
+        std::cout << all.name << ": " << all.packets << " packets\n";
+        passed += all.packets;
     }
     for (const auto &figure : counter.totals().value()) {
         std::cout << figure.name << " in total: " << figure.packets << " packets, " << figure.bytes << " bytes\n";

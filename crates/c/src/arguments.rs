@@ -114,11 +114,11 @@ pub unsafe fn options<T: Options>(options: *const T) -> Result<T, Error> {
         // SAFETY: as many bytes as the struct says that it has.
         let bytes = unsafe { slice::from_raw_parts(options.cast::<MaybeUninit<u8>>(), size) };
         let (known, unknown) = bytes.split_at(size.min(size_of::<T>()));
-        // SAFETY: what lies behind our struct are fields of a newer one, which its maker has set.
-        if unknown
-            .iter()
-            .any(|byte| unsafe { byte.assume_init() } != 0)
-        {
+        let is_set = |byte: &MaybeUninit<u8>| {
+            // SAFETY: what lies behind our struct are fields of a newer one, which its maker has set.
+            unsafe { byte.assume_init() != 0 }
+        };
+        if unknown.iter().any(is_set) {
             let text = format!(
                 "{} has options that tapline {VERSION} does not know",
                 T::NAME
@@ -198,19 +198,103 @@ pub unsafe trait Output: Copy {
     unsafe fn write_to(self, place: *mut Self) -> Result<(), Error> {
         // SAFETY: promised by the caller.
         let size = unsafe { Self::check(place) }?;
+        if place.is_null() {
+            return Ok(());
+        }
+        let (ours, theirs) = (&raw const self, place.cast::<MaybeUninit<u8>>());
+        let header = size_of::<usize>();
         let known = size.min(size_of::<Self>());
-        let ours = (&raw const self).cast::<u8>();
-        let theirs = place.cast::<u8>();
-        for at in size_of::<usize>()..known {
-            // SAFETY: within our struct, which has no padding.
-            let byte = unsafe { ours.add(at).read() };
-            // SAFETY: within the caller's struct.
-            unsafe { theirs.add(at).write(byte) };
-        }
-        for at in known..size {
-            // SAFETY: within the caller's struct.
-            unsafe { theirs.add(at).write(0) };
-        }
+        // SAFETY: all bytes of `self`, of which none is padding.
+        let ours = unsafe { slice::from_raw_parts(ours.cast(), size_of::<Self>()) };
+        // SAFETY: as many bytes as the caller's struct says that it has, and nobody else uses it during the call.
+        let theirs = unsafe { slice::from_raw_parts_mut(theirs, size) };
+        theirs[header..known].copy_from_slice(&ours[header..known]);
+        theirs[known..].fill(MaybeUninit::new(0));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug)]
+    #[repr(C)]
+    struct Sample {
+        size: usize,
+        first: u32,
+        second: u32,
+    }
+
+    // SAFETY: `repr(C)`, its size first, and integers after it.
+    unsafe impl Options for Sample {
+        const NAME: &'static str = "sample";
+    }
+
+    // SAFETY: as above; 16 bytes without padding.
+    unsafe impl Output for Sample {
+        const NAME: &'static str = "sample";
+    }
+
+    /// A struct of C: its size, then words of another version.
+    type Theirs = [u64; 4];
+
+    fn read(theirs: &Theirs) -> Result<Sample, Error> {
+        // SAFETY: sizes up to that of `theirs`, and wrong ones that are refused before anything else is read.
+        unsafe { options(theirs.as_ptr().cast::<Sample>()) }
+    }
+
+    #[test]
+    fn smaller_structs_have_defaults_and_larger_ones_must_end_with_zeros() {
+        let words = u64::from_ne_bytes([1, 1, 1, 1, 2, 2, 2, 2]);
+        for size in 8..=32 {
+            let sample = read(&[size, words, 0, 0]).expect("a size");
+            let byte = |at: u32, value: u32| if size > u64::from(at) { value } else { 0 };
+            let field = |start: u32, value: u32| {
+                (0..4_u32)
+                    .map(|at| byte(start + at, value) << (8 * at))
+                    .sum::<u32>()
+            };
+            let expected = (field(8, 1), field(12, 2));
+            assert_eq!((sample.first, sample.second), expected, "{size} bytes");
+            let unknown = read(&[size, words, 0, 1 << 56]);
+            assert_eq!(unknown.is_err(), size == 32, "{size} bytes");
+        }
+        for size in [0, 7, 1 << 17, u64::MAX] {
+            let error = read(&[size, 0, 0, 0]).expect_err("no size");
+            assert_eq!(error.status, tapline_status::InvalidArgument);
+            assert_eq!(
+                error.hint.as_deref(),
+                Some("set its field size to sizeof(sample)")
+            );
+        }
+        // SAFETY: null is all defaults.
+        let sample = unsafe { options(std::ptr::null::<Sample>()) }.expect("null");
+        assert_eq!((sample.first, sample.second), (0, 0));
+    }
+
+    #[test]
+    fn results_are_written_as_far_as_there_is_room() {
+        let ours = Sample {
+            size: 16,
+            first: u32::MAX,
+            second: u32::MAX,
+        };
+        for size in 8..=32_u64 {
+            let mut theirs = [size, 7, 7, 7];
+            // SAFETY: a size up to that of `theirs`.
+            unsafe { ours.write_to(theirs.as_mut_ptr().cast::<Sample>()) }.expect("a size");
+            let bytes: Vec<u8> = theirs.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            assert_eq!(theirs[0], size);
+            let (written, left) = bytes[8..].split_at(size as usize - 8);
+            let (known, unknown) = written.split_at(written.len().min(8));
+            assert!(known.iter().all(|byte| *byte == 0xff), "{size} bytes");
+            assert!(unknown.iter().all(|byte| *byte == 0), "{size} bytes");
+            let before: Vec<u8> = [7_u64; 3]
+                .iter()
+                .flat_map(|word| word.to_ne_bytes())
+                .collect();
+            assert_eq!(left, &before[size as usize - 8..], "{size} bytes");
+        }
     }
 }

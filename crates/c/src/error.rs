@@ -16,7 +16,7 @@ pub struct Strings {
     message: CString,
     hint: Option<CString>,
     kernel_text: Option<CString>,
-    os_error: c_int,
+    errno: c_int,
 }
 
 struct Reported;
@@ -44,7 +44,7 @@ pub fn report(error: &Error) -> *mut tapline_error {
         message: c_string(&error.message),
         hint: optional(&error.hint),
         kernel_text: optional(&error.kernel_text),
-        os_error: error.os_error,
+        errno: error.errno,
     };
     Reported::table()
         .insert(Reported, strings)
@@ -103,7 +103,7 @@ pub extern "C" fn tapline_error_kernel_text(error: *const tapline_error) -> *con
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_error_os_error(error: *const tapline_error) -> c_int {
-    read(error, 0, |strings| strings.os_error)
+    read(error, 0, |strings| strings.errno)
 }
 
 /// Frees an error and its strings. Does nothing if `error` is null or freed.

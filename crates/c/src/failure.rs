@@ -20,7 +20,7 @@ pub struct Error {
     /// The kernel's own text (extended acknowledgement or verifier).
     pub kernel_text: Option<String>,
     /// The error number of the operating system; 0 without one.
-    pub os_error: c_int,
+    pub errno: c_int,
 }
 
 impl Error {
@@ -31,7 +31,7 @@ impl Error {
             message: message.into(),
             hint: None,
             kernel_text: None,
-            os_error: 0,
+            errno: 0,
         }
     }
 
@@ -53,7 +53,7 @@ impl Error {
     /// An error of the library with all its sources. The error number is that of the innermost source that has one.
     pub fn from_source(status: tapline_status, error: &(dyn StdError + 'static)) -> Self {
         Self {
-            os_error: os_error(error).unwrap_or(0),
+            errno: os_error(error).unwrap_or(0),
             ..Self::new(status, chain(error))
         }
     }

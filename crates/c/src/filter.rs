@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use tapline::filter::classic::Ancillary;
 use tapline::filter::native::NativeProgram;
 use tapline::filter::{CompiledFilter, DEFAULT_SNAPLEN, FilterOptions, LinkType, NoNames};
 
@@ -131,7 +132,9 @@ pub unsafe extern "C" fn tapline_filter_run(
                 let bytes = unsafe { array(packet.data, packet.captured_len as usize, "data") }?;
                 let keep = match &compiled.native {
                     Some(native) => native.run(bytes, packet.len),
-                    None => compiled.filter.run(bytes, packet.len, &Default::default()),
+                    None => compiled
+                        .filter
+                        .run(bytes, packet.len, &Ancillary::default()),
                 };
                 // SAFETY: the caller's array has as many elements as there are packets.
                 let place = unsafe { out_keep.add(at) };

@@ -13,6 +13,10 @@
 //! The other files are one job each.
 
 #![expect(non_camel_case_types, reason = "exported types carry their names of C")]
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "all functions ask the same of their callers: the rules at the top of `tapline.h`"
+)]
 
 mod arguments;
 mod capture;

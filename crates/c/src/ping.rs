@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tapline::Stopper;
 use tapline::ping::{
-    AnswerMessage, Classification, Ping, PingError, PingEvent, ProbeCounts, Prober,
+    AnswerMessage, Classification, Ping, PingError, PingEvent, Probe, ProbeCounts, Prober,
 };
 
 use crate::arguments::{Options, Output, Text, array, options, put};
@@ -184,7 +184,7 @@ impl tapline_ping_event {
         let mut seen = Self {
             kind: Of::Other as u32,
             target: probe.map_or(0, |probe| probe.target),
-            sequence: probe.map_or(0, |probe| probe.sequence()),
+            sequence: probe.map_or(0, Probe::sequence),
             icmp_type: 0,
             icmp_code: 0,
             os_error: 0,
@@ -292,7 +292,7 @@ impl tapline_ping_stats {
         // At most 45 characters, and a zero byte.
         let text = address.to_string();
         for (place, byte) in self.address.iter_mut().zip(text.bytes()) {
-            *place = byte as c_char;
+            *place = c_char::from_ne_bytes([byte]);
         }
     }
 }

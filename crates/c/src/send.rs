@@ -333,9 +333,11 @@ pub extern "C" fn tapline_sender_transmit(
     guard(error, || {
         Open::table().with(sender, |open| {
             Queue::table().with(queue, |queue| {
-                Ok(match open.0.transmit(&queue.0)? {
-                    true => tapline_status::Ok,
-                    false => tapline_status::End,
+                let is_done = open.0.transmit(&queue.0)?;
+                Ok(if is_done {
+                    tapline_status::Ok
+                } else {
+                    tapline_status::End
                 })
             })
         })

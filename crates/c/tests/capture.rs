@@ -30,9 +30,12 @@ fn receives_what_was_sent(compiler: &str, source: &str, flags: &[&str]) {
     let before = right.counters();
     let mut running = start(&right, &program, &[&name, "udp", "200"]);
     running.ready();
-    for (wanted, other) in wanted.iter().zip(&other) {
-        left.send([other, wanted]);
-    }
+    left.send(
+        wanted
+            .iter()
+            .zip(&other)
+            .flat_map(|(wanted, other)| [other, wanted]),
+    );
     let printed = running.finish();
     let arrived = right.counters().rx_packets - before.rx_packets;
     assert_eq!(arrived, 400, "the kernel counts what was sent");

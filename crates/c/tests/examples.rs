@@ -13,9 +13,8 @@ const EXAMPLES: [(&str, &str); 2] = [("gcc", "c"), ("g++", "cpp")];
 fn send_both(host: &Host, count: usize) {
     let mut other = vec![0; 60];
     other[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]);
-    for _ in 0..count {
-        host.send([udp_frame(60), other.clone()]);
-    }
+    let udp = udp_frame(60);
+    host.send((0..2 * count).map(|number| if number % 2 == 0 { &udp } else { &other }));
 }
 
 /// How many packets of a file match, as tcpdump says.
@@ -67,7 +66,7 @@ fn counted_packets_are_those_that_the_kernel_received() {
         let count = compile(compiler, &format!("examples/count.{extension}"), &[]);
         let name = right.interface().name.to_string();
         let before = right.counters();
-        let mut running = start(&right, &count, &[&name, "2"]);
+        let mut running = start(&right, &count, &[&name, "200"]);
         assert_eq!(running.line(), format!("counting on {name}"));
         send_both(&left, 100);
         let lines = running.finish();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cbindgen::{Builder, Config};
 
@@ -10,25 +10,12 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The sources below `folder`, in the order of their names.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder of sources");
-    let mut paths: Vec<_> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    paths.sort();
-    let (folders, mut files): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_dir());
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
-    files.extend(folders.iter().flat_map(|folder| sources(folder)));
-    files
-}
-
 fn generated() -> String {
     let config = Config::from_file(root().join("cbindgen.toml")).expect("the configuration");
-    let builder = Builder::new().with_config(config);
-    let builder = sources(&root().join("src"))
-        .into_iter()
-        .fold(builder, |builder, source| builder.with_src(source));
+    // It follows the modules from there.
+    let builder = Builder::new()
+        .with_config(config)
+        .with_src(root().join("src/lib.rs"));
     let mut header = Vec::new();
     builder.generate().expect("a header").write(&mut header);
     String::from_utf8(header).expect("UTF-8")

@@ -30,16 +30,16 @@ pub fn archive() -> PathBuf {
     let folder = program.parent().expect("its folder");
     let entries = fs::read_dir(folder).expect("the folder of dependencies");
     let archives = entries
-        .map(|entry| entry.expect("an entry"))
-        .filter(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            name.starts_with("libtapline_c") && name.ends_with(".a")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            name.starts_with("libtapline_c") && path.extension().is_some_and(|end| end == "a")
         });
-    let newest = archives.max_by_key(|entry| {
-        let metadata = entry.metadata().expect("its metadata");
+    let newest = archives.max_by_key(|path| {
+        let metadata = path.metadata().expect("its metadata");
         metadata.modified().expect("its time")
     });
-    newest.expect("cargo builds the static library").path()
+    newest.expect("cargo builds the static library")
 }
 
 /// Runs a command that must succeed, and returns its output.
@@ -95,11 +95,8 @@ static PROGRAMS: Mutex<BTreeMap<PathBuf, Arc<OnceLock<()>>>> = Mutex::new(BTreeM
 
 fn build(compiler: &str, source: &str, flags: &[&str], program: &Path) {
     let library = library();
-    let standard = if source.ends_with(".c") {
-        "-std=c11"
-    } else {
-        "-std=c++20"
-    };
+    let is_c = Path::new(source).extension().is_some_and(|end| end == "c");
+    let standard = if is_c { "-std=c11" } else { "-std=c++20" };
     let mut command = Command::new(compiler);
     command
         .args([standard, "-g", "-O1"])
@@ -169,5 +166,7 @@ impl Running {
 
 /// Bytes in hexadecimal, as the programs print them.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).expect("four bits");
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(digit).collect()
 }
