@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # A kernel newer than the distribution's own, for tests of what no kernel at hand has: kernel.sh FOLDER.
 # From the backports of the Debian mirror that this machine uses, unpacked into FOLDER and not installed: vmlinuz, and
-# the modules of WireGuard with their order.
+# modules with their order: those of WireGuard, and the device with hardware time stamps that lab/driver has the source
+# of, compiled against the headers of that kernel.
 set -euo pipefail
 
 folder=$1
-[ ! -e "$folder/order" ] || exit 0
+driver=$(dirname "$0")/../lab/driver
+[ ! "$folder/order" -nt "$driver/tapstamp.c" ] || exit 0
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' 'Identifier: Packages' |
@@ -22,8 +24,10 @@ apt=(-qq -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/n
 apt-get "${apt[@]}" update
 # The kernel that the package of the newest one points to.
 package=$(apt-cache "${apt[@]}" depends linux-image-cloud-amd64 | awk '$1 == "Depends:" { print $2; exit }')
-(cd "$work" && apt-get "${apt[@]}" download "$package")
-dpkg-deb -x "$work/$package"_*.deb "$work/unpacked"
+release=${package#linux-image-}
+headers=("linux-headers-$release" "linux-headers-${release%-cloud-amd64}-common" "linux-kbuild-${release%-cloud-amd64}")
+(cd "$work" && apt-get "${apt[@]}" download "$package" "${headers[@]}")
+for file in "$work"/*.deb; do dpkg-deb -x "$file" "$work/unpacked"; done
 
 mkdir -p "$folder"
 cp "$work"/unpacked/boot/vmlinuz-* "$folder/vmlinuz"
@@ -35,4 +39,13 @@ modprobe -d "$work/unpacked" -S "$version" --show-depends wireguard | awk '$1 ==
         xz -dc "$module" >"$folder/$name"
         echo "$name"
     done >"$work/order"
+
+# The headers expect to be installed.
+sources=$work/unpacked/usr/src
+sed -i "s|/usr/src/|$sources/|" "$sources/linux-headers-$release/Makefile"
+cp -r "$driver" "$work/driver"
+make -s -C "$sources/linux-headers-$release" M="$work/driver" CC=gcc CONFIG_DEBUG_INFO_BTF_MODULES= modules >/dev/null
+strip --strip-debug "$work/driver/tapstamp.ko"
+cp "$work/driver/tapstamp.ko" "$folder/"
+echo tapstamp.ko >>"$work/order"
 mv "$work/order" "$folder/order"

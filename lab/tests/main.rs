@@ -16,12 +16,13 @@ static UML: uml::Tests = uml::Tests::named(&[
 ]);
 
 /// The tests that run under a newer kernel in QEMU.
-static VM: vm::Tests = vm::Tests::named(&["net_newest::"]);
+static VM: vm::Tests = vm::Tests::named(&["net_newest::", "hwtstamp::"]);
 
 mod benchmarks;
 mod filter_differences;
 mod filter_differential;
 mod generator;
+mod hwtstamp;
 mod net_addr;
 mod net_again;
 mod net_batch;

@@ -1,7 +1,7 @@
 //! Clocks, in nanoseconds.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
 
@@ -55,4 +55,91 @@ pub fn device_time(device: BorrowedFd<'_>) -> io::Result<DeviceTime> {
         device_ns: nanoseconds(device),
         after_ns,
     })
+}
+
+/// Reads the clock at `device` and the system's at the same moment, as the hardware measures it: `before_ns` equals
+/// `after_ns`.
+///
+/// # Errors
+/// EOPNOTSUPP if the device cannot; ENOTTY when it is no clock.
+/// # Kernel
+/// Linux 4.6.
+#[doc(alias = "PTP_SYS_OFFSET_PRECISE")]
+pub fn precise_device_time(device: BorrowedFd<'_>) -> io::Result<DeviceTime> {
+    const ZERO: libc::ptp_clock_time = libc::ptp_clock_time {
+        sec: 0,
+        nsec: 0,
+        reserved: 0,
+    };
+    let mut offset = libc::ptp_sys_offset_precise {
+        device: ZERO,
+        sys_realtime: ZERO,
+        sys_monoraw: ZERO,
+        rsv: [0; 4],
+    };
+    // SAFETY: the kernel writes only to the structure, which outlives the call and has its layout.
+    let result = unsafe {
+        libc::ioctl(
+            device.as_raw_fd(),
+            libc::PTP_SYS_OFFSET_PRECISE,
+            &raw mut offset,
+        )
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let system_ns = clock_time_ns(&offset.sys_realtime);
+    Ok(DeviceTime {
+        before_ns: system_ns,
+        device_ns: clock_time_ns(&offset.device),
+        after_ns: system_ns,
+    })
+}
+
+/// Readings of [`extended_device_time`].
+const EXTENDED_READINGS: usize = 5;
+
+/// Reads the clock at `device` a few times, the system's each time immediately before and after the device's register
+/// is read. Returns the most precise reading.
+///
+/// # Errors
+/// EOPNOTSUPP if the driver cannot; ENOTTY when it is no clock.
+/// # Kernel
+/// Linux 5.0.
+#[doc(alias = "PTP_SYS_OFFSET_EXTENDED")]
+pub fn extended_device_time(device: BorrowedFd<'_>) -> io::Result<DeviceTime> {
+    const ZERO: libc::ptp_clock_time = libc::ptp_clock_time {
+        sec: 0,
+        nsec: 0,
+        reserved: 0,
+    };
+    let mut offset = libc::ptp_sys_offset_extended {
+        n_samples: EXTENDED_READINGS as u32,
+        clockid: libc::CLOCK_REALTIME,
+        rsv: [0; 2],
+        ts: [[ZERO; 3]; libc::PTP_MAX_SAMPLES as usize],
+    };
+    // SAFETY: the kernel writes only to the structure, which outlives the call and has its layout.
+    let result = unsafe {
+        libc::ioctl(
+            device.as_raw_fd(),
+            libc::PTP_SYS_OFFSET_EXTENDED,
+            &raw mut offset,
+        )
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let readings = offset.ts[..EXTENDED_READINGS].iter();
+    let readings = readings.map(|[before, device, after]| DeviceTime {
+        before_ns: clock_time_ns(before),
+        device_ns: clock_time_ns(device),
+        after_ns: clock_time_ns(after),
+    });
+    let best = readings.min_by_key(|reading| reading.after_ns.saturating_sub(reading.before_ns));
+    best.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn clock_time_ns(time: &libc::ptp_clock_time) -> u64 {
+    (time.sec.cast_unsigned().wrapping_mul(1_000_000_000)).wrapping_add(u64::from(time.nsec))
 }

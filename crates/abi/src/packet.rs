@@ -231,6 +231,8 @@ pub const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 pub const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
 /// The transport checksum was verified and is correct.
 pub const TP_STATUS_CSUM_VALID: u32 = 1 << 7;
+/// The packet had its time stamp before it reached the socket: the kernel's software time stamp.
+pub const TP_STATUS_TS_SOFTWARE: u32 = 1 << 29;
 /// The time stamp is a hardware time stamp.
 pub const TP_STATUS_TS_RAW_HARDWARE: u32 = 1 << 31;
 

@@ -207,7 +207,7 @@ fn capture_advice(error: &CaptureError) -> (Exit, Option<String>) {
         Kind::NoSuchInterface => (Exit::Failed, Some(NO_LINK)),
         Kind::NoMemoryForRing => (Exit::Failed, Some("try a smaller --buffer")),
         Kind::NoMemoryForStall => (Exit::Failed, Some("try a shorter --stall, or a smaller -s")),
-        Kind::NoHardwareTimestamps => (Exit::Unsupported, Some("use --timestamp kernel")),
+        Kind::NoHardwareTimestamps => (Exit::Unsupported, Some("use --timestamp auto or software")),
         Kind::OldKernel => (Exit::Unsupported, Some("needs Linux 4.20")),
         Kind::NoXdp => (Exit::Unsupported, Some(without_xdp)),
         Kind::NoNativeXdp => (Exit::Unsupported, Some("use --xdp auto or generic")),
@@ -246,7 +246,6 @@ fn mode_advice(error: &CaptureError) -> Option<&'static str> {
             Some("use --backend auto")
         }
         ModeError::Outgoing => Some("use --direction in, or --mode mirror"),
-        ModeError::HardwareTime => Some("use --timestamp kernel, or --mode mirror"),
         ModeError::SocketPorts => Some("use --mode mirror and --backend auto"),
         ModeError::ClassicProgram => Some("give its expression, or use --mode mirror"),
         _ => None,

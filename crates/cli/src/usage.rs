@@ -84,7 +84,7 @@ fn other_name(flag: &str) -> Option<&'static str> {
         "-f" => "the filter is the last argument",
         "-G" => "use --rotate-interval TIME",
         "-I" | "-y" => "the link type of the interface is used",
-        "-j" => "use --timestamp kernel or hardware",
+        "-j" => "use --timestamp auto, hardware or software",
         "-J" | "-L" => "'tapline doctor -i IF' shows what the interface can do",
         "-K" => "checksums are verified with -v only",
         "-N" => "names are never looked up",

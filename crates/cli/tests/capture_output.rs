@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::files::{count, tshark};
 use crate::support::frames::{frame, frames, tagged, trunk, udp};
 use crate::support::run::{Running, run, spawn};
-use crate::support::{Scene, keys, number};
+use crate::support::{Scene, assert_refused, keys, number};
 
 /// Users rely on these keys. With a short snaplen the ring tells the delivery: files get batches, and
 /// who watches does not wait for them.
@@ -44,6 +44,43 @@ fn the_summary_has_the_promised_keys() {
         }));
         assert!(summary.number("duration_ns") > 0);
     }
+}
+
+/// A veth device stamps nothing in hardware.
+#[test]
+fn time_stamps_have_the_source_that_is_there() {
+    let scene = Scene::new();
+    let reason = "the driver of right0 has no hardware time stamps";
+    for (flag, source, refusal) in [
+        ("software", "kernel", json!(null)),
+        ("driver", "driver", json!(null)),
+        ("auto", "kernel", json!(reason)),
+    ] {
+        let running = scene.capture(&format!("-c 3 -w file.pcapng --timestamp {flag}"));
+        scene.send(&frames(3, 70));
+        let summary = running.done();
+        let mut counts = json!({"hardware": 0, "driver": 0, "kernel": 0, "reader": 0});
+        counts[source] = 3.into();
+        let interface =
+            json!({"timestamps": counts, "timestamp_refusal": refusal, "device_clock": null});
+        summary.has(&json!({
+            "timestamp_source": source, "timestamps": counts, "interfaces": [interface],
+        }));
+    }
+    let unsupported = format!("tapline: {reason}");
+    assert_refused(
+        |line| scene.run(line),
+        &[
+            (
+                "capture -i right0 --timestamp hardware",
+                4,
+                &format!("{unsupported} (use --timestamp auto or software)"),
+            ),
+            ("ctl hwtstamp right0", 4, &unsupported),
+            ("ctl hwtstamp right0 on", 4, &unsupported),
+            ("ctl hwtstamp nowhere0", 1, "'ip link' lists the interfaces"),
+        ],
+    );
 }
 
 #[test]

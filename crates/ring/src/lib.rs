@@ -7,6 +7,7 @@
 //! - [`BpfRing`]: memory into which an XDP program copies packets.
 //! - [`Batch`]: packets lent by any of them, without a copy or a system call. Dropping it returns the memory.
 //! - [`RingCounters`]: accounts for every packet offered to a ring.
+//! - [`DeviceClock`]: converts hardware time stamps to the time of day.
 //! - [`HandoverGroup`]: replaces a packet ring by another one while packets arrive.
 //!
 //! A receive ring never sleeps. Its descriptor ([`std::os::fd::AsFd`]) becomes readable when there is work, so any event
@@ -17,6 +18,7 @@ mod bpf;
 mod clock;
 mod counters;
 mod cursor;
+mod device_clock;
 mod error;
 mod header;
 mod interface;
@@ -32,6 +34,9 @@ mod xdp;
 pub use batch::{Batch, PacketSink, Packets};
 pub use bpf::{BpfRing, BpfRingError, BpfRingOptions, BpfRingSetupStep};
 pub use counters::RingCounters;
+pub use device_clock::{
+    ClockLine, ClockMeasurement, ClockReadMethod, ClockTimeline, DeviceClock, DeviceClockState,
+};
 pub use error::{RingOpenError, RingOptionError, RingSetupError, SetupStep};
 pub use interface::{InterfaceInfo, link_type};
 pub use options::{

@@ -47,6 +47,10 @@ pub struct RingOptions {
     pub fanout: Option<Fanout>,
     /// Time stamp source.
     pub timestamps: TimestampSource,
+    /// With [`TimestampSource::Hardware`]: number of the clock that stamps the packets, as in `/dev/ptp0`. Its time is
+    /// converted to the time of day ([`DeviceClock`](crate::DeviceClock)). `None` leaves time stamps as the hardware
+    /// makes them.
+    pub device_clock: Option<u32>,
     /// Filter, which the kernel evaluates.
     pub filter: RingFilter,
 }
@@ -64,6 +68,7 @@ impl Default for RingOptions {
             gather: Duration::ZERO,
             fanout: None,
             timestamps: TimestampSource::Kernel,
+            device_clock: None,
             filter: RingFilter::All,
         }
     }
@@ -149,9 +154,14 @@ pub enum DirectionFilter {
 /// Time stamp source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampSource {
-    /// The kernel, when the driver passes the packet to the stack (`CLOCK_REALTIME`).
+    /// The kernel, when the packet reaches the ring, or before if another socket wants time stamps too
+    /// (`CLOCK_REALTIME`).
     Kernel,
-    /// The interface's hardware clock.
+    /// The kernel, when the driver passes the packet to the stack and before the packet waits for a CPU
+    /// (`CLOCK_REALTIME`).
+    Driver,
+    /// The interface's hardware clock. The interface must stamp packets: the ring does not enable that. A packet that
+    /// the hardware did not stamp has the time stamp of [`Kernel`](Self::Kernel).
     Hardware,
     /// The reader, when it takes the batch (`CLOCK_REALTIME`), for packets without another time stamp
     /// ([`XdpRing`](crate::XdpRing)). Invalid for a packet ring.
@@ -163,6 +173,7 @@ impl TimestampSource {
     pub fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
+            Self::Driver => "driver",
             Self::Hardware => "hardware",
             Self::Reader => "reader",
         }
@@ -173,8 +184,9 @@ impl TimestampSource {
 #[doc(alias = "PACKET_FANOUT")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fanout {
-    /// Group number within the network namespace.
-    pub group: u16,
+    /// Group number within the network namespace. `None` creates a group whose number no other has; see
+    /// [`PacketRing::fanout_group`](crate::PacketRing::fanout_group).
+    pub group: Option<u16>,
     /// How the kernel distributes packets.
     pub mode: FanoutMode,
 }

@@ -4,11 +4,12 @@ use std::ptr::NonNull;
 
 use abi::packet::{
     PACKET_BROADCAST, PACKET_MULTICAST, PACKET_OTHERHOST, PACKET_OUTGOING, SockaddrLl,
-    TP_STATUS_CSUM_VALID, TP_STATUS_CSUMNOTREADY, TP_STATUS_TS_RAW_HARDWARE, TP_STATUS_VLAN_VALID,
-    TPACKET_ALIGNMENT,
+    TP_STATUS_CSUM_VALID, TP_STATUS_CSUMNOTREADY, TP_STATUS_TS_RAW_HARDWARE, TP_STATUS_TS_SOFTWARE,
+    TP_STATUS_VLAN_VALID, TPACKET_ALIGNMENT,
 };
 use wire::metadata::{Checksum, Direction, Reception};
 
+use crate::device_clock::ClockLine;
 use crate::header::{Header, VLAN_REINSERTED, VLAN_TAG_BYTES};
 use crate::options::TimestampSource;
 use crate::vlan_tag::reinsert_vlan_tag;
@@ -32,9 +33,10 @@ pub struct RingPacket<'a> {
     /// Length on the wire in bytes, including VLAN tags. A packet merged by GRO or not yet split by GSO counts as
     /// one packet with its full length.
     pub original_len: u32,
-    /// Nanoseconds since 1970-01-01 00:00 UTC, by the clock of `timestamp_source`.
+    /// Nanoseconds since 1970-01-01 00:00 UTC. Hardware time stamps are converted to that if the ring
+    /// [has the clock](crate::RingOptions::device_clock) that made them.
     pub timestamp_ns: u64,
-    /// Time stamp source.
+    /// What made this packet's time stamp.
     pub timestamp_source: TimestampSource,
     /// Whether the interface received or sent it.
     pub direction: Direction,
@@ -45,6 +47,8 @@ pub struct RingPacket<'a> {
     /// Tag control information of a VLAN tag that the kernel delivered as metadata. The ring has put the tag back
     /// into `bytes`; a socket filter sees the packet without it.
     pub vlan_tag: Option<u16>,
+    /// The device's hash of the packet, if the ring reports it. Usually the one by which the device chose the queue.
+    pub hash: Option<u32>,
     /// Index of the interface.
     pub link: u32,
     /// Receive queue. `None` if the interface has only one, or the ring does not report it.
@@ -67,6 +71,7 @@ pub(crate) unsafe fn lend<'a, H: Header>(
     at: NonNull<u8>,
     room: usize,
     snaplen: u32,
+    stamps: &Stamps,
 ) -> Option<(RingPacket<'a>, H)> {
     // The kernel puts the address after the header, aligned (packet_set_ring, TPACKET3_HDRLEN).
     let address_at = size_of::<H>().next_multiple_of(TPACKET_ALIGNMENT);
@@ -99,21 +104,53 @@ pub(crate) unsafe fn lend<'a, H: Header>(
     // SAFETY: `start + kept` is within `room`. The bytes belong to the reader for `'a`, and nothing writes them
     // while they are lent.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) };
-    Some((describe(bytes, &header, &address), header))
+    Some((describe(bytes, &header, &address, stamps), header))
 }
 
-fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) -> RingPacket<'a> {
+/// How time stamps of a ring are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamps {
+    /// Converts hardware time stamps.
+    pub line: Option<ClockLine>,
+    /// Software time stamps are wanted from where the driver passes packets on. Otherwise the kernel makes them there
+    /// only if another socket on the host wants them, which makes no difference that counts.
+    pub has_driver: bool,
+}
+
+impl Stamps {
+    /// The time stamp of the packet behind `header`, and its source.
+    #[inline]
+    pub fn of<H: Header>(&self, header: &H) -> (u64, TimestampSource) {
+        let (status, stamp_ns) = (header.status(), header.timestamp_ns());
+        if status & TP_STATUS_TS_RAW_HARDWARE != 0 {
+            let convert = |line: &ClockLine| line.realtime_ns(stamp_ns);
+            let stamp_ns = self.line.as_ref().map_or(stamp_ns, convert);
+            return (stamp_ns, TimestampSource::Hardware);
+        }
+        let is_driver = self.has_driver && status & TP_STATUS_TS_SOFTWARE != 0;
+        let source = if is_driver {
+            TimestampSource::Driver
+        } else {
+            TimestampSource::Kernel
+        };
+        (stamp_ns, source)
+    }
+}
+
+fn describe<'a, H: Header>(
+    bytes: &'a [u8],
+    header: &H,
+    address: &SockaddrLl,
+    stamps: &Stamps,
+) -> RingPacket<'a> {
     let status = header.status();
+    let (timestamp_ns, timestamp_source) = stamps.of(header);
     let (direction, reception) = PACKET_TYPES[(address.pkttype % 8) as usize];
     RingPacket {
         bytes,
         original_len: header.len(),
-        timestamp_ns: header.timestamp_ns(),
-        timestamp_source: if status & TP_STATUS_TS_RAW_HARDWARE != 0 {
-            TimestampSource::Hardware
-        } else {
-            TimestampSource::Kernel
-        },
+        timestamp_ns,
+        timestamp_source,
         direction,
         reception,
         checksum: if status & TP_STATUS_CSUMNOTREADY != 0 {
@@ -123,6 +160,7 @@ fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) ->
         } else {
             Checksum::Unknown
         },
+        hash: None,
         vlan_tag: (status & VLAN_REINSERTED != 0).then(|| header.vlan().1),
         link: address.ifindex.cast_unsigned(),
         queue: None,

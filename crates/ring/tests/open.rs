@@ -82,20 +82,17 @@ fn an_interface_that_is_down_cannot_be_received_from() {
 }
 
 #[test]
-fn an_interface_without_a_clock_gives_no_hardware_time_stamps() {
+fn hardware_time_stamps_need_the_clock_that_is_named() {
     for version in BACKENDS {
         let [left, _right] = Net::new().pair();
         let name = left.interface().name.to_string();
-        let timestamps = TimestampSource::Hardware;
-        let answer = refusal(
-            &left,
-            &name,
-            &RingOptions {
-                timestamps,
-                ..options(version)
-            },
-        );
-        assert_eq!(answer, (SetupStep::Timestamps, Some(libc::EOPNOTSUPP)));
+        let clock = RingOptions {
+            timestamps: TimestampSource::Hardware,
+            device_clock: Some(u32::MAX),
+            ..options(version)
+        };
+        let answer = refusal(&left, &name, &clock);
+        assert_eq!(answer, (SetupStep::Timestamps, Some(libc::ENOENT)));
     }
 }
 

@@ -22,6 +22,33 @@ fn frames() -> Vec<Vec<u8>> {
     lengths.map(|bytes| frame(BROADCAST, bytes)).to_vec()
 }
 
+/// A veth device stamps nothing in hardware: the kernel does, and the ring says so.
+#[test]
+fn each_packet_says_who_stamped_it() {
+    for version in BACKENDS {
+        for (timestamps, made_by) in [
+            (TimestampSource::Kernel, TimestampSource::Kernel),
+            (TimestampSource::Driver, TimestampSource::Driver),
+            (TimestampSource::Hardware, TimestampSource::Kernel),
+        ] {
+            let [left, right] = Net::new().pair();
+            let stamped = RingOptions {
+                timestamps,
+                ..options(version)
+            };
+            let mut ring = open(&right, &stamped);
+            let before_ns = realtime_ns();
+            send_and_end(&left, &frames());
+            let seen = until_end(&mut ring);
+            assert_eq!(seen.len(), frames().len());
+            for packet in seen {
+                assert_eq!(packet.timestamp_source, made_by, "{version:?}");
+                assert!((before_ns..=realtime_ns()).contains(&packet.timestamp_ns));
+            }
+        }
+    }
+}
+
 #[test]
 fn packets_are_the_frames_that_were_sent() {
     for version in BACKENDS {

@@ -124,6 +124,7 @@ fn every_option_of_a_packet_reaches_its_reader() {
                 let some = |bit: usize, value: u64| (others >> bit & 1 == 1).then_some(value);
                 let (drops, id) = (some(0, (1 << 33) + others as u64), some(1, (1 << 60) + 7));
                 let queue = some(2, 65_536 + others as u64).map(|queue| queue as u32);
+                let comment = (others % 3 == 1).then_some(&"stamped by the sun"[..9 + r]);
                 let packet = Packet {
                     direction,
                     reception,
@@ -131,6 +132,7 @@ fn every_option_of_a_packet_reaches_its_reader() {
                     queue,
                     drop_count: drops,
                     packet_id: id,
+                    comment,
                     ..Packet::new(QUARTER_PAST, &bytes)
                 };
                 file.write(&packet).unwrap();
@@ -145,6 +147,7 @@ fn every_option_of_a_packet_reaches_its_reader() {
                     text(drops),
                     text(id),
                     text(queue.map(u64::from)),
+                    comment.unwrap_or_default().to_owned(),
                 ]);
             }
         }
@@ -155,6 +158,7 @@ fn every_option_of_a_packet_reaches_its_reader() {
         "frame.drop_count",
         "frame.packet_id",
         "frame.interface_queue",
+        "frame.comment",
     ];
     assert_eq!(tshark(&path, &fields), expected);
     // tshark's own reading of the two fields people filter by.

@@ -58,6 +58,10 @@ fn each_packet(mut take: impl FnMut(Packet<'_>)) {
             ..packet
         });
         take(Packet {
+            comment: Some(&"a comment of any length"[..place % 23]),
+            ..packet
+        });
+        take(Packet {
             queue: Some(7),
             ..packet
         });

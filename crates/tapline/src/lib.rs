@@ -42,6 +42,7 @@ mod compiled_filter;
 pub mod control;
 pub mod count;
 pub mod doctor;
+pub mod hwtstamp;
 pub mod latency;
 pub mod net;
 pub mod packet;
@@ -52,6 +53,7 @@ pub mod read;
 pub mod send;
 mod stop;
 mod wait;
+pub mod who;
 
 pub use capture::{Capture, CaptureError, CaptureOptions, CaptureSummary, capture};
 pub use count::count;

@@ -47,7 +47,7 @@ fn take(
         Some(sent.len() as u64),
         "{outcome:?}"
     );
-    assert_eq!(outcome.timestamp_source, TimestampSource::Kernel);
+    assert_eq!(outcome.timestamp_source(), Some(TimestampSource::Kernel));
     assert_eq!(outcome.account.delivered, teller.kept.len() as u64);
     (outcome, teller)
 }
@@ -228,10 +228,6 @@ fn what_drop_mode_has_not_is_refused() {
     let (backend, mode) = (Backend::PacketV3, Mode::Drop);
     for (options, expected) in [
         (good().direction(DirectionFilter::Out), ModeError::Outgoing),
-        (
-            good().timestamps(TimestampSource::Hardware),
-            ModeError::HardwareTime,
-        ),
         (
             good().with_filter(support::ipv4_only()),
             ModeError::ClassicProgram,

@@ -109,7 +109,7 @@ fn capture(
     let taken = follower.taken.iter().sum::<u64>();
     assert_account(&outcome.account, taken, 0, outcome.account.lost.program);
     assert_eq!(outcome.account.received(), Some(arrived), "{outcome:?}");
-    assert_eq!(outcome.timestamp_source, TimestampSource::Kernel);
+    assert_eq!(outcome.timestamp_source(), Some(TimestampSource::Kernel));
     (outcome, follower)
 }
 

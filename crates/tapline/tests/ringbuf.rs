@@ -41,7 +41,7 @@ fn assert_adds_up(outcome: &CaptureSummary, teller: &Teller, received: u64, filt
         (statistics.received, statistics.os_dropped),
         (Some(received), Some(lost))
     );
-    assert_eq!(outcome.timestamp_source, TimestampSource::Kernel);
+    assert_eq!(outcome.timestamp_source(), Some(TimestampSource::Kernel));
 }
 
 #[test]

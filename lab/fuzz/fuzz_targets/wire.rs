@@ -1,6 +1,7 @@
 #![no_main]
 
-use wire::dissect::{Link, MAX_VLANS, dissect};
+use wire::dissect::{Link, MAX_VLANS, Network, dissect};
+use wire::packet_id;
 use wire::protocol::link_type;
 use wire::{HeaderError, PppControl, Pppoe, PppoeTag};
 
@@ -24,7 +25,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((choice, packet)) = bytes.split_first() else {
         return;
     };
-    let summary = dissect(LINK_TYPES[usize::from(*choice) % LINK_TYPES.len()], packet);
+    let link_type = LINK_TYPES[usize::from(*choice) % LINK_TYPES.len()];
+    let summary = dissect(link_type, packet);
+    // Only IP packets have an identifier.
+    let is_ip = matches!(summary.network, Network::Ipv4(_) | Network::Ipv6(_));
+    assert_eq!(packet_id(link_type, packet).is_some(), is_ip);
     assert!(summary.at + summary.payload.len() <= packet.len());
     assert!(summary.vlans().count() <= MAX_VLANS);
     if let Some(HeaderError::Truncated(error)) = summary.error {

@@ -32,6 +32,8 @@ pub const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
 
 /// Flag of an XDP program that accepts multi-buffer frames (Linux 5.18).
 pub const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
+/// Flag of an XDP program that runs on one device only and may read its metadata (Linux 6.3).
+pub const BPF_F_XDP_DEV_BOUND_ONLY: u32 = 1 << 6;
 /// Test run of an XDP program that executes the verdict on real frames (Linux 5.18).
 pub const BPF_F_TEST_XDP_LIVE_FRAMES: u32 = 1 << 1;
 
@@ -50,6 +52,8 @@ pub struct ProgramSource<'a> {
     pub name: &'a str,
     /// `enum bpf_attach_type`, for program types that have several; otherwise 0.
     pub attach_type: u32,
+    /// Index of the interface that the program is bound to; 0 for none.
+    pub ifindex: u32,
 }
 
 /// Loads a program. The verifier writes its NUL-terminated log into `log`. An empty `log` disables
@@ -70,6 +74,7 @@ pub fn load_program(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<Ow
         license: source.license.as_ptr() as u64,
         prog_name: object_name(source.name),
         expected_attach_type: source.attach_type,
+        prog_ifindex: source.ifindex,
         ..ProgramLoad::default()
     };
     if !log.is_empty() {

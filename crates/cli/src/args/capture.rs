@@ -10,7 +10,7 @@ use clap::Args;
 use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
 
 use super::sample::sample;
-use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, RecordArgs};
+use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs};
 use crate::{metrics, units};
 
 /// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet
@@ -86,6 +86,9 @@ pub struct CaptureArgs {
     #[command(flatten)]
     pub delivery: DeliveryArgs,
 
+    #[command(flatten)]
+    pub readers: ReadersArgs,
+
     /// Ring size per interface [default: 32M, with --mode drop 128M]
     ///
     /// With --mode drop each packet takes 2K of it.
@@ -97,8 +100,13 @@ pub struct CaptureArgs {
     pub no_promisc: bool,
 
     /// Time stamp source
-    #[arg(hide_short_help = true, long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps, help_heading = "Input")]
-    pub timestamp: TimestampSource,
+    ///
+    /// software (or kernel): the kernel. driver: the kernel, when the driver passes packets on and before they wait for
+    /// a CPU. hardware: the interface, converted to UTC; packets that it did not stamp have the kernel's time and a
+    /// comment. auto: hardware if the interface has it. With hardware and auto the interface is made to stamp all
+    /// received packets, and its former setting is restored at the end.
+    #[arg(hide_short_help = true, long, value_name = "auto|hardware|software|driver", default_value = "software", value_parser = timestamps, help_heading = "Input")]
+    pub timestamp: TimestampChoice,
 
     /// Read the filter from FILE; - is standard input
     ///
@@ -147,6 +155,24 @@ pub struct CaptureArgs {
     /// Do not listen for 'tapline ctl'
     #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub no_control: bool,
+
+    /// Find the process that sent each packet of this host
+    ///
+    /// Its name and number are printed, or written to the pcapng file: as option epb_processid_threadid and as a comment of
+    /// the packet, with a description of each process. Finds processes in this network namespace, of TCP and UDP sockets
+    /// that are still open when their packets are read.
+    #[arg(hide_short_help = true, long, conflicts_with_all = ["netns", "record", "decode"], help_heading = "Output")]
+    pub who: bool,
+
+    /// With -w: write a number for each IP packet that is the same at every interface (epb_packetid)
+    #[arg(
+        hide_short_help = true,
+        long,
+        requires = "write",
+        conflicts_with = "record",
+        help_heading = "Output"
+    )]
+    pub packet_id: bool,
 
     #[command(flatten)]
     pub record: RecordArgs,
@@ -231,12 +257,25 @@ pub fn direction(text: &str) -> Result<DirectionFilter, String> {
     }
 }
 
-pub(super) fn timestamps(text: &str) -> Result<TimestampSource, String> {
-    match text {
-        "kernel" => Ok(TimestampSource::Kernel),
-        "hardware" => Ok(TimestampSource::Hardware),
-        _ => Err("use kernel or hardware".into()),
-    }
+/// The value of `--timestamp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimestampChoice {
+    pub source: TimestampSource,
+    /// Use the kernel's where the interface has none.
+    pub falls_back: bool,
+}
+
+pub(super) fn timestamps(text: &str) -> Result<TimestampChoice, String> {
+    let source = match text {
+        "software" | "kernel" => TimestampSource::Kernel,
+        "driver" => TimestampSource::Driver,
+        "hardware" | "auto" => TimestampSource::Hardware,
+        _ => return Err("use auto, hardware, software or driver".into()),
+    };
+    Ok(TimestampChoice {
+        source,
+        falls_back: text == "auto",
+    })
 }
 
 /// The loss limit above which a capture fails.

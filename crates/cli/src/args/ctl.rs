@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::Delivery;
 use crate::units;
@@ -31,6 +31,13 @@ pub struct CtlArgs {
 
     #[command(subcommand)]
     pub command: CtlCommand,
+}
+
+/// The value of `ctl hwtstamp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnOff {
+    On,
+    Off,
 }
 
 #[derive(Debug, Subcommand)]
@@ -107,6 +114,18 @@ pub enum CtlCommand {
 
     /// End a capture in order
     Stop,
+
+    /// Show or set which packets an interface stamps in hardware
+    ///
+    /// Affects the interface, not a capture, and stays until somebody changes it. Without on or off it is shown.
+    Hwtstamp {
+        #[arg(value_name = "IF", value_parser = super::name())]
+        interface: String,
+
+        /// on: all received packets; off: no received packet. What is stamped of sent packets stays
+        #[arg(value_enum)]
+        state: Option<OnOff>,
+    },
 
     /// Start 'tapline capture' in the background, and return when it captures
     Start {

@@ -92,14 +92,16 @@ fn misplaced(args: &CaptureArgs) -> Option<&'static str> {
         ("--direction", args.direction != DirectionFilter::Both),
         ("--backend", args.backend != BackendChoice::Auto),
         (
-            "--timestamp hardware",
-            args.timestamp != TimestampSource::Kernel,
+            "--timestamp",
+            args.timestamp.source != TimestampSource::Kernel,
         ),
         ("--duration", args.duration.is_some()),
         ("--stats-interval", args.stats_interval.is_some()),
         ("--metrics", args.metrics.is_some()),
         ("--fail-loss", args.fail_loss.is_some()),
         ("--buffer", args.buffer.is_some()),
+        ("--who", args.who),
+        ("--packet-id", args.packet_id),
     ];
     given
         .iter()

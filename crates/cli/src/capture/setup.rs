@@ -75,7 +75,8 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         .spin(args.delivery.spin.unwrap_or_else(|| default_spin(args)))
         .busy_poll(busy_poll)
         .stall(args.delivery.stall.or_else(|| default_stall(args)))
-        .timestamps(args.timestamp)
+        .timestamps(args.timestamp.source)
+        .timestamp_fallback(args.timestamp.falls_back)
         .limits(Limits {
             packets: args.count.map(Into::into),
             duration: args.duration,
@@ -107,7 +108,9 @@ fn usual(args: &CaptureArgs) -> Delivery {
         return Delivery::Adaptive;
     }
     let is_batch = args.delivery.min_bytes.is_some() || args.delivery.timeout.is_some();
-    if is_batch || args.mode.mode == Mode::Drop || is_into_file(args) {
+    // The sooner a packet is read, the more sockets are still open.
+    let is_file = is_into_file(args) && !args.who;
+    if is_batch || args.mode.mode == Mode::Drop || is_file {
         Delivery::Batch
     } else {
         Delivery::Adaptive

@@ -4,11 +4,12 @@ use std::io::{self, IsTerminal, Write};
 
 use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
 
-use super::sockets;
 use super::source::Source;
+use super::stamps::software_stamps;
 use super::summary::xdp_mode_json;
+use super::{reader_accounts, sockets};
 use crate::args::CaptureArgs;
-use crate::failure::xdp_refusal;
+use crate::failure::{chain, xdp_refusal};
 use crate::json;
 use crate::output::Written;
 use crate::units::binary;
@@ -46,6 +47,9 @@ pub fn show(
                     "filter": opened.filter.map(FilterPlace::name),
                 });
                 sockets::add(&mut object, opened.sockets, opened.fall_back);
+                object["timestamp_source"] = opened.timestamps.name().into();
+                object["timestamp_refusal"] =
+                    (opened.timestamp_refusal.map(|refusal| chain(refusal))).into();
                 object
             })
             .collect();
@@ -53,6 +57,8 @@ pub fn show(
             "event": "start",
             "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
+            "readers": reader_accounts::start_json(capture.readers()),
+            "fanout": reader_accounts::distribution_json(capture.distribution()),
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
@@ -66,12 +72,22 @@ pub fn show(
         } else {
             ""
         };
+        for refusal in capture
+            .links()
+            .iter()
+            .filter_map(|one| one.timestamp_refusal)
+        {
+            let _ = writeln!(out, "{}", software_stamps(refusal));
+        }
         for opened in capture.links() {
             // A closed standard error is no reason to end.
             let _ = writeln!(out, "{}{hint}", line(&opened, args));
         }
         if capture.is_group() {
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
+        }
+        if let Some(line) = reader_accounts::start_line(capture.readers(), capture.distribution()) {
+            let _ = writeln!(out, "{line}");
         }
         if let Some(url) = places.metrics {
             let _ = writeln!(out, "metrics at {url}");

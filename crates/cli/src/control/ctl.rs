@@ -10,13 +10,16 @@ use tapline::control::{
 };
 
 use super::server::failure;
-use super::start;
+use super::{hwtstamp, start};
 use crate::args::{CtlArgs, CtlCommand};
 use crate::failure::{Exit, Failure};
 use crate::json;
 use crate::units::grouped;
 
 pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
+    if let CtlCommand::Hwtstamp { interface, state } = &args.command {
+        return hwtstamp::run(interface, *state, args.json);
+    }
     let directory = directory().map_err(|error| failure(&error))?;
     let request = match &args.command {
         CtlCommand::List => return show_all(args, &directory),
@@ -61,7 +64,8 @@ fn setting(command: &CtlCommand) -> Setting {
         CtlCommand::Timeout { time } => Setting::TimeoutNs(ns(time)),
         CtlCommand::Stall { time } => Setting::StallNs(ns(time)),
         CtlCommand::Filter { filter } => Setting::Filter(filter.join(" ")),
-        CtlCommand::List
+        CtlCommand::Hwtstamp { .. }
+        | CtlCommand::List
         | CtlCommand::Stats
         | CtlCommand::Rotate
         | CtlCommand::Trigger

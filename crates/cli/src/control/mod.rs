@@ -1,6 +1,7 @@
 //! Control of running captures: the server in a capture, and `tapline ctl`.
 
 mod ctl;
+mod hwtstamp;
 mod server;
 mod start;
 

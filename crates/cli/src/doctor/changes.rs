@@ -1,10 +1,13 @@
 //! Makes the safe changes of a report and undoes them.
 
+use std::error::Error;
+
 use tapline::doctor::{Change, ChangeError, Report, SystemPaths};
+use tapline::hwtstamp::{Restored, undo_left_behind};
 
 use super::record::{FixResult, Record, RecordedChange};
 use super::{json, text};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, chain};
 
 /// Makes every safe change of the report. Each change is recorded before it is made.
 pub fn fix(report: &Report, paths: &SystemPaths, as_json: bool) -> Result<FixResult, Failure> {
@@ -70,7 +73,8 @@ enum Undone {
     Failed(ChangeError),
 }
 
-/// Undoes the recorded changes of this network namespace, the latest first.
+/// Undoes the recorded changes of this network namespace, the latest first, and what captures left behind when they
+/// were killed.
 pub fn undo(paths: &SystemPaths, as_json: bool) -> Result<Exit, Failure> {
     let mut record = Record::open()?;
     let changes = std::mem::take(&mut record.changes);
@@ -94,6 +98,31 @@ pub fn undo(paths: &SystemPaths, as_json: bool) -> Result<Exit, Failure> {
         }
     }
     record.save()?;
+    let left_behind = undo_left_behind();
+    let left_behind = left_behind.map_err(|error| Failure::new(Exit::Failed, chain(&error)))?;
+    for interface in &left_behind {
+        let (state, error) = match &interface.restored {
+            Restored::Done => {
+                restored += 1;
+                ("undone", None)
+            }
+            Restored::Failed(error) => {
+                failed += 1;
+                unprivileged += usize::from(error.needs_privilege());
+                ("failed", Some(error as &(dyn Error + 'static)))
+            }
+            _ => {
+                left += 1;
+                ("left", None)
+            }
+        };
+        let command = interface.command();
+        if as_json {
+            json::change(&command, state, error)?;
+        } else {
+            text::change(&command, state, error)?;
+        }
+    }
     if as_json {
         json::undone(restored, left, failed)?;
     } else {
@@ -129,10 +158,12 @@ fn print(
     error: Option<&ChangeError>,
     as_json: bool,
 ) -> Result<(), Failure> {
+    let command = change.command();
+    let error = error.map(|error| error as &(dyn Error + 'static));
     if as_json {
-        json::change(change, state, error)?;
+        json::change(&command, state, error)?;
     } else {
-        text::change(change, state, error)?;
+        text::change(&command, state, error)?;
     }
     Ok(())
 }

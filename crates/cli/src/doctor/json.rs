@@ -1,9 +1,10 @@
 //! Prints an examination as JSON Lines.
 
+use std::error::Error;
 use std::io;
 
 use serde_json::json;
-use tapline::doctor::{Change, ChangeError, Report, Severity};
+use tapline::doctor::{Report, Severity};
 
 use super::record::FixResult;
 use crate::args::DoctorArgs;
@@ -36,12 +37,12 @@ pub fn report(report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-pub fn change(change: &Change, state: &str, error: Option<&ChangeError>) -> io::Result<()> {
+pub fn change(command: &str, state: &str, error: Option<&(dyn Error + 'static)>) -> io::Result<()> {
     print(&json!({
         "event": "change",
-        "command": change.command(),
+        "command": command,
         "state": state,
-        "error": error.map(|error| chain(error)),
+        "error": error.map(chain),
     }))
 }
 

@@ -1,9 +1,10 @@
 //! Prints an examination as text.
 
+use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use tapline::doctor::{Change, ChangeError, Finding, Report, Severity};
+use tapline::doctor::{Finding, Report, Severity};
 
 use super::record::FixResult;
 use crate::args::DoctorArgs;
@@ -76,7 +77,7 @@ pub fn blank_line() -> io::Result<()> {
 }
 
 /// Prints what happened to a change.
-pub fn change(change: &Change, state: &str, error: Option<&ChangeError>) -> io::Result<()> {
+pub fn change(command: &str, state: &str, error: Option<&(dyn Error + 'static)>) -> io::Result<()> {
     let mut out = String::new();
     let why = match error {
         Some(error) => format!(": {}", chain(error)),
@@ -87,7 +88,7 @@ pub fn change(change: &Change, state: &str, error: Option<&ChangeError>) -> io::
         &mut out,
         &format!("{state}: "),
         "  ",
-        &format!("{}{why}", change.command()),
+        &format!("{command}{why}"),
     );
     io::stdout().lock().write_all(out.as_bytes())
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use abi::bpf::attach_classic;
 use abi::packet::{
-    BlockDesc, PACKET_STATISTICS, SOL_PACKET, TP_STATUS_KERNEL, TP_STATUS_LOSING, TP_STATUS_USER,
-    Tpacket2Hdr, Tpacket3Hdr, TpacketStats,
+    BlockDesc, PACKET_FANOUT, PACKET_STATISTICS, SOL_PACKET, TP_STATUS_KERNEL, TP_STATUS_LOSING,
+    TP_STATUS_USER, Tpacket2Hdr, Tpacket3Hdr, TpacketStats,
 };
 use abi::region::Region;
 use abi::socket;
@@ -22,10 +22,12 @@ use super::setup::{self, Role};
 use super::walk::{SlotWalk, Slots};
 use crate::counters::RingCounters;
 use crate::cursor::{Cursor, PacketExtent};
+use crate::device_clock::{DeviceClock, DeviceClockState};
 use crate::error::RingOpenError;
 use crate::header::Header;
 use crate::interface::InterfaceInfo;
-use crate::options::{RingOptions, TpacketVersion};
+use crate::options::{RingOptions, TimestampSource, TpacketVersion};
+use crate::packet::Stamps;
 
 /// A packet socket's receive ring: memory that the kernel fills with packets and the reader empties.
 ///
@@ -47,6 +49,10 @@ pub struct PacketRing {
     /// Of the batch that is read packet by packet.
     pub(crate) cursor: Cursor<PacketExtent>,
     pub(crate) link: InterfaceInfo,
+    /// Configured source of time stamps.
+    timestamps: TimestampSource,
+    /// The clock behind hardware time stamps, which are converted to the time of day.
+    clock: Option<Box<DeviceClock>>,
     /// Kept by a ring in a [`HandoverGroup`](crate::HandoverGroup). Dropped last, after the memory and the socket.
     pub(crate) turn: Option<Arc<()>>,
 }
@@ -60,7 +66,27 @@ impl PacketRing {
 
     /// The position of the first packet of the `slots` slots at the head.
     pub(crate) fn slot_walk(&self, slots: usize) -> SlotWalk {
-        SlotWalk::new(&self.region, self.geometry, self.head, slots, self.snaplen)
+        let stamps = self.stamps();
+        SlotWalk::new(
+            &self.region,
+            self.geometry,
+            self.head,
+            slots,
+            self.snaplen,
+            stamps,
+        )
+    }
+
+    fn stamps(&self) -> Stamps {
+        Stamps {
+            line: self.clock.as_ref().map(|clock| clock.line()),
+            has_driver: self.timestamps == TimestampSource::Driver,
+        }
+    }
+
+    /// State of the clock behind hardware time stamps; `None` if stamps are not converted.
+    pub fn device_clock(&self) -> Option<DeviceClockState> {
+        self.clock.as_ref().map(|clock| clock.state())
     }
 
     /// Opens a ring on interface `link` and starts it.
@@ -72,8 +98,8 @@ impl PacketRing {
     /// the kernel refused: `SetupStep::Socket` with EPERM, `SetupStep::Interface` with ENODEV, `SetupStep::Ring`
     /// with ENOMEM, `SetupStep::Filter` with EINVAL.
     /// # Privileges
-    /// `CAP_NET_RAW` in the user namespace that owns the network namespace; `CAP_NET_ADMIN` for
-    /// hardware time stamps.
+    /// `CAP_NET_RAW` in the user namespace that owns the network namespace; read access to `/dev/ptpN` for a
+    /// `device_clock`.
     /// # Kernel
     /// Linux 4.20 (`PACKET_IGNORE_OUTGOING`).
     /// # Source
@@ -98,6 +124,8 @@ impl PacketRing {
             account: RingCounters::default(),
             unreported: 0,
             link: opened.link,
+            timestamps: options.timestamps,
+            clock: opened.clock,
             cursor: Cursor::default(),
             turn: None,
         })
@@ -105,6 +133,16 @@ impl PacketRing {
     /// The interface of the ring.
     pub fn interface(&self) -> &InterfaceInfo {
         &self.link
+    }
+
+    /// Number of the fanout group that its options named or created.
+    ///
+    /// # Errors
+    /// Errors of getsockopt(2).
+    pub fn fanout_group(&self) -> io::Result<u16> {
+        let option: u32 = socket::option(self.socket.as_fd(), SOL_PACKET, PACKET_FANOUT)?;
+        // The low half; mode and flags are the high half.
+        Ok(option as u16)
     }
 
     /// TPACKET version of the ring.
@@ -125,6 +163,9 @@ impl PacketRing {
             // Reading the counters fails only on a bad address, which this is not. If it fails anyway, the next
             // batch reads them again.
             let _ = self.refresh();
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.follow();
         }
         Some(ready)
     }
@@ -234,8 +275,12 @@ impl PacketRing {
     ///
     /// Frees the memory of `before`. Packets still in it are lost and count as waiting forever; see
     /// [`PacketRing::is_at_end`].
-    pub fn follow(&mut self, before: Self) {
+    pub fn follow(&mut self, mut before: Self) {
         self.account = self.account + before.account;
+        if self.clock.is_some() {
+            // It knows the drift better.
+            self.clock = before.clock.take().or_else(|| self.clock.take());
+        }
         self.unreported += before.unreported;
         drop(before);
     }
@@ -290,13 +335,15 @@ impl PacketRing {
         self.is_handed_over((self.head + self.geometry.count / 4) % self.geometry.count)
     }
 
-    /// Time stamp of the oldest waiting packet, in nanoseconds by the clock of the ring's time stamps.
+    /// Time stamp of the oldest waiting packet, in nanoseconds, as [`RingPacket::timestamp_ns`].
+    ///
+    /// [`RingPacket::timestamp_ns`]: crate::RingPacket::timestamp_ns
     pub fn oldest_ns(&self) -> Option<u64> {
         if !self.is_handed_over(self.head) {
             return None;
         }
         match self.geometry.version {
-            TpacketVersion::V2 => Some(self.frame(self.head).timestamp_ns()),
+            TpacketVersion::V2 => Some(self.stamps().of(&self.frame(self.head)).0),
             TpacketVersion::V3 => {
                 let first = self.block(self.head).offset_to_first_pkt as usize;
                 let fits = first.is_multiple_of(8)
@@ -309,7 +356,7 @@ impl PacketRing {
                 // SAFETY: mapped (checked), aligned to 8 (checked; blocks are page-aligned), and owned by the reader,
                 // as the status says.
                 let header = unsafe { header.cast::<Tpacket3Hdr>().read() };
-                Some(header.timestamp_ns())
+                Some(self.stamps().of(&header).0)
             }
         }
     }

@@ -12,10 +12,11 @@ use abi::packet::{
 };
 use abi::region::Region;
 use abi::socket::{self, set_option};
-use abi::timestamp::enable_hardware_timestamps;
+use abi::timestamp::enable_driver_timestamps;
 
 use super::filter::{self, Refused};
 use super::geometry::{Geometry, RESERVE_BYTES};
+use crate::device_clock::DeviceClock;
 use crate::error::{RingOpenError, RingOptionError, RingSetupError, SetupStep};
 use crate::interface::{self, InterfaceInfo};
 use crate::options::{
@@ -39,6 +40,8 @@ pub(crate) struct Opened {
     pub region: Region,
     pub geometry: Geometry,
     pub link: InterfaceInfo,
+    /// The clock behind hardware time stamps.
+    pub clock: Option<Box<DeviceClock>>,
 }
 
 /// Binds the socket with a filter that rejects everything, and attaches the real filter last. No packet can thus
@@ -71,12 +74,7 @@ pub(crate) fn open(
     };
     attach_classic(fd, &filter::nothing()).map_err(at(SetupStep::Filter))?;
     select_version(fd, geometry.version).map_err(at(SetupStep::Version))?;
-    if options.timestamps == TimestampSource::Hardware {
-        if !matches!(role, Role::Successor { .. }) {
-            enable_hardware_timestamps(fd, name).map_err(at(SetupStep::Timestamps))?;
-        }
-        take_hardware_stamps(fd).map_err(at(SetupStep::Timestamps))?;
-    }
+    let clock = select_stamps(fd, options).map_err(at(SetupStep::Timestamps))?;
     let allocate = match geometry.grown_for {
         Some(_) => SetupStep::StallRing,
         None => SetupStep::Ring,
@@ -94,7 +92,7 @@ pub(crate) fn open(
     set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore)
         .map_err(at(SetupStep::Direction))?;
     let group = match role {
-        Role::Alone => options.fanout.map(share),
+        Role::Alone => (options.fanout).map(|fanout| share(fanout, ignores_outgoing)),
         Role::First => Some(PACKET_FANOUT_FLAG_UNIQUEID << 16 | handover(ignores_outgoing)),
         Role::Successor { group, .. } => Some(handover(ignores_outgoing) | u32::from(group)),
     };
@@ -106,6 +104,10 @@ pub(crate) fn open(
         // member gets that packet too, so this socket must reject it. Setting the group's program again waits for that
         // CPU; the filter that accepts packets is attached afterwards.
         set_fanout_program(fd, &filter::answer(0)).map_err(at(SetupStep::Fanout))?;
+    } else if options.fanout.is_some() {
+        // The same holds for a member that shares packets: closing any packet socket waits for the CPUs
+        // (`packet_release`, net/packet/af_packet.c).
+        drop(socket::packet_socket().map_err(at(SetupStep::Fanout))?);
     }
     let rejects_outgoing = ignores_outgoing && group.is_some();
     attach(fd, options, rejects_outgoing).map_err(at(SetupStep::Filter))?;
@@ -114,6 +116,7 @@ pub(crate) fn open(
         region,
         geometry,
         link,
+        clock,
     })
 }
 
@@ -126,13 +129,21 @@ fn select_version(fd: BorrowedFd<'_>, version: TpacketVersion) -> io::Result<()>
     set_option(fd, SOL_PACKET, PACKET_RESERVE, &RESERVE_BYTES)
 }
 
-fn take_hardware_stamps(fd: BorrowedFd<'_>) -> io::Result<()> {
-    set_option(
-        fd,
-        SOL_PACKET,
-        PACKET_TIMESTAMP,
-        &SOF_TIMESTAMPING_RAW_HARDWARE,
-    )
+/// Selects the source of time stamps. Returns the clock behind those of the hardware.
+fn select_stamps(
+    fd: BorrowedFd<'_>,
+    options: &RingOptions,
+) -> io::Result<Option<Box<DeviceClock>>> {
+    match options.timestamps {
+        TimestampSource::Kernel | TimestampSource::Reader => Ok(None),
+        TimestampSource::Driver => enable_driver_timestamps(fd).map(|()| None),
+        TimestampSource::Hardware => {
+            let source = SOF_TIMESTAMPING_RAW_HARDWARE;
+            set_option(fd, SOL_PACKET, PACKET_TIMESTAMP, &source)?;
+            let clock = options.device_clock.map(DeviceClock::open).transpose()?;
+            Ok(clock.map(Box::new))
+        }
+    }
 }
 
 fn request_ring(fd: BorrowedFd<'_>, geometry: &Geometry) -> io::Result<()> {
@@ -176,24 +187,32 @@ fn ignores_outgoing(direction: DirectionFilter, link: &InterfaceInfo) -> bool {
 }
 
 /// Value of `PACKET_FANOUT` that joins a group whose members share the packets.
-fn share(fanout: Fanout) -> u32 {
+fn share(fanout: Fanout, ignores_outgoing: bool) -> u32 {
     let mode: u32 = match fanout.mode {
         FanoutMode::Hash => 0,
         FanoutMode::RoundRobin => 1,
         FanoutMode::Cpu => 2,
         FanoutMode::Queue => 5,
     };
-    mode << 16 | u32::from(fanout.group)
+    let group = match fanout.group {
+        Some(number) => u32::from(number),
+        None => PACKET_FANOUT_FLAG_UNIQUEID << 16,
+    };
+    (mode | outgoing_flag(ignores_outgoing)) << 16 | group
 }
 
 /// Value of `PACKET_FANOUT`, without the group number, that joins a group whose members hand over to each other.
 fn handover(ignores_outgoing: bool) -> u32 {
-    let flags = if ignores_outgoing {
+    (PACKET_FANOUT_CBPF | outgoing_flag(ignores_outgoing)) << 16
+}
+
+/// Older kernels have no such flag and do not check for it.
+fn outgoing_flag(ignores_outgoing: bool) -> u32 {
+    if ignores_outgoing {
         PACKET_FANOUT_FLAG_IGNORE_OUTGOING
     } else {
         0
-    };
-    (PACKET_FANOUT_CBPF | flags) << 16
+    }
 }
 
 /// A fanout group receives packets instead of its members and ignores their `PACKET_IGNORE_OUTGOING` (`fanout_add`,

@@ -8,7 +8,7 @@ use abi::region::Region;
 
 use super::geometry::Geometry;
 use crate::options::TpacketVersion;
-use crate::packet::{RingPacket, lend};
+use crate::packet::{RingPacket, Stamps, lend};
 use crate::prefetch;
 
 /// Iterator over the slots of a packet ring.
@@ -50,6 +50,7 @@ pub(crate) struct SlotWalk {
     snaplen: u32,
     frame_bytes: usize,
     version: TpacketVersion,
+    stamps: Stamps,
 }
 
 // SAFETY: the address is in the ring's memory, which belongs to the process, not to a thread.
@@ -63,6 +64,7 @@ impl SlotWalk {
         head: usize,
         slots: usize,
         snaplen: u32,
+        stamps: Stamps,
     ) -> Self {
         let Geometry {
             version,
@@ -81,6 +83,7 @@ impl SlotWalk {
             snaplen,
             frame_bytes: slot_bytes,
             version,
+            stamps,
         }
     }
 
@@ -117,7 +120,8 @@ impl SlotWalk {
         // SAFETY: the address is aligned (checked; blocks are page-aligned), and the kernel has handed the block
         // over while the batch is borrowed. The packet does not overlap packets lent before: each step moves past
         // the packet before it (checked below), and `packets`, which starts again, borrows the batch mutably.
-        let (packet, header) = unsafe { lend::<Tpacket3Hdr>(at, room, self.snaplen) }?;
+        let (packet, header) =
+            unsafe { lend::<Tpacket3Hdr>(at, room, self.snaplen, &self.stamps) }?;
         let step = header.next_offset as usize;
         // The last packet of a block has no successor.
         if step < header.mac as usize + header.snaplen as usize && left > 1 {
@@ -134,7 +138,8 @@ impl SlotWalk {
         let at = unsafe { self.slot.add(self.offset) };
         // SAFETY: frames are aligned to 16 and do not overlap. `ready_frames` saw the status "user" of each of
         // them when the batch was made.
-        let (packet, _) = unsafe { lend::<Tpacket2Hdr>(at, self.frame_bytes, self.snaplen) }?;
+        let (packet, _) =
+            unsafe { lend::<Tpacket2Hdr>(at, self.frame_bytes, self.snaplen, &self.stamps) }?;
         self.offset += self.frame_bytes;
         Some(packet)
     }

@@ -16,6 +16,7 @@ use ring::{
 use super::account::summary::{CaptureSummary, Ended};
 use super::plan::error::PlanError;
 use super::plan::mode::ModeError;
+use crate::hwtstamp::StampError;
 use netlink::NamespaceError;
 
 /// Why a capture cannot be opened, or why it failed.
@@ -132,6 +133,21 @@ pub enum CaptureError {
         #[source]
         error: XdpProgramError,
     },
+    /// This process may not run on the CPU, or there is no such CPU.
+    #[error("no reader can run on CPU {cpu}")]
+    Cpu {
+        /// Its number.
+        cpu: usize,
+    },
+    /// Several readers do not support an option.
+    #[error("{reason}")]
+    Readers {
+        /// Which option several readers do not support.
+        reason: &'static str,
+    },
+    /// The interface does not stamp packets in hardware.
+    #[error(transparent)]
+    HardwareTimestamps(Box<StampError>),
     /// The interface cannot be queried.
     #[error(transparent)]
     Link(#[from] NetlinkError),
@@ -198,6 +214,8 @@ impl CaptureError {
             | Self::NoLink
             | Self::LinkTwice { .. }
             | Self::Filter { .. }
+            | Self::Cpu { .. }
+            | Self::Readers { .. }
             | Self::Ring(RingOpenError::Option(_))
             | Self::Xdp(XdpOpenError::Option(_))
             | Self::Buffer(BpfRingError::SnaplenZero) => Kind::InvalidOptions,
@@ -216,6 +234,7 @@ impl CaptureError {
             Self::Copy { error, .. } => xdp_program_kind(error),
             Self::Sampling { error, .. } | Self::SocketPorts { error, .. } => sampling_kind(error),
             Self::SamplingSplit { .. } => Kind::FilterTooLongToSample,
+            Self::HardwareTimestamps(error) => stamping_kind(error),
             Self::Link(error) if error.errno() == Some(libc::ENODEV) => Kind::NoSuchInterface,
             Self::Link(NetlinkError {
                 cause: netlink::Cause::Namespace(error),
@@ -291,9 +310,6 @@ impl CaptureErrorKind {
 fn ring_kind(error: &RingSetupError) -> CaptureErrorKind {
     use CaptureErrorKind as Kind;
     match (error.step, errno(&error.source)) {
-        (SetupStep::Timestamps, libc::EPERM | libc::EACCES) => Kind::MissingPrivilege {
-            capability: Some("CAP_NET_ADMIN"),
-        },
         (_, libc::EPERM | libc::EACCES) => Kind::MissingPrivilege {
             capability: Some("CAP_NET_RAW"),
         },
@@ -377,6 +393,18 @@ fn sampling_kind(error: &CountingFilterError) -> CaptureErrorKind {
     match source.map(errno) {
         Some(libc::EPERM | libc::EACCES) => CaptureErrorKind::MISSING_PRIVILEGE,
         _ => CaptureErrorKind::Unsupported,
+    }
+}
+
+fn stamping_kind(error: &StampError) -> CaptureErrorKind {
+    use CaptureErrorKind as Kind;
+    match error {
+        StampError::Refused { .. } if error.needs_privilege() => Kind::MissingPrivilege {
+            capability: Some("CAP_NET_ADMIN"),
+        },
+        _ if error.needs_privilege() => Kind::MISSING_PRIVILEGE,
+        _ if error.is_unsupported() => Kind::NoHardwareTimestamps,
+        _ => Kind::Other,
     }
 }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use bpf::socket_filter::CountingFilterError;
 use bpf::{XdpAttachError, XdpLink, XdpMode};
 use netlink::{IfIndex, LinkStatistics, Netlink};
-use ring::{DirectionFilter, InterfaceInfo, TimestampSource};
+use ring::{DeviceClockState, DirectionFilter, InterfaceInfo, TimestampSource};
 
 use super::account::counters::Counters;
-use super::account::kernel_filter::{FilterHistory, KernelFilter};
+use super::account::kernel_filter::{AcceptAll, FilterHistory, KernelFilter, SharedFilter};
 use super::account::loss_account::Lost;
+use super::account::stamp_counts::TimestampCounts;
 use super::account::summary::{OpenInterface, Sockets};
 use super::account::survey::{InterfaceState, Presence};
 use super::backend;
@@ -21,6 +22,7 @@ use super::plan::backend::{FallBack, FilterPlace};
 use super::plan::interface_plan::InterfacePlan;
 use super::plan::options::CaptureOptions;
 use super::read::queue::{ReaderFilter, Reading, RxQueue};
+use super::stamping::Stamping;
 
 /// An interface with one queue or several.
 pub struct Interface {
@@ -43,6 +45,7 @@ pub struct Interface {
     direction: DirectionFilter,
     /// Its counters at the start; `None` if it reports none.
     at_start: Option<LinkStatistics>,
+    pub stamping: Stamping,
 }
 
 impl Interface {
@@ -68,6 +71,12 @@ impl Interface {
             // A packet passes twice there. Capture it as it is received.
             options.direction = DirectionFilter::In;
         }
+        let fanout = options.fanout.get(number as usize).copied();
+        options.fanout = fanout.into_iter().collect();
+        let stamping = Stamping::choose(name, &options)?;
+        options.timestamps = stamping.source;
+        options.device_clock = stamping.clock;
+        options.rx_metadata = stamping.rx_metadata;
         let opened = backend::open(name, kind, plan, &options)?;
         let at_start = found.and_then(|link| link.statistics);
         let counters = Arc::new(Counters::begin());
@@ -79,6 +88,7 @@ impl Interface {
             next_filter: None,
             reading: Reading {
                 exact: exact.take(),
+                marks_unstamped: stamping.source == TimestampSource::Hardware,
                 ..Reading::default()
             },
             interface: number,
@@ -101,6 +111,7 @@ impl Interface {
             kernel_filter: FilterHistory::new(opened.kernel_filter),
             direction: options.direction,
             at_start,
+            stamping,
         })
     }
 
@@ -118,6 +129,9 @@ impl Interface {
             sockets: self.sockets,
             fall_back: self.fall_back,
             native_refusal: self.native_refusal.as_deref(),
+            timestamps: self.stamping.source,
+            timestamp_refusal: self.stamping.refusal.as_deref(),
+            restores_stamping: self.stamping.restores(),
         }
     }
 
@@ -138,6 +152,38 @@ impl Interface {
             queues[0].next_filter = Some(ReaderFilter(filter.exact));
             self.kernel_filter.follow(filter.kernel);
         }
+    }
+
+    /// Gives all but the first of every `readers` queues to other readers, and returns their parts of the interface.
+    /// The first reader keeps `queues` of its queues, the others get theirs in order.
+    pub fn share(&mut self, queues: &[Range<usize>]) -> Vec<Self> {
+        // Nobody replaces the rings of several readers.
+        self.hand_over = None;
+        let nothing = FilterHistory::new(Box::new(AcceptAll));
+        let filter = std::mem::replace(&mut self.kernel_filter, nothing);
+        let parts = SharedFilter::parts(filter, queues.len());
+        let mut shares = parts.zip(queues).map(|(part, queues)| Self {
+            link: self.link.clone(),
+            queues: queues.clone(),
+            counters: Arc::new(Counters::begin()),
+            place: self.place,
+            xdp_mode: self.xdp_mode,
+            native_refusal: self.native_refusal.clone(),
+            sockets: self.sockets,
+            fall_back: self.fall_back,
+            hand_over: None,
+            kernel_filter: FilterHistory::new(Box::new(part)),
+            direction: self.direction,
+            at_start: self.at_start,
+            stamping: self.stamping.of_other_reader(),
+        });
+        let first = shares.next();
+        let others = shares.collect();
+        if let Some(mut first) = first {
+            std::mem::swap(&mut first.stamping, &mut self.stamping);
+            *self = first;
+        }
+        others
     }
 
     /// Whether no event reports that it goes down or away: an AF_XDP socket polls no error.
@@ -235,9 +281,8 @@ impl Interface {
     /// [`measure`](Self::measure).
     pub fn is_settled(&self, queues: &[RxQueue]) -> bool {
         let queues = self.own(queues);
-        let by_filter = self.kernel_filter.counters().accepted;
-        let has_arrived = by_filter.is_none_or(|by_filter| by_filter == accepted(queues));
-        has_arrived && queues.iter().all(|queue| queue.account().waiting() == 0)
+        self.kernel_filter.has_arrived(accepted(queues))
+            && queues.iter().all(|queue| queue.account().waiting() == 0)
     }
 
     /// Counts packets still in the rings as lost by the reader, and accepted packets that no ring received as
@@ -248,23 +293,21 @@ impl Interface {
             let account = queue.account();
             account.waiting() + account.unreadable
         };
-        let missing = if self.kernel_filter.loses_before_ring() {
-            let by_filter = self.kernel_filter.counters().accepted.unwrap_or(0);
-            by_filter.saturating_sub(accepted(queues))
-        } else {
-            0
-        };
+        let missing = self.kernel_filter.missing(accepted(queues));
         self.counters
             .abandon(queues.iter().map(left).sum(), missing);
     }
 
-    /// The source of the time stamps, where `configured` was selected.
-    pub fn timestamp_source(&self, configured: TimestampSource) -> TimestampSource {
-        if self.kernel_filter.has_unstamped() {
-            TimestampSource::Reader
-        } else {
-            configured
-        }
+    /// Delivered packets by the source of their time stamps.
+    pub fn stamps(&self, queues: &[RxQueue]) -> TimestampCounts {
+        let stamps = self.own(queues).iter().map(|queue| queue.reading.stamps);
+        let counted = stamps.fold(TimestampCounts::default(), |sum, stamps| sum + stamps);
+        counted.of_delivered(self.counters.account().delivered)
+    }
+
+    /// The clock behind its hardware time stamps.
+    pub fn device_clock(&self, queues: &[RxQueue]) -> Option<DeviceClockState> {
+        self.own(queues)[0].ring().device_clock()
     }
 }
 

@@ -168,11 +168,13 @@ impl Pull {
             self.packets += 1;
         }
         queue.counters.deliver(packet.original_len);
+        queue.reading.stamps.count(packet.timestamp_source);
         let bytes = match &queue.reading.exact {
             None => packet.bytes,
             Some(exact) => exact.truncate(packet.bytes),
         };
-        Some(lend(&packet, bytes, queue.interface, lost_before))
+        let interface = queue.interface;
+        Some(lend(&packet, bytes, interface, lost_before, &queue.reading))
     }
 
     /// The queue with the oldest packet that is ready, passes the exact filter and is within the packet limit.
@@ -232,10 +234,7 @@ impl Pull {
     fn refill(&mut self, engine: &mut Engine, stop: &Stop, until_ns: u64, is_urgent: bool) -> bool {
         match &mut self.phase {
             Phase::Opened => {
-                match engine.begin() {
-                    Ok(run) => self.phase = Phase::Reading(Box::new(run)),
-                    Err(error) => self.close(engine, stop, Ended::Wait(error)),
-                }
+                self.phase = Phase::Reading(Box::new(engine.begin()));
                 true
             }
             Phase::Reading(run) => {

@@ -151,7 +151,7 @@ fn ethtool_name(feature: &str) -> &str {
 }
 
 /// Quotes `word` for a shell where necessary: interface names may contain any character.
-pub(super) fn shell_quote(word: &str) -> String {
+pub(crate) fn shell_quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@=+%,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.into()

@@ -26,6 +26,7 @@ mod loopback;
 mod paths;
 mod report;
 
+pub(crate) use change::shell_quote;
 pub use change::{Change, ChangeCause, ChangeError};
 pub use examine::{DoctorError, examine};
 pub use paths::{SystemPaths, namespace_cookie};

@@ -1,10 +1,7 @@
 //! The blocks that describe a capture: section, interfaces, statistics.
 
-use super::{INTERFACE, SECTION, STATISTICS, option_head};
+use super::{COMMENT, INTERFACE, SECTION, STATISTICS, option_head};
 use crate::model::{Interface, Section, Statistics};
-
-/// `opt_comment`, in every block.
-const COMMENT: u16 = 1;
 
 /// Builds a block with options.
 struct BlockBuilder {

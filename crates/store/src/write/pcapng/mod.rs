@@ -3,10 +3,12 @@
 mod blocks;
 mod fast;
 mod packet;
+mod process;
 
 pub(super) use blocks::{interface, section, statistics};
 pub(super) use fast::FastPacketBlock;
 pub(super) use packet::{EnhancedPacketBlock, simple, simple_fits};
+pub(super) use process::process;
 
 /// Section Header Block.
 const SECTION: u32 = 0x0A0D_0D0A;
@@ -18,6 +20,9 @@ const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 /// Enhanced Packet Block.
 const ENHANCED_PACKET: u32 = 6;
+
+/// `opt_comment`, in every block.
+const COMMENT: u16 = 1;
 
 /// The first word of an option: code and length.
 const fn option_head(code: u16, bytes: u16) -> u32 {

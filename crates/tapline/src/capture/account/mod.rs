@@ -4,5 +4,6 @@ pub mod counters;
 pub mod kernel_filter;
 pub mod loss_account;
 pub mod reader_time;
+pub mod stamp_counts;
 pub mod summary;
 pub mod survey;

@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use bpf::socket_filter::CountingFilterError;
 use bpf::{XdpAttachError, XdpMode};
-use ring::{InterfaceInfo, TimestampSource};
+use ring::{DeviceClockState, InterfaceInfo, TimestampSource};
 
 use super::super::plan::backend::{Backend, FallBack, FilterPlace};
 use super::loss_account::Account;
 use super::reader_time::ReaderTime;
+use super::stamp_counts::TimestampCounts;
+use crate::hwtstamp::StampError;
 
 /// Why a capture ended.
 #[derive(Debug)]
@@ -99,6 +101,12 @@ pub struct OpenInterface<'c> {
     pub fall_back: Option<FallBack>,
     /// Why the XDP program does not run in the driver, if that was tried first.
     pub native_refusal: Option<&'c XdpAttachError>,
+    /// Source of its time stamps.
+    pub timestamps: TimestampSource,
+    /// Why that is not the hardware, if it was tried first.
+    pub timestamp_refusal: Option<&'c StampError>,
+    /// The end of the capture restores which packets it stamps in hardware. Requires `CAP_NET_ADMIN` then.
+    pub restores_stamping: bool,
 }
 
 /// The account of one interface. Packets that the consumer lost after it took them are known for all
@@ -126,6 +134,14 @@ pub struct InterfaceAccount {
     pub native_refusal: Option<Arc<XdpAttachError>>,
     /// Why the filter did not count refused packets. [`Account::filtered`] is unknown then.
     pub uncounted: Option<Arc<CountingFilterError>>,
+    /// Selected source of its time stamps.
+    pub timestamps: TimestampSource,
+    /// Delivered packets by the source of their time stamps.
+    pub timestamp_counts: TimestampCounts,
+    /// Why the hardware did not stamp packets, if it was to.
+    pub timestamp_refusal: Option<Arc<StampError>>,
+    /// The clock behind hardware time stamps, as it was last read.
+    pub device_clock: Option<DeviceClockState>,
 }
 
 /// The result of a capture. Displayed, it is the account in one line:
@@ -142,10 +158,43 @@ pub struct CaptureSummary {
     pub links: Vec<InterfaceAccount>,
     /// From the opening of the rings to the end of reception.
     pub duration: Duration,
-    /// CPU time of the reader thread; `None` if the kernel does not report it.
+    /// CPU time of the reader thread, or of all readers and the merger; `None` if the kernel does not report it.
     pub reader_time: Option<ReaderTime>,
-    /// The source of the time stamps: [`TimestampSource::Reader`] if the kernel left any packet unstamped.
-    pub timestamp_source: TimestampSource,
+    /// The readers of a [`ParallelCapture`](super::super::ParallelCapture); empty with a single one.
+    pub readers: Vec<ReaderAccount>,
+    /// How the packets of several readers were merged; `None` with a single one or with several files.
+    pub merge: Option<MergeSummary>,
+}
+
+/// The account of one of several readers. Packets that the file lost after it accepted them count as delivered here.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ReaderAccount {
+    /// The receive queue that it alone read, if that is known.
+    pub queue: Option<u32>,
+    /// The CPU on which it ran.
+    pub cpu: usize,
+    /// What became of its packets. The first reader has the losses of interface and driver. In drop mode it also has
+    /// all filtered packets and the losses of the XDP program.
+    pub account: Account,
+    /// Packets that were written after younger ones of other readers.
+    pub late: u64,
+    /// Its CPU time; `None` if the kernel does not report it.
+    pub time: Option<ReaderTime>,
+}
+
+/// How the packets of several readers were merged into one file.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct MergeSummary {
+    /// Packets that were written after younger ones.
+    pub late: u64,
+    /// Most memory for packets that wait for older ones, bytes.
+    pub memory_bytes: usize,
+    /// Longest time for which a packet waits for older ones.
+    pub max_delay: Duration,
+    /// CPU time of the merging thread; `None` if the kernel does not report it.
+    pub time: Option<ReaderTime>,
 }
 
 impl CaptureSummary {
@@ -159,6 +208,23 @@ impl CaptureSummary {
         } else {
             FilterPlace::Kernel
         })
+    }
+
+    /// Delivered packets by the source of their time stamps.
+    pub fn timestamp_counts(&self) -> TimestampCounts {
+        let counts = self.links.iter().map(|link| link.timestamp_counts);
+        counts.fold(TimestampCounts::default(), |sum, counts| sum + counts)
+    }
+
+    /// The source of all time stamps; `None` if packets have several. Without packets, the selected one.
+    pub fn timestamp_source(&self) -> Option<TimestampSource> {
+        let counts = self.timestamp_counts();
+        if counts.total() > 0 {
+            return counts.source();
+        }
+        let mut selected = self.links.iter().map(|link| link.timestamps);
+        let first = selected.next().unwrap_or(TimestampSource::Kernel);
+        selected.all(|source| source == first).then_some(first)
     }
 
     /// Number of rings of all interfaces.

@@ -23,7 +23,7 @@ use super::member::{Member, Members};
 use crate::packet::Packet;
 use crate::stop::{Stop, Stopper};
 use crate::wait::wait;
-use ring::{DeliveryMode, TimestampSource};
+use ring::DeliveryMode;
 
 /// Interfaces that a group captures from over its whole run.
 const MAX_INTERFACES: usize = 16_384;
@@ -62,7 +62,6 @@ pub struct CaptureGroup {
     live: LiveCounters,
     /// By interface; `None` while it is captured.
     closed: Vec<Option<(InterfaceAccount, Vec<Statistics>)>>,
-    timestamp_source: TimestampSource,
     stop: Stop,
     start_ns: u64,
 }
@@ -101,7 +100,6 @@ impl CaptureGroup {
             warnings: Vec::new(),
             live: LiveCounters::default(),
             closed: Vec::new(),
-            timestamp_source: options.timestamps,
             options,
             stop: Stop::new().map_err(wait)?,
             start_ns: monotonic_ns(),
@@ -210,7 +208,8 @@ impl CaptureGroup {
             links,
             duration,
             reader_time,
-            timestamp_source: self.timestamp_source,
+            readers: Vec::new(),
+            merge: None,
         })
     }
 }
@@ -448,9 +447,6 @@ impl CaptureGroup {
         let (summary, mut statistics) = member.capture.finish_with_statistics();
         for statistics in &mut statistics {
             statistics.interface = number;
-        }
-        if summary.timestamp_source == TimestampSource::Reader {
-            self.timestamp_source = TimestampSource::Reader;
         }
         let account = summary.links.into_iter().next();
         self.closed[number as usize] = account.map(|account| (account, statistics));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bpf::{RingBufferProgram, Sampling, SocketPorts, UnmatchedAction, XdpAttachMode};
-use ring::{BusyPoll, DeliveryMode, DirectionFilter, TimestampSource};
+use bpf::{RingBufferProgram, RxMetadata, Sampling, SocketPorts, UnmatchedAction, XdpAttachMode};
+use ring::{BusyPoll, DeliveryMode, DirectionFilter, Fanout, TimestampSource};
 
 use super::backend::Backend;
 use super::mode::{MirrorLimit, Mode, ModeError};
@@ -75,11 +75,30 @@ pub struct CaptureOptions {
     /// with [`DeliveryMode::Immediate`] and [`DeliveryMode::Blocks`].
     pub stall: Option<Duration>,
     /// Time stamp source. Default: kernel.
+    ///
+    /// With [`TimestampSource::Hardware`] each interface is made to stamp all received packets, and its former setting
+    /// is restored at the end ([`hwtstamp`](crate::hwtstamp)). Time stamps are converted to the time of day. A packet
+    /// that the hardware did not stamp has the kernel's time stamp; [`TimestampCounts`] counts both, and a capture file
+    /// has a comment at such a packet. Requires `CAP_NET_ADMIN` and read access to `/dev/ptpN`.
+    ///
+    /// In drop mode the driver must give its time stamps to XDP programs, which run in the driver then (Linux 6.3), and
+    /// AF_XDP sockets are used for a short snaplen, too. If the driver offers them, packets also have its hash and the VLAN
+    /// tags that it strips.
+    ///
+    /// [`TimestampCounts`]: super::super::TimestampCounts
     pub timestamps: TimestampSource,
+    /// Use the kernel's time stamps where the hardware's are not available, instead of failing. Default: no.
+    pub timestamp_fallback: bool,
+    /// The clock behind hardware time stamps, once an interface is opened.
+    pub(in super::super) device_clock: Option<u32>,
+    /// What XDP programs ask the device, once an interface is opened.
+    pub(in super::super) rx_metadata: Option<RxMetadata>,
     /// When the capture ends by itself. Default: never.
     pub limits: Limits,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
     pub tick: Duration,
+    /// The fanout group of each interface, in which its packet ring shares the packets with others.
+    pub(crate) fanout: Vec<Fanout>,
 }
 
 impl Default for CaptureOptions {
@@ -105,8 +124,12 @@ impl Default for CaptureOptions {
             busy_poll: None,
             stall: ring.stall,
             timestamps: ring.timestamps,
+            timestamp_fallback: false,
+            device_clock: None,
+            rx_metadata: None,
             limits: Limits::default(),
             tick: Duration::from_secs(1),
+            fanout: Vec::new(),
         }
     }
 }
@@ -148,6 +171,7 @@ impl CaptureOptions {
         delivery: DeliveryMode,
         spin: Duration,
         timestamps: TimestampSource,
+        timestamp_fallback: bool,
         limits: Limits,
         tick: Duration,
     }
@@ -229,9 +253,6 @@ pub fn check_mode(options: &CaptureOptions) -> Result<(), ModeError> {
     if options.direction == DirectionFilter::Out {
         return Err(ModeError::Outgoing);
     }
-    if options.timestamps == TimestampSource::Hardware {
-        return Err(ModeError::HardwareTime);
-    }
     if let Some(Filter::Program(_)) = options.filter {
         return Err(ModeError::ClassicProgram);
     }
@@ -242,7 +263,7 @@ fn check_mirror(options: &CaptureOptions) -> Result<(), MirrorLimit> {
     if options.direction != DirectionFilter::In {
         return Err(MirrorLimit::Direction);
     }
-    if options.timestamps == TimestampSource::Hardware {
+    if options.timestamps == TimestampSource::Hardware && !options.timestamp_fallback {
         return Err(MirrorLimit::HardwareTime);
     }
     if let Some(Filter::Program(_)) = options.filter {

@@ -1,6 +1,6 @@
 //! Moves packets from the rings to the consumer, in the order of their time stamps.
 
-use ring::{Batch, PacketSink, Packets};
+use ring::{Batch, PacketSink, Packets, TimestampSource};
 use store::model;
 
 use super::super::account::counters::Counters;
@@ -179,9 +179,10 @@ impl<C: Consumer> Dispatcher<'_, C> {
             reading.surplus += 1;
             return;
         }
-        let delivered = lend(packet, bytes, interface, drop_count);
+        let delivered = lend(packet, bytes, interface, drop_count, reading);
         match self.consumer.packet(&delivered) {
             Ok(()) => {
+                reading.stamps.count(packet.timestamp_source);
                 self.remaining -= 1;
                 counters.deliver(packet.original_len);
             }
@@ -192,6 +193,9 @@ impl<C: Consumer> Dispatcher<'_, C> {
         }
     }
 }
+
+/// The comment of a packet in a capture with hardware time stamps that has none.
+const UNSTAMPED: &str = "time stamp by the kernel, not by the hardware";
 
 /// A ring's packet as a capture lends it, with the `bytes` that the filter keeps.
 #[inline(always)]
@@ -204,7 +208,10 @@ pub fn lend<'p>(
     bytes: &'p [u8],
     interface: u32,
     drop_count: Option<u64>,
+    reading: &Reading,
 ) -> Packet<'p> {
+    let is_unstamped =
+        reading.marks_unstamped && packet.timestamp_source != TimestampSource::Hardware;
     Packet::from(model::Packet {
         interface,
         timestamp_ns: Some(packet.timestamp_ns),
@@ -213,9 +220,12 @@ pub fn lend<'p>(
         direction: Some(packet.direction),
         reception: packet.reception,
         checksum: packet.checksum,
+        toeplitz: packet.hash,
         queue: packet.queue,
         drop_count,
         packet_id: None,
+        process_id: None,
+        comment: is_unstamped.then_some(UNSTAMPED),
     })
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ring::RingCounters;
 
 use super::super::account::counters::Counters;
+use super::super::account::stamp_counts::TimestampCounts;
 use super::exact_filter::ExactFilter;
 use super::ring::{RingReader, RxRing};
 
@@ -37,6 +38,10 @@ pub struct Reading {
     pub surplus: u64,
     /// Packets read after the consumer had failed.
     pub unwritten: u64,
+    /// Delivered packets that the kernel did not stamp, by the source of their time stamps.
+    pub stamps: TimestampCounts,
+    /// Hardware time stamps were selected: packets without one are marked.
+    pub marks_unstamped: bool,
 }
 
 impl RxQueue {

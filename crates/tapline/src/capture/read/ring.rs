@@ -5,7 +5,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use ring::{Batch, BpfRing, InterfaceInfo, PacketRing, RingCounters, RingPacket, XdpRing};
+use ring::{
+    Batch, BpfRing, DeviceClockState, InterfaceInfo, PacketRing, RingCounters, RingPacket, XdpRing,
+};
 
 use super::super::account::summary::Sockets;
 use super::super::plan::backend::Backend;
@@ -70,6 +72,11 @@ pub trait RxRing: AsFd + Debug + Send {
 
     /// Runs the driver, if the ring busy-polls.
     fn drive(&self) {}
+
+    /// The clock behind hardware time stamps that are converted to the time of day.
+    fn device_clock(&self) -> Option<DeviceClockState> {
+        None
+    }
 
     /// How an AF_XDP socket receives.
     fn sockets(&self) -> Option<Sockets> {

@@ -101,7 +101,7 @@ impl Kind {
         let block_ns = times.flatten().max().map_or(0, nanoseconds);
         let oldest_ns = match timestamps {
             // The kernel's timer counts in jiffies and hands a block over late.
-            TimestampSource::Kernel => timeout_ns,
+            TimestampSource::Kernel | TimestampSource::Driver => timeout_ns,
             // By another clock the packet may seem to be of any age.
             _ => block_ns.min(timeout_ns),
         };

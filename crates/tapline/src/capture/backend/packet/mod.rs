@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use ::filter::classic::ClassicProgram;
 use ring::{
-    Batch, InterfaceInfo, PacketRing, RingCounters, RingOpenError, RingSetupError, SetupStep,
+    Batch, DeviceClockState, InterfaceInfo, PacketRing, RingCounters, RingOpenError,
+    RingSetupError, SetupStep,
 };
 use rustix::io::Errno;
 
@@ -179,6 +180,10 @@ impl RxRing for PacketRing {
 
     fn block_time(&self) -> Option<Duration> {
         self.block_time()
+    }
+
+    fn device_clock(&self) -> Option<DeviceClockState> {
+        self.device_clock()
     }
 
     fn oldest_age_ns(&self, now_ns: u64) -> Option<u64> {

@@ -66,7 +66,9 @@ pub fn ring_options(options: &CaptureOptions, filter: ring::RingFilter) -> ring:
         buffer_bytes: options.buffer_bytes,
         stall: options.stall,
         timestamps: options.timestamps,
+        device_clock: options.device_clock,
         filter,
+        fanout: options.fanout.first().copied(),
         ..ring::RingOptions::default()
     };
     blocks::divide_batch(&mut ring, options.delivery);
