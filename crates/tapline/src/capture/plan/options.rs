@@ -83,6 +83,10 @@ pub struct CaptureOptions {
     pub timestamp_fallback: bool,
     /// The clock behind hardware time stamps, once an interface is opened.
     pub(in super::super) device_clock: Option<u32>,
+    /// Give the packets of all interfaces the Linux cooked header (`LINKTYPE_LINUX_SLL2`), which has the interface of
+    /// each, instead of their own. Applies to a [`CaptureGroup`](super::super::CaptureGroup). Default: no.
+    #[doc(alias = "LINUX_SLL2")]
+    pub cooked: bool,
     /// When the capture ends by itself. Default: never.
     pub limits: Limits,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
@@ -115,6 +119,7 @@ impl Default for CaptureOptions {
             timestamps: ring.timestamps,
             timestamp_fallback: false,
             device_clock: None,
+            cooked: false,
             limits: Limits::default(),
             tick: Duration::from_secs(1),
             fanout: Vec::new(),
@@ -160,6 +165,7 @@ impl CaptureOptions {
         spin: Duration,
         timestamps: TimestampSource,
         timestamp_fallback: bool,
+        cooked: bool,
         limits: Limits,
         tick: Duration,
     }
