@@ -124,6 +124,12 @@ pub enum CaptureError {
         #[source]
         error: XdpProgramError,
     },
+    /// The link-layer header of an interface has no cooked form.
+    #[error("packets of {link} cannot get a cooked header")]
+    Cooked {
+        /// Its name.
+        link: String,
+    },
     /// This process may not run on the CPU, or there is no such CPU.
     #[error("no reader can run on CPU {cpu}")]
     Cpu {
@@ -220,7 +226,7 @@ impl CaptureError {
                 (BpfRingSetupStep::Interface, libc::ENODEV) => Kind::NoSuchInterface,
                 _ => Kind::Other,
             },
-            Self::Ring(_) | Self::Buffer(_) => Kind::Unsupported,
+            Self::Ring(_) | Self::Buffer(_) | Self::Cooked { .. } => Kind::Unsupported,
             Self::Steer { error, .. } => xdp_program_kind(error),
             Self::Copy { error, .. } => xdp_program_kind(error),
             Self::Sampling { error, .. } => sampling_kind(error),
@@ -249,6 +255,7 @@ impl CaptureError {
             | Self::NoSuchInterface { link }
             | Self::Filter { link, .. }
             | Self::LinkReplaced { link }
+            | Self::Cooked { link }
             | Self::LinkDown { link }
             | Self::QueueTaken { link, .. }
             | Self::Steer { link, .. }
