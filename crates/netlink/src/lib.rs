@@ -48,6 +48,7 @@ mod nexthop;
 mod object;
 mod port_vlan;
 mod prefix;
+mod qdisc;
 mod route;
 mod rule;
 pub mod schema;
@@ -90,6 +91,7 @@ pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientA
 pub use object::Object;
 pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
+pub use qdisc::{Qdisc, TrafficHandle};
 pub use route::{
     Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Realms, Route,
     RouteCacheFlags, RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference,

@@ -23,5 +23,6 @@ mod xdp_metadata;
 mod xdp_open;
 mod xdp_queues;
 mod xdp_receive;
+mod xdp_send;
 mod xdp_tap;
 mod xdp_teardown;

@@ -97,7 +97,7 @@ pub mod filter {
         DEFAULT_SNAPLEN, DotListing, ExplainedTerm, Explanation, FilterError, FilterErrorReason,
         FilterOptions, FilterTarget, FilterWarning, GraphListing, LinkType, LoopbackFamilies,
         MAX_TEXT_BYTES, NameResolver, NoNames, TermResult, Transport, TreeListing, check_syntax,
-        classic, compile, ebpf, native,
+        classic, compile, ebpf, native, similar_word,
     };
 }
 

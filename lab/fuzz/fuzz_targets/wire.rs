@@ -3,9 +3,9 @@
 use wire::dissect::{Link, MAX_VLANS, Network, dissect};
 use wire::packet_id;
 use wire::protocol::link_type;
-use wire::{HeaderError, PppControl};
+use wire::{HeaderError, PppControl, Pppoe, PppoeTag};
 
-const LINK_TYPES: [u16; 11] = [
+const LINK_TYPES: [u16; 12] = [
     link_type::ETHERNET,
     link_type::NULL,
     link_type::RAW,
@@ -17,6 +17,7 @@ const LINK_TYPES: [u16; 11] = [
     link_type::PPP,
     link_type::PPP_HDLC,
     link_type::CISCO_HDLC,
+    link_type::PPP_WITH_DIRECTION,
 ];
 
 // The first byte chooses the link type, the rest is the packet.
@@ -38,6 +39,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         && let Ok((control, _)) = PppControl::split(summary.payload, summary.at)
     {
         let _ = (ppp.name(), control.code_name(ppp.protocol()));
+    }
+    if let Ok((header, rest)) = Pppoe::split(packet, 0) {
+        assert!(rest.len() <= usize::from(header.length()));
+        let tags: Vec<_> = PppoeTag::all(rest).map(|tag| tag.to_string()).collect();
+        assert!(tags.concat().bytes().all(|byte| matches!(byte, b' '..=b'~')));
     }
     let _ = (summary.addresses(), summary.ports(), summary.source_mac());
     let _ = format!("{summary:?}");

@@ -10,7 +10,7 @@ use clap::Args;
 use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
 
 use super::sample::sample;
-use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, RecordArgs};
+use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs};
 use crate::{metrics, units};
 
 /// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet
@@ -85,6 +85,9 @@ pub struct CaptureArgs {
 
     #[command(flatten)]
     pub delivery: DeliveryArgs,
+
+    #[command(flatten)]
+    pub readers: ReadersArgs,
 
     /// Ring size per interface [default: 32M, with --mode drop 128M]
     ///

@@ -1,9 +1,12 @@
 //! `tapline capture`.
 
+mod account;
 mod command;
 mod interfaces;
 mod pipe;
 mod progress;
+mod reader_accounts;
+mod readers;
 mod recorder;
 mod setup;
 mod sockets;
@@ -12,6 +15,7 @@ mod stamps;
 mod start;
 mod summary;
 
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::thread::CapabilitySet;
@@ -32,12 +36,12 @@ use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::{privilege, signals};
-use progress::Progress;
+use progress::{Elsewhere, Progress};
 use summary::Summary;
 
+pub use account::{account_line, lost_json};
 pub use setup::refuse_misplaced;
 pub use source::{Source, refused};
-pub use summary::{account_line, lost_json};
 
 /// Advice if the disk is full.
 const BOUND_FILES: &str = "free space, or bound the files with --rotate-size and --keep";
@@ -55,7 +59,8 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);
-    let mut capture = Source::open(options, namespaces)?;
+    let readers = readers::options(args)?;
+    let mut capture = Source::open(options, namespaces, readers.as_ref())?;
     let live = capture.live();
     let progress = Progress::new(args, live.clone())?;
     let control = Control::open(args, &mut capture, delivery, &live, &stop)?;
@@ -90,24 +95,27 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             processes: None,
         };
         result
+    } else if let Some(path) = args
+        .output
+        .write
+        .as_ref()
+        .filter(|_| readers::has_files(args))
+    {
+        let result;
+        (result, written, (running, control)) = into_files(start, path, capture, progress)?;
+        result
     } else if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
         let made = Written::from(&file);
-        let file = writer(args, file, output::is_stdout(path), &capture)?;
+        let file = writer(args, file, path, &capture)?;
         let controls = Controls {
             file: Some(file.control()),
             ..Controls::default()
         };
         (running, control) = start.begin(&capture, &made, controls, &progress)?;
         let mut consumer = progress.around(file);
-        let result = capture.run_consumer(&mut consumer, &stop);
-        let file = consumer.inner();
-        written = Written {
-            packets: file.packets_written(),
-            bytes: file.bytes_written(),
-            files: file.paths(),
-            processes: file.process_counts(),
-        };
+        let result = capture.run_file(&mut consumer, &stop);
+        written = readers::written(std::slice::from_ref(consumer.inner()));
         result
     } else if args.print.decode.is_some() {
         let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
@@ -139,6 +147,38 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
     decoded.and(command)?;
     Ok(exit)
+}
+
+/// A capture that ran, what it wrote, and what ran beside it.
+type RanIntoFiles = (
+    Result<CaptureSummary, CaptureError>,
+    Written,
+    (Option<command::Running>, Option<RunningControl>),
+);
+
+/// Captures into a file for each reader.
+fn into_files(
+    start: Start<'_>,
+    path: &Path,
+    capture: Source,
+    progress: Progress,
+) -> Result<RanIntoFiles, Failure> {
+    let (args, stop) = (start.args, start.stop);
+    let mut files = readers::files(args, path, &capture, flush(args, path))?;
+    let made = readers::written(&files);
+    let beside = start.begin(&capture, &made, Controls::default(), &progress)?;
+    let mut observer = progress.around(Elsewhere);
+    let result = capture.run_files(&mut files, &mut observer, stop);
+    Ok((result, readers::written(&files), beside))
+}
+
+/// After how long buffered packets are written while no packet waits.
+fn flush(args: &CaptureArgs, path: &Path) -> Duration {
+    if output::is_stdout(path) || args.packet_buffered {
+        Duration::ZERO
+    } else {
+        Duration::from_secs(1)
+    }
 }
 
 /// The summary of a capture that ran, whether it failed or not.
@@ -212,15 +252,10 @@ impl Start<'_> {
 fn writer(
     args: &CaptureArgs,
     file: CaptureFile,
-    to_pipe: bool,
+    path: &Path,
     capture: &Source,
 ) -> Result<FileConsumer, Failure> {
-    let flush = if to_pipe || args.packet_buffered {
-        Duration::ZERO
-    } else {
-        Duration::from_secs(1)
-    };
-    let mut file = FileConsumer::new(file, flush);
+    let mut file = FileConsumer::new(file, flush(args, path));
     if let Some(finder) = processes(args, capture)? {
         file.find_processes(finder);
     }

@@ -32,6 +32,10 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
     refuse_misplaced(args.delivery, usual(args))?;
     refuse_busy_batches(args)?;
     refuse_misplaced_stall(args)?;
+    if args.buffer == Some(0) {
+        let line = "--buffer 0 is no ring: leave it out for the default";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let text = match &args.filter_file {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),

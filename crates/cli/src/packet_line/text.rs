@@ -315,7 +315,7 @@ fn push_name(out: &mut Text, name: &str) {
 /// `PACKET_OUTGOING` of `include/uapi/linux/if_packet.h`.
 const OUTGOING: u16 = 4;
 
-/// The direction of the packet: from the capture, or else from a "cooked" header.
+/// The direction of the packet: from the capture, or else from a "cooked" or PPP header.
 pub(super) fn direction(packet: &Packet<'_>, summary: &Summary<'_>) -> Option<Direction> {
     let of_type = |packet_type| match packet_type {
         OUTGOING => Direction::Out,
@@ -324,6 +324,10 @@ pub(super) fn direction(packet: &Packet<'_>, summary: &Summary<'_>) -> Option<Di
     packet.direction.or(match summary.link {
         Link::LinuxSll(header) => Some(of_type(header.packet_type())),
         Link::LinuxSll2(header) => Some(of_type(header.packet_type().into())),
+        Link::Ppp(header) => header.is_sent().map(|is_sent| match is_sent {
+            true => Direction::Out,
+            false => Direction::In,
+        }),
         _ => None,
     })
 }

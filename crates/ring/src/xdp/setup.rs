@@ -275,7 +275,7 @@ fn bind_with(name: &str, plan: &Plan<'_>, flags: u16) -> Result<Bound, XdpSetupE
     let socket = xdp::socket().map_err(at(XdpSetupStep::Socket))?;
     let fd = socket.as_fd();
     let memory = Memory::new(plan.chunk_bytes, plan.chunks).map_err(at(XdpSetupStep::Memory))?;
-    xdp::register_memory(fd, memory.region(), plan.chunk_bytes as u32)
+    xdp::register_memory(fd, memory.region(), plan.chunk_bytes as u32, false)
         .map_err(at(XdpSetupStep::Memory))?;
     let (rx, fill) = rings(fd, plan).map_err(at(XdpSetupStep::Rings))?;
     if let Some(busy_poll) = plan.options.busy_poll {

@@ -13,7 +13,7 @@ const PACKET_BYTES_MAX: usize = (16 << 20) - 128;
 const PROCESSES_MAX: usize = 1024;
 
 /// The properties that all files of a capture have in common.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Encoder {
     format: Format,
     section: Section,

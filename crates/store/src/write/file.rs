@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use jiff::tz::TimeZone;
 
 use super::buffer::Buffer;
+use super::chunk::ChunkEncoder;
 use super::encoder::Encoder;
 use super::options::{CaptureFileOptions, Compression, Output, StatisticsSource};
 use super::rotation::Budget;
@@ -360,6 +361,29 @@ impl CaptureFile {
         }
         self.accepted += packets;
         self.buffer.claim(blocks.len()).copy_from_slice(blocks);
+        Ok(())
+    }
+
+    /// Encodes packets of this file on other threads.
+    pub fn chunk_encoder(&self) -> ChunkEncoder {
+        ChunkEncoder::new(self.encoder.clone())
+    }
+
+    /// Adds packets that follow each other in a chunk, whose `records` have these times and lengths. Without
+    /// rotation they are copied together.
+    pub(super) fn write_records(
+        &mut self,
+        mut records: &[u8],
+        packets: impl ExactSizeIterator<Item = (u64, usize)>,
+    ) -> Result<(), WriteError> {
+        if !self.budget.rules().is_any() {
+            return self.write_blocks(records, packets.len() as u64);
+        }
+        for (time_ns, length) in packets {
+            let (record, rest) = records.split_at(length);
+            self.claim(length, time_ns)?.copy_from_slice(record);
+            records = rest;
+        }
         Ok(())
     }
 

@@ -124,6 +124,18 @@ pub enum CaptureError {
         #[source]
         error: XdpProgramError,
     },
+    /// This process may not run on the CPU, or there is no such CPU.
+    #[error("no reader can run on CPU {cpu}")]
+    Cpu {
+        /// Its number.
+        cpu: usize,
+    },
+    /// Several readers do not support an option.
+    #[error("{reason}")]
+    Readers {
+        /// Which option several readers do not support.
+        reason: &'static str,
+    },
     /// The interface does not stamp packets in hardware.
     #[error(transparent)]
     HardwareTimestamps(Box<StampError>),
@@ -193,6 +205,8 @@ impl CaptureError {
             | Self::NoLink
             | Self::LinkTwice { .. }
             | Self::Filter { .. }
+            | Self::Cpu { .. }
+            | Self::Readers { .. }
             | Self::Ring(RingOpenError::Option(_))
             | Self::Xdp(XdpOpenError::Option(_))
             | Self::Buffer(BpfRingError::SnaplenZero) => Kind::InvalidOptions,

@@ -79,6 +79,17 @@ impl Stamping {
         })
     }
 
+    /// The same source, for another reader of the interface, which restores nothing.
+    pub fn of_other_reader(&self) -> Self {
+        Self {
+            source: self.source,
+            clock: self.clock,
+            rx_metadata: self.rx_metadata,
+            refusal: self.refusal.clone(),
+            lease: None,
+        }
+    }
+
     /// What the driver lets XDP programs ask. Whether a program can be loaded does not tell: drivers load it and answer
     /// nothing.
     fn rx_metadata(

@@ -208,6 +208,8 @@ impl CaptureGroup {
             links,
             duration,
             reader_time,
+            readers: Vec::new(),
+            merge: None,
         })
     }
 }

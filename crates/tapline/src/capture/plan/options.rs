@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bpf::{RingBufferProgram, RxMetadata, Sampling, UnmatchedAction, XdpAttachMode};
-use ring::{BusyPoll, DeliveryMode, DirectionFilter, TimestampSource};
+use ring::{BusyPoll, DeliveryMode, DirectionFilter, Fanout, TimestampSource};
 
 use super::backend::Backend;
 use super::mode::{MirrorLimit, Mode, ModeError};
@@ -93,6 +93,8 @@ pub struct CaptureOptions {
     pub limits: Limits,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
     pub tick: Duration,
+    /// The fanout group of each interface, in which its packet ring shares the packets with others.
+    pub(crate) fanout: Vec<Fanout>,
 }
 
 impl Default for CaptureOptions {
@@ -122,6 +124,7 @@ impl Default for CaptureOptions {
             rx_metadata: None,
             limits: Limits::default(),
             tick: Duration::from_secs(1),
+            fanout: Vec::new(),
         }
     }
 }

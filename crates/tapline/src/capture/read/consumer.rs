@@ -71,6 +71,13 @@ pub trait Consumer {
     }
 }
 
+/// A consumer with a capture file, into which the readers of a
+/// [`ParallelCapture`](super::super::ParallelCapture) encode packets themselves.
+pub trait FileOwner: Consumer {
+    /// The file.
+    fn file(&mut self) -> &mut CaptureFile;
+}
+
 /// A closure as a consumer.
 pub struct Closure<F>(pub F);
 
@@ -149,6 +156,12 @@ impl FileConsumer {
     /// Paths of the files written and kept, oldest first.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.file.files().map(|file| file.path.clone()).collect()
+    }
+}
+
+impl FileOwner for FileConsumer {
+    fn file(&mut self) -> &mut CaptureFile {
+        &mut self.file
     }
 }
 
