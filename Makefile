@@ -51,6 +51,7 @@ bench: build c-library
 	cargo bench --locked -p tapline-lab --bench count -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench read -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench netlink -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench article -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench ping -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench send -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench winpcap -- $(BENCH_FLAGS)
