@@ -32,6 +32,18 @@ pub struct CaptureArgs {
     )]
     pub interface: Vec<String>,
 
+    /// With -i any or --netns: the link type of all packets, LINUX_SLL2, which has the interface of each
+    /// [default: that of each interface; LINUX_SLL2 in pcap files]
+    #[arg(
+        hide_short_help = true,
+        short = 'y',
+        long,
+        value_name = "LINUX_SLL2",
+        value_parser = linktype,
+        help_heading = "Input"
+    )]
+    pub linktype: Option<Cooked>,
+
     /// List the interfaces, and why one cannot be captured from
     #[arg(short = 'D', long, conflicts_with = "netns", help_heading = "Input")]
     pub list_interfaces: bool,
@@ -228,6 +240,17 @@ pub struct CaptureArgs {
     /// If it fails, the exit status is 1. If the capture ends first, COMMAND gets SIGTERM.
     #[arg(value_name = "COMMAND", last = true, help_heading = "Input")]
     pub command: Vec<String>,
+}
+
+/// The value of `--linktype`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cooked;
+
+fn linktype(text: &str) -> Result<Cooked, String> {
+    if text.eq_ignore_ascii_case("LINUX_SLL2") {
+        return Ok(Cooked);
+    }
+    Err("use LINUX_SLL2".into())
 }
 
 /// The value of `--backend`.

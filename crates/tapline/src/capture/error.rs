@@ -133,6 +133,12 @@ pub enum CaptureError {
         #[source]
         error: XdpProgramError,
     },
+    /// The link-layer header of an interface has no cooked form.
+    #[error("packets of {link} cannot get a cooked header")]
+    Cooked {
+        /// Its name.
+        link: String,
+    },
     /// This process may not run on the CPU, or there is no such CPU.
     #[error("no reader can run on CPU {cpu}")]
     Cpu {
@@ -229,7 +235,7 @@ impl CaptureError {
                 (BpfRingSetupStep::Interface, libc::ENODEV) => Kind::NoSuchInterface,
                 _ => Kind::Other,
             },
-            Self::Ring(_) | Self::Buffer(_) => Kind::Unsupported,
+            Self::Ring(_) | Self::Buffer(_) | Self::Cooked { .. } => Kind::Unsupported,
             Self::Steer { error, .. } => xdp_program_kind(error),
             Self::Copy { error, .. } => xdp_program_kind(error),
             Self::Sampling { error, .. } | Self::SocketPorts { error, .. } => sampling_kind(error),
@@ -258,6 +264,7 @@ impl CaptureError {
             | Self::NoSuchInterface { link }
             | Self::Filter { link, .. }
             | Self::LinkReplaced { link }
+            | Self::Cooked { link }
             | Self::LinkDown { link }
             | Self::QueueTaken { link, .. }
             | Self::Steer { link, .. }

@@ -93,6 +93,10 @@ pub struct CaptureOptions {
     pub(in super::super) device_clock: Option<u32>,
     /// What XDP programs ask the device, once an interface is opened.
     pub(in super::super) rx_metadata: Option<RxMetadata>,
+    /// Give the packets of all interfaces the Linux cooked header (`LINKTYPE_LINUX_SLL2`), which has the interface of
+    /// each, instead of their own. Applies to a [`CaptureGroup`](super::super::CaptureGroup). Default: no.
+    #[doc(alias = "LINUX_SLL2")]
+    pub cooked: bool,
     /// When the capture ends by itself. Default: never.
     pub limits: Limits,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
@@ -127,6 +131,7 @@ impl Default for CaptureOptions {
             timestamp_fallback: false,
             device_clock: None,
             rx_metadata: None,
+            cooked: false,
             limits: Limits::default(),
             tick: Duration::from_secs(1),
             fanout: Vec::new(),
@@ -172,6 +177,7 @@ impl CaptureOptions {
         spin: Duration,
         timestamps: TimestampSource,
         timestamp_fallback: bool,
+        cooked: bool,
         limits: Limits,
         tick: Duration,
     }
