@@ -300,9 +300,9 @@ struct Part {
 fn all_limits_of_rotation_work_together() {
     const PACKETS: usize = 30;
     const SIZE: u64 = 16 << 10;
-    const INTERVAL_NS: u64 = 200_000_000;
-    const SENT: [u32; 3] = [300, 60, 80];
-    let flags = "--rotate-packets 30 --rotate-size 16k --rotate-interval 200ms";
+    const INTERVAL_NS: u64 = 1_000_000_000;
+    const SENT: [u32; 3] = [300, 60, 50];
+    let flags = "--rotate-packets 30 --rotate-size 16k --rotate-interval 1s";
     let [burst, large, slow] = SENT;
     let all = burst + large + slow;
     for keep in ["", "--keep 3"] {
@@ -312,8 +312,8 @@ fn all_limits_of_rotation_work_together() {
         let running = scene.capture(&line);
         scene.send(&frames(burst, 100));
         scene.send(&frames(large, 1000));
-        // A frame every 10 ms.
-        scene.generate(slow.into(), Some(100));
+        // A frame every 50 ms: fewer in an interval than the limit of packets.
+        scene.generate(slow.into(), Some(20));
         let summary = running.done();
         summary.conserves(all.into());
         let files = summary.files();
