@@ -16,7 +16,7 @@ help:
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes (root, two hours)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
-	@echo "make install  program, manual pages and completions below PREFIX ($(PREFIX))"
+	@echo "make install  program, manual pages, completions and the C library below PREFIX ($(PREFIX))"
 
 demo: build
 	$(BINARY) demo
@@ -26,15 +26,24 @@ build:
 	@packaging/need.sh build
 	cargo build --release --locked -p tapline-cli
 
+# libtapline_c.a, of which packaging/c-library.sh makes libtapline. Only a static library alone is optimised as a whole.
+C_LIBRARY := target/c-library/libtapline_c.a
+
+.PHONY: c-library
+c-library:
+	@packaging/need.sh build
+	cargo rustc --profile c-library --locked -p tapline-c --lib --crate-type staticlib
+
 test:
 	@packaging/need.sh test
 	@packaging/test.sh
 
-bench: build
+bench: build c-library
 	@packaging/need.sh bench
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench pull -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench c_library -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench recorder -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
@@ -78,7 +87,7 @@ fuzz:
 	@packaging/need.sh build
 	@packaging/fuzz.sh $(FUZZ_SECONDS)
 
-install: build
+install: build c-library
 	$(BINARY) generate $(MANUAL)
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tapline
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
@@ -86,6 +95,7 @@ install: build
 	install -D -m 644 $(MANUAL)/completions/tapline.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tapline
 	install -D -m 644 $(MANUAL)/completions/_tapline $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tapline
 	install -D -m 644 $(MANUAL)/completions/tapline.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tapline.fish
+	packaging/c-library.sh $(C_LIBRARY) $(DESTDIR)$(PREFIX) $(PREFIX)
 
 clean:
 	cargo clean

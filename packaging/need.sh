@@ -6,7 +6,9 @@ set -euo pipefail
 build=(gcc:gcc g++:g++)
 test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
     ethtool:ethtool fping:fping zstd:zstd gzip:gzip unshare:util-linux script:bsdutils setpriv:util-linux ping:iputils-ping
-    python3:python3 jq:jq nft:nftables)
+    python3:python3 jq:jq nft:nftables
+    # Programs in C and C++ with the C library.
+    clang:clang cmake:cmake make:make pkg-config:pkg-config valgrind:valgrind)
 # The kernels that tests of rare kinds of links run in.
 [ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod
     qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils make:make
@@ -35,6 +37,8 @@ done
 [ "${1:-}" != aarch64 ] || [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || missing+=(libc6-dev-arm64-cross)
 # The lab compares with libpcap; the program does without.
 [ "${1:-}" = build ] || [ -e /usr/include/pcap/pcap.h ] || missing+=(libpcap-dev)
+# Valgrind needs the symbols of the C library.
+[ "${1:-}" != test ] || [ -e /usr/share/doc/libc6-dbg ] || missing+=(libc6-dbg)
 # A peer of the netlink bench.
 [ "${1:-}" != bench ] || [ -e /usr/include/libnl3/netlink/route/route.h ] || missing+=(libnl-route-3-dev)
 

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and its Debian package.
-const PACKAGES: [(&str, &str); 37] = [
+const PACKAGES: [(&str, &str); 41] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("busybox", "busybox-static"),
     ("capinfos", "wireshark-common"),
     ("cat", "coreutils"),
     ("cc", "gcc"),
+    ("cmake", "cmake"),
     ("cpio", "cpio"),
     ("dumpcap", "wireshark-common"),
     ("editcap", "wireshark-common"),
@@ -27,7 +28,9 @@ const PACKAGES: [(&str, &str); 37] = [
     ("modprobe", "kmod"),
     ("netsniff-ng", "netsniff-ng"),
     ("nft", "nftables"),
+    ("nm", "binutils"),
     ("ping", "iputils-ping"),
+    ("pkg-config", "pkg-config"),
     ("prlimit", "util-linux"),
     ("python3", "python3"),
     ("qemu-system-x86_64", "qemu-system-x86"),
@@ -42,6 +45,7 @@ const PACKAGES: [(&str, &str); 37] = [
     ("trafgen", "netsniff-ng"),
     ("tshark", "tshark"),
     ("unshare", "util-linux"),
+    ("valgrind", "valgrind"),
     ("zstd", "zstd"),
 ];
 

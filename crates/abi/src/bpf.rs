@@ -26,9 +26,9 @@ pub use link::{
 pub use map::{Map, MapLayout, MapType, online_cpus, possible_cpus};
 pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};
 pub use program::{
-    BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS,
-    PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program,
-    program_id, test_run,
+    BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_DEV_BOUND_ONLY, BPF_F_XDP_HAS_FRAGS,
+    PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP,
+    ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,
 };
 pub use socket::{attach_classic, set_fanout_program};
 pub use walk::Cursor;

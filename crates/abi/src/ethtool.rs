@@ -201,11 +201,11 @@ unsafe fn request<T: Uapi>(
     let mut name = name.map(|byte| libc::c_char::from_ne_bytes([byte]));
     name[15] = 0;
     let data = std::ptr::from_mut(argument).cast();
-    let ifr_ifru = libc::__c_anonymous_ifr_ifru { ifru_data: data };
-    let mut ifreq = libc::ifreq {
-        ifr_name: name,
-        ifr_ifru,
-    };
+    // SAFETY: an `ifreq` consists of integers, pointers and unions of them: zero is a value of each. The kernel copies
+    // all of it, also the part of the union behind `ifru_data`.
+    let mut ifreq: libc::ifreq = unsafe { std::mem::zeroed() };
+    ifreq.ifr_name = name;
+    ifreq.ifr_ifru.ifru_data = data;
     let place = &raw mut ifreq;
     // SAFETY: the kernel reads one `ifreq` from `place` and follows `ifru_data` to `argument`, which
     // is borrowed for the call and long enough by the promise of the caller.

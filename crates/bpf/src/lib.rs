@@ -29,6 +29,7 @@ mod assemble;
 mod capture;
 pub mod count;
 mod filter_map;
+mod kernel_function;
 mod live_frames;
 mod map;
 mod program;
@@ -41,8 +42,8 @@ mod xdp;
 
 pub use assemble::{AssembleError, assemble};
 pub use capture::{
-    CpuRingBuffers, PacketSelection, RingBufferProgram, RingBufferProgramOptions, SlotProgram,
-    SlotProgramOptions, UnmatchedAction, XdpCounters, XdpProgramError, XskProgram,
+    CpuRingBuffers, PacketSelection, RingBufferProgram, RingBufferProgramOptions, RxMetadata,
+    SlotProgram, SlotProgramOptions, UnmatchedAction, XdpCounters, XdpProgramError, XskProgram,
     XskProgramOptions,
 };
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};

@@ -6,8 +6,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{
-    BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS,
-    PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
+    BPF_F_XDP_DEV_BOUND_ONLY, BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_RAW_TRACEPOINT,
+    PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun,
+    TestRunResult,
 };
 
 use rustix::thread::{CapabilitySet, capabilities};
@@ -17,6 +18,10 @@ use crate::assemble::{AssembleError, assemble};
 use crate::map::MapError;
 
 const LICENSE: &CStr = c"MIT OR Apache-2.0";
+/// Of programs that call functions of the kernel: the kernel requires a licence that it knows to be compatible with the GPL
+/// (`license_is_gpl_compatible`, include/linux/license.h). The MIT licence is, and grants the right to license the program
+/// under the GPL.
+const KERNEL_CALL_LICENSE: &CStr = c"Dual MIT/GPL";
 /// Number of attempts to load a program while signals interrupt it.
 const LOAD_ATTEMPTS: u32 = 10;
 /// Initial size of the log buffer, bytes. If it is too small, the kernel returns ENOSPC.
@@ -87,12 +92,39 @@ impl Program {
     /// `CAP_PERFMON`.
     pub fn load(kind: ProgramKind, name: &str, code: &[Insn<'_>]) -> Result<Self, LoadError> {
         let slots = assemble(code).map_err(LoadError::Assemble)?;
-        let source = program_source(kind, name, &slots);
-        match load(&source, &mut []) {
+        Self::load_source(kind, &program_source(kind, name, &slots))
+    }
+
+    /// As [`load`](Self::load), for an XDP program that runs only on the interface with index `ifindex`, and may call the
+    /// functions of the kernel that read the device's metadata.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); EOPNOTSUPP if the driver cannot.
+    /// # Privileges
+    /// As [`load`](Self::load).
+    /// # Kernel
+    /// Linux 6.3.
+    #[doc(alias = "BPF_F_XDP_DEV_BOUND_ONLY")]
+    pub(crate) fn load_bound(
+        kind: ProgramKind,
+        name: &str,
+        code: &[Insn<'_>],
+        ifindex: u32,
+    ) -> Result<Self, LoadError> {
+        let slots = assemble(code).map_err(LoadError::Assemble)?;
+        let mut source = program_source(kind, name, &slots);
+        source.flags |= BPF_F_XDP_DEV_BOUND_ONLY;
+        source.license = KERNEL_CALL_LICENSE;
+        source.ifindex = ifindex;
+        Self::load_source(kind, &source)
+    }
+
+    fn load_source(kind: ProgramKind, source: &ProgramSource<'_>) -> Result<Self, LoadError> {
+        match load(source, &mut []) {
             Ok(fd) => Ok(Self { kind, fd }),
             Err(error) => Err(LoadError::Refused {
                 kind,
-                log: read_log(&source),
+                log: read_log(source),
                 source: error,
             }),
         }
@@ -144,6 +176,7 @@ fn program_source<'a>(
         instructions,
         license: LICENSE,
         name,
+        ifindex: 0,
     }
 }
 

@@ -118,14 +118,16 @@ fn files_import_each_other_in_one_direction() {
 }
 
 #[test]
-fn the_program_depends_on_the_library_alone() {
-    let text = read(&root().join("crates/cli/Cargo.toml"));
-    let below = manifest::shipped_rooms(&text).into_iter();
-    assert_none(
-        below
-            .filter(|room| room != "tapline")
-            .map(|room| format!("crates/cli: depends on `{room}`")),
-    );
+fn the_program_and_the_c_library_depend_on_the_library_alone() {
+    for user in ["cli", "c"] {
+        let text = read(&root().join("crates").join(user).join("Cargo.toml"));
+        let below = manifest::shipped_rooms(&text).into_iter();
+        assert_none(
+            below
+                .filter(|room| room != "tapline")
+                .map(|room| format!("crates/{user}: depends on `{room}`")),
+        );
+    }
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
 
 /// Flag of an XDP program that accepts multi-buffer frames (Linux 5.18).
 pub const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
+/// Flag of an XDP program that runs on one device only and may read its metadata (Linux 6.3).
+pub const BPF_F_XDP_DEV_BOUND_ONLY: u32 = 1 << 6;
 /// Test run of an XDP program that executes the verdict on real frames (Linux 5.18).
 pub const BPF_F_TEST_XDP_LIVE_FRAMES: u32 = 1 << 1;
 
@@ -42,6 +44,8 @@ pub struct ProgramSource<'a> {
     pub license: &'a CStr,
     /// Name shown by the kernel; at most 15 bytes are kept.
     pub name: &'a str,
+    /// Index of the interface that the program is bound to; 0 for none.
+    pub ifindex: u32,
 }
 
 /// Loads a program. The verifier writes its NUL-terminated log into `log`. An empty `log` disables
@@ -61,6 +65,7 @@ pub fn load_program(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<Ow
         insns: source.instructions.as_ptr() as u64,
         license: source.license.as_ptr() as u64,
         prog_name: object_name(source.name),
+        prog_ifindex: source.ifindex,
         ..ProgramLoad::default()
     };
     if !log.is_empty() {

@@ -168,6 +168,24 @@ pub struct CaptureArgs {
     #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub no_control: bool,
 
+    /// Find the process that sent each packet of this host
+    ///
+    /// Its name and number are printed, or written to the pcapng file: as option epb_processid_threadid and as a comment of
+    /// the packet, with a description of each process. Finds processes in this network namespace, of TCP and UDP sockets
+    /// that are still open when their packets are read.
+    #[arg(hide_short_help = true, long, conflicts_with_all = ["netns", "record", "decode"], help_heading = "Output")]
+    pub who: bool,
+
+    /// With -w: write a number for each IP packet that is the same at every interface (epb_packetid)
+    #[arg(
+        hide_short_help = true,
+        long,
+        requires = "write",
+        conflicts_with = "record",
+        help_heading = "Output"
+    )]
+    pub packet_id: bool,
+
     #[command(flatten)]
     pub record: RecordArgs,
 

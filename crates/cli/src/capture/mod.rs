@@ -25,7 +25,8 @@ use tapline::capture::{
     CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, LiveCounters, OpenInterface,
     RecorderTrigger,
 };
-use tapline::file::write::WriteError;
+use tapline::file::write::{CaptureFile, WriteError};
+use tapline::who::ProcessFinder;
 
 use crate::args::CaptureArgs;
 use crate::control::{Control, RunningControl};
@@ -91,6 +92,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             packets: recorder.packets_written(),
             bytes: recorder.bytes_written(),
             files: recorder.files().to_vec(),
+            processes: None,
         };
         result
     } else if let Some(path) = args
@@ -105,7 +107,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     } else if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
         let made = Written::from(&file);
-        let file = FileConsumer::new(file, flush(args, path));
+        let file = writer(args, file, path, &capture)?;
         let controls = Controls {
             file: Some(file.control()),
             ..Controls::default()
@@ -125,13 +127,12 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         decoded = decoder.finish();
         result
     } else {
+        let printer = printer(args, &capture)?;
         (running, control) = start.begin(&capture, &written, Controls::default(), &progress)?;
-        let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
-        for interface in capture.interfaces() {
-            printer.add_interface(interface);
-        }
         let mut consumer = progress.around(printer);
-        capture.run_consumer(&mut consumer, &stop)
+        let result = capture.run_consumer(&mut consumer, &stop);
+        written.processes = consumer.inner().process_counts();
+        result
     };
     drop(control);
     let command = running.map_or(Ok(()), command::Running::finish);
@@ -213,7 +214,7 @@ impl Start<'_> {
         progress: &Progress,
     ) -> Result<(Option<command::Running>, Option<RunningControl>), Failure> {
         if capture.is_group() {
-            privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
+            privilege::drop_all_but(privilege::to_capture_anywhere(self.args.who))?;
         } else {
             let counts =
                 |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
@@ -223,6 +224,8 @@ impl Start<'_> {
             // The end restores which packets the interface stamps.
             let restores = links.iter().any(|link| link.restores_stamping);
             needed.set(CapabilitySet::NET_ADMIN, restores);
+            // Reading the descriptors of other users' processes.
+            needed.set(CapabilitySet::SYS_PTRACE, self.args.who);
             privilege::drop_all_but(needed)?;
         }
         let url = self.server.as_ref().map(Server::url);
@@ -243,6 +246,42 @@ impl Start<'_> {
         let command = self.command.map(|command| command.start(self.stop));
         Ok((command.transpose()?, control))
     }
+}
+
+/// Writes packets to `file`, with what else is wanted about them.
+fn writer(
+    args: &CaptureArgs,
+    file: CaptureFile,
+    path: &Path,
+    capture: &Source,
+) -> Result<FileConsumer, Failure> {
+    let mut file = FileConsumer::new(file, flush(args, path));
+    if let Some(finder) = processes(args, capture)? {
+        file.find_processes(finder);
+    }
+    if args.packet_id {
+        file.identify_packets(capture.interfaces());
+    }
+    Ok(file)
+}
+
+/// Prints packets, with their processes if they are wanted.
+fn printer(args: &CaptureArgs, capture: &Source) -> Result<Printer, Failure> {
+    let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
+    for interface in capture.interfaces() {
+        printer.add_interface(interface);
+    }
+    if let Some(finder) = processes(args, capture)? {
+        printer.find_processes(finder);
+    }
+    Ok(printer)
+}
+
+/// Finds the processes of packets, if they are wanted.
+fn processes(args: &CaptureArgs, capture: &Source) -> Result<Option<ProcessFinder>, Failure> {
+    let finder = args.who.then(|| ProcessFinder::open(capture.interfaces()));
+    let finder = finder.transpose();
+    finder.map_err(|error| Failure::new(Exit::Unsupported, chain(&error)))
 }
 
 /// The exit status, or the failure that ended the capture.

@@ -22,6 +22,8 @@ pub fn options(args: &CaptureArgs) -> Result<Option<ReaderOptions>, Failure> {
     let to_stdout = args.output.write.as_deref().is_some_and(output::is_stdout);
     let line = if args.record.record.is_some() {
         "--queues does not support --record"
+    } else if args.who || args.packet_id {
+        "--queues does not support --who and --packet-id"
     } else if super::source::namespaces(&args.netns, &args.interface).is_some() {
         "--queues needs interfaces that stay: it is not for -i any or --netns"
     } else if is_queue && to_stdout {
@@ -66,6 +68,7 @@ pub fn written(files: &[FileConsumer]) -> Written {
         packets: files.iter().map(FileConsumer::packets_written).sum(),
         bytes: files.iter().map(FileConsumer::bytes_written).sum(),
         files: files.iter().flat_map(FileConsumer::paths).collect(),
+        processes: files.iter().find_map(FileConsumer::process_counts),
     }
 }
 

@@ -33,6 +33,10 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
     refuse_busy_batches(args)?;
     refuse_misplaced_stall(args)?;
     refuse_misplaced_linktype(args)?;
+    if args.buffer == Some(0) {
+        let line = "--buffer 0 is no ring: leave it out for the default";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let text = match &args.filter_file {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
@@ -106,7 +110,9 @@ fn usual(args: &CaptureArgs) -> Delivery {
         return Delivery::Adaptive;
     }
     let is_batch = args.delivery.min_bytes.is_some() || args.delivery.timeout.is_some();
-    if is_batch || args.mode.mode == Mode::Drop || is_into_file(args) {
+    // The sooner a packet is read, the more sockets are still open.
+    let is_file = is_into_file(args) && !args.who;
+    if is_batch || args.mode.mode == Mode::Drop || is_file {
         Delivery::Batch
     } else {
         Delivery::Adaptive

@@ -96,6 +96,7 @@ impl Summary<'_> {
             "timestamps": stamps::counts(&self.result.timestamp_counts()),
             "packets_per_timestamp": self.packets_per_timestamp(args),
             "files": self.written.names(),
+            "processes": self.written.processes_json(),
             "interfaces": interfaces,
         });
         sockets::add(&mut object, self.result.sockets(), self.result.fall_back());

@@ -14,7 +14,7 @@ use super::options::{CaptureFileOptions, Compression, Output, StatisticsSource};
 use super::rotation::Budget;
 use super::sink::{Frames, Sink};
 use super::{WriteError, pcap, pcapng};
-use crate::model::{Interface, Packet, Statistics};
+use crate::model::{Interface, Packet, Process, Statistics};
 
 /// Longer native blocks are written without a copy into the buffer.
 const DIRECT_BYTES_MIN: usize = 64 << 10;
@@ -175,6 +175,22 @@ impl CaptureFile {
                 .reserve(block.len() as u64 + Encoder::STATISTICS_BYTES);
         }
         Ok(self.encoder.add(interface))
+    }
+
+    /// Adds the description of a process, by whose number packets refer to it. Later files of a rotation begin with the
+    /// descriptions of the last 1024 processes. Does nothing in a pcap file.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write), about the files.
+    pub fn add_process(&mut self, process: &Process) -> Result<(), WriteError> {
+        let block = self.encoder.add_process(process).to_vec();
+        // A file that is opened now begins with it.
+        if block.is_empty() || self.sink.is_none() {
+            return Ok(());
+        }
+        self.append(&block)?;
+        self.budget.reserve(block.len() as u64);
+        Ok(())
     }
 
     /// Adds a packet, truncated to its interface's snaplen unless the options disable that.

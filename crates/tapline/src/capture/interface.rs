@@ -76,6 +76,7 @@ impl Interface {
         let stamping = Stamping::choose(name, &options)?;
         options.timestamps = stamping.source;
         options.device_clock = stamping.clock;
+        options.rx_metadata = stamping.rx_metadata;
         let opened = backend::open(name, kind, plan, &options)?;
         let at_start = found.and_then(|link| link.statistics);
         let counters = Arc::new(Counters::begin());

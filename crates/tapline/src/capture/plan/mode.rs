@@ -52,9 +52,6 @@ pub enum ModeError {
     /// XDP sees received packets only.
     #[error("drop mode captures received packets only")]
     Outgoing,
-    /// The XDP program stamps the time by the kernel's clock.
-    #[error("drop mode has no time stamps of the hardware")]
-    HardwareTime,
     /// A classic program runs at a socket; XDP runs filter expressions.
     #[error("drop mode takes a filter expression, not a classic program")]
     ClassicProgram,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bpf::{RingBufferProgram, Sampling, UnmatchedAction, XdpAttachMode};
+use bpf::{RingBufferProgram, RxMetadata, Sampling, UnmatchedAction, XdpAttachMode};
 use ring::{BusyPoll, DeliveryMode, DirectionFilter, Fanout, TimestampSource};
 
 use super::backend::Backend;
@@ -77,6 +77,10 @@ pub struct CaptureOptions {
     /// that the hardware did not stamp has the kernel's time stamp; [`TimestampCounts`] counts both, and a capture file
     /// has a comment at such a packet. Requires `CAP_NET_ADMIN` and read access to `/dev/ptpN`.
     ///
+    /// In drop mode the driver must give its time stamps to XDP programs, which run in the driver then (Linux 6.3), and
+    /// AF_XDP sockets are used for a short snaplen, too. If the driver offers them, packets also have its hash and the VLAN
+    /// tags that it strips.
+    ///
     /// [`TimestampCounts`]: super::super::TimestampCounts
     pub timestamps: TimestampSource,
     /// Use the kernel's time stamps where the hardware's are not available, instead of failing. Default: no.
@@ -87,6 +91,8 @@ pub struct CaptureOptions {
     /// each, instead of their own. Applies to a [`CaptureGroup`](super::super::CaptureGroup). Default: no.
     #[doc(alias = "LINUX_SLL2")]
     pub cooked: bool,
+    /// What XDP programs ask the device, once an interface is opened.
+    pub(in super::super) rx_metadata: Option<RxMetadata>,
     /// When the capture ends by itself. Default: never.
     pub limits: Limits,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
@@ -120,6 +126,7 @@ impl Default for CaptureOptions {
             timestamp_fallback: false,
             device_clock: None,
             cooked: false,
+            rx_metadata: None,
             limits: Limits::default(),
             tick: Duration::from_secs(1),
             fanout: Vec::new(),
@@ -241,9 +248,6 @@ pub fn check_mode(options: &CaptureOptions) -> Result<(), ModeError> {
     }
     if options.direction == DirectionFilter::Out {
         return Err(ModeError::Outgoing);
-    }
-    if options.timestamps == TimestampSource::Hardware && !options.timestamp_fallback {
-        return Err(ModeError::HardwareTime);
     }
     if let Some(Filter::Program(_)) = options.filter {
         return Err(ModeError::ClassicProgram);

@@ -1,0 +1,198 @@
+// Capture: packets of interfaces, with an account of every packet.
+#ifndef TAPLINE_CAPTURE_HPP
+#define TAPLINE_CAPTURE_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handle.hpp"
+#include "packet.hpp"
+
+namespace tapline {
+
+/// What to capture, and how. See `tapline_capture_options` for the defaults.
+struct capture_options {
+    /// Names of the interfaces; at least one.
+    std::vector<std::string> interfaces;
+    /// Name of their network namespace. Default: that of the calling thread.
+    std::optional<std::string> netns = {};
+    /// Packets to capture, in the language of pcap-filter(7). Default: all.
+    std::string filter = {};
+    ::tapline_capture_mode mode = TAPLINE_CAPTURE_MODE_MIRROR;
+    ::tapline_delivery delivery = TAPLINE_DELIVERY_BATCH;
+    ::tapline_capture_direction direction = TAPLINE_CAPTURE_DIRECTION_BOTH;
+    ::tapline_backend backend = TAPLINE_BACKEND_AUTO;
+    ::tapline_xdp_mode xdp_mode = TAPLINE_XDP_MODE_AUTO;
+    std::chrono::nanoseconds delivery_time = {};
+    std::size_t delivery_bytes = 0;
+    std::chrono::nanoseconds spin = {};
+    std::size_t buffer_bytes = 0;
+    std::uint32_t snaplen = 0;
+    std::uint64_t max_packets = 0;
+    std::chrono::nanoseconds max_time = {};
+    bool promiscuous = true;
+    bool hardware_timestamps = false;
+    bool drop_others = false;
+};
+
+/// What became of every packet. A number that cannot be known is none.
+struct capture_stats {
+    std::optional<std::uint64_t> received;
+    std::uint64_t delivered = 0;
+    std::uint64_t delivered_bytes = 0;
+    std::optional<std::uint64_t> filtered;
+    std::optional<std::uint64_t> lost_nic;
+    std::optional<std::uint64_t> lost_driver;
+    std::uint64_t lost_ring = 0;
+    std::uint64_t lost_program = 0;
+    std::uint64_t lost_reader = 0;
+    /// None while the capture runs.
+    std::optional<std::chrono::nanoseconds> duration;
+
+    explicit capture_stats(const ::tapline_capture_stats &raw)
+        : received(known(raw.received)),
+          delivered(raw.delivered),
+          delivered_bytes(raw.delivered_bytes),
+          filtered(known(raw.filtered)),
+          lost_nic(known(raw.lost_nic)),
+          lost_driver(known(raw.lost_driver)),
+          lost_ring(raw.lost_ring),
+          lost_program(raw.lost_program),
+          lost_reader(raw.lost_reader) {
+        if (raw.duration_ns != TAPLINE_UNKNOWN) {
+            duration = std::chrono::nanoseconds(static_cast<std::int64_t>(raw.duration_ns));
+        }
+    }
+
+private:
+    static std::optional<std::uint64_t> known(std::uint64_t count) {
+        return count == TAPLINE_UNKNOWN ? std::nullopt : std::optional(count);
+    }
+};
+
+/// A running capture. One thread at a time; `stats` and `stop` from any.
+class capture {
+public:
+    /// As `tapline_capture_open`: CAP_NET_RAW.
+    static result<capture> open(const capture_options &options) {
+        std::vector<const char *> names;
+        for (const std::string &name : options.interfaces) {
+            names.push_back(name.c_str());
+        }
+        ::tapline_capture_options raw = {};
+        raw.size = sizeof raw;
+        raw.interfaces = names.data();
+        raw.interface_count = names.size();
+        raw.netns = options.netns ? options.netns->c_str() : nullptr;
+        raw.filter = options.filter.empty() ? nullptr : options.filter.c_str();
+        raw.buffer_bytes = options.buffer_bytes;
+        raw.snaplen = options.snaplen;
+        raw.mode = options.mode;
+        raw.delivery = options.delivery;
+        raw.direction = options.direction;
+        raw.delivery_ns = static_cast<std::uint64_t>(options.delivery_time.count());
+        raw.delivery_bytes = options.delivery_bytes;
+        raw.spin_ns = static_cast<std::uint64_t>(options.spin.count());
+        raw.max_packets = options.max_packets;
+        raw.max_ns = static_cast<std::uint64_t>(options.max_time.count());
+        raw.backend = options.backend;
+        raw.xdp_mode = options.xdp_mode;
+        raw.no_promiscuous = options.promiscuous ? 0 : 1;
+        raw.hardware_timestamps = options.hardware_timestamps ? 1 : 0;
+        raw.drop_others = options.drop_others ? 1 : 0;
+        ::tapline_capture *opened = nullptr;
+        auto status = call(&::tapline_capture_open, &raw, &opened);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return capture(opened);
+    }
+
+    /// Waits for packets, at most `timeout`, and lends those that are ready. They are valid until the next call.
+    result<batch> next_batch(std::chrono::nanoseconds timeout) { return next(timeout.count()); }
+    /// Waits for packets without a limit.
+    result<batch> next_batch() { return next(-1); }
+
+    /// The account so far. Any thread.
+    result<capture_stats> stats() const {
+        ::tapline_capture_stats raw = {};
+        raw.size = sizeof raw;
+        auto status = call(&::tapline_capture_stats_read, handle_.get(), &raw);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return capture_stats(raw);
+    }
+
+    /// The account of one interface so far; none if there is none at `index`. Any thread.
+    result<std::optional<capture_stats>> interface_stats(std::size_t index) const {
+        ::tapline_capture_stats raw = {};
+        raw.size = sizeof raw;
+        auto status = call(&::tapline_capture_interface_stats, handle_.get(), index, &raw);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return *status == TAPLINE_STATUS_END ? std::optional<capture_stats>() : std::optional(capture_stats(raw));
+    }
+
+    /// Ends the flow of packets; those in the rings can still be read. Any thread.
+    result<void> stop() const { return done(call(&::tapline_capture_stop, handle_.get())); }
+
+    /// For poll(2) and epoll(7); -1 after `finish`.
+    int fd() const {
+        int descriptor = -1;
+        ::tapline_capture_fd(handle_.get(), &descriptor, nullptr);
+        return descriptor;
+    }
+
+    /// For write(2) in a signal handler: any byte stops the capture. -1 after `finish`.
+    int stop_fd() const {
+        int descriptor = -1;
+        ::tapline_capture_stop_fd(handle_.get(), &descriptor, nullptr);
+        return descriptor;
+    }
+
+    /// The name, the snaplen and the link type of interface `index`, if there is one. The name lives as long as the
+    /// capture.
+    std::optional<::tapline_interface> interface(std::size_t index) const {
+        ::tapline_interface found = {};
+        if (::tapline_capture_interface(handle_.get(), index, &found, nullptr) != TAPLINE_STATUS_OK) {
+            return std::nullopt;
+        }
+        return found;
+    }
+
+    /// Ends and closes the capture, and returns its final account.
+    result<capture_stats> finish() {
+        ::tapline_capture_stats raw = {};
+        raw.size = sizeof raw;
+        auto status = call(&::tapline_capture_finish, handle_.get(), &raw);
+        if (!status) {
+            return std::move(status).error();
+        }
+        handle_.release();
+        return capture_stats(raw);
+    }
+
+private:
+    explicit capture(::tapline_capture *raw) : handle_(raw) {}
+
+    result<batch> next(std::int64_t timeout_ns) {
+        const ::tapline_packet *packets = nullptr;
+        std::size_t count = 0;
+        auto status = call(&::tapline_capture_next_batch, handle_.get(), timeout_ns, &packets, &count);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return batch(packets, count, *status == TAPLINE_STATUS_END);
+    }
+
+    handle<::tapline_capture, &::tapline_capture_close> handle_;
+};
+
+}  // namespace tapline
+
+#endif

@@ -1,0 +1,113 @@
+// Counting in the kernel.
+#ifndef TAPLINE_COUNT_HPP
+#define TAPLINE_COUNT_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "handle.hpp"
+
+namespace tapline {
+
+/// What to count, and where.
+struct count_options {
+    /// Names of the interfaces; at least one.
+    std::vector<std::string> interfaces;
+    /// The classes: a name and a filter, which may be empty. Default: `all`.
+    std::vector<std::pair<std::string, std::string>> classes = {};
+    /// Length of an interval. Default: 1 s.
+    std::chrono::nanoseconds interval = {};
+    /// End after this time. Default: never.
+    std::chrono::nanoseconds max_time = {};
+    ::tapline_count_direction direction = TAPLINE_COUNT_DIRECTION_BOTH;
+    ::tapline_count_layer layer = TAPLINE_COUNT_LAYER_ETHERNET;
+};
+
+/// The figures of all classes in one interval, lent until the next call.
+struct count_interval {
+    std::span<const ::tapline_class_count> classes;
+    std::chrono::nanoseconds span = {};
+};
+
+/// Programs in the kernel that count. One thread at a time; `stop` from any.
+class counter {
+public:
+    /// As `tapline_count_open`: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
+    static result<counter> open(const count_options &options) {
+        std::vector<const char *> names;
+        for (const std::string &name : options.interfaces) {
+            names.push_back(name.c_str());
+        }
+        std::vector<::tapline_class> classes;
+        for (const auto &[name, filter] : options.classes) {
+            classes.push_back({name.c_str(), filter.c_str()});
+        }
+        ::tapline_count_options raw = {};
+        raw.size = sizeof raw;
+        raw.interfaces = names.data();
+        raw.interface_count = names.size();
+        raw.classes = classes.data();
+        raw.class_count = classes.size();
+        raw.interval_ns = static_cast<std::uint64_t>(options.interval.count());
+        raw.max_ns = static_cast<std::uint64_t>(options.max_time.count());
+        raw.direction = options.direction;
+        raw.layer = options.layer;
+        ::tapline_count *opened = nullptr;
+        auto status = call(&::tapline_count_open, &raw, &opened);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return counter(opened);
+    }
+
+    /// Waits for the end of the interval. None when the count has ended.
+    result<std::optional<count_interval>> next() {
+        const ::tapline_class_count *figures = nullptr;
+        std::size_t count = 0;
+        std::uint64_t span_ns = 0;
+        auto status = call(&::tapline_count_next, handle_.get(), &figures, &count, &span_ns);
+        if (!status) {
+            return std::move(status).error();
+        }
+        if (*status == TAPLINE_STATUS_END) {
+            return std::optional<count_interval>();
+        }
+        const auto span = std::chrono::nanoseconds(static_cast<std::int64_t>(span_ns));
+        return std::optional(count_interval{{figures, count}, span});
+    }
+
+    /// The totals of all classes as of now, lent until the next call.
+    result<std::span<const ::tapline_class_count>> totals() {
+        const ::tapline_class_count *figures = nullptr;
+        std::size_t count = 0;
+        auto status = call(&::tapline_count_totals, handle_.get(), &figures, &count);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return std::span(figures, count);
+    }
+
+    /// Ends the count. Any thread.
+    result<void> stop() const { return done(call(&::tapline_count_stop, handle_.get())); }
+
+    /// For poll(2) and epoll(7).
+    int fd() const {
+        int descriptor = -1;
+        ::tapline_count_fd(handle_.get(), &descriptor, nullptr);
+        return descriptor;
+    }
+
+private:
+    explicit counter(::tapline_count *raw) : handle_(raw) {}
+
+    handle<::tapline_count, &::tapline_count_close> handle_;
+};
+
+}  // namespace tapline
+
+#endif

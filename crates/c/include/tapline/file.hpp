@@ -1,0 +1,124 @@
+// Capture files: readers and writers.
+#ifndef TAPLINE_FILE_HPP
+#define TAPLINE_FILE_HPP
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "handle.hpp"
+#include "packet.hpp"
+
+namespace tapline {
+
+/// What to read of a file.
+struct reader_options {
+    /// Packets to read, in the language of pcap-filter(7). Default: all.
+    std::string filter = {};
+    /// End after this many packets. Default: never.
+    std::uint64_t max_packets = 0;
+};
+
+/// An open capture file: pcap or pcapng, also compressed. One thread at a time.
+class reader {
+public:
+    static result<reader> open(const std::string &path, const reader_options &options = {}) {
+        ::tapline_reader_options raw = {};
+        raw.size = sizeof raw;
+        raw.filter = options.filter.empty() ? nullptr : options.filter.c_str();
+        raw.max_packets = options.max_packets;
+        ::tapline_reader *opened = nullptr;
+        auto status = call(&::tapline_reader_open, path.c_str(), &raw, &opened);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return reader(opened);
+    }
+
+    /// The next packets, valid until the next call. `is_end` at the end of the file.
+    result<batch> next_batch() {
+        const ::tapline_packet *packets = nullptr;
+        std::size_t count = 0;
+        auto status = call(&::tapline_reader_next_batch, handle_.get(), &packets, &count);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return batch(packets, count, *status == TAPLINE_STATUS_END);
+    }
+
+    /// The interface at `index` of the packets that were read so far, if there is one. Its name lives as long as the
+    /// reader.
+    std::optional<::tapline_interface> interface(std::size_t index) const {
+        ::tapline_interface found = {};
+        if (::tapline_reader_interface(handle_.get(), index, &found, nullptr) != TAPLINE_STATUS_OK) {
+            return std::nullopt;
+        }
+        return found;
+    }
+
+private:
+    explicit reader(::tapline_reader *raw) : handle_(raw) {}
+
+    handle<::tapline_reader, &::tapline_reader_close> handle_;
+};
+
+/// How to write a file.
+struct writer_options {
+    /// The interfaces, to which packets refer by position. Default: one of Ethernet packets.
+    std::vector<::tapline_interface> interfaces = {};
+    ::tapline_format format = TAPLINE_FORMAT_PCAPNG;
+    /// Compress with Zstandard.
+    bool zstd = false;
+};
+
+/// A capture file that is being written. One thread at a time. The destructor closes it and loses the error: call
+/// `close`.
+class writer {
+public:
+    static result<writer> create(const std::string &path, const writer_options &options = {}) {
+        ::tapline_writer_options raw = {};
+        raw.size = sizeof raw;
+        raw.interfaces = options.interfaces.data();
+        raw.interface_count = options.interfaces.size();
+        raw.format = options.format;
+        raw.zstd = options.zstd ? 1 : 0;
+        ::tapline_writer *opened = nullptr;
+        auto status = call(&::tapline_writer_create, path.c_str(), &raw, &opened);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return writer(opened);
+    }
+
+    /// Writes packets, such as a batch of a capture.
+    result<void> write(const batch &packets) { return write(packets.raw()); }
+    result<void> write(std::span<const ::tapline_packet> packets) {
+        return done(call(&::tapline_writer_write, handle_.get(), packets.data(), packets.size()));
+    }
+    /// Writes what is in the buffer.
+    result<void> flush() { return done(call(&::tapline_writer_flush, handle_.get())); }
+    /// Closes the file, and returns the number of its packets.
+    result<std::uint64_t> close() {
+        std::uint64_t packets = 0;
+        auto status = call(&::tapline_writer_close, handle_.release(), &packets);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return packets;
+    }
+
+private:
+    explicit writer(::tapline_writer *raw) : handle_(raw) {}
+
+    static void abandon(::tapline_writer *raw, ::tapline_error **failed) {
+        ::tapline_writer_close(raw, nullptr, failed);
+    }
+
+    handle<::tapline_writer, &abandon> handle_;
+};
+
+}  // namespace tapline
+
+#endif

@@ -1,0 +1,47 @@
+// A handle of the C interface that closes itself.
+#ifndef TAPLINE_HANDLE_HPP
+#define TAPLINE_HANDLE_HPP
+
+#include <utility>
+
+#include "result.hpp"
+
+namespace tapline {
+
+/// Owns a handle of type `T`, which `Close` closes. Movable, not copyable. A moved-from handle is null, and calls with
+/// it return TAPLINE_STATUS_INVALID_HANDLE.
+template <class T, auto Close>
+class handle {
+public:
+    handle() = default;
+    explicit handle(T *raw) noexcept : raw_(raw) {}
+    handle(handle &&other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+    handle &operator=(handle &&other) noexcept {
+        if (this != &other) {
+            close();
+            raw_ = std::exchange(other.raw_, nullptr);
+        }
+        return *this;
+    }
+    handle(const handle &) = delete;
+    handle &operator=(const handle &) = delete;
+    ~handle() { close(); }
+
+    /// For calls of the C interface; stays owned.
+    T *get() const noexcept { return raw_; }
+    /// For calls that close it.
+    T *release() noexcept { return std::exchange(raw_, nullptr); }
+
+private:
+    void close() noexcept {
+        if (raw_ != nullptr) {
+            Close(std::exchange(raw_, nullptr), nullptr);
+        }
+    }
+
+    T *raw_ = nullptr;
+};
+
+}  // namespace tapline
+
+#endif

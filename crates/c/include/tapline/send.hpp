@@ -1,0 +1,150 @@
+// Sending.
+#ifndef TAPLINE_SEND_HPP
+#define TAPLINE_SEND_HPP
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "handle.hpp"
+
+namespace tapline {
+
+/// Packets to send, in order, each with a time. One thread at a time.
+class send_queue {
+public:
+    /// A queue with memory for `packets` packets of `bytes` bytes in total.
+    static result<send_queue> create(std::size_t packets = 0, std::size_t bytes = 0) {
+        ::tapline_queue *created = nullptr;
+        auto status = call(&::tapline_queue_create, packets, bytes, &created);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return send_queue(created);
+    }
+
+    /// Adds a packet; its bytes are copied. The time counts with the rates RECORDED and ABSOLUTE.
+    result<void> push(std::span<const std::byte> frame, std::chrono::nanoseconds time = {}) {
+        return done(call(&::tapline_queue_push, handle_.get(), static_cast<std::uint64_t>(time.count()),
+                         reinterpret_cast<const std::uint8_t *>(frame.data()), frame.size()));
+    }
+    /// Removes all packets and keeps the memory.
+    result<void> clear() { return done(call(&::tapline_queue_clear, handle_.get())); }
+
+    /// For calls of the C interface.
+    ::tapline_queue *get() const noexcept { return handle_.get(); }
+
+private:
+    explicit send_queue(::tapline_queue *raw) : handle_(raw) {}
+
+    handle<::tapline_queue, &::tapline_queue_free> handle_;
+};
+
+/// What to send on, and how.
+struct sender_options {
+    std::string interface;
+    std::optional<std::string> netns = {};
+    std::uint64_t rate = 0;
+    ::tapline_rate rate_unit = TAPLINE_RATE_MAX;
+    ::tapline_send_path path = TAPLINE_SEND_PATH_AUTO;
+    ::tapline_long_frames long_frames = TAPLINE_LONG_FRAMES_REFUSE;
+    /// Also send on an interface with a default route.
+    bool allow_uplink = false;
+    /// End after this many packets. Default: never.
+    std::uint64_t max_packets = 0;
+};
+
+/// What became of the packets: submitted = accepted + failed.
+struct sender_stats {
+    std::uint64_t submitted = 0;
+    std::uint64_t accepted = 0;
+    std::uint64_t failed = 0;
+    /// Packets that the device sent, by its own counters; none if unknown.
+    std::optional<std::uint64_t> delivered;
+    std::uint64_t bytes = 0;
+    std::uint64_t skipped = 0;
+    std::uint64_t truncated = 0;
+    std::uint64_t retries = 0;
+    std::chrono::nanoseconds duration = {};
+};
+
+/// An open send job. One thread at a time; `stop` from any.
+class sender {
+public:
+    /// As `tapline_sender_open`: CAP_NET_RAW.
+    static result<sender> open(const sender_options &options) {
+        ::tapline_sender_options raw = {};
+        raw.size = sizeof raw;
+        raw.interface = options.interface.c_str();
+        raw.netns = options.netns ? options.netns->c_str() : nullptr;
+        raw.rate = options.rate;
+        raw.rate_unit = options.rate_unit;
+        raw.path = options.path;
+        raw.long_frames = options.long_frames;
+        raw.allow_uplink = options.allow_uplink ? 1 : 0;
+        raw.max_packets = options.max_packets;
+        ::tapline_sender *opened = nullptr;
+        auto status = call(&::tapline_sender_open, &raw, &opened);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return sender(opened);
+    }
+
+    /// Sends one packet now, whatever the rate.
+    result<void> inject(std::span<const std::byte> frame) {
+        return done(call(&::tapline_sender_inject, handle_.get(),
+                         reinterpret_cast<const std::uint8_t *>(frame.data()), frame.size()));
+    }
+
+    /// Sends the packets of `queue` at the rate of the job. Returns whether all were sent.
+    result<bool> transmit(const send_queue &queue) {
+        auto status = call(&::tapline_sender_transmit, handle_.get(), queue.get());
+        if (!status) {
+            return std::move(status).error();
+        }
+        return *status == TAPLINE_STATUS_OK;
+    }
+
+    /// Ends the job. Any thread.
+    result<void> stop() const { return done(call(&::tapline_sender_stop, handle_.get())); }
+
+    /// Closes the job and returns its account.
+    result<sender_stats> finish() {
+        ::tapline_sender_stats raw = {};
+        raw.size = sizeof raw;
+        auto status = call(&::tapline_sender_finish, handle_.release(), &raw);
+        if (!status) {
+            return std::move(status).error();
+        }
+        sender_stats stats;
+        stats.submitted = raw.submitted;
+        stats.accepted = raw.accepted;
+        stats.failed = raw.failed;
+        if (raw.delivered != TAPLINE_UNKNOWN) {
+            stats.delivered = raw.delivered;
+        }
+        stats.bytes = raw.bytes;
+        stats.skipped = raw.skipped;
+        stats.truncated = raw.truncated;
+        stats.retries = raw.retries;
+        stats.duration = std::chrono::nanoseconds(static_cast<std::int64_t>(raw.duration_ns));
+        return stats;
+    }
+
+private:
+    explicit sender(::tapline_sender *raw) : handle_(raw) {}
+
+    static void abandon(::tapline_sender *raw, ::tapline_error **failed) {
+        ::tapline_sender_finish(raw, nullptr, failed);
+    }
+
+    handle<::tapline_sender, &abandon> handle_;
+};
+
+}  // namespace tapline
+
+#endif

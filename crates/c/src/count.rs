@@ -1,0 +1,329 @@
+//! Counting in the kernel.
+
+use std::ffi::{CString, c_char, c_int};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+use tapline::Stopper;
+use tapline::count::{
+    Count, CountClass, CountDirection, CountError, CountLayer, CountOptions, Traffic,
+};
+
+use crate::arguments::{Options, Text, array, options, put};
+use crate::error::{c_string, tapline_error};
+use crate::failure::Error;
+use crate::guard::guard;
+use crate::handle::{Kind, Object, Table};
+use crate::status::tapline_status;
+
+/// Programs in the kernel that count packets.
+pub struct tapline_count(());
+
+/// Which packets are counted.
+#[repr(u32)]
+pub enum tapline_count_direction {
+    /// Received and sent ones.
+    Both = 0,
+    /// Received ones.
+    In = 1,
+    /// Sent ones.
+    Out = 2,
+}
+
+/// Which bytes are counted.
+#[repr(u32)]
+pub enum tapline_count_layer {
+    /// Those of the frame, without FCS.
+    Ethernet = 0,
+    /// Those of the frame, padded to 60 bytes, with FCS.
+    EthernetFcs = 1,
+    /// The same with preamble and gap.
+    Wire = 2,
+}
+
+/// A class of packets. A packet counts in each class that it matches.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tapline_class<'a> {
+    /// Its name.
+    pub name: Text<'a>,
+    /// Its packets, in the language of pcap-filter(7). Null or empty: all.
+    pub filter: Text<'a>,
+}
+
+/// What to count, and where.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tapline_count_options<'a> {
+    /// `sizeof(tapline_count_options)`.
+    pub size: usize,
+    /// Names of the interfaces; at least one.
+    pub interfaces: *const Text<'a>,
+    /// Number of the interfaces.
+    pub interface_count: usize,
+    /// The classes. Default: one named `all`, of all packets.
+    pub classes: *const tapline_class<'a>,
+    /// Number of the classes.
+    pub class_count: usize,
+    /// Length of an interval, at least 1 ms. Default: 1 s.
+    pub interval_ns: u64,
+    /// End after this time. Default: never.
+    pub max_ns: u64,
+    /// A `tapline_count_direction`.
+    pub direction: u32,
+    /// A `tapline_count_layer`.
+    pub layer: u32,
+}
+
+// SAFETY: `repr(C)`, its size first, and integers and pointers after it: zeros are the defaults.
+unsafe impl Options for tapline_count_options<'_> {
+    const NAME: &'static str = "tapline_count_options";
+}
+
+/// The packets of a class.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct tapline_class_count {
+    /// The name of the class.
+    pub name: *const c_char,
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, as the option `layer` says.
+    pub bytes: u64,
+}
+
+// SAFETY: the name is an address for C; Rust code never follows it.
+unsafe impl Send for tapline_class_count {}
+
+struct Open {
+    count: Count,
+    names: Vec<CString>,
+    /// The last figures, lent to C until the next call.
+    figures: Vec<tapline_class_count>,
+}
+
+impl Object for Open {
+    type Handle = tapline_count;
+    type Shared = Stopper;
+    const KIND: Kind = Kind::Count;
+    fn table() -> &'static Table<Self> {
+        static TABLE: Table<Open> = Table::new();
+        &TABLE
+    }
+}
+
+impl Open {
+    fn lend(
+        &mut self,
+        traffic: impl Iterator<Item = Traffic>,
+    ) -> (*const tapline_class_count, usize) {
+        let names = self.names.iter();
+        let figures = names
+            .zip(traffic)
+            .map(|(name, traffic)| tapline_class_count {
+                name: name.as_ptr(),
+                packets: traffic.packets,
+                bytes: traffic.bytes,
+            });
+        self.figures.clear();
+        self.figures.extend(figures);
+        (self.figures.as_ptr(), self.figures.len())
+    }
+}
+
+impl From<CountError> for Error {
+    fn from(error: CountError) -> Self {
+        let status = match &error {
+            CountError::NoInterface
+            | CountError::DuplicateInterface { .. }
+            | CountError::DuplicateClass { .. }
+            | CountError::InvalidOptions { .. }
+            | CountError::TooManyClasses { .. } => tapline_status::InvalidArgument,
+            CountError::Filter { .. } => tapline_status::Syntax,
+            CountError::LinkLayer { .. } => tapline_status::Unsupported,
+            _ => {
+                let error = Self::system(&error);
+                return match error.status {
+                    tapline_status::Privilege => {
+                        error.hint("requires CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON")
+                    }
+                    _ => error,
+                };
+            }
+        };
+        Self::from_source(status, &error)
+    }
+}
+
+/// # Safety
+/// `given` comes from C.
+unsafe fn wanted_options(given: &tapline_count_options<'_>) -> Result<CountOptions, Error> {
+    let mut wanted = CountOptions::default();
+    // SAFETY: an array of C.
+    for name in unsafe { array(given.interfaces, given.interface_count, "interfaces") }? {
+        let name = name.required("the name of an interface")?;
+        wanted.interfaces.push(name.to_owned());
+    }
+    // SAFETY: an array of C.
+    for class in unsafe { array(given.classes, given.class_count, "classes") }? {
+        let filter = match class.filter.optional("the filter of a class")? {
+            None | Some("") => None,
+            Some(text) => Some(text.try_into()?),
+        };
+        wanted.classes.push(CountClass {
+            name: class.name.required("the name of a class")?.to_owned(),
+            filter,
+        });
+    }
+    if wanted.classes.is_empty() {
+        let name = "all".to_owned();
+        wanted.classes.push(CountClass { name, filter: None });
+    }
+    if given.interval_ns > 0 {
+        wanted.interval = Duration::from_nanos(given.interval_ns);
+    }
+    wanted.duration = (given.max_ns > 0).then(|| Duration::from_nanos(given.max_ns));
+    wanted.direction = match given.direction {
+        0 => CountDirection::Both,
+        1 => CountDirection::In,
+        2 => CountDirection::Out,
+        other => return Err(Error::value("direction", other)),
+    };
+    wanted.layer = match given.layer {
+        0 => CountLayer::Ethernet,
+        1 => CountLayer::EthernetFcs,
+        2 => CountLayer::Wire,
+        other => return Err(Error::value("layer", other)),
+    };
+    Ok(wanted)
+}
+
+/// Attaches a program to each interface, which counts from here on. No packet is copied. Close it with
+/// `tapline_count_close`.
+///
+/// Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. Kernel: Linux 5.9.
+///
+/// Errors: NOT_FOUND without such an interface, SYNTAX of a filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_count_open(
+    count_options: *const tapline_count_options<'_>,
+    out_count: Option<&mut MaybeUninit<*mut tapline_count>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_count = out_count.ok_or_else(|| Error::null("out_count"))?;
+        // SAFETY: an option struct of C.
+        let given = unsafe { options(count_options) }?;
+        // SAFETY: its fields come from C.
+        let wanted = unsafe { wanted_options(&given) }?;
+        let count = Count::open(wanted)?;
+        let names = count.classes().map(|class| c_string(&class.name)).collect();
+        let stopper = count.stopper();
+        let open = Open {
+            count,
+            names,
+            figures: Vec::new(),
+        };
+        out_count.write(Open::table().insert(open, stopper)?);
+        Ok(tapline_status::Ok)
+    })
+}
+
+/// Waits for the end of the interval, and lends the figures of each class in it. If the caller is late the interval is
+/// longer: intervals have no gaps. The array is valid until the next call with this handle other than
+/// `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
+///
+/// Returns END when the count has ended, after its last interval.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_count_next(
+    count: *mut tapline_count,
+    out_figures: Option<&mut MaybeUninit<*const tapline_class_count>>,
+    out_figure_count: Option<&mut MaybeUninit<usize>>,
+    out_span_ns: Option<&mut MaybeUninit<u64>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_figures = out_figures.ok_or_else(|| Error::null("out_figures"))?;
+        let out_figure_count = out_figure_count.ok_or_else(|| Error::null("out_figure_count"))?;
+        Open::table().with(count, |open| {
+            let Some(interval) = open.count.next()? else {
+                return Ok(tapline_status::End);
+            };
+            let (figures, number) = open.lend(interval.classes.iter().map(|class| class.traffic));
+            out_figures.write(figures);
+            out_figure_count.write(number);
+            if let Some(place) = out_span_ns {
+                place.write(interval.span_ns);
+            }
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// Lends the totals of each class since the count was opened, as of now. Does not affect the intervals. Otherwise as
+/// `tapline_count_next`. Costs a system call per interface and direction.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_count_totals(
+    count: *mut tapline_count,
+    out_figures: Option<&mut MaybeUninit<*const tapline_class_count>>,
+    out_figure_count: Option<&mut MaybeUninit<usize>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_figures = out_figures.ok_or_else(|| Error::null("out_figures"))?;
+        let out_figure_count = out_figure_count.ok_or_else(|| Error::null("out_figure_count"))?;
+        Open::table().with(count, |open| {
+            let totals = open.count.read()?;
+            let (figures, number) = open.lend(totals.classes.iter().map(|class| class.traffic));
+            out_figures.write(figures);
+            out_figure_count.write(number);
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// Ends the count: `tapline_count_next` returns the last interval, and then END.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_count_stop(
+    count: *const tapline_count,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        Open::table().shared(count, |stopper| {
+            stopper.stop();
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// A descriptor for poll(2) and epoll(7): readable when `tapline_count_next` does not block. It belongs to the count: do
+/// not close it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_count_fd(
+    count: *mut tapline_count,
+    out_fd: Option<&mut MaybeUninit<c_int>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let fd = Open::table().with(count, |open| Ok(open.count.as_fd().as_raw_fd()))?;
+        put(out_fd, fd, "out_fd")?;
+        Ok(tapline_status::Ok)
+    })
+}
+
+/// Detaches the programs. Does nothing if `count` is null.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_count_close(
+    count: *mut tapline_count,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        if !count.is_null() {
+            Open::table().remove(count)?;
+        }
+        Ok(tapline_status::Ok)
+    })
+}

@@ -1,0 +1,47 @@
+//! The C library of tapline: a shim over the crate `tapline`.
+//!
+//! `include/tapline.h` is generated from the exported functions here and states the rules that C code keeps. Nothing
+//! in this crate does a job itself:
+//!
+//! | file | |
+//! |---|---|
+//! | `status`, `failure`, `error` | how a call ends |
+//! | `handle` | names of objects, which C code may use wrongly without harm |
+//! | `guard` | panics become errors |
+//! | `arguments` | the only place that follows the caller's pointers |
+//!
+//! The other files are one job each.
+
+#![expect(non_camel_case_types, reason = "exported types carry their names of C")]
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "all functions ask the same of their callers: the rules at the top of `tapline.h`"
+)]
+
+mod arguments;
+mod capture;
+mod count;
+mod error;
+mod failure;
+mod filter;
+mod guard;
+mod handle;
+mod packet;
+mod ping;
+mod reader;
+mod send;
+mod status;
+mod version;
+mod writer;
+
+pub use capture::*;
+pub use count::*;
+pub use error::*;
+pub use filter::*;
+pub use packet::*;
+pub use ping::*;
+pub use reader::*;
+pub use send::*;
+pub use status::*;
+pub use version::*;
+pub use writer::*;

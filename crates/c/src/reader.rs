@@ -1,0 +1,213 @@
+//! Reading capture files.
+
+use std::ffi::CString;
+use std::mem::MaybeUninit;
+use std::num::NonZeroU64;
+
+use tapline::read::{Read, ReadError};
+
+use crate::arguments::{Options, Text, options, put};
+use crate::error::{c_string, tapline_error};
+use crate::failure::Error;
+use crate::guard::guard;
+use crate::handle::{Kind, Object, Table};
+use crate::packet::{tapline_interface, tapline_packet};
+use crate::status::tapline_status;
+
+/// An open capture file: pcap or pcapng, also compressed.
+pub struct tapline_reader(());
+
+/// What to read of a file.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tapline_reader_options<'a> {
+    /// `sizeof(tapline_reader_options)`.
+    pub size: usize,
+    /// Packets to read, in the language of pcap-filter(7). Default: all.
+    pub filter: Text<'a>,
+    /// End after this many packets. Default: never.
+    pub max_packets: u64,
+}
+
+// SAFETY: `repr(C)`, its size first, and integers and strings after it: zeros are the defaults.
+unsafe impl Options for tapline_reader_options<'_> {
+    const NAME: &'static str = "tapline_reader_options";
+}
+
+/// A batch ends with the packet that reaches one of these.
+const MAX_BATCH: usize = 128;
+const MAX_BATCH_BYTES: usize = 1 << 16;
+
+struct Open {
+    read: Read,
+    /// The last batch, lent to C until the next call: the packets, and their bytes.
+    packets: Vec<tapline_packet>,
+    bytes: Vec<u8>,
+    /// A failure behind the packets of the last batch.
+    pending: Option<ReadError>,
+    names: Vec<CString>,
+}
+
+impl Object for Open {
+    type Handle = tapline_reader;
+    type Shared = ();
+    const KIND: Kind = Kind::Reader;
+    fn table() -> &'static Table<Self> {
+        static TABLE: Table<Open> = Table::new();
+        &TABLE
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        let status = match &error {
+            ReadError::Open { .. } | ReadError::Io(_) | ReadError::Write(_) => {
+                return Self::system(&error);
+            }
+            ReadError::Input(_) | ReadError::Incomplete(_) => tapline_status::Damaged,
+            ReadError::Filter { .. } | ReadError::FilterRejectsAll => tapline_status::Syntax,
+            ReadError::FilterLinkType { .. } => tapline_status::Unsupported,
+            _ => tapline_status::InvalidArgument,
+        };
+        Self::from_source(status, &error)
+    }
+}
+
+/// Opens the capture file `path`. Close it with `tapline_reader_close`.
+///
+/// Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_reader_open(
+    path: Text<'_>,
+    reader_options: *const tapline_reader_options<'_>,
+    out_reader: Option<&mut MaybeUninit<*mut tapline_reader>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_reader = out_reader.ok_or_else(|| Error::null("out_reader"))?;
+        // SAFETY: an option struct of C.
+        let given = unsafe { options(reader_options) }?;
+        let mut wanted = tapline::read(path.path("path")?);
+        if let Some(text) = given.filter.optional("filter")? {
+            wanted = wanted.filter(text)?;
+        }
+        if let Some(packets) = NonZeroU64::new(given.max_packets) {
+            wanted = wanted.count(packets);
+        }
+        let open = Open {
+            read: wanted.open()?,
+            packets: Vec::with_capacity(MAX_BATCH),
+            bytes: Vec::with_capacity(2 * MAX_BATCH_BYTES),
+            pending: None,
+            names: Vec::new(),
+        };
+        out_reader.write(Open::table().insert(open, ())?);
+        Ok(tapline_status::Ok)
+    })
+}
+
+impl Open {
+    /// Copies the next packets. Returns whether there are any.
+    fn fill(&mut self) -> Result<bool, Error> {
+        self.packets.clear();
+        self.bytes.clear();
+        if let Some(error) = self.pending.take() {
+            return Err(error.into());
+        }
+        while self.packets.len() < MAX_BATCH && self.bytes.len() < MAX_BATCH_BYTES {
+            match self.read.next() {
+                Ok(Some(packet)) => {
+                    self.packets.push(tapline_packet::of(&packet));
+                    self.bytes.extend_from_slice(packet.data());
+                }
+                Ok(None) => break,
+                Err(error) if self.packets.is_empty() => return Err(error.into()),
+                Err(error) => {
+                    self.pending = Some(error);
+                    break;
+                }
+            }
+        }
+        // Their bytes do not move any more.
+        let mut rest = &self.bytes[..];
+        for packet in &mut self.packets {
+            let (own, behind) = rest.split_at(packet.captured_len as usize);
+            packet.data = own.as_ptr();
+            rest = behind;
+        }
+        Ok(!self.packets.is_empty())
+    }
+}
+
+/// Reads the next packets into an array of at most 128. The array and the bytes are valid until the next call with this
+/// handle. Blocks while a pipe has no data. Returns END at the end of the file.
+///
+/// Errors: DAMAGED behind the last packet that could be read.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_reader_next_batch(
+    reader: *mut tapline_reader,
+    out_packets: Option<&mut MaybeUninit<*const tapline_packet>>,
+    out_count: Option<&mut MaybeUninit<usize>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_packets = out_packets.ok_or_else(|| Error::null("out_packets"))?;
+        let out_count = out_count.ok_or_else(|| Error::null("out_count"))?;
+        Open::table().with(reader, |open| {
+            if !open.fill()? {
+                return Ok(tapline_status::End);
+            }
+            out_packets.write(open.packets.as_ptr());
+            out_count.write(open.packets.len());
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// The interfaces of the packets that were read so far, by position. END if there is none at `index`. The name is valid
+/// until the reader is closed.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_reader_interface(
+    reader: *mut tapline_reader,
+    index: usize,
+    out_interface: Option<&mut MaybeUninit<tapline_interface>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        Open::table().with(reader, |open| {
+            let interfaces = open.read.interfaces();
+            for interface in &interfaces[open.names.len()..] {
+                open.names
+                    .push(c_string(interface.name.as_deref().unwrap_or_default()));
+            }
+            let Some(interface) = interfaces.get(index) else {
+                return Ok(tapline_status::End);
+            };
+            let described = tapline_interface {
+                name: match interface.name {
+                    Some(_) => open.names[index].as_ptr(),
+                    None => std::ptr::null(),
+                },
+                snaplen: interface.snaplen,
+                link_type: interface.link_type.0,
+                reserved: 0,
+            };
+            put(out_interface, described, "out_interface")?;
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// Closes a reader. Does nothing if `reader` is null.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_reader_close(
+    reader: *mut tapline_reader,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        if !reader.is_null() {
+            Open::table().remove(reader)?;
+        }
+        Ok(tapline_status::Ok)
+    })
+}

@@ -1,0 +1,196 @@
+//! Writing capture files.
+
+use std::mem::MaybeUninit;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tapline::file::model::{Interface, LinkType};
+use tapline::file::write::{
+    CaptureFile, CaptureFileOptions, Compression, Format, Output as Destination, WriteError,
+};
+
+use crate::arguments::{Options, Text, array, options, put};
+use crate::error::tapline_error;
+use crate::failure::Error;
+use crate::guard::guard;
+use crate::handle::{Kind, Object, Table};
+use crate::packet::{tapline_interface, tapline_packet};
+use crate::status::tapline_status;
+
+/// A capture file that is being written.
+pub struct tapline_writer(());
+
+/// The format of a capture file.
+#[repr(u32)]
+pub enum tapline_format {
+    /// pcapng with nanoseconds.
+    Pcapng = 0,
+    /// pcap with microseconds: one link type; queue, direction and drops of a packet are left out.
+    Pcap = 1,
+    /// pcap with nanoseconds.
+    PcapNs = 2,
+}
+
+/// How to write a file.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tapline_writer_options {
+    /// `sizeof(tapline_writer_options)`.
+    pub size: usize,
+    /// The interfaces, to which packets refer by position. Default: one of Ethernet packets, without a name.
+    pub interfaces: *const tapline_interface,
+    /// Number of the interfaces.
+    pub interface_count: usize,
+    /// A `tapline_format`.
+    pub format: u32,
+    /// Not 0: compress with Zstandard, and append `.zst` to a name without it.
+    pub zstd: u32,
+}
+
+// SAFETY: `repr(C)`, its size first, and integers and a pointer after it: zeros are the defaults.
+unsafe impl Options for tapline_writer_options {
+    const NAME: &'static str = "tapline_writer_options";
+}
+
+struct Open(CaptureFile);
+
+impl Object for Open {
+    type Handle = tapline_writer;
+    type Shared = ();
+    const KIND: Kind = Kind::Writer;
+    fn table() -> &'static Table<Self> {
+        static TABLE: Table<Open> = Table::new();
+        &TABLE
+    }
+}
+
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Self {
+        match &error {
+            WriteError::UnknownInterface { .. } => {
+                Self::from_source(tapline_status::InvalidArgument, &error)
+            }
+            _ => Self::system(&error),
+        }
+    }
+}
+
+/// # Safety
+/// `given` comes from C.
+unsafe fn interface(given: &tapline_interface) -> Result<Interface, Error> {
+    let mut interface = Interface::new(LinkType(given.link_type), given.snaplen);
+    // SAFETY: a string of C, or null.
+    let name = unsafe { Text::of(given.name) };
+    interface.name = name
+        .optional("the name of an interface")?
+        .map(str::to_owned);
+    Ok(interface)
+}
+
+/// Creates the capture file `path`, with mode 0600; an existing file is overwritten. Close it with
+/// `tapline_writer_close`, which tells whether all packets are written.
+///
+/// Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_writer_create(
+    path: Text<'_>,
+    writer_options: *const tapline_writer_options,
+    out_writer: Option<&mut MaybeUninit<*mut tapline_writer>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_writer = out_writer.ok_or_else(|| Error::null("out_writer"))?;
+        // SAFETY: an option struct of C.
+        let given = unsafe { options(writer_options) }?;
+        // SAFETY: an array of C.
+        let described = unsafe { array(given.interfaces, given.interface_count, "interfaces") }?;
+        let mut interfaces = Vec::with_capacity(described.len());
+        for given in described {
+            // SAFETY: an element of it.
+            interfaces.push(unsafe { interface(given) }?);
+        }
+        if interfaces.is_empty() {
+            interfaces.push(Interface::new(LinkType(1), 0));
+        }
+        let path = path.path("path")?.to_owned();
+        let mut wanted = CaptureFileOptions::new(Destination::Path(path), interfaces);
+        wanted.format = match given.format {
+            0 => Format::Pcapng,
+            1 => Format::PcapMicros,
+            2 => Format::PcapNanos,
+            other => return Err(Error::value("format", other)),
+        };
+        if given.zstd != 0 {
+            wanted.compression = Compression::Zstd { level: 0 };
+        }
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let file = CaptureFile::create(wanted, now.as_nanos() as u64)?;
+        out_writer.write(Open::table().insert(Open(file), ())?);
+        Ok(tapline_status::Ok)
+    })
+}
+
+/// Writes `count` packets, such as a batch of a capture. They are copied into a buffer of 256 KiB, which is written when
+/// it is full.
+///
+/// Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface.
+/// Packets before the wrong one are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_writer_write(
+    writer: *mut tapline_writer,
+    packets: *const tapline_packet,
+    count: usize,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        // SAFETY: an array of C.
+        let packets = unsafe { array(packets, count, "packets") }?;
+        Open::table().with(writer, |open| {
+            for packet in packets {
+                // SAFETY: a packet of C, with its bytes.
+                let record = unsafe { packet.record() }?;
+                open.0.write(&record)?;
+            }
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// Writes what is in the buffer.
+///
+/// Errors: as `tapline_writer_write`.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_writer_flush(
+    writer: *mut tapline_writer,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        Open::table().with(writer, |open| Ok(open.0.flush()?))?;
+        Ok(tapline_status::Ok)
+    })
+}
+
+/// Writes what is left, closes the file, and returns the number of packets in it unless `out_packets` is null. Does
+/// nothing if `writer` is null. The handle is invalid afterwards, also if writing fails.
+///
+/// Errors: as `tapline_writer_write`.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_writer_close(
+    writer: *mut tapline_writer,
+    out_packets: Option<&mut MaybeUninit<u64>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        if writer.is_null() {
+            return Ok(tapline_status::Ok);
+        }
+        if let Some(mut open) = Open::table().remove(writer)? {
+            open.0.close(&[])?;
+            if out_packets.is_some() {
+                put(out_packets, open.0.packets_written(), "out_packets")?;
+            }
+        }
+        Ok(tapline_status::Ok)
+    })
+}

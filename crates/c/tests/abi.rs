@@ -1,0 +1,95 @@
+//! The binary interface is the committed one: exported symbols with their version, and the layout of each struct.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{built, library, room, succeed};
+
+/// The structs of the header whose fields C code sees, with their fields.
+fn structs(header: &str) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    let mut lines = header.lines();
+    while let Some(line) = lines.next() {
+        let name = line
+            .strip_prefix("typedef struct ")
+            .and_then(|rest| rest.strip_suffix(" {"));
+        let Some(name) = name else {
+            continue;
+        };
+        let fields = lines.by_ref().take_while(|line| !line.starts_with('}'));
+        let fields = fields.filter_map(|line| {
+            let declared = line.trim().strip_suffix(';')?;
+            let declared = declared.split('[').next()?;
+            Some(declared.rsplit([' ', '*']).next()?.to_owned())
+        });
+        found.push((name.to_owned(), fields.collect()));
+    }
+    found
+}
+
+/// `struct size` and `struct.field offset` of each, as the C compiler lays them out.
+fn layout(header: &str) -> String {
+    let mut source = "#include <stdio.h>\n#include <tapline.h>\nint main(void) {\n".to_owned();
+    let all = structs(header);
+    assert!(all.len() >= 10, "the structs are found: {all:?}");
+    for (name, fields) in &all {
+        assert!(!fields.is_empty(), "{name}");
+        writeln!(source, "printf(\"{name} %zu\\n\", sizeof({name}));").expect("a string");
+        for field in fields {
+            let print = format!("printf(\"{name}.{field} %zu\\n\", offsetof({name}, {field}));");
+            writeln!(source, "{print}").expect("a string");
+        }
+    }
+    source.push_str("}\n");
+    let folder = built();
+    fs::create_dir_all(&folder).expect("a folder");
+    let [path, program] = ["layout.c", "layout"].map(|name| folder.join(name));
+    fs::write(&path, source).expect("a file");
+    let mut command = Command::new("cc");
+    command
+        .arg("-I")
+        .arg(room().join("include"))
+        .arg("-o")
+        .arg(&program)
+        .arg(path);
+    succeed(&mut command);
+    String::from_utf8(succeed(&mut Command::new(program)).stdout).expect("text")
+}
+
+#[test]
+fn structs_have_the_committed_layout() {
+    let header = fs::read_to_string(room().join("include/tapline.h")).expect("the header");
+    let layout = layout(&header);
+    let committed = room().join("tests/layout.txt");
+    if fs::read_to_string(&committed).ok().as_ref() != Some(&layout) {
+        let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("layout.txt");
+        fs::write(&made, layout).expect("a writable target folder");
+        let [committed, made] = [committed, made].map(|path| path.display().to_string());
+        panic!("{committed} differs: a struct may only grow at its end. Review and copy {made}");
+    }
+}
+
+#[test]
+fn the_library_exports_the_symbols_of_the_map_with_their_version_and_no_other() {
+    let map = fs::read_to_string(room().join("tapline.map")).expect("the map");
+    let mapped: BTreeSet<_> = map
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(';'))
+        .filter(|name| name.starts_with("tapline_"))
+        .map(|name| format!("{name}@@TAPLINE_0.1"))
+        .collect();
+    let mut command = Command::new("nm");
+    command.args(["-D", "--defined-only", "--format=posix"]);
+    command.arg(library().join("libtapline.so"));
+    let listed = String::from_utf8(succeed(&mut command).stdout).expect("text");
+    let exported: BTreeSet<_> = listed
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .filter(|name| *name != "TAPLINE_0.1")
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(exported, mapped);
+}

@@ -1,0 +1,63 @@
+//! `include/tapline.h` is what cbindgen makes of the sources, and the symbol map exports what it declares.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use cbindgen::{Builder, Config};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn generated() -> String {
+    let config = Config::from_file(root().join("cbindgen.toml")).expect("the configuration");
+    // It follows the modules from there.
+    let builder = Builder::new()
+        .with_config(config)
+        .with_src(root().join("src/lib.rs"));
+    let mut header = Vec::new();
+    builder.generate().expect("a header").write(&mut header);
+    String::from_utf8(header).expect("UTF-8")
+}
+
+#[test]
+fn the_header_is_that_of_the_sources() {
+    let path = root().join("include/tapline.h");
+    let generated = generated();
+    if fs::read_to_string(&path).ok().as_ref() == Some(&generated) {
+        return;
+    }
+    // Leaves the new one beside the old one.
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tapline.h");
+    fs::write(&made, generated).expect("a writable target folder");
+    panic!(
+        "{} has drifted: review and copy {}",
+        path.display(),
+        made.display()
+    );
+}
+
+/// Words of `text` that begin with `tapline_` and of which `is_wanted` likes the rest of the text.
+fn names(text: &str, end: char) -> BTreeSet<&str> {
+    let starts = text.match_indices("tapline_").map(|(at, _)| &text[at..]);
+    let words = starts.filter_map(|rest| {
+        let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
+        rest[length..].starts_with(end).then_some(&rest[..length])
+    });
+    words.collect()
+}
+
+#[test]
+fn the_map_exports_what_the_header_declares() {
+    let header = generated();
+    let code: String = header
+        .lines()
+        .filter(|line| !line.trim_start().starts_with(['*', '/']))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    let map = fs::read_to_string(root().join("tapline.map")).expect("the map");
+    let (declared, exported) = (names(&code, '('), names(&map, ';'));
+    assert!(declared.len() > 5, "the declarations are found");
+    assert_eq!(declared, exported);
+}

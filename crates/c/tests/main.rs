@@ -1,0 +1,9 @@
+//! Tests of the C library: the header, the exported symbols, and programs in C and C++.
+
+mod abi;
+mod capture;
+mod examples;
+mod header;
+mod install;
+mod misuse;
+mod support;

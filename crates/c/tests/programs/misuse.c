@@ -1,0 +1,183 @@
+/* misuse INTERFACE: what C code may do wrong is an error, and never a crash. */
+#include <pthread.h>
+
+#include "check.h"
+
+static const tapline_packet *packets;
+static size_t packet_count;
+
+static void arguments(const char *name) {
+    const char *interfaces[] = {name};
+    tapline_capture_options options = {.size = sizeof options, .interfaces = interfaces, .interface_count = 1};
+    tapline_capture *capture = NULL;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_capture is null", tapline_capture_open(&options, NULL, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "no interface", tapline_capture_open(NULL, &capture, &error));
+    options.size = 0;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the size of tapline_capture_options is 0",
+          tapline_capture_open(&options, &capture, &error));
+    options.size = (size_t)-1;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the size of", tapline_capture_open(&options, &capture, &error));
+    options.size = sizeof options;
+    options.mode = 17;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "mode has no value 17", tapline_capture_open(&options, &capture, &error));
+    options.mode = TAPLINE_CAPTURE_MODE_MIRROR;
+    options.interfaces = NULL;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "interfaces is null", tapline_capture_open(&options, &capture, &error));
+    interfaces[0] = NULL;
+    options.interfaces = interfaces;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "is null", tapline_capture_open(&options, &capture, &error));
+    interfaces[0] = "\xff\xfe";
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "not UTF-8", tapline_capture_open(&options, &capture, &error));
+    interfaces[0] = "nowhere0";
+    FAILS(TAPLINE_STATUS_NOT_FOUND, "nowhere0", tapline_capture_open(&options, &capture, &error));
+    interfaces[0] = name;
+    options.filter = "udp prot 53";
+    FAILS(TAPLINE_STATUS_SYNTAX, "prot", tapline_capture_open(&options, &capture, &error));
+    tapline_error *error = NULL;
+    CHECK(tapline_capture_open(&options, &capture, &error) == TAPLINE_STATUS_SYNTAX);
+    CHECK(strcmp(tapline_error_hint(error), "did you mean 'port'?") == 0);
+    CHECK(tapline_error_kernel_text(error) == NULL && tapline_error_os_error(error) == 0);
+    tapline_error_free(error);
+    tapline_error_free(error);
+    CHECK(tapline_error_status(error) == TAPLINE_STATUS_INVALID_HANDLE);
+    CHECK(tapline_error_hint(error) == NULL && tapline_error_message(error) != NULL);
+    tapline_error_free(NULL);
+    CHECK(capture == NULL);
+}
+
+/* Structs of other versions of the header. */
+static void versions(const char *name) {
+    struct newer {
+        tapline_filter_options known;
+        uint64_t unknown;
+    } newer = {.known = {.size = sizeof newer, .snaplen = 77}};
+    tapline_filter *filter = NULL;
+    OK(tapline_filter_compile("", &newer.known, &filter, &error));
+    tapline_packet packet = {.data = (const uint8_t *)"0123456789abcdef", .captured_len = 16, .len = 16};
+    uint32_t keep = 1;
+    OK(tapline_filter_run(filter, &packet, 1, &keep, &error));
+    CHECK(keep == 77);
+    OK(tapline_filter_free(filter, &error));
+    newer.unknown = 1;
+    FAILS(TAPLINE_STATUS_UNSUPPORTED, "options that tapline", tapline_filter_compile("", &newer.known, &filter, &error));
+
+    /* An older struct ends with its interfaces; what lies behind it is not looked at. */
+    const char *interfaces[] = {name};
+    tapline_capture_options older;
+    memset(&older, 0xff, sizeof older);
+    older.size = offsetof(tapline_capture_options, netns);
+    older.interfaces = interfaces;
+    older.interface_count = 1;
+    tapline_capture *capture = NULL;
+    OK(tapline_capture_open(&older, &capture, &error));
+
+    /* Of results, too, no more is written than there is room for. */
+    tapline_capture_stats stats;
+    memset(&stats, 0xff, sizeof stats);
+    stats.size = offsetof(tapline_capture_stats, lost_nic);
+    OK(tapline_capture_stats_read(capture, &stats, &error));
+    CHECK(stats.delivered == 0 && stats.lost_ring == UINT64_MAX);
+    CHECK(stats.size == offsetof(tapline_capture_stats, lost_nic));
+    tapline_capture_stats of_one = {.size = sizeof of_one};
+    CHECK(tapline_capture_interface_stats(capture, 1, &of_one, NULL) == TAPLINE_STATUS_END);
+    OK(tapline_capture_interface_stats(capture, 0, &of_one, &error));
+    stats.size = 3;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the size of", tapline_capture_finish(capture, &stats, &error));
+    OK(tapline_capture_close(capture, &error));
+}
+
+static void handles(const char *name) {
+    const char *interfaces[] = {name};
+    tapline_capture_options options = {.size = sizeof options, .interfaces = interfaces, .interface_count = 1};
+    tapline_capture *capture = NULL;
+    int fd = -1;
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "the capture handle is null",
+          tapline_capture_next_batch(NULL, 0, &packets, &packet_count, &error));
+    OK(tapline_capture_open(&options, &capture, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "this is a capture handle, and not a ping handle",
+          tapline_ping_fd((tapline_ping *)capture, &fd, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_packets is null",
+          tapline_capture_next_batch(capture, 0, NULL, &packet_count, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_stats is null", tapline_capture_stats_read(capture, NULL, &error));
+    OK(tapline_capture_fd(capture, &fd, &error));
+    CHECK(fd >= 0);
+    OK(tapline_capture_close(capture, &error));
+    OK(tapline_capture_close(NULL, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_capture_close(capture, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed",
+          tapline_capture_next_batch(capture, 0, &packets, &packet_count, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_capture_stop(capture, &error));
+    int here = 0;
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "handle", tapline_capture_stop((tapline_capture *)(void *)&here, &error));
+
+    /* Without a place for the error, the status is enough. */
+    CHECK(tapline_capture_stop(capture, NULL) == TAPLINE_STATUS_INVALID_HANDLE);
+
+    tapline_queue *queue = NULL;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "too large", tapline_queue_create((size_t)-1, 0, &queue, &error));
+    OK(tapline_queue_create(0, 0, &queue, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "data is null", tapline_queue_push(queue, 0, NULL, 60, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "no bytes", tapline_queue_push(queue, 0, NULL, 0, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "sender handle is null", tapline_sender_transmit(NULL, queue, &error));
+    OK(tapline_queue_free(queue, &error));
+
+    tapline_writer *writer = NULL;
+    FAILS(TAPLINE_STATUS_NOT_FOUND, "nowhere", tapline_writer_create("/nowhere/file", NULL, &writer, &error));
+    OK(tapline_writer_create("/dev/null", NULL, &writer, &error));
+    tapline_packet packet = {.interface = 7};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "interface 7", tapline_writer_write(writer, &packet, 1, &error));
+    packet = (tapline_packet){.captured_len = 60, .len = 60};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "null", tapline_writer_write(writer, &packet, 1, &error));
+    packet = (tapline_packet){.direction = 9};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "direction", tapline_writer_write(writer, &packet, 1, &error));
+    OK(tapline_writer_close(writer, NULL, &error));
+    tapline_reader *reader = NULL;
+    FAILS(TAPLINE_STATUS_NOT_FOUND, "nowhere", tapline_reader_open("/nowhere", NULL, &reader, &error));
+    FAILS(TAPLINE_STATUS_DAMAGED, "", tapline_reader_open("/proc/self/status", NULL, &reader, &error));
+}
+
+static void *wait_for_packets(void *capture) {
+    tapline_status status = TAPLINE_STATUS_OK;
+    /* The main thread tries to be in a call, too. */
+    while (status == TAPLINE_STATUS_OK || status == TAPLINE_STATUS_IN_USE) {
+        status = tapline_capture_next_batch(capture, -1, &packets, &packet_count, NULL);
+    }
+    CHECK(status == TAPLINE_STATUS_END);
+    return NULL;
+}
+
+/* Another thread in a call is an error, too; `stop` and `stats_read` are for every thread. */
+static void threads(const char *name) {
+    const char *interfaces[] = {name};
+    tapline_capture_options options = {.size = sizeof options, .interfaces = interfaces, .interface_count = 1};
+    tapline_capture *capture = NULL;
+    OK(tapline_capture_open(&options, &capture, &error));
+    pthread_t waiting;
+    CHECK(pthread_create(&waiting, NULL, wait_for_packets, capture) == 0);
+    tapline_error *failed = NULL;
+    const tapline_packet *others;
+    size_t count;
+    /* Until the other thread is in its call. */
+    while (tapline_capture_next_batch(capture, 0, &others, &count, &failed) != TAPLINE_STATUS_IN_USE) {
+    }
+    CHECK(strcmp(tapline_error_message(failed), "another thread is in a call with this capture handle") == 0);
+    tapline_error_free(failed);
+    FAILS(TAPLINE_STATUS_IN_USE, "another thread", tapline_capture_close(capture, &error));
+    tapline_capture_stats stats = {.size = sizeof stats};
+    OK(tapline_capture_stats_read(capture, &stats, &error));
+    CHECK(stats.duration_ns == TAPLINE_UNKNOWN);
+    OK(tapline_capture_stop(capture, &error));
+    CHECK(pthread_join(waiting, NULL) == 0);
+    OK(tapline_capture_finish(capture, &stats, &error));
+    CHECK(stats.duration_ns != TAPLINE_UNKNOWN && stats.lost_ring == 0);
+}
+
+int main(int count, char **words) {
+    CHECK(count == 2);
+    arguments(words[1]);
+    versions(words[1]);
+    handles(words[1]);
+    threads(words[1]);
+    printf("done\n");
+    return 0;
+}

@@ -1,0 +1,172 @@
+//! Builds programs in C and C++ with the library of this build, and runs them on test hosts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Lines};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use lab::Host;
+
+/// This crate.
+pub fn room() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The repository.
+pub fn repository() -> &'static Path {
+    room().ancestors().nth(2).expect("crates/c is below it")
+}
+
+/// A folder of this test program for what it builds.
+pub fn built() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("c")
+}
+
+/// The static library that cargo built with this program: the newest one beside it.
+pub fn archive() -> PathBuf {
+    let program = std::env::current_exe().expect("this program");
+    let folder = program.parent().expect("its folder");
+    let entries = fs::read_dir(folder).expect("the folder of dependencies");
+    let archives = entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            name.starts_with("libtapline_c") && path.extension().is_some_and(|end| end == "a")
+        });
+    let newest = archives.max_by_key(|path| {
+        let metadata = path.metadata().expect("its metadata");
+        metadata.modified().expect("its time")
+    });
+    newest.expect("cargo builds the static library")
+}
+
+/// Runs a command that must succeed, and returns its output.
+#[track_caller]
+pub fn succeed(command: &mut Command) -> Output {
+    let output = command.output();
+    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    output
+}
+
+/// The folder with `libtapline.so`, linked once.
+pub fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let folder = built().join("lib");
+        let script = repository().join("packaging/c-library.sh");
+        succeed(Command::new(script).arg(archive()).arg(&folder));
+        folder
+    })
+}
+
+/// Warnings that the headers must not cause.
+const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"];
+
+/// Has `compiler` (`gcc`, `g++`, `clang`, `clang++`) make a program of `source`, a path below this crate, with the
+/// headers of this crate. Returns its path.
+#[track_caller]
+pub fn compile(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
+    let folder = built().join(format!(
+        "{compiler}{}",
+        flags.concat().replace(['-', '=', ',', '/'], "_")
+    ));
+    fs::create_dir_all(&folder).expect("a folder");
+    let program = folder.join(source.replace(['/', '.'], "_"));
+    let once = {
+        let mut programs = PROGRAMS.lock().expect("no test fails here");
+        programs.entry(program.clone()).or_default().clone()
+    };
+    once.get_or_init(|| build(compiler, source, flags, &program));
+    program
+}
+
+/// The programs, each of which is built once.
+static PROGRAMS: Mutex<BTreeMap<PathBuf, Arc<OnceLock<()>>>> = Mutex::new(BTreeMap::new());
+
+fn build(compiler: &str, source: &str, flags: &[&str], program: &Path) {
+    let library = library();
+    let is_c = Path::new(source).extension().is_some_and(|end| end == "c");
+    let standard = if is_c { "-std=c11" } else { "-std=c++20" };
+    let mut command = Command::new(compiler);
+    command
+        .args([standard, "-g", "-O1"])
+        .args(WARNINGS)
+        .args(flags);
+    command
+        .arg("-I")
+        .arg(room().join("include"))
+        .arg(room().join(source));
+    command.arg("-o").arg(program).arg("-L").arg(library);
+    command
+        .arg(format!("-Wl,-rpath,{}", library.display()))
+        .args(["-ltapline", "-pthread"]);
+    succeed(&mut command);
+}
+
+/// A program that runs on a host and prints lines.
+pub struct Running {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+/// Starts `program ARGUMENTS` on `host`.
+#[track_caller]
+pub fn start(host: &Host, program: &Path, arguments: &[&str]) -> Running {
+    let mut command = host.command(program.to_str().expect("a path of text"));
+    command.args(arguments).stdout(Stdio::piped());
+    run(command)
+}
+
+/// Starts `command`, whose output is piped.
+#[track_caller]
+pub fn run(mut command: Command) -> Running {
+    let mut child = command
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = child.stdout.take().expect("a pipe");
+    Running {
+        child,
+        lines: BufReader::new(output).lines(),
+    }
+}
+
+impl Running {
+    /// The next line.
+    #[track_caller]
+    pub fn line(&mut self) -> String {
+        let line = self.lines.next().expect("the program prints a line");
+        line.expect("text")
+    }
+
+    /// Waits until the program prints `ready`.
+    #[track_caller]
+    pub fn ready(&mut self) {
+        assert_eq!(self.line(), "ready");
+    }
+
+    /// The remaining lines of a program that succeeds.
+    #[track_caller]
+    pub fn finish(mut self) -> Vec<String> {
+        let lines = self.lines.map(|line| line.expect("text")).collect();
+        let status = self.child.wait().expect("it ends");
+        assert!(status.success(), "{status}: {lines:#?}");
+        lines
+    }
+}
+
+/// Bytes in hexadecimal, as the programs print them.
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).expect("four bits");
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(digit).collect()
+}

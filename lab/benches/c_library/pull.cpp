@@ -1,0 +1,51 @@
+// pull INTERFACE BACKEND PACKETS: fills its ring until a line arrives, and prints the CPU time per packet to read it.
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include <tapline/capture.hpp>
+
+static double cpu_ns() {
+    timespec now = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 4) {
+        return 2;
+    }
+    const auto backend = static_cast<tapline_backend>(std::atoi(argv[2]));
+    auto capture = tapline::capture::open({
+        .interfaces = {argv[1]},
+        .delivery = backend == TAPLINE_BACKEND_PACKET_V2 ? TAPLINE_DELIVERY_IMMEDIATE : TAPLINE_DELIVERY_BATCH,
+        .backend = backend,
+        .buffer_bytes = 64 << 20,
+        .snaplen = 96,
+        .max_packets = std::strtoull(argv[3], nullptr, 10),
+    });
+    if (!capture) {
+        std::fprintf(stderr, "%s\n", capture.error().describe().c_str());
+        return 1;
+    }
+    std::puts("ready");
+    std::fflush(stdout);
+    std::getchar();
+
+    std::size_t bytes = 0;
+    std::size_t received = 0;
+    const double before = cpu_ns();
+    for (;;) {
+        auto batch = capture->next_batch();
+        if (!batch || batch->is_end()) {
+            break;
+        }
+        for (tapline::packet packet : *batch) {
+            bytes += packet.len() + std::to_integer<std::size_t>(packet.data()[0]);
+        }
+        received += batch->size();
+    }
+    const double used = cpu_ns() - before;
+    std::printf("%zu %zu %f\n", received, bytes, used / static_cast<double>(received));
+    return 0;
+}

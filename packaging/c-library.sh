@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Links libtapline.so from the static library that cargo built, and installs the C library below a prefix.
+#
+#   c-library.sh libtapline_c.a FOLDER           libtapline.so and its links into FOLDER
+#   c-library.sh libtapline_c.a FOLDER PREFIX    the library, headers, pkg-config and CMake files into FOLDER, for use
+#                                                as PREFIX (FOLDER is $DESTDIR$PREFIX)
+set -euo pipefail
+
+archive=$1 folder=$2 prefix=${3:-}
+here=$(cd "$(dirname "$0")/.." && pwd)
+room=$here/crates/c
+version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
+# Programs that were linked with a library of this number run with every later one of the same number.
+soname=libtapline.so.${version%%.*}
+# What Rust's standard library links to.
+system="-lgcc_s -lutil -lrt -lpthread -lm -ldl"
+
+libraries=$folder
+[ -z "$prefix" ] || libraries=$folder/lib
+mkdir -p "$libraries"
+
+# The linker takes from the archive what the exported functions need.
+mapfile -t wanted < <(sed -n 's/^ *\(tapline_[a-z0-9_]*\);$/-Wl,-u,\1/p' "$room/tapline.map")
+# shellcheck disable=SC2086
+"${CC:-cc}" -shared -o "$libraries/libtapline.so.$version" -Wl,-soname,"$soname" \
+    -Wl,--version-script="$room/tapline.map" -Wl,--no-undefined -Wl,--gc-sections -Wl,-z,relro,-z,now \
+    "${wanted[@]}" "$archive" $system
+ln -sf "libtapline.so.$version" "$libraries/$soname"
+ln -sf "$soname" "$libraries/libtapline.so"
+[ -n "$prefix" ] || exit 0
+
+strip --strip-debug "$libraries/libtapline.so.$version"
+strip --strip-debug -o "$libraries/libtapline.a" "$archive"
+chmod 644 "$libraries/libtapline.a"
+install -d "$folder/include/tapline" "$libraries/pkgconfig" "$libraries/cmake/tapline"
+install -m 644 "$room/include/tapline.h" "$folder/include/"
+(cd "$room/include/tapline" && find . -name '*.hpp' -exec install -D -m 644 {} "$folder/include/tapline/{}" \;)
+fill() {
+    sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|@SONAME@|$soname|" -e "s|@SYSTEM@|$system|" \
+        "$room/package/$1.in" >"$2/$1"
+    chmod 644 "$2/$1"
+}
+fill tapline.pc "$libraries/pkgconfig"
+fill taplineConfig.cmake "$libraries/cmake/tapline"
+fill taplineConfigVersion.cmake "$libraries/cmake/tapline"
