@@ -42,8 +42,8 @@ bench: build c-library
 	@packaging/need.sh bench
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench pull -- $(BENCH_FLAGS)
-	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench c_library -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench recorder -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
@@ -51,6 +51,7 @@ bench: build c-library
 	cargo bench --locked -p tapline-lab --bench count -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench read -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench netlink -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench article -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench ping -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench send -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench winpcap -- $(BENCH_FLAGS)

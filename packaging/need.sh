@@ -37,6 +37,14 @@ done
 [ "${1:-}" != aarch64 ] || [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || missing+=(libc6-dev-arm64-cross)
 # The lab compares with libpcap; the program does without.
 [ "${1:-}" = build ] || [ -e /usr/include/pcap/pcap.h ] || missing+=(libpcap-dev)
+# The tests of the C++ library, and the example service.
+if [ "${1:-}" = test ]; then
+    command -v clang++ >/dev/null || missing+=(clang)
+    [ -e /usr/include/gtest/gtest.h ] || missing+=(libgtest-dev)
+    [ -e /usr/include/gmock/gmock.h ] || missing+=(libgmock-dev)
+    [ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
+fi
+[ "${1:-}" != bench ] || [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
 # Valgrind needs the symbols of the C library.
 [ "${1:-}" != test ] || [ -e /usr/share/doc/libc6-dbg ] || missing+=(libc6-dbg)
 # A peer of the netlink bench.

@@ -66,8 +66,15 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
         }
         assert!(sender.transmit(&queue).unwrap());
         let summary = sender.finish().unwrap();
-        assert_eq!((summary.accepted, summary.path), (PACKETS, SendPath::Timed));
-        // etf drops a packet that it could not send in time.
+        assert_eq!(
+            (summary.submitted, summary.path),
+            (PACKETS, SendPath::Timed)
+        );
+        // etf refuses a packet whose time has passed, and drops one that it could not send in time: on a busy machine.
+        assert!(
+            summary.accepted == PACKETS || kind == "etf",
+            "{kind}: {summary}"
+        );
         let delivered = summary.delivered.unwrap();
         assert!(
             delivered == PACKETS || (kind == "etf" && delivered > 0),

@@ -15,6 +15,7 @@
 //! - [`XskProgram`], [`RingBufferProgram`], [`SlotProgram`]: deliver an interface's packets to user space.
 //! - [`LiveFrames`]: sends frames through the XDP transmit path of a driver.
 //! - [`Sampler`]: samples packets, in programs of any kind.
+//! - [`SocketPorts`]: the local ports of the sockets of a control group.
 //! - [`count`]: programs that count classes of packets.
 //! - [`socket_filter`]: classic filters with counters.
 //!
@@ -36,6 +37,7 @@ mod program;
 mod rtnetlink;
 mod sampling;
 pub mod socket_filter;
+mod socket_ports;
 mod table;
 mod tc;
 mod xdp;
@@ -56,6 +58,7 @@ pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
 pub use sampling::{Probability, Sampler, SamplerLabels, Sampling};
+pub use socket_ports::{SocketPorts, SocketPortsError};
 pub use table::{CounterTable, FullTablePolicy, TableOptions};
 pub use tc::{TcAttachError, TcAttachMethod, TcFilter, TcHook, TcLink, tc_filters, tcx_programs};
 pub use xdp::{

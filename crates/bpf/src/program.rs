@@ -6,9 +6,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{
-    BPF_F_XDP_DEV_BOUND_ONLY, BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_RAW_TRACEPOINT,
-    PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun,
-    TestRunResult,
+    BPF_CGROUP_INET_EGRESS, BPF_CGROUP_INET4_POST_BIND, BPF_CGROUP_INET6_POST_BIND,
+    BPF_F_XDP_DEV_BOUND_ONLY, BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_CGROUP_SKB,
+    PROG_TYPE_CGROUP_SOCK, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
+    PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
 };
 
 use rustix::thread::{CapabilitySet, capabilities};
@@ -49,9 +50,28 @@ pub enum ProgramKind {
     /// Runs at a kernel tracepoint. Context: the tracepoint's arguments.
     #[doc(alias = "BPF_PROG_TYPE_RAW_TRACEPOINT")]
     Tracepoint,
+    /// Sees the IP packets that sockets of a control group send. Context: `struct __sk_buff`.
+    #[doc(alias = "BPF_PROG_TYPE_CGROUP_SKB")]
+    CgroupEgress,
+    /// Runs when a socket of a control group has got its local port, IPv4. Context: `struct bpf_sock`.
+    #[doc(alias = "BPF_CGROUP_INET4_POST_BIND")]
+    CgroupBound4,
+    /// The same for IPv6.
+    #[doc(alias = "BPF_CGROUP_INET6_POST_BIND")]
+    CgroupBound6,
 }
 
 impl ProgramKind {
+    /// Where a program of a control group is attached.
+    pub(crate) fn cgroup_place(self) -> Option<u32> {
+        match self {
+            Self::CgroupEgress => Some(BPF_CGROUP_INET_EGRESS),
+            Self::CgroupBound4 => Some(BPF_CGROUP_INET4_POST_BIND),
+            Self::CgroupBound6 => Some(BPF_CGROUP_INET6_POST_BIND),
+            _ => None,
+        }
+    }
+
     /// The kind of an XDP program that accepts multi-buffer frames or not.
     pub(crate) fn xdp(multi_buffer: bool) -> Self {
         if multi_buffer {
@@ -69,6 +89,7 @@ impl fmt::Display for ProgramKind {
             Self::Xdp | Self::XdpFrags => "XDP",
             Self::Tc => "tc",
             Self::Tracepoint => "tracepoint",
+            Self::CgroupEgress | Self::CgroupBound4 | Self::CgroupBound6 => "control group",
         })
     }
 }
@@ -169,8 +190,11 @@ fn program_source<'a>(
         ProgramKind::XdpFrags => (PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS),
         ProgramKind::Tc => (PROG_TYPE_SCHED_CLS, 0),
         ProgramKind::Tracepoint => (PROG_TYPE_RAW_TRACEPOINT, 0),
+        ProgramKind::CgroupEgress => (PROG_TYPE_CGROUP_SKB, 0),
+        ProgramKind::CgroupBound4 | ProgramKind::CgroupBound6 => (PROG_TYPE_CGROUP_SOCK, 0),
     };
     ProgramSource {
+        attach_type: kind.cgroup_place().unwrap_or_default(),
         program_type,
         flags,
         instructions,

@@ -82,6 +82,31 @@ typedef int32_t tapline_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What became of an item of a batch.
+enum tapline_item_state
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // It was carried out.
+  TAPLINE_ITEM_STATE_DONE = 0,
+  // The kernel rejected it, or the reply was lost.
+  TAPLINE_ITEM_STATE_FAILED = 1,
+  // It was not sent because an earlier item failed.
+  TAPLINE_ITEM_STATE_NOT_RUN = 2,
+  // It was carried out and rolled back.
+  TAPLINE_ITEM_STATE_UNDONE = 3,
+  // It was carried out and could not be rolled back.
+  TAPLINE_ITEM_STATE_NOT_UNDONE = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_item_state tapline_item_state;
+#else
+typedef uint32_t tapline_item_state;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // How packets cross from the kernel.
 enum tapline_backend
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -425,6 +450,130 @@ typedef uint32_t tapline_xdp_mode;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What an event of a watch reports.
+enum tapline_event
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The object is new, or existed when the watch was opened.
+  TAPLINE_EVENT_ADDED = 1,
+  // The object may have changed.
+  TAPLINE_EVENT_CHANGED = 2,
+  // The object was deleted.
+  TAPLINE_EVENT_REMOVED = 3,
+  // Notifications were lost because the buffer overflowed. The events after it are the difference to the current
+  // state.
+  TAPLINE_EVENT_OVERRUN = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_event tapline_event;
+#else
+typedef uint32_t tapline_event;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How an object is written.
+enum tapline_netlink_form
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // As fields: for each its id and its length, 32-bit numbers, and its value. `tapline/netlink/*.hpp` has the ids,
+  // the C++ types, and the code that writes them.
+  TAPLINE_NETLINK_FORM_FIELDS = 0,
+  // As a JSON object. Interfaces are numbers. A list has one object in each line.
+  TAPLINE_NETLINK_FORM_JSON = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_netlink_form tapline_netlink_form;
+#else
+typedef uint32_t tapline_netlink_form;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a request is about.
+enum tapline_netlink_object
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // A network interface.
+  TAPLINE_NETLINK_OBJECT_LINK = 1,
+  // An IP address of an interface.
+  TAPLINE_NETLINK_OBJECT_ADDR = 2,
+  // A route.
+  TAPLINE_NETLINK_OBJECT_ROUTE = 3,
+  // A neighbour: the hardware address of an IP address.
+  TAPLINE_NETLINK_OBJECT_NEIGH = 4,
+  // A forwarding entry of a bridge or VXLAN.
+  TAPLINE_NETLINK_OBJECT_FDB = 5,
+  // A VLAN of a bridge port.
+  TAPLINE_NETLINK_OBJECT_VLAN = 6,
+  // A routing policy rule.
+  TAPLINE_NETLINK_OBJECT_RULE = 7,
+  // A nexthop object.
+  TAPLINE_NETLINK_OBJECT_NEXTHOP = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_netlink_object tapline_netlink_object;
+#else
+typedef uint32_t tapline_netlink_object;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a change does.
+enum tapline_netlink_verb
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Creates the object, which must not exist.
+  TAPLINE_NETLINK_VERB_ADD = 1,
+  // Creates the object, or replaces the existing one.
+  TAPLINE_NETLINK_VERB_REPLACE = 2,
+  // Changes the given fields of an existing object.
+  TAPLINE_NETLINK_VERB_SET = 3,
+  // Creates the object next to others with the same key.
+  TAPLINE_NETLINK_VERB_APPEND = 4,
+  // Deletes the object.
+  TAPLINE_NETLINK_VERB_DEL = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_netlink_verb tapline_netlink_verb;
+#else
+typedef uint32_t tapline_netlink_verb;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What happens when an item of a batch fails.
+enum tapline_on_error
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The other items are carried out.
+  TAPLINE_ON_ERROR_CONTINUE = 0,
+  // Nothing after it is carried out. Takes about 1.5 times as long.
+  TAPLINE_ON_ERROR_STOP = 1,
+  // All items are rolled back, the last first.
+  TAPLINE_ON_ERROR_UNDO = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_on_error tapline_on_error;
+#else
+typedef uint32_t tapline_on_error;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The results of a batch. Free it with `tapline_batch_free`.
+typedef struct tapline_batch tapline_batch;
+
 // A running capture: packets gather in its rings.
 typedef struct tapline_capture tapline_capture;
 
@@ -434,8 +583,17 @@ typedef struct tapline_count tapline_count;
 // What failed, on what, why, and what to do. Free it with `tapline_error_free`.
 typedef struct tapline_error tapline_error;
 
+// A kernel in memory, for tests.
+typedef struct tapline_fake_kernel tapline_fake_kernel;
+
 // A compiled filter.
 typedef struct tapline_filter tapline_filter;
+
+// A list of objects or events. Free it with `tapline_list_free`.
+typedef struct tapline_list tapline_list;
+
+// A handle on the network configuration of a namespace.
+typedef struct tapline_netlink tapline_netlink;
 
 // A run of probes to one host, or to a million.
 typedef struct tapline_ping tapline_ping;
@@ -448,6 +606,9 @@ typedef struct tapline_reader tapline_reader;
 
 // An open send job.
 typedef struct tapline_sender tapline_sender;
+
+// A watch. Close it with `tapline_watch_close`.
+typedef struct tapline_watch tapline_watch;
 
 // A capture file that is being written.
 typedef struct tapline_writer tapline_writer;
@@ -627,6 +788,17 @@ typedef struct tapline_instruction {
   // Operand.
   uint32_t k;
 } tapline_instruction;
+
+// Options of `tapline_netlink_open`.
+typedef struct tapline_netlink_options {
+  // Size of this struct in bytes.
+  size_t size;
+  // The network namespace: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of the
+  // calling thread. Requires CAP_SYS_ADMIN.
+  tapline_text netns;
+  // A fake kernel, which takes the place of the real one. It need not outlive the handle.
+  const struct tapline_fake_kernel *fake;
+} tapline_netlink_options;
 
 // What to ping, and how.
 typedef struct tapline_ping_options {
@@ -931,6 +1103,12 @@ const char *tapline_error_hint(const struct tapline_error *error);
 // Threads: any.
 const char *tapline_error_kernel_text(const struct tapline_error *error);
 
+// Path of the netlink attribute that the kernel rejected or missed, such as `linkinfo.data.vlan-id`; null without
+// one. Valid until the error is freed.
+//
+// Threads: any.
+const char *tapline_error_attribute(const struct tapline_error *error);
+
 // The error number of the operating system, as in `errno`; 0 if the error has none.
 //
 // Threads: any.
@@ -968,6 +1146,197 @@ tapline_status tapline_filter_classic(struct tapline_filter *filter,
 
 // Frees a filter. Does nothing if `filter` is null.
 tapline_status tapline_filter_free(struct tapline_filter *filter, struct tapline_error **error);
+
+// Carries out many changes and returns the results of all.
+//
+// `items` has, for each, three 32-bit numbers: its `tapline_netlink_verb`, its `tapline_netlink_object` and the length
+// of its fields, and then the fields. The kernel gets up to 256 changes in one system call and acknowledges the last,
+// so an item costs little more than the change itself. `on_error` is a `tapline_on_error`.
+//
+// Succeeds even if items fail. An error means that nothing is known about the items behind the first invalid one:
+// those before it may have been carried out.
+//
+// # Safety
+// `items` points to `length` bytes.
+tapline_status tapline_netlink_run(struct tapline_netlink *netlink,
+                                   const uint8_t *items,
+                                   size_t length,
+                                   uint32_t on_error,
+                                   struct tapline_batch **out_batch,
+                                   struct tapline_error **error);
+
+// Number of items of a batch; 0 if `batch` is null or freed.
+//
+// Threads: any.
+size_t tapline_batch_count(const struct tapline_batch *batch);
+
+// Whether every item was carried out. False if `batch` is null or freed.
+//
+// Threads: any.
+bool tapline_batch_is_done(const struct tapline_batch *batch);
+
+// The result of the item with number `item`, counted from 0. END behind the last.
+//
+// `out_error` gets the error of an item that is FAILED or NOT_UNDONE, which the caller frees, and null otherwise.
+//
+// Threads: any.
+tapline_status tapline_batch_result(const struct tapline_batch *batch,
+                                    size_t item,
+                                    tapline_item_state *out_state,
+                                    struct tapline_error **out_error,
+                                    struct tapline_error **error);
+
+// Frees the results of a batch. Does nothing if `batch` is null.
+tapline_status tapline_batch_free(struct tapline_batch *batch, struct tapline_error **error);
+
+// Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up.
+//
+// The handle stays in its namespace, even if threads change theirs. Requires no privilege; changes require
+// CAP_NET_ADMIN. Requires Linux 4.20.
+//
+// # Safety
+// `netlink_options` is null or an option struct.
+tapline_status tapline_netlink_open(const struct tapline_netlink_options *netlink_options,
+                                    struct tapline_netlink **out_netlink,
+                                    struct tapline_error **error);
+
+// Closes a handle. Its watches stay open. Does nothing if `netlink` is null.
+tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tapline_error **error);
+
+// Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
+// notifies watches, and deletes what stands on a link with the link. It has no VLANs of bridge ports, checks neither
+// ranges nor the support of drivers, and identifies a rule by all of its fields.
+tapline_status tapline_fake_kernel_new(struct tapline_fake_kernel **out_fake,
+                                       struct tapline_error **error);
+
+// Frees a fake kernel. Handles on it stay open. Does nothing if `fake` is null.
+tapline_status tapline_fake_kernel_free(struct tapline_fake_kernel *fake,
+                                        struct tapline_error **error);
+
+// The bytes of a list, valid until it is freed.
+//
+// As fields: the length of each object, a 32-bit number, and then its fields. As JSON: an object in each line.
+// What precedes the objects of a watch is described at `tapline_watch_next`.
+//
+// Threads: any.
+tapline_status tapline_list_bytes(const struct tapline_list *list,
+                                  const uint8_t **out_bytes,
+                                  size_t *out_length,
+                                  struct tapline_error **error);
+
+// Whether objects were added or deleted while the kernel made the list, in each of four attempts. Then objects may
+// be missing or listed twice. False if `list` is null or freed.
+//
+// Threads: any.
+bool tapline_list_is_interrupted(const struct tapline_list *list);
+
+// Frees a list and its bytes, which no other thread may be reading. Does nothing if `list` is null.
+tapline_status tapline_list_free(struct tapline_list *list, struct tapline_error **error);
+
+// Changes an object: `verb` is a `tapline_netlink_verb`, `object` a `tapline_netlink_object`, `form` a
+// `tapline_netlink_form`, in which `bytes` has the object.
+//
+// Interfaces that are given by name are looked up in the kernel when the call begins, in the handle's namespace: one
+// further request for each. A link to be changed is not looked up: its name goes to the kernel.
+//
+// Returns EXISTS or NOT_FOUND if the object does or does not exist, PRIVILEGE without CAP_NET_ADMIN, and the
+// kernel's own text with the path of the attribute that it rejected.
+//
+// # Safety
+// `bytes` points to `length` bytes.
+tapline_status tapline_netlink_change(struct tapline_netlink *netlink,
+                                      uint32_t verb,
+                                      uint32_t object,
+                                      uint32_t form,
+                                      const uint8_t *bytes,
+                                      size_t length,
+                                      struct tapline_error **error);
+
+// Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
+// a link: a list with one object.
+//
+// # Safety
+// `bytes` points to `length` bytes.
+tapline_status tapline_netlink_create(struct tapline_netlink *netlink,
+                                      uint32_t object,
+                                      uint32_t form,
+                                      const uint8_t *bytes,
+                                      size_t length,
+                                      struct tapline_list **out_list,
+                                      struct tapline_error **error);
+
+// Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none.
+//
+// # Safety
+// `bytes` points to `length` bytes.
+tapline_status tapline_netlink_get(struct tapline_netlink *netlink,
+                                   uint32_t object,
+                                   uint32_t form,
+                                   const uint8_t *bytes,
+                                   size_t length,
+                                   struct tapline_list **out_list,
+                                   struct tapline_error **error);
+
+// Lists the objects that match a filter: each field that `bytes` gives has the same value in them. Without bytes, all.
+//
+// The kernel filters by the fields that it supports. A list that changed while the kernel made it is requested
+// again; see `tapline_list_is_interrupted`.
+//
+// # Safety
+// `bytes` points to `length` bytes, or is null if `length` is 0.
+tapline_status tapline_netlink_list(struct tapline_netlink *netlink,
+                                    uint32_t object,
+                                    uint32_t form,
+                                    const uint8_t *bytes,
+                                    size_t length,
+                                    struct tapline_list **out_list,
+                                    struct tapline_error **error);
+
+// Looks up the route of a packet, which the `RouteQuery` in `bytes` describes: a list with one route. Equals
+// `ip route get`.
+//
+// # Safety
+// `bytes` points to `length` bytes.
+tapline_status tapline_netlink_lookup(struct tapline_netlink *netlink,
+                                      uint32_t form,
+                                      const uint8_t *bytes,
+                                      size_t length,
+                                      struct tapline_list **out_list,
+                                      struct tapline_error **error);
+
+// Watches the objects that match a filter, as of `tapline_netlink_list`: first those that exist, then every change,
+// without a gap.
+//
+// The watch has sockets of its own in the namespace of the handle; a handle that was opened without a namespace
+// stands for that of the calling thread. It keeps the last state of each object.
+//
+// # Safety
+// `bytes` points to `length` bytes, or is null if `length` is 0.
+tapline_status tapline_watch_open(struct tapline_netlink *netlink,
+                                  uint32_t object,
+                                  uint32_t form,
+                                  const uint8_t *bytes,
+                                  size_t length,
+                                  struct tapline_watch **out_watch,
+                                  struct tapline_error **error);
+
+// Waits at most `timeout_ns` for events, for ever if it is negative, and returns those that are available. Without
+// events in that time the list is empty.
+//
+// As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
+// last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
+tapline_status tapline_watch_next(struct tapline_watch *watch,
+                                  int64_t timeout_ns,
+                                  struct tapline_list **out_list,
+                                  struct tapline_error **error);
+
+// A descriptor that is readable when events may be available. It belongs to the watch.
+tapline_status tapline_watch_fd(struct tapline_watch *watch,
+                                int32_t *out_fd,
+                                struct tapline_error **error);
+
+// Closes a watch. Does nothing if `watch` is null.
+tapline_status tapline_watch_close(struct tapline_watch *watch, struct tapline_error **error);
 
 // Opens a run: its first probe is due at once. Host names are resolved here, which may take seconds. Close it with
 // `tapline_ping_finish`.

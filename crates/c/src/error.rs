@@ -16,6 +16,7 @@ pub struct Strings {
     message: CString,
     hint: Option<CString>,
     kernel_text: Option<CString>,
+    attribute: Option<CString>,
     errno: c_int,
 }
 
@@ -44,6 +45,7 @@ pub fn report(error: &Error) -> *mut tapline_error {
         message: c_string(&error.message),
         hint: optional(&error.hint),
         kernel_text: optional(&error.kernel_text),
+        attribute: optional(&error.attribute),
         errno: error.errno,
     };
     Reported::table()
@@ -95,6 +97,17 @@ pub extern "C" fn tapline_error_hint(error: *const tapline_error) -> *const c_ch
 pub extern "C" fn tapline_error_kernel_text(error: *const tapline_error) -> *const c_char {
     read(error, ptr::null(), |strings| {
         optional(strings.kernel_text.as_ref())
+    })
+}
+
+/// Path of the netlink attribute that the kernel rejected or missed, such as `linkinfo.data.vlan-id`; null without
+/// one. Valid until the error is freed.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_error_attribute(error: *const tapline_error) -> *const c_char {
+    read(error, ptr::null(), |strings| {
+        optional(strings.attribute.as_ref())
     })
 }
 

@@ -19,6 +19,8 @@ pub struct Error {
     pub hint: Option<String>,
     /// The kernel's own text (extended acknowledgement or verifier).
     pub kernel_text: Option<String>,
+    /// Path of the netlink attribute that the kernel rejected.
+    pub attribute: Option<String>,
     /// The error number of the operating system; 0 without one.
     pub errno: c_int,
 }
@@ -31,6 +33,7 @@ impl Error {
             message: message.into(),
             hint: None,
             kernel_text: None,
+            attribute: None,
             errno: 0,
         }
     }

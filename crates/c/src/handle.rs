@@ -43,9 +43,11 @@ pub enum Kind {
     Object,
     /// `tapline_list`
     List,
+    /// `tapline_fake_kernel`
+    FakeKernel,
 }
 
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
     Kind::Error,
     Kind::Capture,
     Kind::Reader,
@@ -60,6 +62,7 @@ const KINDS: [Kind; 14] = [
     Kind::Batch,
     Kind::Object,
     Kind::List,
+    Kind::FakeKernel,
 ];
 
 /// The kind as the names of the functions spell it.

@@ -6,4 +6,6 @@ mod examples;
 mod header;
 mod install;
 mod misuse;
+mod netlink;
+mod netlink_types;
 mod support;

@@ -19,6 +19,7 @@ mod capture_readers;
 mod capture_ringbuf;
 mod capture_sample;
 mod capture_signals;
+mod capture_sockets;
 mod capture_usage;
 mod capture_who;
 mod closed_output;

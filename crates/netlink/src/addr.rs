@@ -15,7 +15,7 @@ use crate::object::Object;
 use crate::prefix::{Family, Prefix};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
-    Parsed, TextValue, attribute_set, number_enum, text_form,
+    Parsed, TextValue, attribute_set, field_values, number_enum, text_field_values, text_form,
 };
 use crate::socket::Listing;
 use crate::uapi::{
@@ -162,6 +162,10 @@ impl Lifetime {
     pub const FOREVER: Self = Self(u32::MAX);
 }
 
+field_values! {
+    Lifetime: Unsigned(4), |it| it.0.to_ne_bytes(), |bytes| Self(u32::from_ne_bytes(bytes));
+}
+
 impl fmt::Display for Lifetime {
     /// `forever`, or seconds: `100sec`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -241,6 +245,7 @@ impl FromStr for Broadcast {
 }
 
 text_form!(Broadcast);
+text_field_values!(Broadcast);
 
 impl AttributeCodec<Broadcast> for Native {
     const TYPE: AttributeType = AttributeType::Ip;

@@ -15,8 +15,8 @@ use crate::prefix::Family;
 use crate::route::RouteProtocol;
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher, InvalidValue,
-    NameLookup, Native, Parsed, TextValue, attribute_set, fixed_size, flag_set, number_enum, specs,
-    text_form,
+    NameLookup, Native, Parsed, TextValue, attribute_set, field_values, fixed_size, flag_set,
+    number_enum, specs, text_field_values, text_form,
 };
 use crate::uapi::{
     MDBA_MDB, MDBA_MDB_ENTRY, MDBA_MDB_ENTRY_INFO, MDBA_MDB_SRCATTR_ADDRESS,
@@ -141,6 +141,7 @@ impl FromStr for MdbGroup {
 }
 
 text_form!(MdbGroup);
+text_field_values!(MdbGroup, MdbSource);
 
 /// Hundredths of a second until something expires; 0 is never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -169,6 +170,10 @@ impl FromStr for Timer {
 }
 
 text_form!(Timer);
+
+field_values! {
+    Timer: Unsigned(4), |timer| timer.0.to_ne_bytes(), |bytes| Self(u32::from_ne_bytes(bytes));
+}
 
 fixed_size! {
     Native: Timer = Number, |timer| timer.0.to_ne_bytes(), |bytes| Timer(u32::from_ne_bytes(bytes));

@@ -17,7 +17,7 @@ use crate::prefix::Family;
 use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, Boxed, Flag, InvalidValue, NameLookup, Native,
-    Parsed, TextValue, attribute_set, fixed_size, number_enum,
+    Parsed, TextValue, attribute_set, field_values, fixed_size, number_enum, text_field_values,
 };
 use crate::uapi::{
     AF_UNSPEC, NHA_ENCAP_TYPE, NHA_GROUP_TYPE, NHA_GROUPS, NHA_ID, NHA_MASTER, NHA_OIF, NLM_F_ACK,
@@ -177,6 +177,8 @@ impl TextValue for Group {
     }
 }
 
+text_field_values!(Group);
+
 attribute_set! {
     /// Parameters of a resilient group (`NHA_RES_GROUP`).
     ///
@@ -211,6 +213,10 @@ impl ClockTicks {
             .contains(&ticks)
             .then_some(Self(ticks as u32))
     }
+}
+
+field_values! {
+    ClockTicks: Unsigned(4), |it| it.0.to_ne_bytes(), |bytes| Self(u32::from_ne_bytes(bytes));
 }
 
 impl Serialize for ClockTicks {

@@ -15,7 +15,8 @@ use crate::prefix::{Family, Prefix};
 use crate::route::{RouteProtocol, RouteTable};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, BigEndian, FieldMatcher, Flatten, InvalidValue,
-    Native, Parsed, Unnamed, attribute_set, fixed_size, join, number_enum, push, text_form,
+    Native, Parsed, Unnamed, attribute_set, fixed_size, join, number_enum, push, text_field_values,
+    text_form,
 };
 use crate::uapi::{
     AF_INET, AF_INET6, FIB_RULE_INVERT, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP,
@@ -157,6 +158,7 @@ impl<T: Copy + FromStr> FromStr for Range<T> {
 }
 
 text_form!(Range<u16>, Range<u32>);
+text_field_values!(Range<u16>, Range<u32>);
 
 // Two consecutive numbers (`struct fib_rule_uid_range`, `struct fib_rule_port_range`).
 fixed_size! {

@@ -8,7 +8,10 @@ use crate::error::{InvalidRequest, RequestTarget};
 use crate::interface::IfIndex;
 use crate::link::LinkStatistics;
 use crate::object::Object;
-use crate::schema::{AttributeCodec, AttributeSet, AttributeType, Native, Nested, attribute_set};
+use crate::schema::{
+    AttributeCodec, AttributeSet, AttributeType, FieldReader, FieldValue, FieldWriter,
+    InvalidField, Native, Nested, Shape, attribute_set,
+};
 use crate::uapi::{
     AF_UNSPEC, IFLA_STATS_LINK_64, IFLA_STATS_LINK_XSTATS, IFLA_STATS_LINK_XSTATS_SLAVE,
     RTM_GETSTATS, RTM_NEWSTATS,
@@ -173,6 +176,18 @@ macro_rules! counters {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[non_exhaustive]
         pub struct $name { $( $(#[$fmeta])* pub $field: u64, )* }
+
+        impl FieldValue for $name {
+            fn shape() -> Shape {
+                Shape::Absent
+            }
+
+            fn put(&self, _: &mut FieldWriter<'_>) {}
+
+            fn take(_: &[u8], _: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+                Err(InvalidField::new("counters are read-only"))
+            }
+        }
 
         impl AttributeCodec<$name> for Native {
             const TYPE: AttributeType = AttributeType::Bytes;

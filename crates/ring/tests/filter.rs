@@ -55,6 +55,7 @@ fn program(bytes: i32) -> OwnedFd {
         ],
         license: c"MIT",
         name: "take",
+        attach_type: 0,
     };
     load_program(&source, &mut []).unwrap()
 }

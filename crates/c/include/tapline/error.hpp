@@ -19,6 +19,8 @@ struct error {
     std::string hint;
     /// The kernel's own text; empty without one.
     std::string kernel_text;
+    /// Path of the netlink attribute that the kernel rejected; empty without one.
+    std::string attribute;
     /// As in `errno`; 0 without one.
     int os_error = 0;
 
@@ -29,6 +31,7 @@ struct error {
         taken.message = text(::tapline_error_message(raw));
         taken.hint = text(::tapline_error_hint(raw));
         taken.kernel_text = text(::tapline_error_kernel_text(raw));
+        taken.attribute = text(::tapline_error_attribute(raw));
         taken.os_error = ::tapline_error_os_error(raw);
         ::tapline_error_free(raw);
         return taken;

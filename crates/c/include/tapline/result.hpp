@@ -51,7 +51,8 @@ public:
         check();
         return **this;
     }
-    T &&value() && {
+    /// By value, so that `for (… : call().value())` is safe.
+    T value() && {
         check();
         return *std::move(*this);
     }

@@ -223,6 +223,18 @@ pub struct CaptureArgs {
     )]
     pub filter: Vec<String>,
 
+    /// Capture only packets of the sockets of COMMAND and of the processes that it starts
+    ///
+    /// By protocol and local port, and pings by their identifier: a port that COMMAND used stays selected until the
+    /// capture ends. Requires control groups of version 2.
+    #[arg(
+        long,
+        requires = "command",
+        hide_short_help = true,
+        help_heading = "Filtering"
+    )]
+    pub own_sockets: bool,
+
     /// Run COMMAND, in the namespace of --netns if given, and capture until it ends
     ///
     /// If it fails, the exit status is 1. If the capture ends first, COMMAND gets SIGTERM.

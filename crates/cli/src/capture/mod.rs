@@ -1,6 +1,7 @@
 //! `tapline capture`.
 
 mod account;
+mod cgroup;
 mod command;
 mod interfaces;
 mod pipe;
@@ -16,6 +17,7 @@ mod start;
 mod summary;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::thread::CapabilitySet;
@@ -36,6 +38,7 @@ use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::{privilege, signals};
+use cgroup::Cgroup;
 use progress::{Elsewhere, Progress};
 use summary::Summary;
 
@@ -54,7 +57,9 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     if let Some(pipes) = pipe::as_read(args)? {
         return crate::read::run(&pipes);
     }
-    let options = setup::options(args)?;
+    let cgroup = args.own_sockets.then(Cgroup::create).transpose()?;
+    let ports = cgroup.as_ref().map(Cgroup::ports).transpose()?;
+    let options = setup::options(args)?.socket_ports(ports.map(Arc::new));
     let delivery = (options.delivery, options.spin);
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -64,7 +69,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let live = capture.live();
     let progress = Progress::new(args, live.clone())?;
     let control = Control::open(args, &mut capture, delivery, &live, &stop)?;
-    let command = command::prepare(args)?;
+    let command = command::prepare(args, cgroup.as_ref())?;
 
     let start = Start {
         args,

@@ -32,11 +32,11 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
     refuse_misplaced(args.delivery, usual(args))?;
     refuse_busy_batches(args)?;
     refuse_misplaced_stall(args)?;
-    refuse_misplaced_linktype(args)?;
     if args.buffer == Some(0) {
         let line = "--buffer 0 is no ring: leave it out for the default";
         return Err(Failure::new(Exit::Usage, line));
     }
+    refuse_misplaced_linktype(args)?;
     let text = match &args.filter_file {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),

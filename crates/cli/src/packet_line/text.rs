@@ -324,9 +324,12 @@ pub(super) fn direction(packet: &Packet<'_>, summary: &Summary<'_>) -> Option<Di
     packet.direction.or(match summary.link {
         Link::LinuxSll(header) => Some(of_type(header.packet_type())),
         Link::LinuxSll2(header) => Some(of_type(header.packet_type().into())),
-        Link::Ppp(header) => header.is_sent().map(|is_sent| match is_sent {
-            true => Direction::Out,
-            false => Direction::In,
+        Link::Ppp(header) => header.is_sent().map(|is_sent| {
+            if is_sent {
+                Direction::Out
+            } else {
+                Direction::In
+            }
         }),
         _ => None,
     })

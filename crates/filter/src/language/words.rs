@@ -325,7 +325,7 @@ pub(crate) fn nearest(name: &str) -> Option<&'static str> {
 
 /// The well-known service that is most similar to `name`, if one is similar.
 pub(crate) fn nearest_service(name: &str) -> Option<&'static str> {
-    similar_word(name, SERVICES.into_iter())
+    similar_word(name, SERVICES)
 }
 
 /// 802.11 frame types, as they appear in the frame control byte.

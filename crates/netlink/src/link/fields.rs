@@ -7,8 +7,9 @@ use std::str::FromStr;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::MacAddress;
 use crate::schema::{
-    AttributeCodec, AttributeSpec, AttributeType, InvalidValue, Native, Nested, Parsed,
-    attribute_set, number_enum, specs, text_form,
+    AttributeCodec, AttributeSpec, AttributeType, FieldReader, FieldSet, FieldShape, FieldValue,
+    FieldWriter, InvalidField, InvalidValue, Native, Nested, Parsed, Shape, attribute_set,
+    field_id, field_set_value, field_values, number_enum, specs, text_form,
 };
 use crate::uapi::{
     IFF_LOOPBACK, IFF_LOWER_UP, IFF_NOARP, IFF_PROMISC, IFF_RUNNING, IFF_UP, IFLA_ALT_IFNAME,
@@ -160,6 +161,27 @@ impl FromStr for HardwareAddress {
 
 text_form!(HardwareAddress);
 
+impl FieldValue for HardwareAddress {
+    fn shape() -> Shape {
+        Shape::HardwareAddress
+    }
+
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        out.raw(self.as_bytes());
+    }
+
+    fn take(bytes: &[u8], _: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        if bytes.len() > MAX_BYTES {
+            return Err(InvalidField::new("the hardware address is too long"));
+        }
+        Ok(Self::new(bytes))
+    }
+}
+
+field_values! {
+    LinkFlags: Unsigned(4), |flags| flags.0.to_ne_bytes(), |bytes| Self(u32::from_ne_bytes(bytes));
+}
+
 impl AttributeCodec<HardwareAddress> for Native {
     const TYPE: AttributeType = AttributeType::Mac;
 
@@ -242,7 +264,7 @@ impl AttributeCodec<Vec<String>> for AlternativeNames {
 
 /// Declares the counters in the order of `struct rtnl_link_stats64`, with their decoder.
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident,)*) => {
         /// 64-bit counters of a link since its creation. Drivers support a subset.
         ///
         ///
@@ -253,12 +275,48 @@ macro_rules! counters {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[non_exhaustive]
         pub struct LinkStatistics {
-            $($(#[$doc])* pub $name: u64,)*
+            $($(#[doc = $doc])* pub $name: u64,)*
             /// Packets dropped because of another host's destination IP address; `None` before Linux 5.19.
             pub rx_otherhost_dropped: Option<u64>,
         }
 
         const COUNTERS: usize = [$(stringify!($name)),*].len();
+
+        impl FieldSet for LinkStatistics {
+            const NAME: &'static str = "LinkStatistics";
+            const DOC: &'static str = "64-bit counters of a link since its creation. Read-only.";
+
+            fn fields() -> Vec<FieldShape> {
+                vec![
+                    $(FieldShape::of::<u64>(stringify!($name), concat!($($doc, "\n"),*)),)*
+                    FieldShape::of::<u64>("rx_otherhost_dropped", OTHERHOST_DOC),
+                ]
+            }
+
+            fn put_fields(&self, out: &mut FieldWriter<'_>) {
+                $(out.field(const { field_id(stringify!($name)) }, &self.$name);)*
+                if let Some(dropped) = &self.rx_otherhost_dropped {
+                    out.field(const { field_id("rx_otherhost_dropped") }, dropped);
+                }
+            }
+
+            fn take_field(
+                &mut self,
+                id: u32,
+                bytes: &[u8],
+                reader: &mut FieldReader<'_>,
+            ) -> Result<bool, InvalidField> {
+                $(if id == const { field_id(stringify!($name)) } {
+                    self.$name = FieldValue::take(bytes, reader)?;
+                    return Ok(true);
+                })*
+                if id == const { field_id("rx_otherhost_dropped") } {
+                    self.rx_otherhost_dropped = Some(FieldValue::take(bytes, reader)?);
+                    return Ok(true);
+                }
+                Ok(false)
+            }
+        }
 
         impl LinkStatistics {
             /// Decodes `IFLA_STATS64`; ignores counters of newer kernels.
@@ -273,6 +331,11 @@ macro_rules! counters {
         }
     };
 }
+
+const OTHERHOST_DOC: &str =
+    "Packets dropped because of another host's destination IP address. Since Linux 5.19.";
+
+field_set_value!(LinkStatistics);
 
 counters! {
     /// Packets received.

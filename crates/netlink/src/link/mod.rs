@@ -3,6 +3,7 @@
 mod fields;
 mod follow_up;
 mod kind;
+mod kind_fields;
 mod messages;
 mod object;
 #[cfg(test)]

@@ -8,7 +8,10 @@ use abi::namespace::NetNamespace;
 pub use abi::namespace::{NamespaceError, NamespaceId};
 
 use crate::codec::{Attribute, Malformed, Request};
-use crate::schema::{AttributeCodec, AttributeType, Native};
+use crate::schema::{
+    AttributeCodec, AttributeType, FieldReader, FieldValue, FieldWriter, InvalidField, Native,
+    Shape, utf8,
+};
 
 /// A handle of a network namespace, which lives at least as long as the handle. Clones share it.
 ///
@@ -116,6 +119,25 @@ impl PartialEq for Namespace {
 }
 
 impl Eq for Namespace {}
+
+/// A namespace is given by its name below `/run/netns`, or by a path. It is never reported.
+impl FieldValue for Namespace {
+    fn shape() -> Shape {
+        Shape::Text
+    }
+
+    fn put(&self, _: &mut FieldWriter<'_>) {}
+
+    fn take(bytes: &[u8], _: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        let text = utf8(bytes)?;
+        let opened = if text.contains('/') {
+            Self::open(text)
+        } else {
+            Self::named(text)
+        };
+        opened.map_err(|error| InvalidField::new(format!("{error}: {}", error.source)))
+    }
+}
 
 /// The kernel takes the descriptor in requests (`IFLA_NET_NS_FD`, `NETNSA_FD`) and never reports one.
 impl AttributeCodec<Namespace> for Native {

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, InvalidValue,
-    Line, NameLookup, Native, Parsed, attribute_set, number_enum, specs, text_form,
+    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, FieldReader,
+    FieldSetShape, FieldShape, FieldValue, FieldWriter, InvalidField, InvalidValue, Line,
+    NameLookup, Native, Parsed, Shape, attribute_set, field_id, number_enum, specs,
+    text_field_values, text_form,
 };
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
@@ -282,6 +284,97 @@ impl FromStr for Labels {
 }
 
 text_form!(Labels);
+text_field_values!(Labels);
+
+/// A set with one field: the encapsulation, called like its type.
+impl FieldValue for Encap {
+    fn shape() -> Shape {
+        Shape::Set(FieldSetShape {
+            name: "Encap",
+            doc: "The encapsulation of a route: one of the fields.",
+            fields: || {
+                vec![
+                    FieldShape::of::<MplsEncap>("mpls", "A stack of MPLS labels."),
+                    FieldShape::of::<IpEncap>("ip", "IPv4 tunnel metadata."),
+                    FieldShape::of::<Ip6Encap>("ip6", "IPv6 tunnel metadata."),
+                    FieldShape::of::<Seg6Encap>("seg6", "A segment routing header."),
+                ]
+            },
+        })
+    }
+
+    /// Another encapsulation has no fields.
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        match self {
+            Self::Mpls(it) => out.field(const { field_id("mpls") }, it),
+            Self::Ip(it) => out.field(const { field_id("ip") }, it),
+            Self::Ip6(it) => out.field(const { field_id("ip6") }, it),
+            Self::Seg6(it) => out.field(const { field_id("seg6") }, it),
+            Self::Other { .. } => {}
+        }
+    }
+
+    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        let mut encap = None;
+        reader.each(bytes, |reader, id, value| {
+            encap = Some(match id {
+                id if id == const { field_id("mpls") } => {
+                    Self::Mpls(FieldValue::take(value, reader)?)
+                }
+                id if id == const { field_id("ip") } => Self::Ip(FieldValue::take(value, reader)?),
+                id if id == const { field_id("ip6") } => {
+                    Self::Ip6(FieldValue::take(value, reader)?)
+                }
+                id if id == const { field_id("seg6") } => {
+                    Self::Seg6(FieldValue::take(value, reader)?)
+                }
+                _ => return Err(InvalidField::new("an unknown encapsulation")),
+            });
+            Ok(())
+        })?;
+        encap.ok_or_else(|| InvalidField::new("no encapsulation is given"))
+    }
+}
+
+impl FieldValue for Seg6Encap {
+    fn shape() -> Shape {
+        Shape::Set(FieldSetShape {
+            name: "Seg6Encap",
+            doc: "A segment routing header (RFC 8754).",
+            fields: || {
+                vec![
+                    FieldShape::of::<Seg6Mode>("mode", "Where the header is inserted."),
+                    FieldShape::of::<Vec<Ipv6Addr>>(
+                        "segs",
+                        "The segments, in the order of travel.",
+                    ),
+                ]
+            },
+        })
+    }
+
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        out.field(const { field_id("mode") }, &self.mode);
+        out.field(const { field_id("segs") }, &self.segs);
+    }
+
+    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        let mut encap = Self::new(Seg6Mode::Encap, Vec::new());
+        reader.each(bytes, |reader, id, value| {
+            if id == const { field_id("mode") } {
+                encap.mode = FieldValue::take(value, reader)?;
+            } else if id == const { field_id("segs") } {
+                encap.segs = FieldValue::take(value, reader)?;
+            } else {
+                return Err(InvalidField::new(
+                    "an unknown field of a segment routing header",
+                ));
+            }
+            Ok(())
+        })?;
+        Ok(encap)
+    }
+}
 
 /// Maximum number of segments: the length field has 8 bits and counts 2 per segment.
 const MAX_SEGMENTS: usize = 126;

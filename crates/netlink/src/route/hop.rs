@@ -9,8 +9,9 @@ use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::interface::IfIndex;
 use crate::prefix::Family;
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSet, AttributeType, Flatten, InvalidValue, Line,
-    NameLookup, Native, Parsed, TextValue, attribute_set, fixed_size,
+    Arguments, AttributeCodec, AttributeSet, AttributeType, FieldReader, FieldValue, FieldWriter,
+    Flatten, InvalidField, InvalidValue, Line, NameLookup, Native, Parsed, Shape, TextValue,
+    attribute_set, field_values, fixed_size,
 };
 use crate::uapi::{AF_INET, AF_INET6, RTA_ENCAP_TYPE};
 
@@ -247,6 +248,20 @@ impl AttributeCodec<Via> for Native {
     }
 }
 
+impl FieldValue for Via {
+    fn shape() -> Shape {
+        Shape::Ip
+    }
+
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        self.0.put(out);
+    }
+
+    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        IpAddr::take(bytes, reader).map(Self)
+    }
+}
+
 /// The JSON form of `ip(8)`.
 #[derive(Serialize, Deserialize)]
 struct ViaJson {
@@ -298,6 +313,10 @@ impl From<u32> for Realms {
             to: number as u16,
         }
     }
+}
+
+field_values! {
+    Realms: Unsigned(4), |realms| realms.number().to_ne_bytes(), |bytes| u32::from_ne_bytes(bytes).into();
 }
 
 fixed_size! {

@@ -4,7 +4,7 @@ use super::{RouteFeatures, RouteLocks};
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeType, Flatten, NameLookup, Native, Parsed, TextValue,
-    attribute_set, fixed_size, push,
+    attribute_set, field_values, fixed_size, push,
 };
 
 attribute_set! {
@@ -55,6 +55,10 @@ attribute_set! {
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 pub struct Milliseconds(pub u32);
+
+field_values! {
+    Milliseconds: Unsigned(4), |it| it.0.to_ne_bytes(), |bytes| Self(u32::from_ne_bytes(bytes));
+}
 
 /// A time in units of 1/N millisecond.
 #[derive(Clone, Copy, Debug)]

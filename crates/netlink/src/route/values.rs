@@ -122,6 +122,15 @@ macro_rules! bits {
             }
         }
 
+        crate::schema::field_values! {
+            $name: Flags(crate::schema::NamedNumber {
+                    name: stringify!($name),
+                    bytes: 4,
+                    values: Self::NAMES.iter().map(|(bit, name)| (*name, u64::from(*bit), *name)).collect(),
+                }),
+                |bits| bits.0.to_ne_bytes(), |bytes| Self(u32::from_ne_bytes(bytes));
+        }
+
         impl From<$name> for Vec<String> {
             fn from(bits: $name) -> Self {
                 bits.names().map(str::to_owned).collect()

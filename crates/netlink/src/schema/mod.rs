@@ -8,18 +8,28 @@
 //! | `flag_set!` | a set of named flags |
 //! | `switches!` | a struct of switches, each given or not, stored as the bits of a number |
 //!
-//! An [`AttributeCodec`] encodes a value in an attribute. A [`TextValue`] parses and formats it.
+//! An [`AttributeCodec`] encodes a value in an attribute. A [`TextValue`] parses and formats it. A [`FieldValue`]
+//! describes it to programs in other languages and encodes it for them: the C++ types are generated from the same
+//! tables.
 
 mod bits;
 mod codec;
+mod fields;
 mod macros;
+mod number_macros;
 mod spec;
 mod text;
 
 pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
 pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested, NonZero};
 pub(crate) use codec::{fixed_size, join};
-pub(crate) use macros::{attribute_set, codec, flag_set, number, number_enum, switches};
+pub use fields::{
+    FieldReader, FieldSet, FieldSetShape, FieldShape, FieldValue, FieldWriter, InvalidField,
+    NamedNumber, Shape, field_id,
+};
+pub(crate) use fields::{field_set_value, field_values, text_field_values, utf8, wrong_length};
+pub(crate) use macros::{attribute_set, codec};
+pub(crate) use number_macros::{flag_set, number, number_enum, switches};
 pub use spec::{AttributeSpec, AttributeType};
 pub(crate) use spec::{attribute_path, specs};
 pub use text::{Arguments, FieldVisitor, Flatten, InvalidValue, NameLookup, Parsed, TextValue};

@@ -212,11 +212,10 @@ mod tests {
         assert_eq!(told, Some(DeviceMetadata::default()));
         // SAFETY: as above.
         assert_eq!(unsafe { memory.device_metadata(&packet, written) }, None);
+        let close = desc(2048 + 31, 60);
         // SAFETY: as above. There is no room for both.
-        assert_eq!(
-            unsafe { memory.device_metadata(&desc(2048 + 31, 60), of_device) },
-            None
-        );
+        let told = unsafe { memory.device_metadata(&close, of_device) };
+        assert_eq!(told, None);
         // A packet at the very beginning of a chunk has no room before it.
         assert!(memory.metadata_place(&desc(2048 + 15, 60)).is_none());
     }

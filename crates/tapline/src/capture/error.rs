@@ -106,6 +106,15 @@ pub enum CaptureError {
         #[source]
         error: CountingFilterError,
     },
+    /// The kernel cannot select the packets of sockets.
+    #[error("cannot select the packets of the command's sockets on {link}")]
+    SocketPorts {
+        /// Name of the interface.
+        link: String,
+        /// What the kernel refused.
+        #[source]
+        error: CountingFilterError,
+    },
     /// The filter is too long for the kernel, which cannot sample what only the reader accepts.
     #[error("cannot sample packets of {link} behind a filter that is too long for the kernel")]
     SamplingSplit {
@@ -229,7 +238,7 @@ impl CaptureError {
             Self::Ring(_) | Self::Buffer(_) | Self::Cooked { .. } => Kind::Unsupported,
             Self::Steer { error, .. } => xdp_program_kind(error),
             Self::Copy { error, .. } => xdp_program_kind(error),
-            Self::Sampling { error, .. } => sampling_kind(error),
+            Self::Sampling { error, .. } | Self::SocketPorts { error, .. } => sampling_kind(error),
             Self::SamplingSplit { .. } => Kind::FilterTooLongToSample,
             Self::HardwareTimestamps(error) => stamping_kind(error),
             Self::Link(error) if error.errno() == Some(libc::ENODEV) => Kind::NoSuchInterface,
@@ -260,6 +269,7 @@ impl CaptureError {
             | Self::QueueTaken { link, .. }
             | Self::Steer { link, .. }
             | Self::Sampling { link, .. }
+            | Self::SocketPorts { link, .. }
             | Self::SamplingSplit { link }
             | Self::Copy { link, .. }
             | Self::Ring(

@@ -70,7 +70,10 @@ pub use account::stamp_counts::TimestampCounts;
 pub use account::summary::{
     CaptureSummary, Ended, InterfaceAccount, MergeSummary, OpenInterface, ReaderAccount, Sockets,
 };
-pub use bpf::{Probability, Sampling, UnmatchedAction, XdpAttachError, XdpAttachMode, XdpMode};
+pub use bpf::{
+    Probability, Sampling, SocketPorts, SocketPortsError, UnmatchedAction, XdpAttachError,
+    XdpAttachMode, XdpMode,
+};
 pub use control::error::ChangeError;
 pub use control::handle::Control;
 pub use error::{CaptureError, CaptureErrorKind, FailedCapture};

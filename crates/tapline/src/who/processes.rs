@@ -81,12 +81,12 @@ impl Processes {
             self.by_socket.clear();
         }
         for number in numbers {
-            if monotonic_ns() > deadline_ns {
-                break;
-            }
             // Other users' processes cannot be read without a privilege, and some have just ended.
             let descriptors = fs::read_dir(self.folder(number).join("fd"));
             for entry in descriptors.into_iter().flatten().flatten() {
+                if monotonic_ns() > deadline_ns {
+                    return;
+                }
                 if let Some(inode) = socket(&entry.path()) {
                     self.by_socket.insert(inode, number);
                 }

@@ -140,9 +140,8 @@ fn the_direction_of_ppp_is_tsharks() {
     );
 }
 
-/// All codes of the discovery stage, with tags, and sessions with IPv4, IPv6 and LCP.
-#[test]
-fn pppoe_is_that_of_tshark() {
+/// Packets of all codes of the discovery stage, with tags, and of sessions with IPv4, IPv6 and LCP.
+fn pppoe_packets() -> Vec<(Vec<u8>, u32)> {
     let ethernet = |kind: u16, code: u8, session: u16, rest: &[u8]| {
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
         frame.extend(kind.to_be_bytes());
@@ -193,6 +192,12 @@ fn pppoe_is_that_of_tshark() {
     for inside in [&ip[..], &ip6, &lcp] {
         packets.push(ethernet(0x8864, 0, 513, inside));
     }
+    packets
+}
+
+#[test]
+fn pppoe_is_that_of_tshark() {
+    let packets = pppoe_packets();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pppoe.pcap");
     write_pcap(&path, 1, &packets);

@@ -512,6 +512,10 @@ pub enum Helper {
     /// negative error. Invalidates packet addresses.
     #[doc(alias = "bpf_xdp_adjust_tail")]
     XdpAdjustTail = 65,
+    /// As [`Helper::SkbLoadBytes`], with the start of the offset in `R5`: 0 the link header, 1 the network header
+    /// (Linux 4.18).
+    #[doc(alias = "bpf_skb_load_bytes_relative")]
+    SkbLoadBytesRelative = 68,
     /// The kernel's ticks (Linux 5.6).
     #[doc(alias = "bpf_jiffies64")]
     Jiffies64 = 118,

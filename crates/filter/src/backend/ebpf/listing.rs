@@ -211,6 +211,7 @@ fn helper_name(helper: Helper) -> &'static str {
         Helper::XdpLoadBytes => "bpf_xdp_load_bytes",
         Helper::XdpStoreBytes => "bpf_xdp_store_bytes",
         Helper::XdpAdjustTail => "bpf_xdp_adjust_tail",
+        Helper::SkbLoadBytesRelative => "bpf_skb_load_bytes_relative",
         Helper::TailCall => "bpf_tail_call",
         Helper::Jiffies64 => "bpf_jiffies64",
         Helper::XdpAdjustHead => "bpf_xdp_adjust_head",

@@ -46,7 +46,7 @@ impl Lowering<'_> {
         for wanted in wanted {
             terms.push(self.plain(wanted)?);
         }
-        terms.push(self.behind_plain(wanted, inside)?);
+        terms.push(self.behind_plain(wanted, &inside)?);
         Ok(Condition::any(terms))
     }
 
@@ -66,12 +66,12 @@ impl Lowering<'_> {
     }
 
     /// The packet has headers that the plain term does not pass, and something is found behind them.
-    fn behind_plain(&mut self, wanted: &[Wanted], inside: Condition) -> Lowered {
+    fn behind_plain(&mut self, wanted: &[Wanted], inside: &Condition) -> Lowered {
         let walk = self.internet_layer(wanted, inside.clone())?;
         let start = Condition::Let(POSITION, self.network_offset()?);
         let mut over_ip = |number| {
             let walk = [start.clone(), self.set_kind(number), walk.clone()];
-            self.behind_internet_header(number, Condition::all(walk), &inside)
+            self.behind_internet_header(number, Condition::all(walk), inside)
         };
         let [over4, over6] = [over_ip(IPV4)?, over_ip(IPV6)?];
         let link = match self.link_headers_at_start()? {

@@ -13,7 +13,7 @@ use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::{IfIndex, MacAddress};
 use crate::schema::{
     AttributeCodec, AttributeType, BigEndian, Flag, InvalidValue, MaskedBitField, Native, Parsed,
-    attribute_set, fixed_size, number_enum, switches, text_form,
+    attribute_set, field_values, fixed_size, number_enum, switches, text_field_values, text_form,
 };
 
 attribute_set! {
@@ -274,6 +274,7 @@ impl FromStr for BridgeId {
 }
 
 text_form!(BridgeId);
+text_field_values!(BridgeId);
 
 impl AttributeCodec<BridgeId> for Native {
     const TYPE: AttributeType = AttributeType::Bytes;
@@ -292,6 +293,10 @@ impl AttributeCodec<BridgeId> for Native {
             address: MacAddress(address),
         })
     }
+}
+
+field_values! {
+    Centiseconds: Unsigned(8), |it| it.0.to_ne_bytes(), |bytes| Self(u64::from_ne_bytes(bytes));
 }
 
 /// A time in hundredths of a second; in JSON in seconds, as in `ip(8)`.

@@ -6,8 +6,8 @@ use super::kinds::KindSettings;
 use super::{EncapFlags, EncapPort, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::schema::{
-    Arguments, BigEndian, BitField, Flag, InvalidValue, NonZero, Parsed, attribute_set, fixed_size,
-    number_enum, switches,
+    Arguments, BigEndian, BitField, Flag, InvalidValue, NonZero, Parsed, attribute_set,
+    field_values, fixed_size, number_enum, switches,
 };
 
 /// The [`Ipv6TunnelFields`] of a tunnel.
@@ -241,6 +241,10 @@ impl FlowInfo {
 
 fixed_size! {
     BigEndian: FlowInfo = BigEndianNumber, |flow| flow.0.to_be_bytes(), |bytes| FlowInfo(u32::from_be_bytes(bytes));
+}
+
+field_values! {
+    FlowInfo: Unsigned(4), |it| it.0.to_ne_bytes(), |bytes| Self(u32::from_ne_bytes(bytes));
 }
 
 /// The fields that the special keywords of IPv6 tunnels set.

@@ -117,6 +117,52 @@ macro_rules! kinds {
                 }
             }
 
+            /// The settings of all kinds: a field for each type, called like the type.
+            pub(in crate::link) fn settings_fields(fields: &mut Vec<crate::schema::FieldShape>) {
+                $(crate::link::kind::kinds!(@field fields, $type $(, $shared)?);)*
+            }
+
+            /// Appends its settings.
+            pub(in crate::link) fn put_settings(&self, out: &mut crate::schema::FieldWriter<'_>) {
+                match self {
+                    $(Self::$variant(data) if *data != Default::default() => {
+                        out.field(
+                            const { crate::schema::field_id(<$type as crate::schema::FieldSet>::NAME) },
+                            data,
+                        );
+                    })*
+                    _ => {}
+                }
+            }
+
+            /// Decodes settings. Without a kind, they determine it. Returns false if `id` is not the id of settings.
+            pub(in crate::link) fn take_settings(
+                kind: &mut Option<Self>,
+                id: u32,
+                bytes: &[u8],
+                reader: &mut crate::schema::FieldReader<'_>,
+            ) -> Result<bool, crate::schema::InvalidField> {
+                use crate::schema::{FieldSet, FieldValue, InvalidField, field_id};
+
+                let mut other = None;
+                $(if id == const { field_id(<$type as FieldSet>::NAME) } {
+                    if matches!(kind, None | Some(Self::$variant(_))) {
+                        let data: Result<$type, _> = FieldValue::take(bytes, reader);
+                        let data = data.map_err(|error| error.within(<$type as FieldSet>::NAME))?;
+                        *kind = Some(Self::$variant(data));
+                        return Ok(true);
+                    }
+                    other = Some(<$type as FieldSet>::NAME);
+                })*
+                match (other, kind) {
+                    (Some(settings), Some(kind)) => Err(InvalidField::new(format!(
+                        "a link of type {} has no settings {settings}",
+                        kind.name()
+                    ))),
+                    _ => Ok(false),
+                }
+            }
+
             fn settings_mut(&mut self) -> Option<&mut dyn crate::link::kind::KindSettings> {
                 match self {
                     $(Self::$variant(data) => Some(data),)*
@@ -248,6 +294,13 @@ macro_rules! kinds {
         }
     };
     (@from $enum:ident, $variant:ident, $type:ty, shared) => {};
+    (@field $fields:ident, $type:ty) => {
+        $fields.push(crate::schema::FieldShape::of::<$type>(
+            <$type as crate::schema::FieldSet>::NAME,
+            <$type as crate::schema::FieldSet>::DOC,
+        ));
+    };
+    (@field $fields:ident, $type:ty, shared) => {};
 }
 pub(crate) use kinds;
 

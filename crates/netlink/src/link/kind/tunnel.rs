@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 
 use crate::schema::{
-    Arguments, BigEndian, NameLookup, Native, Parsed, TextValue, fixed_size, join, number_enum,
-    switches,
+    Arguments, BigEndian, NameLookup, Native, Parsed, TextValue, field_values, fixed_size, join,
+    number_enum, switches, text_field_values,
 };
 
 number_enum! {
@@ -154,6 +154,16 @@ fixed_size! {
     BigEndian: PortRange = Bytes, |range| join::<2, 4>(range.low.to_be_bytes(), range.high.to_be_bytes()),
         |[a, b, c, d]| PortRange { low: u16::from_be_bytes([a, b]), high: u16::from_be_bytes([c, d]) };
 }
+
+field_values! {
+    Ttl: Unsigned(1), |it| it.0.to_ne_bytes(), |bytes| Self(u8::from_ne_bytes(bytes));
+    Hops: Unsigned(1), |it| it.0.to_ne_bytes(), |bytes| Self(u8::from_ne_bytes(bytes));
+    Tos: Unsigned(1), |it| it.0.to_ne_bytes(), |bytes| Self(u8::from_ne_bytes(bytes));
+    EncapPort: Unsigned(2), |it| it.0.to_ne_bytes(), |bytes| Self(u16::from_ne_bytes(bytes));
+    GreKey: Unsigned(4), |it| it.0.to_ne_bytes(), |bytes| Self(u32::from_ne_bytes(bytes));
+}
+
+text_field_values!(PortRange);
 
 /// The key of a GRE tunnel, formatted like an IPv4 address as in `ip(8)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

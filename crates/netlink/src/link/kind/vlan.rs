@@ -6,7 +6,7 @@ use super::kinds::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSpec, AttributeType, BigEndian, MaskedBitField, NameLookup,
-    Parsed, TextValue, attribute_set, number_enum, specs, switches,
+    Parsed, TextValue, attribute_set, number_enum, specs, switches, text_field_values,
 };
 use crate::uapi::IFLA_VLAN_QOS_MAPPING;
 
@@ -113,6 +113,8 @@ impl AttributeCodec<Vec<QosMapping>> for QosMap {
         value.extend(change);
     }
 }
+
+text_field_values!(QosMapping);
 
 impl TextValue for QosMapping {
     /// `FROM:TO`.

@@ -13,7 +13,7 @@ use crate::uapi::{
     AF_UNSPEC, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REPLACE,
 };
 use crate::verb::Verb;
-use crate::{Addr, Neigh, Nexthop, Route};
+use crate::{Addr, Fdb, Neigh, Nexthop, Route, Rule};
 
 /// An object that a [`FakeKernel`](super::FakeKernel) can store.
 pub trait StorableObject: Object {
@@ -102,6 +102,48 @@ storable!(Addr, ADDRNOTAVAIL, dev);
 storable!(Neigh, NOENT, dev);
 storable!(Nexthop, NOENT, dev);
 
+impl StorableObject for Fdb {
+    const ABSENT: Errno = Errno::NOENT;
+
+    fn is_identified_by(&self, said: &Self) -> bool {
+        self.lladdr == said.lladdr && self.dev == said.dev && self.vlan == said.vlan
+    }
+
+    fn apply(&mut self, change: Self) {
+        self.merge(change);
+    }
+
+    fn link(&self) -> Option<IfIndex> {
+        self.dev
+    }
+}
+
+/// A rule is identified by all of its fields.
+impl StorableObject for Rule {
+    const ABSENT: Errno = Errno::NOENT;
+
+    /// Without an action that is 0: deletion then ignores it.
+    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let rule = Self::decode(body)?;
+        Ok(rule.map(|rule| Self {
+            action: rule.action.filter(|action| u8::from(*action) != 0),
+            ..rule
+        }))
+    }
+
+    fn is_identified_by(&self, said: &Self) -> bool {
+        let mut own = self.clone();
+        if said.action.is_none() {
+            own.action = None;
+        }
+        said.key().is_some() && said.key() == own.key()
+    }
+
+    fn apply(&mut self, change: Self) {
+        self.merge(change);
+    }
+}
+
 impl StorableObject for Route {
     const ABSENT: Errno = Errno::SRCH;
 
@@ -178,8 +220,8 @@ impl<O: StorableObject> ObjectStore<O> {
         let mut done = Done::default();
         match (verb, at) {
             (Verb::List, _) => {
-                let like = self.0.iter().filter(|held| held.matches(&said));
-                done.answers = like.map(body).collect();
+                // Like a kernel that does not filter: the reader does.
+                done.answers = self.0.iter().map(body).collect();
                 return Ok(done);
             }
             (Verb::Get, Some(at)) => {

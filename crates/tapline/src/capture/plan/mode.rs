@@ -55,6 +55,9 @@ pub enum ModeError {
     /// A classic program runs at a socket; XDP runs filter expressions.
     #[error("drop mode takes a filter expression, not a classic program")]
     ClassicProgram,
+    /// XDP runs before the kernel knows a packet's socket.
+    #[error("only packet rings select the packets of a command's sockets")]
+    SocketPorts,
     /// Only the reader of an AF_XDP socket can run the driver.
     #[error("busy polling is for AF_XDP, in drop mode")]
     BusyPoll,
@@ -69,7 +72,10 @@ impl ModeError {
         use MirrorLimit::{Direction, Snaplen};
         !matches!(
             self,
-            Self::Backend { .. } | Self::BusyPoll | Self::Mirror(Direction | Snaplen { .. })
+            Self::Backend { .. }
+                | Self::BusyPoll
+                | Self::SocketPorts
+                | Self::Mirror(Direction | Snaplen { .. })
         )
     }
 }

@@ -1,8 +1,9 @@
 //! The options of a capture, and their setters.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use bpf::{RingBufferProgram, RxMetadata, Sampling, UnmatchedAction, XdpAttachMode};
+use bpf::{RingBufferProgram, RxMetadata, Sampling, SocketPorts, UnmatchedAction, XdpAttachMode};
 use ring::{BusyPoll, DeliveryMode, DirectionFilter, Fanout, TimestampSource};
 
 use super::backend::Backend;
@@ -38,6 +39,9 @@ pub struct CaptureOptions {
     /// Sample the packets that the filter accepts, in the kernel. Sampled-out packets count as filtered. In
     /// drop mode `others` applies to them. Default: no sampling.
     pub sampling: Option<Sampling>,
+    /// Capture only packets of the sockets of a control group, by their local ports. Applies to packet rings only. Other
+    /// packets are neither received nor filtered. Default: packets of all sockets and of none.
+    pub socket_ports: Option<Arc<SocketPorts>>,
     /// Whether the stack still sees the packets. Default: [`Mode::Mirror`].
     pub mode: Mode,
     /// In drop mode: action for packets that do not match the filter. Default: pass.
@@ -87,12 +91,12 @@ pub struct CaptureOptions {
     pub timestamp_fallback: bool,
     /// The clock behind hardware time stamps, once an interface is opened.
     pub(in super::super) device_clock: Option<u32>,
+    /// What XDP programs ask the device, once an interface is opened.
+    pub(in super::super) rx_metadata: Option<RxMetadata>,
     /// Give the packets of all interfaces the Linux cooked header (`LINKTYPE_LINUX_SLL2`), which has the interface of
     /// each, instead of their own. Applies to a [`CaptureGroup`](super::super::CaptureGroup). Default: no.
     #[doc(alias = "LINUX_SLL2")]
     pub cooked: bool,
-    /// What XDP programs ask the device, once an interface is opened.
-    pub(in super::super) rx_metadata: Option<RxMetadata>,
     /// When the capture ends by itself. Default: never.
     pub limits: Limits,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
@@ -110,6 +114,7 @@ impl Default for CaptureOptions {
             filter: None,
             filter_text: None,
             sampling: None,
+            socket_ports: None,
             mode: Mode::default(),
             others: UnmatchedAction::default(),
             xdp: XdpAttachMode::NativeOrGeneric,
@@ -125,8 +130,8 @@ impl Default for CaptureOptions {
             timestamps: ring.timestamps,
             timestamp_fallback: false,
             device_clock: None,
-            cooked: false,
             rx_metadata: None,
+            cooked: false,
             limits: Limits::default(),
             tick: Duration::from_secs(1),
             fanout: Vec::new(),
@@ -181,6 +186,7 @@ impl CaptureOptions {
         namespace: Namespace,
         filter_text: String,
         sampling: Sampling,
+        socket_ports: Arc<SocketPorts>,
         backend: Backend,
         busy_poll: BusyPoll,
         stall: Duration,
@@ -239,6 +245,10 @@ pub fn check_mode(options: &CaptureOptions) -> Result<(), ModeError> {
     }
     if options.busy_poll.is_some() && mode != Mode::Drop {
         return Err(ModeError::BusyPoll);
+    }
+    let is_xdp = mode == Mode::Drop || options.backend == Some(Backend::XdpRingbuf);
+    if options.socket_ports.is_some() && is_xdp {
+        return Err(ModeError::SocketPorts);
     }
     if options.backend == Some(Backend::XdpRingbuf) {
         return check_mirror(options).map_err(ModeError::Mirror);

@@ -1,0 +1,45 @@
+/* bridge NAME: creates a bridge with its settings in one message, and prints what the kernel made of it. */
+#include <stdio.h>
+#include <string.h>
+#include <tapline.h>
+
+static int fail(tapline_error *error)
+{
+    const char *kernel = tapline_error_kernel_text(error);
+
+    fprintf(stderr, "%s%s%s\n", tapline_error_message(error), kernel ? ": " : "", kernel ? kernel : "");
+    tapline_error_free(error);
+    return 1;
+}
+
+int main(int count, char **words)
+{
+    tapline_netlink *netlink;
+    tapline_list *list;
+    tapline_error *error;
+    const uint8_t *bytes;
+    char object[256];
+    size_t length;
+
+    if (count != 2 || strlen(words[1]) > 15) {
+        return 2;
+    }
+    if (tapline_netlink_open(NULL, &netlink, &error) < 0) {
+        return fail(error);
+    }
+    snprintf(object, sizeof object,
+             "{\"name\":\"%s\",\"up\":true,\"mtu\":1400,"
+             "\"linkinfo\":{\"info_kind\":\"bridge\",\"info_data\":{\"ageing_time\":12300}}}",
+             words[1]);
+    if (tapline_netlink_create(netlink, TAPLINE_NETLINK_OBJECT_LINK, TAPLINE_NETLINK_FORM_JSON,
+                               (const uint8_t *)object, strlen(object), &list, &error) < 0) {
+        tapline_netlink_close(netlink, NULL);
+        return fail(error);
+    }
+    if (tapline_list_bytes(list, &bytes, &length, NULL) == TAPLINE_STATUS_OK) {
+        fwrite(bytes, 1, length, stdout);
+    }
+    tapline_list_free(list, NULL);
+    tapline_netlink_close(netlink, NULL);
+    return 0;
+}

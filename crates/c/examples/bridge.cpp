@@ -1,0 +1,25 @@
+// bridge NAME: creates a bridge with its settings in one message, and prints what the kernel made of it.
+#include <iostream>
+#include <tapline/netlink/factory.hpp>
+
+using namespace tapline::netlink;
+
+int main(int count, char **words)
+{
+    if (count != 2) {
+        return 2;
+    }
+    const auto factory = NetlinkFactory::open();
+    if (!factory) {
+        std::cerr << factory.error().describe() << '\n';
+        return 1;
+    }
+    const auto bridge = LinkInfo().setName(words[1]).setAdmin(true).setMtu(1400).setBridgeAgeingTime(12300);
+    const auto created = (*factory)->link()->create(bridge);
+    if (!created) {
+        std::cerr << created.error().describe() << ' ' << created.error().kernel_text << '\n';
+        return 1;
+    }
+    std::cout << *created << '\n';
+    return 0;
+}

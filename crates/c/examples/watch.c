@@ -1,0 +1,49 @@
+/* watch COUNT: prints COUNT events of links as JSON: first the links that exist, and then every change. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tapline.h>
+
+static int fail(tapline_error *error)
+{
+    fprintf(stderr, "%s\n", tapline_error_message(error));
+    tapline_error_free(error);
+    return 1;
+}
+
+int main(int count, char **words)
+{
+    tapline_netlink *netlink;
+    tapline_watch *watch;
+    tapline_error *error;
+    long left = count == 2 ? atol(words[1]) : 0;
+
+    if (left <= 0) {
+        return 2;
+    }
+    if (tapline_netlink_open(NULL, &netlink, &error) < 0) {
+        return fail(error);
+    }
+    if (tapline_watch_open(netlink, TAPLINE_NETLINK_OBJECT_LINK, TAPLINE_NETLINK_FORM_JSON, NULL, 0, &watch, &error) < 0) {
+        tapline_netlink_close(netlink, NULL);
+        return fail(error);
+    }
+    while (left > 0) {
+        tapline_list *events;
+        const uint8_t *bytes;
+        size_t length;
+
+        if (tapline_watch_next(watch, -1, &events, &error) < 0) {
+            return fail(error);
+        }
+        tapline_list_bytes(events, &bytes, &length, NULL);
+        for (size_t at = 0; at < length && left > 0; at++) {
+            putchar(bytes[at]);
+            left -= bytes[at] == '\n';
+        }
+        fflush(stdout);
+        tapline_list_free(events, NULL);
+    }
+    tapline_watch_close(watch, NULL);
+    tapline_netlink_close(netlink, NULL);
+    return 0;
+}

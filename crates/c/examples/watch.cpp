@@ -1,0 +1,29 @@
+// watch COUNT: prints COUNT events of links: first the links that exist, and then every change.
+#include <cstdlib>
+#include <iostream>
+#include <tapline/netlink/factory.hpp>
+
+using namespace tapline::netlink;
+
+int main(int count, char **words)
+{
+    long left = count == 2 ? std::atol(words[1]) : 0;
+    if (left <= 0) {
+        return 2;
+    }
+    const auto watch = NetlinkFactory::open().value()->link()->watch(LinkInfo()).value();
+    while (left > 0) {
+        const auto events = watch->next(-1);
+        if (!events) {
+            std::cerr << events.error().describe() << '\n';
+            return 1;
+        }
+        for (const auto &event : *events) {
+            if (left-- > 0) {
+                const char *const kinds[] = {"", "added", "changed", "removed", "overrun"};
+                std::cout << kinds[event.kind] << ' ' << (event.object ? toString(*event.object) : "") << std::endl;
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,149 @@
+// Generated from the attribute tables of tapline-netlink. Do not edit.
+//
+// To write it again: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_types
+#ifndef TAPLINE_NETLINK_ADDR_HPP
+#define TAPLINE_NETLINK_ADDR_HPP
+
+#include "shared.hpp"
+
+namespace tapline::netlink {
+
+enum class AddrProtocol : std::uint8_t {
+    Unspecified = 0,
+    KernelLoopback = 1,
+    KernelRouter = 2,
+    KernelLinkLocal = 3,
+};
+
+template <>
+struct Names<AddrProtocol> {
+    static constexpr bool isFlags = false;
+    static constexpr std::array<Named, 4> values = {{{0u, "unspec"}, {1u, "kernel_lo"}, {2u, "kernel_ra"}, {3u, "kernel_ll"}}};
+};
+
+/// An IP address of an interface: the desired state, or the state that the kernel reported.
+///
+/// Equals `ip address add LOCAL/PREFIXLEN [peer PEER] dev DEV …`. Fields that are not given or not reported
+/// are empty. `dev`, `local`, `prefixlen` and `peer` are the key. Changing an address that does not exist
+/// creates it; flags and lifetimes that are not given are then cleared.
+struct AddrInfo {
+    static constexpr const char *typeName = "AddrInfo";
+
+    /// Its interface.
+    std::optional<Interface> dev;
+    /// Its family. Derived from `local` in changes; a filter in queries.
+    std::optional<Family> family;
+    /// Prefix length. Default: all bits. With a peer it is the prefix length of the peer.
+    std::optional<std::uint8_t> prefixlen;
+    /// Its scope; IPv4 only. The scope of an IPv6 address follows from the address.
+    std::optional<Scope> scope;
+    /// Valid lifetime.
+    std::optional<std::uint32_t> validLifeTime;
+    /// Preferred lifetime: how long new connections use it. At most the valid lifetime.
+    std::optional<std::uint32_t> preferredLifeTime;
+    /// No duplicate address detection; IPv6.
+    std::optional<bool> nodad;
+    /// Usable during duplicate address detection; IPv6.
+    std::optional<bool> optimistic;
+    /// The home address of a mobile host (RFC 6275); IPv6.
+    std::optional<bool> home;
+    /// A template of temporary addresses (RFC 8981); IPv6, prefix of 64 bits.
+    std::optional<bool> mngtmpaddr;
+    /// No route to its prefix.
+    std::optional<bool> noprefixroute;
+    /// The interface joins this multicast group.
+    std::optional<bool> autojoin;
+    /// It has a finite lifetime; read-only.
+    std::optional<bool> dynamic;
+    /// Its preferred lifetime has expired: new connections do not use it. Read-only.
+    std::optional<bool> deprecated;
+    /// Duplicate address detection is in progress: it cannot be a source address yet. Read-only.
+    std::optional<bool> tentative;
+    /// Another host uses it. Read-only.
+    std::optional<bool> dadfailed;
+    /// It is not the first address of its network; IPv4; read-only.
+    std::optional<bool> secondary;
+    /// A temporary privacy address (RFC 8981); IPv6; read-only.
+    std::optional<bool> temporary;
+    /// Generated from the prefix and a secret (RFC 7217); IPv6; read-only.
+    std::optional<bool> stablePrivacy;
+    /// The interface's own address.
+    std::optional<IpAddress> local;
+    /// The peer address; the prefix then belongs to the peer.
+    std::optional<IpAddress> peer;
+    /// The broadcast address; IPv4.
+    std::optional<std::string> broadcast;
+    /// The anycast address; read-only.
+    std::optional<IpAddress> anycast;
+    /// A label that begins with the name of the interface, at most 15 bytes; IPv4.
+    std::optional<std::string> label;
+    /// Metric of the route to its prefix.
+    std::optional<std::uint32_t> metric;
+    /// Origin.
+    std::optional<AddrProtocol> protocol;
+
+    AddrInfo &setDev(Interface value) { dev = std::move(value); return *this; }
+    AddrInfo &setFamily(Family value) { family = value; return *this; }
+    AddrInfo &setPrefixlen(std::uint8_t value) { prefixlen = value; return *this; }
+    AddrInfo &setScope(Scope value) { scope = value; return *this; }
+    AddrInfo &setValidLifeTime(std::uint32_t value) { validLifeTime = value; return *this; }
+    AddrInfo &setPreferredLifeTime(std::uint32_t value) { preferredLifeTime = value; return *this; }
+    AddrInfo &setNodad(bool value) { nodad = value; return *this; }
+    AddrInfo &setOptimistic(bool value) { optimistic = value; return *this; }
+    AddrInfo &setHome(bool value) { home = value; return *this; }
+    AddrInfo &setMngtmpaddr(bool value) { mngtmpaddr = value; return *this; }
+    AddrInfo &setNoprefixroute(bool value) { noprefixroute = value; return *this; }
+    AddrInfo &setAutojoin(bool value) { autojoin = value; return *this; }
+    AddrInfo &setDynamic(bool value) { dynamic = value; return *this; }
+    AddrInfo &setDeprecated(bool value) { deprecated = value; return *this; }
+    AddrInfo &setTentative(bool value) { tentative = value; return *this; }
+    AddrInfo &setDadfailed(bool value) { dadfailed = value; return *this; }
+    AddrInfo &setSecondary(bool value) { secondary = value; return *this; }
+    AddrInfo &setTemporary(bool value) { temporary = value; return *this; }
+    AddrInfo &setStablePrivacy(bool value) { stablePrivacy = value; return *this; }
+    AddrInfo &setLocal(IpAddress value) { local = value; return *this; }
+    AddrInfo &setPeer(IpAddress value) { peer = value; return *this; }
+    AddrInfo &setBroadcast(std::string value) { broadcast = std::move(value); return *this; }
+    AddrInfo &setAnycast(IpAddress value) { anycast = value; return *this; }
+    AddrInfo &setLabel(std::string value) { label = std::move(value); return *this; }
+    AddrInfo &setMetric(std::uint32_t value) { metric = value; return *this; }
+    AddrInfo &setProtocol(AddrProtocol value) { protocol = value; return *this; }
+
+    /// Calls `visit` with the id, the name and the value of each field.
+    template <class Self, class Visit>
+    static constexpr void fields(Self &self, Visit &&visit)
+    {
+        visit(0xd55997bcu, "dev", self.dev);
+        visit(0x521d0429u, "family", self.family);
+        visit(0x78314fc0u, "prefixlen", self.prefixlen);
+        visit(0xbe2af3ebu, "scope", self.scope);
+        visit(0x462a678cu, "validLifeTime", self.validLifeTime);
+        visit(0x3682ec5bu, "preferredLifeTime", self.preferredLifeTime);
+        visit(0x2c43c8bfu, "nodad", self.nodad);
+        visit(0xbccd31a8u, "optimistic", self.optimistic);
+        visit(0xd2c8c28eu, "home", self.home);
+        visit(0xa705c35fu, "mngtmpaddr", self.mngtmpaddr);
+        visit(0x1a6e00d7u, "noprefixroute", self.noprefixroute);
+        visit(0xcbcba9a2u, "autojoin", self.autojoin);
+        visit(0x4f5296aeu, "dynamic", self.dynamic);
+        visit(0x700e0da4u, "deprecated", self.deprecated);
+        visit(0x251a4509u, "tentative", self.tentative);
+        visit(0x85d69377u, "dadfailed", self.dadfailed);
+        visit(0x4b7c8bd1u, "secondary", self.secondary);
+        visit(0x3ab68efcu, "temporary", self.temporary);
+        visit(0x296ef775u, "stablePrivacy", self.stablePrivacy);
+        visit(0x9c436708u, "local", self.local);
+        visit(0xb8150f49u, "peer", self.peer);
+        visit(0xe2d789d4u, "broadcast", self.broadcast);
+        visit(0x02bbecf6u, "anycast", self.anycast);
+        visit(0xf69717fdu, "label", self.label);
+        visit(0xc9af4301u, "metric", self.metric);
+        visit(0xfb2805b5u, "protocol", self.protocol);
+    }
+
+    bool operator==(const AddrInfo &) const = default;
+};
+
+}  // namespace tapline::netlink
+
+#endif

@@ -1,0 +1,314 @@
+// Configures the network of the kernel, or of a fake one.
+#ifndef TAPLINE_NETLINK_FACTORY_HPP
+#define TAPLINE_NETLINK_FACTORY_HPP
+
+#include <mutex>
+
+#include "../handle.hpp"
+#include "addr.hpp"
+#include "fdb.hpp"
+#include "interfaces.hpp"
+#include "link.hpp"
+#include "neigh.hpp"
+#include "nexthop.hpp"
+#include "route.hpp"
+#include "rule.hpp"
+#include "vlan.hpp"
+
+namespace tapline::netlink {
+
+template <class>
+class BasicNetlinkFactory;
+
+/// A kernel in memory, for tests: it stores objects, needs no privilege and notifies watches. What it does not do is
+/// described at `tapline_fake_kernel_new`.
+class FakeKernel {
+public:
+    static result<FakeKernel> create()
+    {
+        tapline_fake_kernel *raw = nullptr;
+        auto status = call(tapline_fake_kernel_new, &raw);
+        if (!status) {
+            return status.error();
+        }
+        return FakeKernel(raw);
+    }
+
+private:
+    template <class>
+    friend class BasicNetlinkFactory;
+
+    explicit FakeKernel(tapline_fake_kernel *raw) : handle_(raw) {}
+
+    tapline::handle<tapline_fake_kernel, tapline_fake_kernel_free> handle_;
+};
+
+namespace detail {
+
+/// The socket that the objects of a factory share. A call at a time.
+struct Socket {
+    tapline::handle<tapline_netlink, tapline_netlink_close> handle;
+    std::mutex mutex;
+
+    explicit Socket(tapline_netlink *raw) : handle(raw) {}
+};
+
+/// A reply of the library.
+class List {
+public:
+    explicit List(tapline_list *raw) : handle_(raw) {}
+
+    FieldReader reader() const
+    {
+        FieldReader reader;
+        call(tapline_list_bytes, static_cast<const tapline_list *>(handle_.get()), &reader.at, &reader.left).value();
+        return reader;
+    }
+
+private:
+    tapline::handle<tapline_list, tapline_list_free> handle_;
+};
+
+template <class Info>
+class Watch final : public IWatch<Info> {
+public:
+    explicit Watch(tapline_watch *raw) : handle_(raw) {}
+
+    result<std::vector<Event<Info>>> next(std::int64_t timeoutNs) override
+    {
+        tapline_list *raw = nullptr;
+        const auto status = call(tapline_watch_next, handle_.get(), timeoutNs, &raw);
+        if (!status) {
+            return status.error();
+        }
+        const List list(raw);
+        std::vector<Event<Info>> events;
+        for (auto rest = list.reader(); rest.left > 0;) {
+            auto &event = events.emplace_back();
+            event.kind = static_cast<tapline_event>(rest.number());
+            if (event.kind == TAPLINE_EVENT_CHANGED) {
+                rest.sized().get(event.before.emplace());
+            }
+            if (event.kind != TAPLINE_EVENT_OVERRUN) {
+                rest.sized().get(event.object.emplace());
+            }
+        }
+        return events;
+    }
+    result<int> fd() const override
+    {
+        int fd = -1;
+        const auto status = call(tapline_watch_fd, handle_.get(), &fd);
+        if (!status) {
+            return status.error();
+        }
+        return fd;
+    }
+
+private:
+    tapline::handle<tapline_watch, tapline_watch_close> handle_;
+};
+
+/// The operations of `Base`, an `INetlink<Info>`.
+template <class Info, class Base>
+class Netlink : public Base {
+public:
+    explicit Netlink(std::shared_ptr<Socket> socket) : socket_(std::move(socket)) {}
+
+    result<void> add(const Info &info) override { return change(TAPLINE_NETLINK_VERB_ADD, info); }
+    result<void> del(const Info &info) override { return change(TAPLINE_NETLINK_VERB_DEL, info); }
+    result<void> set(const Info &info) override { return change(TAPLINE_NETLINK_VERB_SET, info); }
+    result<void> replace(const Info &info) override { return change(TAPLINE_NETLINK_VERB_REPLACE, info); }
+    result<void> append(const Info &info) override { return change(TAPLINE_NETLINK_VERB_APPEND, info); }
+    result<Info> get(const Info &info) override { return one(tapline_netlink_get, info); }
+    result<Info> create(const Info &info) override { return one(tapline_netlink_create, info); }
+
+    result<std::vector<Info>> list(const Info &filter) override
+    {
+        const std::lock_guard lock(socket_->mutex);
+        tapline_list *raw = nullptr;
+        write(filter);
+        const auto status = request(tapline_netlink_list, &raw);
+        if (!status) {
+            return status.error();
+        }
+        const List list(raw);
+        std::vector<Info> objects;
+        for (auto rest = list.reader(); rest.left > 0;) {
+            rest.sized().get(objects.emplace_back());
+        }
+        return objects;
+    }
+
+    result<std::unique_ptr<IWatch<Info>>> watch(const Info &filter) override
+    {
+        const std::lock_guard lock(socket_->mutex);
+        tapline_watch *raw = nullptr;
+        write(filter);
+        const auto status = request(tapline_watch_open, &raw);
+        if (!status) {
+            return status.error();
+        }
+        return std::unique_ptr<IWatch<Info>>(std::make_unique<Watch<Info>>(raw));
+    }
+
+protected:
+    template <class T>
+    void write(const T &object)
+    {
+        bytes_.clear();
+        FieldWriter{bytes_}.put(object);
+    }
+    /// The object in a list with one.
+    static Info first(tapline_list *raw)
+    {
+        const List list(raw);
+        Info info;
+        list.reader().sized().get(info);
+        return info;
+    }
+
+    std::shared_ptr<Socket> socket_;
+    Bytes bytes_;
+
+private:
+    template <class F, class Out>
+    result<tapline_status> request(F *function, Out *out)
+    {
+        const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
+        return call(function, socket_->handle.get(), objectNumber<Info>, form, bytes_.data(), bytes_.size(), out);
+    }
+
+    result<void> change(tapline_netlink_verb verb, const Info &info)
+    {
+        const std::lock_guard lock(socket_->mutex);
+        write(info);
+        const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
+        const auto status = call(tapline_netlink_change, socket_->handle.get(), static_cast<std::uint32_t>(verb),
+                                 objectNumber<Info>, form, bytes_.data(), bytes_.size());
+        if (!status) {
+            return status.error();
+        }
+        return {};
+    }
+
+    template <class F>
+    result<Info> one(F *function, const Info &info)
+    {
+        const std::lock_guard lock(socket_->mutex);
+        tapline_list *raw = nullptr;
+        write(info);
+        const auto status = request(function, &raw);
+        if (!status) {
+            return status.error();
+        }
+        return first(raw);
+    }
+};
+
+class RouteNetlink final : public Netlink<RouteInfo, IRouteNetlink> {
+public:
+    using Netlink<RouteInfo, IRouteNetlink>::Netlink;
+
+    result<RouteInfo> lookup(const RouteQuery &query) override
+    {
+        const std::lock_guard lock(socket_->mutex);
+        tapline_list *raw = nullptr;
+        write(query);
+        const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
+        const auto status =
+            call(tapline_netlink_lookup, socket_->handle.get(), form, bytes_.data(), bytes_.size(), &raw);
+        if (!status) {
+            return status.error();
+        }
+        return first(raw);
+    }
+};
+
+}  // namespace detail
+
+/// Configures the network of a namespace. A template only so that a program that includes this header compiles the
+/// code for those methods alone that it uses.
+template <class = void>
+class BasicNetlinkFactory final : public INetlinkFactory {
+public:
+    /// The namespace `netns`: a name below /run/netns, or a path. Without one: that of the calling thread.
+    static result<std::shared_ptr<BasicNetlinkFactory>> open(const char *netns = nullptr)
+    {
+        tapline_netlink_options options{};
+        options.size = sizeof options;
+        options.netns = netns;
+        return open(options);
+    }
+    /// A fake kernel. Several factories see the same objects.
+    static result<std::shared_ptr<BasicNetlinkFactory>> open(const FakeKernel &kernel)
+    {
+        tapline_netlink_options options{};
+        options.size = sizeof options;
+        options.fake = kernel.handle_.get();
+        return open(options);
+    }
+
+    std::shared_ptr<ILinkNetlink> link() override { return make<LinkInfo>(); }
+    std::shared_ptr<IAddrNetlink> addr() override { return make<AddrInfo>(); }
+    std::shared_ptr<IRouteNetlink> route() override { return std::make_shared<detail::RouteNetlink>(socket_); }
+    std::shared_ptr<INeighNetlink> neigh() override { return make<NeighInfo>(); }
+    std::shared_ptr<IFdbNetlink> fdb() override { return make<FdbInfo>(); }
+    std::shared_ptr<IVlanNetlink> vlan() override { return make<VlanInfo>(); }
+    std::shared_ptr<IRuleNetlink> rule() override { return make<RuleInfo>(); }
+    std::shared_ptr<INexthopNetlink> nexthop() override { return make<NexthopInfo>(); }
+
+    using INetlinkFactory::run;
+    result<std::vector<ItemResult>> run(const Batch &batch, tapline_on_error onError) override
+    {
+        const std::lock_guard lock(socket_->mutex);
+        tapline_batch *raw = nullptr;
+        auto status = call(tapline_netlink_run, socket_->handle.get(), batch.bytes().data(), batch.bytes().size(),
+                           static_cast<std::uint32_t>(onError), &raw);
+        if (!status) {
+            return status.error();
+        }
+        const tapline::handle<tapline_batch, tapline_batch_free> results(raw);
+        std::vector<ItemResult> items(batch.size());
+        if (tapline_batch_is_done(raw)) {
+            return items;
+        }
+        for (std::size_t at = 0; at < items.size(); ++at) {
+            tapline_error *error = nullptr;
+            status = call(tapline_batch_result, static_cast<const tapline_batch *>(raw), at, &items[at].state, &error);
+            if (!status) {
+                return status.error();
+            }
+            if (error != nullptr) {
+                items[at].error = tapline::error::take(error, tapline_error_status(error));
+            }
+        }
+        return items;
+    }
+
+private:
+    explicit BasicNetlinkFactory(tapline_netlink *raw) : socket_(std::make_shared<detail::Socket>(raw)) {}
+
+    static result<std::shared_ptr<BasicNetlinkFactory>> open(const tapline_netlink_options &options)
+    {
+        tapline_netlink *raw = nullptr;
+        const auto status = call(tapline_netlink_open, &options, &raw);
+        if (!status) {
+            return status.error();
+        }
+        return std::shared_ptr<BasicNetlinkFactory>(new BasicNetlinkFactory(raw));
+    }
+    template <class Info>
+    std::shared_ptr<INetlink<Info>> make()
+    {
+        return std::make_shared<detail::Netlink<Info, INetlink<Info>>>(socket_);
+    }
+
+    std::shared_ptr<detail::Socket> socket_;
+};
+
+using NetlinkFactory = BasicNetlinkFactory<>;
+
+}  // namespace tapline::netlink
+
+#endif

@@ -1,0 +1,117 @@
+// Generated from the attribute tables of tapline-netlink. Do not edit.
+//
+// To write it again: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_types
+#ifndef TAPLINE_NETLINK_FDB_HPP
+#define TAPLINE_NETLINK_FDB_HPP
+
+#include "shared.hpp"
+
+namespace tapline::netlink {
+
+enum class FdbState : std::uint16_t {
+    Permanent = 192,
+    Static = 66,
+    Dynamic = 2,
+    Stale = 4,
+};
+
+template <>
+struct Names<FdbState> {
+    static constexpr bool isFlags = false;
+    static constexpr std::array<Named, 4> values = {{{192u, "permanent"}, {66u, "static"}, {2u, "dynamic"}, {4u, "stale"}}};
+};
+
+enum class FdbFlags : std::uint8_t {
+    Self = 2,
+    Master = 4,
+    Router = 128,
+    ExternLearn = 16,
+    Offload = 32,
+    Sticky = 64,
+    Use = 1,
+};
+
+template <>
+struct Names<FdbFlags> {
+    static constexpr bool isFlags = true;
+    static constexpr std::array<Named, 7> values = {{{2u, "self"}, {4u, "master"}, {128u, "router"}, {16u, "extern_learn"}, {32u, "offload"}, {64u, "sticky"}, {1u, "use"}}};
+};
+
+/// A forwarding entry of a bridge, of a VXLAN or of a device: what is wanted of one, or what the kernel
+/// told of one.
+///
+/// Equals `bridge fdb add LLADDR dev DEV …`. Without flags the entry is the device's own, without a state
+/// it is permanent, as with `bridge(8)`. A VXLAN floods what is for the address of zeros; several ends for
+/// one address are appended.
+struct FdbInfo {
+    static constexpr const char *typeName = "FdbInfo";
+
+    /// The port, or the device.
+    std::optional<Interface> dev;
+    /// How long it stays.
+    std::optional<FdbState> state;
+    /// Where it stands, and what may become of it. A filter asks for those that have at least these.
+    std::optional<FdbFlags> flags;
+    /// Seconds since it was last used. Read-only.
+    std::optional<std::uint32_t> used;
+    /// Seconds since it last changed. Read-only.
+    std::optional<std::uint32_t> updated;
+    std::optional<MacAddress> lladdr;
+    /// The other end of the VXLAN.
+    std::optional<IpAddress> dst;
+    /// The VLAN, where the bridge keeps them apart.
+    std::optional<std::uint16_t> vlan;
+    /// UDP port of the other end, where it is not the device's.
+    std::optional<std::uint16_t> port;
+    /// Network identifier at the other end, where it is not the device's.
+    std::optional<std::uint32_t> vni;
+    /// The interface by which the other end is reached.
+    std::optional<Interface> via;
+    /// The bridge.
+    std::optional<Interface> master;
+    /// Network identifier of the packets it is for, where a device has several.
+    std::optional<std::uint32_t> srcVni;
+    /// The nexthop group of the other ends.
+    std::optional<std::uint32_t> nhid;
+
+    FdbInfo &setDev(Interface value) { dev = std::move(value); return *this; }
+    FdbInfo &setState(FdbState value) { state = value; return *this; }
+    FdbInfo &setFlags(FdbFlags value) { flags = value; return *this; }
+    FdbInfo &setUsed(std::uint32_t value) { used = value; return *this; }
+    FdbInfo &setUpdated(std::uint32_t value) { updated = value; return *this; }
+    FdbInfo &setLladdr(MacAddress value) { lladdr = value; return *this; }
+    FdbInfo &setDst(IpAddress value) { dst = value; return *this; }
+    FdbInfo &setVlan(std::uint16_t value) { vlan = value; return *this; }
+    FdbInfo &setPort(std::uint16_t value) { port = value; return *this; }
+    FdbInfo &setVni(std::uint32_t value) { vni = value; return *this; }
+    FdbInfo &setVia(Interface value) { via = std::move(value); return *this; }
+    FdbInfo &setMaster(Interface value) { master = std::move(value); return *this; }
+    FdbInfo &setSrcVni(std::uint32_t value) { srcVni = value; return *this; }
+    FdbInfo &setNhid(std::uint32_t value) { nhid = value; return *this; }
+
+    /// Calls `visit` with the id, the name and the value of each field.
+    template <class Self, class Visit>
+    static constexpr void fields(Self &self, Visit &&visit)
+    {
+        visit(0xd55997bcu, "dev", self.dev);
+        visit(0x783132f6u, "state", self.state);
+        visit(0x9c677a2cu, "flags", self.flags);
+        visit(0x6a786eb0u, "used", self.used);
+        visit(0x20861530u, "updated", self.updated);
+        visit(0xc4cb32d2u, "lladdr", self.lladdr);
+        visit(0xd3237a9cu, "dst", self.dst);
+        visit(0x0454817cu, "vlan", self.vlan);
+        visit(0x7be412a6u, "port", self.port);
+        visit(0x79238e64u, "vni", self.vni);
+        visit(0x69122c13u, "via", self.via);
+        visit(0xca8dbf33u, "master", self.master);
+        visit(0x9e9d13edu, "srcVni", self.srcVni);
+        visit(0x81fa8d56u, "nhid", self.nhid);
+    }
+
+    bool operator==(const FdbInfo &) const = default;
+};
+
+}  // namespace tapline::netlink
+
+#endif

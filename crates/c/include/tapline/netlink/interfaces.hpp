@@ -1,0 +1,173 @@
+// What code that configures the network depends on: interfaces with a method for each verb, which a test can replace.
+#ifndef TAPLINE_NETLINK_INTERFACES_HPP
+#define TAPLINE_NETLINK_INTERFACES_HPP
+
+#include <memory>
+
+#include "../result.hpp"
+#include "fields.hpp"
+
+namespace tapline::netlink {
+
+struct LinkInfo;
+struct AddrInfo;
+struct RouteInfo;
+struct NeighInfo;
+struct FdbInfo;
+struct VlanInfo;
+struct RuleInfo;
+struct NexthopInfo;
+struct RouteQuery;
+
+/// The number of a type of objects in the C interface.
+template <class Info>
+inline constexpr std::uint32_t objectNumber = 0;
+template <>
+inline constexpr std::uint32_t objectNumber<LinkInfo> = TAPLINE_NETLINK_OBJECT_LINK;
+template <>
+inline constexpr std::uint32_t objectNumber<AddrInfo> = TAPLINE_NETLINK_OBJECT_ADDR;
+template <>
+inline constexpr std::uint32_t objectNumber<RouteInfo> = TAPLINE_NETLINK_OBJECT_ROUTE;
+template <>
+inline constexpr std::uint32_t objectNumber<NeighInfo> = TAPLINE_NETLINK_OBJECT_NEIGH;
+template <>
+inline constexpr std::uint32_t objectNumber<FdbInfo> = TAPLINE_NETLINK_OBJECT_FDB;
+template <>
+inline constexpr std::uint32_t objectNumber<VlanInfo> = TAPLINE_NETLINK_OBJECT_VLAN;
+template <>
+inline constexpr std::uint32_t objectNumber<RuleInfo> = TAPLINE_NETLINK_OBJECT_RULE;
+template <>
+inline constexpr std::uint32_t objectNumber<NexthopInfo> = TAPLINE_NETLINK_OBJECT_NEXTHOP;
+
+/// A change that a watch reports.
+template <class Info>
+struct Event {
+    /// TAPLINE_EVENT_ADDED, _CHANGED, _REMOVED, or _OVERRUN: notifications were lost, and the events after it are the
+    /// difference to the current state.
+    tapline_event kind = TAPLINE_EVENT_OVERRUN;
+    /// The last state, of a removed object too; empty for OVERRUN.
+    std::optional<Info> object;
+    /// The state before, for CHANGED.
+    std::optional<Info> before;
+};
+
+/// The objects of one kind: first those that exist, and then every change, without a gap.
+template <class Info>
+class IWatch {
+public:
+    virtual ~IWatch() = default;
+    /// Waits at most `timeoutNs` nanoseconds for events, for ever if it is negative, and returns those that are available.
+    virtual result<std::vector<Event<Info>>> next(std::int64_t timeoutNs) = 0;
+    /// Readable when events may be available.
+    virtual result<int> fd() const = 0;
+};
+
+/// The operations on one kind of object.
+///
+/// A request fails with NOT_FOUND or EXISTS if the object does not or does exist, and with the kernel's own text and
+/// the path of the rejected attribute. Threads: any; requests of one factory wait for each other.
+template <class Info>
+class INetlink {
+public:
+    virtual ~INetlink() = default;
+    /// Creates the object, which must not exist.
+    virtual result<void> add(const Info &info) = 0;
+    /// Deletes the object that the key fields identify.
+    virtual result<void> del(const Info &info) = 0;
+    /// Changes the given fields of an existing object.
+    virtual result<void> set(const Info &info) = 0;
+    /// Reads the object that the key fields identify.
+    virtual result<Info> get(const Info &info) = 0;
+    /// The objects in which each field of `filter` has the same value. The kernel filters by the fields that it supports.
+    virtual result<std::vector<Info>> list(const Info &filter) = 0;
+    /// Watches the objects that match `filter`, with sockets of its own.
+    virtual result<std::unique_ptr<IWatch<Info>>> watch(const Info &filter) = 0;
+    /// Creates the object, or replaces the existing one.
+    virtual result<void> replace(const Info &info) = 0;
+    /// Creates the object next to others with the same key.
+    virtual result<void> append(const Info &info) = 0;
+    /// Creates the object and returns it with the values that the kernel chose, such as the index of a link.
+    virtual result<Info> create(const Info &info) = 0;
+};
+
+using ILinkNetlink = INetlink<LinkInfo>;
+using IAddrNetlink = INetlink<AddrInfo>;
+using INeighNetlink = INetlink<NeighInfo>;
+using IFdbNetlink = INetlink<FdbInfo>;
+using IVlanNetlink = INetlink<VlanInfo>;
+using IRuleNetlink = INetlink<RuleInfo>;
+using INexthopNetlink = INetlink<NexthopInfo>;
+
+/// The operations on routes.
+class IRouteNetlink : public INetlink<RouteInfo> {
+public:
+    /// The route that the kernel uses for a packet. Equals `ip route get`.
+    virtual result<RouteInfo> lookup(const RouteQuery &query) = 0;
+};
+
+/// Changes to be carried out together, in few system calls.
+class Batch {
+public:
+    template <class Info>
+    Batch &add(const Info &info) { return push(TAPLINE_NETLINK_VERB_ADD, info); }
+    template <class Info>
+    Batch &replace(const Info &info) { return push(TAPLINE_NETLINK_VERB_REPLACE, info); }
+    template <class Info>
+    Batch &set(const Info &info) { return push(TAPLINE_NETLINK_VERB_SET, info); }
+    template <class Info>
+    Batch &append(const Info &info) { return push(TAPLINE_NETLINK_VERB_APPEND, info); }
+    template <class Info>
+    Batch &del(const Info &info) { return push(TAPLINE_NETLINK_VERB_DEL, info); }
+
+    /// Number of changes.
+    std::size_t size() const { return count_; }
+    const Bytes &bytes() const { return bytes_; }
+
+private:
+    template <class Info>
+    Batch &push(tapline_netlink_verb verb, const Info &info)
+    {
+        bytes_.number(static_cast<std::uint32_t>(verb));
+        bytes_.number(objectNumber<Info>);
+        const std::size_t length = bytes_.size();
+        bytes_.extend(4);
+        FieldWriter{bytes_}.put(info);
+        bytes_.patch(length);
+        ++count_;
+        return *this;
+    }
+
+    Bytes bytes_;
+    std::size_t count_ = 0;
+};
+
+/// What became of a change of a batch.
+struct ItemResult {
+    tapline_item_state state = TAPLINE_ITEM_STATE_DONE;
+    /// Why it failed or could not be rolled back.
+    std::optional<tapline::error> error;
+
+    explicit operator bool() const { return state == TAPLINE_ITEM_STATE_DONE; }
+};
+
+/// Makes the objects through which the network is configured. They share one socket for each netlink protocol, of which
+/// rtnetlink is the only one so far, and live as long as they are used, also when the factory does not.
+class INetlinkFactory {
+public:
+    virtual ~INetlinkFactory() = default;
+    virtual std::shared_ptr<ILinkNetlink> link() = 0;
+    virtual std::shared_ptr<IAddrNetlink> addr() = 0;
+    virtual std::shared_ptr<IRouteNetlink> route() = 0;
+    virtual std::shared_ptr<INeighNetlink> neigh() = 0;
+    virtual std::shared_ptr<IFdbNetlink> fdb() = 0;
+    virtual std::shared_ptr<IVlanNetlink> vlan() = 0;
+    virtual std::shared_ptr<IRuleNetlink> rule() = 0;
+    virtual std::shared_ptr<INexthopNetlink> nexthop() = 0;
+    /// Carries out a batch: a result for each change, in their order. Fails only if nothing is known about the changes.
+    virtual result<std::vector<ItemResult>> run(const Batch &batch, tapline_on_error onError) = 0;
+    result<std::vector<ItemResult>> run(const Batch &batch) { return run(batch, TAPLINE_ON_ERROR_CONTINUE); }
+};
+
+}  // namespace tapline::netlink
+
+#endif

@@ -1,0 +1,120 @@
+// Generated from the attribute tables of tapline-netlink. Do not edit.
+//
+// To write it again: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_types
+#ifndef TAPLINE_NETLINK_NEIGH_HPP
+#define TAPLINE_NETLINK_NEIGH_HPP
+
+#include "shared.hpp"
+
+namespace tapline::netlink {
+
+enum class NeighState : std::uint16_t {
+    None = 0,
+    Incomplete = 1,
+    Reachable = 2,
+    Stale = 4,
+    Delay = 8,
+    Probe = 16,
+    Failed = 32,
+    Noarp = 64,
+    Permanent = 128,
+};
+
+template <>
+struct Names<NeighState> {
+    static constexpr bool isFlags = false;
+    static constexpr std::array<Named, 9> values = {{{0u, "none"}, {1u, "incomplete"}, {2u, "reachable"}, {4u, "stale"}, {8u, "delay"}, {16u, "probe"}, {32u, "failed"}, {64u, "noarp"}, {128u, "permanent"}}};
+};
+
+/// A neighbour, a host on the link of an interface: the desired state, or the state that the kernel reported.
+///
+/// Equals `ip neighbour add DST lladdr LLADDR dev DEV [nud STATE] …`. `dst` and `dev` are the key. As in
+/// `ip(8)`, the default state is permanent, also in a change.
+struct NeighInfo {
+    static constexpr const char *typeName = "NeighInfo";
+
+    /// Its interface.
+    std::optional<Interface> dev;
+    /// Its family. Derived from `dst` in changes; a filter in queries.
+    std::optional<Family> family;
+    /// Its state.
+    std::optional<NeighState> state;
+    /// The kernel keeps its hardware address resolved; Linux 5.16.
+    std::optional<bool> managed;
+    /// Seconds since it was last used. Read-only.
+    std::optional<std::uint32_t> used;
+    /// Seconds since it was last confirmed. Read-only.
+    std::optional<std::uint32_t> confirmed;
+    /// Seconds since it was last updated. Read-only.
+    std::optional<std::uint32_t> updated;
+    /// Reference count. Read-only.
+    std::optional<std::uint32_t> refcnt;
+    /// A proxy entry: this host answers for the address. Queries return either proxy entries or
+    /// neighbours, never both.
+    std::optional<bool> proxy;
+    /// It is a router; IPv6.
+    std::optional<bool> router;
+    /// Learned and maintained by a program.
+    std::optional<bool> externLearn;
+    /// Resolve its hardware address now. Write-only.
+    std::optional<bool> resolve;
+    /// Offloaded to a device. Read-only.
+    std::optional<bool> offload;
+    std::optional<IpAddress> dst;
+    std::optional<MacAddress> lladdr;
+    /// Unanswered probes. Read-only.
+    std::optional<std::uint32_t> probes;
+    /// The bridge, bond or VRF of its link; a filter in queries only.
+    std::optional<Interface> master;
+    /// Origin.
+    std::optional<RouteProtocol> protocol;
+
+    NeighInfo &setDev(Interface value) { dev = std::move(value); return *this; }
+    NeighInfo &setFamily(Family value) { family = value; return *this; }
+    NeighInfo &setState(NeighState value) { state = value; return *this; }
+    NeighInfo &setManaged(bool value) { managed = value; return *this; }
+    NeighInfo &setUsed(std::uint32_t value) { used = value; return *this; }
+    NeighInfo &setConfirmed(std::uint32_t value) { confirmed = value; return *this; }
+    NeighInfo &setUpdated(std::uint32_t value) { updated = value; return *this; }
+    NeighInfo &setRefcnt(std::uint32_t value) { refcnt = value; return *this; }
+    NeighInfo &setProxy(bool value) { proxy = value; return *this; }
+    NeighInfo &setRouter(bool value) { router = value; return *this; }
+    NeighInfo &setExternLearn(bool value) { externLearn = value; return *this; }
+    NeighInfo &setResolve(bool value) { resolve = value; return *this; }
+    NeighInfo &setOffload(bool value) { offload = value; return *this; }
+    NeighInfo &setDst(IpAddress value) { dst = value; return *this; }
+    NeighInfo &setLladdr(MacAddress value) { lladdr = value; return *this; }
+    NeighInfo &setProbes(std::uint32_t value) { probes = value; return *this; }
+    NeighInfo &setMaster(Interface value) { master = std::move(value); return *this; }
+    NeighInfo &setProtocol(RouteProtocol value) { protocol = value; return *this; }
+
+    /// Calls `visit` with the id, the name and the value of each field.
+    template <class Self, class Visit>
+    static constexpr void fields(Self &self, Visit &&visit)
+    {
+        visit(0xd55997bcu, "dev", self.dev);
+        visit(0x521d0429u, "family", self.family);
+        visit(0x783132f6u, "state", self.state);
+        visit(0x49179dd6u, "managed", self.managed);
+        visit(0x6a786eb0u, "used", self.used);
+        visit(0x13a0440eu, "confirmed", self.confirmed);
+        visit(0x20861530u, "updated", self.updated);
+        visit(0xebc02c69u, "refcnt", self.refcnt);
+        visit(0x7da2065bu, "proxy", self.proxy);
+        visit(0x4c1b5704u, "router", self.router);
+        visit(0x5b460aaeu, "externLearn", self.externLearn);
+        visit(0xaef31c63u, "resolve", self.resolve);
+        visit(0xb8954782u, "offload", self.offload);
+        visit(0xd3237a9cu, "dst", self.dst);
+        visit(0xc4cb32d2u, "lladdr", self.lladdr);
+        visit(0xedd78866u, "probes", self.probes);
+        visit(0xca8dbf33u, "master", self.master);
+        visit(0xfb2805b5u, "protocol", self.protocol);
+    }
+
+    bool operator==(const NeighInfo &) const = default;
+};
+
+}  // namespace tapline::netlink
+
+#endif

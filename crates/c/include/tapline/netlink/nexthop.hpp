@@ -1,0 +1,133 @@
+// Generated from the attribute tables of tapline-netlink. Do not edit.
+//
+// To write it again: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_types
+#ifndef TAPLINE_NETLINK_NEXTHOP_HPP
+#define TAPLINE_NETLINK_NEXTHOP_HPP
+
+#include "shared.hpp"
+
+namespace tapline::netlink {
+
+enum class GroupType : std::uint16_t {
+    Mpath = 0,
+    Resilient = 1,
+};
+
+template <>
+struct Names<GroupType> {
+    static constexpr bool isFlags = false;
+    static constexpr std::array<Named, 2> values = {{{0u, "mpath"}, {1u, "resilient"}}};
+};
+
+/// Parameters of a resilient group (`NHA_RES_GROUP`).
+struct ResilientArgs {
+    static constexpr const char *typeName = "ResilientArgs";
+
+    /// Number of buckets; fixed at creation.
+    std::optional<std::uint16_t> buckets;
+    /// Idle time before a bucket may move.
+    std::optional<std::uint32_t> idleTimer;
+    /// Time out of balance before busy buckets move too; 0 is infinite.
+    std::optional<std::uint32_t> unbalancedTimer;
+    /// Time out of balance. Read-only.
+    std::optional<std::uint32_t> unbalancedTime;
+
+    ResilientArgs &setBuckets(std::uint16_t value) { buckets = value; return *this; }
+    ResilientArgs &setIdleTimer(std::uint32_t value) { idleTimer = value; return *this; }
+    ResilientArgs &setUnbalancedTimer(std::uint32_t value) { unbalancedTimer = value; return *this; }
+    ResilientArgs &setUnbalancedTime(std::uint32_t value) { unbalancedTime = value; return *this; }
+
+    /// Calls `visit` with the id, the name and the value of each field.
+    template <class Self, class Visit>
+    static constexpr void fields(Self &self, Visit &&visit)
+    {
+        visit(0x8ac9880cu, "buckets", self.buckets);
+        visit(0x3a568875u, "idleTimer", self.idleTimer);
+        visit(0x794c40e8u, "unbalancedTimer", self.unbalancedTimer);
+        visit(0x47c8ec0au, "unbalancedTime", self.unbalancedTime);
+    }
+
+    bool operator==(const ResilientArgs &) const = default;
+};
+
+/// A next hop, or a group of them. Routes refer to it by id ([`Route::nhid`](crate::Route::nhid)).
+///
+/// Adding routes that share a nexthop is about 1.5 times as fast. They all change with it.
+/// Equals `ip nexthop add id ID via GATEWAY dev NAME` and `ip nexthop add id ID group 1/2`.
+struct NexthopInfo {
+    static constexpr const char *typeName = "NexthopInfo";
+
+    /// Its family. Default: that of the gateway.
+    std::optional<Family> family;
+    /// Its scope. Read-only.
+    std::optional<Scope> scope;
+    /// Origin.
+    std::optional<RouteProtocol> protocol;
+    /// Its flags. Read-only.
+    std::optional<RouteFlags> flags;
+    /// It is on the link, regardless of the addresses there.
+    std::optional<bool> onlink;
+    /// Its id. Default: chosen by the kernel.
+    std::optional<std::uint32_t> id;
+    /// The members of a group.
+    std::optional<std::string> group;
+    std::optional<GroupType> groupType;
+    /// Parameters of a resilient group.
+    Boxed<ResilientArgs> resilientArgs;
+    /// Whether it drops packets.
+    std::optional<bool> blackhole;
+    std::optional<IpAddress> gateway;
+    std::optional<Interface> dev;
+    Boxed<Encap> encap;
+    /// Whether it is for forwarding entries.
+    std::optional<bool> fdb;
+    /// Groups only; a filter in queries.
+    std::optional<bool> groups;
+    /// The bridge, bond or VRF of its link; a filter in queries.
+    std::optional<Interface> master;
+
+    NexthopInfo &setFamily(Family value) { family = value; return *this; }
+    NexthopInfo &setScope(Scope value) { scope = value; return *this; }
+    NexthopInfo &setProtocol(RouteProtocol value) { protocol = value; return *this; }
+    NexthopInfo &setFlags(RouteFlags value) { flags = value; return *this; }
+    NexthopInfo &setOnlink(bool value) { onlink = value; return *this; }
+    NexthopInfo &setId(std::uint32_t value) { id = value; return *this; }
+    NexthopInfo &setGroup(std::string value) { group = std::move(value); return *this; }
+    NexthopInfo &setGroupType(GroupType value) { groupType = value; return *this; }
+    NexthopInfo &setResilientArgs(Boxed<ResilientArgs> value) { resilientArgs = std::move(value); return *this; }
+    NexthopInfo &setBlackhole(bool value) { blackhole = value; return *this; }
+    NexthopInfo &setGateway(IpAddress value) { gateway = value; return *this; }
+    NexthopInfo &setDev(Interface value) { dev = std::move(value); return *this; }
+    NexthopInfo &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
+    NexthopInfo &setFdb(bool value) { fdb = value; return *this; }
+    NexthopInfo &setGroups(bool value) { groups = value; return *this; }
+    NexthopInfo &setMaster(Interface value) { master = std::move(value); return *this; }
+
+    /// Calls `visit` with the id, the name and the value of each field.
+    template <class Self, class Visit>
+    static constexpr void fields(Self &self, Visit &&visit)
+    {
+        visit(0x521d0429u, "family", self.family);
+        visit(0xbe2af3ebu, "scope", self.scope);
+        visit(0xfb2805b5u, "protocol", self.protocol);
+        visit(0x9c677a2cu, "flags", self.flags);
+        visit(0x81731a80u, "onlink", self.onlink);
+        visit(0x37386ae0u, "id", self.id);
+        visit(0x5fb91e8cu, "group", self.group);
+        visit(0x658eb981u, "groupType", self.groupType);
+        visit(0x8efce070u, "resilientArgs", self.resilientArgs);
+        visit(0x436bf706u, "blackhole", self.blackhole);
+        visit(0xe7ca41f9u, "gateway", self.gateway);
+        visit(0xd55997bcu, "dev", self.dev);
+        visit(0xef027caau, "encap", self.encap);
+        visit(0xa704c33fu, "fdb", self.fdb);
+        visit(0xaf6bcb6du, "groups", self.groups);
+        visit(0xca8dbf33u, "master", self.master);
+    }
+
+    bool operator==(const NexthopInfo &) const = default;
+};
+
+}  // namespace tapline::netlink
+
+#endif

@@ -1,0 +1,145 @@
+// Generated from the attribute tables of tapline-netlink. Do not edit.
+//
+// To write it again: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_types
+#ifndef TAPLINE_NETLINK_RULE_HPP
+#define TAPLINE_NETLINK_RULE_HPP
+
+#include "shared.hpp"
+
+namespace tapline::netlink {
+
+enum class RuleAction : std::uint8_t {
+    ToTable = 1,
+    Goto = 2,
+    Nop = 3,
+    Blackhole = 6,
+    Unreachable = 7,
+    Prohibit = 8,
+};
+
+template <>
+struct Names<RuleAction> {
+    static constexpr bool isFlags = false;
+    static constexpr std::array<Named, 6> values = {{{1u, "to_tbl"}, {2u, "goto"}, {3u, "nop"}, {6u, "blackhole"}, {7u, "unreachable"}, {8u, "prohibit"}}};
+};
+
+/// A routing policy rule: selects packets and the routing table for them.
+///
+/// Fields that are not given match everything. Equals `ip rule add [from NETWORK] [iif NAME] … lookup TABLE`.
+struct RuleInfo {
+    static constexpr const char *typeName = "RuleInfo";
+
+    /// Its family. Default: that of the networks, otherwise IPv4.
+    std::optional<Family> family;
+    /// The source network.
+    std::optional<Prefix> src;
+    /// The destination network.
+    std::optional<Prefix> dst;
+    /// The type of service.
+    std::optional<std::uint8_t> tos;
+    /// Its action. Default: look up in a table.
+    std::optional<RuleAction> action;
+    /// Whether the selection is inverted.
+    std::optional<bool> inverted;
+    /// Whether the target of `goto` is missing. Read-only.
+    std::optional<bool> unresolved;
+    /// Whether the ingress link is missing. Read-only.
+    std::optional<bool> iifDetached;
+    /// Whether the egress link is missing. Read-only.
+    std::optional<bool> oifDetached;
+    /// Its priority. Rules are evaluated in ascending order.
+    std::optional<std::uint32_t> priority;
+    /// The ingress link; `lo` selects packets of this host.
+    std::optional<std::string> iif;
+    /// The egress link of a bound socket.
+    std::optional<std::string> oif;
+    std::optional<std::uint32_t> fwmark;
+    /// The mask for the firewall mark.
+    std::optional<std::uint32_t> fwmask;
+    std::optional<RouteTable> table;
+    /// The priority of the next rule.
+    std::optional<std::uint32_t> gotoPriority;
+    /// Whether the table is that of the packet's VRF.
+    std::optional<bool> l3mdev;
+    /// The user ids.
+    std::optional<std::string> uidrange;
+    /// The IP protocol: 6 TCP, 17 UDP.
+    std::optional<std::uint8_t> ipproto;
+    std::optional<std::string> sport;
+    std::optional<std::string> dport;
+    /// The tunnel id.
+    std::optional<std::uint64_t> tunId;
+    /// Ignore routes with a prefix length of at most this.
+    std::optional<std::int32_t> suppressPrefixlen;
+    /// Ignore routes over links of this group.
+    std::optional<std::int32_t> suppressIfgroup;
+    /// Realms: source in the upper half, destination in the lower.
+    std::optional<std::uint32_t> flow;
+    /// Origin.
+    std::optional<RouteProtocol> protocol;
+
+    RuleInfo &setFamily(Family value) { family = value; return *this; }
+    RuleInfo &setSrc(Prefix value) { src = value; return *this; }
+    RuleInfo &setDst(Prefix value) { dst = value; return *this; }
+    RuleInfo &setTos(std::uint8_t value) { tos = value; return *this; }
+    RuleInfo &setAction(RuleAction value) { action = value; return *this; }
+    RuleInfo &setInverted(bool value) { inverted = value; return *this; }
+    RuleInfo &setUnresolved(bool value) { unresolved = value; return *this; }
+    RuleInfo &setIifDetached(bool value) { iifDetached = value; return *this; }
+    RuleInfo &setOifDetached(bool value) { oifDetached = value; return *this; }
+    RuleInfo &setPriority(std::uint32_t value) { priority = value; return *this; }
+    RuleInfo &setIif(std::string value) { iif = std::move(value); return *this; }
+    RuleInfo &setOif(std::string value) { oif = std::move(value); return *this; }
+    RuleInfo &setFwmark(std::uint32_t value) { fwmark = value; return *this; }
+    RuleInfo &setFwmask(std::uint32_t value) { fwmask = value; return *this; }
+    RuleInfo &setTable(RouteTable value) { table = value; return *this; }
+    RuleInfo &setGotoPriority(std::uint32_t value) { gotoPriority = value; return *this; }
+    RuleInfo &setL3mdev(bool value) { l3mdev = value; return *this; }
+    RuleInfo &setUidrange(std::string value) { uidrange = std::move(value); return *this; }
+    RuleInfo &setIpproto(std::uint8_t value) { ipproto = value; return *this; }
+    RuleInfo &setSport(std::string value) { sport = std::move(value); return *this; }
+    RuleInfo &setDport(std::string value) { dport = std::move(value); return *this; }
+    RuleInfo &setTunId(std::uint64_t value) { tunId = value; return *this; }
+    RuleInfo &setSuppressPrefixlen(std::int32_t value) { suppressPrefixlen = value; return *this; }
+    RuleInfo &setSuppressIfgroup(std::int32_t value) { suppressIfgroup = value; return *this; }
+    RuleInfo &setFlow(std::uint32_t value) { flow = value; return *this; }
+    RuleInfo &setProtocol(RouteProtocol value) { protocol = value; return *this; }
+
+    /// Calls `visit` with the id, the name and the value of each field.
+    template <class Self, class Visit>
+    static constexpr void fields(Self &self, Visit &&visit)
+    {
+        visit(0x521d0429u, "family", self.family);
+        visit(0xd33ce1c9u, "src", self.src);
+        visit(0xd3237a9cu, "dst", self.dst);
+        visit(0xaa10e0f5u, "tos", self.tos);
+        visit(0xc4642effu, "action", self.action);
+        visit(0x29b19c8au, "inverted", self.inverted);
+        visit(0x70719e0au, "unresolved", self.unresolved);
+        visit(0xebfc9fa2u, "iifDetached", self.iifDetached);
+        visit(0x1a5e622cu, "oifDetached", self.oifDetached);
+        visit(0x94e4e309u, "priority", self.priority);
+        visit(0x95f03a23u, "iif", self.iif);
+        visit(0xbd3867c9u, "oif", self.oif);
+        visit(0x6e58b7c3u, "fwmark", self.fwmark);
+        visit(0x565c6392u, "fwmask", self.fwmask);
+        visit(0x4a9c9bdfu, "table", self.table);
+        visit(0xf5a30fe6u, "gotoPriority", self.gotoPriority);
+        visit(0xa1bb030eu, "l3mdev", self.l3mdev);
+        visit(0xcd7c839au, "uidrange", self.uidrange);
+        visit(0x32d51102u, "ipproto", self.ipproto);
+        visit(0x2f54deedu, "sport", self.sport);
+        visit(0x16865a8cu, "dport", self.dport);
+        visit(0x07679c34u, "tunId", self.tunId);
+        visit(0x6ae2255eu, "suppressPrefixlen", self.suppressPrefixlen);
+        visit(0x68658fe3u, "suppressIfgroup", self.suppressIfgroup);
+        visit(0xbdc81695u, "flow", self.flow);
+        visit(0xfb2805b5u, "protocol", self.protocol);
+    }
+
+    bool operator==(const RuleInfo &) const = default;
+};
+
+}  // namespace tapline::netlink
+
+#endif

@@ -1,0 +1,406 @@
+// Values of netlink objects, and how the generated types are encoded, compared and printed.
+#ifndef TAPLINE_NETLINK_VALUES_HPP
+#define TAPLINE_NETLINK_VALUES_HPP
+
+#include <arpa/inet.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <iosfwd>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tapline::netlink {
+
+/// An IPv4 or IPv6 address.
+class IpAddress {
+public:
+    /// 0.0.0.0
+    constexpr IpAddress() = default;
+    /// From text. Throws `std::invalid_argument` if it is not an address; `parse` does not throw.
+    IpAddress(const char *text) : IpAddress(parsed(text)) {}
+    IpAddress(const std::string &text) : IpAddress(parsed(text.c_str())) {}
+
+    static std::optional<IpAddress> parse(const char *text)
+    {
+        IpAddress ip;
+        if (inet_pton(AF_INET, text, ip.bytes_.data()) == 1) {
+            return ip;
+        }
+        ip.size_ = 16;
+        if (inet_pton(AF_INET6, text, ip.bytes_.data()) == 1) {
+            return ip;
+        }
+        return std::nullopt;
+    }
+    /// An IPv4 address from a number in host byte order.
+    static constexpr IpAddress v4(std::uint32_t number)
+    {
+        IpAddress ip;
+        for (unsigned at = 0; at < 4; ++at) {
+            ip.bytes_[at] = static_cast<std::uint8_t>(number >> (24 - 8 * at));
+        }
+        return ip;
+    }
+    /// From 4 or 16 bytes in network byte order; otherwise 0.0.0.0.
+    static IpAddress fromBytes(const std::uint8_t *bytes, std::size_t size)
+    {
+        IpAddress ip;
+        if (size == 4 || size == 16) {
+            ip.size_ = static_cast<std::uint8_t>(size);
+            std::memcpy(ip.bytes_.data(), bytes, size);
+        }
+        return ip;
+    }
+
+    bool isV4() const { return size_ == 4; }
+    const std::uint8_t *data() const { return bytes_.data(); }
+    /// 4 or 16.
+    std::size_t size() const { return size_; }
+
+    std::string toString() const
+    {
+        std::array<char, INET6_ADDRSTRLEN> text{};
+        inet_ntop(isV4() ? AF_INET : AF_INET6, bytes_.data(), text.data(), static_cast<socklen_t>(text.size()));
+        return text.data();
+    }
+
+    bool operator==(const IpAddress &) const = default;
+
+private:
+    static IpAddress parsed(const char *text)
+    {
+        if (auto ip = parse(text)) {
+            return *ip;
+        }
+        throw std::invalid_argument(std::string(text) + " is not an IP address");
+    }
+
+    std::array<std::uint8_t, 16> bytes_{};
+    std::uint8_t size_ = 4;
+};
+
+/// An address with a prefix length: `192.0.2.0/24`. Without a length: all bits. `default` is 0.0.0.0/0.
+struct Prefix {
+    IpAddress address;
+    std::uint8_t length = 0;
+
+    constexpr Prefix() = default;
+    constexpr Prefix(IpAddress ip, std::uint8_t bits) : address(ip), length(bits) {}
+    /// From text. Throws `std::invalid_argument` if it is not a prefix; `parse` does not throw.
+    Prefix(const char *text) : Prefix(parsed(text)) {}
+    Prefix(const std::string &text) : Prefix(parsed(text)) {}
+
+    static std::optional<Prefix> parse(std::string_view text)
+    {
+        if (text == "default") {
+            return Prefix();
+        }
+        const auto slash = text.find('/');
+        const auto ip = IpAddress::parse(std::string(text.substr(0, slash)).c_str());
+        if (!ip) {
+            return std::nullopt;
+        }
+        const unsigned most = ip->isV4() ? 32 : 128;
+        if (slash == std::string_view::npos) {
+            return Prefix(*ip, static_cast<std::uint8_t>(most));
+        }
+        unsigned bits = 0;
+        const auto digits = text.substr(slash + 1);
+        for (const char digit : digits) {
+            if (digit < '0' || digit > '9' || bits > most) {
+                return std::nullopt;
+            }
+            bits = bits * 10 + static_cast<unsigned>(digit - '0');
+        }
+        if (digits.empty() || bits > most) {
+            return std::nullopt;
+        }
+        return Prefix(*ip, static_cast<std::uint8_t>(bits));
+    }
+
+    std::string toString() const { return address.toString() + "/" + std::to_string(length); }
+
+    bool operator==(const Prefix &) const = default;
+
+private:
+    static Prefix parsed(std::string_view text)
+    {
+        if (auto prefix = parse(text)) {
+            return *prefix;
+        }
+        throw std::invalid_argument(std::string(text) + " is not a network");
+    }
+};
+
+/// A hardware address: 6 bytes for Ethernet, up to 32 for other links.
+class MacAddress {
+public:
+    constexpr MacAddress() = default;
+    /// From text: `02:00:00:00:00:01`. Throws `std::invalid_argument` if it is not an address; `parse` does not throw.
+    MacAddress(const char *text) : MacAddress(parsed(text)) {}
+    MacAddress(const std::string &text) : MacAddress(parsed(text)) {}
+
+    static std::optional<MacAddress> parse(std::string_view text)
+    {
+        MacAddress mac;
+        mac.size_ = 0;
+        unsigned digits = 0;
+        for (const char letter : text) {
+            if (letter == ':') {
+                if (digits == 0) {
+                    return std::nullopt;
+                }
+                digits = 0;
+                continue;
+            }
+            const int digit = value(letter);
+            if (digits == 0) {
+                ++mac.size_;
+            }
+            if (digit < 0 || ++digits > 2 || mac.size_ > 32) {
+                return std::nullopt;
+            }
+            auto &byte = mac.bytes_[mac.size_ - 1u];
+            byte = static_cast<std::uint8_t>(byte * 16 + digit);
+        }
+        return digits == 0 ? std::nullopt : std::optional(mac);
+    }
+    /// From at most 32 bytes.
+    static MacAddress fromBytes(const std::uint8_t *bytes, std::size_t size)
+    {
+        MacAddress mac;
+        mac.size_ = static_cast<std::uint8_t>(size < 32 ? size : 32);
+        std::memcpy(mac.bytes_.data(), bytes, mac.size_);
+        return mac;
+    }
+
+    const std::uint8_t *data() const { return bytes_.data(); }
+    std::size_t size() const { return size_; }
+
+    std::string toString() const
+    {
+        static constexpr char hex[] = "0123456789abcdef";
+        std::string text;
+        for (std::size_t at = 0; at < size_; ++at) {
+            if (at > 0) {
+                text += ':';
+            }
+            text += hex[bytes_[at] >> 4];
+            text += hex[bytes_[at] & 15];
+        }
+        return text;
+    }
+
+    bool operator==(const MacAddress &) const = default;
+
+private:
+    static int value(char letter)
+    {
+        if (letter >= '0' && letter <= '9') {
+            return letter - '0';
+        }
+        const char lower = static_cast<char>(letter | 0x20);
+        return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+    }
+    static MacAddress parsed(std::string_view text)
+    {
+        if (auto mac = parse(text)) {
+            return *mac;
+        }
+        throw std::invalid_argument(std::string(text) + " is not a hardware address");
+    }
+
+    std::array<std::uint8_t, 32> bytes_{};
+    std::uint8_t size_ = 6;
+};
+
+/// An interface, by its index or by its name.
+///
+/// A request may give either. A name is looked up when the request is made, and never before or again: after a rename,
+/// the old name no longer means the interface, and an index still does. Replies have the index and the name at the
+/// time of the reply.
+struct Interface {
+    /// 0 if unknown.
+    std::uint32_t index = 0;
+    /// Empty if unknown.
+    std::string name;
+
+    Interface() = default;
+    Interface(std::uint32_t number) : index(number) {}
+    Interface(int number) : index(static_cast<std::uint32_t>(number)) {}
+    Interface(const char *text) : name(text) {}
+    Interface(std::string text) : name(std::move(text)) {}
+    Interface(std::uint32_t number, std::string text) : index(number), name(std::move(text)) {}
+
+    std::string toString() const { return name.empty() ? std::to_string(index) : name; }
+
+    /// Whether the indices are equal, if both are known, and otherwise whether the names are.
+    friend bool operator==(const Interface &a, const Interface &b)
+    {
+        return a.index != 0 && b.index != 0 ? a.index == b.index : a.name == b.name && (!a.name.empty() || a.index == b.index);
+    }
+};
+
+/// A value on the heap that can be absent. Copies are deep.
+template <class T>
+class Boxed {
+public:
+    using value_type = T;
+
+    Boxed() = default;
+    Boxed(T value) : value_(new T(std::move(value))) {}
+    Boxed(const Boxed &other) : value_(other.value_ == nullptr ? nullptr : new T(*other.value_)) {}
+    Boxed(Boxed &&other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
+    ~Boxed() { delete value_; }
+    Boxed &operator=(Boxed other) noexcept
+    {
+        std::swap(value_, other.value_);
+        return *this;
+    }
+
+    bool has_value() const { return value_ != nullptr; }
+    explicit operator bool() const { return has_value(); }
+    T &operator*() { return *value_; }
+    const T &operator*() const { return *value_; }
+    T *operator->() { return value_; }
+    const T *operator->() const { return value_; }
+    void reset() { *this = Boxed(); }
+    /// The value, which is created if it is absent.
+    T &ensure()
+    {
+        if (value_ == nullptr) {
+            value_ = new T();
+        }
+        return *value_;
+    }
+
+    friend bool operator==(const Boxed &a, const Boxed &b)
+    {
+        return a.has_value() && b.has_value() ? *a == *b : a.has_value() == b.has_value();
+    }
+
+private:
+    T *value_ = nullptr;
+};
+
+/// The name of a value or of a bit.
+struct Named {
+    std::uint64_t value;
+    const char *text;
+};
+
+/// The names of the values of an enumeration, as in `ip(8)`.
+template <class Enum>
+struct Names;
+
+template <class T>
+concept NamedNumber = std::is_enum_v<T> && requires { Names<T>::values; };
+
+template <class T>
+concept Flags = NamedNumber<T> && Names<T>::isFlags;
+
+/// A type that is generated from a table of fields.
+template <class T>
+concept FieldSet = requires { T::typeName; };
+
+template <Flags T>
+constexpr T operator|(T a, T b)
+{
+    using Number = std::underlying_type_t<T>;
+    return static_cast<T>(static_cast<Number>(a) | static_cast<Number>(b));
+}
+
+/// Whether all of `flags` are set.
+template <Flags T>
+constexpr bool contains(T value, T flags)
+{
+    return (value | flags) == value;
+}
+
+// How values are printed.
+
+inline std::string toString(bool value) { return value ? "on" : "off"; }
+inline std::string toString(const std::string &value) { return value; }
+template <class T>
+    requires std::is_arithmetic_v<T>
+std::string toString(T value)
+{
+    return std::to_string(value);
+}
+template <class T>
+    requires requires(const T &value) { value.toString(); }
+std::string toString(const T &value)
+{
+    return value.toString();
+}
+template <NamedNumber T>
+std::string toString(T value)
+{
+    auto rest = static_cast<std::uint64_t>(value);
+    if constexpr (Names<T>::isFlags) {
+        std::string text;
+        for (const auto &[bit, name] : Names<T>::values) {
+            if ((rest & bit) != 0) {
+                text += text.empty() ? name : std::string("|") + name;
+                rest &= ~bit;
+            }
+        }
+        return rest == 0 && !text.empty() ? text : text + (text.empty() ? "" : "|") + std::to_string(rest);
+    } else {
+        for (const auto &[number, name] : Names<T>::values) {
+            if (number == rest) {
+                return name;
+            }
+        }
+        return std::to_string(rest);
+    }
+}
+template <class T>
+std::string toString(const std::vector<T> &values);
+
+/// `LinkInfo{name=br0, mtu=1500}`: the fields that have a value.
+template <FieldSet T>
+std::string toString(const T &set)
+{
+    std::string text = std::string(T::typeName) + "{";
+    T::fields(set, [&text](std::uint32_t, const char *name, const auto &value) {
+        if (value) {
+            text += text.back() == '{' ? "" : ", ";
+            text += name;
+            text += "=";
+            text += toString(*value);
+        }
+    });
+    return text + "}";
+}
+template <class T>
+std::string toString(const std::vector<T> &values)
+{
+    std::string text = "[";
+    for (const auto &value : values) {
+        text += (text.size() > 1 ? ", " : "") + toString(value);
+    }
+    return text + "]";
+}
+
+/// The types of this library that can be printed.
+template <class T>
+concept Printable = FieldSet<T> || NamedNumber<T> || std::is_same_v<T, IpAddress> || std::is_same_v<T, Prefix> ||
+                    std::is_same_v<T, MacAddress> || std::is_same_v<T, Interface>;
+
+template <class Traits, Printable T>
+std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const T &value)
+{
+    return out << toString(value);
+}
+
+}  // namespace tapline::netlink
+
+#endif

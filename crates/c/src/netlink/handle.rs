@@ -1,0 +1,185 @@
+//! Handles on the configuration of a network namespace, and the fake kernel.
+
+use std::mem::MaybeUninit;
+
+use tapline::net::transport::FakeKernel;
+use tapline::net::{Fdb, Namespace, Netlink, Rule};
+
+use super::names::Lookup;
+use crate::arguments::{Options, Text, options};
+use crate::error::tapline_error;
+use crate::failure::Error;
+use crate::guard::guard;
+use crate::handle::{Kind, Object, Table};
+use crate::status::tapline_status;
+
+/// A handle on the network configuration of a namespace.
+pub struct tapline_netlink(());
+
+/// A kernel in memory, for tests.
+pub struct tapline_fake_kernel(());
+
+/// Where the requests of a handle go.
+#[derive(Clone)]
+pub enum Source {
+    /// The namespace of the calling thread.
+    Here,
+    /// A namespace.
+    Namespace(Namespace),
+    /// A fake kernel.
+    Fake(FakeKernel),
+}
+
+impl Source {
+    /// Opens a socket there.
+    pub fn open(&self) -> Result<Netlink, Error> {
+        Ok(match self {
+            Self::Here => Netlink::open()?,
+            Self::Namespace(namespace) => Netlink::open_in(namespace)?,
+            Self::Fake(kernel) => kernel.netlink().map_err(|error| Error::system(&error))?,
+        })
+    }
+}
+
+/// An open handle.
+pub struct Open {
+    /// The socket of the requests.
+    pub netlink: Netlink,
+    /// The names of interfaces.
+    pub names: Lookup,
+    /// Where further sockets are opened.
+    pub source: Source,
+}
+
+impl Object for Open {
+    type Handle = tapline_netlink;
+    type Shared = ();
+    const KIND: Kind = Kind::Netlink;
+    fn table() -> &'static Table<Self> {
+        static TABLE: Table<Open> = Table::new();
+        &TABLE
+    }
+}
+
+struct Fake(FakeKernel);
+
+impl Object for Fake {
+    type Handle = tapline_fake_kernel;
+    type Shared = ();
+    const KIND: Kind = Kind::FakeKernel;
+    fn table() -> &'static Table<Self> {
+        static TABLE: Table<Fake> = Table::new();
+        &TABLE
+    }
+}
+
+/// Options of `tapline_netlink_open`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tapline_netlink_options<'a> {
+    /// Size of this struct in bytes.
+    pub size: usize,
+    /// The network namespace: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of the
+    /// calling thread. Requires CAP_SYS_ADMIN.
+    pub netns: Text<'a>,
+    /// A fake kernel, which takes the place of the real one. It need not outlive the handle.
+    pub fake: *const tapline_fake_kernel,
+}
+
+// SAFETY: repr(C), begins with its size; null strings and handles are defaults.
+unsafe impl Options for tapline_netlink_options<'_> {
+    const NAME: &'static str = "tapline_netlink_options";
+}
+
+/// Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up.
+///
+/// The handle stays in its namespace, even if threads change theirs. Requires no privilege; changes require
+/// CAP_NET_ADMIN. Requires Linux 4.20.
+///
+/// # Safety
+/// `netlink_options` is null or an option struct.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_netlink_open(
+    netlink_options: *const tapline_netlink_options<'_>,
+    out_netlink: Option<&mut MaybeUninit<*mut tapline_netlink>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_netlink = out_netlink.ok_or_else(|| Error::null("out_netlink"))?;
+        // SAFETY: an option struct of C.
+        let given = unsafe { options(netlink_options) }?;
+        let source = source(&given)?;
+        let netlink = source.open()?;
+        let names = Lookup::new(source.clone());
+        let open = Open {
+            netlink,
+            names,
+            source,
+        };
+        out_netlink.write(Open::table().insert(open, ())?);
+        Ok(tapline_status::Ok)
+    })
+}
+
+fn source(given: &tapline_netlink_options<'_>) -> Result<Source, Error> {
+    let netns = given.netns.optional("netns")?;
+    match (netns, given.fake.is_null()) {
+        (Some(_), false) => Err(Error::argument("a fake kernel has no namespaces")),
+        (None, false) => Fake::table().with(given.fake, |fake| Ok(Source::Fake(fake.0.clone()))),
+        (None, true) => Ok(Source::Here),
+        (Some(name), true) => {
+            let opened = if name.contains('/') {
+                Namespace::open(name)
+            } else {
+                Namespace::named(name)
+            };
+            opened
+                .map(Source::Namespace)
+                .map_err(|error| Error::system(&error))
+        }
+    }
+}
+
+/// Closes a handle. Its watches stay open. Does nothing if `netlink` is null.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_netlink_close(
+    netlink: *mut tapline_netlink,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        if !netlink.is_null() {
+            Open::table().remove(netlink)?;
+        }
+        Ok(tapline_status::Ok)
+    })
+}
+
+/// Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
+/// notifies watches, and deletes what stands on a link with the link. It has no VLANs of bridge ports, checks neither
+/// ranges nor the support of drivers, and identifies a rule by all of its fields.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_fake_kernel_new(
+    out_fake: Option<&mut MaybeUninit<*mut tapline_fake_kernel>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_fake = out_fake.ok_or_else(|| Error::null("out_fake"))?;
+        let kernel = FakeKernel::new().keeping::<Fdb>().keeping::<Rule>();
+        out_fake.write(Fake::table().insert(Fake(kernel), ())?);
+        Ok(tapline_status::Ok)
+    })
+}
+
+/// Frees a fake kernel. Handles on it stay open. Does nothing if `fake` is null.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_fake_kernel_free(
+    fake: *mut tapline_fake_kernel,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        if !fake.is_null() {
+            Fake::table().remove(fake)?;
+        }
+        Ok(tapline_status::Ok)
+    })
+}

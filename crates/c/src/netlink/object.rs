@@ -1,0 +1,200 @@
+//! Objects as C passes them.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tapline::net::schema::{FieldReader, FieldSet, FieldWriter, InvalidField, NameLookup};
+use tapline::net::{
+    Addr, Fdb, IfIndex, Link, Neigh, Nexthop, PortVlan, Route, RouteQuery, Rule, Verb,
+};
+
+use crate::failure::Error;
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum tapline_netlink_object {
+    /// A network interface.
+    Link = 1,
+    /// An IP address of an interface.
+    Addr = 2,
+    /// A route.
+    Route = 3,
+    /// A neighbour: the hardware address of an IP address.
+    Neigh = 4,
+    /// A forwarding entry of a bridge or VXLAN.
+    Fdb = 5,
+    /// A VLAN of a bridge port.
+    Vlan = 6,
+    /// A routing policy rule.
+    Rule = 7,
+    /// A nexthop object.
+    Nexthop = 8,
+}
+
+/// What a change does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum tapline_netlink_verb {
+    /// Creates the object, which must not exist.
+    Add = 1,
+    /// Creates the object, or replaces the existing one.
+    Replace = 2,
+    /// Changes the given fields of an existing object.
+    Set = 3,
+    /// Creates the object next to others with the same key.
+    Append = 4,
+    /// Deletes the object.
+    Del = 5,
+}
+
+/// How an object is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum tapline_netlink_form {
+    /// As fields: for each its id and its length, 32-bit numbers, and its value. `tapline/netlink/*.hpp` has the ids,
+    /// the C++ types, and the code that writes them.
+    Fields = 0,
+    /// As a JSON object. Interfaces are numbers. A list has one object in each line.
+    Json = 1,
+}
+
+macro_rules! numbered {
+    ($type:ty: $($variant:ident),*) => {
+        impl TryFrom<u32> for $type {
+            type Error = Error;
+
+            /// Checks a number: C can pass any.
+            fn try_from(number: u32) -> Result<Self, Error> {
+                $(if number == Self::$variant as u32 {
+                    return Ok(Self::$variant);
+                })*
+                Err(Error::argument(format!("{number} is no {}", stringify!($type))))
+            }
+        }
+    };
+}
+numbered!(tapline_netlink_object: Link, Addr, Route, Neigh, Fdb, Vlan, Rule, Nexthop);
+numbered!(tapline_netlink_verb: Add, Replace, Set, Append, Del);
+numbered!(tapline_netlink_form: Fields, Json);
+
+impl From<tapline_netlink_verb> for Verb {
+    fn from(verb: tapline_netlink_verb) -> Self {
+        match verb {
+            tapline_netlink_verb::Add => Self::Add,
+            tapline_netlink_verb::Replace => Self::Replace,
+            tapline_netlink_verb::Set => Self::Set,
+            tapline_netlink_verb::Append => Self::Append,
+            tapline_netlink_verb::Del => Self::Del,
+        }
+    }
+}
+
+/// Runs a body with the Rust type of an object.
+macro_rules! with_type {
+    ($object:expr, $type:ident => $body:expr) => {{
+        macro_rules! run {
+            ($rust:ty) => {{
+                type $type = $rust;
+                $body
+            }};
+        }
+        match $object {
+            tapline_netlink_object::Link => run!(tapline::net::Link),
+            tapline_netlink_object::Addr => run!(tapline::net::Addr),
+            tapline_netlink_object::Route => run!(tapline::net::Route),
+            tapline_netlink_object::Neigh => run!(tapline::net::Neigh),
+            tapline_netlink_object::Fdb => run!(tapline::net::Fdb),
+            tapline_netlink_object::Vlan => run!(tapline::net::PortVlan),
+            tapline_netlink_object::Rule => run!(tapline::net::Rule),
+            tapline_netlink_object::Nexthop => run!(tapline::net::Nexthop),
+        }
+    }};
+}
+pub(super) use with_type;
+
+/// An object that crosses the border.
+pub trait Crossing: FieldSet + Serialize + DeserializeOwned {
+    /// Whether its interfaces are those of the handle's namespace, so that they can be named.
+    fn is_of_this_namespace(&self) -> bool {
+        true
+    }
+}
+
+impl Crossing for Link {
+    /// The lower link may be in another namespace.
+    fn is_of_this_namespace(&self) -> bool {
+        self.lower_namespace.is_none()
+    }
+}
+
+impl Crossing for Addr {}
+impl Crossing for Fdb {}
+impl Crossing for Neigh {}
+impl Crossing for Nexthop {}
+impl Crossing for PortVlan {}
+impl Crossing for Route {}
+impl Crossing for RouteQuery {}
+impl Crossing for Rule {}
+
+/// Knows no names.
+struct Nameless;
+
+impl NameLookup for Nameless {
+    fn index(&mut self, _: &str) -> Option<IfIndex> {
+        None
+    }
+
+    fn name(&mut self, _: IfIndex) -> Option<String> {
+        None
+    }
+}
+
+/// Reads an object that C passed.
+pub fn read<T: Crossing>(
+    form: tapline_netlink_form,
+    bytes: &[u8],
+    names: &mut dyn NameLookup,
+) -> Result<T, Error> {
+    match form {
+        tapline_netlink_form::Fields => {
+            let mut object = T::default();
+            let read = object.take_fields(bytes, &mut FieldReader::new(names));
+            read.map_err(|error| invalid::<T>(&error))?;
+            Ok(object)
+        }
+        tapline_netlink_form::Json => {
+            serde_json::from_slice(bytes).map_err(|error| Error::argument(error.to_string()))
+        }
+    }
+}
+
+pub fn invalid<T: FieldSet>(error: &InvalidField) -> Error {
+    Error::argument(format!("{}.{error}", T::NAME))
+}
+
+/// Appends an object for C to `bytes`: fields behind their length, or a line of JSON.
+pub fn write<T: Crossing>(
+    form: tapline_netlink_form,
+    object: &T,
+    bytes: &mut Vec<u8>,
+    names: &mut dyn NameLookup,
+) -> Result<(), Error> {
+    match form {
+        tapline_netlink_form::Fields => {
+            let names = if object.is_of_this_namespace() {
+                names
+            } else {
+                &mut Nameless
+            };
+            let mut out = FieldWriter::new(std::mem::take(bytes), names);
+            out.sized(|out| object.put_fields(out));
+            *bytes = out.into_bytes();
+        }
+        tapline_netlink_form::Json => {
+            serde_json::to_writer(&mut *bytes, object)
+                .map_err(|error| Error::argument(error.to_string()))?;
+            bytes.push(b'\n');
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! Single requests: changes, queries, lists, and route lookups.
+
+use std::mem::MaybeUninit;
+
+use tapline::net::{Cause, KernelError, NetlinkError, RouteQuery, Verb};
+
+use super::handle::{Open, tapline_netlink};
+use super::list::{list, tapline_list};
+use super::object::{
+    Crossing, read, tapline_netlink_form, tapline_netlink_object, tapline_netlink_verb, with_type,
+    write,
+};
+use crate::arguments::array;
+use crate::error::tapline_error;
+use crate::failure::Error;
+use crate::guard::guard;
+use crate::handle::Object as _;
+use crate::status::tapline_status;
+
+impl From<NetlinkError> for Error {
+    fn from(error: NetlinkError) -> Self {
+        let system = Self::system(&error);
+        let status = match &error.cause {
+            Cause::Invalid(_) => tapline_status::InvalidArgument,
+            _ if error.is_absence() => tapline_status::NotFound,
+            _ => system.status,
+        };
+        let (kernel_text, attribute) = match error.cause {
+            Cause::Refused(KernelError { message, path, .. }) => (message, path),
+            _ => (None, None),
+        };
+        Self {
+            status,
+            kernel_text: kernel_text.map(Into::into),
+            attribute: attribute.map(Into::into),
+            ..system
+        }
+    }
+}
+
+/// A copy of the error of an item, whose original stays in its batch.
+pub fn error_of(error: &NetlinkError) -> Error {
+    let system = Error::system(error);
+    let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+    let (status, kernel_text, attribute) = match &error.cause {
+        Cause::Refused(KernelError { message, path, .. }) => {
+            (system.status, text(message), text(path))
+        }
+        Cause::Invalid(_) => (tapline_status::InvalidArgument, None, None),
+        _ => (system.status, None, None),
+    };
+    Error {
+        status: if error.is_absence() {
+            tapline_status::NotFound
+        } else {
+            status
+        },
+        kernel_text,
+        attribute,
+        ..system
+    }
+}
+
+impl Open {
+    fn change<O: Crossing + tapline::net::Object>(
+        &mut self,
+        verb: Verb,
+        form: tapline_netlink_form,
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        let object: O = read(form, bytes, &mut self.names.for_a_call())?;
+        Ok(self.netlink.change(verb, &object)?)
+    }
+
+    /// Creates or reads one object.
+    fn one<O: Crossing + tapline::net::Object>(
+        &mut self,
+        verb: Verb,
+        form: tapline_netlink_form,
+        bytes: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let mut names = self.names.for_a_call();
+        let object: O = read(form, bytes, &mut names)?;
+        let reply = if verb == Verb::Add {
+            self.netlink.create(&object)?
+        } else {
+            self.netlink.get(&object)?
+        };
+        let mut out = Vec::new();
+        write(form, &reply, &mut out, &mut names)?;
+        Ok(out)
+    }
+
+    fn list<O: Crossing + tapline::net::Object>(
+        &mut self,
+        form: tapline_netlink_form,
+        bytes: &[u8],
+    ) -> Result<(Vec<u8>, bool), Error> {
+        let mut names = self.names.for_a_call();
+        let filter: O = read(form, bytes, &mut names)?;
+        let listing = self.netlink.list(&filter)?;
+        let mut out = Vec::new();
+        for object in &listing.items {
+            write(form, object, &mut out, &mut names)?;
+        }
+        Ok((out, listing.interrupted))
+    }
+}
+
+/// Changes an object: `verb` is a `tapline_netlink_verb`, `object` a `tapline_netlink_object`, `form` a
+/// `tapline_netlink_form`, in which `bytes` has the object.
+///
+/// Interfaces that are given by name are looked up in the kernel when the call begins, in the handle's namespace: one
+/// further request for each. A link to be changed is not looked up: its name goes to the kernel.
+///
+/// Returns EXISTS or NOT_FOUND if the object does or does not exist, PRIVILEGE without CAP_NET_ADMIN, and the
+/// kernel's own text with the path of the attribute that it rejected.
+///
+/// # Safety
+/// `bytes` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_netlink_change(
+    netlink: *mut tapline_netlink,
+    verb: u32,
+    object: u32,
+    form: u32,
+    bytes: *const u8,
+    length: usize,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let verb = Verb::from(tapline_netlink_verb::try_from(verb)?);
+        let object = tapline_netlink_object::try_from(object)?;
+        let form = form.try_into()?;
+        // SAFETY: the bytes of C.
+        let bytes = unsafe { array(bytes, length, "bytes") }?;
+        Open::table().with(netlink, |open| {
+            with_type!(object, O => open.change::<O>(verb, form, bytes))?;
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
+/// a link: a list with one object.
+///
+/// # Safety
+/// `bytes` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_netlink_create(
+    netlink: *mut tapline_netlink,
+    object: u32,
+    form: u32,
+    bytes: *const u8,
+    length: usize,
+    out_list: Option<&mut MaybeUninit<*mut tapline_list>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        // SAFETY: the bytes of C.
+        let bytes = unsafe { array(bytes, length, "bytes") }?;
+        one(netlink, Verb::Add, (object, form, bytes), out_list)
+    })
+}
+
+/// Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none.
+///
+/// # Safety
+/// `bytes` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_netlink_get(
+    netlink: *mut tapline_netlink,
+    object: u32,
+    form: u32,
+    bytes: *const u8,
+    length: usize,
+    out_list: Option<&mut MaybeUninit<*mut tapline_list>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        // SAFETY: the bytes of C.
+        let bytes = unsafe { array(bytes, length, "bytes") }?;
+        one(netlink, Verb::Get, (object, form, bytes), out_list)
+    })
+}
+
+fn one(
+    netlink: *mut tapline_netlink,
+    verb: Verb,
+    (object, form, bytes): (u32, u32, &[u8]),
+    out_list: Option<&mut MaybeUninit<*mut tapline_list>>,
+) -> Result<tapline_status, Error> {
+    let out_list = out_list.ok_or_else(|| Error::null("out_list"))?;
+    let object = tapline_netlink_object::try_from(object)?;
+    let form = form.try_into()?;
+    Open::table().with(netlink, |open| {
+        let bytes = with_type!(object, O => open.one::<O>(verb, form, bytes))?;
+        out_list.write(list(bytes, false)?);
+        Ok(tapline_status::Ok)
+    })
+}
+
+/// Lists the objects that match a filter: each field that `bytes` gives has the same value in them. Without bytes, all.
+///
+/// The kernel filters by the fields that it supports. A list that changed while the kernel made it is requested
+/// again; see `tapline_list_is_interrupted`.
+///
+/// # Safety
+/// `bytes` points to `length` bytes, or is null if `length` is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_netlink_list(
+    netlink: *mut tapline_netlink,
+    object: u32,
+    form: u32,
+    bytes: *const u8,
+    length: usize,
+    out_list: Option<&mut MaybeUninit<*mut tapline_list>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_list = out_list.ok_or_else(|| Error::null("out_list"))?;
+        let object = tapline_netlink_object::try_from(object)?;
+        let form = form.try_into()?;
+        // SAFETY: the bytes of C.
+        let bytes = unsafe { array(bytes, length, "bytes") }?;
+        Open::table().with(netlink, |open| {
+            let (bytes, interrupted) = with_type!(object, O => open.list::<O>(form, bytes))?;
+            out_list.write(list(bytes, interrupted)?);
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// Looks up the route of a packet, which the `RouteQuery` in `bytes` describes: a list with one route. Equals
+/// `ip route get`.
+///
+/// # Safety
+/// `bytes` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_netlink_lookup(
+    netlink: *mut tapline_netlink,
+    form: u32,
+    bytes: *const u8,
+    length: usize,
+    out_list: Option<&mut MaybeUninit<*mut tapline_list>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_list = out_list.ok_or_else(|| Error::null("out_list"))?;
+        let form = form.try_into()?;
+        // SAFETY: the bytes of C.
+        let bytes = unsafe { array(bytes, length, "bytes") }?;
+        Open::table().with(netlink, |open| {
+            let mut names = open.names.for_a_call();
+            let query: RouteQuery = read(form, bytes, &mut names)?;
+            let route = open.netlink.lookup(&query)?;
+            let mut out = Vec::new();
+            write(form, &route, &mut out, &mut names)?;
+            out_list.write(list(out, false)?);
+            Ok(tapline_status::Ok)
+        })
+    })
+}

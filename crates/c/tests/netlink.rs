@@ -1,0 +1,82 @@
+//! The C++ library of netlink: the examples of the article as GoogleTest programs, in a private namespace and under
+//! user-mode-linux.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use lab::Net;
+use lab::uml::Tests;
+
+use crate::support::{built, library, room, succeed};
+
+/// The tests that run under user-mode-linux.
+pub static UML: Tests = Tests::named(&["netlink::links_of_rare_kinds_are_created"]);
+
+const SOURCES: [&str; 3] = ["article.cpp", "ip_mgr.cpp", "service.cpp"];
+
+/// Flags of the compilers. The headers must not cause warnings.
+const FLAGS: [&str; 8] = [
+    "-std=c++20",
+    "-g1",
+    "-O0",
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wshadow",
+    "-Werror",
+];
+
+/// Where the program of a compiler is built.
+fn program(compiler: &str) -> PathBuf {
+    built().join(format!("netlink-{compiler}"))
+}
+
+/// Builds the GoogleTest program.
+fn build(compiler: &str, flags: &[&str]) -> PathBuf {
+    let program = program(compiler);
+    let library = library();
+    let folder = room().join("tests/programs/netlink");
+    let mut command = Command::new(compiler);
+    command.args(FLAGS).args(flags);
+    command.arg("-I").arg(room().join("include"));
+    command.args(SOURCES.map(|source| folder.join(source)));
+    command.arg("-o").arg(&program).arg("-L").arg(library);
+    command.arg(format!("-Wl,-rpath,{}", library.display()));
+    command.args([
+        "-ltapline",
+        "-lsqlite3",
+        "-lgmock_main",
+        "-lgmock",
+        "-lgtest",
+        "-pthread",
+    ]);
+    succeed(&mut command);
+    program
+}
+
+#[test]
+fn the_examples_of_the_article_work_and_sanitizers_find_nothing() {
+    let program = build(
+        "g++",
+        &["-fsanitize=address,undefined", "-fno-sanitize-recover"],
+    );
+    let [host, _] = Net::new().pair();
+    let mut command = host.command(program.to_str().expect("a path of text"));
+    command.arg("--gtest_filter=-Kinds.*");
+    let said = succeed(&mut command);
+    let said = String::from_utf8_lossy(&said.stdout);
+    assert!(said.contains("[  PASSED  ] "), "{said}");
+}
+
+#[test]
+fn links_of_rare_kinds_are_created() {
+    if std::env::var_os("TAPLINE_LAB_INSIDE_UML").is_none() {
+        build("clang++", &[]);
+    }
+    if UML.has_run() {
+        return;
+    }
+    let said = succeed(Command::new(program("clang++")).arg("--gtest_filter=Kinds.*"));
+    let said = String::from_utf8_lossy(&said.stdout);
+    assert!(said.contains("[  PASSED  ] 2 tests"), "{said}");
+}

@@ -1,0 +1,388 @@
+//! The C++ types of netlink objects, generated from the tables from which the Rust types are generated.
+//!
+//! The headers are committed. With `TAPLINE_WRITE=1` in the environment the test writes them, otherwise it
+//! compares them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use tapline::net::schema::{FieldSet, FieldSetShape, FieldShape, NamedNumber, Shape, field_id};
+use tapline::net::{
+    Addr, Fdb, Link, LinkKind, Neigh, Nexthop, PortKind, PortVlan, Route, RouteQuery, Rule,
+};
+
+/// The objects: the name of the Rust type, that of the C++ type, and the header.
+const OBJECTS: [(&str, &str, &str); 9] = [
+    ("Addr", "AddrInfo", "addr"),
+    ("Fdb", "FdbInfo", "fdb"),
+    ("Link", "LinkInfo", "link"),
+    ("Neigh", "NeighInfo", "neigh"),
+    ("Nexthop", "NexthopInfo", "nexthop"),
+    ("PortVlan", "VlanInfo", "vlan"),
+    ("Route", "RouteInfo", "route"),
+    ("RouteQuery", "RouteQuery", "route"),
+    ("Rule", "RuleInfo", "rule"),
+];
+
+/// The header of the types that several objects use.
+const SHARED: &str = "shared";
+
+/// Fields that have another name in C++, because theirs is a keyword or because users of C++ know another.
+const RENAMED: [(&str, &str); 4] = [
+    ("up", "admin"),
+    ("not", "inverted"),
+    ("goto", "gotoPriority"),
+    ("namespace", "netns"),
+];
+
+fn shape_of<T: FieldSet>() -> FieldSetShape {
+    let (name, doc, fields) = (T::NAME, T::DOC, T::fields);
+    FieldSetShape { name, doc, fields }
+}
+
+/// A type to declare.
+enum Type {
+    Set(FieldSetShape),
+    Number(NamedNumber, bool),
+}
+
+/// A type and the headers that need it, in the order in which types have to be declared.
+#[derive(Default)]
+struct Types {
+    order: Vec<&'static str>,
+    types: BTreeMap<&'static str, (Type, Vec<&'static str>)>,
+}
+
+impl Types {
+    fn add_set(&mut self, set: &FieldSetShape, header: &'static str) {
+        if self.is_known(set.name, header) {
+            return;
+        }
+        self.types
+            .insert(set.name, (Type::Set(set.clone()), vec![header]));
+        for field in (set.fields)() {
+            self.add(&field.shape, header);
+        }
+        self.order.push(set.name);
+    }
+
+    fn add(&mut self, shape: &Shape, header: &'static str) {
+        match shape {
+            Shape::Set(set) => self.add_set(set, header),
+            Shape::List(element) => self.add(element, header),
+            Shape::Named(number) => self.add_number(number, false, header),
+            Shape::Flags(number) => self.add_number(number, true, header),
+            _ => {}
+        }
+    }
+
+    fn add_number(&mut self, number: &NamedNumber, is_flags: bool, header: &'static str) {
+        if !self.is_known(number.name, header) {
+            let number_type = Type::Number(number.clone(), is_flags);
+            self.types.insert(number.name, (number_type, vec![header]));
+            self.order.push(number.name);
+        }
+    }
+
+    /// Notes that `header` needs a type and all types in it, if the type is known.
+    fn is_known(&mut self, name: &'static str, header: &'static str) -> bool {
+        let Some((known, headers)) = self.types.get_mut(name) else {
+            return false;
+        };
+        if !headers.contains(&header) {
+            headers.push(header);
+            if let Type::Set(set) = known {
+                let fields = (set.fields)();
+                fields
+                    .iter()
+                    .for_each(|field| self.add(&field.shape, header));
+            }
+        }
+        true
+    }
+
+    /// The header that declares a type.
+    fn header_of(&self, name: &str) -> &'static str {
+        match self.types[name].1.as_slice() {
+            [one] => one,
+            _ => SHARED,
+        }
+    }
+}
+
+fn all_types() -> Types {
+    let mut types = Types::default();
+    let sets = [
+        shape_of::<Addr>(),
+        shape_of::<Fdb>(),
+        shape_of::<Link>(),
+        shape_of::<Neigh>(),
+        shape_of::<Nexthop>(),
+        shape_of::<PortVlan>(),
+        shape_of::<Route>(),
+        shape_of::<RouteQuery>(),
+        shape_of::<Rule>(),
+    ];
+    for (set, (name, _, header)) in sets.iter().zip(OBJECTS) {
+        assert_eq!(set.name, name);
+        types.add_set(set, header);
+    }
+    types
+}
+
+/// `vlan_filtering` or `rt_offload` as `VlanFiltering`, `RtOffload`.
+fn pascal(name: &str) -> String {
+    let parts = name.split(['_', '-', '.']);
+    let words = parts.map(|part| {
+        let is_constant = part.chars().all(|letter| !letter.is_lowercase());
+        let mut letters = part.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        let rest = letters.as_str();
+        let rest = if is_constant {
+            rest.to_lowercase()
+        } else {
+            rest.to_owned()
+        };
+        first.into_iter().chain(rest.chars()).collect::<String>()
+    });
+    words.collect()
+}
+
+fn member(field: &FieldShape) -> String {
+    if let Some((_, name)) = RENAMED.iter().find(|(name, _)| *name == field.name) {
+        return (*name).to_owned();
+    }
+    let name = pascal(field.name);
+    name[..1].to_lowercase() + &name[1..]
+}
+
+fn cpp_name(name: &str) -> &str {
+    let known = OBJECTS.iter().find(|(rust, ..)| *rust == name);
+    known.map_or(name, |(_, cpp, _)| cpp)
+}
+
+fn cpp_type(shape: &Shape) -> String {
+    match shape {
+        Shape::Bool => "bool".to_owned(),
+        Shape::Unsigned(bytes) => format!("std::uint{}_t", bytes * 8),
+        Shape::Signed(bytes) => format!("std::int{}_t", bytes * 8),
+        Shape::Text => "std::string".to_owned(),
+        Shape::Ip => "IpAddress".to_owned(),
+        Shape::HardwareAddress => "MacAddress".to_owned(),
+        Shape::Interface => "Interface".to_owned(),
+        Shape::Prefix => "Prefix".to_owned(),
+        Shape::Named(number) | Shape::Flags(number) => number.name.to_owned(),
+        Shape::Set(set) => cpp_name(set.name).to_owned(),
+        Shape::List(element) => format!("std::vector<{}>", cpp_type(element)),
+        other => panic!("{other:?} has no C++ type"),
+    }
+}
+
+/// The type of a member, which can be empty.
+fn member_type(shape: &Shape) -> String {
+    match shape {
+        Shape::Set(_) => format!("Boxed<{}>", cpp_type(shape)),
+        _ => format!("std::optional<{}>", cpp_type(shape)),
+    }
+}
+
+/// The type of a setter's parameter.
+fn parameter_type(shape: &Shape) -> String {
+    match shape {
+        Shape::Set(_) => member_type(shape),
+        _ => cpp_type(shape),
+    }
+}
+
+/// An expression that hands a parameter over.
+fn handed_over(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Text | Shape::Interface | Shape::Set(_) | Shape::List(_) => "std::move(value)",
+        _ => "value",
+    }
+}
+
+/// The first section of a documentation, as comments.
+fn doc(text: &str, indent: &str, out: &mut String) {
+    let lines = text.trim_end().lines().map(str::trim);
+    let mut lines: Vec<_> = lines.take_while(|line| !line.starts_with("# ")).collect();
+    while lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    for line in lines {
+        let line = line.replace("are `None`", "are empty");
+        writeln!(out, "{}", format!("{indent}/// {line}").trim_end()).expect("text");
+    }
+}
+
+fn number(of: &NamedNumber, is_flags: bool, out: &mut String) {
+    let NamedNumber {
+        name,
+        bytes,
+        values,
+    } = of;
+    let bits = bytes * 8;
+    writeln!(out, "enum class {name} : std::uint{bits}_t {{").expect("text");
+    for (value_name, value, _) in values {
+        writeln!(out, "    {} = {value},", pascal(value_name)).expect("text");
+    }
+    writeln!(out, "}};\n").expect("text");
+    let names: Vec<_> = values
+        .iter()
+        .map(|(_, value, text)| format!("{{{value}u, \"{text}\"}}"))
+        .collect();
+    writeln!(
+        out,
+        "template <>\nstruct Names<{name}> {{\n    static constexpr bool isFlags = {is_flags};\n    static constexpr std::array<Named, {}> values = {{{{{}}}}};\n}};\n",
+        names.len(),
+        names.join(", ")
+    )
+    .expect("text");
+}
+
+/// The kind of a link to which settings belong, or of its master.
+fn kind_of_settings(name: &str) -> Option<(&'static str, String)> {
+    let lower = name.to_lowercase();
+    if let Some(master) = lower.strip_suffix("port") {
+        let known = !matches!(PortKind::named(master), PortKind::Other { .. });
+        return known.then(|| ("portType", master.to_owned()));
+    }
+    let known = !matches!(LinkKind::named(&lower), LinkKind::Other { .. });
+    known.then_some(("type", lower))
+}
+
+fn set(of: &FieldSetShape, out: &mut String) {
+    let name = cpp_name(of.name);
+    let fields: Vec<_> = (of.fields)();
+    let mut setters = Vec::new();
+    doc(of.doc, "", out);
+    writeln!(
+        out,
+        "struct {name} {{\n    static constexpr const char *typeName = \"{name}\";\n"
+    )
+    .expect("text");
+    for field in &fields {
+        doc(field.doc, "    ", out);
+        writeln!(out, "    {} {};", member_type(&field.shape), member(field)).expect("text");
+    }
+    writeln!(out).expect("text");
+    for field in &fields {
+        let member = member(field);
+        let setter = format!("set{}", pascal(&member));
+        let (parameter, value) = (parameter_type(&field.shape), handed_over(&field.shape));
+        writeln!(
+            out,
+            "    {name} &{setter}({parameter} value) {{ {member} = {value}; return *this; }}"
+        )
+        .expect("text");
+        setters.push(setter);
+        if let (Shape::Set(inner), Some((kind, text))) =
+            (&field.shape, kind_of_settings(field.name))
+            && name == "LinkInfo"
+        {
+            for inner_field in (inner.fields)() {
+                let inner_member = self::member(&inner_field);
+                let setter = format!("set{}{}", field.name, pascal(&inner_member));
+                let parameter = parameter_type(&inner_field.shape);
+                let value = handed_over(&inner_field.shape);
+                writeln!(
+                    out,
+                    "    {name} &{setter}({parameter} value) {{ settings({member}, {kind}, \"{text}\").{inner_member} = {value}; return *this; }}"
+                )
+                .expect("text");
+                setters.push(setter);
+            }
+        }
+    }
+    writeln!(
+        out,
+        "\n    /// Calls `visit` with the id, the name and the value of each field."
+    )
+    .expect("text");
+    writeln!(out, "    template <class Self, class Visit>\n    static constexpr void fields(Self &self, Visit &&visit)\n    {{").expect("text");
+    for field in &fields {
+        let member = member(field);
+        writeln!(
+            out,
+            "        visit({:#010x}u, \"{member}\", self.{member});",
+            field_id(field.name)
+        )
+        .expect("text");
+    }
+    writeln!(
+        out,
+        "    }}\n\n    bool operator==(const {name} &) const = default;"
+    )
+    .expect("text");
+    if name == "LinkInfo" {
+        writeln!(
+            out,
+            "\nprivate:\n    template <class Settings>\n    static Settings &settings(Boxed<Settings> &box, std::optional<std::string> &kind, const char *text)\n    {{\n        if (!kind) {{\n            kind = text;\n        }}\n        return box.ensure();\n    }}"
+        )
+        .expect("text");
+    }
+    writeln!(out, "}};\n").expect("text");
+    let count = setters.len();
+    setters.sort_unstable();
+    setters.dedup();
+    assert_eq!(
+        setters.len(),
+        count,
+        "{name}: two setters have the same name"
+    );
+}
+
+fn header(types: &Types, header: &'static str) -> String {
+    let mut out = String::from(
+        "// Generated from the attribute tables of tapline-netlink. Do not edit.\n//\n// To write it again: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_types\n",
+    );
+    let guard = format!("TAPLINE_NETLINK_{}_HPP", header.to_uppercase());
+    write!(out, "#ifndef {guard}\n#define {guard}\n\n").expect("text");
+    let own: Vec<_> = types
+        .order
+        .iter()
+        .filter(|name| types.header_of(name) == header)
+        .collect();
+    let file = if header == SHARED { "values" } else { SHARED };
+    write!(
+        out,
+        "#include \"{file}.hpp\"\n\nnamespace tapline::netlink {{\n\n"
+    )
+    .expect("text");
+    let objects = OBJECTS.iter().filter(|(.., of)| *of == header);
+    for (_, cpp, _) in objects.filter(|(rust, ..)| *rust == "Link") {
+        write!(out, "struct {cpp};\n\n").expect("text");
+    }
+    for name in own {
+        match &types.types[name].0 {
+            Type::Set(of) => set(of, &mut out),
+            Type::Number(of, is_flags) => number(of, *is_flags, &mut out),
+        }
+    }
+    write!(out, "}}  // namespace tapline::netlink\n\n#endif\n").expect("text");
+    out
+}
+
+#[test]
+fn the_headers_have_the_fields_of_the_tables() {
+    let types = all_types();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/tapline/netlink");
+    let mut headers: Vec<_> = OBJECTS.iter().map(|(.., header)| *header).collect();
+    headers.push(SHARED);
+    headers.sort_unstable();
+    headers.dedup();
+    for name in headers {
+        let path = folder.join(name).with_extension("hpp");
+        let text = header(&types, name);
+        if std::env::var_os("TAPLINE_WRITE").is_some() {
+            std::fs::write(&path, &text).expect("written");
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == text,
+            "{} differs from the tables: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_types",
+            path.display()
+        );
+    }
+}

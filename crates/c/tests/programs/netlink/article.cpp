@@ -1,0 +1,236 @@
+// The examples of the article on typed netlink, against the kernel of a private namespace.
+#include "support.hpp"
+
+using namespace tapline::netlink;
+using testing::HasSubstr;
+
+namespace {
+
+TEST(Article, ABridgeIsSetUpInOneMessage)
+{
+    const auto link = kernel()->link();
+    const auto bridge = LinkInfo()
+                            .setName("br0")
+                            .setType("bridge")
+                            .setAddress("02:00:00:00:00:07")
+                            .setMtu(1400)
+                            .setAdmin(true)
+                            .setBridgeAgeingTime(12300)
+                            .setBridgeMcastSnooping(false)
+                            .setBridgeNoLinklocalLearn(true);
+    ASSERT_TRUE(link->add(bridge));
+    const auto shown = output("ip -json -details link show br0");
+    for (const auto *part :
+         {R"("mtu":1400)", R"("address":"02:00:00:00:00:07")", R"("ageing_time":12300)", R"("mcast_snooping":0)",
+          R"("no_linklocal_learn":1)", R"("UP")"}) {
+        EXPECT_THAT(shown, HasSubstr(part));
+    }
+    EXPECT_EQ(link->add(bridge).error().status, TAPLINE_STATUS_EXISTS);
+}
+
+TEST(Article, GetAndTestForUp)
+{
+    const auto link = kernel()->link();
+    ASSERT_TRUE(link->add(LinkInfo().setName("br1").setType("bridge")));
+    EXPECT_EQ(link->get(LinkInfo().setName("br1")).value().admin, false);
+    ASSERT_TRUE(link->set(LinkInfo().setName("br1").setAdmin(true)));
+    const auto got = link->get(LinkInfo().setName("br1")).value();
+    EXPECT_EQ(got.admin, true);
+    EXPECT_EQ(got.type, "bridge");
+    EXPECT_THAT(toString(got), HasSubstr("LinkInfo{index=br1, "));
+    EXPECT_EQ(output("ip -o link show up br1").empty(), false);
+    ASSERT_TRUE(link->del(LinkInfo().setName("br1")));
+    const auto missing = link->get(LinkInfo().setName("br1"));
+    EXPECT_EQ(missing.error().status, TAPLINE_STATUS_NOT_FOUND);
+    EXPECT_EQ(missing.error().os_error, ENODEV);
+}
+
+TEST(Article, AnAddressHasALifetime)
+{
+    const auto factory = kernel();
+    ASSERT_TRUE(factory->link()->add(LinkInfo().setName("br2").setType("bridge").setAdmin(true)));
+    const auto address = AddrInfo()
+                             .setDev("br2")
+                             .setLocal("192.0.2.1")
+                             .setPrefixlen(24)
+                             .setScope(Scope::Link)
+                             .setValidLifeTime(600)
+                             .setPreferredLifeTime(300);
+    ASSERT_TRUE(factory->addr()->add(address));
+    const auto shown = output("ip -json address show br2");
+    EXPECT_THAT(shown, HasSubstr(R"("local":"192.0.2.1","prefixlen":24)"));
+    EXPECT_THAT(shown, HasSubstr(R"("scope":"link")"));
+    const auto got = factory->addr()->list(AddrInfo().setDev("br2").setFamily(Family::V4)).value();
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_EQ(got[0].dev->name, "br2");
+    EXPECT_EQ(got[0].local, IpAddress("192.0.2.1"));
+    EXPECT_LE(got[0].validLifeTime, 600u);
+    EXPECT_GT(got[0].validLifeTime, 300u);
+    ASSERT_TRUE(factory->addr()->del(AddrInfo().setDev("br2").setLocal("192.0.2.1").setPrefixlen(24)));
+    EXPECT_EQ(factory->addr()->list(AddrInfo().setDev("br2").setFamily(Family::V4)).value().size(), 0u);
+}
+
+TEST(Kernel, ARefusalHasTheKernelsTextAndThePathOfTheAttribute)
+{
+    const auto refused = kernel()->link()->add(LinkInfo().setName("x0").setType("no-such-kind"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, TAPLINE_STATUS_UNSUPPORTED);
+    EXPECT_EQ(refused.error().kernel_text, "Unknown device type");
+    const auto route = kernel()->route()->add(RouteInfo().setDst("10.9.0.0/16").setGateway("192.0.2.77"));
+    ASSERT_FALSE(route);
+    EXPECT_EQ(route.error().kernel_text, "Nexthop has invalid gateway");
+    const auto mtu = kernel()->link()->set(LinkInfo().setName("lo").setTxqlen(7).setMaster("lo"));
+    ASSERT_FALSE(mtu);
+    EXPECT_FALSE(mtu.error().message.empty());
+}
+
+TEST(Kernel, ANameIsLookedUpWhenTheRequestIsMade)
+{
+    const auto factory = kernel();
+    const auto link = factory->link();
+    ASSERT_TRUE(link->add(LinkInfo().setName("old0").setType("bridge").setAdmin(true)));
+    const auto index = link->get(LinkInfo().setName("old0")).value().index.value();
+    EXPECT_EQ(index.name, "old0");
+    const auto named = NeighInfo().setDev("old0").setDst("198.51.100.1").setLladdr("02:00:00:00:00:01");
+    const auto numbered = NeighInfo().setDev(index.index).setDst("198.51.100.2").setLladdr("02:00:00:00:00:02");
+    ASSERT_TRUE(factory->neigh()->add(named));
+    ASSERT_TRUE(link->set(LinkInfo().setIndex(index.index).setAdmin(false)));
+    ASSERT_TRUE(link->set(LinkInfo().setIndex(index.index).setName("new0").setAdmin(true)));
+    const auto gone = factory->neigh()->replace(named);
+    EXPECT_EQ(gone.error().status, TAPLINE_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(gone.error().message, "Neigh.dev: there is no interface \"old0\"");
+    ASSERT_TRUE(factory->neigh()->add(numbered));
+    EXPECT_EQ(factory->neigh()->get(numbered).value().dev->name, "new0");
+    EXPECT_THAT(output("ip neighbour show dev new0"), HasSubstr("198.51.100.2 lladdr 02:00:00:00:00:02"));
+}
+
+TEST(Kernel, ABatchAnswersForEachItem)
+{
+    const auto factory = kernel();
+    ASSERT_TRUE(factory->link()->add(LinkInfo().setName("br3").setType("bridge").setAdmin(true)));
+    ASSERT_TRUE(factory->addr()->add(AddrInfo().setDev("br3").setLocal("203.0.113.1").setPrefixlen(24)));
+    Batch batch;
+    for (std::uint32_t number = 0; number < 1000; ++number) {
+        batch.add(RouteInfo()
+                      .setDst(Prefix(IpAddress::v4(0x14000000 + number % 999), 32))
+                      .setGateway("203.0.113.2")
+                      .setTable(static_cast<RouteTable>(100)));
+    }
+    const auto results = factory->run(batch).value();
+    ASSERT_EQ(results.size(), 1000u);
+    for (std::size_t at = 0; at < 999; ++at) {
+        ASSERT_TRUE(results[at]) << at;
+    }
+    EXPECT_EQ(results[999].state, TAPLINE_ITEM_STATE_FAILED);
+    EXPECT_EQ(results[999].error->status, TAPLINE_STATUS_EXISTS);
+    const auto routes = factory->route()->list(RouteInfo().setTable(static_cast<RouteTable>(100))).value();
+    EXPECT_EQ(routes.size(), 999u);
+    EXPECT_EQ(output("ip route show table 100 | wc -l"), "999\n");
+    EXPECT_EQ(factory->route()->lookup(RouteQuery().setTo("203.0.113.9")).value().dev->name, "br3");
+    Batch undone;
+    undone.add(RouteInfo().setDst("30.0.0.0/8").setGateway("203.0.113.2"));
+    undone.add(RouteInfo().setDst("31.0.0.0/8").setGateway("198.18.0.1"));
+    const auto rolledBack = factory->run(undone, TAPLINE_ON_ERROR_UNDO).value();
+    EXPECT_EQ(rolledBack[0].state, TAPLINE_ITEM_STATE_UNDONE);
+    EXPECT_EQ(rolledBack[1].state, TAPLINE_ITEM_STATE_FAILED);
+    EXPECT_EQ(output("ip route show 30.0.0.0/8"), "");
+}
+
+TEST(Kernel, EveryKindOfObjectIsReadAsItWasAdded)
+{
+    const auto factory = kernel();
+    ASSERT_TRUE(factory->link()->add(LinkInfo().setName("br4").setType("bridge").setAdmin(true)));
+    const auto peer = LinkInfo().setName("ve1");
+    ASSERT_TRUE(factory->link()->add(LinkInfo().setName("ve0").setType("veth").setVethPeer(peer).setMaster("br4")));
+    EXPECT_EQ(factory->link()->get(LinkInfo().setName("ve0")).value().master->name, "br4");
+    const auto entry = FdbInfo().setDev("ve0").setLladdr("02:00:00:00:00:09").setFlags(FdbFlags::Master);
+    ASSERT_TRUE(factory->fdb()->add(entry));
+    EXPECT_THAT(output("bridge fdb show dev ve0"), HasSubstr("02:00:00:00:00:09"));
+    for (const auto *name : {"ve0", "ve1"}) {
+        ASSERT_TRUE(factory->link()->set(LinkInfo().setName(name).setAdmin(true)));
+    }
+    ASSERT_TRUE(factory->addr()->add(AddrInfo().setDev("ve1").setLocal("2001:db8::1").setPrefixlen(64).setNodad(true)));
+    const auto nexthop = NexthopInfo().setId(7).setGateway("2001:db8::2").setDev("ve1");
+    ASSERT_TRUE(factory->nexthop()->add(nexthop));
+    EXPECT_THAT(output("ip nexthop show id 7"), HasSubstr("via 2001:db8::2 dev ve1"));
+    EXPECT_EQ(factory->nexthop()->get(NexthopInfo().setId(7)).value().gateway, IpAddress("2001:db8::2"));
+    ASSERT_TRUE(factory->rule()->add(RuleInfo().setSrc("10.1.0.0/16").setTable(static_cast<RouteTable>(55)).setPriority(99)));
+    EXPECT_THAT(output("ip rule show"), HasSubstr("99:\tfrom 10.1.0.0/16 lookup 55"));
+    ASSERT_TRUE(factory->link()->set(LinkInfo().setName("ve0").setMaster(0)));
+    EXPECT_FALSE(factory->link()->get(LinkInfo().setName("ve0")).value().master);
+}
+
+TEST(Kernel, AWatchReportsWhatExistsAndThenEveryChange)
+{
+    const auto factory = kernel();
+    const auto link = factory->link();
+    ASSERT_TRUE(link->add(LinkInfo().setName("br5").setType("bridge")));
+    const auto watch = link->watch(LinkInfo().setType("bridge")).value();
+    EXPECT_GE(watch->fd().value(), 0);
+    const auto first = watch->next(0).value();
+    ASSERT_FALSE(first.empty());
+    for (const auto &event : first) {
+        EXPECT_EQ(event.kind, TAPLINE_EVENT_ADDED);
+    }
+    ASSERT_TRUE(link->set(LinkInfo().setName("br5").setMtu(1300)));
+    ASSERT_TRUE(link->del(LinkInfo().setName("br5")));
+    bool isChanged = false;
+    for (bool isRemoved = false; !isRemoved;) {
+        const auto events = watch->next(5'000'000'000).value();
+        ASSERT_FALSE(events.empty());
+        for (const auto &event : events) {
+            isChanged |= event.kind == TAPLINE_EVENT_CHANGED && event.object->mtu == 1300u && event.before->mtu != 1300u;
+            isRemoved |= event.kind == TAPLINE_EVENT_REMOVED && event.object->name == "br5";
+        }
+    }
+    EXPECT_TRUE(isChanged);
+}
+
+// Kinds that the kernel of the test machine may lack; run under user-mode-linux.
+TEST(Kinds, DummyVlanAndVrfAreCreatedAndRead)
+{
+    const auto link = kernel()->link();
+    ASSERT_TRUE(link->add(LinkInfo().setName("dummy7").setType("dummy").setAdmin(true)));
+    ASSERT_TRUE(link->add(LinkInfo().setName("vlan7").setLower("dummy7").setVlanId(7).setVlanGvrp(true)));
+    ASSERT_TRUE(link->add(LinkInfo().setName("blue").setVrfTable(10).setAdmin(true)));
+    ASSERT_TRUE(link->set(LinkInfo().setName("vlan7").setMaster("blue")));
+    const auto vlan = link->get(LinkInfo().setName("vlan7")).value();
+    EXPECT_EQ(vlan.type, "vlan");
+    EXPECT_EQ(vlan.vlan->id, 7);
+    EXPECT_EQ(vlan.lower->name, "dummy7");
+    EXPECT_EQ(vlan.portType, "vrf");
+    EXPECT_EQ(vlan.vrfPort->table, 10u);
+    const auto shown = output("ip -json -details link show vlan7");
+    EXPECT_THAT(shown, HasSubstr(R"("info_kind":"vlan")"));
+    EXPECT_THAT(shown, HasSubstr(R"("id":7)"));
+    EXPECT_THAT(shown, HasSubstr(R"("GVRP")"));
+    EXPECT_THAT(shown, HasSubstr(R"("master":"blue")"));
+    const auto refused = link->add(LinkInfo().setName("vlan8").setLower("dummy7").setVlanId(4095));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().attribute, "linkinfo.data.vlan-id");
+    const auto dummies = link->list(LinkInfo().setType("dummy")).value();
+    ASSERT_FALSE(dummies.empty());
+    EXPECT_EQ(dummies.back().name, "dummy7");
+}
+
+TEST(Kinds, ABridgeFiltersVlans)
+{
+    const auto factory = kernel();
+    const auto bridge = LinkInfo()
+                            .setName("sw0")
+                            .setAdmin(true)
+                            .setBridgeVlanFiltering(true)
+                            .setBridgeVlanDefaultPvid(0)
+                            .setBridgeNoLinklocalLearn(true);
+    ASSERT_TRUE(factory->link()->add(bridge));
+    ASSERT_TRUE(factory->link()->add(LinkInfo().setName("port0").setType("dummy").setMaster("sw0")));
+    ASSERT_TRUE(factory->vlan()->add(VlanInfo().setDev("port0").setVlan(10).setVlanEnd(12)));
+    const auto untagged = PortVlanFlags::Pvid | PortVlanFlags::Untagged;
+    ASSERT_TRUE(factory->vlan()->add(VlanInfo().setDev("port0").setVlan(20).setFlags(untagged)));
+    const auto vlans = factory->vlan()->list(VlanInfo().setDev("port0")).value();
+    ASSERT_EQ(vlans.size(), 4u);
+    EXPECT_EQ(vlans[3].flags, untagged);
+    EXPECT_THAT(output("bridge vlan show dev port0"), HasSubstr("20 PVID Egress Untagged"));
+}
+
+}  // namespace

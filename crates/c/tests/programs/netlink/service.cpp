@@ -1,0 +1,79 @@
+// The example service, with the fake kernel and in a namespace: what it does is read with a factory of its own.
+#include "../../../examples/service/database.hpp"
+#include "support.hpp"
+
+using namespace tapline::netlink;
+
+namespace {
+
+/// What the test and the service see the same kernel through.
+struct Kernel {
+    std::shared_ptr<NetlinkFactory> ours;
+    std::shared_ptr<NetlinkFactory> theirs;
+};
+
+Kernel fakeKernel()
+{
+    const auto fake = FakeKernel::create().value();
+    return {NetlinkFactory::open(fake).value(), NetlinkFactory::open(fake).value()};
+}
+
+class Service : public testing::TestWithParam<Kernel (*)()> {
+protected:
+    Kernel kernel_ = GetParam()();
+    service::Database database_{":memory:"};
+    service::Reconciler reconciler_{*kernel_.theirs};
+
+    int reconcile() { return reconciler_.reconcile(database_.interfaces()); }
+    tapline::result<LinkInfo> link(const char *name) { return kernel_.ours->link()->get(LinkInfo().setName(name)); }
+    std::size_t addresses(const char *name)
+    {
+        return kernel_.ours->addr()->list(AddrInfo().setDev(name).setFamily(Family::V4)).value().size();
+    }
+};
+
+TEST_P(Service, TheKernelFollowsTheDatabaseAndIsRestoredAfterOthersChangedIt)
+{
+    database_.execute("INSERT INTO interfaces VALUES ('s0', 'bridge', 1400, '192.0.2.1/24')");
+    EXPECT_EQ(reconcile(), 2) << "a link and an address";
+    EXPECT_EQ(link("s0").value().mtu, 1400u);
+    EXPECT_EQ(link("s0").value().admin, true);
+    EXPECT_EQ(addresses("s0"), 1u);
+    EXPECT_EQ(reconcile(), 0) << reconciler_.failure();
+
+    database_.execute("UPDATE interfaces SET mtu = 1300");
+    EXPECT_EQ(reconcile(), 1);
+    EXPECT_EQ(link("s0").value().mtu, 1300u);
+
+    kernel_.ours->link()->set(LinkInfo().setName("s0").setMtu(900)).value();
+    EXPECT_EQ(reconcile(), 1);
+    EXPECT_EQ(link("s0").value().mtu, 1300u);
+
+    kernel_.ours->link()->del(LinkInfo().setName("s0")).value();
+    EXPECT_EQ(reconcile(), 2) << reconciler_.failure();
+    EXPECT_EQ(addresses("s0"), 1u);
+
+    kernel_.ours->link()->add(LinkInfo().setName("foreign").setType("bridge")).value();
+    database_.execute("DELETE FROM interfaces");
+    EXPECT_EQ(reconcile(), 1);
+    EXPECT_EQ(link("s0").error().status, TAPLINE_STATUS_NOT_FOUND);
+    EXPECT_TRUE(link("foreign")) << "it is not the service's";
+    EXPECT_EQ(reconcile(), 0);
+    kernel_.ours->link()->del(LinkInfo().setName("foreign")).value();
+}
+
+TEST_P(Service, ALinkThatSomebodyReplacedGetsItsAddressAgain)
+{
+    database_.execute("INSERT INTO interfaces VALUES ('s1', 'bridge', 1400, '192.0.2.1/24')");
+    EXPECT_EQ(reconcile(), 2) << reconciler_.failure();
+    kernel_.ours->link()->del(LinkInfo().setName("s1")).value();
+    kernel_.ours->link()->add(LinkInfo().setName("s1").setType("bridge").setMtu(1400)).value();
+    EXPECT_GE(reconcile(), 1) << "the new link gets its address";
+    EXPECT_EQ(addresses("s1"), 1u);
+    kernel_.ours->link()->del(LinkInfo().setName("s1")).value();
+}
+
+INSTANTIATE_TEST_SUITE_P(OnTheFakeKernel, Service, testing::Values(fakeKernel));
+INSTANTIATE_TEST_SUITE_P(InANamespace, Service, testing::Values(+[] { return Kernel{kernel(), kernel()}; }));
+
+}  // namespace

@@ -1,0 +1,558 @@
+//! A flat encoding of an object's fields, and their shapes, for programs in other languages.
+//!
+//! An encoded object is a sequence of fields: the id of the field, the length of its value in bytes, both
+//! 32-bit numbers, and the value. Numbers are in host byte order. The id is [`field_id`] of the field's name, so
+//! it does not depend on the order of the table. A field without a value is not in the sequence.
+//!
+//! A field that holds a set of fields contains such a sequence again. The fields of a set that a table spreads
+//! (`Flatten`) stand directly among those of the surrounding set.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::text::NameLookup;
+use crate::interface::{IfIndex, IfName, MacAddress};
+use crate::prefix::Prefix;
+
+/// Maximum nesting depth of sets. The objects need four: a link, its kind, the peer, the peer's kind.
+const MAX_DEPTH: usize = 8;
+
+/// Length of a field's id and length.
+const HEADER_BYTES: usize = 8;
+
+/// The shape of a value: what a program in another language has to know to read and write it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Shape {
+    /// One byte: 0 or 1.
+    Bool,
+    /// An unsigned number of this many bytes.
+    Unsigned(usize),
+    /// A signed number of this many bytes.
+    Signed(usize),
+    /// UTF-8 text without a trailing NUL.
+    Text,
+    /// An IPv4 address of 4 bytes or an IPv6 address of 16 bytes.
+    Ip,
+    /// A hardware address of up to 32 bytes.
+    HardwareAddress,
+    /// An interface: its index, a 32-bit number, and then its name. In a request one of them is enough: index 0
+    /// is none, and an index wins over a name.
+    Interface,
+    /// One byte with the length, then the address.
+    Prefix,
+    /// An unsigned number of which some values have names.
+    Named(NamedNumber),
+    /// An unsigned number whose bits have names.
+    Flags(NamedNumber),
+    /// A set of fields.
+    Set(FieldSetShape),
+    /// A list: for each element its length, a 32-bit number, and then the element.
+    List(Box<Shape>),
+    /// Not available in other languages.
+    Absent,
+}
+
+/// A number with named values or bits.
+#[derive(Clone, Debug)]
+pub struct NamedNumber {
+    /// Name of the type.
+    pub name: &'static str,
+    /// Size in bytes.
+    pub bytes: usize,
+    /// The names in code, the numbers, and the names in text.
+    pub values: Vec<(&'static str, u64, &'static str)>,
+}
+
+/// A set of fields.
+#[derive(Clone, Debug)]
+pub struct FieldSetShape {
+    /// Name of the type.
+    pub name: &'static str,
+    /// Its documentation.
+    pub doc: &'static str,
+    /// Returns its fields.
+    pub fields: fn() -> Vec<FieldShape>,
+}
+
+/// A field of a set.
+#[derive(Clone, Debug)]
+pub struct FieldShape {
+    /// Its name.
+    pub name: &'static str,
+    /// Its documentation, perhaps empty.
+    pub doc: &'static str,
+    /// The shape of its value.
+    pub shape: Shape,
+}
+
+impl FieldShape {
+    /// A field whose value is a `T`.
+    pub fn of<T: FieldValue>(name: &'static str, doc: &'static str) -> Self {
+        let shape = T::shape();
+        Self { name, doc, shape }
+    }
+
+    /// Appends a field, or its fields if they are spread.
+    pub(crate) fn push<T: FieldValue>(
+        fields: &mut Vec<Self>,
+        name: &'static str,
+        doc: &'static str,
+        is_spread: bool,
+    ) {
+        match T::shape() {
+            Shape::Set(set) if is_spread => fields.append(&mut (set.fields)()),
+            shape => fields.push(Self { name, doc, shape }),
+        }
+    }
+}
+
+/// The id of the field called `name`: its 32-bit FNV-1a hash. A test checks that the ids of a set differ.
+pub const fn field_id(name: &str) -> u32 {
+    let bytes = name.as_bytes();
+    let mut hash: u32 = 0x811c_9dc5;
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    hash
+}
+
+/// A field that cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {reason}")]
+#[non_exhaustive]
+pub struct InvalidField {
+    /// Names of the field and of the sets around it: `Bridge.stp_state`.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl InvalidField {
+    /// A value is invalid because of `reason`.
+    pub fn new(reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self {
+            path: String::new(),
+            reason,
+        }
+    }
+
+    /// The same error in the field `name`.
+    #[must_use]
+    pub fn within(self, name: &str) -> Self {
+        let path = match self.path.as_str() {
+            "" => name.to_owned(),
+            inner => format!("{name}.{inner}"),
+        };
+        Self { path, ..self }
+    }
+}
+
+/// Encodes fields.
+pub struct FieldWriter<'n> {
+    bytes: Vec<u8>,
+    names: &'n mut dyn NameLookup,
+}
+
+impl<'n> FieldWriter<'n> {
+    /// Appends to `bytes`. The names of interfaces are looked up in `names`.
+    pub fn new(bytes: Vec<u8>, names: &'n mut dyn NameLookup) -> Self {
+        Self { bytes, names }
+    }
+
+    /// Appends a field.
+    pub fn field<T: FieldValue>(&mut self, id: u32, value: &T) {
+        self.raw(&id.to_ne_bytes());
+        self.sized(|out| value.put(out));
+    }
+
+    /// Appends bytes of a value.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends what `fill` appends, behind its length.
+    pub fn sized(&mut self, fill: impl FnOnce(&mut Self)) {
+        let start = self.bytes.len();
+        self.raw(&[0; 4]);
+        fill(self);
+        let length = (self.bytes.len() - start - 4) as u32;
+        self.bytes[start..start + 4].copy_from_slice(&length.to_ne_bytes());
+    }
+
+    /// All bytes.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+impl std::fmt::Debug for FieldWriter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("FieldWriter").field(&self.bytes).finish()
+    }
+}
+
+/// Decodes values. Looks up the interfaces that are given by name, and bounds the nesting.
+pub struct FieldReader<'n> {
+    names: &'n mut dyn NameLookup,
+    depth: usize,
+}
+
+impl<'n> FieldReader<'n> {
+    /// Looks up interfaces in `names`.
+    pub fn new(names: &'n mut dyn NameLookup) -> Self {
+        Self { names, depth: 0 }
+    }
+
+    /// Calls `visit` with the id and the value of each field.
+    ///
+    /// # Errors
+    /// [`InvalidField`] if the fields are truncated or too deeply nested, and the errors of `visit`.
+    pub fn each(
+        &mut self,
+        mut bytes: &[u8],
+        mut visit: impl FnMut(&mut Self, u32, &[u8]) -> Result<(), InvalidField>,
+    ) -> Result<(), InvalidField> {
+        if self.depth >= MAX_DEPTH {
+            return Err(InvalidField::new("sets of fields are nested too deeply"));
+        }
+        self.depth += 1;
+        while !bytes.is_empty() {
+            let (header, rest) = bytes
+                .split_first_chunk::<HEADER_BYTES>()
+                .ok_or_else(truncated)?;
+            let [i0, i1, i2, i3, length @ ..] = *header;
+            let length = u32::from_ne_bytes(length) as usize;
+            let (value, rest) = rest.split_at_checked(length).ok_or_else(truncated)?;
+            visit(self, u32::from_ne_bytes([i0, i1, i2, i3]), value)?;
+            bytes = rest;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for FieldReader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FieldReader").finish_non_exhaustive()
+    }
+}
+
+fn truncated() -> InvalidField {
+    InvalidField::new("the fields are truncated")
+}
+
+/// A value of a field.
+pub trait FieldValue: Sized {
+    /// Whether its fields stand directly among those of the surrounding set, whatever the table says.
+    const IS_SPREAD: bool = false;
+
+    /// Its shape.
+    fn shape() -> Shape;
+
+    /// Appends the value.
+    fn put(&self, out: &mut FieldWriter<'_>);
+
+    /// Decodes the value.
+    ///
+    /// # Errors
+    /// [`InvalidField`] if it is truncated, or if it names an interface that does not exist.
+    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField>;
+
+    /// Decodes one field of a spread set into `field`. Returns false if the set does not have it.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    fn take_spread(
+        _field: &mut Option<Self>,
+        _id: u32,
+        _bytes: &[u8],
+        _reader: &mut FieldReader<'_>,
+    ) -> Result<bool, InvalidField> {
+        Ok(false)
+    }
+}
+
+/// A set of fields.
+pub trait FieldSet: Default {
+    /// Name of the type.
+    const NAME: &'static str;
+    /// Its documentation.
+    const DOC: &'static str;
+
+    /// Its fields.
+    fn fields() -> Vec<FieldShape>;
+
+    /// Appends the fields that have a value.
+    fn put_fields(&self, out: &mut FieldWriter<'_>);
+
+    /// Decodes one field. Returns false if the set does not have it.
+    ///
+    /// # Errors
+    /// As [`FieldValue::take`].
+    fn take_field(
+        &mut self,
+        id: u32,
+        bytes: &[u8],
+        reader: &mut FieldReader<'_>,
+    ) -> Result<bool, InvalidField>;
+
+    /// Decodes an encoded set.
+    ///
+    /// # Errors
+    /// As [`FieldValue::take`]; also if a field is unknown: ignoring it would not do what was requested.
+    fn take_fields(
+        &mut self,
+        bytes: &[u8],
+        reader: &mut FieldReader<'_>,
+    ) -> Result<(), InvalidField> {
+        reader.each(bytes, |reader, id, value| {
+            if self.take_field(id, value, reader)? {
+                return Ok(());
+            }
+            Err(InvalidField::new(format!(
+                "{} has no field {id:#010x}",
+                Self::NAME
+            )))
+        })
+    }
+}
+
+/// Makes a [`FieldSet`] the value of a field.
+macro_rules! field_set_value {
+    ($type:ty) => {
+        impl crate::schema::FieldValue for $type {
+            fn shape() -> crate::schema::Shape {
+                crate::schema::Shape::Set(crate::schema::FieldSetShape {
+                    name: <Self as crate::schema::FieldSet>::NAME,
+                    doc: <Self as crate::schema::FieldSet>::DOC,
+                    fields: <Self as crate::schema::FieldSet>::fields,
+                })
+            }
+
+            crate::schema::field_set_value!(@codec);
+        }
+    };
+    (@codec) => {
+        fn put(&self, out: &mut crate::schema::FieldWriter<'_>) {
+            crate::schema::FieldSet::put_fields(self, out);
+        }
+
+        fn take(
+            bytes: &[u8],
+            reader: &mut crate::schema::FieldReader<'_>,
+        ) -> Result<Self, crate::schema::InvalidField> {
+            let mut value = Self::default();
+            crate::schema::FieldSet::take_fields(&mut value, bytes, reader)?;
+            Ok(value)
+        }
+
+        fn take_spread(
+            field: &mut Option<Self>,
+            id: u32,
+            bytes: &[u8],
+            reader: &mut crate::schema::FieldReader<'_>,
+        ) -> Result<bool, crate::schema::InvalidField> {
+            let was_given = field.is_some();
+            let value = field.get_or_insert_default();
+            let found = crate::schema::FieldSet::take_field(value, id, bytes, reader)?;
+            if !found && !was_given {
+                *field = None;
+            }
+            Ok(found)
+        }
+    };
+}
+pub(crate) use field_set_value;
+
+/// Makes types the value of a field: `SHAPE TYPE, encoder, decoder;`. The decoder gets an array.
+macro_rules! field_values {
+    ($($type:ty: $shape:expr, $encode:expr, $decode:expr;)*) => {$(
+        impl crate::schema::FieldValue for $type {
+            fn shape() -> crate::schema::Shape {
+                #[allow(unused_imports, reason = "not every shape is written out")]
+                use crate::schema::Shape::*;
+                $shape
+            }
+
+            #[inline]
+            fn put(&self, out: &mut crate::schema::FieldWriter<'_>) {
+                let encode: fn(&$type) -> _ = $encode;
+                out.raw(encode(self).as_slice());
+            }
+
+            #[inline]
+            fn take(
+                bytes: &[u8],
+                _: &mut crate::schema::FieldReader<'_>,
+            ) -> Result<Self, crate::schema::InvalidField> {
+                let found = bytes.try_into().map($decode);
+                found.map_err(|_| crate::schema::wrong_length(bytes))
+            }
+        }
+    )*};
+}
+pub(crate) use field_values;
+
+/// The error for a value of a wrong length.
+pub(crate) fn wrong_length(bytes: &[u8]) -> InvalidField {
+    InvalidField::new(format!("a value cannot have {} bytes", bytes.len()))
+}
+
+/// Makes types with a text form the value of a field.
+macro_rules! text_field_values {
+    ($($type:ty),* $(,)?) => {$(
+        impl crate::schema::FieldValue for $type {
+            fn shape() -> crate::schema::Shape {
+                crate::schema::Shape::Text
+            }
+
+            fn put(&self, out: &mut crate::schema::FieldWriter<'_>) {
+                let text = crate::schema::TextValue::format(self, &mut crate::schema::Unnamed);
+                out.raw(text.as_bytes());
+            }
+
+            fn take(
+                bytes: &[u8],
+                _: &mut crate::schema::FieldReader<'_>,
+            ) -> Result<Self, crate::schema::InvalidField> {
+                let text = crate::schema::utf8(bytes)?;
+                let parsed = crate::schema::TextValue::parse(text, &mut crate::schema::Unnamed);
+                parsed.ok_or_else(|| crate::schema::InvalidField::new(format!("{text:?} is not valid")))
+            }
+        }
+    )*};
+}
+pub(crate) use text_field_values;
+
+/// The text in `bytes`.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, InvalidField> {
+    std::str::from_utf8(bytes).map_err(|_| InvalidField::new("the text is not UTF-8"))
+}
+
+field_values! {
+    u8: Unsigned(1), |number| number.to_ne_bytes(), u8::from_ne_bytes;
+    u16: Unsigned(2), |number| number.to_ne_bytes(), u16::from_ne_bytes;
+    u32: Unsigned(4), |number| number.to_ne_bytes(), u32::from_ne_bytes;
+    u64: Unsigned(8), |number| number.to_ne_bytes(), u64::from_ne_bytes;
+    i8: Signed(1), |number| number.to_ne_bytes(), i8::from_ne_bytes;
+    i32: Signed(4), |number| number.to_ne_bytes(), i32::from_ne_bytes;
+    bool: Bool, |on| [u8::from(*on)], |[byte]: [u8; 1]| byte != 0;
+    Ipv4Addr: Ip, |ip| ip.octets(), |bytes: [u8; 4]| bytes.into();
+    Ipv6Addr: Ip, |ip| ip.octets(), |bytes: [u8; 16]| bytes.into();
+    MacAddress: HardwareAddress, |mac| mac.0, MacAddress;
+}
+
+text_field_values!(String, IfName);
+
+impl FieldValue for IpAddr {
+    fn shape() -> Shape {
+        Shape::Ip
+    }
+
+    #[inline]
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        match self {
+            Self::V4(ip) => ip.put(out),
+            Self::V6(ip) => ip.put(out),
+        }
+    }
+
+    #[inline]
+    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        match bytes.len() {
+            4 => Ipv4Addr::take(bytes, reader).map(Self::V4),
+            _ => Ipv6Addr::take(bytes, reader).map(Self::V6),
+        }
+    }
+}
+
+impl FieldValue for Prefix {
+    fn shape() -> Shape {
+        Shape::Prefix
+    }
+
+    #[inline]
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        out.raw(&[self.len]);
+        self.ip.put(out);
+    }
+
+    #[inline]
+    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        let (len, ip) = bytes.split_first().ok_or_else(truncated)?;
+        Ok(Self::new(IpAddr::take(ip, reader)?, *len))
+    }
+}
+
+impl FieldValue for IfIndex {
+    fn shape() -> Shape {
+        Shape::Interface
+    }
+
+    #[inline]
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        out.raw(&self.0.to_ne_bytes());
+        if self.0 != 0
+            && let Some(name) = out.names.name(*self)
+        {
+            out.raw(name.as_bytes());
+        }
+    }
+
+    #[inline]
+    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        let (index, name) = bytes.split_first_chunk().ok_or_else(truncated)?;
+        match u32::from_ne_bytes(*index) {
+            0 if !name.is_empty() => {
+                let name = utf8(name)?;
+                let found = reader.names.index(name);
+                found.ok_or_else(|| InvalidField::new(format!("there is no interface {name:?}")))
+            }
+            index => Ok(Self(index)),
+        }
+    }
+}
+
+impl<T: FieldValue> FieldValue for Vec<T> {
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()))
+    }
+
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        for element in self {
+            out.sized(|out| element.put(out));
+        }
+    }
+
+    fn take(mut bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        let mut list = Self::new();
+        while let Some((length, rest)) = bytes.split_first_chunk() {
+            let length = u32::from_ne_bytes(*length) as usize;
+            let (element, rest) = rest.split_at_checked(length).ok_or_else(truncated)?;
+            list.push(T::take(element, reader)?);
+            bytes = rest;
+        }
+        if bytes.is_empty() {
+            Ok(list)
+        } else {
+            Err(truncated())
+        }
+    }
+}
+
+impl<T: FieldValue> FieldValue for Box<T> {
+    fn shape() -> Shape {
+        T::shape()
+    }
+
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        T::put(self, out);
+    }
+
+    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        T::take(bytes, reader).map(Self::new)
+    }
+}

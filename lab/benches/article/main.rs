@@ -1,0 +1,238 @@
+//! The benchmark of the article on typed netlink: the C++ library beside exec, `std::system`, libnl3 and a raw socket,
+//! built with `-O0` and `-O2`, measured by Google Benchmark.
+//!
+//! `cargo bench -p tapline-lab --bench article -- [--rounds N | --quick] [--only PART]` requires root, g++, Google
+//! Benchmark, libnl3 and iproute2. It builds the C library first.
+//!
+//! Everything runs in a temporary namespace. Google Benchmark interleaves the methods at random, so that other load on
+//! the machine affects all of them alike. Links are of kind `ifb`, which every kernel with network namespaces supports;
+//! with `-O0` only the programs of this bench are, and not libtapline and libnl.
+
+#![forbid(unsafe_code)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use harness::{BenchOptions, Column, Report, column, ratios};
+use serde_json::Value;
+use tapline_lab::{Host, Net, tool};
+use tempfile::TempDir;
+
+const LEVELS: [&str; 2] = ["-O0", "-O2"];
+const METHODS: [&str; 5] = ["raw", "tapline", "libnl", "exec", "system"];
+const FIGURE: &str = "figure";
+const RATIO: &str = "to raw";
+const COLUMNS: [Column; 1] = [column(FIGURE, 1.0, 2)];
+/// How often each method is measured in a round.
+const REPETITIONS: u32 = 15;
+/// How often a header is compiled in a round.
+const COMPILATIONS: u32 = 3;
+
+const HEADERS: [&str; 4] = ["addr", "factory", "link", "route"];
+
+/// The tasks: their names in the program, their titles, and the figure of a time in microseconds.
+const TASKS: [(&str, &str, fn(f64) -> f64); 3] = [
+    ("create", "create a link, us", |us| us),
+    ("up", "up a link, us", |us| us),
+    (
+        "routes",
+        "100 000 routes in a batch, thousands a second",
+        |us| 100_000.0 / us * 1e3,
+    ),
+];
+
+fn main() -> ExitCode {
+    harness::run(3, &["create", "up", "routes", "compile"], measure)
+}
+
+fn measure(options: &BenchOptions, report: &mut Report) {
+    let folder = tempfile::tempdir().expect("a folder");
+    library(&folder);
+    let programs = LEVELS.map(|level| build(&folder, level));
+    for _ in report.rounds("tasks") {
+        for (level, program) in LEVELS.iter().zip(&programs) {
+            for task in TASKS.iter().filter(|(task, ..)| options.has(task)) {
+                let [host, _there] = Net::new().pair();
+                run(&host, program, level, task, report);
+            }
+        }
+        if options.has("compile") {
+            HEADERS
+                .iter()
+                .for_each(|header| compile(&folder, header, report));
+        }
+    }
+    verdicts(options, report);
+}
+
+/// The title of a table.
+fn title(title: &str, level: &str) -> String {
+    format!("C++ {level}: {title}")
+}
+
+fn verdicts(options: &BenchOptions, report: &mut Report) {
+    for level in LEVELS {
+        for (task, name, _) in TASKS.iter().filter(|(task, ..)| options.has(task)) {
+            let title = title(name, level);
+            let [ours, raw, exec] =
+                ["tapline", "raw", "exec"].map(|method| report.of(&title, method, FIGURE));
+            let to_raw = ratios(&ours, &raw);
+            report
+                .table(&title, &COLUMNS)
+                .derive(column(RATIO, 1.0, 3), |table, name| {
+                    ratios(table.of(name, FIGURE), table.of("raw", FIGURE))
+                });
+            if level != "-O2" {
+                continue;
+            }
+            match *task {
+                "routes" => report.at_least(&format!("{title}, to raw"), &to_raw, 0.97),
+                _ => report.at_most(&format!("{title}, to raw"), &to_raw, 1.03),
+            }
+            let least = if *task == "create" { 10.0 } else { 30.0 };
+            if *task != "routes" {
+                let faster = ratios(&exec, &ours);
+                report.at_least(&format!("{title}, exec to tapline"), &faster, least);
+            }
+        }
+    }
+    if options.has("compile") {
+        for header in HEADERS {
+            let times = report.of(COMPILE_TITLE, header, FIGURE);
+            report.at_most(&format!("{COMPILE_TITLE}: {header}.hpp"), &times, 1000.0);
+        }
+    }
+}
+
+fn repository() -> &'static Path {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
+    lab.parent().expect("the repository")
+}
+
+fn succeed(command: &mut Command) -> Vec<u8> {
+    let output = command.output();
+    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    output.stdout
+}
+
+/// Builds libtapline as it is installed, into `folder`.
+fn library(folder: &TempDir) {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .expect("the target folder");
+    eprintln!("bench: building libtapline");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args([
+        "build",
+        "--profile",
+        "c-library",
+        "--locked",
+        "--quiet",
+        "-p",
+        "tapline-c",
+    ]);
+    command
+        .current_dir(repository())
+        .arg("--target-dir")
+        .arg(target);
+    succeed(&mut command);
+    let archive = target.join("c-library/libtapline_c.a");
+    let script = repository().join("packaging/c-library.sh");
+    succeed(Command::new(script).arg(archive).arg(folder.path()));
+}
+
+fn compiler() -> Command {
+    let mut command = Command::new(tool::path("g++"));
+    command
+        .arg("-std=c++20")
+        .arg("-I")
+        .arg(repository().join("crates/c/include"));
+    command
+}
+
+fn build(folder: &TempDir, level: &str) -> PathBuf {
+    let program = folder.path().join(format!("article{level}"));
+    let source = repository().join("lab/benches/article/article.cpp");
+    let mut command = compiler();
+    command
+        .args([level, "-I/usr/include/libnl3"])
+        .arg(source)
+        .arg("-o")
+        .arg(&program);
+    command
+        .arg("-L")
+        .arg(folder.path())
+        .arg(format!("-Wl,-rpath,{}", folder.path().display()));
+    command.args([
+        "-ltapline",
+        "-lnl-route-3",
+        "-lnl-3",
+        "-lbenchmark",
+        "-pthread",
+    ]);
+    succeed(&mut command);
+    program
+}
+
+/// Runs one task by all methods.
+fn run(
+    host: &Host,
+    program: &Path,
+    level: &str,
+    (task, name, figure): &(&str, &str, fn(f64) -> f64),
+    report: &mut Report,
+) {
+    let mut command = host.command(program.to_str().expect("a path of text"));
+    command.arg("ifb").arg(host.interface().name.to_string());
+    command.arg(format!("--benchmark_filter={task}/"));
+    command.arg(format!("--benchmark_repetitions={REPETITIONS}"));
+    command.args([
+        "--benchmark_enable_random_interleaving=true",
+        "--benchmark_format=json",
+    ]);
+    command.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+    let printed: Value = serde_json::from_slice(&succeed(&mut command)).expect("JSON");
+    let table = report.table(&title(name, level), &COLUMNS);
+    for method in METHODS {
+        let begins = format!("{task}/{method}/");
+        for run in printed["benchmarks"].as_array().expect("results") {
+            let is_run = run["run_type"] == "iteration";
+            if is_run
+                && run["name"]
+                    .as_str()
+                    .is_some_and(|name| name.starts_with(&begins))
+            {
+                let us = run["real_time"].as_f64().expect("a time");
+                table.add(method, &[figure(us)]);
+            }
+        }
+    }
+}
+
+const COMPILE_TITLE: &str = "C++: compile a file with one header, ms";
+
+/// Compiles a file that only includes a header.
+fn compile(folder: &TempDir, header: &str, report: &mut Report) {
+    let source = folder.path().join(format!("{header}.cpp"));
+    let text = format!("#include <tapline/netlink/{header}.hpp>\n");
+    std::fs::write(&source, text).expect("room for a file");
+    for _ in 0..COMPILATIONS {
+        let mut command = compiler();
+        command
+            .arg("-c")
+            .arg(&source)
+            .arg("-o")
+            .arg(folder.path().join("compiled.o"));
+        let begin = Instant::now();
+        succeed(&mut command);
+        let took = begin.elapsed().as_secs_f64() * 1e3;
+        report.table(COMPILE_TITLE, &COLUMNS).add(header, &[took]);
+    }
+}
