@@ -7,7 +7,7 @@ use std::process::Command;
 use lab::Net;
 use lab::uml::Tests;
 
-use crate::support::{built, library, room, succeed};
+use crate::support::{built, compile, library, room, start, succeed};
 
 /// The tests that run under user-mode-linux.
 pub static UML: Tests = Tests::named(&["netlink::links_of_rare_kinds_are_created"]);
@@ -79,4 +79,32 @@ fn links_of_rare_kinds_are_created() {
     let said = succeed(Command::new(program("clang++")).arg("--gtest_filter=Kinds.*"));
     let said = String::from_utf8_lossy(&said.stdout);
     assert!(said.contains("[  PASSED  ] 2 tests"), "{said}");
+}
+
+#[test]
+fn the_examples_create_a_bridge_and_report_it() {
+    for extension in ["c", "cpp"] {
+        let compiler = if extension == "c" { "gcc" } else { "g++" };
+        let program = |name: &str| compile(compiler, &format!("examples/{name}.{extension}"), &[]);
+        let (bridge, watch) = (program("bridge"), program("watch"));
+        let [host, _] = Net::new().pair();
+        // The loopback and the link of the pair exist.
+        let mut events = start(&host, &watch, &["3"]);
+        let known = [events.line(), events.line()];
+        let name = host.interface().name.to_string();
+        assert!(known.iter().any(|line| line.contains(&name)), "{known:?}");
+        let mut command = host.command(bridge.to_str().expect("a path of text"));
+        let printed = succeed(command.arg("br7"));
+        let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+        assert!(printed.contains("br7"), "{printed}");
+        assert!(events.line().contains("br7"));
+        events.finish();
+        let shown = succeed(
+            host.command("ip")
+                .args(["-json", "-details", "link", "show", "br7"]),
+        );
+        let shown = String::from_utf8_lossy(&shown.stdout);
+        assert!(shown.contains(r#""mtu":1400"#), "{shown}");
+        assert!(shown.contains(r#""ageing_time":12300"#), "{shown}");
+    }
 }

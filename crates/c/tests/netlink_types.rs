@@ -94,9 +94,9 @@ impl Types {
             headers.push(header);
             if let Type::Set(set) = known {
                 let fields = (set.fields)();
-                fields
-                    .iter()
-                    .for_each(|field| self.add(&field.shape, header));
+                for field in &fields {
+                    self.add(&field.shape, header);
+                }
             }
         }
         true

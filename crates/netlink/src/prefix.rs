@@ -6,7 +6,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schema::{InvalidValue, NameLookup, Parsed, TextValue, number_enum, text_form};
+use crate::schema::{
+    FieldReader, FieldValue, FieldWriter, InvalidField, InvalidValue, NameLookup, Parsed, Shape,
+    TextValue, number_enum, text_form, wrong_length,
+};
 
 number_enum! {
     /// An address family.
@@ -153,6 +156,24 @@ impl TextValue for Prefix {
 
     fn format(&self, _: &mut dyn NameLookup) -> String {
         self.shown()
+    }
+}
+
+impl FieldValue for Prefix {
+    fn shape() -> Shape {
+        Shape::Prefix
+    }
+
+    #[inline]
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        out.raw(&[self.len]);
+        self.ip.put(out);
+    }
+
+    #[inline]
+    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        let (len, ip) = bytes.split_first().ok_or_else(|| wrong_length(bytes))?;
+        Ok(Self::new(IpAddr::take(ip, reader)?, *len))
     }
 }
 

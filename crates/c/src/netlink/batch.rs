@@ -146,13 +146,11 @@ pub unsafe extern "C" fn tapline_netlink_run(
                 }
             }
             let summary = batch.finish();
-            match failed {
-                Some(error) => Err(error),
-                None => {
-                    out_batch.write(Results::table().insert(Results, summary)?);
-                    Ok(tapline_status::Ok)
-                }
+            if let Some(error) = failed {
+                return Err(error);
             }
+            out_batch.write(Results::table().insert(Results, summary)?);
+            Ok(tapline_status::Ok)
         })
     })
 }

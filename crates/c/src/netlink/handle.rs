@@ -6,6 +6,7 @@ use tapline::net::transport::FakeKernel;
 use tapline::net::{Fdb, Namespace, Netlink, Rule};
 
 use super::names::Lookup;
+use super::source::Source;
 use crate::arguments::{Options, Text, options};
 use crate::error::tapline_error;
 use crate::failure::Error;
@@ -18,28 +19,6 @@ pub struct tapline_netlink(());
 
 /// A kernel in memory, for tests.
 pub struct tapline_fake_kernel(());
-
-/// Where the requests of a handle go.
-#[derive(Clone)]
-pub enum Source {
-    /// The namespace of the calling thread.
-    Here,
-    /// A namespace.
-    Namespace(Namespace),
-    /// A fake kernel.
-    Fake(FakeKernel),
-}
-
-impl Source {
-    /// Opens a socket there.
-    pub fn open(&self) -> Result<Netlink, Error> {
-        Ok(match self {
-            Self::Here => Netlink::open()?,
-            Self::Namespace(namespace) => Netlink::open_in(namespace)?,
-            Self::Fake(kernel) => kernel.netlink().map_err(|error| Error::system(&error))?,
-        })
-    }
-}
 
 /// An open handle.
 pub struct Open {

@@ -32,6 +32,9 @@ impl Object for List {
 }
 
 /// Gives a list a handle.
+///
+/// # Errors
+/// There are too many lists.
 pub fn list(bytes: Vec<u8>, is_interrupted: bool) -> Result<*mut tapline_list, Error> {
     let contents = Contents {
         bytes,

@@ -9,6 +9,7 @@ mod list;
 mod names;
 mod object;
 mod request;
+mod source;
 mod watch;
 
 pub use batch::*;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tapline::net::schema::NameLookup;
 use tapline::net::{IfIndex, Link, Netlink};
 
-use super::handle::Source;
+use super::source::Source;
 
 /// Looks names up on a socket of its own, which is opened when the first name is needed: a request may have to be
 /// decoded while a batch uses the other socket.

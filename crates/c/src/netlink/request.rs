@@ -19,26 +19,11 @@ use crate::status::tapline_status;
 
 impl From<NetlinkError> for Error {
     fn from(error: NetlinkError) -> Self {
-        let system = Self::system(&error);
-        let status = match &error.cause {
-            Cause::Invalid(_) => tapline_status::InvalidArgument,
-            _ if error.is_absence() => tapline_status::NotFound,
-            _ => system.status,
-        };
-        let (kernel_text, attribute) = match error.cause {
-            Cause::Refused(KernelError { message, path, .. }) => (message, path),
-            _ => (None, None),
-        };
-        Self {
-            status,
-            kernel_text: kernel_text.map(Into::into),
-            attribute: attribute.map(Into::into),
-            ..system
-        }
+        error_of(&error)
     }
 }
 
-/// A copy of the error of an item, whose original stays in its batch.
+/// The error as C sees it. That of an item stays in its batch.
 pub fn error_of(error: &NetlinkError) -> Error {
     let system = Error::system(error);
     let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);

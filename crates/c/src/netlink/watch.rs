@@ -7,12 +7,13 @@ use std::time::Duration;
 use serde::Serialize;
 use tapline::net::{Event, Watch};
 
-use super::handle::{Open, Source, tapline_netlink};
+use super::handle::{Open, tapline_netlink};
 use super::list::{list, tapline_list};
 use super::names::{Lookup, Names};
 use super::object::{
     Crossing, read, tapline_netlink_form, tapline_netlink_object, with_type, write,
 };
+use super::source::Source;
 use crate::arguments::array;
 use crate::error::tapline_error;
 use crate::failure::Error;

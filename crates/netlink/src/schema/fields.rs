@@ -11,7 +11,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::text::NameLookup;
 use crate::interface::{IfIndex, IfName, MacAddress};
-use crate::prefix::Prefix;
 
 /// Maximum nesting depth of sets. The objects need four: a link, its kind, the peer, the peer's kind.
 const MAX_DEPTH: usize = 8;
@@ -466,24 +465,6 @@ impl FieldValue for IpAddr {
             4 => Ipv4Addr::take(bytes, reader).map(Self::V4),
             _ => Ipv6Addr::take(bytes, reader).map(Self::V6),
         }
-    }
-}
-
-impl FieldValue for Prefix {
-    fn shape() -> Shape {
-        Shape::Prefix
-    }
-
-    #[inline]
-    fn put(&self, out: &mut FieldWriter<'_>) {
-        out.raw(&[self.len]);
-        self.ip.put(out);
-    }
-
-    #[inline]
-    fn take(bytes: &[u8], reader: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
-        let (len, ip) = bytes.split_first().ok_or_else(truncated)?;
-        Ok(Self::new(IpAddr::take(ip, reader)?, *len))
     }
 }
 
