@@ -34,8 +34,10 @@ const COMPILATIONS: u32 = 3;
 
 const HEADERS: [&str; 4] = ["addr", "factory", "link", "route"];
 
-/// The tasks: their names in the program, their titles, and the figure of a time in microseconds.
-const TASKS: [(&str, &str, fn(f64) -> f64); 3] = [
+/// A task: its name in the program, its title, and the figure of a time in microseconds.
+type Task = (&'static str, &'static str, fn(f64) -> f64);
+
+const TASKS: [Task; 3] = [
     ("create", "create a link, us", |us| us),
     ("up", "up a link, us", |us| us),
     (
@@ -61,9 +63,9 @@ fn measure(options: &BenchOptions, report: &mut Report) {
             }
         }
         if options.has("compile") {
-            HEADERS
-                .iter()
-                .for_each(|header| compile(&folder, header, report));
+            for header in HEADERS {
+                compile(&folder, header, report);
+            }
         }
     }
     verdicts(options, report);
@@ -186,7 +188,7 @@ fn run(
     host: &Host,
     program: &Path,
     level: &str,
-    (task, name, figure): &(&str, &str, fn(f64) -> f64),
+    (task, name, figure): &Task,
     report: &mut Report,
 ) {
     let mut command = host.command(program.to_str().expect("a path of text"));
