@@ -12,17 +12,24 @@
  * received packets (SIOCSHWTSTAMP), the frame has a time stamp of the device's clock, /dev/ptpN. That clock is the
  * system's with a known offset and drift, so a test knows what a stamp means in UTC. A frame of the EtherType for
  * local experiments (0x88b5) carries both in its last 16 bytes, big-endian: the time of day and the device's time.
+ *
+ * VLAN tags are stripped. XDP programs run on what comes back, and may ask for the time stamp and the tag
+ * (bpf_xdp_metadata_rx_timestamp, bpf_xdp_metadata_rx_vlan_tag).
  */
 
+#include <linux/bpf.h>
 #include <linux/ethtool.h>
+#include <linux/filter.h>
 #include <linux/etherdevice.h>
 #include <linux/if_ether.h>
+#include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/net_tstamp.h>
 #include <linux/ptp_clock_kernel.h>
 #include <linux/timekeeping.h>
 #include <net/dst.h>
 #include <net/rtnetlink.h>
+#include <net/xdp.h>
 
 #define TAPSTAMP_QUEUES 2
 #define TAPSTAMP_MARK_BYTES 16
@@ -52,6 +59,14 @@ MODULE_PARM_DESC(receive, "0: has no hardware time stamps; 1: stamps any packets
 struct tapstamp {
 	struct kernel_hwtstamp_config config;
 	atomic_t frames;
+	struct bpf_prog __rcu *program;
+	struct xdp_rxq_info queues[TAPSTAMP_QUEUES];
+};
+
+/* What an XDP program sees and may ask for. */
+struct tapstamp_frame {
+	struct xdp_buff xdp;
+	const struct sk_buff *skb;
 };
 
 static struct ptp_clock *clock;
@@ -119,6 +134,20 @@ static struct ptp_clock_info clock_info = {
 	.adjfine = clock_adjust_speed,
 };
 
+/* Moves the outer VLAN tag from the frame into the metadata, as most network cards do. */
+static void strip_tag(struct sk_buff *skb)
+{
+	const struct vlan_ethhdr *header = (const void *)skb->data;
+	u16 tag;
+
+	if (skb->len < VLAN_ETH_HLEN || header->h_vlan_proto != htons(ETH_P_8021Q))
+		return;
+	tag = ntohs(header->h_vlan_TCI);
+	memmove(skb->data + VLAN_HLEN, skb->data, 2 * ETH_ALEN);
+	skb_pull(skb, VLAN_HLEN);
+	__vlan_hwaccel_put_tag(skb, htons(ETH_P_8021Q), tag);
+}
+
 /* Writes the times into a frame of the EtherType for local experiments. */
 static void mark(struct sk_buff *skb, u64 real, u64 device)
 {
@@ -127,6 +156,112 @@ static void mark(struct sk_buff *skb, u64 real, u64 device)
 	if (eth_hdr(skb)->h_proto != htons(0x88b5) || skb->len < ETH_HLEN + TAPSTAMP_MARK_BYTES)
 		return;
 	skb_store_bits(skb, skb->len - TAPSTAMP_MARK_BYTES, times, sizeof(times));
+}
+
+static int tapstamp_metadata_time(const struct xdp_md *context, u64 *time)
+{
+	const struct tapstamp_frame *frame = (const void *)context;
+
+	/* 0, as some drivers have it, if there is none. */
+	*time = skb_hwtstamps((struct sk_buff *)frame->skb)->hwtstamp;
+	return 0;
+}
+
+static int tapstamp_metadata_tag(const struct xdp_md *context, __be16 *protocol, u16 *tag)
+{
+	const struct tapstamp_frame *frame = (const void *)context;
+
+	if (!skb_vlan_tag_present(frame->skb))
+		return -ENODATA;
+	*protocol = frame->skb->vlan_proto;
+	*tag = skb_vlan_tag_get(frame->skb);
+	return 0;
+}
+
+static const struct xdp_metadata_ops tapstamp_metadata = {
+	.xmo_rx_timestamp = tapstamp_metadata_time,
+	.xmo_rx_vlan_tag = tapstamp_metadata_tag,
+};
+
+/* Runs the device's XDP program on a copy of the frame. Returns whether the stack gets the frame. */
+static bool tapstamp_passes(struct net_device *dev, struct sk_buff *skb, u16 queue)
+{
+	struct tapstamp *own = netdev_priv(dev);
+	struct bpf_net_context context, *is_set;
+	struct tapstamp_frame frame = { .skb = skb };
+	struct bpf_prog *program;
+	struct page *page;
+	bool passes = true;
+
+	rcu_read_lock();
+	program = rcu_dereference(own->program);
+	if (!program)
+		goto out;
+	passes = false;
+	page = dev_alloc_page();
+	if (!page || skb->len > PAGE_SIZE - XDP_PACKET_HEADROOM - SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
+		goto free;
+	xdp_init_buff(&frame.xdp, PAGE_SIZE, &own->queues[queue]);
+	xdp_prepare_buff(&frame.xdp, page_address(page), XDP_PACKET_HEADROOM, skb->len, true);
+	skb_copy_bits(skb, 0, frame.xdp.data, skb->len);
+	is_set = bpf_net_ctx_set(&context);
+	switch (bpf_prog_run_xdp(program, &frame.xdp)) {
+	case XDP_PASS:
+		passes = true;
+		break;
+	case XDP_REDIRECT:
+		if (!xdp_do_redirect(dev, &frame.xdp, program))
+			page = NULL;
+		xdp_do_flush();
+		break;
+	}
+	bpf_net_ctx_clear(is_set);
+free:
+	if (page)
+		put_page(page);
+out:
+	rcu_read_unlock();
+	return passes;
+}
+
+static int tapstamp_bpf(struct net_device *dev, struct netdev_bpf *request)
+{
+	struct tapstamp *own = netdev_priv(dev);
+	struct bpf_prog *former;
+
+	if (request->command != XDP_SETUP_PROG)
+		return -EOPNOTSUPP;
+	former = rtnl_dereference(own->program);
+	rcu_assign_pointer(own->program, request->prog);
+	if (former) {
+		synchronize_net();
+		bpf_prog_put(former);
+	}
+	return 0;
+}
+
+static int tapstamp_init_queues(struct net_device *dev)
+{
+	struct tapstamp *own = netdev_priv(dev);
+	int queue, error;
+
+	for (queue = 0; queue < TAPSTAMP_QUEUES; queue++) {
+		error = xdp_rxq_info_reg(&own->queues[queue], dev, queue, 0);
+		if (!error)
+			error = xdp_rxq_info_reg_mem_model(&own->queues[queue], MEM_TYPE_PAGE_SHARED, NULL);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static void tapstamp_end_queues(struct net_device *dev)
+{
+	struct tapstamp *own = netdev_priv(dev);
+	int queue;
+
+	for (queue = 0; queue < TAPSTAMP_QUEUES; queue++)
+		xdp_rxq_info_unreg(&own->queues[queue]);
 }
 
 static netdev_tx_t tapstamp_xmit(struct sk_buff *skb, struct net_device *dev)
@@ -158,6 +293,7 @@ static netdev_tx_t tapstamp_xmit(struct sk_buff *skb, struct net_device *dev)
 	skb_dst_drop(skb);
 	nf_reset_ct(skb);
 	skb->tstamp = 0;
+	strip_tag(skb);
 	skb_reset_mac_header(skb);
 	mark(skb, real, device);
 	skb_hwtstamps(skb)->hwtstamp = 0;
@@ -168,6 +304,10 @@ static netdev_tx_t tapstamp_xmit(struct sk_buff *skb, struct net_device *dev)
 			skb_hwtstamps(skb)->hwtstamp = ns_to_ktime(device);
 	}
 	dev_sw_netstats_tx_add(dev, 1, bytes);
+	if (!tapstamp_passes(dev, skb, queue)) {
+		dev_kfree_skb_any(skb);
+		return NETDEV_TX_OK;
+	}
 	skb->protocol = eth_type_trans(skb, dev);
 	skb_record_rx_queue(skb, queue);
 	dev_sw_netstats_rx_add(dev, bytes);
@@ -217,12 +357,22 @@ static int tapstamp_ts_info(struct net_device *dev, struct kernel_ethtool_ts_inf
 	return 0;
 }
 
+static void tapstamp_channels(struct net_device *dev, struct ethtool_channels *channels)
+{
+	channels->max_combined = TAPSTAMP_QUEUES;
+	channels->combined_count = TAPSTAMP_QUEUES;
+}
+
 static const struct ethtool_ops tapstamp_ethtool = {
+	.get_channels = tapstamp_channels,
 	.get_link = ethtool_op_get_link,
 	.get_ts_info = tapstamp_ts_info,
 };
 
 static const struct net_device_ops tapstamp_ops = {
+	.ndo_init = tapstamp_init_queues,
+	.ndo_uninit = tapstamp_end_queues,
+	.ndo_bpf = tapstamp_bpf,
 	.ndo_start_xmit = tapstamp_xmit,
 	.ndo_validate_addr = eth_validate_addr,
 	.ndo_set_mac_address = eth_mac_addr,
@@ -235,6 +385,8 @@ static void tapstamp_setup(struct net_device *dev)
 	ether_setup(dev);
 	dev->netdev_ops = &tapstamp_ops;
 	dev->ethtool_ops = &tapstamp_ethtool;
+	dev->xdp_metadata_ops = &tapstamp_metadata;
+	dev->xdp_features = NETDEV_XDP_ACT_BASIC | NETDEV_XDP_ACT_REDIRECT;
 	dev->needs_free_netdev = true;
 	dev->pcpu_stat_type = NETDEV_PCPU_STAT_TSTATS;
 	dev->priv_flags &= ~IFF_TX_SKB_SHARING;

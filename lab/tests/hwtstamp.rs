@@ -11,7 +11,7 @@ use std::process::Command;
 use pcap::Precision;
 use tapline::capture::{
     Backend, Capture, CaptureErrorKind, CaptureOptions, CaptureSummary, DeliveryMode,
-    DirectionFilter, FileConsumer, TimestampSource,
+    DirectionFilter, FileConsumer, Mode, TimestampSource,
 };
 use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
 use tapline::hwtstamp::{HardwareStamping, Restored, StampDevice, undo_left_behind};
@@ -22,7 +22,7 @@ use crate::VM;
 
 const LINK: &str = "stamp0";
 const FRAMES: u64 = 200;
-const BACKENDS: [Backend; 2] = [Backend::PacketV2, Backend::PacketV3];
+const BACKENDS: [Backend; 3] = [Backend::PacketV2, Backend::PacketV3, Backend::Xdp];
 
 /// TAI minus UTC since 2017.
 const TAI_NS: i64 = 37_000_000_000;
@@ -77,6 +77,10 @@ fn options(backend: Backend) -> CaptureOptions {
         .backend(backend)
         .direction(DirectionFilter::In)
         .timestamps(TimestampSource::Hardware)
+        .mode(match backend {
+            Backend::Xdp => Mode::Drop,
+            _ => Mode::Mirror,
+        })
         .delivery(match backend {
             Backend::PacketV2 => DeliveryMode::Immediate,
             _ => DeliveryMode::default(),
@@ -98,15 +102,20 @@ fn set(host: &Host, setting: HardwareStamping) {
     assert_eq!(host.run(set).expect("set"), setting);
 }
 
-/// Captures the frames into a file.
-fn capture_to(path: &Path, host: &Host, options: CaptureOptions) -> CaptureSummary {
+/// Captures what `send` sends into a file.
+fn capture_to(
+    path: &Path,
+    host: &Host,
+    options: CaptureOptions,
+    send: impl FnOnce(),
+) -> CaptureSummary {
     let capture = open(host, options);
     let output = Output::Path(path.to_owned());
     let file = CaptureFileOptions::new(output, capture.interfaces().to_vec());
     let file = CaptureFile::create(file, 0).expect("a file");
     let mut consumer = FileConsumer::new(file, std::time::Duration::ZERO);
     let stop = tapline::Stop::new().expect("a stop");
-    send(host, 0..FRAMES);
+    send();
     capture
         .run_consumer(&mut consumer, &stop)
         .expect("captured")
@@ -136,7 +145,7 @@ fn stamps_arrive_in_the_file_to_the_nanosecond() {
         for backend in BACKENDS {
             let host = host(&[("offset_ns", &offset_ns.to_string())]);
             let path = folder.path().join("file.pcapng");
-            let summary = capture_to(&path, &host, options(backend));
+            let summary = capture_to(&path, &host, options(backend), || send(&host, 0..FRAMES));
             assert_eq!(summary.timestamp_source(), Some(TimestampSource::Hardware));
             assert_eq!(summary.timestamp_counts().hardware, FRAMES);
             let clock = summary.links[0].device_clock.expect("a clock");
@@ -173,6 +182,40 @@ fn a_drifting_clock_is_followed() {
     assert_eq!(summary.timestamp_counts().hardware, FRAMES);
 }
 
+/// A tag that the device strips is metadata, for packet sockets and for XDP programs.
+#[test]
+fn a_tag_that_the_device_strips_is_put_back() {
+    if VM.has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let tagged = |number: u64| {
+        let mut frame = frame(number);
+        frame.splice(12..12, [0x81, 0x00, 0x60, 0x07]);
+        frame
+    };
+    for backend in BACKENDS {
+        let host = host(&[]);
+        let path = folder.path().join("file.pcapng");
+        let link = host.netlink().link_named(LINK).expect("the device");
+        let send = || {
+            let sent = host.run(|| send_frames(link.ifindex(), (0..FRAMES).map(tagged)));
+            sent.expect("frames are sent");
+        };
+        let summary = capture_to(&path, &host, options(backend), send);
+        assert_eq!(summary.timestamp_counts().hardware, FRAMES);
+        let packets = packets(&path);
+        assert_eq!(packets.len() as u64, FRAMES);
+        for (number, (time_ns, bytes)) in (0..).zip(packets) {
+            // The device writes its times into the end.
+            let [real_ns, _] = times(&bytes);
+            assert_eq!(time_ns, real_ns);
+            let kept = bytes.len() - 16;
+            assert_eq!(bytes[..kept], tagged(number)[..kept], "{backend:?}");
+        }
+    }
+}
+
 #[test]
 fn packets_without_a_stamp_have_the_kernels_and_are_marked_and_counted() {
     if VM.has_run() {
@@ -182,7 +225,7 @@ fn packets_without_a_stamp_have_the_kernels_and_are_marked_and_counted() {
     for backend in BACKENDS {
         let host = host(&[("unstamped", "10")]);
         let path = folder.path().join("file.pcapng");
-        let summary = capture_to(&path, &host, options(backend));
+        let summary = capture_to(&path, &host, options(backend), || send(&host, 0..FRAMES));
         let counts = summary.timestamp_counts();
         assert_eq!(
             (counts.hardware, counts.kernel),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use netlink::{Link, Netlink};
+use netlink::{Link, Netlink, TrafficHandle};
+use serde_json::Value;
 use tapline::capture::Backend;
 use tapline::send::{Rate, SendPath, SendQueue};
 use tapline_lab::{Host, Net, tool};
@@ -23,6 +24,13 @@ fn discipline(host: &Host) -> Option<String> {
     link.qdisc
 }
 
+/// Runs tc(8) and returns its output.
+fn tc(host: &Host, line: &str) -> String {
+    let output = host.command("tc").args(line.split(' ')).output().unwrap();
+    assert!(output.status.success(), "{line}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn the_queueing_discipline_sends_no_packet_before_its_time() {
     if UML.has_run() {
@@ -34,9 +42,10 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
     ] {
         let [left, right] = Net::new().pair();
         let name = left.interface().name;
-        let line = format!("qdisc replace dev {name} root {kind}{options}");
-        let status = left.command("tc").args(line.split(' ')).status();
-        assert!(status.unwrap().success(), "{line}");
+        tc(
+            &left,
+            &format!("qdisc replace dev {name} root {kind}{options}"),
+        );
         assert_eq!(discipline(&left).as_deref(), Some(kind));
         let capture = tapline::capture(right.interface().name.to_string())
             .backend(Backend::PacketV2)
@@ -57,8 +66,15 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
         }
         assert!(sender.transmit(&queue).unwrap());
         let summary = sender.finish().unwrap();
-        assert_eq!((summary.accepted, summary.path), (PACKETS, SendPath::Timed));
-        // etf drops a packet that it could not send in time.
+        assert_eq!(
+            (summary.submitted, summary.path),
+            (PACKETS, SendPath::Timed)
+        );
+        // etf refuses a packet whose time has passed, and drops one that it could not send in time: on a busy machine.
+        assert!(
+            summary.accepted == PACKETS || kind == "etf",
+            "{kind}: {summary}"
+        );
         let delivered = summary.delivered.unwrap();
         assert!(
             delivered == PACKETS || (kind == "etf" && delivered > 0),
@@ -94,4 +110,58 @@ fn a_discipline_without_times_is_refused() {
         "{source}"
     );
     assert!(tool::find("tc").is_some());
+}
+
+/// `mq` has a discipline for each queue of the device.
+#[test]
+fn the_disciplines_of_all_queues_keep_times() {
+    if UML.has_run() {
+        return;
+    }
+    let [left, _right] = Net::new().pair();
+    for line in [
+        "link add many0 numtxqueues 2 type veth peer name many1 numrxqueues 2",
+        "link set many0 up",
+        "link set many1 up",
+    ] {
+        let status = left.command("ip").args(line.split(' ')).status();
+        assert!(status.unwrap().success(), "{line}");
+    }
+    let timed = || {
+        let timed = tapline::send("many0").path(SendPath::Timed);
+        left.run(|| timed.open())
+    };
+    tc(&left, "qdisc replace dev many0 root handle 1: mq");
+    tc(&left, "qdisc replace dev many0 parent 1:1 fq");
+    let refused = timed().err().expect("one queue has another discipline");
+    let source = std::error::Error::source(&refused).expect("the reason");
+    assert!(source.to_string().contains("mq (fq, "), "{source}");
+    tc(&left, "qdisc replace dev many0 parent 1:2 fq");
+    let shown: Value =
+        serde_json::from_str(&tc(&left, "-json qdisc show dev many0 invisible")).unwrap();
+    let shown: Vec<_> = shown
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|qdisc| {
+            let text = |key: &str| qdisc[key].as_str().map(Into::into).unwrap_or_default();
+            (text("kind"), text("parent"))
+        })
+        .collect();
+    let index = left.run(|| Netlink::open().unwrap().link_named("many0").unwrap().index);
+    let listed = left.run(|| Netlink::open().unwrap().qdiscs(index.unwrap()).unwrap());
+    let listed: Vec<(String, String)> = listed
+        .items
+        .into_iter()
+        .map(|qdisc| {
+            let is_root = qdisc.parent == TrafficHandle::ROOT;
+            let parent = (!is_root).then(|| qdisc.parent.to_string());
+            (qdisc.kind, parent.unwrap_or_default())
+        })
+        .collect();
+    assert_eq!((listed.len(), listed), (3, shown));
+    let mut sender = timed().unwrap();
+    sender.inject(&[0xff; 60]).unwrap();
+    let summary = sender.finish().unwrap();
+    assert_eq!((summary.accepted, summary.delivered), (1, Some(1)));
 }

@@ -19,14 +19,16 @@ pub use attr::{
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{
-    BPF_F_BEFORE, BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE,
+    BPF_CGROUP_INET_EGRESS, BPF_CGROUP_INET4_POST_BIND, BPF_CGROUP_INET6_POST_BIND, BPF_F_BEFORE,
+    BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_cgroup_link,
     create_tcx_link, create_xdp_link, open_raw_tracepoint, tcx_programs, update_link,
     wait_for_programs,
 };
 pub use map::{Map, MapLayout, MapType, online_cpus, possible_cpus};
 pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};
 pub use program::{
-    BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS,
+    BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_DEV_BOUND_ONLY, BPF_F_XDP_HAS_FRAGS,
+    PROG_TYPE_CGROUP_SKB, PROG_TYPE_CGROUP_SOCK, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS,
     PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program,
     program_id, test_run,
 };

@@ -98,8 +98,48 @@ pub struct XdpDesc {
     pub addr: u64,
     /// Length in bytes.
     pub len: u32,
-    /// [`XDP_PKT_CONTD`].
+    /// [`XDP_PKT_CONTD`] and [`XDP_TX_METADATA`].
     pub options: u32,
+}
+
+/// What the kernel does with a packet of the transmit ring, in front of its bytes (`struct xsk_tx_metadata`): as a request.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TxMetadata {
+    /// [`XDP_TXMD_FLAGS_LAUNCH_TIME`].
+    pub flags: u64,
+    /// Where a checksum starts, with another flag.
+    pub checksum_start: u16,
+    /// Where it goes.
+    pub checksum_offset: u16,
+    /// Padding, 0.
+    pub padding: u32,
+    /// When the device sends the packet, by its own clock (Linux 6.14), nanoseconds.
+    pub launch_time: u64,
+}
+
+impl TxMetadata {
+    /// Length, bytes.
+    pub const BYTES: usize = size_of::<Self>();
+
+    /// A request to send the packet at `launch_time`.
+    pub fn launch_at(launch_time: u64) -> Self {
+        Self {
+            flags: XDP_TXMD_FLAGS_LAUNCH_TIME,
+            launch_time,
+            ..Self::default()
+        }
+    }
+
+    /// As it lies in memory.
+    pub fn bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.flags.to_ne_bytes());
+        bytes[8..10].copy_from_slice(&self.checksum_start.to_ne_bytes());
+        bytes[10..12].copy_from_slice(&self.checksum_offset.to_ne_bytes());
+        bytes[16..].copy_from_slice(&self.launch_time.to_ne_bytes());
+        bytes
+    }
 }
 
 // SAFETY: `repr(C)`, integers only: 2·2 + 3·4 = 16 bytes, each on its alignment.
@@ -155,6 +195,12 @@ pub const XDP_USE_SG: u16 = 1 << 4;
 pub const XDP_RING_NEED_WAKEUP: u32 = 1 << 0;
 /// Descriptor option: the packet continues in the next descriptor.
 pub const XDP_PKT_CONTD: u32 = 1 << 0;
+/// Descriptor option: [`TxMetadata`] precedes the packet (Linux 6.8).
+pub const XDP_TX_METADATA: u32 = 1 << 1;
+/// Flag of [`UmemReg`]: `tx_metadata_len` counts (Linux 6.11).
+pub const XDP_UMEM_TX_METADATA_LEN: u32 = 1 << 2;
+/// Flag of [`TxMetadata`]: send the packet at its launch time (Linux 6.14).
+pub const XDP_TXMD_FLAGS_LAUNCH_TIME: u64 = 1 << 2;
 /// Bytes that the kernel keeps in front of a packet (`XDP_PACKET_HEADROOM`, `linux/bpf.h`).
 pub const XDP_PACKET_HEADROOM: usize = 256;
 
@@ -174,7 +220,8 @@ pub fn socket() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Registers `memory` for the socket's packets, in chunks of `chunk_bytes`.
+/// Registers `memory` for the socket's packets, in chunks of `chunk_bytes`. With `has_metadata`, [`TxMetadata`] precedes
+/// packets of the transmit ring that say so.
 ///
 /// The kernel pins the pages and keeps them until the socket is closed, also when `memory` is
 /// unmapped before.
@@ -185,11 +232,19 @@ pub fn register_memory(
     socket: BorrowedFd<'_>,
     memory: &Region,
     chunk_bytes: u32,
+    has_metadata: bool,
 ) -> io::Result<()> {
+    let (flags, metadata_bytes) = if has_metadata {
+        (XDP_UMEM_TX_METADATA_LEN, TxMetadata::BYTES as u32)
+    } else {
+        (0, 0)
+    };
     let request = UmemReg {
         addr: memory.pointer(0, memory.bytes()).as_ptr() as u64,
         len: memory.bytes() as u64,
         chunk_size: chunk_bytes,
+        flags,
+        tx_metadata_len: metadata_bytes,
         ..UmemReg::default()
     };
     set_option(socket, SOL_XDP, XDP_UMEM_REG, &request)

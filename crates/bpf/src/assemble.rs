@@ -33,6 +33,8 @@ const EXIT: u8 = 0x90;
 // `src` of a 64-bit constant: its meaning.
 const PSEUDO_MAP_FD: u8 = 1;
 const PSEUDO_MAP_VALUE: u8 = 2;
+// `src` of a call: a kernel function, by its number.
+const PSEUDO_KFUNC_CALL: u8 = 2;
 
 /// Why instructions cannot be assembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -218,6 +220,9 @@ fn encode(
             }
         }
         Insn::Call(helper) => plain(JMP | CALL, Reg::R0, Reg::R0, 0, helper as i32),
+        Insn::CallKernel { function } => {
+            Instruction::new(JMP | CALL, 0, PSEUDO_KFUNC_CALL, 0, function.cast_signed())
+        }
         Insn::Exit => plain(JMP | EXIT, Reg::R0, Reg::R0, 0, 0),
         Insn::Place(_) => return Ok(()),
     };

@@ -16,7 +16,7 @@ use std::io;
 use std::ops::Add;
 
 pub use self::drop_to_slots::{SlotProgram, SlotProgramOptions};
-pub use self::drop_to_sockets::{XskProgram, XskProgramOptions};
+pub use self::drop_to_sockets::{RxMetadata, XskProgram, XskProgramOptions};
 pub use self::ring_buffer::{CpuRingBuffers, RingBufferProgram, RingBufferProgramOptions};
 use crate::map::MapError;
 use crate::program::LoadError;
@@ -76,7 +76,8 @@ pub struct XdpCounters {
     pub sampled_out: u64,
     /// Matched, but not delivered.
     ///
-    /// - [`XskProgram`]: the packet's queue has no socket. The stack got the packet.
+    /// - [`XskProgram`]: the packet's queue has no socket. The stack got the packet, unless the program had put a VLAN tag
+    ///   back into it.
     /// - [`RingBufferProgram`]: the ring buffer was full, or the CPU went online after the program was loaded.
     ///   The stack got the packet.
     /// - [`SlotProgram`]: no slot was free. The packet was dropped.
@@ -124,6 +125,12 @@ pub enum XdpProgramError {
     /// The program could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The kernel lacks the functions that read a device's metadata, or a description of them.
+    #[error("the kernel cannot read the metadata of devices in XDP programs")]
+    KernelFunction {
+        /// Why they were not found.
+        source: io::Error,
+    },
     /// A socket could not be put into the program's map.
     #[error("cannot redirect packets of queue {queue} to a socket")]
     Socket {

@@ -15,6 +15,7 @@
 //! - [`XskProgram`], [`RingBufferProgram`], [`SlotProgram`]: deliver an interface's packets to user space.
 //! - [`LiveFrames`]: sends frames through the XDP transmit path of a driver.
 //! - [`Sampler`]: samples packets, in programs of any kind.
+//! - [`SocketPorts`]: the local ports of the sockets of a control group.
 //! - [`count`]: programs that count classes of packets.
 //! - [`socket_filter`]: classic filters with counters.
 //!
@@ -29,20 +30,22 @@ mod assemble;
 mod capture;
 pub mod count;
 mod filter_map;
+mod kernel_function;
 mod live_frames;
 mod map;
 mod program;
 mod rtnetlink;
 mod sampling;
 pub mod socket_filter;
+mod socket_ports;
 mod table;
 mod tc;
 mod xdp;
 
 pub use assemble::{AssembleError, assemble};
 pub use capture::{
-    CpuRingBuffers, PacketSelection, RingBufferProgram, RingBufferProgramOptions, SlotProgram,
-    SlotProgramOptions, UnmatchedAction, XdpCounters, XdpProgramError, XskProgram,
+    CpuRingBuffers, PacketSelection, RingBufferProgram, RingBufferProgramOptions, RxMetadata,
+    SlotProgram, SlotProgramOptions, UnmatchedAction, XdpCounters, XdpProgramError, XskProgram,
     XskProgramOptions,
 };
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
@@ -55,6 +58,7 @@ pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
 pub use sampling::{Probability, Sampler, SamplerLabels, Sampling};
+pub use socket_ports::{SocketPorts, SocketPortsError};
 pub use table::{CounterTable, FullTablePolicy, TableOptions};
 pub use tc::{TcAttachError, TcAttachMethod, TcFilter, TcHook, TcLink, tc_filters, tcx_programs};
 pub use xdp::{

@@ -132,6 +132,21 @@ impl Map {
         Ok(map)
     }
 
+    /// Creates an empty map of at most `max_entries` keys and values of 4 bytes.
+    pub(crate) fn of_ports(
+        name: &str,
+        map_type: MapType,
+        max_entries: u32,
+    ) -> Result<Self, MapError> {
+        let layout = MapLayout {
+            map_type,
+            key_bytes: 4,
+            value_bytes: 4,
+            max_entries,
+        };
+        Self::create(name, &layout)
+    }
+
     fn create(name: &str, layout: &MapLayout) -> Result<Self, MapError> {
         abi::bpf::Map::create(layout, name)
             .map(Self)

@@ -6,8 +6,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{
-    BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS,
-    PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
+    BPF_CGROUP_INET_EGRESS, BPF_CGROUP_INET4_POST_BIND, BPF_CGROUP_INET6_POST_BIND,
+    BPF_F_XDP_DEV_BOUND_ONLY, BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_CGROUP_SKB,
+    PROG_TYPE_CGROUP_SOCK, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
+    PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
 };
 
 use rustix::thread::{CapabilitySet, capabilities};
@@ -17,6 +19,10 @@ use crate::assemble::{AssembleError, assemble};
 use crate::map::MapError;
 
 const LICENSE: &CStr = c"MIT OR Apache-2.0";
+/// Of programs that call functions of the kernel: the kernel requires a licence that it knows to be compatible with the GPL
+/// (`license_is_gpl_compatible`, include/linux/license.h). The MIT licence is, and grants the right to license the program
+/// under the GPL.
+const KERNEL_CALL_LICENSE: &CStr = c"Dual MIT/GPL";
 /// Number of attempts to load a program while signals interrupt it.
 const LOAD_ATTEMPTS: u32 = 10;
 /// Initial size of the log buffer, bytes. If it is too small, the kernel returns ENOSPC.
@@ -44,9 +50,28 @@ pub enum ProgramKind {
     /// Runs at a kernel tracepoint. Context: the tracepoint's arguments.
     #[doc(alias = "BPF_PROG_TYPE_RAW_TRACEPOINT")]
     Tracepoint,
+    /// Sees the IP packets that sockets of a control group send. Context: `struct __sk_buff`.
+    #[doc(alias = "BPF_PROG_TYPE_CGROUP_SKB")]
+    CgroupEgress,
+    /// Runs when a socket of a control group has got its local port, IPv4. Context: `struct bpf_sock`.
+    #[doc(alias = "BPF_CGROUP_INET4_POST_BIND")]
+    CgroupBound4,
+    /// The same for IPv6.
+    #[doc(alias = "BPF_CGROUP_INET6_POST_BIND")]
+    CgroupBound6,
 }
 
 impl ProgramKind {
+    /// Where a program of a control group is attached.
+    pub(crate) fn cgroup_place(self) -> Option<u32> {
+        match self {
+            Self::CgroupEgress => Some(BPF_CGROUP_INET_EGRESS),
+            Self::CgroupBound4 => Some(BPF_CGROUP_INET4_POST_BIND),
+            Self::CgroupBound6 => Some(BPF_CGROUP_INET6_POST_BIND),
+            _ => None,
+        }
+    }
+
     /// The kind of an XDP program that accepts multi-buffer frames or not.
     pub(crate) fn xdp(multi_buffer: bool) -> Self {
         if multi_buffer {
@@ -64,6 +89,7 @@ impl fmt::Display for ProgramKind {
             Self::Xdp | Self::XdpFrags => "XDP",
             Self::Tc => "tc",
             Self::Tracepoint => "tracepoint",
+            Self::CgroupEgress | Self::CgroupBound4 | Self::CgroupBound6 => "control group",
         })
     }
 }
@@ -87,12 +113,39 @@ impl Program {
     /// `CAP_PERFMON`.
     pub fn load(kind: ProgramKind, name: &str, code: &[Insn<'_>]) -> Result<Self, LoadError> {
         let slots = assemble(code).map_err(LoadError::Assemble)?;
-        let source = program_source(kind, name, &slots);
-        match load(&source, &mut []) {
+        Self::load_source(kind, &program_source(kind, name, &slots))
+    }
+
+    /// As [`load`](Self::load), for an XDP program that runs only on the interface with index `ifindex`, and may call the
+    /// functions of the kernel that read the device's metadata.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); EOPNOTSUPP if the driver cannot.
+    /// # Privileges
+    /// As [`load`](Self::load).
+    /// # Kernel
+    /// Linux 6.3.
+    #[doc(alias = "BPF_F_XDP_DEV_BOUND_ONLY")]
+    pub(crate) fn load_bound(
+        kind: ProgramKind,
+        name: &str,
+        code: &[Insn<'_>],
+        ifindex: u32,
+    ) -> Result<Self, LoadError> {
+        let slots = assemble(code).map_err(LoadError::Assemble)?;
+        let mut source = program_source(kind, name, &slots);
+        source.flags |= BPF_F_XDP_DEV_BOUND_ONLY;
+        source.license = KERNEL_CALL_LICENSE;
+        source.ifindex = ifindex;
+        Self::load_source(kind, &source)
+    }
+
+    fn load_source(kind: ProgramKind, source: &ProgramSource<'_>) -> Result<Self, LoadError> {
+        match load(source, &mut []) {
             Ok(fd) => Ok(Self { kind, fd }),
             Err(error) => Err(LoadError::Refused {
                 kind,
-                log: read_log(&source),
+                log: read_log(source),
                 source: error,
             }),
         }
@@ -137,13 +190,17 @@ fn program_source<'a>(
         ProgramKind::XdpFrags => (PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS),
         ProgramKind::Tc => (PROG_TYPE_SCHED_CLS, 0),
         ProgramKind::Tracepoint => (PROG_TYPE_RAW_TRACEPOINT, 0),
+        ProgramKind::CgroupEgress => (PROG_TYPE_CGROUP_SKB, 0),
+        ProgramKind::CgroupBound4 | ProgramKind::CgroupBound6 => (PROG_TYPE_CGROUP_SOCK, 0),
     };
     ProgramSource {
+        attach_type: kind.cgroup_place().unwrap_or_default(),
         program_type,
         flags,
         instructions,
         license: LICENSE,
         name,
+        ifindex: 0,
     }
 }
 

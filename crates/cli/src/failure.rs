@@ -246,7 +246,7 @@ fn mode_advice(error: &CaptureError) -> Option<&'static str> {
             Some("use --backend auto")
         }
         ModeError::Outgoing => Some("use --direction in, or --mode mirror"),
-        ModeError::HardwareTime => Some("use --timestamp software, or --mode mirror"),
+        ModeError::SocketPorts => Some("use --mode mirror and --backend auto"),
         ModeError::ClassicProgram => Some("give its expression, or use --mode mirror"),
         _ => None,
     }

@@ -11,6 +11,7 @@ use tapline::file::write::{
 };
 
 use tapline::read::WrittenFiles;
+use tapline::who::ProcessCounts;
 
 use crate::args::{FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure, STDOUT};
@@ -128,6 +129,8 @@ pub struct Written {
     pub bytes: u64,
     /// The files that rotation kept, oldest first.
     pub files: Vec<PathBuf>,
+    /// Packets sent by this host, by whether their process was found, if that was wanted.
+    pub processes: Option<ProcessCounts>,
 }
 
 impl From<&WrittenFiles> for Written {
@@ -136,6 +139,7 @@ impl From<&WrittenFiles> for Written {
             packets: files.packets,
             bytes: files.bytes,
             files: files.paths.clone(),
+            processes: None,
         }
     }
 }
@@ -146,6 +150,7 @@ impl From<&CaptureFile> for Written {
             packets: file.packets_written(),
             bytes: file.bytes_written(),
             files: file.files().map(|file| file.path.clone()).collect(),
+            processes: None,
         }
     }
 }
@@ -157,8 +162,22 @@ impl Written {
         self.files.iter().map(name).collect()
     }
 
-    /// Prints one line, if there is a file.
+    /// The packets whose processes were wanted, for JSON.
+    pub fn processes_json(&self) -> serde_json::Value {
+        let json = |counts: ProcessCounts| serde_json::json!({"found": counts.found, "unknown": counts.unknown});
+        self.processes.map(json).into()
+    }
+
+    /// Prints one line if there is a file, and one if processes were wanted.
     pub fn tell(&self, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(counts) = self.processes {
+            let (found, all) = (counts.found, counts.found + counts.unknown);
+            let (found, all) = (grouped(found), grouped(all));
+            writeln!(
+                out,
+                "processes found of {found} of {all} packets that this host sent"
+            )?;
+        }
         let (packets, bytes) = (grouped(self.packets), grouped(self.bytes));
         match self.files.as_slice() {
             [] => Ok(()),

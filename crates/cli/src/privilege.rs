@@ -66,13 +66,18 @@ pub fn to_read(counts: bool) -> CapabilitySet {
     needed
 }
 
-/// What a capture needs as long as interfaces and namespaces can join it.
-pub const TO_CAPTURE_ANYWHERE: CapabilitySet = CapabilitySet::DAC_OVERRIDE
-    .union(CapabilitySet::NET_RAW)
-    .union(CapabilitySet::NET_ADMIN)
-    .union(CapabilitySet::SYS_ADMIN)
-    .union(CapabilitySet::BPF)
-    .union(CapabilitySet::PERFMON);
+/// What a capture needs as long as interfaces and namespaces can join it; also what it needs if it finds the
+/// processes of other users.
+pub fn to_capture_anywhere(finds_processes: bool) -> CapabilitySet {
+    let mut needed = CapabilitySet::DAC_OVERRIDE
+        | CapabilitySet::NET_RAW
+        | CapabilitySet::NET_ADMIN
+        | CapabilitySet::SYS_ADMIN
+        | CapabilitySet::BPF
+        | CapabilitySet::PERFMON;
+    needed.set(CapabilitySet::SYS_PTRACE, finds_processes);
+    needed
+}
 
 /// Drops every capability of the calling thread except `needed`.
 ///

@@ -55,7 +55,10 @@ fn advice(error: &clap::Error) -> Option<&'static str> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
-    let is_negative = |flag: &str| flag.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+    let is_negative = |flag: &str| {
+        let digits = flag.strip_prefix('-');
+        digits.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
+    };
     match (command_name()?.as_str(), flag.as_str()) {
         // An IP version is a flag of some commands.
         (_, flag) if is_negative(flag) && !matches!(flag, "-4" | "-6") => {
@@ -63,6 +66,7 @@ fn advice(error: &clap::Error) -> Option<&'static str> {
         }
         ("ping", flag) => ping_name(flag),
         ("capture" | "read", flag) => other_name(flag),
+        ("ctl", word) if !word.starts_with('-') => Some("-n NAME selects a capture"),
         ("count" | "latency", "-r") => Some("for files use 'tapline read FILE'"),
         _ => None,
     }

@@ -287,3 +287,74 @@ fn rotation_by_time_follows_the_clock() {
     assert!(intervals.len() >= 4, "{intervals:?}");
     assert!(intervals.is_sorted_by(|a, b| a < b), "{intervals:?}");
 }
+
+/// A file of a rotation: its packets, its size, and the interval that its packets are in.
+struct Part {
+    packets: usize,
+    size: u64,
+    interval: u64,
+}
+
+/// Packets in a burst, large packets and slow packets: each limit ends files, and no file exceeds another limit.
+#[test]
+fn all_limits_of_rotation_work_together() {
+    const PACKETS: usize = 30;
+    const SIZE: u64 = 16 << 10;
+    const INTERVAL_NS: u64 = 1_000_000_000;
+    const SENT: [u32; 3] = [300, 60, 50];
+    let flags = "--rotate-packets 30 --rotate-size 16k --rotate-interval 1s";
+    let [burst, large, slow] = SENT;
+    let all = burst + large + slow;
+    for keep in ["", "--keep 3"] {
+        let scene = Scene::new();
+        // The interval of the counters would be a clock for the rotation, too, which packets may come after.
+        let line = format!("-w row.pcapng -c {all} {flags} {keep} --stats-interval 1h");
+        let running = scene.capture(&line);
+        scene.send(&frames(burst, 100));
+        scene.send(&frames(large, 1000));
+        // A frame every 50 ms: fewer in an interval than the limit of packets.
+        scene.generate(slow.into(), Some(20));
+        let summary = running.done();
+        summary.conserves(all.into());
+        let files = summary.files();
+        assert_eq!(files, scene.listed());
+        let part = |file: &String| {
+            let file = scene.file(file);
+            let times: Vec<String> = column(&file, "frame.time_epoch");
+            let mut intervals: Vec<u64> = times.iter().map(|time| ns(time) / INTERVAL_NS).collect();
+            intervals.dedup();
+            assert_eq!(intervals.len(), 1, "{times:?}");
+            Part {
+                packets: times.len(),
+                size: fs::metadata(&file).expect("a file").len(),
+                interval: intervals[0],
+            }
+        };
+        let parts: Vec<_> = files.iter().map(part).collect();
+        assert!(
+            parts
+                .iter()
+                .all(|part| part.packets <= PACKETS && part.size <= SIZE)
+        );
+        if !keep.is_empty() {
+            assert_eq!(parts.len(), 3);
+            continue;
+        }
+        let total: usize = parts.iter().map(|part| part.packets).sum();
+        assert_eq!(total, all as usize);
+        let mut ended = [0; 3];
+        for pair in parts.windows(2) {
+            let [part, next] = pair else { continue };
+            if part.packets == PACKETS {
+                ended[0] += 1;
+            } else if next.interval > part.interval {
+                ended[1] += 1;
+            } else {
+                // The next packet, of 1000 bytes, did not fit. Room for statistics is kept free.
+                assert!(part.size + 1500 > SIZE, "{}", part.size);
+                ended[2] += 1;
+            }
+        }
+        assert!(ended.iter().all(|&count| count > 0), "{ended:?}");
+    }
+}

@@ -9,10 +9,11 @@ use std::process::Output;
 
 use lab::{tool, wait};
 use serde_json::Value;
+use tapline::packet::FrameSender;
 
 use crate::support::files::{column, options};
 use crate::support::run::{Running, Summary, command, run, spawn};
-use crate::support::{assert_refused, has_run_with_own_mounts};
+use crate::support::{assert_refused, has_run_with_own_mounts, text, tool as text_of_tool};
 
 const MARK: &str = "TAPLINE_CLI_CAPTURE_NETNS";
 
@@ -209,6 +210,8 @@ fn what_cannot_be_captured_is_refused() {
             ),
             ("--netns red -i eth7", 1, "there is no interface red/eth7"),
             ("-i any -i lo", 2, "-i any is every interface"),
+            ("-i lo -y LINUX_SLL2", 2, "-y LINUX_SLL2 needs -i any"),
+            ("-i any -y EN10MB", 2, "use LINUX_SLL2"),
             ("--netns all -- true", 2, "give --netns NAME once"),
             ("-i none -- true", 1, "No such device"),
         ],
@@ -216,4 +219,94 @@ fn what_cannot_be_captured_is_refused() {
     fs::write("/run/netns/file", "").expect("written");
     let running = start("--netns all");
     assert_eq!(by_interface(&running.stop().done()).len(), 1);
+}
+
+/// Fields of the cooked headers and of the packets behind them, in the order of the file.
+fn cooked(file: &str) -> Vec<String> {
+    let names = [
+        "sll.etype",
+        "sll.ltype",
+        "sll.ifindex",
+        "sll.hatype",
+        "sll.pkttype",
+        "sll.halen",
+        "sll.src.eth",
+        "frame.len",
+        "icmp.seq",
+        "icmp.type",
+        "data.data",
+    ];
+    let fields = names.join(" -e ");
+    let shown = text_of_tool("tshark", &format!("-n -r {file} -T fields -e {fields}"));
+    shown.lines().map(str::to_owned).collect()
+}
+
+/// The cooked headers of packets of a veth pair and of the loopback, compared with those that tcpdump writes meanwhile.
+#[test]
+fn cooked_packets_of_every_interface_equal_those_of_tcpdump() {
+    if has_run() {
+        return;
+    }
+    ip("link add v0 type veth peer name v1");
+    for link in ["v0", "v1"] {
+        ip(&format!("link set {link} addrgenmode none"));
+        ip(&format!("link set {link} up"));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name| text(&folder.path().join(name));
+    let [theirs, ours, old] = ["theirs.pcap", "ours.pcapng", "ours.pcap"].map(file);
+    let captures = [
+        start(&format!("-i any -y LINUX_SLL2 -w {ours}")),
+        start(&format!("-i any -w {old}")),
+    ];
+    // Five frames leave one end and arrive at the other; three requests and replies are on the loopback.
+    let count = 2 * 5 + 2 * 3;
+    let mut tcpdump = tool::command("tcpdump");
+    tcpdump.args(["-i", "any", "-c", &count.to_string(), "-w", &theirs]);
+    let mut tcpdump = spawn(tcpdump);
+    while !tcpdump.error_line().contains("listening on any") {}
+
+    let shown = ip("-o link show v0");
+    let index = shown.split(':').next().expect("its index");
+    let sender = FrameSender::open(index.parse().expect("a number")).expect("a socket");
+    for (to, kind, payload) in [
+        ([0xff; 6], 0x88b5_u16, [1; 50]),
+        ([1, 0, 0x5e, 0, 0, 1], 0x88b5, [2; 50]),
+        ([2, 0, 0, 0, 0, 9], 0x88b5, [3; 50]),
+        // A length: an LLC header follows, or a packet of Novell's.
+        ([1, 0x80, 0xc2, 0, 0, 0], 50, [0x42; 50]),
+        ([2, 0, 0, 0, 0, 9], 50, [0xff; 50]),
+    ] {
+        let from = [2, 0, 0, 0, 0, 1];
+        let frame = [&to[..], &from, &kind.to_be_bytes(), &payload].concat();
+        sender.send(&frame).expect("it is sent");
+    }
+    let pinged = tool::command("ping")
+        .args(["-q", "-c", "3", "-i", "0.01", "127.0.0.1"])
+        .output();
+    done(&pinged.expect("ping runs"));
+
+    for mut running in captures {
+        running
+            .event(|event| event["event"] == "stats" && event["delivered"].as_u64() >= Some(count));
+        running.stop().done();
+    }
+    assert!(tcpdump.finish().status.success());
+    let expected = cooked(&theirs);
+    assert_eq!(expected.len() as u64, count);
+    // The kernel takes the length of a frame that a packet socket sends for its protocol, and tcpdump writes that.
+    let is_same = |packet: &String| {
+        let fields: Vec<&str> = packet.split('\t').collect();
+        !(fields[0].is_empty() && fields[4] == "4")
+    };
+    for file in [&ours, &old] {
+        // Packets of several interfaces are in order as far as they are ready together.
+        let [seen, expected] = [cooked(file), expected.clone()].map(|packets| {
+            let mut packets: Vec<_> = packets.into_iter().filter(is_same).collect();
+            packets.sort();
+            packets
+        });
+        assert_eq!(seen.len() as u64, count - 2);
+        assert_eq!(seen, expected, "{file}");
+    }
 }

@@ -180,6 +180,28 @@ fn a_line_is_printed_at_once() {
     running.stop().exit(0);
 }
 
+/// The ring is larger than the buffer that was asked for, and the line says why.
+#[test]
+fn a_ring_that_grew_says_why() {
+    for (flags, shown) in [
+        (
+            "",
+            "capturing on right0 (packet-v3, 26 MiB ring for pauses of the reader; --stall 0ms keeps 256 KiB)",
+        ),
+        (
+            "--stall 0ms -s 96",
+            "capturing on right0 (packet-v2, 256 KiB ring)",
+        ),
+    ] {
+        let scene = Scene::new();
+        let running = scene.capture_text(&format!("--buffer 256K {flags} -c 1"));
+        scene.generate(1, None);
+        let ended = running.finish();
+        ended.exit(0);
+        assert_eq!(ended.stderr[0], shown);
+    }
+}
+
 #[test]
 fn the_text_of_a_capture_to_a_file() {
     let scene = Scene::new();

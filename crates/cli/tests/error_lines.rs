@@ -1,5 +1,6 @@
 //! The line of an error says what failed, on what, why, and what to do.
 
+use crate::support::files::pcap;
 use crate::support::{Scene, assert_refused};
 
 /// Flags of tcpdump and dumpcap, and what to use instead.
@@ -37,6 +38,7 @@ fn flags_of_other_programs_are_answered_with_ours() {
 fn each_command_says_what_to_do_about_bad_input() {
     let scene = Scene::new();
     scene.write("text", "not a capture");
+    scene.write("one.pcap", pcap(&[0]));
     assert_refused(
         |line| scene.run(line),
         &[
@@ -52,6 +54,18 @@ fn each_command_says_what_to_do_about_bad_input() {
             ),
             (
                 "capture -i right0 -w no/file",
+                1,
+                "tapline: cannot create no/file: No such file or directory (create the directory no first)",
+            ),
+            // The file is looked for before the device.
+            (
+                "send -i nothing0 -r no.pcap",
+                1,
+                "tapline: cannot open no.pcap: No such file or directory",
+            ),
+            // No summary of what was not written.
+            (
+                "read one.pcap -w no/file",
                 1,
                 "tapline: cannot create no/file: No such file or directory (create the directory no first)",
             ),
@@ -282,7 +296,61 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
         2,
         "\"abc\" is not a value of mtu",
     ),
-    ("link shwo", 2, "\"shwo\" is no verb here (use add, set"),
+    (
+        "link shwo",
+        2,
+        "\"shwo\" is no verb here; did you mean 'show'? (use add, set",
+    ),
+    (
+        "link set right0 upp",
+        2,
+        "link: \"upp\" is not a word here; did you mean 'up'? (see 'tapline link --help')",
+    ),
+    ("link set right0 up mut 1400", 2, "did you mean 'mtu'?"),
+    (
+        "link add x type vxlan id 5 dstprot 4789",
+        2,
+        "did you mean 'dstport'?",
+    ),
+    (
+        "route add defualt via 10.0.0.2",
+        2,
+        "did you mean 'default'?",
+    ),
+    ("route add default vai 10.0.0.2", 2, "did you mean 'via'?"),
+    ("route show tabel 7", 2, "did you mean 'table'?"),
+    (
+        "route get 10.0.0.2 form 10.0.0.1",
+        2,
+        "did you mean 'from'?",
+    ),
+    ("addr add 10.0.0.1/24 dve right0", 2, "did you mean 'dev'?"),
+    (
+        "addr show scpoe host",
+        1,
+        "there is no link scpoe; did you mean 'scope'? (",
+    ),
+    (
+        "rule add from 10.0.0.0/8 lokup 7",
+        2,
+        "did you mean 'lookup'?",
+    ),
+    (
+        "neigh add 10.0.0.1 ladddr 02:00:00:00:00:01 dev right0",
+        2,
+        "did you mean 'lladdr'?",
+    ),
+    // A word that is like none, and a wrong value of a word.
+    (
+        "link set right0 sideways",
+        2,
+        "\"sideways\" is not a word here (see",
+    ),
+    (
+        "link set right0 mtu up",
+        2,
+        "\"up\" is not a value of mtu (see",
+    ),
     (
         "addr add 300.0.0.1/8 dev right0",
         2,
@@ -304,6 +372,11 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
         "route add 10.0.0.0/8 via 300.1.1.1",
         2,
         "\"300.1.1.1\" is not a value of via",
+    ),
+    (
+        "ctl trigger web",
+        2,
+        "tapline: unexpected argument 'web' found (-n NAME selects a capture)",
     ),
     (
         "monitor nothing",

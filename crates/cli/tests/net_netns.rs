@@ -97,6 +97,17 @@ fn names_and_numbers_are_those_of_ip() {
     // A link is where it is said to be.
     ip("link add va type veth peer name vb netns one");
     assert!(ip("-n one link show vb").contains("vb"));
+    // Its line has the name of the namespace, or the number if there is no name.
+    let show = |line: &str| {
+        let mut command = Command::new(PROGRAM);
+        let output = command.args(line.split(' ')).output();
+        trimmed(&shown_of(output.expect("it runs")))
+    };
+    let line = "link show va";
+    assert_eq!(show(line), trimmed(&ip(line)));
+    assert!(show(line).concat().contains(" link-netns one"));
+    let line = "-n one link show vb";
+    assert_eq!(show(line), trimmed(&ip(line)));
     done("del two");
     ip("netns del one");
     done("delete three");

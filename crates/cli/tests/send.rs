@@ -254,6 +254,9 @@ fn what_cannot_be_sent_is_refused() {
         refused.refusal(3),
         "cannot send on left0 by auto: cannot open a packet socket: Operation not permitted (needs CAP_NET_RAW; run with sudo or setcap)"
     );
+    // Files are opened before interfaces.
+    let absent = spawn(tapline(&scene.left, "send -i none -r none.pcap")).finish();
+    assert!(absent.refusal(1).contains("cannot open none.pcap"));
     let absent = spawn(tapline(&scene.left, &format!("send -i none -r {path}"))).finish();
     assert!(
         absent

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde_json::json;
 use wire::build::Frame;
-use wire::{ArpFields, ArpOperation, Icmpv4Fields, MacAddress, TcpFields};
+use wire::{ArpFields, ArpOperation, Icmpv4Fields, MacAddress, TcpFields, TcpFlags};
 
 use crate::support::files::{bytes, tshark};
 use crate::support::frames::frame;
@@ -129,7 +129,11 @@ fn clients_and_servers_have_an_interface_each_and_keep_their_order() {
     let scene = Scene::new();
     add_link(&scene);
     let packets = conversation();
-    for line in ["", "--client auto --path qdisc", "--rate 20kpps"] {
+    for line in [
+        "",
+        "--client auto --path qdisc",
+        "--client ports --rate 20kpps",
+    ] {
         let arrived = split(&scene, &packets, line);
         assert_eq!(arrived, packets, "{line}");
     }
@@ -147,6 +151,55 @@ fn clients_and_servers_have_an_interface_each_and_keep_their_order() {
     assert_ne!(expected, packets);
     let line = "--client 10.0.0.8/30 --client fd00::9 --rate 20kpps";
     assert_eq!(split(&scene, &packets, line), expected);
+}
+
+/// Flows whose server has the higher port, or the same one: the SYN or the query says who the client is.
+#[test]
+fn who_opens_a_flow_is_its_client_whatever_the_ports() {
+    let scene = Scene::new();
+    add_link(&scene);
+    let to_server = || Frame::ethernet(MACS[0], MACS[1]).ipv4(CLIENT, SERVER);
+    let to_client = || Frame::ethernet(MACS[1], MACS[0]).ipv4(SERVER, CLIENT);
+    let tcp = |source_port, destination_port, flags| TcpFields {
+        source_port,
+        destination_port,
+        flags,
+        ..TcpFields::default()
+    };
+    let (syn, ack) = (TcpFlags::SYN, TcpFlags::ACK);
+    let query = [0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let response = [0, 1, 0x81, 0x80, 0, 0, 0, 0, 0, 0, 0, 0];
+    let packets = [
+        // A packet of the flow before its SYN, as when the capture begins within a connection with the same ports.
+        (true, to_server().tcp(tcp(1025, 40_000, ack)).payload(b"a")),
+        (true, to_server().tcp(tcp(1025, 40_000, syn)).payload(b"")),
+        (
+            false,
+            to_client().tcp(tcp(40_000, 1025, syn | ack)).payload(b""),
+        ),
+        (false, to_client().tcp(tcp(40_000, 1025, ack)).payload(b"b")),
+        // Only the SYN-ACK was recorded.
+        (
+            false,
+            to_client().tcp(tcp(50_000, 2000, syn | ack)).payload(b""),
+        ),
+        (true, to_server().tcp(tcp(2000, 50_000, ack)).payload(b"c")),
+        // A name server that asks another one.
+        (true, to_server().udp(53, 53).payload(&query)),
+        (false, to_client().udp(53, 53).payload(&response)),
+        (true, to_server().udp(20, 53).payload(&query)),
+        (false, to_client().udp(53, 20).payload(&response)),
+        // Nothing says more than the ports.
+        (true, to_server().tcp(tcp(3000, 80, ack)).payload(b"d")),
+    ];
+    assert_eq!(split(&scene, &packets, ""), packets);
+    // By the ports the client has the higher one, or the lower address.
+    let by_ports = split(&scene, &packets, "--client ports");
+    let is_near: Vec<_> = by_ports.iter().map(|(is_near, _)| *is_near).collect();
+    let expected = [
+        false, false, true, true, true, false, false, true, false, true, true,
+    ];
+    assert_eq!(is_near, expected);
 }
 
 #[test]

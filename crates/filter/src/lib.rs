@@ -45,6 +45,7 @@ pub use error::{FilterError, FilterErrorReason};
 pub use explain::{ExplainedTerm, Explanation, TermResult};
 pub use filter::{Filter, MAX_TEXT_BYTES, check_syntax, compile};
 pub use graph::sets::{MAX_KEY_WORDS, Set, SetId};
+pub use language::similar::similar_word;
 pub use link_type::LinkType;
 pub use listing::{DotListing, GraphListing, TreeListing};
 pub use names::{NameResolver, NoNames, Transport};

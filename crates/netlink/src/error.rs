@@ -354,6 +354,12 @@ pub enum RequestTarget {
     Xdp(IfIndex),
     /// NAPI instances of a link.
     Napi(IfIndex),
+    /// The queueing disciplines of a link.
+    Qdiscs(IfIndex),
+    /// How a link's device computes hashes.
+    Hash(IfName),
+    /// A TCP or UDP socket.
+    TransportSocket,
     /// The neighbour tables.
     NeighbourTables,
     /// A generic netlink family.
@@ -373,7 +379,8 @@ impl RequestTarget {
             | Self::MulticastGroup(_, index)
             | Self::StatisticsOf(index)
             | Self::Xdp(index)
-            | Self::Napi(index) => Some(*index).filter(|index| index.0 != 0),
+            | Self::Napi(index)
+            | Self::Qdiscs(index) => Some(*index).filter(|index| index.0 != 0),
             _ => None,
         }
     }
@@ -463,6 +470,11 @@ impl fmt::Display for TargetWithLink<'_> {
             Target::TimeStamping(name) => write!(f, "time stamping of link {name}"),
             Target::Xdp(index) => write!(f, "XDP features of link {}", self.link(*index)),
             Target::Napi(index) => write!(f, "NAPI instances of link {}", self.link(*index)),
+            Target::Qdiscs(index) => {
+                write!(f, "queueing disciplines of link {}", self.link(*index))
+            }
+            Target::Hash(name) => write!(f, "hash function of link {name}"),
+            Target::TransportSocket => f.write_str("a TCP or UDP socket"),
             Target::NeighbourTables => f.write_str("neighbour tables"),
             Target::Family(name) => write!(f, "netlink family {name}"),
         }

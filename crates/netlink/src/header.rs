@@ -56,6 +56,14 @@ headers! {
         12 mask: u32,
     }
 
+    /// Queueing disciplines (`struct tcmsg`).
+    TrafficHeader = "queueing discipline header", 20 {
+        0 family: u8,
+        4 index: u32,
+        8 handle: u32,
+        12 parent: u32,
+    }
+
     /// Addresses (`struct ifaddrmsg`).
     AddrHeader = "address header", 8 {
         0 family: u8,

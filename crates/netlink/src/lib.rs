@@ -48,6 +48,7 @@ mod nexthop;
 mod object;
 mod port_vlan;
 mod prefix;
+mod qdisc;
 mod route;
 mod rule;
 pub mod schema;
@@ -62,8 +63,8 @@ pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
 pub use batch::{Batch, BatchSummary, ItemResult, OnError};
 pub use codec::{KernelError, Malformed};
 pub use drivers::{
-    Channels, Coalescing, Driver, Ethtool, Features, Gro, NapiInstance, NetDevices, RingSizes,
-    StampedPackets, TimeStamping, XdpAbilities,
+    Channels, Coalescing, Driver, Ethtool, Features, FoundSocket, Gro, HashFunction, NapiInstance,
+    NetDevices, RingSizes, SocketProtocol, SocketTable, StampedPackets, TimeStamping, XdpAbilities,
 };
 pub use error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, Syscall};
 pub use fdb::{Fdb, FdbFlags, FdbFlush, FdbKey, FdbState};
@@ -90,6 +91,7 @@ pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientA
 pub use object::Object;
 pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
+pub use qdisc::{Qdisc, TrafficHandle};
 pub use route::{
     Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Realms, Route,
     RouteCacheFlags, RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference,

@@ -184,8 +184,9 @@ impl TimestampSource {
 #[doc(alias = "PACKET_FANOUT")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fanout {
-    /// Group number within the network namespace.
-    pub group: u16,
+    /// Group number within the network namespace. `None` creates a group whose number no other has; see
+    /// [`PacketRing::fanout_group`](crate::PacketRing::fanout_group).
+    pub group: Option<u16>,
     /// How the kernel distributes packets.
     pub mode: FanoutMode,
 }

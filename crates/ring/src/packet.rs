@@ -47,6 +47,8 @@ pub struct RingPacket<'a> {
     /// Tag control information of a VLAN tag that the kernel delivered as metadata. The ring has put the tag back
     /// into `bytes`; a socket filter sees the packet without it.
     pub vlan_tag: Option<u16>,
+    /// The device's hash of the packet, if the ring reports it. Usually the one by which the device chose the queue.
+    pub hash: Option<u32>,
     /// Index of the interface.
     pub link: u32,
     /// Receive queue. `None` if the interface has only one, or the ring does not report it.
@@ -158,6 +160,7 @@ fn describe<'a, H: Header>(
         } else {
             Checksum::Unknown
         },
+        hash: None,
         vlan_tag: (status & VLAN_REINSERTED != 0).then(|| header.vlan().1),
         link: address.ifindex.cast_unsigned(),
         queue: None,

@@ -14,7 +14,10 @@ use tapline_ring::{
 
 fn member(version: TpacketVersion, mode: FanoutMode) -> RingOptions {
     RingOptions {
-        fanout: Some(Fanout { group: 7, mode }),
+        fanout: Some(Fanout {
+            group: Some(7),
+            mode,
+        }),
         // Room for all that is sent here.
         snaplen: 100,
         buffer_bytes: 8 << 20,
@@ -98,6 +101,28 @@ fn a_direction_holds_in_a_group_too() {
             assert_eq!(accepted(&mut ring), expected.len() as u64);
         }
     }
+}
+
+#[test]
+fn a_new_group_is_shared_by_its_number_with_nobody_else() {
+    let [left, right] = Net::new().pair();
+    let in_group = |group| RingOptions {
+        fanout: Some(Fanout {
+            group,
+            mode: FanoutMode::RoundRobin,
+        }),
+        ..member(TpacketVersion::V2, FanoutMode::RoundRobin)
+    };
+    let first = open(&right, &in_group(None));
+    let alone = open(&right, &in_group(None));
+    let number = first.fanout_group().unwrap();
+    assert_ne!(number, alone.fanout_group().unwrap());
+    let second = open(&right, &in_group(Some(number)));
+    assert_eq!(second.fanout_group().unwrap(), number);
+    let mut rings = [first, second, alone];
+    deliver(&left, &right, 1000);
+    until_accepted(&mut rings, 2000);
+    assert_eq!(rings.map(|ring| ring.counters().accepted), [500, 500, 1000]);
 }
 
 #[test]

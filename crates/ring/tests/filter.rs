@@ -46,6 +46,7 @@ fn that_says(bytes: u8) -> Vec<u8> {
 /// An eBPF program that keeps `bytes` bytes of every packet: `r0 = bytes; exit`.
 fn program(bytes: i32) -> OwnedFd {
     let source = ProgramSource {
+        ifindex: 0,
         program_type: PROG_TYPE_SOCKET_FILTER,
         flags: 0,
         instructions: &[
@@ -54,6 +55,7 @@ fn program(bytes: i32) -> OwnedFd {
         ],
         license: c"MIT",
         name: "take",
+        attach_type: 0,
     };
     load_program(&source, &mut []).unwrap()
 }

@@ -43,13 +43,17 @@ pub struct Packet<'a> {
     pub reception: Option<Reception>,
     /// State of its checksum (`epb_flags` bits 9–10).
     pub checksum: Checksum,
+    /// The device's Toeplitz hash of the packet (`epb_hash`).
+    pub toeplitz: Option<u32>,
     /// Receive queue (`epb_queue`). `None` if there is only one, or if it is unknown.
     pub queue: Option<u32>,
     /// Packets dropped on this interface since the previous packet (`epb_dropcount`).
     pub drop_count: Option<u64>,
-    /// Identifier of the packet within its file (`epb_packetid`).
+    /// Identifier of the packet within its file (`epb_packetid`). The same packet at two interfaces has the same one.
     pub packet_id: Option<u64>,
-    /// `opt_comment`: free text. Readers leave it out.
+    /// Number of the process that sent it (`epb_processid_threadid`). [`Process`] describes it.
+    pub process_id: Option<u32>,
+    /// `opt_comment`: free text.
     pub comment: Option<&'a str>,
 }
 
@@ -64,9 +68,11 @@ impl<'a> Packet<'a> {
             direction: None,
             reception: None,
             checksum: Checksum::Unknown,
+            toeplitz: None,
             queue: None,
             drop_count: None,
             packet_id: None,
+            process_id: None,
             comment: None,
         }
     }
@@ -144,6 +150,43 @@ pub struct Statistics {
     pub delivered: Option<u64>,
     /// `opt_comment`: free text.
     pub comment: Option<String>,
+}
+
+/// A process of the capturing machine that sent packets (a Process Information entry).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub id: u32,
+    /// `pib_name`: its name.
+    pub name: Option<String>,
+    /// `pib_path`: its program.
+    pub path: Option<String>,
+    /// `pib_cmdline`: its arguments, each ended by a zero.
+    pub command_line: Vec<u8>,
+    /// `pib_ppid`: the process that started it.
+    pub parent: Option<u32>,
+    /// `pib_uid`: the number of its user.
+    pub user: Option<u32>,
+    /// `pib_starttime`: when it was started, nanoseconds since 1970 UTC.
+    pub start_ns: Option<u64>,
+    /// `opt_comment`: free text, such as its container.
+    pub comment: Option<String>,
+}
+
+impl Process {
+    /// A process of which only the number is known.
+    pub fn new(id: u32) -> Self {
+        Self {
+            id,
+            name: None,
+            path: None,
+            command_line: Vec::new(),
+            parent: None,
+            user: None,
+            start_ns: None,
+            comment: None,
+        }
+    }
 }
 
 /// The machine and program that wrote a capture file (pcapng's Section Header Block).

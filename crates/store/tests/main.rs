@@ -17,5 +17,6 @@ mod write_compression;
 mod write_failure;
 mod write_formats;
 mod write_killed;
+mod write_merge;
 mod write_rotation;
 mod write_ways;

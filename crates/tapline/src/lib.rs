@@ -53,6 +53,7 @@ pub mod read;
 pub mod send;
 mod stop;
 mod wait;
+pub mod who;
 
 pub use capture::{Capture, CaptureError, CaptureOptions, CaptureSummary, capture};
 pub use count::count;
@@ -96,7 +97,7 @@ pub mod filter {
         DEFAULT_SNAPLEN, DotListing, ExplainedTerm, Explanation, FilterError, FilterErrorReason,
         FilterOptions, FilterTarget, FilterWarning, GraphListing, LinkType, LoopbackFamilies,
         MAX_TEXT_BYTES, NameResolver, NoNames, TermResult, Transport, TreeListing, check_syntax,
-        classic, compile, ebpf, native,
+        classic, compile, ebpf, native, similar_word,
     };
 }
 

@@ -90,6 +90,18 @@ impl<'a> Packet<'a> {
         self.0.drop_count.unwrap_or(0)
     }
 
+    /// The number of the process that sent it, in a capture file that has it.
+    #[inline]
+    pub fn process_id(&self) -> Option<u32> {
+        self.0.process_id
+    }
+
+    /// The comment that a capture file has, or will have, at this packet.
+    #[inline]
+    pub fn comment(&self) -> Option<&'a str> {
+        self.0.comment
+    }
+
     /// The packet as capture files model it: for the writers of [`file`](crate::file).
     #[inline]
     pub fn record(&self) -> &model::Packet<'a> {

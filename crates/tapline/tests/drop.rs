@@ -229,10 +229,6 @@ fn what_drop_mode_has_not_is_refused() {
     for (options, expected) in [
         (good().direction(DirectionFilter::Out), ModeError::Outgoing),
         (
-            good().timestamps(TimestampSource::Hardware),
-            ModeError::HardwareTime,
-        ),
-        (
             good().with_filter(support::ipv4_only()),
             ModeError::ClassicProgram,
         ),

@@ -84,3 +84,26 @@ fn a_failed_consumer_and_impossible_selections_are_errors() {
     let names = read.finish().expect_err("no such interface");
     assert_eq!(names.to_string(), "no interface is called eth7");
 }
+
+#[test]
+fn the_progress_follows_the_packets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("frames.pcap");
+    let mut file: Vec<u8> = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
+        file.extend(word.to_ne_bytes());
+    }
+    for second in 0..5000_u32 {
+        file.extend([second, 0, 60, 60].map(u32::to_ne_bytes).as_flattened());
+        file.extend([0xff; 60]);
+    }
+    std::fs::write(&path, &file).expect("room");
+    let mut read = tapline::read(path).open().expect("opened");
+    let progress = read.progress();
+    for _ in 0..4097 {
+        read.next().expect("a packet").expect("5000 packets");
+    }
+    // A file header, and 4096 records.
+    assert_eq!(progress.bytes(), 24 + 4096 * (16 + 60));
+    assert_eq!(progress.total_bytes(), Some(file.len() as u64));
+}

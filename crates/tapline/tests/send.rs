@@ -221,7 +221,9 @@ fn repeated_files_are_whole_and_changed_each_time() {
             frame[20..24].copy_from_slice(&sent.to_be_bytes());
             sent += 1;
         };
-        for is_changed in [false, true] {
+        for (is_changed, is_preloaded) in
+            [(false, false), (true, false), (false, true), (true, true)]
+        {
             let path = path.clone();
             let open = move || {
                 tapline::read(path.to_str().unwrap())
@@ -231,6 +233,11 @@ fn repeated_files_are_whole_and_changed_each_time() {
             let replay = Replay::new(open).repeat(3.try_into().unwrap());
             let replay = if is_changed {
                 replay.edit(mark)
+            } else {
+                replay
+            };
+            let replay = if is_preloaded {
+                replay.preload()
             } else {
                 replay
             };

@@ -211,6 +211,9 @@ fn an_af_xdp_queue_in_use_and_missing_zero_copy_are_reported() {
     let refused = try_open(&pair, |options| options.path(SendPath::XdpZeroCopy));
     let text = chain(&refused.err().unwrap());
     assert!(text.contains("no zero copy"), "{text}");
+    let refused = try_open(&pair, |options| options.path(SendPath::XdpTimed));
+    let text = chain(&refused.err().unwrap());
+    assert!(text.contains("the device has no launch times"), "{text}");
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

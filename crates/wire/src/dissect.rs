@@ -261,6 +261,10 @@ impl<'frame> Summary<'frame> {
             link_type::PPP | link_type::PPP_HDLC | link_type::CISCO_HDLC => {
                 self.walk_hdlc(link_type)
             }
+            link_type::PPP_WITH_DIRECTION => {
+                let (header, payload) = Ppp::split_with_direction(self.payload, self.at)?;
+                self.walk_ppp(header, payload)
+            }
             link_type::NULL | link_type::LOOP => self.walk_loopback(link_type),
             link_type::RAW => match self.payload.first() {
                 Some(first) if first >> 4 == 6 => self.walk_ipv6(),
@@ -287,6 +291,10 @@ impl<'frame> Summary<'frame> {
             return self.walk_ethertype(header.protocol());
         }
         let (header, payload) = Ppp::split(self.payload, self.at)?;
+        self.walk_ppp(header, payload)
+    }
+
+    fn walk_ppp(&mut self, header: Ppp, payload: &'frame [u8]) -> Result<(), HeaderError> {
         self.link = Link::Ppp(header);
         self.advance(header.len(), payload);
         match header.protocol() {

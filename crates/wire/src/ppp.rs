@@ -19,6 +19,7 @@ use crate::error::{Truncated, split_header};
 pub struct Ppp {
     protocol: u16,
     len: u8,
+    is_sent: Option<bool>,
 }
 
 impl Ppp {
@@ -50,13 +51,42 @@ impl Ppp {
             && short & 1 == 1
         {
             let protocol = u16::from(*short);
-            let len = framing + 1;
-            return Ok((Self { protocol, len }, rest));
+            let header = Self {
+                protocol,
+                len: framing + 1,
+                is_sent: None,
+            };
+            return Ok((header, rest));
         }
         let (protocol, rest) = split_header::<2>("PPP", rest, at + usize::from(framing))?;
         let protocol = u16::from_be_bytes(*protocol);
-        let len = framing + 2;
-        Ok((Self { protocol, len }, rest))
+        let header = Self {
+            protocol,
+            len: framing + 2,
+            is_sent: None,
+        };
+        Ok((header, rest))
+    }
+
+    /// The same, for a frame that starts with a byte for its direction, as in `LINKTYPE_PPP_WITH_DIR`: 0 if the
+    /// capturing host received the frame. That byte counts as part of the header.
+    ///
+    /// # Errors
+    /// [`Truncated`] if there are too few bytes.
+    pub fn split_with_direction(bytes: &[u8], at: usize) -> Result<(Self, &[u8]), Truncated> {
+        let (&[direction], rest) = split_header("PPP direction", bytes, at)?;
+        let (header, rest) = Self::split(rest, at + 1)?;
+        let header = Self {
+            protocol: header.protocol,
+            len: header.len + 1,
+            is_sent: Some(direction != 0),
+        };
+        Ok((header, rest))
+    }
+
+    /// Whether the capturing host sent the frame, if the frame says so.
+    pub fn is_sent(&self) -> Option<bool> {
+        self.is_sent
     }
 
     /// The protocol of the payload.
@@ -64,7 +94,7 @@ impl Ppp {
         self.protocol
     }
 
-    /// Length of the header in bytes: 1 to 4.
+    /// Length of the header in bytes: 1 to 4, and 1 for the direction.
     #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
     pub fn len(&self) -> usize {
         self.len.into()

@@ -32,6 +32,12 @@ pub mod ethertype {
     /// MPLS, multicast.
     #[doc(alias = "ETH_P_MPLS_MC")]
     pub const MPLS_MULTICAST: u16 = 0x8848;
+    /// The discovery stage of PPPoE.
+    #[doc(alias = "ETH_P_PPP_DISC")]
+    pub const PPPOE_DISCOVERY: u16 = 0x8863;
+    /// A PPPoE session.
+    #[doc(alias = "ETH_P_PPP_SES")]
+    pub const PPPOE_SESSION: u16 = 0x8864;
     /// The smallest `EtherType`; a smaller value is the length of an IEEE 802.3 frame.
     pub const LEAST: u16 = 0x0600;
 
@@ -56,8 +62,8 @@ pub mod ethertype {
             0x809b => "AppleTalk",
             0x8137 => "IPX",
             0x8809 => "slow protocols",
-            0x8863 => "PPPoE discovery",
-            0x8864 => "PPPoE",
+            PPPOE_DISCOVERY => "PPPoE discovery",
+            PPPOE_SESSION => "PPPoE",
             0x888e => "EAPOL",
             0x88cc => "LLDP",
             0x88e5 => "MACsec",
@@ -175,6 +181,8 @@ pub mod link_type {
     pub const LOOP: u16 = 108;
     /// Linux "cooked" capture, version 1.
     pub const LINUX_SLL: u16 = 113;
+    /// PPP behind a byte for the direction.
+    pub const PPP_WITH_DIRECTION: u16 = 204;
     /// IPv4 without a link-layer header.
     pub const IPV4: u16 = 228;
     /// IPv6 without a link-layer header.

@@ -7,6 +7,7 @@
 //! BPF ring buffer   kernel's record header (8 bytes) │ RecordHeader │ packet bytes
 //! slot              length (8 bytes)                 │ RecordHeader │ packet bytes
 //! AF_XDP chunk      headroom … FrameMetadata         │ packet bytes
+//!                   … DeviceMetadata │ FrameMetadata │ packet bytes
 //! ```
 
 use std::os::fd::BorrowedFd;
@@ -60,6 +61,46 @@ pub struct FrameMetadata {
 
 /// Mark of [`FrameMetadata`]. It is a sign-extended 32-bit constant, which one eBPF instruction can store.
 pub const METADATA_MARK: u64 = 0x7461_706c;
+
+/// Mark of [`FrameMetadata`] that [`DeviceMetadata`] precedes.
+pub const DEVICE_METADATA_MARK: u64 = 0x7461_7064;
+
+/// What the interface's device told the program about a packet. Precedes its [`FrameMetadata`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceMetadata {
+    /// Time stamp by the device's clock, nanoseconds; 0 if the packet has none.
+    pub device_ns: u64,
+    /// The device's hash of the packet, if `flags` has [`HAS_HASH`](Self::HAS_HASH).
+    pub hash: u32,
+    /// Bits 0 and 1 say what is there; bits 16 to 31 are the tag control information of the VLAN tag.
+    pub flags: u32,
+}
+
+impl DeviceMetadata {
+    /// There is a hash.
+    pub const HAS_HASH: u32 = 1;
+    /// The device had stripped a VLAN tag, which the program has put back.
+    pub const HAS_VLAN: u32 = 2;
+
+    /// The device's time stamp.
+    #[inline]
+    pub fn time_ns(&self) -> Option<u64> {
+        (self.device_ns != 0).then_some(self.device_ns)
+    }
+
+    /// The device's hash.
+    #[inline]
+    pub fn hash(&self) -> Option<u32> {
+        (self.flags & Self::HAS_HASH != 0).then_some(self.hash)
+    }
+
+    /// Tag control information of the tag that was put back.
+    #[inline]
+    pub fn vlan_tag(&self) -> Option<u16> {
+        (self.flags & Self::HAS_VLAN != 0).then_some((self.flags >> 16) as u16)
+    }
+}
 
 /// Largest size of a slot, bytes.
 pub const MAX_SLOT_BYTES: u32 = 4096;

@@ -44,14 +44,14 @@ pub fn libpcap(row: &Row) -> BpfProgram {
     capture.compile(&row.text, true).expect("a filter")
 }
 
-/// Measures the engines in turn; the interpreter too if `interprets`.
+/// Measures the engines in turn; the interpreter too if `interprets`. Returns the title of the table.
 pub fn measure(
     trace: &Trace,
     interprets: bool,
     rows: impl Iterator<Item = Row>,
     options: &BenchOptions,
     report: &mut Report,
-) {
+) -> String {
     let words = if interprets { " any and inner," } else { "" };
     let title = format!(
         "{},{words} {} frames, ns of CPU time per packet",
@@ -88,6 +88,7 @@ pub fn measure(
             ));
         }
     }
+    title
 }
 
 impl Engine {

@@ -9,6 +9,7 @@
 //!
 //! * **Mixed web**: 19,589 frames, 40 % of 66 bytes, 48 % of 1514, the rest from 200 to 1399; 98 % TCP, 2 % UDP;
 //!   between one host, 178.79.150.233, and 200 peers; its port is 80 (60 %) or 443.
+//! * **Web in VXLAN**: the same frames in VXLAN. Terms with `any` are compared with plain words that find the same.
 //! * **Ping flood**: 961,180 ICMP frames of 64 bytes, in slots of 80.
 //! * **One frame**: a TCP frame of 64 bytes, 200,000 times.
 //!
@@ -70,10 +71,20 @@ const LAYERS: [(&str, bool); 9] = [
     ("any tcp", false),
 ];
 
+/// Plain words that look into VXLAN, and terms with `any` that find the same.
+const PAIRS: [[&str; 2]; 3] = [
+    ["vxlan and port 80", "any port 80"],
+    ["vxlan and port 5555", "any port 5555"],
+    ["vxlan and host 10.9.9.9", "any host 10.9.9.9"],
+];
+
+/// Most that a term with `any` may cost, as a multiple of the plain one.
+const LIMIT: f64 = 2.0;
+
 const LISTS: [usize; 4] = [100, 400, 800, 10_000];
 
 fn main() -> ExitCode {
-    let parts = &["mixed-web", "ping-flood", "one-frame", "compile"];
+    let parts = &["mixed-web", "vxlan", "ping-flood", "one-frame", "compile"];
     harness::run(5, parts, measure)
 }
 
@@ -90,6 +101,9 @@ fn measure(options: &BenchOptions, report: &mut Report) {
         });
         engine::measure(&trace, true, layers, options, report);
     }
+    if options.has("vxlan") {
+        compare(options, report);
+    }
     if options.has("ping-flood") {
         engine::measure(&Trace::ping_flood(), false, expressions(), options, report);
     }
@@ -101,6 +115,23 @@ fn measure(options: &BenchOptions, report: &mut Report) {
         let lists = [100, 400, 10_000].map(list);
         for row in expressions.into_iter().chain(lists) {
             compile::measure(&row, report);
+        }
+    }
+}
+
+/// Measures the pairs on packets in VXLAN.
+fn compare(options: &BenchOptions, report: &mut Report) {
+    let trace = Trace::vxlan();
+    let rows = PAIRS.into_iter().flatten().map(|text| Row {
+        is_for_libpcap: false,
+        ..expression((text, text))
+    });
+    let title = engine::measure(&trace, true, rows, options, report);
+    for engine in ["native", "native batch", "interpreter"] {
+        for [plain, any] in PAIRS {
+            let [plain_ns, any_ns] = [plain, any].map(|text| report.of(&title, text, engine));
+            let what = format!("`{any}` in VXLAN, {engine}, time by that of `{plain}`");
+            report.at_most(&what, &harness::ratios(&any_ns, &plain_ns), LIMIT);
         }
     }
 }

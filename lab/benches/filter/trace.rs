@@ -2,6 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use wire::MacAddress;
+use wire::build::Frame;
 use wire::protocol::ip::{ICMPV4 as ICMP, TCP, UDP};
 
 use crate::harness::Flow;
@@ -53,6 +55,21 @@ impl Trace {
             };
             let frame = web_frame(&mut random, length);
             trace.push(&frame, length.next_multiple_of(16));
+        }
+        trace
+    }
+
+    /// The same frames in VXLAN, the longest shortened to fit.
+    pub fn vxlan() -> Self {
+        let mut trace = Self::new("web in VXLAN", 10);
+        for frame in Self::mixed_web().frames() {
+            let frame = &frame[..frame.len().min(1450)];
+            let inside = [&[8, 0, 0, 0, 0, 0, 7, 0], frame].concat();
+            let [near, far] = [1, 2].map(|last| MacAddress([2, 0, 0, 0, 0, last]));
+            let frame = (Frame::ethernet(near, far).ipv4(ENDS[0], ENDS[1]))
+                .udp(40_000, 4789)
+                .payload(&inside);
+            trace.push(&frame, frame.len().next_multiple_of(16));
         }
         trace
     }

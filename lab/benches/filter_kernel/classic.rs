@@ -18,7 +18,7 @@ const CALLS: u32 = 10;
 const SENDS: u32 = 10_000;
 
 /// A pair of sockets. The receiving one rejects all datagrams.
-struct Rejecting {
+pub struct Rejecting {
     sender: UnixDatagram,
     _receiver: UnixDatagram,
 }
@@ -35,8 +35,18 @@ impl Rejecting {
         }
     }
 
+    /// Without a filter: rejects at once.
+    pub fn empty() -> Self {
+        Self::new(&ClassicProgram::keep(0))
+    }
+
+    /// With the filter, or with its negation if it accepts `frame`.
+    pub fn of(text: &str, frame: &[u8]) -> Self {
+        Self::new(&rejecting(text, frame).0)
+    }
+
     /// Nanoseconds of CPU time per datagram, in the fastest of the calls.
-    fn fastest_ns(&self, frame: &[u8]) -> f64 {
+    pub fn fastest_ns(&self, frame: &[u8]) -> f64 {
         let calls = (0..CALLS).map(|_| {
             let start = thread_time();
             for _ in 0..SENDS {
@@ -71,7 +81,7 @@ pub fn measure(texts: &[&str], frames: &[(&'static str, Vec<u8>)], report: &mut 
         column("cost, ns", 1.0, 1),
         column("matches", 1.0, 0),
     ];
-    let empty = Rejecting::new(&ClassicProgram::keep(0));
+    let empty = Rejecting::empty();
     let of_frame = |(title, frame): &(&'static str, Vec<u8>)| {
         let programs: Vec<_> = (texts.iter())
             .map(|text| {

@@ -7,13 +7,16 @@
 //! other load on the machine affects all of them equally. **Cost** is the time beyond the empty program (`return
 //! XDP_DROP`) on the same frame in the same round. A matching frame is dropped.
 //!
-//! Terms with `any` and `inner` are also measured as classic programs of a socket; see `classic.rs`.
+//! Terms with `any` and `inner` are also measured as classic programs of a socket; see `classic.rs`. On packets inside tunnels
+//! they are compared with the plain words that have the same verdict there; see `tunnels.rs`. The two filters of a pair
+//! take turns.
 
 #![forbid(unsafe_code)]
 
 mod classic;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod tunnels;
 
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
@@ -21,9 +24,7 @@ use std::process::ExitCode;
 use bpf::{FilterMaps, Program, ProgramKind, assemble};
 use filter::ebpf::Verdicts;
 use filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
-use harness::{BenchOptions, Flow, Programs, Report, column, empty_program, run_once};
-use wire::MacAddress;
-use wire::build::Frame;
+use harness::{BenchOptions, Flow, Programs, Report, column, empty_program, fastest_ns, run_once};
 use wire::protocol::ip;
 
 const XDP_DROP: u32 = 1;
@@ -69,20 +70,13 @@ fn main() -> ExitCode {
 fn measure(_: &BenchOptions, report: &mut Report) {
     // A ping, and a full segment from a web server.
     let ends: [Ipv4Addr; 2] = [[178, 79, 150, 233].into(), [198, 18, 0, 1].into()];
-    let [near, far] = [1, 2].map(|last| MacAddress([2, 0, 0, 0, 0, last]));
-    let segment = Flow::new(ip::TCP, ends, [80, 40_000]).frame(1400);
-    let vxlan = [&[8, 0, 0, 0, 0, 0, 7, 0], &segment[..]].concat();
-    let outer: [Ipv4Addr; 2] = [[192, 0, 2, 1].into(), [192, 0, 2, 2].into()];
-    let tunnelled = (Frame::ethernet(near, far).ipv4(outer[0], outer[1]))
-        .udp(40_000, 4789)
-        .payload(&vxlan);
     let frames = [
         ("ICMP, 64 B", Flow::new(ip::ICMPV4, ends, [0, 0]).frame(64)),
         (
             "TCP from port 80, 1514 B",
             Flow::new(ip::TCP, ends, [80, 40_000]).frame(1514),
         ),
-        ("TCP from port 80 in VXLAN, 1450 B", tunnelled),
+        ("TCP from port 80 in VXLAN, 1450 B", tunnels::vxlan()),
     ];
     let mut subjects: Vec<_> = FILTERS.map(|text| load(text, text)).into();
     subjects.extend(LAYERS.map(|text| load(text, text)));
@@ -114,6 +108,68 @@ fn measure(_: &BenchOptions, report: &mut Report) {
     };
     measured.measure(report, result);
     classic::measure(&LAYERS, &frames, report);
+    compare(&empty, report);
+}
+
+/// Most that a term with `any` may cost, as a multiple of the plain one.
+const LIMIT: f64 = 2.0;
+
+/// Makes the table of the pairs, in XDP and in a socket.
+fn compare(empty: &Program, report: &mut Report) {
+    let columns = [
+        column("no filter, ns", 1.0, 1),
+        column("plain, ns", 1.0, 1),
+        column("any, ns", 1.0, 1),
+        column("ratio", 1.0, 2),
+        column("added, ns", 1.0, 1),
+    ];
+    let pairs = tunnels::pairs();
+    let xdp: Vec<_> = (pairs.iter())
+        .map(|pair| [pair.plain, pair.any].map(|text| load(text, text).1))
+        .collect();
+    for (pair, programs) in pairs.iter().zip(&xdp) {
+        let [plain, any] = [0, 1].map(|at| run_once(&programs[at], &pair.frame));
+        assert_eq!(plain, any, "{}: the filters of a pair agree", pair.name);
+    }
+    let socket: Vec<_> = (pairs.iter())
+        .map(|pair| [pair.plain, pair.any].map(|text| classic::Rejecting::of(text, &pair.frame)))
+        .collect();
+    let nothing = classic::Rejecting::empty();
+    let mut worst: [Vec<f64>; 2] = Default::default();
+    for _ in report.rounds("pairs") {
+        let mut most = [0.0_f64; 2];
+        for (at, pair) in pairs.iter().enumerate() {
+            let in_xdp = [empty, &xdp[at][0], &xdp[at][1]];
+            let in_socket = [&nothing, &socket[at][0], &socket[at][1]];
+            let measured = [
+                (
+                    "XDP",
+                    in_xdp.map(|program| fastest_ns(program, &pair.frame)),
+                ),
+                (
+                    "socket",
+                    in_socket.map(|program| program.fastest_ns(&pair.frame)),
+                ),
+            ];
+            for ((place, [none, plain, any]), most) in measured.into_iter().zip(&mut most) {
+                let ratio = any / plain;
+                *most = most.max(ratio);
+                let title = format!("Inside tunnels, {place}: `any` beside plain words");
+                let name = format!("{}: `{}`, `{}`", pair.name, pair.plain, pair.any);
+                let figures = [none, plain, any, ratio, any - plain];
+                report.table(&title, &columns).add(&name, &figures);
+            }
+        }
+        for (all, most) in worst.iter_mut().zip(most) {
+            all.push(most);
+        }
+    }
+    for (place, values) in ["XDP", "socket"].into_iter().zip(&worst) {
+        let what = format!(
+            "`any` inside tunnels, {place}, time by that of the plain word, the worst frame"
+        );
+        report.at_most(&what, values, LIMIT);
+    }
 }
 
 fn list(count: u32, term: impl Fn(u32) -> String) -> String {

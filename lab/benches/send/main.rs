@@ -1,7 +1,7 @@
 //! Compares tapline's sender with tcpreplay, trafgen and two programs in C, in one run.
 //!
 //! `cargo bench -p tapline-lab --bench send -- [--rounds N | --quick] [--tapline FILE] [--file-gb N]
-//! [--only rate|pacing|limit|recorded|memory]` requires root, two CPUs, a C compiler and the release build of the program.
+//! [--only generator|rate|pacing|limit|recorded|memory]` requires root, two CPUs, a C compiler and the release build of the program.
 //!
 //! ```text
 //! sender ─▶ veth ┃ veth ─▶ XDP program that counts and drops, or the kernel's stack
@@ -17,11 +17,13 @@
 //!   that arrived. The kernel receives the packet within the sender's system call, and adds that time to the sender.
 //! * **Pacing**: a packet socket at the far end stamps the packets. A packet is late against the ideal schedule: one
 //!   packet per gap, moved so that the earliest packet is on time. The first twentieth of the packets is left out.
+//! * **Generator**: packets that the library builds into a queue, without an interface.
 //! * **Memory**: the most resident memory (`VmHWM`) of the sender.
 
 #![forbid(unsafe_code)]
 
 mod arrivals;
+mod generator;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod limit;
@@ -40,7 +42,7 @@ use harness::{BenchOptions, Report};
 use sending::Peers;
 
 fn main() -> ExitCode {
-    let parts = &["rate", "pacing", "limit", "recorded", "memory"];
+    let parts = &["generator", "rate", "pacing", "limit", "recorded", "memory"];
     harness::run(3, parts, measure)
 }
 
@@ -56,6 +58,9 @@ fn measure(options: &BenchOptions, report: &mut Report) {
         tapline: builds.swap_remove(0),
         peers: Peers::build(),
     };
+    if options.has("generator") {
+        generator::measure(report);
+    }
     if options.has("rate") {
         rate::measure(&programs, report);
     }

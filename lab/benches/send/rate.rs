@@ -55,12 +55,13 @@ pub fn measure(programs: &Programs, report: &mut Report) {
         senders.push(Sender::tapline(tapline, None));
     }
     if has_generator(tapline) {
-        senders.push(Sender::generator(tapline));
+        senders.extend([Sender::preload(tapline), Sender::generator(tapline)]);
     }
     let peers = &programs.peers;
     senders.extend([
         Sender::tcpreplay(false),
         Sender::tcpreplay(true),
+        Sender::sendmmsg_file(peers),
         Sender::trafgen(),
         Sender::sendmmsg(peers, false),
         Sender::sendmmsg(peers, true),
@@ -184,34 +185,47 @@ fn compare(senders: &[Sender], titles: &Titles, report: &mut Report) {
         }
     }
     let own = best_of(report, &|sender| is_default(sender, senders));
+    let files = best_of(report, &|sender| sender.is_peer() && sender.sends_file());
+    let frames = best_of(report, &|sender| sender.is_peer() && !sender.sends_file());
     let generated = best_of(report, &|sender| sender.kind == Kind::Generator);
     let live = best_of(report, &|sender| sender.name.ends_with("live-frames"));
     let in_c = best_of(report, &|sender| sender.kind == Kind::LiveFrames);
     let sendmmsg = Kind::Sendmmsg { bypass: false };
     let sendmmsg = best_of(report, &|sender| sender.kind == sendmmsg);
+    let sendmmsg_file = best_of(report, &|sender| sender.kind == Kind::SendmmsgFile);
+    // Live frames are chosen at this far end only.
+    let generated_live = best_of(report, &|sender| {
+        sender.kind == Kind::Generator && end.ends_with("an XDP program")
+    });
+    // Each with what sends the same: the packets of a file, or one frame over and over.
     for (what, one, other, limit) in [
-        ("tapline / best other tool", &own, &peers, TO_BEST_PEER),
         (
-            "tapline --raw / best other tool",
-            &generated,
-            &peers,
+            "tapline / best other tool, a file",
+            &own,
+            &files,
             TO_BEST_PEER,
         ),
         (
-            "tapline --raw / live frames in C",
+            "tapline --raw / best other tool, one frame",
+            &generated,
+            &frames,
+            TO_BEST_PEER,
+        ),
+        (
+            "tapline --raw / live frames in C, one frame",
             &generated,
             &in_c,
             TO_LIVE_FRAMES,
         ),
         (
-            "live frames of tapline / those in C",
+            "live frames of tapline / sendmmsg in C, a file",
             &live,
-            &in_c,
-            TO_LIVE_FRAMES,
+            &sendmmsg_file,
+            TO_SENDMMSG,
         ),
         (
-            "live frames of tapline / sendmmsg in C",
-            &live,
+            "tapline --raw / sendmmsg in C, one frame",
+            &generated_live,
             &sendmmsg,
             TO_SENDMMSG,
         ),
@@ -258,9 +272,9 @@ fn note(report: &mut Report) {
     report.note(
         "Rates are those of the far end: an XDP program that counts and drops, or the counter rx_packets of the far \
          interface, behind which the stack drops the packets. Each trial lasts about 0.4 s. A sender may use both CPUs, \
-         with one sending thread; tapline reads the file on another thread. tapline and tcpreplay read a file of 65 536 \
-         packets; trafgen, the programs in C and tapline --raw send one packet over and over, which the CPU has in its \
-         cache.",
+         with one sending thread; tapline reads the file on another thread. tapline, tcpreplay and \
+         one program in C send the packets of a file of 65 536 packets; trafgen, the other programs in C and tapline --raw \
+         send one frame over and over, which stays in the CPU's cache. The targets compare each with what sends the same.",
     );
     report.note(
         "CPU is user and system time of the sender with start and exit, and of the kernel's softirq threads, per packet \

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use tapline::send::{
-    AddressMap, Addresses, Generator, PacketKind, Ports, Rewrite, SendQueue, Sizes, VxlanTunnel,
+    AddressMap, Addresses, Clients, FlowRoles, Generator, PacketKind, Ports, Rewrite, SendQueue,
+    Sizes, VxlanTunnel,
 };
 use wire::checksum::internet;
 use wire::dissect;
@@ -13,7 +14,7 @@ use wire::stamp::Stamp;
 
 // Text is the flags of a generator, one a line: kind, sources, destinations, source ports, destination ports, lengths,
 // address map, stream of a stamp, VLAN, network identifier of a tunnel. An empty line is a flag that is not given.
-// Whatever the bytes are, they are also a frame that is changed.
+// Whatever the bytes are, they are also a frame that is changed, and from which the roles of its flow are learned.
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let maps = ["10.0.0.0/8=192.0.2.0/24", "::/0=2001:db8::/32", "0.0.0.0/0=11.0.0.0/8"];
     let mut rewrite = Rewrite::new();
@@ -22,6 +23,13 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut frame = bytes.to_vec();
     rewrite.apply(&mut frame);
     assert_eq!(frame.len(), bytes.len());
+    let mut roles = FlowRoles::default();
+    roles.learn(bytes);
+    // A flow whose client has the lower port is the exception.
+    assert!(roles.reversed() <= 1);
+    let by_ports = Clients::Auto.send(bytes);
+    let is_reversed = roles.reversed() == 1;
+    assert_eq!(Clients::Learned(roles).send(bytes), by_ports != is_reversed);
     if let Ok(text) = std::str::from_utf8(bytes) {
         generate(text);
     }

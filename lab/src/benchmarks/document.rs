@@ -2,12 +2,19 @@
 
 use super::figures::{Figures, Measurements, Run};
 
+/// The end of the line that says where and when a bench ran.
+const FIRST_LINE_END: &str = "median (least–most).";
+
 /// Replaces the sections of `measured` in `document`. The rest stays as it is.
 ///
 /// # Errors
-/// The name of a bench for which the document has no section.
+/// The name of a bench for which the document has no section, or a line in a section that no bench wrote: text
+/// belongs outside of the markers.
 pub fn update(document: &str, measured: &[Measurements]) -> Result<String, String> {
     let mut document = document.to_owned();
+    if let Some(line) = written_by_hand(&document) {
+        return Err(format!("a bench would overwrite this line: {line}"));
+    }
     for measurements in measured {
         let [start, end] = markers(&measurements.bench);
         let missing = || format!("no section between {start} and {end}");
@@ -25,6 +32,25 @@ pub fn picture(bench: &str, table: &Figures) -> String {
     let words = title.split(|letter: char| !letter.is_ascii_alphanumeric());
     let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
     format!("{bench}-{}.svg", words.join("-").to_lowercase())
+}
+
+/// A line between two markers that no bench wrote.
+fn written_by_hand(document: &str) -> Option<&str> {
+    let is_marker = |line: &str, text: &str| line.starts_with(&format!("<!-- {text}"));
+    let is_generated = |line: &str| {
+        let starts = ["|", "**", "![", "- ", "<details>", "</details>", "Targets:"];
+        line.is_empty()
+            || starts.iter().any(|start| line.starts_with(start))
+            || line.ends_with(FIRST_LINE_END)
+    };
+    let mut is_inside = false;
+    document.lines().find(|line| {
+        if is_marker(line, "bench ") || is_marker(line, "end of bench ") {
+            is_inside = is_marker(line, "bench ");
+            return false;
+        }
+        is_inside && !is_generated(line)
+    })
 }
 
 fn markers(bench: &str) -> [String; 2] {
@@ -46,9 +72,7 @@ fn of_run(bench: &str, run: &Run) -> String {
         rounds => format!("{rounds} rounds"),
     };
     let Run { machine, date, .. } = run;
-    let mut parts = vec![format!(
-        "{machine}; {date}; {rounds}; median (least–most).\n"
-    )];
+    let mut parts = vec![format!("{machine}; {date}; {rounds}; {FIRST_LINE_END}\n")];
     for table in &run.tables {
         parts.push(table.markdown());
         if table.plot.is_some() {
@@ -112,7 +136,7 @@ mod tests {
     #[test]
     fn a_section_is_replaced_and_the_rest_kept() {
         let [start, end] = markers("send");
-        let document = format!("Before.\n\n{start}\nold figures\n{end}\n\nAfter.\n");
+        let document = format!("Before.\n\n{start}\n| old | figures |\n{end}\n\nAfter.\n");
         let updated = update(&document, &[measured("send")]).expect("a section");
         let expected = format!(
             "Before.\n\n{start}\n
@@ -141,6 +165,16 @@ Targets:
         );
         assert_eq!(updated, expected);
         assert_eq!(update(&updated, &[measured("send")]), Ok(updated));
+    }
+
+    #[test]
+    fn text_in_a_section_is_not_overwritten() {
+        let [start, end] = markers("send");
+        let document = format!("{start}\n\n| | 64 |\n\nThe sender waited.\n\n{end}\n\nAfter.\n");
+        let error = update(&document, &[measured("send")]).expect_err("text");
+        assert!(error.ends_with("The sender waited."), "{error}");
+        // Also in a section that is not replaced.
+        assert_eq!(update(&document, &[]), Err(error));
     }
 
     #[test]

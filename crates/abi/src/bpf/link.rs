@@ -38,6 +38,42 @@ pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io:
     create_link(program, ifindex, ATTACH_TYPE_XDP, flags)
 }
 
+/// Control group: IP packets that its sockets send, before the interface.
+pub const BPF_CGROUP_INET_EGRESS: u32 = 1;
+/// Control group: an IPv4 socket has got its local port.
+pub const BPF_CGROUP_INET4_POST_BIND: u32 = 12;
+/// Control group: an IPv6 socket has got its local port.
+pub const BPF_CGROUP_INET6_POST_BIND: u32 = 13;
+
+/// Attaches `program` to a control group of version 2, whose directory `cgroup` is; `place` is one of
+/// `BPF_CGROUP_*`. Programs of other processes there stay.
+///
+/// The program stays until the descriptor is closed.
+///
+/// # Errors
+/// EBADF if `cgroup` is no control group of version 2; EINVAL, EPERM.
+/// # Privileges
+/// `CAP_NET_ADMIN`.
+/// # Kernel
+/// Linux 5.7.
+pub fn create_cgroup_link(
+    program: BorrowedFd<'_>,
+    cgroup: BorrowedFd<'_>,
+    place: u32,
+) -> io::Result<OwnedFd> {
+    // The kernel's field is a union of interface and descriptor.
+    let mut attr = LinkCreate {
+        prog_fd: program.as_raw_fd().cast_unsigned(),
+        target_ifindex: cgroup.as_raw_fd().cast_unsigned(),
+        attach_type: place,
+        flags: 0,
+    };
+    // SAFETY: `LinkCreate` holds no address.
+    let fd = unsafe { bpf(BPF_LINK_CREATE, &mut attr) }?;
+    // SAFETY: the descriptor was just opened, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
 /// Attaches `program` to kernel tracepoint `name` until the descriptor is closed.
 ///
 /// # Errors

@@ -20,12 +20,20 @@ pub const PROG_TYPE_SCHED_CLS: u32 = 3;
 #[doc(alias = "BPF_PROG_TYPE_XDP")]
 pub const PROG_TYPE_XDP: u32 = 6;
 
+/// Program that sees the IP packets of the sockets of a control group.
+#[doc(alias = "BPF_PROG_TYPE_CGROUP_SKB")]
+pub const PROG_TYPE_CGROUP_SKB: u32 = 8;
+/// Program that sees what happens to the sockets of a control group.
+#[doc(alias = "BPF_PROG_TYPE_CGROUP_SOCK")]
+pub const PROG_TYPE_CGROUP_SOCK: u32 = 9;
 /// Program that runs at a kernel tracepoint.
 #[doc(alias = "BPF_PROG_TYPE_RAW_TRACEPOINT")]
 pub const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
 
 /// Flag of an XDP program that accepts multi-buffer frames (Linux 5.18).
 pub const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
+/// Flag of an XDP program that runs on one device only and may read its metadata (Linux 6.3).
+pub const BPF_F_XDP_DEV_BOUND_ONLY: u32 = 1 << 6;
 /// Test run of an XDP program that executes the verdict on real frames (Linux 5.18).
 pub const BPF_F_TEST_XDP_LIVE_FRAMES: u32 = 1 << 1;
 
@@ -42,6 +50,10 @@ pub struct ProgramSource<'a> {
     pub license: &'a CStr,
     /// Name shown by the kernel; at most 15 bytes are kept.
     pub name: &'a str,
+    /// `enum bpf_attach_type`, for program types that have several; otherwise 0.
+    pub attach_type: u32,
+    /// Index of the interface that the program is bound to; 0 for none.
+    pub ifindex: u32,
 }
 
 /// Loads a program. The verifier writes its NUL-terminated log into `log`. An empty `log` disables
@@ -61,6 +73,8 @@ pub fn load_program(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<Ow
         insns: source.instructions.as_ptr() as u64,
         license: source.license.as_ptr() as u64,
         prog_name: object_name(source.name),
+        expected_attach_type: source.attach_type,
+        prog_ifindex: source.ifindex,
         ..ProgramLoad::default()
     };
     if !log.is_empty() {

@@ -1,5 +1,6 @@
 //! Redirects an interface's packets to AF_XDP sockets.
 
+mod metadata;
 mod program;
 
 use std::io;
@@ -12,6 +13,8 @@ use super::{PacketSelection, XdpCounters, XdpProgramError};
 use crate::map::{Counters, MapError};
 use crate::program::{Program, ProgramKind};
 
+const NAME: &str = "tapline_xsk";
+
 /// Options of an [`XskProgram`].
 #[derive(Clone, Copy, Debug)]
 pub struct XskProgramOptions<'c> {
@@ -22,6 +25,9 @@ pub struct XskProgramOptions<'c> {
     pub multi_buffer: bool,
     /// Write the time of each packet in front of it ([`wire::record::FrameMetadata`]).
     pub stamp: bool,
+    /// What to ask the interface's device about each packet. The program then runs only on that interface, in its driver.
+    /// `None`: nothing.
+    pub metadata: Option<RxMetadata>,
     /// Which packets are redirected.
     pub selection: PacketSelection<'c>,
 }
@@ -33,9 +39,32 @@ impl XskProgramOptions<'_> {
             queues,
             multi_buffer: false,
             stamp: true,
+            metadata: None,
             selection: PacketSelection::default(),
         }
     }
+}
+
+/// What a program asks a device about each packet, with [`wire::record::DeviceMetadata`] as the answer. The driver must
+/// offer it (`netlink::XdpAbilities`): others load such a program and answer nothing.
+///
+/// # Kernel
+/// Linux 6.3; the VLAN tag 6.8.
+/// # Source
+/// Documentation/networking/xdp-rx-metadata.rst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RxMetadata {
+    /// Index of the interface.
+    pub ifindex: u32,
+    /// The time stamp by the device's clock.
+    #[doc(alias = "bpf_xdp_metadata_rx_timestamp")]
+    pub timestamp: bool,
+    /// The hash.
+    #[doc(alias = "bpf_xdp_metadata_rx_hash")]
+    pub hash: bool,
+    /// The VLAN tag that the device has stripped. The program puts it back into the packet.
+    #[doc(alias = "bpf_xdp_metadata_rx_vlan_tag")]
+    pub vlan: bool,
 }
 
 /// An XDP program that redirects packets to the AF_XDP socket of their queue.
@@ -56,7 +85,7 @@ impl XskProgram {
     /// # Privileges
     /// `CAP_BPF` and `CAP_NET_ADMIN`.
     /// # Kernel
-    /// Linux 5.9; with `multi_buffer` 5.18.
+    /// Linux 5.9; with `multi_buffer` 5.18, with `metadata` 6.3.
     /// # Source
     /// `__bpf_xdp_redirect_map`, include/linux/filter.h.
     pub fn load(options: &XskProgramOptions<'_>) -> Result<Self, XdpProgramError> {
@@ -68,9 +97,16 @@ impl XskProgram {
             counters: counters.as_fd(),
             sampler: sampler.as_ref(),
         };
-        let code = program::code(options, maps);
         let kind = ProgramKind::xdp(options.multi_buffer);
-        let program = Program::load(kind, "tapline_xsk", &code)?;
+        let program = match options.metadata {
+            None => Program::load(kind, NAME, &program::code(options, maps, None))?,
+            Some(wanted) => {
+                let functions = metadata::Functions::find(wanted)
+                    .map_err(|source| XdpProgramError::KernelFunction { source })?;
+                let code = program::code(options, maps, Some(&functions));
+                Program::load_bound(kind, NAME, &code, wanted.ifindex)?
+            }
+        };
         Ok(Self {
             program,
             sockets,
@@ -112,7 +148,6 @@ impl XskProgram {
 }
 
 fn create_socket_map(queues: u32) -> Result<abi::bpf::Map, MapError> {
-    const NAME: &str = "tapline_xsk";
     let layout = MapLayout {
         map_type: MapType::XskMap,
         key_bytes: 4,

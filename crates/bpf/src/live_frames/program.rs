@@ -58,6 +58,7 @@ const LENGTH: Reg = Reg::R9;
 const DROP: Label = Label(0);
 const FITS: Label = Label(1);
 const END: Label = Label(2);
+const PENDING_HERE: Label = Label(3);
 
 /// A constant of this file as an operand; all are far below 2³¹.
 const fn immediate(value: usize) -> i32 {
@@ -128,8 +129,12 @@ pub(super) fn send<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<In
 pub(super) fn send_equal<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<Insn<'m>> {
     let mut code = vec![
         shared(PAGE, memory),
+        // While frames are pending, the kernel stays on this CPU.
+        Insn::load(Size::Double, Reg::R1, PAGE, PENDING),
+        Insn::jump_if(Condition::NotEqual, Reg::R1, 0, PENDING_HERE),
         Insn::Call(Helper::GetSmpProcessorId),
         Insn::store(Size::Double, PAGE, CPU, Reg::R0),
+        Insn::Place(PENDING_HERE),
     ];
     code.extend(redirect(device));
     code

@@ -10,6 +10,7 @@ use super::translate::{COUNTER_COUNT, TranslateOptions, translate};
 use crate::map::{Counters, MapError};
 use crate::program::{LoadError, Program, ProgramKind};
 use crate::sampling::Sampler;
+use crate::socket_ports::SocketPorts;
 
 /// A classic filter with counters, loaded as eBPF. Attach its descriptor with `SO_ATTACH_BPF`.
 ///
@@ -62,6 +63,18 @@ impl CountingFilter {
         classic: &[SockFilter],
         options: &TranslateOptions,
     ) -> Result<Self, CountingFilterError> {
+        Self::load_for(classic, options, None)
+    }
+
+    /// The same, for packets with one of `ports` only. Others are rejected and not counted.
+    ///
+    /// # Errors
+    /// As [`CountingFilter::load`].
+    pub fn load_for(
+        classic: &[SockFilter],
+        options: &TranslateOptions,
+        ports: Option<&SocketPorts>,
+    ) -> Result<Self, CountingFilterError> {
         let counters = Counters::create("tapline_filter").map_err(CountingFilterError::Map)?;
         let sampler = match options.sampling {
             Some(sampling) => Some(
@@ -69,7 +82,7 @@ impl CountingFilter {
             ),
             None => None,
         };
-        let code = translate(classic, options, counters.as_fd(), sampler.as_ref())
+        let code = translate(classic, options, counters.as_fd(), sampler.as_ref(), ports)
             .map_err(CountingFilterError::Translate)?;
         let program = Program::load(ProgramKind::SocketFilter, "tapline_filter", &code)
             .map_err(CountingFilterError::Load)?;

@@ -17,7 +17,9 @@ use std::os::fd::BorrowedFd;
 use abi::bpf::SockFilter;
 
 use super::error::TranslateError;
-use crate::{Condition, Helper, Insn, Label, Reg, Sampler, SamplerLabels, Sampling, Size};
+use crate::{
+    Condition, Helper, Insn, Label, Reg, Sampler, SamplerLabels, Sampling, Size, SocketPorts,
+};
 
 pub(super) const A: Reg = Reg::R0;
 pub(super) const X: Reg = Reg::R7;
@@ -36,6 +38,8 @@ pub(super) const COUNTER_COUNT: usize = 3;
 /// The map key and the sampler's stack are below the 16 words of M.
 const KEY: i16 = -68;
 const SAMPLER_STACK: i16 = -88;
+/// Where the code of [`SocketPorts`] keeps a packet's header, before the filter uses M there.
+const PORTS_STACK: i16 = -24;
 
 /// Which packets are offered to the filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,7 +65,7 @@ pub struct TranslateOptions {
 }
 
 /// Translates `classic` and adds counters. `counters` is a per-CPU array whose first value holds three u64: accepted,
-/// sampled out, offered. `sampler` follows the filter and replaces the sampling of the options.
+/// sampled out, offered. `sampler` follows the filter and replaces the sampling of the options. Packets without one of `ports` are not offered.
 ///
 /// # Errors
 /// [`TranslateError`] names the instruction.
@@ -70,6 +74,7 @@ pub fn translate<'map>(
     options: &TranslateOptions,
     counters: BorrowedFd<'map>,
     sampler: Option<&'map Sampler>,
+    ports: Option<&'map SocketPorts>,
 ) -> Result<Vec<Insn<'map>>, TranslateError> {
     if classic.is_empty() {
         return Err(TranslateError::Empty);
@@ -86,7 +91,7 @@ pub fn translate<'map>(
         keep: label(4),
         accepts: false,
     };
-    translation.prologue(options.direction, counters);
+    translation.prologue(options.direction, counters, ports, label(5));
     translation.reached[0] = true;
     // Jumps only go forward, so all jumps to an instruction precede it.
     for (at, instruction) in classic.iter().enumerate() {
@@ -122,7 +127,13 @@ impl<'map> Translation<'map> {
         self.code.push(insn);
     }
 
-    fn prologue(&mut self, direction: Direction, counters: BorrowedFd<'map>) {
+    fn prologue(
+        &mut self,
+        direction: Direction,
+        counters: BorrowedFd<'map>,
+        ports: Option<&'map SocketPorts>,
+        own: Label,
+    ) {
         const PACKET_OUTGOING: i32 = 4;
         // Offset in `struct __sk_buff`.
         const PKT_TYPE: i16 = 4;
@@ -136,6 +147,9 @@ impl<'map> Translation<'map> {
             self.push(Insn::load(Size::Word, Reg::R1, CONTEXT, PKT_TYPE));
             let other = self.refuse;
             self.push(Insn::jump_if32(is_other, Reg::R1, PACKET_OUTGOING, other));
+        }
+        if let Some(ports) = ports {
+            self.code.extend(ports.code(PORTS_STACK, own, self.refuse));
         }
         self.push(Insn::store(Size::Word, Reg::R10, KEY, 0));
         self.push(Insn::mov(Reg::R2, Reg::R10));

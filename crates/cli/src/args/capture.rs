@@ -10,7 +10,7 @@ use clap::Args;
 use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
 
 use super::sample::sample;
-use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, RecordArgs};
+use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs};
 use crate::{metrics, units};
 
 /// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet
@@ -31,6 +31,18 @@ pub struct CaptureArgs {
         help_heading = "Input"
     )]
     pub interface: Vec<String>,
+
+    /// With -i any or --netns: the link type of all packets, LINUX_SLL2, which has the interface of each
+    /// [default: that of each interface; LINUX_SLL2 in pcap files]
+    #[arg(
+        hide_short_help = true,
+        short = 'y',
+        long,
+        value_name = "LINUX_SLL2",
+        value_parser = linktype,
+        help_heading = "Input"
+    )]
+    pub linktype: Option<Cooked>,
 
     /// List the interfaces, and why one cannot be captured from
     #[arg(short = 'D', long, conflicts_with = "netns", help_heading = "Input")]
@@ -85,6 +97,9 @@ pub struct CaptureArgs {
 
     #[command(flatten)]
     pub delivery: DeliveryArgs,
+
+    #[command(flatten)]
+    pub readers: ReadersArgs,
 
     /// Ring size per interface [default: 32M, with --mode drop 128M]
     ///
@@ -153,6 +168,24 @@ pub struct CaptureArgs {
     #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub no_control: bool,
 
+    /// Find the process that sent each packet of this host
+    ///
+    /// Its name and number are printed, or written to the pcapng file: as option epb_processid_threadid and as a comment of
+    /// the packet, with a description of each process. Finds processes in this network namespace, of TCP and UDP sockets
+    /// that are still open when their packets are read.
+    #[arg(hide_short_help = true, long, conflicts_with_all = ["netns", "record", "decode"], help_heading = "Output")]
+    pub who: bool,
+
+    /// With -w: write a number for each IP packet that is the same at every interface (epb_packetid)
+    #[arg(
+        hide_short_help = true,
+        long,
+        requires = "write",
+        conflicts_with = "record",
+        help_heading = "Output"
+    )]
+    pub packet_id: bool,
+
     #[command(flatten)]
     pub record: RecordArgs,
 
@@ -190,11 +223,34 @@ pub struct CaptureArgs {
     )]
     pub filter: Vec<String>,
 
+    /// Capture only packets of the sockets of COMMAND and of the processes that it starts
+    ///
+    /// By protocol and local port, and pings by their identifier: a port that COMMAND used stays selected until the
+    /// capture ends. Requires control groups of version 2.
+    #[arg(
+        long,
+        requires = "command",
+        hide_short_help = true,
+        help_heading = "Filtering"
+    )]
+    pub own_sockets: bool,
+
     /// Run COMMAND, in the namespace of --netns if given, and capture until it ends
     ///
     /// If it fails, the exit status is 1. If the capture ends first, COMMAND gets SIGTERM.
     #[arg(value_name = "COMMAND", last = true, help_heading = "Input")]
     pub command: Vec<String>,
+}
+
+/// The value of `--linktype`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cooked;
+
+fn linktype(text: &str) -> Result<Cooked, String> {
+    if text.eq_ignore_ascii_case("LINUX_SLL2") {
+        return Ok(Cooked);
+    }
+    Err("use LINUX_SLL2".into())
 }
 
 /// The value of `--backend`.

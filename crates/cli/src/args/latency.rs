@@ -4,10 +4,9 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::Args;
-use tapline::capture::Backend;
 use tapline::capture::DirectionFilter;
 
-use super::capture::direction;
+use super::capture::{backend, direction};
 use super::{BackendChoice, DeliveryArgs};
 use crate::units;
 
@@ -44,8 +43,11 @@ pub struct LatencyArgs {
     #[arg(help_heading = "Input", long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
     pub direction: DirectionFilter,
 
-    /// Capture back end: packet-v2, packet-v3 or auto
-    #[arg(hide_short_help = true, help_heading = "Performance", long, value_name = "RING", default_value = "auto", value_parser = packet_ring,
+    /// Capture back end: packet-v2, packet-v3, xdp, xdp-ringbuf or auto
+    ///
+    /// With xdp and xdp-ringbuf the XDP program stamps received packets, in the driver. xdp takes them from the host, as
+    /// 'capture --mode drop' does.
+    #[arg(hide_short_help = true, help_heading = "Performance", long, value_name = "RING", default_value = "auto", value_parser = backend,
         conflicts_with = "compare")]
     pub backend: BackendChoice,
 
@@ -82,14 +84,4 @@ pub struct LatencyArgs {
     /// Filter expression, as in pcap-filter(7)
     #[arg(help_heading = "Filtering", value_name = "FILTER")]
     pub filter: Vec<String>,
-}
-
-/// XDP programs stamp packets at another point, or not at all.
-fn packet_ring(text: &str) -> Result<BackendChoice, String> {
-    match text {
-        "auto" => Ok(BackendChoice::Auto),
-        "packet-v2" => Ok(BackendChoice::Ring(Backend::PacketV2)),
-        "packet-v3" => Ok(BackendChoice::Ring(Backend::PacketV3)),
-        _ => Err("use packet-v2, packet-v3 or auto".into()),
-    }
 }

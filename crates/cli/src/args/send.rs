@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tapline::packet::MacAddress;
-use tapline::send::{AddressMap, Addresses, Clients, LongFrames, Rate, SendPath, ValuesError};
+use tapline::send::{
+    AddressMap, Addresses, Clients, FlowRoles, LongFrames, Rate, SendPath, ValuesError,
+};
 
 use super::GeneratorArgs;
 use crate::{metrics, units};
@@ -80,6 +82,19 @@ pub struct SendArgs {
     )]
     pub passes: NonZeroU64,
 
+    /// Read all packets into memory before the first is sent
+    ///
+    /// Sending then does not wait for the files, and takes one CPU instead of two. Default: packets are read while others are
+    /// sent, in 64 MiB of memory.
+    #[arg(
+        hide_short_help = true,
+        long,
+        visible_alias = "preload-pcap",
+        requires = "read",
+        help_heading = "Input"
+    )]
+    pub preload: bool,
+
     /// Stop after N packets
     #[arg(
         short,
@@ -102,11 +117,12 @@ pub struct SendArgs {
     )]
     pub threads: NonZeroUsize,
 
-    /// How packets reach the device: auto, live-frames, xdp, xdp-zerocopy, bypass, qdisc or txtime
+    /// How packets reach the device: auto, live-frames, xdp, bypass, qdisc, txtime, xdp-zerocopy or xdp-txtime
     ///
     /// live-frames: XDP frames without socket buffers; xdp: AF_XDP; xdp-zerocopy: AF_XDP with memory that the device reads;
     /// bypass: a packet socket past the queueing discipline; qdisc: through it; txtime: fq or etf sends each packet at its
-    /// time; auto: the fastest that the device supports.
+    /// time; xdp-txtime: as xdp-zerocopy, the device sends each packet at its time; auto: the fastest that the device
+    /// supports.
     #[arg(long, value_name = "PATH", default_value = "auto", value_parser = path, help_heading = "Output")]
     pub path: SendPath,
 
@@ -121,11 +137,13 @@ pub struct SendArgs {
     )]
     pub split: Option<String>,
 
-    /// Addresses of the clients for --split, or auto; can be repeated [default: auto]
+    /// Addresses of the clients for --split, or auto or ports; addresses can be repeated [default: auto]
     ///
-    /// A packet with such a source is a client's, and so is one without addresses. auto decides by the ports: the higher
-    /// one is the client's; an echo request comes from a client; otherwise the lower address is the client's.
-    #[arg(hide_short_help = true, long, value_name = "ADDRESSES|auto", value_parser = clients, requires = "split", help_heading = "Output")]
+    /// A packet with such a source is a client's, and so is one without addresses. auto reads the files once before: who
+    /// sends a SYN or a DNS query is a client. Other flows, and ports: the higher of two ports is the client's; an echo
+    /// request comes from a client; otherwise the lower address is the client's. Standard input cannot be read twice: auto
+    /// is ports.
+    #[arg(hide_short_help = true, long, value_name = "ADDRESSES|auto|ports", value_parser = clients, requires = "split", help_heading = "Output")]
     pub client: Vec<ClientSide>,
 
     /// What to do with frames that are longer than the MTU allows
@@ -203,29 +221,34 @@ pub struct SendArgs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientSide {
     Auto,
+    Ports,
     Addresses(Addresses),
 }
 
 fn clients(text: &str) -> Result<ClientSide, String> {
-    if text == "auto" {
-        return Ok(ClientSide::Auto);
+    match text {
+        "auto" => Ok(ClientSide::Auto),
+        "ports" => Ok(ClientSide::Ports),
+        _ => {
+            let addresses = text.parse().map(ClientSide::Addresses);
+            addresses.map_err(|error: ValuesError| error.to_string())
+        }
     }
-    let addresses = text.parse().map(ClientSide::Addresses);
-    addresses.map_err(|error: ValuesError| error.to_string())
 }
 
 impl SendArgs {
-    /// How the packets are split between two interfaces, if they are.
+    /// How the packets are split between two interfaces, if they are. Roles are still to be learned.
     pub fn clients(&self) -> Option<Clients> {
         self.split.as_ref()?;
         let addresses = self.client.iter().map(|side| match side {
             ClientSide::Addresses(addresses) => Some(addresses.clone()),
-            ClientSide::Auto => None,
+            ClientSide::Auto | ClientSide::Ports => None,
         });
         let addresses: Option<Vec<_>> = addresses.collect();
         Some(match addresses {
             Some(addresses) if !addresses.is_empty() => Clients::Addresses(addresses),
-            _ => Clients::Auto,
+            _ if self.client.contains(&ClientSide::Ports) => Clients::Auto,
+            _ => Clients::Learned(FlowRoles::default()),
         })
     }
 }
@@ -249,7 +272,10 @@ fn path(text: &str) -> Result<SendPath, String> {
         "bypass" => Ok(SendPath::Bypass),
         "qdisc" => Ok(SendPath::Qdisc),
         "txtime" => Ok(SendPath::Timed),
-        _ => Err("use auto, live-frames, xdp, xdp-zerocopy, bypass, qdisc or txtime".into()),
+        "xdp-txtime" => Ok(SendPath::XdpTimed),
+        _ => Err(
+            "use auto, live-frames, xdp, xdp-zerocopy, xdp-txtime, bypass, qdisc or txtime".into(),
+        ),
     }
 }
 

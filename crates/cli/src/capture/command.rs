@@ -1,5 +1,6 @@
 //! The command that a capture runs and watches: `tapline capture … -- COMMAND`.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -9,13 +10,19 @@ use std::thread::{self, JoinHandle};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tapline::{Stop, Stopper};
 
+use super::cgroup::Cgroup;
 use crate::args::CaptureArgs;
 use crate::failure::{Exit, Failure};
 use crate::output;
 
+/// Joins the control group whose file is `$1`, and becomes the command.
+const JOIN: &str = r#"echo 0 > "$1" && shift && exec "$@""#;
+
 /// A command that is not running yet.
 pub struct Prepared<'a> {
     namespace: Option<&'a str>,
+    /// The file of the control group to join.
+    processes: Option<PathBuf>,
     words: &'a [String],
     /// Standard output carries packets or JSON.
     is_stdout_taken: bool,
@@ -30,7 +37,10 @@ pub struct Running {
 }
 
 /// The command of the flags, if there is one.
-pub fn prepare(args: &CaptureArgs) -> Result<Option<Prepared<'_>>, Failure> {
+pub fn prepare<'a>(
+    args: &'a CaptureArgs,
+    cgroup: Option<&Cgroup>,
+) -> Result<Option<Prepared<'a>>, Failure> {
     match (&args.command[..], &args.netns[..]) {
         ([], _) => Ok(None),
         (words, netns @ ([] | [_])) if !netns.iter().any(|name| name == super::source::ALL) => {
@@ -39,6 +49,7 @@ pub fn prepare(args: &CaptureArgs) -> Result<Option<Prepared<'_>>, Failure> {
             let is_stdout_taken = args.json || !args.output.write.as_ref().is_some_and(is_file);
             Ok(Some(Prepared {
                 namespace,
+                processes: cgroup.map(Cgroup::processes),
                 words,
                 is_stdout_taken,
             }))
@@ -55,19 +66,24 @@ impl Prepared<'_> {
     pub fn start(self, stop: &Stop) -> Result<Running, Failure> {
         let name = self.words[0].clone();
         let failed = |error: io::Error| Failure::job_on(format!("cannot run {name}"), &error);
-        let mut command = match self.namespace {
-            None => Command::new(&self.words[0]),
-            Some(namespace) => {
-                let mut command = Command::new("/proc/self/exe");
-                command.args(["netns", "exec", namespace, &self.words[0]]);
-                command
-            }
-        };
+        let mut words: Vec<OsString> = Vec::new();
+        if let Some(processes) = self.processes {
+            words.extend(["/bin/sh", "-c", JOIN, "tapline"].map(OsString::from));
+            words.push(processes.into());
+        }
+        if let Some(namespace) = self.namespace {
+            // `/proc/self/exe` would be the shell.
+            words.push(std::env::current_exe().map_err(failed)?.into());
+            words.extend(["netns", "exec", namespace].map(OsString::from));
+        }
+        words.extend(self.words.iter().map(OsString::from));
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
         if self.is_stdout_taken {
             let errors = io::stderr().as_fd().try_clone_to_owned();
             command.stdout(errors.map_err(failed)?);
         }
-        let child = command.args(&self.words[1..]).spawn().map_err(failed)?;
+        let child = command.spawn().map_err(failed)?;
         let pid = Pid::from_child(&child);
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
         let stopper = stop.stopper();

@@ -1,9 +1,13 @@
 //! `tapline capture`.
 
+mod account;
+mod cgroup;
 mod command;
 mod interfaces;
 mod pipe;
 mod progress;
+mod reader_accounts;
+mod readers;
 mod recorder;
 mod setup;
 mod sockets;
@@ -12,6 +16,8 @@ mod stamps;
 mod start;
 mod summary;
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::thread::CapabilitySet;
@@ -21,7 +27,8 @@ use tapline::capture::{
     CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, LiveCounters, OpenInterface,
     RecorderTrigger,
 };
-use tapline::file::write::WriteError;
+use tapline::file::write::{CaptureFile, WriteError};
+use tapline::who::ProcessFinder;
 
 use crate::args::CaptureArgs;
 use crate::control::{Control, RunningControl};
@@ -31,12 +38,13 @@ use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::{privilege, signals};
-use progress::Progress;
+use cgroup::Cgroup;
+use progress::{Elsewhere, Progress};
 use summary::Summary;
 
+pub use account::{account_line, lost_json};
 pub use setup::refuse_misplaced;
 pub use source::{Source, refused};
-pub use summary::{account_line, lost_json};
 
 /// Advice if the disk is full.
 const BOUND_FILES: &str = "free space, or bound the files with --rotate-size and --keep";
@@ -49,16 +57,19 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     if let Some(pipes) = pipe::as_read(args)? {
         return crate::read::run(&pipes);
     }
-    let options = setup::options(args)?;
+    let cgroup = args.own_sockets.then(Cgroup::create).transpose()?;
+    let ports = cgroup.as_ref().map(Cgroup::ports).transpose()?;
+    let options = setup::options(args)?.socket_ports(ports.map(Arc::new));
     let delivery = (options.delivery, options.spin);
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);
-    let mut capture = Source::open(options, namespaces)?;
+    let readers = readers::options(args)?;
+    let mut capture = Source::open(options, namespaces, readers.as_ref())?;
     let live = capture.live();
     let progress = Progress::new(args, live.clone())?;
     let control = Control::open(args, &mut capture, delivery, &live, &stop)?;
-    let command = command::prepare(args)?;
+    let command = command::prepare(args, cgroup.as_ref())?;
 
     let start = Start {
         args,
@@ -86,31 +97,30 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             packets: recorder.packets_written(),
             bytes: recorder.bytes_written(),
             files: recorder.files().to_vec(),
+            processes: None,
         };
+        result
+    } else if let Some(path) = args
+        .output
+        .write
+        .as_ref()
+        .filter(|_| readers::has_files(args))
+    {
+        let result;
+        (result, written, (running, control)) = into_files(start, path, capture, progress)?;
         result
     } else if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
         let made = Written::from(&file);
-        let to_pipe = output::is_stdout(path);
-        let flush = if to_pipe || args.packet_buffered {
-            Duration::ZERO
-        } else {
-            Duration::from_secs(1)
-        };
-        let file = FileConsumer::new(file, flush);
+        let file = writer(args, file, path, &capture)?;
         let controls = Controls {
             file: Some(file.control()),
             ..Controls::default()
         };
         (running, control) = start.begin(&capture, &made, controls, &progress)?;
         let mut consumer = progress.around(file);
-        let result = capture.run_consumer(&mut consumer, &stop);
-        let file = consumer.inner();
-        written = Written {
-            packets: file.packets_written(),
-            bytes: file.bytes_written(),
-            files: file.paths(),
-        };
+        let result = capture.run_file(&mut consumer, &stop);
+        written = readers::written(std::slice::from_ref(consumer.inner()));
         result
     } else if args.print.decode.is_some() {
         let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
@@ -122,13 +132,12 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         decoded = decoder.finish();
         result
     } else {
+        let printer = printer(args, &capture)?;
         (running, control) = start.begin(&capture, &written, Controls::default(), &progress)?;
-        let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
-        for interface in capture.interfaces() {
-            printer.add_interface(interface);
-        }
         let mut consumer = progress.around(printer);
-        capture.run_consumer(&mut consumer, &stop)
+        let result = capture.run_consumer(&mut consumer, &stop);
+        written.processes = consumer.inner().process_counts();
+        result
     };
     drop(control);
     let command = running.map_or(Ok(()), command::Running::finish);
@@ -143,6 +152,38 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
     decoded.and(command)?;
     Ok(exit)
+}
+
+/// A capture that ran, what it wrote, and what ran beside it.
+type RanIntoFiles = (
+    Result<CaptureSummary, CaptureError>,
+    Written,
+    (Option<command::Running>, Option<RunningControl>),
+);
+
+/// Captures into a file for each reader.
+fn into_files(
+    start: Start<'_>,
+    path: &Path,
+    capture: Source,
+    progress: Progress,
+) -> Result<RanIntoFiles, Failure> {
+    let (args, stop) = (start.args, start.stop);
+    let mut files = readers::files(args, path, &capture, flush(args, path))?;
+    let made = readers::written(&files);
+    let beside = start.begin(&capture, &made, Controls::default(), &progress)?;
+    let mut observer = progress.around(Elsewhere);
+    let result = capture.run_files(&mut files, &mut observer, stop);
+    Ok((result, readers::written(&files), beside))
+}
+
+/// After how long buffered packets are written while no packet waits.
+fn flush(args: &CaptureArgs, path: &Path) -> Duration {
+    if output::is_stdout(path) || args.packet_buffered {
+        Duration::ZERO
+    } else {
+        Duration::from_secs(1)
+    }
 }
 
 /// The summary of a capture that ran, whether it failed or not.
@@ -178,7 +219,7 @@ impl Start<'_> {
         progress: &Progress,
     ) -> Result<(Option<command::Running>, Option<RunningControl>), Failure> {
         if capture.is_group() {
-            privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
+            privilege::drop_all_but(privilege::to_capture_anywhere(self.args.who))?;
         } else {
             let counts =
                 |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
@@ -188,6 +229,8 @@ impl Start<'_> {
             // The end restores which packets the interface stamps.
             let restores = links.iter().any(|link| link.restores_stamping);
             needed.set(CapabilitySet::NET_ADMIN, restores);
+            // Reading the descriptors of other users' processes.
+            needed.set(CapabilitySet::SYS_PTRACE, self.args.who);
             privilege::drop_all_but(needed)?;
         }
         let url = self.server.as_ref().map(Server::url);
@@ -208,6 +251,42 @@ impl Start<'_> {
         let command = self.command.map(|command| command.start(self.stop));
         Ok((command.transpose()?, control))
     }
+}
+
+/// Writes packets to `file`, with what else is wanted about them.
+fn writer(
+    args: &CaptureArgs,
+    file: CaptureFile,
+    path: &Path,
+    capture: &Source,
+) -> Result<FileConsumer, Failure> {
+    let mut file = FileConsumer::new(file, flush(args, path));
+    if let Some(finder) = processes(args, capture)? {
+        file.find_processes(finder);
+    }
+    if args.packet_id {
+        file.identify_packets(capture.interfaces());
+    }
+    Ok(file)
+}
+
+/// Prints packets, with their processes if they are wanted.
+fn printer(args: &CaptureArgs, capture: &Source) -> Result<Printer, Failure> {
+    let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
+    for interface in capture.interfaces() {
+        printer.add_interface(interface);
+    }
+    if let Some(finder) = processes(args, capture)? {
+        printer.find_processes(finder);
+    }
+    Ok(printer)
+}
+
+/// Finds the processes of packets, if they are wanted.
+fn processes(args: &CaptureArgs, capture: &Source) -> Result<Option<ProcessFinder>, Failure> {
+    let finder = args.who.then(|| ProcessFinder::open(capture.interfaces()));
+    let finder = finder.transpose();
+    finder.map_err(|error| Failure::new(Exit::Unsupported, chain(&error)))
 }
 
 /// The exit status, or the failure that ended the capture.

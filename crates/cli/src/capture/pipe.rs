@@ -100,6 +100,8 @@ fn misplaced(args: &CaptureArgs) -> Option<&'static str> {
         ("--metrics", args.metrics.is_some()),
         ("--fail-loss", args.fail_loss.is_some()),
         ("--buffer", args.buffer.is_some()),
+        ("--who", args.who),
+        ("--packet-id", args.packet_id),
     ];
     given
         .iter()

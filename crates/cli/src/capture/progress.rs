@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use tapline::Packet;
-use tapline::capture::{Account, CaptureError, Consumer, ConsumerError, LiveCounters};
+use tapline::capture::{Account, CaptureError, Consumer, ConsumerError, FileOwner, LiveCounters};
 use tapline::control::ServiceManager;
 use tapline::file::model::{Interface, Statistics};
+use tapline::file::write::CaptureFile;
 
-use super::summary::lost_json;
+use super::account::lost_json;
 use crate::args::CaptureArgs;
 use crate::failure::chain;
 use crate::packet_line::Printer;
@@ -260,6 +261,21 @@ impl<C: Consumer> Consumer for Observed<C> {
 
     fn lost(&self) -> u64 {
         self.inner.lost()
+    }
+}
+
+impl<C: FileOwner> FileOwner for Observed<C> {
+    fn file(&mut self) -> &mut CaptureFile {
+        self.inner.file()
+    }
+}
+
+/// The packets go elsewhere: only progress is reported.
+pub struct Elsewhere;
+
+impl Consumer for Elsewhere {
+    fn packet(&mut self, _packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use tapline::capture::{
     XdpAttachMode,
 };
 use tapline::file::model::Section;
-use tapline::file::write::{CaptureFile, CaptureFileOptions, WriteError};
+use tapline::file::write::{CaptureFile, CaptureFileOptions, Format, WriteError};
 use tapline::{Expression, Filter};
 
 use super::progress;
@@ -32,6 +32,11 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
     refuse_misplaced(args.delivery, usual(args))?;
     refuse_busy_batches(args)?;
     refuse_misplaced_stall(args)?;
+    if args.buffer == Some(0) {
+        let line = "--buffer 0 is no ring: leave it out for the default";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    refuse_misplaced_linktype(args)?;
     let text = match &args.filter_file {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
@@ -73,6 +78,7 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         .stall(args.delivery.stall.or_else(|| default_stall(args)))
         .timestamps(args.timestamp.source)
         .timestamp_fallback(args.timestamp.falls_back)
+        .cooked(is_cooked(args))
         .limits(Limits {
             packets: args.count.map(Into::into),
             duration: args.duration,
@@ -104,7 +110,9 @@ fn usual(args: &CaptureArgs) -> Delivery {
         return Delivery::Adaptive;
     }
     let is_batch = args.delivery.min_bytes.is_some() || args.delivery.timeout.is_some();
-    if is_batch || args.mode.mode == Mode::Drop || is_into_file(args) {
+    // The sooner a packet is read, the more sockets are still open.
+    let is_file = is_into_file(args) && !args.who;
+    if is_batch || args.mode.mode == Mode::Drop || is_file {
         Delivery::Batch
     } else {
         Delivery::Adaptive
@@ -178,6 +186,22 @@ fn default_stall(args: &CaptureArgs) -> Option<Duration> {
 
 fn is_group(args: &CaptureArgs) -> bool {
     source::namespaces(&args.netns, &args.interface).is_some()
+}
+
+/// Whether the packets of all interfaces have one link type: a pcap file can have no other.
+fn is_cooked(args: &CaptureArgs) -> bool {
+    let path = args.output.write.as_ref();
+    let format = path.map(|path| output::format(&args.output, path));
+    let is_pcap = format.is_some_and(|format| format != Format::Pcapng);
+    is_group(args) && (args.linktype.is_some() || is_pcap)
+}
+
+fn refuse_misplaced_linktype(args: &CaptureArgs) -> Result<(), Failure> {
+    if args.linktype.is_some() && !is_group(args) {
+        let line = "-y LINUX_SLL2 needs -i any or --netns";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    Ok(())
 }
 
 /// Rejects flags for XDP programs where there is none.

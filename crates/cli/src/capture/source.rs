@@ -3,7 +3,8 @@
 use tapline::Stop;
 use tapline::capture::{
     Capture, CaptureError, CaptureGroup, CaptureOptions, CaptureSummary, Consumer, Control,
-    LiveCounters, Namespaces, OpenInterface,
+    FanoutMode, FileConsumer, FileOwner, LiveCounters, Namespaces, OpenInterface, OpenReader,
+    ParallelCapture, ReaderOptions,
 };
 use tapline::file::model::Interface;
 use tapline::file::write::StatisticsSource;
@@ -24,6 +25,7 @@ pub const ALL: &str = "all";
 pub enum Source {
     Fixed(Capture),
     Group(CaptureGroup),
+    Parallel(ParallelCapture),
 }
 
 /// The namespaces of `--netns`, or the current one for `-i any`; `None` if the interfaces are fixed.
@@ -40,17 +42,23 @@ pub fn namespaces(netns: &[String], interfaces: &[String]) -> Option<Namespaces>
 
 impl Source {
     /// Opens a capture and prints the warnings about its filter.
-    pub fn open(options: CaptureOptions, namespaces: Option<Namespaces>) -> Result<Self, Failure> {
+    pub fn open(
+        options: CaptureOptions,
+        namespaces: Option<Namespaces>,
+        readers: Option<&ReaderOptions>,
+    ) -> Result<Self, Failure> {
         let text = options.filter.as_ref().and_then(|filter| filter.text());
         let text = text.unwrap_or_default().to_owned();
-        let opened = match namespaces {
-            None => options.open().map(Self::Fixed),
-            Some(namespaces) => CaptureGroup::open(options, namespaces).map(Self::Group),
+        let opened = match (namespaces, readers) {
+            (_, Some(readers)) => ParallelCapture::open(options, readers).map(Self::Parallel),
+            (None, None) => options.open().map(Self::Fixed),
+            (Some(namespaces), None) => CaptureGroup::open(options, namespaces).map(Self::Group),
         };
         let source = opened.map_err(|error| refused(&text, error))?;
         let warnings = match &source {
             Self::Fixed(capture) => capture.filter_warnings(),
             Self::Group(group) => group.filter_warnings(),
+            Self::Parallel(parallel) => parallel.filter_warnings(),
         };
         crate::filter::warn(&text, warnings);
         Ok(source)
@@ -61,6 +69,7 @@ impl Source {
         match self {
             Self::Fixed(capture) => capture.interfaces(),
             Self::Group(group) => group.interfaces(),
+            Self::Parallel(parallel) => parallel.interfaces(),
         }
     }
 
@@ -69,6 +78,7 @@ impl Source {
         match self {
             Self::Fixed(capture) => capture.links().collect(),
             Self::Group(group) => group.links().collect(),
+            Self::Parallel(parallel) => parallel.links(),
         }
     }
 
@@ -77,11 +87,27 @@ impl Source {
         matches!(self, Self::Group(_))
     }
 
-    /// Changes the capture while it runs; `None` for interfaces that come and go.
+    /// The readers, if there are several.
+    pub fn readers(&self) -> &[OpenReader] {
+        match self {
+            Self::Parallel(parallel) => parallel.readers(),
+            _ => &[],
+        }
+    }
+
+    /// How the kernel distributes packets among them.
+    pub fn distribution(&self) -> Option<FanoutMode> {
+        match self {
+            Self::Parallel(parallel) => parallel.distribution(),
+            _ => None,
+        }
+    }
+
+    /// Changes the capture while it runs; `None` for interfaces that come and go, and for several readers.
     pub fn control(&mut self) -> Option<Control> {
         match self {
             Self::Fixed(capture) => Some(capture.control()),
-            Self::Group(_) => None,
+            Self::Group(_) | Self::Parallel(_) => None,
         }
     }
 
@@ -89,6 +115,7 @@ impl Source {
         match self {
             Self::Fixed(capture) => capture.statistics_source(),
             Self::Group(group) => group.statistics_source(),
+            Self::Parallel(parallel) => parallel.statistics_source(),
         }
     }
 
@@ -96,9 +123,36 @@ impl Source {
         match self {
             Self::Fixed(capture) => capture.live(),
             Self::Group(group) => group.live(),
+            Self::Parallel(parallel) => parallel.live(),
         }
     }
 
+    /// Captures into the file of `consumer`.
+    pub fn run_file<C: FileOwner>(
+        self,
+        consumer: &mut C,
+        stop: &Stop,
+    ) -> Result<CaptureSummary, CaptureError> {
+        match self {
+            Self::Parallel(parallel) => parallel.run_file(consumer, stop),
+            capture => capture.run_consumer(consumer, stop),
+        }
+    }
+
+    /// Captures into a file for each reader; into the only file if there is a single reader.
+    pub fn run_files<C: Consumer>(
+        self,
+        files: &mut [FileConsumer],
+        observer: &mut C,
+        stop: &Stop,
+    ) -> Result<CaptureSummary, CaptureError> {
+        match self {
+            Self::Parallel(parallel) => parallel.run_files(files, observer, stop),
+            capture => capture.run_consumer(observer, stop),
+        }
+    }
+
+    /// Passes each packet to `consumer`. Several readers write files only.
     pub fn run_consumer<C: Consumer>(
         self,
         consumer: &mut C,
@@ -107,6 +161,7 @@ impl Source {
         match self {
             Self::Fixed(capture) => capture.run_consumer(consumer, stop),
             Self::Group(group) => group.run_consumer(consumer, stop),
+            Self::Parallel(_) => unreachable!("--queues requires -w"),
         }
     }
 }

@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal, Write};
 
 use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
 
-use super::sockets;
 use super::source::Source;
 use super::stamps::software_stamps;
 use super::summary::xdp_mode_json;
+use super::{reader_accounts, sockets};
 use crate::args::CaptureArgs;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
@@ -57,6 +57,8 @@ pub fn show(
             "event": "start",
             "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
+            "readers": reader_accounts::start_json(capture.readers()),
+            "fanout": reader_accounts::distribution_json(capture.distribution()),
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
@@ -79,10 +81,13 @@ pub fn show(
         }
         for opened in capture.links() {
             // A closed standard error is no reason to end.
-            let _ = writeln!(out, "{}{hint}", line(&opened, args.mode.mode));
+            let _ = writeln!(out, "{}{hint}", line(&opened, args));
         }
         if capture.is_group() {
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
+        }
+        if let Some(line) = reader_accounts::start_line(capture.readers(), capture.distribution()) {
+            let _ = writeln!(out, "{line}");
         }
         if let Some(url) = places.metrics {
             let _ = writeln!(out, "metrics at {url}");
@@ -95,7 +100,7 @@ pub fn show(
 }
 
 /// The line of one interface, with the reasons for a slower back end.
-fn line(opened: &OpenInterface<'_>, mode: Mode) -> String {
+fn line(opened: &OpenInterface<'_>, args: &CaptureArgs) -> String {
     let OpenInterface {
         link,
         backend,
@@ -109,9 +114,10 @@ fn line(opened: &OpenInterface<'_>, mode: Mode) -> String {
     } = *opened;
     let (name, backend, bytes) = (&link.name, backend.name(), binary(buffer_bytes));
     let Some(xdp_mode) = xdp_mode else {
-        return format!("capturing on {name} ({backend}, {bytes} ring)");
+        let grown = grown(buffer_bytes, args);
+        return format!("capturing on {name} ({backend}, {bytes} ring{grown})");
     };
-    let what = match mode {
+    let what = match args.mode.mode {
         Mode::Drop => "drop mode",
         _ => "incoming packets",
     };
@@ -132,4 +138,20 @@ fn line(opened: &OpenInterface<'_>, mode: Mode) -> String {
         "capturing on {name}, {what} ({xdp_mode} {backend}{how}, {rings} {places}{s}, {bytes} \
          ring{s}{instead}{why})"
     )
+}
+
+/// Why a packet ring is much larger than `--buffer`: rounding up to whole blocks adds less.
+fn grown(opened: usize, args: &CaptureArgs) -> String {
+    let Some(wanted) = args.buffer else {
+        return String::new();
+    };
+    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    if opened <= wanted.saturating_mul(2) {
+        return String::new();
+    }
+    let wanted = binary(wanted);
+    match args.delivery.stall {
+        Some(stall) if stall.is_zero() => format!("; {wanted} do not hold two packets of -s bytes"),
+        _ => format!(" for pauses of the reader; --stall 0ms keeps {wanted}"),
+    }
 }

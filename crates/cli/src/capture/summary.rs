@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tapline::capture::{
-    Account, Backend, CaptureSummary, FilterPlace, Lost, Mode, PACKETS_PER_TIMESTAMP, XdpMode,
+    Backend, CaptureSummary, FilterPlace, Mode, PACKETS_PER_TIMESTAMP, XdpMode,
 };
 
-use super::{sockets, stamps};
+use super::account::{account_line, lost_json};
+use super::{reader_accounts, sockets, stamps};
 use crate::args::CaptureArgs;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
@@ -95,9 +96,11 @@ impl Summary<'_> {
             "timestamps": stamps::counts(&self.result.timestamp_counts()),
             "packets_per_timestamp": self.packets_per_timestamp(args),
             "files": self.written.names(),
+            "processes": self.written.processes_json(),
             "interfaces": interfaces,
         });
         sockets::add(&mut object, self.result.sockets(), self.result.fall_back());
+        reader_accounts::add_summary(&mut object, self.result);
         object
     }
 
@@ -125,6 +128,7 @@ impl Summary<'_> {
                 account_line(out, Some(&link.name), &link.account)?;
             }
         }
+        reader_accounts::summary_lines(out, self.result)?;
         let Some(backend) = self.backend() else {
             let time = span(*duration);
             writeln!(out, "{time}, and no interface came up")?;
@@ -149,8 +153,10 @@ impl Summary<'_> {
         )?;
         if account.lost.ring + account.lost.program > 0
             && let Some(time) = self.result.reader_time
+            && self.result.readers.is_empty()
         {
             writeln!(out, "{}", reader_line(time.ran, time.waited, *duration))?;
+            reader_accounts::advise(args, time, *duration, out)?;
         }
         self.reasons(out)?;
         if let Some(sampling) = args.sample {
@@ -224,49 +230,9 @@ fn reader_line(ran: Duration, waited: Duration, duration: Duration) -> String {
     format!("the reader ran for {ran} and waited for a CPU for {waited}{advice}")
 }
 
-/// `received = delivered + filtered + lost`, as text.
-pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) -> io::Result<()> {
-    if let Some(link) = link {
-        write!(out, "  {link}: ")?;
-    }
-    let number = |value: Option<u64>| value.map_or("unknown".to_owned(), grouped);
-    writeln!(
-        out,
-        "{} packets received = {} delivered + {} filtered + {} lost{}",
-        number(account.received()),
-        grouped(account.delivered),
-        number(account.filtered),
-        grouped(account.lost.total()),
-        places(&account.lost),
-    )
-}
-
-/// The losses by place, and the places where they are unknown.
-fn places(lost: &Lost) -> String {
-    let places: Vec<_> = (lost.places().into_iter())
-        .filter_map(|(place, count)| match count {
-            Some(0) => None,
-            Some(count) => Some(format!("{place} {}", grouped(count))),
-            None => Some(format!("{place} unknown")),
-        })
-        .collect();
-    if places.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", places.join(", "))
-    }
-}
-
 /// Where an XDP program runs; null without one.
 pub fn xdp_mode_json(mode: Option<XdpMode>) -> Value {
     mode.map(|mode| mode.to_string()).into()
-}
-
-/// The losses by place; unknown ones are null.
-pub fn lost_json(lost: &Lost) -> Value {
-    let places = lost.places().into_iter();
-    let places = places.map(|(place, lost)| (place.to_owned(), Value::from(lost)));
-    Value::Object(places.collect())
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Control {
                 Err(_) => return Ok(None),
             },
         };
-        privilege::drop_all_but(privilege::TO_CAPTURE_ANYWHERE)?;
+        privilege::drop_all_but(privilege::to_capture_anywhere(args.who))?;
         Ok(Some(Self {
             socket,
             server: Server {

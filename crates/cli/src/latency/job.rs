@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tapline::capture::{CaptureOptions, Expression, Filter, Limits};
+use tapline::capture::{
+    Backend, CaptureOptions, DirectionFilter, Expression, Filter, Limits, Mode, OpenInterface,
+};
 use tapline::latency::{Comparison, DeliverySetting, DeviceMeter};
 
 use super::device::RunningMeasurement;
@@ -43,8 +45,9 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
         .open()
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
     let device = DeviceMeter::open(&args.interface, expression.as_ref());
-    let has_filter = latency.capture().links().any(|link| link.filter.is_some());
-    privilege::drop_unneeded(has_filter)?;
+    let counts = |link: OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
+    let counts = latency.capture().links().any(counts);
+    privilege::drop_unneeded(counts)?;
     let device = RunningMeasurement::start(device);
     let Some((backend, buffer_bytes)) =
         (latency.capture().links().next()).map(|link| (link.backend, link.buffer_bytes))
@@ -117,15 +120,25 @@ fn options(args: &LatencyArgs) -> Result<CaptureOptions, Failure> {
         })
     };
     let timeout = Duration::from_millis(10);
+    let backend = match args.backend {
+        BackendChoice::Ring(backend) => Some(backend),
+        BackendChoice::Auto => None,
+    };
+    let direction = match (backend, args.direction) {
+        // XDP sees received packets only.
+        (Some(Backend::Xdp | Backend::XdpRingbuf), DirectionFilter::Both) => DirectionFilter::In,
+        (_, direction) => direction,
+    };
     Ok(CaptureOptions::default()
+        .mode(match backend {
+            Some(Backend::Xdp) => Mode::Drop,
+            _ => Mode::Mirror,
+        })
         .links(vec![args.interface.clone()])
         .with_filter((!args.filter.is_empty()).then(|| expression(args.filter.join(" "))))
-        .backend(match args.backend {
-            BackendChoice::Ring(backend) => Some(backend),
-            BackendChoice::Auto => None,
-        })
+        .backend(backend)
         .promiscuous(!args.no_promisc)
-        .direction(args.direction)
+        .direction(direction)
         .snaplen(match args.snaplen {
             0 => tapline::capture::DEFAULT_SNAPLEN,
             bytes => bytes,

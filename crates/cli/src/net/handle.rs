@@ -1,7 +1,8 @@
 //! A network namespace: its netlink socket and the names of its numbers.
 
 use tapline::Namespace;
-use tapline::net::schema::InvalidValue;
+use tapline::filter::similar_word;
+use tapline::net::schema::{Arguments, InvalidValue, Parsed};
 use tapline::net::{Netlink, NetlinkError};
 
 use super::names::Names;
@@ -45,11 +46,31 @@ impl NetHandle {
         })
     }
 
-    /// Why words about `object` could not be parsed. A name that does not exist is a failure, not wrong usage.
-    pub fn parse_failure(&self, object: &str, bad: &InvalidValue) -> Failure {
+    /// Parses words about `object`.
+    pub fn parse<T>(
+        &mut self,
+        object: &str,
+        words: &[String],
+        parse: impl Fn(&mut Arguments<'_>) -> Parsed<T>,
+    ) -> Result<T, Failure> {
+        let parsed = parse(&mut Arguments::new(words, &mut self.names));
+        parsed.map_err(|bad| {
+            let mut again = Arguments::recording(words, &mut self.names);
+            _ = parse(&mut again);
+            let offered = again.into_offered();
+            self.parse_failure(object, &bad, &offered)
+        })
+    }
+
+    /// Why words about `object` could not be parsed. A name that does not exist is a failure, not wrong usage. `offered` are
+    /// the keywords that are possible instead.
+    pub fn parse_failure(&self, object: &str, bad: &InvalidValue, offered: &[&str]) -> Failure {
         let found = bad.found.as_deref();
+        let meant = found.and_then(|word| similar_word(word, offered.iter().copied()));
+        let meant = did_you_mean(meant);
         if let Some(name) = found.filter(|name| self.names.is_absent(name)) {
-            let line = format!("{object}: there is no link {name} ({})", failure::NO_LINK);
+            let advice = failure::NO_LINK;
+            let line = format!("{object}: there is no link {name}{meant} ({advice})");
             return Failure::new(Exit::Failed, line);
         }
         if let Some(name) = found.filter(|_| bad.expected == NAMESPACE_WORD) {
@@ -61,7 +82,7 @@ impl NetHandle {
             TYPE_REQUIRED => TYPE_REQUIRED.to_owned(),
             _ => bad.to_string(),
         };
-        usage_failure(object, &bad)
+        usage_failure(object, &(bad + &meant))
     }
 
     /// An error of the kernel, with the name of the link that it is about instead of the index.
@@ -75,6 +96,11 @@ impl NetHandle {
 pub fn open_namespace(name: Option<&str>) -> Result<Option<Namespace>, Failure> {
     let open = |name| Namespace::named(name).map_err(Failure::from);
     name.map(open).transpose()
+}
+
+/// The suggestion at the end of an error.
+pub fn did_you_mean(word: Option<&str>) -> String {
+    word.map_or_else(String::new, |word| format!("; did you mean '{word}'?"))
 }
 
 /// Wrong usage of the command `object`.

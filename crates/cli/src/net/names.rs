@@ -19,6 +19,8 @@ pub struct Names {
     down: HashSet<IfIndex>,
     /// Names of other namespaces by their nsid.
     namespaces: HashMap<i32, String>,
+    /// Numbers of namespaces that had no name when a link with one was printed.
+    unnamed: HashSet<i32>,
     nexthops: HashMap<u32, Option<Nexthop>>,
     /// The name looked up last that no link has.
     absent: Option<String>,
@@ -31,6 +33,7 @@ impl Names {
             links: HashMap::new(),
             down: HashSet::new(),
             namespaces: HashMap::new(),
+            unnamed: HashSet::new(),
             nexthops: HashMap::new(),
             absent: None,
         }
@@ -52,6 +55,18 @@ impl Names {
             self.namespaces = namespaces(&mut self.netlink);
         }
         self.namespaces.get(&nsid).cloned()
+    }
+
+    /// The same for a link: many links may be in one namespace without a name, which is looked for once.
+    pub fn namespace_of_link(&mut self, nsid: i32) -> Option<String> {
+        if nsid < 0 || self.unnamed.contains(&nsid) {
+            return None;
+        }
+        let name = self.namespace(nsid);
+        if name.is_none() {
+            self.unnamed.insert(nsid);
+        }
+        name
     }
 
     pub fn forget_namespace(&mut self, nsid: i32) {
@@ -82,6 +97,7 @@ impl Names {
         self.links.clear();
         self.down.clear();
         self.namespaces.clear();
+        self.unnamed.clear();
         self.nexthops.clear();
     }
 

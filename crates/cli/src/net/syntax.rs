@@ -204,9 +204,9 @@ pub fn parse<O: CommandSyntax>(
     family: Option<Family>,
     words: &[String],
 ) -> Result<O, Failure> {
-    let mut words = Arguments::new(words, &mut handle.names);
-    let object = O::parse_arguments(verb, family, &mut words);
-    object.map_err(|bad| handle.parse_failure(O::OBJECT, &bad))
+    handle.parse(O::OBJECT, words, |words| {
+        O::parse_arguments(verb, family, words)
+    })
 }
 
 /// Parses the arguments of `show` or `flush`.
@@ -216,9 +216,7 @@ pub fn select<O: CommandSyntax>(
     family: Option<Family>,
     words: &[String],
 ) -> Result<Selection<O>, Failure> {
-    let mut words = Arguments::new(words, &mut handle.names);
-    let selection = O::select(purpose, family, &mut words);
-    selection.map_err(|bad| handle.parse_failure(O::OBJECT, &bad))
+    handle.parse(O::OBJECT, words, |words| O::select(purpose, family, words))
 }
 
 fn list_selected<O: CommandSyntax>(
@@ -254,10 +252,11 @@ fn get<O: CommandSyntax>(
     words: &[String],
     args: &NetArgs,
 ) -> Result<Exit, Failure> {
-    let mut words = Arguments::new(words, &mut handle.names);
-    let object = O::get(&mut handle.netlink, args.family(), &mut words);
+    let mut arguments = Arguments::recording(words, &mut handle.names);
+    let object = O::get(&mut handle.netlink, args.family(), &mut arguments);
+    let offered = arguments.into_offered();
     let object = object.map_err(|error| match error {
-        GetError::Word(bad) => handle.parse_failure(O::OBJECT, &bad),
+        GetError::Word(bad) => handle.parse_failure(O::OBJECT, &bad, &offered),
         GetError::Kernel(error) => handle.failure(error),
     })?;
     print_all(handle, &[object], false, args)

@@ -1,8 +1,10 @@
 //! The verbs of each object, abbreviated as ip(8) and bridge(8) do: the first verb that starts with the typed word
 //! wins, in the order of their sources.
 
+use tapline::filter::similar_word;
 use tapline::net::Verb;
 
+use super::handle::did_you_mean;
 use crate::failure::{Exit, Failure};
 
 /// What a command does with objects.
@@ -86,7 +88,11 @@ pub fn split(verbs: Verbs, words: &[String]) -> Result<(Action, &[String]), Fail
         Some((_, action)) => Ok((*action, rest)),
         None => {
             let names: Vec<_> = verbs.iter().map(|(name, _)| *name).collect();
-            let line = format!("{first:?} is no verb here (use {})", names.join(", "));
+            let meant = did_you_mean(similar_word(first, names.iter().copied()));
+            let line = format!(
+                "{first:?} is no verb here{meant} (use {})",
+                names.join(", ")
+            );
             Err(Failure::new(Exit::Usage, line))
         }
     }

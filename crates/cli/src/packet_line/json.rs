@@ -15,7 +15,7 @@ use super::text::{direction, protocol};
 /// `original_bytes` (on the wire), `src`, `dst`, `src_port`, `dst_port`, `protocol` (`"tcp"`, `"udp"`, `"icmp"`,
 /// `"icmpv6"`, `"arp"`); null if unknown. If the packet has them: `ethertype`, `ip_protocol`, `src_mac`,
 /// `dst_mac`, `vlans`, `tcp_flags`, `seq`, `ack`, `window`, `icmp_type`, `icmp_code`, `echo_id`, `echo_seq`,
-/// `arp_operation`, `fragment_offset`, `fragment_more`, and `error` (`"truncated"` or `"malformed"`).
+/// `arp_operation`, `fragment_offset`, `fragment_more`, `packet_id`, `process_id`, `comment`, and `error` (`"truncated"` or `"malformed"`).
 pub fn write_json(out: &mut Text, packet: &Packet<'_>, link_type: LinkType, interface: &str) {
     let summary = dissect(link_type.0, packet.bytes);
     out.push_str("{\"event\":\"packet\"");
@@ -55,6 +55,15 @@ impl Object<'_> {
         self.link_layer(summary)?;
         self.network_layer(summary)?;
         self.transport_layer(summary)?;
+        if let Some(id) = packet.packet_id {
+            self.number("packet_id", id)?;
+        }
+        if let Some(process) = packet.process_id {
+            self.number("process_id", process)?;
+        }
+        if let Some(comment) = packet.comment {
+            self.text("comment", comment)?;
+        }
         match summary.error {
             Some(HeaderError::Truncated(_)) => self.quoted("error", "truncated"),
             Some(_) => self.quoted("error", "malformed"),

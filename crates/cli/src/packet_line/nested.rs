@@ -1,13 +1,19 @@
-//! Packets inside packets: VXLAN, Geneve, GRE, MPLS, and IP in IP.
+//! Packets inside packets: VXLAN, Geneve, GRE, MPLS, PPPoE, and IP in IP.
+
+use std::fmt::Write;
 
 use tapline::packet::dissect::Transport;
 use tapline::packet::protocol::{ethertype, ip, link_type};
-use tapline::packet::{Geneve, Gre, HeaderError, Mpls, Summary, Vxlan, dissect, dissect_ethertype};
+use tapline::packet::{
+    Geneve, Gre, HeaderError, Mpls, Pppoe, PppoeTag, Summary, Vxlan, dissect, dissect_ethertype,
+};
 
 use super::buffer::Text;
 
 /// Most labels of a stack that are shown.
 const MAX_LABELS: usize = 8;
+/// Most tags of a PPPoE packet that are shown.
+const MAX_TAGS: usize = 32;
 
 /// UDP ports of VXLAN: IANA's, and the one that Linux used before.
 const VXLAN: [u16; 2] = [4789, 8472];
@@ -53,6 +59,16 @@ pub fn write_tunnel<'a>(out: &mut Text, outer: &Summary<'a>) -> Option<Summary<'
         (_, Some(ip::IPV6), _) => Some(dissect(link_type::IPV6, payload)),
         (_, Some(ip::MPLS), _) | (_, None, Some(ethertype::MPLS | ethertype::MPLS_MULTICAST)) => {
             write_labels(out, payload, at)
+        }
+        (_, None, Some(ethertype::PPPOE_DISCOVERY)) => {
+            write_discovery(out, payload, at);
+            None
+        }
+        (_, None, Some(ethertype::PPPOE_SESSION)) => {
+            let (header, frame) = told(out, Pppoe::split(payload, at))?;
+            out.push_str(" session ");
+            out.number(header.session());
+            Some(dissect(link_type::PPP, frame))
         }
         _ => None,
     }
@@ -102,6 +118,35 @@ fn write_labels<'a>(out: &mut Text, mut rest: &'a [u8], mut at: usize) -> Option
     }
     out.push_str(" ...");
     None
+}
+
+/// ` PADI session 0 [Service-Name,Host-Uniq 0x01]`.
+fn write_discovery(out: &mut Text, bytes: &[u8], at: usize) {
+    let Some((header, tags)) = told(out, Pppoe::split(bytes, at)) else {
+        return;
+    };
+    match header.code_name() {
+        "" => {
+            out.push_str(" code 0x");
+            out.hex(header.code().into(), 2);
+        }
+        name => {
+            out.push(' ');
+            out.push_str(name);
+        }
+    }
+    out.push_str(" session ");
+    out.number(header.session());
+    let mut separator = " [";
+    for tag in PppoeTag::all(tags).take(MAX_TAGS) {
+        out.push_str(separator);
+        separator = ",";
+        // Writing to Text cannot fail.
+        let _ = write!(out, "{tag}");
+    }
+    if separator == "," {
+        out.push(']');
+    }
 }
 
 /// ` IPv4`, or ` ethertype 0x1234`.

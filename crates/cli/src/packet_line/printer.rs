@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use tapline::Packet;
 use tapline::file::model::{self, Interface, LinkType};
 use tapline::read::{ConsumerError, ReadConsumer};
+use tapline::who::{ProcessCounts, ProcessFinder};
 
 use super::LineOptions;
 use super::buffer::Text;
@@ -21,6 +22,8 @@ pub struct Printer {
     interfaces: Vec<(LinkType, String)>,
     lines: LineWriter,
     json: bool,
+    /// Finds the processes of packets.
+    finder: Option<Box<ProcessFinder>>,
     /// Number of lines in `text`.
     buffered: u64,
     lost: u64,
@@ -34,6 +37,7 @@ impl Printer {
             interfaces: Vec::new(),
             lines: LineWriter::new(options),
             json,
+            finder: None,
             buffered: 0,
             lost: 0,
         }
@@ -45,6 +49,16 @@ impl Printer {
         self.interfaces.push((interface.link_type, name));
     }
 
+    /// Also prints the processes that sent packets.
+    pub fn find_processes(&mut self, finder: ProcessFinder) {
+        self.finder = Some(Box::new(finder));
+    }
+
+    /// Packets by whether their process was found; `None` if that was not wanted.
+    pub fn process_counts(&self) -> Option<ProcessCounts> {
+        self.finder.as_ref().map(|finder| finder.counts())
+    }
+
     /// Does not allocate per packet. On an error the packet was not taken.
     pub fn print(&mut self, packet: &model::Packet<'_>) -> io::Result<()> {
         // First, so that a failure is about the lines before this one.
@@ -52,6 +66,13 @@ impl Printer {
             self.flush()?;
         }
         let (link_type, name) = &self.interfaces[packet.interface as usize];
+        let finder = self.finder.as_mut();
+        let found = finder.and_then(|finder| finder.find(&Packet::from(*packet)));
+        let packet = &model::Packet {
+            process_id: found.map_or(packet.process_id, |found| Some(found.process.id)),
+            comment: found.map_or(packet.comment, |found| Some(&found.words)),
+            ..*packet
+        };
         if self.json {
             write_json(&mut self.text, packet, *link_type, name);
         } else {

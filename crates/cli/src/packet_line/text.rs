@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use tapline::file::model::{Direction, LinkType, Packet};
 use tapline::packet::dissect::{Link, Network, Transport};
 use tapline::packet::protocol::{ethertype, ip};
-use tapline::packet::{Application, CiscoHdlc, Summary, dissect};
+use tapline::packet::{Application, CiscoHdlc, Escaped, Summary, dissect};
 
 use super::addresses::write_addresses;
 use super::buffer::Text;
@@ -18,6 +18,9 @@ use super::headers::{self, write_ip_header, write_link_header};
 use super::nested::{damage, write_tunnel};
 use super::options::LineOptions;
 use super::time::Clock;
+
+/// Most bytes of a comment that a line shows.
+const MAX_COMMENT_BYTES: usize = 240;
 
 /// Most packets inside one another that a line shows.
 const MAX_DEPTH: usize = 4;
@@ -45,7 +48,8 @@ impl LineWriter {
     /// The parts are time of day, interface, direction, source and destination, protocol, bytes on the wire
     /// and details of the protocol; then what TCP or UDP carries. A packet in a tunnel follows after `|`. An unknown
     /// part is `-`. VLAN tags follow, then `[truncated]` if the captured bytes end inside a header, or `[malformed]`
-    /// if a header is invalid. Below are the bytes, if they are wanted.
+    /// if a header is invalid. A comment of the capture file or the process that sent the packet follows after `#`. Below are
+    /// the bytes, if they are wanted.
     pub fn write(
         &mut self,
         out: &mut Text,
@@ -70,6 +74,13 @@ impl LineWriter {
         self.paint(out, PLAIN);
         // Writing to Text cannot fail.
         let _ = self.write_packet(out, &summary, packet, link_type);
+        if let Some(comment) = packet.comment {
+            let _ = write!(
+                out,
+                " # {}",
+                Escaped::new(comment.as_bytes(), MAX_COMMENT_BYTES)
+            );
+        }
         out.push('\n');
         if let Some(dump) = self.options.dump {
             let skip = if dump.link {
@@ -304,7 +315,7 @@ fn push_name(out: &mut Text, name: &str) {
 /// `PACKET_OUTGOING` of `include/uapi/linux/if_packet.h`.
 const OUTGOING: u16 = 4;
 
-/// The direction of the packet: from the capture, or else from a "cooked" header.
+/// The direction of the packet: from the capture, or else from a "cooked" or PPP header.
 pub(super) fn direction(packet: &Packet<'_>, summary: &Summary<'_>) -> Option<Direction> {
     let of_type = |packet_type| match packet_type {
         OUTGOING => Direction::Out,
@@ -313,6 +324,13 @@ pub(super) fn direction(packet: &Packet<'_>, summary: &Summary<'_>) -> Option<Di
     packet.direction.or(match summary.link {
         Link::LinuxSll(header) => Some(of_type(header.packet_type())),
         Link::LinuxSll2(header) => Some(of_type(header.packet_type().into())),
+        Link::Ppp(header) => header.is_sent().map(|is_sent| {
+            if is_sent {
+                Direction::Out
+            } else {
+                Direction::In
+            }
+        }),
         _ => None,
     })
 }

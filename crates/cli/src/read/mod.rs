@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tapline::file::model::Section;
-use tapline::file::write::CaptureFileOptions;
+use tapline::file::write::{CaptureFileOptions, WriteError};
 use tapline::read::{InputError, Read, ReadError, ReadSummary};
 
 use crate::args::ReadArgs;
@@ -63,7 +63,10 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         result => (result, Vec::new()),
     };
     let is_screen = args.output.write.is_none();
-    if !(is_screen && result.is_err()) {
+    // If the first file cannot be created, there is nothing to account for.
+    let is_uncreated = matches!(&result, Err(ReadError::Write(WriteError::Create { .. })))
+        && read.summary().written.paths.is_empty();
+    if !(is_screen && result.is_err() || is_uncreated) {
         print_summary(args, &read.summary(), &broken)
             .map_err(|error| Failure::output("cannot print the summary", &error))?;
     }

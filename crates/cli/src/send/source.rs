@@ -1,13 +1,13 @@
 //! The packets to send: those of files with the changes of the flags, or generated ones.
 
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tapline::read::{ReadBuilder, ReadProgress};
+use tapline::read::{Read, ReadBuilder, ReadProgress};
 use tapline::send::{
-    Fill, Generator, GeneratorError, PacketKind, Replay, Rewrite, SendQueue, SourceError,
-    VxlanTunnel,
+    Clients, Fill, FlowRoles, Generator, GeneratorError, PacketKind, Replay, Rewrite, SendError,
+    SendQueue, SourceError, VxlanTunnel,
 };
 use tapline::{Expression, Filter};
 
@@ -154,48 +154,63 @@ fn failure(error: &GeneratorError) -> Failure {
 }
 
 fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
-    let is_stdin = |path: &&std::path::PathBuf| path.as_os_str() == "-";
-    if args.passes.get() > 1 && args.read.iter().any(|path| is_stdin(&path)) {
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    let has_stdin = args.read.iter().any(is_stdin);
+    if args.passes.get() > 1 && has_stdin {
         let line = "standard input can be sent only once: --loop needs a file";
         return Err(Failure::new(Exit::Usage, line));
+    }
+    // A file that is not there is reported before the device is opened.
+    for path in args.read.iter().filter(|path| !is_stdin(path)) {
+        std::fs::metadata(path)
+            .map_err(|error| Failure::job_on(format!("cannot open {}", path.display()), &error))?;
     }
     let filter = (!args.filter.is_empty()).then(|| args.filter.join(" "));
     if let Some(text) = &filter {
         tapline::filter::check_syntax(text)
             .map_err(|error| Failure::new(Exit::Usage, chain(&error)))?;
     }
+    let unreadable = |error| super::failure(&SendError::Source(error));
     let (files, passes) = (args.read.clone(), args.passes.get());
-    let opened = share.clone();
+    let open = move || open_files(&files, filter.as_deref());
+    let clients = match args.clients() {
+        Some(Clients::Learned(_)) if has_stdin => Some(Clients::Auto),
+        Some(Clients::Learned(_)) => {
+            let roles = open().and_then(|mut read| Ok(FlowRoles::read(&mut read)?));
+            Some(Clients::Learned(roles.map_err(unreadable)?))
+        }
+        clients => clients,
+    };
+    // Files that cannot be opened are reported before an interface is.
+    let mut first = Some(open().map_err(unreadable)?);
+    let (opened, is_preloaded) = (share.clone(), args.preload);
     let open = move || {
-        let mut builder = ReadBuilder::new();
-        for path in &files {
-            builder = add(builder, path)?;
+        let read = match first.take() {
+            Some(read) => read,
+            None => open()?,
+        };
+        // Packets that are read before say nothing about those that were sent.
+        if !is_preloaded {
+            opened.open(passes, read.progress());
         }
-        if let Some(text) = &filter {
-            let expression = Expression::new(text, Arc::new(SystemNames::new()));
-            let Ok(filtered) = builder.filter(Filter::from(expression));
-            builder = filtered;
-        }
-        let read = builder.open()?;
-        opened.open(passes, read.progress());
         Ok(read)
     };
-    let replay = Replay::new(open).repeat(args.passes);
+    let mut replay = Replay::new(open).repeat(args.passes);
+    if let Some(clients) = clients {
+        replay = replay.split(clients);
+    }
+    if args.preload {
+        replay = replay.preload();
+    }
     let mut rewrite = Rewrite::new();
     rewrite.destination_mac = args.dst_mac;
     rewrite.source_mac = args.src_mac;
     rewrite.vlan = args.vlan;
     rewrite.maps.clone_from(&args.map);
     rewrite.fix_checksums = args.fix_checksums;
-    let replay = match args.clients() {
-        Some(clients) => replay.split(clients),
-        None => replay,
-    };
-    let replay = if rewrite.is_any() {
-        replay.edit(move |frame| rewrite.apply(frame))
-    } else {
-        replay
-    };
+    if rewrite.is_any() {
+        replay = replay.edit(move |frame| rewrite.apply(frame));
+    }
     let mut source = replay.into_source();
     Ok(Box::new(move |queue| {
         let fill = source(queue)?;
@@ -204,6 +219,20 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
         }
         Ok(fill)
     }))
+}
+
+/// Opens the files, from which packets are read that `filter` accepts.
+fn open_files(files: &[PathBuf], filter: Option<&str>) -> Result<Read, SourceError> {
+    let mut builder = ReadBuilder::new();
+    for path in files {
+        builder = add(builder, path)?;
+    }
+    if let Some(text) = filter {
+        let expression = Expression::new(text, Arc::new(SystemNames::new()));
+        let Ok(filtered) = builder.filter(Filter::from(expression));
+        builder = filtered;
+    }
+    Ok(builder.open()?)
 }
 
 fn add(builder: ReadBuilder, path: &Path) -> std::io::Result<ReadBuilder> {

@@ -148,6 +148,11 @@ impl Values {
         self.intern(Value::Variable(variable))
     }
 
+    /// The value of the variable, if the filter reads it.
+    pub(crate) fn id_of(&self, variable: Variable) -> Option<ValueId> {
+        self.ids.get(&Value::Variable(variable)).copied()
+    }
+
     pub(crate) fn ancillary(&mut self, width: Width, offset: u32) -> ValueId {
         self.intern(Value::Ancillary(width, offset))
     }

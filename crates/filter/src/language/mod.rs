@@ -5,5 +5,6 @@ pub(crate) mod lexer;
 pub(crate) mod parser;
 mod primitives;
 pub(crate) mod print;
+pub(crate) mod similar;
 pub(crate) mod tree;
 pub(crate) mod words;

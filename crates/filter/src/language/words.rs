@@ -1,5 +1,6 @@
 //! The reserved words, the named constants, and the names of 802.11 and LLC values.
 
+use crate::language::similar::similar_word;
 use crate::language::tree::Protocol;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -319,45 +320,12 @@ pub(crate) fn nearest(name: &str) -> Option<&'static str> {
         .iter()
         .filter(|(_, word)| *word != Word::Unsupported)
         .map(|row| row.0);
-    most_similar(name, words.chain(CONSTANTS.iter().map(|row| row.0)))
+    similar_word(name, words.chain(CONSTANTS.iter().map(|row| row.0)))
 }
 
 /// The well-known service that is most similar to `name`, if one is similar.
 pub(crate) fn nearest_service(name: &str) -> Option<&'static str> {
-    most_similar(name, SERVICES.into_iter())
-}
-
-fn most_similar(name: &str, words: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let allowed = match name.len() {
-        3..=5 => 1,
-        6..=40 => 2,
-        _ => return None,
-    };
-    words
-        .map(|word| (distance(name.as_bytes(), word.as_bytes()), word))
-        .filter(|(distance, _)| *distance <= allowed)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, word)| word)
-}
-
-/// The edit distance from `a` to `b`: letters to insert, delete, replace, or swap with a neighbour.
-fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, &from) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, &to) in b.iter().enumerate() {
-            let mut best = (last[j] + usize::from(from != to))
-                .min(last[j + 1] + 1)
-                .min(row[j] + 1);
-            if i > 0 && j > 0 && from == b[j - 1] && a[i - 1] == to {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
+    similar_word(name, SERVICES)
 }
 
 /// 802.11 frame types, as they appear in the frame control byte.

@@ -18,6 +18,10 @@ use crate::uapi::{
     ETHTOOL_MSG_TSINFO_GET,
 };
 
+// `linux/ethtool_netlink.h`, which systems with older headers lack.
+const ETHTOOL_MSG_RSS_GET: u8 = 38;
+const ETHTOOL_A_RSS_HFUNC: u16 = 3;
+
 /// Driver settings of the links in one network namespace.
 ///
 /// Holds one socket; a query costs three system calls. Values that a driver does not report are `None`.
@@ -47,6 +51,19 @@ pub struct TimeStamping {
     pub clock: Option<u32>,
 }
 
+/// How a device computes the hash of a received packet.
+#[doc(alias = "ETH_RSS_HASH")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HashFunction {
+    /// Toeplitz.
+    Toeplitz,
+    /// XOR.
+    Xor,
+    /// CRC-32.
+    Crc32,
+}
+
 impl Ethtool {
     /// Opens a handle on the namespace of the calling thread.
     ///
@@ -69,6 +86,30 @@ impl Ethtool {
             RequestTarget::TimeStamping(name),
             take_stamping,
         )
+    }
+
+    /// How the device computes the hash of a received packet, by which it chooses the queue. `None` if the driver does not
+    /// report it. Equals `ethtool -x NAME`.
+    ///
+    /// # Errors
+    /// `Cause::Refused` with ENODEV if the link does not exist.
+    /// # Kernel
+    /// Linux 6.2.
+    #[doc(alias = "ETHTOOL_MSG_RSS_GET")]
+    pub fn hash_function(&mut self, name: IfName) -> Result<Option<HashFunction>, NetlinkError> {
+        let take = |bits: &mut u32, attribute: Attribute<'_>| {
+            if attribute.kind == ETHTOOL_A_RSS_HFUNC {
+                *bits = attribute.u32()?;
+            }
+            Ok(())
+        };
+        let bits = self.get(ETHTOOL_MSG_RSS_GET, name, RequestTarget::Hash(name), take)?;
+        Ok(bits.and_then(|bits| match bits {
+            1 => Some(HashFunction::Toeplitz),
+            2 => Some(HashFunction::Xor),
+            4 => Some(HashFunction::Crc32),
+            _ => None,
+        }))
     }
 
     fn get<T: Default>(

@@ -13,6 +13,7 @@ const NETDEV_A_DEV_IFINDEX: u16 = 1;
 const NETDEV_A_DEV_XDP_FEATURES: u16 = 3;
 const NETDEV_A_DEV_XDP_ZC_MAX_SEGS: u16 = 4;
 const NETDEV_A_DEV_XDP_RX_METADATA_FEATURES: u16 = 5;
+const NETDEV_A_DEV_XSK_FEATURES: u16 = 6;
 const NETDEV_A_NAPI_IFINDEX: u16 = 1;
 const NETDEV_A_NAPI_ID: u16 = 2;
 const NETDEV_A_NAPI_IRQ: u16 = 3;
@@ -43,6 +44,8 @@ pub struct XdpAbilities {
     actions: u64,
     /// `NETDEV_XDP_RX_METADATA_*`.
     metadata: u64,
+    /// `NETDEV_XSK_FLAGS_*`.
+    sockets: u64,
     /// Maximum number of buffers per packet of a zero-copy socket.
     pub zero_copy_segments: Option<u32>,
 }
@@ -76,6 +79,13 @@ impl XdpAbilities {
     #[doc(alias = "NETDEV_XDP_ACT_RX_SG")]
     pub fn takes_fragments(&self) -> bool {
         self.actions & 32 != 0
+    }
+
+    /// The device sends frames of AF_XDP sockets at times that come with them. A kernel before Linux 6.14 does not report
+    /// it.
+    #[doc(alias = "NETDEV_XSK_FLAGS_TX_LAUNCH_TIME_FIFO")]
+    pub fn sends_at_times(&self) -> bool {
+        self.sockets & 4 != 0
     }
 
     /// Programs can read the device's time stamp. Not every packet has one.
@@ -137,6 +147,7 @@ impl NetDevices {
             match attribute.kind {
                 NETDEV_A_DEV_XDP_FEATURES => xdp.actions = number(attribute)?,
                 NETDEV_A_DEV_XDP_RX_METADATA_FEATURES => xdp.metadata = number(attribute)?,
+                NETDEV_A_DEV_XSK_FEATURES => xdp.sockets = number(attribute)?,
                 NETDEV_A_DEV_XDP_ZC_MAX_SEGS => xdp.zero_copy_segments = Some(attribute.u32()?),
                 _ => {}
             }

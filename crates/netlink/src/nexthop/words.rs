@@ -20,6 +20,7 @@ impl Nexthop {
     }
 
     fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        words.offer(&["via", "encap"]);
         match word {
             "via" => {
                 let (gateway, other) = crate::route::read_gateway_words(words)?;

@@ -112,6 +112,7 @@ impl Hop {
     pub(super) fn read_words(words: &mut Arguments<'_>) -> Parsed<Self> {
         let mut hop = Self::new();
         words.parse_while(|word, words| {
+            words.offer(&["via", "encap"]);
             match word {
                 "via" => (hop.gateway, hop.via) = read_gateway_words(words)?,
                 "encap" => hop.encap = Some(Box::new(Encap::read_words(words)?)),

@@ -28,6 +28,7 @@ impl Route {
     /// # Errors
     /// [`InvalidValue`] if the value is missing or invalid.
     pub fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        words.offer(&["vrf", "to", "via", "nexthop", "encap"]);
         match word {
             "vrf" => self.table = Some(words.vrf()?.1.into()),
             "to" => {
@@ -61,6 +62,15 @@ impl Route {
             return Ok(false);
         }
         // The type precedes the destination.
+        words.offer(&[
+            "default",
+            "unicast",
+            "local",
+            "broadcast",
+            "multicast",
+            "blackhole",
+        ]);
+        words.offer(&["unreachable", "prohibit", "throw"]);
         match (word.parse::<Prefix>(), kind(word)) {
             (Ok(prefix), _) => self.dst = Some(prefix),
             (_, Some(kind)) => self.kind = Some(kind),

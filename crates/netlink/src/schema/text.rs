@@ -28,7 +28,12 @@ pub trait TextValue: Sized {
     ///
     /// # Errors
     /// [`InvalidValue`] if the value is missing or invalid.
-    fn parse_field(name: &str, keyword: &str, args: &mut Arguments<'_>) -> Parsed<Option<Self>> {
+    fn parse_field(
+        name: &'static str,
+        keyword: &str,
+        args: &mut Arguments<'_>,
+    ) -> Parsed<Option<Self>> {
+        args.offer(&[name]);
         if keyword == name {
             args.value(name).map(Some)
         } else {
@@ -87,6 +92,10 @@ impl NameLookup for Unnamed {
 pub struct Arguments<'a> {
     rest: std::slice::Iter<'a, String>,
     lookup: &'a mut dyn NameLookup,
+    /// The keywords that could have stood in the place of the last argument, if they are recorded.
+    offered: Option<Vec<&'static str>>,
+    /// The number of arguments behind that place.
+    place: usize,
 }
 
 /// A parsed value, or the argument that is invalid.
@@ -165,7 +174,37 @@ impl<'a> Arguments<'a> {
         Self {
             rest: args.iter(),
             lookup,
+            offered: None,
+            place: 0,
         }
+    }
+
+    /// The same, and records which keywords it is compared with, for [`Arguments::into_offered`]. Slower: for a command
+    /// line that is known to be wrong.
+    pub fn recording(args: &'a [String], lookup: &'a mut dyn NameLookup) -> Self {
+        Self {
+            offered: Some(Vec::new()),
+            ..Self::new(args, lookup)
+        }
+    }
+
+    /// Records keywords that the last argument is compared with.
+    pub fn offer(&mut self, keywords: &[&'static str]) {
+        let Some(offered) = &mut self.offered else {
+            return;
+        };
+        let place = self.rest.len();
+        if self.place != place {
+            self.place = place;
+            offered.clear();
+        }
+        offered.extend(keywords);
+    }
+
+    /// The keywords that the last argument was compared with. Empty if it was the value of a keyword.
+    pub fn into_offered(self) -> Vec<&'static str> {
+        let is_last = self.place == self.rest.len();
+        self.offered.filter(|_| is_last).unwrap_or_default()
     }
 
     /// The next argument, without consuming it.
@@ -346,10 +385,11 @@ macro_rules! family_words {
             }
 
             fn parse_field(
-                name: &str,
+                name: &'static str,
                 keyword: &str,
                 args: &mut Arguments<'_>,
             ) -> Parsed<Option<Self>> {
+                args.offer(&[name]);
                 let other = args.peek().is_some_and(|text| text.parse::<$other>().is_ok());
                 if keyword != name || other {
                     return Ok(None);
@@ -373,7 +413,12 @@ impl<T: TextValue> TextValue for Vec<T> {
         T::format_list(self, lookup)
     }
 
-    fn parse_field(name: &str, keyword: &str, args: &mut Arguments<'_>) -> Parsed<Option<Self>> {
+    fn parse_field(
+        name: &'static str,
+        keyword: &str,
+        args: &mut Arguments<'_>,
+    ) -> Parsed<Option<Self>> {
+        args.offer(&[name]);
         if keyword == name {
             T::parse_list(args, name).map(Some)
         } else {
@@ -396,7 +441,12 @@ impl TextValue for bool {
     }
 
     /// A switch: `NAME` is on, `noNAME` is off, and `NAME` may be followed by `on`, `off`, `1` or `0`.
-    fn parse_field(name: &str, keyword: &str, args: &mut Arguments<'_>) -> Parsed<Option<Self>> {
+    fn parse_field(
+        name: &'static str,
+        keyword: &str,
+        args: &mut Arguments<'_>,
+    ) -> Parsed<Option<Self>> {
+        args.offer(&[name]);
         if keyword == name {
             return Ok(Some(args.switch()));
         }

@@ -49,6 +49,7 @@ impl<'b> Records<'b> {
             reception: self.view.mac.and_then(|own| reception(bytes, own)),
             checksum: Checksum::Unknown,
             vlan_tag: None,
+            hash: None,
             link: self.view.link,
             queue: self.view.queue(header.queue.into()),
         })

@@ -63,6 +63,13 @@ pub struct ClockLine {
 }
 
 impl ClockLine {
+    /// Converts nothing: the device's time is the time of day.
+    pub(crate) const IDENTITY: Self = Self {
+        device_ns: 0,
+        ahead_ns: 0,
+        drift: 0.0,
+    };
+
     /// The time of day at `device_ns`, nanoseconds since 1970.
     #[inline]
     pub fn realtime_ns(&self, device_ns: u64) -> u64 {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use abi::bpf::attach_classic;
 use abi::packet::{
-    BlockDesc, PACKET_STATISTICS, SOL_PACKET, TP_STATUS_KERNEL, TP_STATUS_LOSING, TP_STATUS_USER,
-    Tpacket2Hdr, Tpacket3Hdr, TpacketStats,
+    BlockDesc, PACKET_FANOUT, PACKET_STATISTICS, SOL_PACKET, TP_STATUS_KERNEL, TP_STATUS_LOSING,
+    TP_STATUS_USER, Tpacket2Hdr, Tpacket3Hdr, TpacketStats,
 };
 use abi::region::Region;
 use abi::socket;
@@ -133,6 +133,16 @@ impl PacketRing {
     /// The interface of the ring.
     pub fn interface(&self) -> &InterfaceInfo {
         &self.link
+    }
+
+    /// Number of the fanout group that its options named or created.
+    ///
+    /// # Errors
+    /// Errors of getsockopt(2).
+    pub fn fanout_group(&self) -> io::Result<u16> {
+        let option: u32 = socket::option(self.socket.as_fd(), SOL_PACKET, PACKET_FANOUT)?;
+        // The low half; mode and flags are the high half.
+        Ok(option as u16)
     }
 
     /// TPACKET version of the ring.

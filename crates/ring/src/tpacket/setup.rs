@@ -92,7 +92,7 @@ pub(crate) fn open(
     set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore)
         .map_err(at(SetupStep::Direction))?;
     let group = match role {
-        Role::Alone => options.fanout.map(share),
+        Role::Alone => (options.fanout).map(|fanout| share(fanout, ignores_outgoing)),
         Role::First => Some(PACKET_FANOUT_FLAG_UNIQUEID << 16 | handover(ignores_outgoing)),
         Role::Successor { group, .. } => Some(handover(ignores_outgoing) | u32::from(group)),
     };
@@ -104,6 +104,10 @@ pub(crate) fn open(
         // member gets that packet too, so this socket must reject it. Setting the group's program again waits for that
         // CPU; the filter that accepts packets is attached afterwards.
         set_fanout_program(fd, &filter::answer(0)).map_err(at(SetupStep::Fanout))?;
+    } else if options.fanout.is_some() {
+        // The same holds for a member that shares packets: closing any packet socket waits for the CPUs
+        // (`packet_release`, net/packet/af_packet.c).
+        drop(socket::packet_socket().map_err(at(SetupStep::Fanout))?);
     }
     let rejects_outgoing = ignores_outgoing && group.is_some();
     attach(fd, options, rejects_outgoing).map_err(at(SetupStep::Filter))?;
@@ -183,24 +187,32 @@ fn ignores_outgoing(direction: DirectionFilter, link: &InterfaceInfo) -> bool {
 }
 
 /// Value of `PACKET_FANOUT` that joins a group whose members share the packets.
-fn share(fanout: Fanout) -> u32 {
+fn share(fanout: Fanout, ignores_outgoing: bool) -> u32 {
     let mode: u32 = match fanout.mode {
         FanoutMode::Hash => 0,
         FanoutMode::RoundRobin => 1,
         FanoutMode::Cpu => 2,
         FanoutMode::Queue => 5,
     };
-    mode << 16 | u32::from(fanout.group)
+    let group = match fanout.group {
+        Some(number) => u32::from(number),
+        None => PACKET_FANOUT_FLAG_UNIQUEID << 16,
+    };
+    (mode | outgoing_flag(ignores_outgoing)) << 16 | group
 }
 
 /// Value of `PACKET_FANOUT`, without the group number, that joins a group whose members hand over to each other.
 fn handover(ignores_outgoing: bool) -> u32 {
-    let flags = if ignores_outgoing {
+    (PACKET_FANOUT_CBPF | outgoing_flag(ignores_outgoing)) << 16
+}
+
+/// Older kernels have no such flag and do not check for it.
+fn outgoing_flag(ignores_outgoing: bool) -> u32 {
+    if ignores_outgoing {
         PACKET_FANOUT_FLAG_IGNORE_OUTGOING
     } else {
         0
-    };
-    (PACKET_FANOUT_CBPF | flags) << 16
+    }
 }
 
 /// A fanout group receives packets instead of its members and ignores their `PACKET_IGNORE_OUTGOING` (`fanout_add`,

@@ -24,6 +24,8 @@ pub enum XdpSetupStep {
     BindToSend,
     /// Enable promiscuous mode.
     Promiscuous,
+    /// Open the clock behind the device's time stamps.
+    Clock,
 }
 
 /// The kernel refused a step of the setup.
@@ -54,6 +56,7 @@ impl XdpSetupError {
             XdpSetupStep::BusyPoll => format!("turn on busy polling on {link}"),
             XdpSetupStep::Bind => format!("receive from queue {queue} of {link}"),
             XdpSetupStep::BindToSend => format!("send on queue {queue} of {link}"),
+            XdpSetupStep::Clock => format!("read the clock of {link}"),
             XdpSetupStep::Promiscuous => format!("turn on promiscuous mode of {link}"),
         }
     }

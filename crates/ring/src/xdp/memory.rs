@@ -5,9 +5,10 @@ use std::ptr::NonNull;
 
 use abi::region::Region;
 use abi::xdp::{XDP_PACKET_HEADROOM, XdpDesc};
-use wire::record::{FrameMetadata, METADATA_MARK};
+use wire::record::{DEVICE_METADATA_MARK, DeviceMetadata, FrameMetadata, METADATA_MARK};
 
 const METADATA_BYTES: usize = size_of::<FrameMetadata>();
+const DEVICE_BYTES: usize = size_of::<DeviceMetadata>();
 
 /// Equal, contiguous chunks. A chunk begins with the kernel's headroom, whose last bytes may hold [`FrameMetadata`]. The
 /// packet, or a part of it, follows.
@@ -77,7 +78,30 @@ impl Memory {
         // SAFETY: mapped (checked), owned by the reader (promised by the caller). Any bytes are valid for this
         // struct of integers, and no alignment is needed.
         let metadata = unsafe { at.read_unaligned() };
-        (metadata.mark == METADATA_MARK).then_some(metadata)
+        matches!(metadata.mark, METADATA_MARK | DEVICE_METADATA_MARK).then_some(metadata)
+    }
+
+    /// What the device told the program about a packet with this `metadata`, if anything.
+    ///
+    /// # Safety
+    /// As for [`Memory::bytes`].
+    #[inline]
+    pub unsafe fn device_metadata(
+        &self,
+        desc: &XdpDesc,
+        metadata: FrameMetadata,
+    ) -> Option<DeviceMetadata> {
+        const BYTES: usize = METADATA_BYTES + DEVICE_BYTES;
+        if metadata.mark != DEVICE_METADATA_MARK || self.before(desc) < BYTES {
+            return None;
+        }
+        self.chunk(desc)?;
+        let at = self
+            .region
+            .pointer(desc.addr as usize - BYTES, DEVICE_BYTES);
+        // SAFETY: mapped (checked), owned by the reader (promised by the caller). Any bytes are valid for this
+        // struct of integers, and no alignment is needed.
+        Some(unsafe { at.cast().read_unaligned() })
     }
 
     /// Clears the metadata, so that the chunk's next packet does not inherit it.
@@ -175,6 +199,23 @@ mod tests {
         unsafe { memory.forget_metadata(&packet) };
         // SAFETY: as above.
         assert_eq!(unsafe { memory.metadata(&packet) }, None);
+        let of_device = FrameMetadata {
+            mark: DEVICE_METADATA_MARK,
+            ..written
+        };
+        // SAFETY: the place was checked.
+        unsafe { place.write_unaligned(of_device) };
+        // SAFETY: as above.
+        assert_eq!(unsafe { memory.metadata(&packet) }, Some(of_device));
+        // SAFETY: as above.
+        let told = unsafe { memory.device_metadata(&packet, of_device) };
+        assert_eq!(told, Some(DeviceMetadata::default()));
+        // SAFETY: as above.
+        assert_eq!(unsafe { memory.device_metadata(&packet, written) }, None);
+        let close = desc(2048 + 31, 60);
+        // SAFETY: as above. There is no room for both.
+        let told = unsafe { memory.device_metadata(&close, of_device) };
+        assert_eq!(told, None);
         // A packet at the very beginning of a chunk has no room before it.
         assert!(memory.metadata_place(&desc(2048 + 15, 60)).is_none());
     }

@@ -22,6 +22,9 @@ pub struct XdpRingOptions {
     pub zero_copy: ZeroCopy,
     /// Busy polling: the reader's thread runs the driver's NAPI poll instead of interrupts.
     pub busy_poll: Option<BusyPoll>,
+    /// Number of the clock behind the device's time stamps, if the program reads them: `/dev/ptp0` is 0. They are converted
+    /// to the time of day. `None`: they are taken as they are.
+    pub device_clock: Option<u32>,
 }
 
 impl Default for XdpRingOptions {
@@ -33,6 +36,7 @@ impl Default for XdpRingOptions {
             buffer_bytes: 32 << 20,
             zero_copy: ZeroCopy::IfOffered,
             busy_poll: None,
+            device_clock: None,
         }
     }
 }

@@ -16,6 +16,7 @@ use super::setup::{self, BindMode};
 use super::walk::Descriptors;
 use crate::counters::RingCounters;
 use crate::cursor::Cursor;
+use crate::device_clock::{ClockLine, DeviceClock, DeviceClockState};
 use crate::interface::InterfaceInfo;
 use crate::packet::RingPacket;
 use crate::view::View;
@@ -34,9 +35,14 @@ const MAX_DESCRIPTORS: u32 = 256;
 /// clock change is noticed within a millisecond. Other packets have the time of their batch
 /// ([`TimestampSource::Reader`]).
 ///
-/// VLAN tags are in place unless the interface strips them; XDP does not see a stripped tag. `ethtool -K IF rxvlan off`
+/// If the program asks the device about each packet ([`wire::record::DeviceMetadata`]), a packet has the device's time
+/// stamp ([`TimestampSource::Hardware`]), its hash, and a VLAN tag that the device had stripped. A time stamp of zero is
+/// none.
+///
+/// Otherwise VLAN tags are in place unless the interface strips them; XDP does not see a stripped tag. `ethtool -K IF rxvlan off`
 /// disables stripping. The checksum status is always unknown. The destination address tells how a packet was addressed.
 ///
+/// [`TimestampSource::Hardware`]: crate::TimestampSource::Hardware
 /// [`TimestampSource::Kernel`]: crate::TimestampSource::Kernel
 /// [`TimestampSource::Reader`]: crate::TimestampSource::Reader
 #[doc(alias = "AF_XDP")]
@@ -52,6 +58,8 @@ pub struct XdpRing {
     pub(super) memory: Memory,
     pub(super) scratch: Vec<u8>,
     pub(super) view: View,
+    /// The clock behind the device's time stamps.
+    pub(super) clock: Option<Box<DeviceClock>>,
     pub(super) statistics: Statistics,
     pub(super) account: RingCounters,
     /// Dropped packets that no batch has reported yet.
@@ -107,6 +115,7 @@ impl XdpRing {
     /// `xsk_bind`, net/xdp/xsk.c; Documentation/networking/af_xdp.rst.
     pub fn open(link: &str, options: &XdpRingOptions) -> Result<Self, XdpOpenError> {
         let opened = setup::open(link, options)?;
+        let clock = setup::device_clock(link, options)?;
         let scratch_bytes = if opened.mode.accepts_multi_buffer() {
             setup::SCRATCH_BYTES
         } else {
@@ -121,6 +130,7 @@ impl XdpRing {
             memory: opened.memory,
             scratch: vec![0; scratch_bytes],
             view: opened.view,
+            clock,
             statistics: Statistics::default(),
             account: RingCounters::default(),
             unreported: 0,
@@ -195,6 +205,17 @@ impl XdpRing {
         self.memory.region().bytes()
     }
 
+    /// State of the clock behind the device's time stamps; `None` if stamps are not converted.
+    pub fn device_clock(&self) -> Option<DeviceClockState> {
+        self.clock.as_ref().map(|clock| clock.state())
+    }
+
+    fn device_line(&self) -> ClockLine {
+        self.clock
+            .as_ref()
+            .map_or(ClockLine::IDENTITY, |clock| clock.line())
+    }
+
     /// Finds the packets and descriptors of the next batch.
     #[inline]
     pub(crate) fn find_batch(&mut self) -> Option<(u32, u32)> {
@@ -208,6 +229,9 @@ impl XdpRing {
         }
         let (packets, descriptors) = self.whole_packets(ready.min(MAX_DESCRIPTORS))?;
         self.look_at_the_clock();
+        if let Some(clock) = &mut self.clock {
+            clock.follow();
+        }
         self.has_starved |= self.fill.is_empty();
         if self.has_starved {
             // Reading the counters fails only on a bad address, which this is not. If it fails anyway, the next batch
@@ -226,7 +250,9 @@ impl XdpRing {
     pub fn next_packet(&mut self) -> Option<RingPacket<'_>> {
         let (at, left) = (self.cursor.at as u32, self.cursor.left);
         let count = self.cursor.extent.filter(|_| left > 0)?;
+        let device_line = self.device_line();
         let mut rest = Descriptors {
+            device_line,
             rx: &self.rx,
             memory: &self.memory,
             at,
@@ -326,6 +352,7 @@ impl XdpRing {
     #[inline]
     pub(crate) fn walk(&mut self, descriptors: u32) -> Descriptors<'_> {
         Descriptors {
+            device_line: self.device_line(),
             rx: &self.rx,
             memory: &self.memory,
             at: 0,

@@ -7,10 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use abi::region::Region;
 use abi::socket::{option, set_option};
 use abi::xdp::{
-    self, MmapOffsets, RingOffset, SOL_XDP, SockaddrXdp, XDP_COPY, XDP_MAX_TX_SKB_BUDGET,
-    XDP_MMAP_OFFSETS, XDP_OPTIONS, XDP_OPTIONS_ZEROCOPY, XDP_PGOFF_TX_RING, XDP_PKT_CONTD,
-    XDP_TX_RING, XDP_UMEM_COMPLETION_RING, XDP_UMEM_FILL_RING, XDP_UMEM_PGOFF_COMPLETION_RING,
-    XDP_USE_NEED_WAKEUP, XDP_USE_SG, XDP_ZEROCOPY, XdpDesc,
+    self, MmapOffsets, RingOffset, SOL_XDP, SockaddrXdp, TxMetadata, XDP_COPY,
+    XDP_MAX_TX_SKB_BUDGET, XDP_MMAP_OFFSETS, XDP_OPTIONS, XDP_OPTIONS_ZEROCOPY, XDP_PGOFF_TX_RING,
+    XDP_PKT_CONTD, XDP_TX_METADATA, XDP_TX_RING, XDP_UMEM_COMPLETION_RING, XDP_UMEM_FILL_RING,
+    XDP_UMEM_PGOFF_COMPLETION_RING, XDP_USE_NEED_WAKEUP, XDP_USE_SG, XDP_ZEROCOPY, XdpDesc,
 };
 
 use super::error::{XdpSetupError, XdpSetupStep};
@@ -41,6 +41,8 @@ pub struct XdpSendOptions {
     pub zero_copy: bool,
     /// The longest frame, at most 65536 bytes. Beyond 4096 bytes requires Linux 6.6.
     pub longest: usize,
+    /// Frames can have a time at which the device sends them: [`XdpSender::push_at`]. Requires Linux 6.14.
+    pub has_launch_times: bool,
 }
 
 /// Sends frames through the transmit ring of an AF_XDP socket, in order.
@@ -58,6 +60,8 @@ pub struct XdpSender {
     completions: Consumer<u64>,
     memory: Region,
     chunk_bytes: usize,
+    /// Bytes of a chunk in front of the frame.
+    head_bytes: usize,
     /// Addresses of chunks that hold no frame.
     free: Vec<u64>,
     /// Entries of each frame that was pushed and not taken, in order.
@@ -89,7 +93,12 @@ impl XdpSender {
                 source,
             }
         };
-        let chunk_bytes = if options.longest <= SMALL_CHUNK_BYTES {
+        let head_bytes = if options.has_launch_times {
+            TxMetadata::BYTES
+        } else {
+            0
+        };
+        let chunk_bytes = if options.longest + head_bytes <= SMALL_CHUNK_BYTES {
             SMALL_CHUNK_BYTES
         } else {
             LARGE_CHUNK_BYTES
@@ -98,12 +107,13 @@ impl XdpSender {
         let fd = socket.as_fd();
         let memory = Region::anonymous(chunk_bytes * CHUNKS as usize);
         let memory = memory.map_err(at(XdpSetupStep::Memory))?;
-        xdp::register_memory(fd, &memory, chunk_bytes as u32).map_err(at(XdpSetupStep::Memory))?;
+        xdp::register_memory(fd, &memory, chunk_bytes as u32, head_bytes > 0)
+            .map_err(at(XdpSetupStep::Memory))?;
         let (tx, completions) = rings(fd).map_err(at(XdpSetupStep::Rings))?;
         // An older kernel keeps its own number.
         let _ = set_option(fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &BUDGET);
         let copy = if is_zero_copy { XDP_ZEROCOPY } else { XDP_COPY };
-        let parts = if options.longest > chunk_bytes {
+        let parts = if options.longest > chunk_bytes - head_bytes {
             XDP_USE_SG
         } else {
             0
@@ -125,6 +135,7 @@ impl XdpSender {
             completions,
             memory,
             chunk_bytes,
+            head_bytes,
             free: (0..CHUNKS).rev().map(chunk).collect(),
             pushed: VecDeque::with_capacity(CHUNKS as usize),
             is_zero_copy: reported & XDP_OPTIONS_ZEROCOPY != 0,
@@ -152,7 +163,26 @@ impl XdpSender {
     /// than in the options.
     #[inline]
     pub fn push(&mut self, frame: &[u8]) -> bool {
-        let parts = frame.len().div_ceil(self.chunk_bytes);
+        self.push_request(frame, None)
+    }
+
+    /// As [`push`](Self::push); the device sends the frame at `launch_time`, nanoseconds of its own clock. A socket without
+    /// launch times sends it at once.
+    ///
+    /// # Kernel
+    /// Linux 6.14. A driver without launch times sends the frame at once.
+    /// # Source
+    /// Documentation/networking/xsk-tx-metadata.rst.
+    #[doc(alias = "XDP_TXMD_FLAGS_LAUNCH_TIME")]
+    pub fn push_at(&mut self, frame: &[u8], launch_time: u64) -> bool {
+        let request = TxMetadata::launch_at(launch_time);
+        self.push_request(frame, Some(request).filter(|_| self.head_bytes > 0))
+    }
+
+    #[inline]
+    fn push_request(&mut self, frame: &[u8], request: Option<TxMetadata>) -> bool {
+        let part_bytes = self.chunk_bytes - self.head_bytes;
+        let parts = frame.len().div_ceil(part_bytes);
         if parts == 0 || parts > MAX_FRAME_CHUNKS {
             return false;
         }
@@ -163,8 +193,13 @@ impl XdpSender {
                 return false;
             }
         }
-        for (part, bytes) in (1..).zip(frame.chunks(self.chunk_bytes)) {
-            let desc = self.filled(bytes, part < parts);
+        for (part, bytes) in (1..).zip(frame.chunks(part_bytes)) {
+            let mut desc = self.filled(bytes, part < parts);
+            if let (1, Some(request)) = (part, &request) {
+                self.memory
+                    .write(desc.addr as usize - self.head_bytes, &request.bytes());
+                desc.options |= XDP_TX_METADATA;
+            }
             // There is an entry for each chunk.
             self.tx.put(desc);
         }
@@ -176,7 +211,7 @@ impl XdpSender {
     #[inline]
     fn filled(&mut self, bytes: &[u8], is_continued: bool) -> XdpDesc {
         // Callers have checked that there is one.
-        let addr = self.free.pop().unwrap_or_default();
+        let addr = self.free.pop().unwrap_or_default() + self.head_bytes as u64;
         self.memory.write(addr as usize, bytes);
         XdpDesc {
             addr,
@@ -242,7 +277,8 @@ impl XdpSender {
         (count, last)
     }
 
-    /// Puts the frame of the `parts` entries before the first one that waits into the ring again, before the others.
+    /// Puts the frame of the `parts` entries before the first one that waits into the ring again, before the others; without
+    /// its launch time, which only zero-copy devices heed.
     ///
     /// The kernel reads the ring of a copying socket only in [`abi::xdp::transmit`], and returns the chunks of a frame that
     /// was dropped.
@@ -257,12 +293,12 @@ impl XdpSender {
             let bytes = unsafe { std::slice::from_raw_parts(place.as_ptr(), desc.len as usize) };
             frame.extend_from_slice(bytes);
         }
+        let part_bytes = self.chunk_bytes - self.head_bytes;
         // The chunks of the frame itself are among the free ones from now on.
         self.reclaim();
         let mut again = [XdpDesc::default(); MAX_FRAME_CHUNKS];
         let again = &mut again[..parts.into()];
-        for (part, (new, bytes)) in (1..).zip(again.iter_mut().zip(frame.chunks(self.chunk_bytes)))
-        {
+        for (part, (new, bytes)) in (1..).zip(again.iter_mut().zip(frame.chunks(part_bytes))) {
             *new = self.filled(bytes, part < parts);
         }
         self.again = frame;

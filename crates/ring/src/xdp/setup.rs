@@ -19,6 +19,7 @@ use super::memory::{Memory, room};
 use super::options::{BusyPoll, XdpRingOptions, ZeroCopy};
 use super::queue::{Consumer, Producer, mapping_bytes};
 use crate::clock::Offset;
+use crate::device_clock::DeviceClock;
 use crate::error::RingOptionError;
 use crate::interface::{InterfaceInfo, receive_queues, set_promiscuous};
 use crate::view::View;
@@ -167,6 +168,16 @@ fn find(name: &str, queue: u32) -> Result<Found, XdpOpenError> {
     })
 }
 
+/// Opens the clock behind the device's time stamps, if the options name it.
+pub(super) fn device_clock(
+    name: &str,
+    options: &XdpRingOptions,
+) -> Result<Option<Box<DeviceClock>>, XdpSetupError> {
+    let clock = options.device_clock.map(DeviceClock::open).transpose();
+    let clock = clock.map_err(on(XdpSetupStep::Clock, name, options.queue, false))?;
+    Ok(clock.map(Box::new))
+}
+
 pub(super) fn queue_count(name: &str) -> Result<u32, XdpOpenError> {
     find(name, 0).map(|found| found.queues)
 }
@@ -264,7 +275,7 @@ fn bind_with(name: &str, plan: &Plan<'_>, flags: u16) -> Result<Bound, XdpSetupE
     let socket = xdp::socket().map_err(at(XdpSetupStep::Socket))?;
     let fd = socket.as_fd();
     let memory = Memory::new(plan.chunk_bytes, plan.chunks).map_err(at(XdpSetupStep::Memory))?;
-    xdp::register_memory(fd, memory.region(), plan.chunk_bytes as u32)
+    xdp::register_memory(fd, memory.region(), plan.chunk_bytes as u32, false)
         .map_err(at(XdpSetupStep::Memory))?;
     let (rx, fill) = rings(fd, plan).map_err(at(XdpSetupStep::Rings))?;
     if let Some(busy_poll) = plan.options.busy_poll {

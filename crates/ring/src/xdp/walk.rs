@@ -5,6 +5,7 @@ use wire::metadata::{Checksum, Direction};
 
 use super::memory::Memory;
 use super::queue::Consumer;
+use crate::device_clock::ClockLine;
 use crate::options::TimestampSource;
 use crate::packet::RingPacket;
 use crate::prefetch;
@@ -25,6 +26,8 @@ pub(crate) struct Descriptors<'b> {
     /// Where multi-buffer packets are joined.
     pub(super) scratch: &'b mut [u8],
     pub(super) view: View,
+    /// Converts the device's time stamps.
+    pub(super) device_line: ClockLine,
     /// Receive queue of the ring.
     pub(super) queue: u32,
 }
@@ -49,12 +52,19 @@ impl<'b> Descriptors<'b> {
         };
         // SAFETY: as above.
         let stamp = unsafe { self.memory.metadata(&desc) };
-        let (timestamp_ns, timestamp_source) = match stamp {
-            Some(stamp) => {
+        // SAFETY: as above.
+        let told = stamp.and_then(|stamp| unsafe { self.memory.device_metadata(&desc, stamp) });
+        let told = told.unwrap_or_default();
+        let (timestamp_ns, timestamp_source) = match (told.time_ns(), stamp) {
+            (Some(device_ns), _) => (
+                self.device_line.realtime_ns(device_ns),
+                TimestampSource::Hardware,
+            ),
+            (None, Some(stamp)) => {
                 let real_ns = self.view.offset.realtime_ns(stamp.monotonic_ns);
                 (real_ns, TimestampSource::Kernel)
             }
-            None => (self.view.offset.looked_at_ns(), TimestampSource::Reader),
+            (None, None) => (self.view.offset.looked_at_ns(), TimestampSource::Reader),
         };
         Some(RingPacket {
             bytes,
@@ -64,7 +74,8 @@ impl<'b> Descriptors<'b> {
             direction: Direction::In,
             reception: self.view.mac.and_then(|own| reception(bytes, own)),
             checksum: Checksum::Unknown,
-            vlan_tag: None,
+            vlan_tag: told.vlan_tag(),
+            hash: told.hash(),
             link: self.view.link,
             queue: self.view.queue(self.queue),
         })

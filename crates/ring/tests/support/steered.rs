@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use lab::Host;
-use lab::bpf::{XdpAttachMode, XdpCounters, XdpLink, XskProgram, XskProgramOptions};
+use lab::bpf::{RxMetadata, XdpAttachMode, XdpCounters, XdpLink, XskProgram, XskProgramOptions};
 use tapline_ring::{XdpOpenError, XdpRing, XdpRingOptions};
 
 pub const PLACES: [XdpAttachMode; 2] = [XdpAttachMode::Native, XdpAttachMode::Generic];
@@ -21,6 +21,8 @@ pub struct Wanted {
     pub place: XdpAttachMode,
     pub rings: u32,
     pub stamp: bool,
+    /// What to ask the interface's device; its index is filled in.
+    pub metadata: Option<RxMetadata>,
     pub ring: XdpRingOptions,
 }
 
@@ -31,6 +33,7 @@ impl Wanted {
             place,
             rings: 1,
             stamp: true,
+            metadata: None,
             ring: XdpRingOptions {
                 buffer_bytes: chunks * 2048,
                 ..XdpRingOptions::default()
@@ -81,9 +84,15 @@ pub fn steer(host: &Host, wanted: &Wanted) -> Steered {
     let options = XskProgramOptions {
         multi_buffer: rings.iter().all(XdpRing::takes_multi_buffer),
         stamp: wanted.stamp,
+        metadata: wanted.metadata.map(|metadata| RxMetadata {
+            ifindex: host.interface().index.0,
+            ..metadata
+        }),
         ..XskProgramOptions::new(64)
     };
-    let redirect = XskProgram::load(&options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    // A program for one device is loaded in the namespace of the device.
+    let redirect = host.run(|| XskProgram::load(&options));
+    let redirect = redirect.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     for ring in &rings {
         redirect.insert(ring.queue(), ring.as_fd()).unwrap();
     }

@@ -150,14 +150,22 @@ pub(super) struct LocatedPacket {
     pub(super) index: usize,
     /// Number of captured bytes.
     pub(super) captured: usize,
+    /// Index and length of the comment. Length 0: none.
+    pub(super) comment: (usize, usize),
 }
 
 impl LocatedPacket {
     /// The packet with its bytes.
     #[inline]
     pub(super) fn lend<'a>(&self, input: &'a Input) -> Packet<'a> {
+        let (comment, length) = self.comment;
+        let text = |bytes| str::from_utf8(bytes).ok();
         Packet {
             bytes: input.slice(self.index, self.captured),
+            comment: match length {
+                0 => None,
+                _ => text(input.slice(comment, length)),
+            },
             ..self.packet
         }
     }
@@ -173,6 +181,7 @@ impl Decoded {
                 packet: plain_packet(0, None, 0),
                 index: 0,
                 captured: 0,
+                comment: (0, 0),
             },
         }
     }
@@ -193,9 +202,11 @@ pub(super) fn plain_packet(
         direction: None,
         reception: None,
         checksum: Checksum::Unknown,
+        toeplitz: None,
         queue: None,
         drop_count: None,
         packet_id: None,
+        process_id: None,
         comment: None,
     }
 }

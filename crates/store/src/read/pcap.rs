@@ -196,6 +196,7 @@ impl Pcap {
             packet: plain_packet(0, Some(self.time_ns(seconds, fraction)), original_len),
             index: input.index() + self.header_bytes,
             captured,
+            comment: (0, 0),
         };
         input.consume(record_bytes);
         self.records += 1;

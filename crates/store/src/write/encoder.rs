@@ -1,18 +1,25 @@
 //! What depends on the format: file header and end, packet lengths, record boundaries.
 
+use std::collections::VecDeque;
+
 use super::options::Format;
 use super::{WriteError, pcap, pcapng};
-use crate::model::{Interface, LinkType, Packet, Section, Statistics};
+use crate::model::{Interface, LinkType, Packet, Process, Section, Statistics};
 
 /// Maximum bytes of a packet: its block stays below 16 MiB, the limit of libpcap.
 const PACKET_BYTES_MAX: usize = (16 << 20) - 128;
 
+/// Processes that later files describe, too: the newest ones.
+const PROCESSES_MAX: usize = 1024;
+
 /// The properties that all files of a capture have in common.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Encoder {
     format: Format,
     section: Section,
     interfaces: Vec<Interface>,
+    /// The blocks that describe processes.
+    processes: VecDeque<Vec<u8>>,
     cut_to_snaplen: bool,
     /// Maximum bytes of a packet, by interface.
     kept: Vec<usize>,
@@ -32,6 +39,7 @@ impl Encoder {
             format,
             section,
             interfaces: Vec::with_capacity(interfaces.len()),
+            processes: VecDeque::new(),
             cut_to_snaplen,
             kept: Vec::with_capacity(interfaces.len()),
         };
@@ -71,6 +79,18 @@ impl Encoder {
         number
     }
 
+    /// Adds a process. Returns the block that describes it. Empty for a pcap file.
+    pub(super) fn add_process(&mut self, process: &Process) -> &[u8] {
+        if self.unit().is_some() {
+            return &[];
+        }
+        if self.processes.len() == PROCESSES_MAX {
+            self.processes.pop_front();
+        }
+        self.processes.push_back(pcapng::process(process));
+        self.processes.back().map_or(&[], |block| block)
+    }
+
     /// The unit of time stamps of a pcap file, `None` for pcapng.
     #[inline]
     pub(super) fn unit(&self) -> Option<pcap::TimeUnit> {
@@ -98,6 +118,7 @@ impl Encoder {
             for interface in &self.interfaces {
                 blocks.extend(pcapng::interface(interface));
             }
+            blocks.extend(self.processes.iter().flatten());
             return blocks;
         };
         let snaplens = self.interfaces.iter().map(|interface| interface.snaplen);

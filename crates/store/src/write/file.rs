@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use jiff::tz::TimeZone;
 
 use super::buffer::Buffer;
+use super::chunk::ChunkEncoder;
 use super::encoder::Encoder;
 use super::options::{CaptureFileOptions, Compression, Output, StatisticsSource};
 use super::rotation::Budget;
 use super::sink::{Frames, Sink};
 use super::{WriteError, pcap, pcapng};
-use crate::model::{Interface, Packet, Statistics};
+use crate::model::{Interface, Packet, Process, Statistics};
 
 /// Longer native blocks are written without a copy into the buffer.
 const DIRECT_BYTES_MIN: usize = 64 << 10;
@@ -174,6 +175,22 @@ impl CaptureFile {
                 .reserve(block.len() as u64 + Encoder::STATISTICS_BYTES);
         }
         Ok(self.encoder.add(interface))
+    }
+
+    /// Adds the description of a process, by whose number packets refer to it. Later files of a rotation begin with the
+    /// descriptions of the last 1024 processes. Does nothing in a pcap file.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write), about the files.
+    pub fn add_process(&mut self, process: &Process) -> Result<(), WriteError> {
+        let block = self.encoder.add_process(process).to_vec();
+        // A file that is opened now begins with it.
+        if block.is_empty() || self.sink.is_none() {
+            return Ok(());
+        }
+        self.append(&block)?;
+        self.budget.reserve(block.len() as u64);
+        Ok(())
     }
 
     /// Adds a packet, truncated to its interface's snaplen unless the options disable that.
@@ -344,6 +361,29 @@ impl CaptureFile {
         }
         self.accepted += packets;
         self.buffer.claim(blocks.len()).copy_from_slice(blocks);
+        Ok(())
+    }
+
+    /// Encodes packets of this file on other threads.
+    pub fn chunk_encoder(&self) -> ChunkEncoder {
+        ChunkEncoder::new(self.encoder.clone())
+    }
+
+    /// Adds packets that follow each other in a chunk, whose `records` have these times and lengths. Without
+    /// rotation they are copied together.
+    pub(super) fn write_records(
+        &mut self,
+        mut records: &[u8],
+        packets: impl ExactSizeIterator<Item = (u64, usize)>,
+    ) -> Result<(), WriteError> {
+        if !self.budget.rules().is_any() {
+            return self.write_blocks(records, packets.len() as u64);
+        }
+        for (time_ns, length) in packets {
+            let (record, rest) = records.split_at(length);
+            self.claim(length, time_ns)?.copy_from_slice(record);
+            records = rest;
+        }
         Ok(())
     }
 

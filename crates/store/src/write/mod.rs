@@ -15,6 +15,9 @@
 //!   io_uring was not faster.
 //! * Time comes from the caller: packets' time stamps, [`CaptureFile::tick`].
 //!
+//! * Several threads can encode packets ([`ChunkEncoder`]) for one that writes them in the order of their time
+//!   stamps ([`ChunkMerge`]).
+//!
 //! Descriptors must be blocking. Nothing is synced to disk (`fsync`). A reader that went away is an error
 //! (EPIPE) only if the process ignores SIGPIPE, as Rust programs do.
 //!
@@ -22,6 +25,8 @@
 //! draft-ietf-opsawg-pcapng; draft-ietf-opsawg-pcap.
 
 mod buffer;
+mod chunk;
+mod chunk_merge;
 mod encoder;
 mod error;
 mod file;
@@ -32,6 +37,8 @@ mod recent;
 mod rotation;
 mod sink;
 
+pub use chunk::{ChunkEncoder, PacketChunk};
+pub use chunk_merge::{ChunkMerge, LaneCounts};
 pub use error::WriteError;
 pub use file::{CaptureFile, FileMade, Removed};
 pub use options::{CaptureFileOptions, Compression, Format, Output, Rotation, StatisticsSource};

@@ -5,7 +5,10 @@
 //! begin ─▶ (before_round ─▶ round ─▶ after_round)* ─▶ begin_closing ─▶ (round ─▶ closing_step)* ─▶ summary
 //! ```
 
+mod split;
+
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +55,8 @@ pub struct Engine {
     pub queues: Vec<RxQueue>,
     descriptions: Vec<Description>,
     netlink: Netlink,
-    /// For the survey thread; of the network namespace of the interfaces.
+    /// For the survey thread; of the network namespace of the interfaces. `None` without a survey: the account then
+    /// has no losses of interface and driver until the end.
     survey_netlink: Option<Netlink>,
     pub poller: Poller,
     pub options: CaptureOptions,
@@ -69,7 +73,7 @@ pub struct Run {
     tick_ns: u64,
     next_tick_ns: u64,
     next_check_ns: u64,
-    survey: Survey,
+    survey: Option<Survey>,
     /// `None` while it is being replaced.
     policy: Option<WakePolicy>,
     at_start: Option<ReaderTime>,
@@ -121,9 +125,7 @@ impl Engine {
             poller.add(number, queue).map_err(wait)?;
         }
         let pending = Arc::new(PendingChanges::new().map_err(wait)?);
-        poller
-            .add_wake(std::os::fd::AsFd::as_fd(&*pending))
-            .map_err(wait)?;
+        poller.add_wake(pending.as_fd()).map_err(wait)?;
         let start_ns = monotonic_ns();
         Ok(Self {
             control: None,
@@ -203,21 +205,21 @@ impl Engine {
     }
 
     /// Starts the survey and the limits. Must be called by the thread that reads.
-    pub fn begin(&mut self) -> io::Result<Run> {
+    pub fn begin(&mut self) -> Run {
         let at_start = ReaderTime::now();
         let duration_ns = self.options.limits.duration.map_or(u64::MAX, nanoseconds);
         let tick_ns = nanoseconds(self.options.tick).max(1);
-        Ok(Run {
+        Run {
             end_ns: self.start_ns.saturating_add(duration_ns),
             tick_ns,
             next_tick_ns: monotonic_ns().saturating_add(tick_ns),
             next_check_ns: self.next_check_ns(),
-            survey: self.survey()?,
+            survey: self.survey(),
             policy: Some(WakePolicy::new(&self.options, &self.queues)),
             at_start,
             is_changed: false,
             is_replacing: false,
-        })
+        }
     }
 
     /// Applies pending changes. Returns whether the waiting packets have to wait longer.
@@ -259,7 +261,10 @@ impl Engine {
             dispatcher.try_to(|consumer| consumer.idle(realtime_ns()));
         }
         if now_ns >= run.next_tick_ns {
-            let account = self.measure(&run.survey.states(), dispatcher.consumer.lost());
+            let account = self.measure(
+                &self.states(run.survey.as_ref()),
+                dispatcher.consumer.lost(),
+            );
             dispatcher.try_to(|consumer| consumer.tick(realtime_ns(), &account));
             run.next_tick_ns = now_ns.saturating_add(run.tick_ns);
         }
@@ -267,7 +272,7 @@ impl Engine {
             return Ok(Some(Ended::Duration));
         }
         if now_ns >= run.next_check_ns {
-            if let Some(ended) = self.check_interfaces(&run.survey.states()) {
+            if let Some(ended) = self.check_interfaces(&self.states(run.survey.as_ref())) {
                 return Ok(Some(ended));
             }
             run.next_check_ns = self.next_check_ns();
@@ -380,6 +385,8 @@ impl Engine {
             links: self.interfaces.iter().map(account).collect(),
             duration: time.duration,
             reader_time: time.reader,
+            readers: Vec::new(),
+            merge: None,
         }
     }
 
@@ -420,7 +427,19 @@ impl Engine {
         None
     }
 
-    fn survey(&mut self) -> io::Result<Survey> {
+    /// The latest answers of the survey.
+    fn states(&self, survey: Option<&Survey>) -> Vec<InterfaceState> {
+        match survey {
+            Some(survey) => survey.states(),
+            None => self
+                .interfaces
+                .iter()
+                .map(Interface::state_at_start)
+                .collect(),
+        }
+    }
+
+    fn survey(&mut self) -> Option<Survey> {
         let interval = if self.interfaces.iter().any(Interface::ends_silently) {
             self.options.tick.min(Duration::from_nanos(CHECK_NS))
         } else {
@@ -429,9 +448,8 @@ impl Engine {
         let interfaces = self.interfaces.iter();
         let links = interfaces.clone().map(Interface::index).collect();
         let states = interfaces.map(Interface::state_at_start).collect();
-        let netlink = self.survey_netlink.take();
-        let netlink = netlink.ok_or(io::ErrorKind::NotConnected)?;
-        Ok(Survey::begin(netlink, links, states, interval))
+        let netlink = self.survey_netlink.take()?;
+        Some(Survey::begin(netlink, links, states, interval))
     }
 
     /// Applies the changes that another thread has prepared; returns whether there were any.

@@ -106,6 +106,15 @@ pub enum CaptureError {
         #[source]
         error: CountingFilterError,
     },
+    /// The kernel cannot select the packets of sockets.
+    #[error("cannot select the packets of the command's sockets on {link}")]
+    SocketPorts {
+        /// Name of the interface.
+        link: String,
+        /// What the kernel refused.
+        #[source]
+        error: CountingFilterError,
+    },
     /// The filter is too long for the kernel, which cannot sample what only the reader accepts.
     #[error("cannot sample packets of {link} behind a filter that is too long for the kernel")]
     SamplingSplit {
@@ -123,6 +132,24 @@ pub enum CaptureError {
         /// What the kernel refused.
         #[source]
         error: XdpProgramError,
+    },
+    /// The link-layer header of an interface has no cooked form.
+    #[error("packets of {link} cannot get a cooked header")]
+    Cooked {
+        /// Its name.
+        link: String,
+    },
+    /// This process may not run on the CPU, or there is no such CPU.
+    #[error("no reader can run on CPU {cpu}")]
+    Cpu {
+        /// Its number.
+        cpu: usize,
+    },
+    /// Several readers do not support an option.
+    #[error("{reason}")]
+    Readers {
+        /// Which option several readers do not support.
+        reason: &'static str,
     },
     /// The interface does not stamp packets in hardware.
     #[error(transparent)]
@@ -193,6 +220,8 @@ impl CaptureError {
             | Self::NoLink
             | Self::LinkTwice { .. }
             | Self::Filter { .. }
+            | Self::Cpu { .. }
+            | Self::Readers { .. }
             | Self::Ring(RingOpenError::Option(_))
             | Self::Xdp(XdpOpenError::Option(_))
             | Self::Buffer(BpfRingError::SnaplenZero) => Kind::InvalidOptions,
@@ -206,10 +235,10 @@ impl CaptureError {
                 (BpfRingSetupStep::Interface, libc::ENODEV) => Kind::NoSuchInterface,
                 _ => Kind::Other,
             },
-            Self::Ring(_) | Self::Buffer(_) => Kind::Unsupported,
+            Self::Ring(_) | Self::Buffer(_) | Self::Cooked { .. } => Kind::Unsupported,
             Self::Steer { error, .. } => xdp_program_kind(error),
             Self::Copy { error, .. } => xdp_program_kind(error),
-            Self::Sampling { error, .. } => sampling_kind(error),
+            Self::Sampling { error, .. } | Self::SocketPorts { error, .. } => sampling_kind(error),
             Self::SamplingSplit { .. } => Kind::FilterTooLongToSample,
             Self::HardwareTimestamps(error) => stamping_kind(error),
             Self::Link(error) if error.errno() == Some(libc::ENODEV) => Kind::NoSuchInterface,
@@ -235,10 +264,12 @@ impl CaptureError {
             | Self::NoSuchInterface { link }
             | Self::Filter { link, .. }
             | Self::LinkReplaced { link }
+            | Self::Cooked { link }
             | Self::LinkDown { link }
             | Self::QueueTaken { link, .. }
             | Self::Steer { link, .. }
             | Self::Sampling { link, .. }
+            | Self::SocketPorts { link, .. }
             | Self::SamplingSplit { link }
             | Self::Copy { link, .. }
             | Self::Ring(

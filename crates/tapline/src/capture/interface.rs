@@ -9,7 +9,7 @@ use netlink::{IfIndex, LinkStatistics, Netlink};
 use ring::{DeviceClockState, DirectionFilter, InterfaceInfo, TimestampSource};
 
 use super::account::counters::Counters;
-use super::account::kernel_filter::{FilterHistory, KernelFilter};
+use super::account::kernel_filter::{AcceptAll, FilterHistory, KernelFilter, SharedFilter};
 use super::account::loss_account::Lost;
 use super::account::stamp_counts::TimestampCounts;
 use super::account::summary::{OpenInterface, Sockets};
@@ -71,9 +71,12 @@ impl Interface {
             // A packet passes twice there. Capture it as it is received.
             options.direction = DirectionFilter::In;
         }
+        let fanout = options.fanout.get(number as usize).copied();
+        options.fanout = fanout.into_iter().collect();
         let stamping = Stamping::choose(name, &options)?;
         options.timestamps = stamping.source;
         options.device_clock = stamping.clock;
+        options.rx_metadata = stamping.rx_metadata;
         let opened = backend::open(name, kind, plan, &options)?;
         let at_start = found.and_then(|link| link.statistics);
         let counters = Arc::new(Counters::begin());
@@ -149,6 +152,38 @@ impl Interface {
             queues[0].next_filter = Some(ReaderFilter(filter.exact));
             self.kernel_filter.follow(filter.kernel);
         }
+    }
+
+    /// Gives all but the first of every `readers` queues to other readers, and returns their parts of the interface.
+    /// The first reader keeps `queues` of its queues, the others get theirs in order.
+    pub fn share(&mut self, queues: &[Range<usize>]) -> Vec<Self> {
+        // Nobody replaces the rings of several readers.
+        self.hand_over = None;
+        let nothing = FilterHistory::new(Box::new(AcceptAll));
+        let filter = std::mem::replace(&mut self.kernel_filter, nothing);
+        let parts = SharedFilter::parts(filter, queues.len());
+        let mut shares = parts.zip(queues).map(|(part, queues)| Self {
+            link: self.link.clone(),
+            queues: queues.clone(),
+            counters: Arc::new(Counters::begin()),
+            place: self.place,
+            xdp_mode: self.xdp_mode,
+            native_refusal: self.native_refusal.clone(),
+            sockets: self.sockets,
+            fall_back: self.fall_back,
+            hand_over: None,
+            kernel_filter: FilterHistory::new(Box::new(part)),
+            direction: self.direction,
+            at_start: self.at_start,
+            stamping: self.stamping.of_other_reader(),
+        });
+        let first = shares.next();
+        let others = shares.collect();
+        if let Some(mut first) = first {
+            std::mem::swap(&mut first.stamping, &mut self.stamping);
+            *self = first;
+        }
+        others
     }
 
     /// Whether no event reports that it goes down or away: an AF_XDP socket polls no error.
@@ -246,9 +281,8 @@ impl Interface {
     /// [`measure`](Self::measure).
     pub fn is_settled(&self, queues: &[RxQueue]) -> bool {
         let queues = self.own(queues);
-        let by_filter = self.kernel_filter.counters().accepted;
-        let has_arrived = by_filter.is_none_or(|by_filter| by_filter == accepted(queues));
-        has_arrived && queues.iter().all(|queue| queue.account().waiting() == 0)
+        self.kernel_filter.has_arrived(accepted(queues))
+            && queues.iter().all(|queue| queue.account().waiting() == 0)
     }
 
     /// Counts packets still in the rings as lost by the reader, and accepted packets that no ring received as
@@ -259,12 +293,7 @@ impl Interface {
             let account = queue.account();
             account.waiting() + account.unreadable
         };
-        let missing = if self.kernel_filter.loses_before_ring() {
-            let by_filter = self.kernel_filter.counters().accepted.unwrap_or(0);
-            by_filter.saturating_sub(accepted(queues))
-        } else {
-            0
-        };
+        let missing = self.kernel_filter.missing(accepted(queues));
         self.counters
             .abandon(queues.iter().map(left).sum(), missing);
     }

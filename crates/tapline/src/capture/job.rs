@@ -292,17 +292,18 @@ impl AsFd for Capture {
     }
 }
 
-fn run<C: Consumer>(engine: &mut Engine, consumer: &mut C, stop: &Stop) -> CaptureSummary {
+pub(super) fn run<C: Consumer>(
+    engine: &mut Engine,
+    consumer: &mut C,
+    stop: &Stop,
+) -> CaptureSummary {
     let remaining = engine.options.limits.packets.unwrap_or(u64::MAX);
     let mut dispatcher = Dispatcher {
         consumer,
         remaining,
         failure: None,
     };
-    let mut run = match engine.begin() {
-        Ok(run) => run,
-        Err(error) => return close(engine, dispatcher, stop, None, Ended::Wait(error)),
-    };
+    let mut run = engine.begin();
     let ended = read(engine, &mut run, &mut dispatcher, stop).unwrap_or_else(Ended::Wait);
     close(engine, dispatcher, stop, Some(run), ended)
 }
@@ -327,7 +328,7 @@ fn read<C: Consumer>(
 }
 
 /// Delivers what is left in the rings, and closes the account.
-fn close<C: Consumer>(
+pub(super) fn close<C: Consumer>(
     engine: &mut Engine,
     mut dispatcher: Dispatcher<'_, C>,
     stop: &Stop,

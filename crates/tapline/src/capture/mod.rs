@@ -38,7 +38,7 @@
 //! | `backend` | packet sockets, AF_XDP, shared slots, BPF ring buffers |
 //!
 //! Each folder knows only those above it. `engine` joins them, `job` and `pull` are the two ways to read, and
-//! `group` runs a capture for each interface that comes up.
+//! `group` runs a capture for each interface that comes up, `readers` runs one on each of several CPUs.
 
 mod account;
 mod backend;
@@ -51,6 +51,7 @@ mod job;
 mod plan;
 mod pull;
 mod read;
+mod readers;
 mod recorder;
 mod stamping;
 
@@ -66,8 +67,13 @@ pub use account::counters::{LiveAccount, LiveCounters};
 pub use account::loss_account::{Account, Lost};
 pub use account::reader_time::ReaderTime;
 pub use account::stamp_counts::TimestampCounts;
-pub use account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface, Sockets};
-pub use bpf::{Probability, Sampling, UnmatchedAction, XdpAttachError, XdpAttachMode, XdpMode};
+pub use account::summary::{
+    CaptureSummary, Ended, InterfaceAccount, MergeSummary, OpenInterface, ReaderAccount, Sockets,
+};
+pub use bpf::{
+    Probability, Sampling, SocketPorts, SocketPortsError, UnmatchedAction, XdpAttachError,
+    XdpAttachMode, XdpMode,
+};
 pub use control::error::ChangeError;
 pub use control::handle::Control;
 pub use error::{CaptureError, CaptureErrorKind, FailedCapture};
@@ -77,10 +83,11 @@ pub use plan::backend::{Backend, FallBack, FilterPlace};
 pub use plan::description::sampling_rate;
 pub use plan::mode::{MirrorLimit, Mode, ModeError, SHORT_SNAPLEN};
 pub use plan::options::{CaptureOptions, DROP_BUFFER_BYTES, Limits};
-pub use read::consumer::{Consumer, ConsumerError, FileConsumer};
+pub use read::consumer::{Consumer, ConsumerError, FileConsumer, FileOwner};
 pub use read::file_control::{FileAnswer, FileControl, FileControlError};
+pub use readers::{OpenReader, ParallelCapture, Queues, ReaderOptions};
 pub use recorder::{Recorder, RecorderFiles, RecorderOptions, RecorderTrigger};
 pub use ring::{
     BusyPoll, ClockReadMethod, DEFAULT_SNAPLEN, DeliveryMode, DeviceClockState, DirectionFilter,
-    TimestampSource,
+    FanoutMode, TimestampSource,
 };

@@ -234,10 +234,7 @@ impl Pull {
     fn refill(&mut self, engine: &mut Engine, stop: &Stop, until_ns: u64, is_urgent: bool) -> bool {
         match &mut self.phase {
             Phase::Opened => {
-                match engine.begin() {
-                    Ok(run) => self.phase = Phase::Reading(Box::new(run)),
-                    Err(error) => self.close(engine, stop, Ended::Wait(error)),
-                }
+                self.phase = Phase::Reading(Box::new(engine.begin()));
                 true
             }
             Phase::Reading(run) => {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bpf::{RxMetadata, XdpAttachMode};
+use netlink::{HashFunction, IfIndex, NetDevices};
 use ring::{DeviceClock, TimestampSource};
 
 use super::error::CaptureError;
@@ -17,6 +19,8 @@ pub struct Stamping {
     pub source: TimestampSource,
     /// Number of the clock behind hardware time stamps.
     pub clock: Option<u32>,
+    /// What XDP programs ask the device.
+    pub rx_metadata: Option<RxMetadata>,
     /// Why it is not the hardware, if that was tried first.
     pub refusal: Option<Arc<StampError>>,
     /// Makes the interface stamp packets. Restores its setting when it is dropped.
@@ -29,6 +33,7 @@ impl Stamping {
         let software = |source| Self {
             source,
             clock: None,
+            rx_metadata: None,
             refusal: None,
             lease: None,
         };
@@ -47,11 +52,15 @@ impl Stamping {
     }
 
     fn hardware(link: &str, options: &CaptureOptions) -> Result<Self, StampError> {
-        if options.mode == Mode::Drop || options.backend == Some(Backend::XdpRingbuf) {
+        if options.backend == Some(Backend::XdpRingbuf) {
             let link = link.to_owned();
             return Err(StampError::Xdp { link });
         }
         let mut device = StampDevice::open(link)?;
+        let rx_metadata = match options.mode {
+            Mode::Drop => Some(Self::rx_metadata(&mut device, options)?),
+            _ => None,
+        };
         let clock = device.capabilities()?.and_then(|known| known.clock);
         if let Some(number) = clock {
             // Refused here, the interface is not changed for nothing.
@@ -64,8 +73,45 @@ impl Stamping {
         Ok(Self {
             source: TimestampSource::Hardware,
             clock,
+            rx_metadata,
             refusal: None,
             lease: Some(StampLease::begin(device)?),
+        })
+    }
+
+    /// The same source, for another reader of the interface, which restores nothing.
+    pub fn of_other_reader(&self) -> Self {
+        Self {
+            source: self.source,
+            clock: self.clock,
+            rx_metadata: self.rx_metadata,
+            refusal: self.refusal.clone(),
+            lease: None,
+        }
+    }
+
+    /// What the driver lets XDP programs ask. Whether a program can be loaded does not tell: drivers load it and answer
+    /// nothing.
+    fn rx_metadata(
+        device: &mut StampDevice,
+        options: &CaptureOptions,
+    ) -> Result<RxMetadata, StampError> {
+        let link = device.name();
+        let refused = || StampError::Xdp { link: link.clone() };
+        if options.xdp == XdpAttachMode::Generic {
+            return Err(refused());
+        }
+        // Kernels without this family have no metadata for XDP programs.
+        let mut devices = NetDevices::open().map_err(|_| refused())?;
+        let offered = devices.xdp(IfIndex(device.index()))?;
+        if !offered.tells_time() {
+            return Err(refused());
+        }
+        Ok(RxMetadata {
+            ifindex: device.index(),
+            timestamp: true,
+            hash: offered.tells_hash() && device.hash_function()? == Some(HashFunction::Toeplitz),
+            vlan: offered.tells_vlan(),
         })
     }
 

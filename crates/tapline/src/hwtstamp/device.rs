@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use abi::timestamp::{hardware_stamps, set_hardware_stamps};
-use netlink::{Ethtool, IfName, Netlink, NetlinkError, TimeStamping};
+use netlink::{Ethtool, HashFunction, IfName, Netlink, NetlinkError, TimeStamping};
 
 use super::error::StampError;
 use super::setting::HardwareStamping;
@@ -64,6 +64,17 @@ impl StampDevice {
     pub fn capabilities(&mut self) -> Result<Option<TimeStamping>, NetlinkError> {
         match &mut self.ethtool {
             Some(ethtool) => ethtool.time_stamping(self.link),
+            None => Ok(None),
+        }
+    }
+
+    /// How the device computes the hash of a packet; `None` if it does not report that.
+    ///
+    /// # Errors
+    /// The interface is gone.
+    pub(crate) fn hash_function(&mut self) -> Result<Option<HashFunction>, NetlinkError> {
+        match &mut self.ethtool {
+            Some(ethtool) => ethtool.hash_function(self.link),
             None => Ok(None),
         }
     }

@@ -41,8 +41,9 @@ pub enum StampError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The mode of the capture has no hardware time stamps.
-    #[error("packets of {link} come by XDP, which has no hardware time stamps here")]
+    /// XDP programs do not get the hardware's time stamps: the driver does not offer them (Linux 6.3), or the program does
+    /// not run in the driver, or the back end has no place for them.
+    #[error("XDP programs do not get the hardware time stamps of {link}")]
     Xdp {
         /// Name of the interface.
         link: String,

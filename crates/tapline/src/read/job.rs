@@ -132,6 +132,10 @@ impl Read {
             if self.counts.selected == self.limit || self.stop.is_stopped() {
                 return Ok(None);
             }
+            if self.counts.received.is_multiple_of(PROGRESS_ITEMS.into()) {
+                let offset = self.inputs.offset();
+                self.progress.bytes.store(offset, Ordering::Relaxed);
+            }
             match self.inputs.next_item() {
                 Ok(Some(Item::Packet(packet))) => {
                     self.counts.received += 1;
@@ -210,7 +214,7 @@ impl Read {
         incomplete(broken?)
     }
 
-    /// How far [`Self::run`], [`Self::run_consumer`] or [`Self::write_to`] is, for another thread.
+    /// How far the job is, for another thread; with [`Self::next`] to within 4096 packets.
     pub fn progress(&self) -> ReadProgress {
         self.progress.clone()
     }

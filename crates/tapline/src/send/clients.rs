@@ -1,10 +1,10 @@
 //! Which packets of a recording come from clients: those are sent on one interface, the others on another.
 
 use wire::dissect;
-use wire::dissect::{Summary, Transport};
 use wire::protocol::link_type;
 
 use super::generate::Addresses;
+use super::roles::{FlowRoles, by_packet};
 
 /// How clients are told from servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum Clients {
     Auto,
     /// By the source address: clients have one of these.
     Addresses(Vec<Addresses>),
+    /// By the roles that a first pass through the packets found.
+    Learned(FlowRoles),
 }
 
 impl Clients {
@@ -24,38 +26,13 @@ impl Clients {
     /// of its sender and its target.
     pub fn send(&self, frame: &[u8]) -> bool {
         let summary = dissect(link_type::ETHERNET, frame);
-        let Some((source, destination)) = summary.addresses() else {
+        let Some((source, _)) = summary.addresses() else {
             return true;
         };
         match self {
             Self::Addresses(clients) => clients.iter().any(|clients| clients.contains(source)),
-            Self::Auto => by_ports(&summary)
-                .or_else(|| by_echo(&summary))
-                .unwrap_or(source <= destination),
+            Self::Auto => by_packet(&summary),
+            Self::Learned(roles) => roles.client_sends(&summary),
         }
     }
-}
-
-/// `None` without ports, and for fragments: only the first one has them.
-fn by_ports(summary: &Summary<'_>) -> Option<bool> {
-    let (source, destination) = summary.ports().filter(|_| summary.fragment.is_none())?;
-    (source != destination).then_some(source > destination)
-}
-
-fn by_echo(summary: &Summary<'_>) -> Option<bool> {
-    let (kind, request, reply) = match summary.transport {
-        Transport::Icmpv4(header) => (
-            header.kind(),
-            wire::Icmpv4::ECHO_REQUEST,
-            wire::Icmpv4::ECHO_REPLY,
-        ),
-        Transport::Icmpv6(header) => (
-            header.kind(),
-            wire::Icmpv6::ECHO_REQUEST,
-            wire::Icmpv6::ECHO_REPLY,
-        ),
-        _ => return None,
-    };
-    let is_echo = summary.fragment.is_none() && (kind == request || kind == reply);
-    is_echo.then_some(kind == request)
 }

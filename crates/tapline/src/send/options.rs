@@ -31,13 +31,19 @@ pub enum SendPath {
     /// A packet socket through the queueing discipline, as other programs send.
     Qdisc,
     /// As [`Qdisc`](Self::Qdisc), with the planned time of each packet, at which the queueing discipline sends it: `fq` or
-    /// `etf`, at the root of the interface. At [`Rate::Max`] nothing is planned. Requires Linux 4.19.
+    /// `etf`, at the root of the interface or on each of its queues (`mq`, `mqprio`, `multiq`). At [`Rate::Max`] nothing is
+    /// planned. Requires Linux 4.19.
     #[doc(alias = "SO_TXTIME")]
     Timed,
+    /// As [`XdpZeroCopy`](Self::XdpZeroCopy), with the planned time of each packet, at which the device sends it. The clock
+    /// of the device must run in TAI, as ptp4l(8) sets it. Requires Linux 6.14 and a driver with launch times.
+    #[doc(alias = "XDP_TXMD_FLAGS_LAUNCH_TIME")]
+    XdpTimed,
 }
 
 impl SendPath {
-    /// Its name: `auto`, `xdp-live-frames`, `af-xdp`, `af-xdp-zerocopy`, `packet-bypass`, `packet-qdisc` or `packet-txtime`.
+    /// Its name: `auto`, `xdp-live-frames`, `af-xdp`, `af-xdp-zerocopy`, `af-xdp-txtime`, `packet-bypass`, `packet-qdisc` or
+    /// `packet-txtime`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -47,6 +53,7 @@ impl SendPath {
             Self::Bypass => "packet-bypass",
             Self::Qdisc => "packet-qdisc",
             Self::Timed => "packet-txtime",
+            Self::XdpTimed => "af-xdp-txtime",
         }
     }
 }

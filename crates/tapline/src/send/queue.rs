@@ -1,6 +1,7 @@
 //! The send queue: packets in one piece of memory, each with the time at which it is to be sent.
 
 use std::mem;
+use std::sync::Arc;
 
 use abi::prefetch::prefetch;
 use wire::stamp::StampPlace;
@@ -15,7 +16,9 @@ use wire::stamp::StampPlace;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct SendQueue {
-    packets: Packets,
+    own: Packets,
+    /// Packets that other queues have too; its own memory is not used then.
+    shared: Option<Arc<Packets>>,
     /// How much a source puts into it; `None`: a large queue.
     size: Option<QueueSize>,
 }
@@ -101,7 +104,7 @@ pub(super) struct QueueSize(pub usize);
 const PER_PACKET: usize = 64;
 
 /// Copies of a packet that a source puts into a queue at most. They take no memory.
-const MAX_COPIES: usize = 1 << 16;
+const MAX_COPIES: usize = 1 << 18;
 
 /// How many packets ahead of a copy the processor loads them: a few cache misses take as long as a few copies.
 const PREFETCHED: usize = 4;
@@ -117,16 +120,43 @@ impl SendQueue {
     /// A queue with memory for `packets` packets of `bytes` bytes in total.
     pub fn with_capacity(packets: usize, bytes: usize) -> Self {
         Self {
-            packets: Packets::with_capacity(packets, bytes),
-            size: None,
+            own: Packets::with_capacity(packets, bytes),
+            ..Self::default()
         }
     }
 
     /// A queue with memory for as much as a source puts into one.
     pub(super) fn for_source(size: QueueSize) -> Self {
         Self {
-            packets: Packets::with_capacity(size.0 / PER_PACKET, size.0),
+            own: Packets::with_capacity(size.0 / PER_PACKET, size.0),
+            shared: None,
             size: Some(size),
+        }
+    }
+
+    #[inline]
+    fn all(&self) -> &Packets {
+        self.shared.as_deref().unwrap_or(&self.own)
+    }
+
+    /// The packets, to change them: a copy if other queues have them too.
+    #[inline]
+    fn all_mut(&mut self) -> &mut Packets {
+        if let Some(shared) = self.shared.take() {
+            self.own.clone_from(&shared);
+        }
+        &mut self.own
+    }
+
+    /// A queue with the same packets. Neither has a copy of their bytes of its own afterwards.
+    pub(super) fn share(&mut self) -> Self {
+        let empty = Self::for_source(self.size.unwrap_or(QueueSize::SMALL)).own;
+        let own = &mut self.own;
+        let shared = (self.shared).get_or_insert_with(|| Arc::new(mem::replace(own, empty)));
+        Self {
+            own: Packets::default(),
+            shared: Some(Arc::clone(shared)),
+            size: self.size,
         }
     }
 
@@ -134,7 +164,7 @@ impl SendQueue {
     #[inline]
     pub fn is_full(&self) -> bool {
         let size = self.size.unwrap_or(QueueSize::LARGE);
-        self.memory_bytes() >= size.0 || self.packets.copies >= MAX_COPIES
+        self.memory_bytes() >= size.0 || self.all().copies >= MAX_COPIES
     }
 
     /// Whether it is for a path that takes many packets in one call.
@@ -145,7 +175,7 @@ impl SendQueue {
     /// Bytes of memory that the packets take, about.
     #[inline]
     pub(super) fn memory_bytes(&self) -> usize {
-        let packets = &self.packets;
+        let packets = self.all();
         packets.entries.len() * PER_PACKET + packets.arena.len()
     }
 
@@ -163,7 +193,7 @@ impl SendQueue {
 
     #[inline]
     pub(super) fn push_to(&mut self, is_second: bool, time_ns: u64, bytes: &[u8]) {
-        let packets = &mut self.packets;
+        let packets = self.all_mut();
         // Only the last packet has copies.
         for _ in 0..mem::take(&mut packets.copies) {
             packets.entries.push(packets.entry(usize::MAX));
@@ -181,7 +211,7 @@ impl SendQueue {
     /// Whether packet `first` is for the second interface, and the end of those behind it that are for the same one, at
     /// most `end`.
     pub(super) fn same_interface(&self, first: usize, end: usize) -> (bool, usize) {
-        let is_second = |index| self.packets.entry(index).is_second;
+        let is_second = |index| self.all().entry(index).is_second;
         let of_first = is_second(first);
         let other = (first..end).find(|index| is_second(*index) != of_first);
         (of_first, other.unwrap_or(end))
@@ -189,7 +219,7 @@ impl SendQueue {
 
     /// Removes the last packet.
     pub(super) fn pop(&mut self) {
-        let packets = &mut self.packets;
+        let packets = self.all_mut();
         let Some(&last) = packets.entries.last() else {
             return;
         };
@@ -203,7 +233,7 @@ impl SendQueue {
 
     /// Adds the last packet `count` times more, without copies of its bytes. Does nothing without one.
     pub(super) fn repeat_last(&mut self, count: usize) {
-        let packets = &mut self.packets;
+        let packets = self.all_mut();
         if let Some(last) = packets.entries.last() {
             packets.bytes += last.length() * count;
             packets.copies += count;
@@ -212,23 +242,19 @@ impl SendQueue {
 
     /// How many copies of the last packet a source may add.
     pub(super) fn copies_left(&self) -> usize {
-        MAX_COPIES.saturating_sub(self.packets.copies)
+        MAX_COPIES.saturating_sub(self.all().copies)
     }
 
     /// How many of the packets `first..end` are known to be copies of the first one, with that one.
     #[inline]
     pub(super) fn repeated(&self, first: usize, end: usize) -> usize {
-        let is_last = first + 1 >= self.packets.entries.len();
+        let is_last = first + 1 >= self.all().entries.len();
         if is_last { end - first } else { 1 }
     }
 
-    /// Becomes equal to `other`. Allocates only if the memory is too small.
-    pub(super) fn copy_of(&mut self, other: &Self) {
-        let (packets, other) = (&mut self.packets, &other.packets);
-        packets.arena.clone_from(&other.arena);
-        packets.entries.clone_from(&other.entries);
-        (packets.copies, packets.bytes) = (other.copies, other.bytes);
-        (packets.longest, packets.stamp) = (other.longest, other.stamp);
+    /// Takes the packets of `other`, which [`share`](Self::share) returned.
+    pub(super) fn take_shared(&mut self, other: &Self) {
+        self.shared.clone_from(&other.shared);
     }
 
     /// Adds packet `index` of `other`, changed by `edit` in `frame`.
@@ -239,17 +265,17 @@ impl SendQueue {
         frame: &mut Vec<u8>,
         edit: &mut dyn FnMut(&mut Vec<u8>),
     ) {
-        let entry = other.packets.entry(index);
+        let entry = other.all().entry(index);
         frame.clear();
-        frame.extend_from_slice(other.packets.bytes_at(entry));
+        frame.extend_from_slice(other.all().bytes_at(entry));
         edit(frame);
         self.push_to(entry.is_second, entry.time_ns, frame);
     }
 
     /// Adds packet `index` of `other`, with another time.
     pub(super) fn push_of(&mut self, other: &Self, index: usize, time_ns: u64) {
-        let entry = other.packets.entry(index);
-        let bytes = other.packets.bytes_at(entry);
+        let entry = other.all().entry(index);
+        let bytes = other.all().bytes_at(entry);
         self.push_to(entry.is_second, time_ns, bytes);
         self.stamp_like(other);
     }
@@ -258,24 +284,24 @@ impl SendQueue {
     #[inline]
     pub(super) fn push_with(&mut self, time_ns: u64, bytes: &[u8], write: impl FnOnce(&mut [u8])) {
         self.push(time_ns, bytes);
-        let start = self.packets.arena.len() - bytes.len();
-        write(&mut self.packets.arena[start..]);
+        let start = self.own.arena.len() - bytes.len();
+        write(&mut self.own.arena[start..]);
     }
 
     /// Says where all packets carry their send time, which is 0 so far.
     pub(super) fn set_stamp_place(&mut self, place: Option<StampPlace>) {
-        self.packets.stamp = place;
+        self.all_mut().stamp = place;
     }
 
     /// Has its packets carry their send time where those of `other` do.
     pub(super) fn stamp_like(&mut self, other: &Self) {
-        self.packets.stamp = other.packets.stamp;
+        self.all_mut().stamp = other.all().stamp;
     }
 
     /// Whether packets carry their send time, which [`copy_stamped`](Self::copy_stamped) sets.
     #[inline]
     pub(super) fn has_stamps(&self) -> bool {
-        self.packets.stamp.is_some()
+        self.all().stamp.is_some()
     }
 
     /// Replaces the packets of `into` by packets `first..end` of this queue, which carry the send time `now_ns`
@@ -293,7 +319,7 @@ impl SendQueue {
     /// Writes the send time `now_ns` into `frame`, a copy of a packet, if this queue's packets carry one.
     #[inline]
     pub(super) fn stamp(&self, frame: &mut [u8], now_ns: u64) {
-        if let Some(place) = self.packets.stamp {
+        if let Some(place) = self.all().stamp {
             place.set_time(frame, now_ns);
         }
     }
@@ -301,30 +327,31 @@ impl SendQueue {
     /// Number of packets.
     #[inline]
     pub fn len(&self) -> usize {
-        let packets = &self.packets;
+        let packets = self.all();
         packets.entries.len() + packets.copies
     }
 
     /// Whether there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.packets.entries.is_empty()
+        self.all().entries.is_empty()
     }
 
     /// Bytes of all packets.
     pub fn bytes(&self) -> usize {
-        self.packets.bytes
+        self.all().bytes
     }
 
     /// Length of the longest packet, or of a longer one that was removed.
     #[inline]
     pub(super) fn longest(&self) -> usize {
-        self.packets.longest
+        self.all().longest
     }
 
     /// Removes all packets and keeps the memory.
     pub fn clear(&mut self) {
-        self.packets.clear();
+        self.shared = None;
+        self.own.clear();
     }
 
     /// The packets, in order.
@@ -338,7 +365,7 @@ impl SendQueue {
         if (first, end) == (0, self.len()) {
             return self.bytes();
         }
-        let packets = &self.packets;
+        let packets = self.all();
         let (from, to) = (
             first.min(packets.entries.len()),
             end.min(packets.entries.len()),
@@ -358,7 +385,7 @@ impl SendQueue {
     /// Packet number `index`, which must exist.
     #[inline]
     pub(super) fn packet(&self, index: usize) -> QueuedPacket<'_> {
-        let packets = &self.packets;
+        let packets = self.all();
         let entry = packets.entry(index);
         QueuedPacket {
             bytes: packets.bytes_at(entry),

@@ -25,6 +25,7 @@ pub struct Replay<O> {
     passes: u64,
     edit: Option<Edit>,
     clients: Option<Clients>,
+    is_preloaded: bool,
 }
 
 /// Changes a frame before it is sent.
@@ -43,6 +44,9 @@ pub enum ReplayError {
     /// The file has no packet to send, so it cannot be repeated.
     #[error("no packet to send")]
     Empty,
+    /// There are more packets than [`Replay::preload`] keeps.
+    #[error("the packets take more than {} GiB of memory", MAX_PRELOADED >> 30)]
+    TooLarge,
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -59,6 +63,7 @@ where
             passes: 1,
             edit: None,
             clients: None,
+            is_preloaded: false,
         }
     }
 
@@ -85,6 +90,14 @@ where
         self
     }
 
+    /// Reads all packets before it sends the first one: sending does not wait for the file, and takes one CPU. Memory: the
+    /// bytes of the packets, and 64 bytes for each; [`ReplayError::TooLarge`] beyond 8 GiB.
+    #[must_use]
+    pub fn preload(mut self) -> Self {
+        self.is_preloaded = true;
+        self
+    }
+
     /// The source for [`Sender::run`](super::Sender::run).
     pub fn into_source(
         self,
@@ -99,25 +112,29 @@ where
             packets: 0,
             is_first_pass: true,
             failed: None,
-            kept: (self.passes > 1).then(Vec::new),
+            kept: (self.passes > 1 || self.is_preloaded).then(Vec::new),
             kept_bytes: 0,
             at: 0,
+            is_preloaded: self.is_preloaded,
         };
         move |queue| source.fill(queue)
     }
 }
 
 /// Packets that fit into this memory are read once, however often they are sent.
-const MAX_KEPT_BYTES: usize = 24 << 20;
+const MAX_KEPT_BYTES: u64 = 24 << 20;
 
 /// The same for a path with large queues, which sends faster than a file can be read. Only for files known to be no larger,
 /// so that others take no more memory.
-const MAX_KEPT_FOR_FAST_PATH: usize = 128 << 20;
+const MAX_KEPT_FOR_FAST_PATH: u64 = 128 << 20;
+
+/// The most that is kept of files that are to be read before.
+const MAX_PRELOADED: u64 = 8 << 30;
 
 /// How many bytes are kept of files of `total_bytes` bytes, which are read into `queue`.
-fn most_kept(total_bytes: Option<u64>, queue: &SendQueue) -> usize {
+fn most_kept(total_bytes: Option<u64>, queue: &SendQueue) -> u64 {
     match total_bytes {
-        Some(total) if total <= MAX_KEPT_FOR_FAST_PATH as u64 && queue.is_large() => {
+        Some(total) if total <= MAX_KEPT_FOR_FAST_PATH && queue.is_large() => {
             MAX_KEPT_FOR_FAST_PATH
         }
         _ => MAX_KEPT_BYTES,
@@ -140,9 +157,11 @@ struct ReplaySource<O> {
     failed: Option<ReplayError>,
     /// The packets of the first pass, as recorded; `None` if they are too many, or sent only once.
     kept: Option<Vec<SendQueue>>,
-    kept_bytes: usize,
+    kept_bytes: u64,
     /// The next one of `kept`, in a later pass.
     at: usize,
+    /// All packets are to be kept, and read before the first is sent.
+    is_preloaded: bool,
 }
 
 impl<O> ReplaySource<O>
@@ -153,6 +172,9 @@ where
         if let Some(error) = self.failed.take() {
             return Err(error.into());
         }
+        if self.is_preloaded && self.is_first_pass {
+            self.preload(queue)?;
+        }
         let is_within_pass = self.read.is_some() || self.at > 0;
         if !is_within_pass {
             if self.passes == 0 {
@@ -161,7 +183,7 @@ where
             self.passes -= 1;
         }
         let is_repeated = !is_within_pass && !self.is_first_pass;
-        let is_kept = self.kept.is_some() && (self.at > 0 || is_repeated);
+        let is_kept = self.kept.is_some() && (self.at > 0 || is_repeated || self.is_preloaded);
         self.is_first_pass = false;
         if is_kept {
             self.fill_from_kept(queue);
@@ -175,13 +197,33 @@ where
         })
     }
 
+    /// Reads all packets.
+    fn preload(&mut self, queue: &mut SendQueue) -> Result<(), SourceError> {
+        loop {
+            self.fill_from_job(queue)?;
+            queue.clear();
+            if let Some(error) = self.failed.take() {
+                return Err(error.into());
+            }
+            if self.kept.is_none() {
+                return Err(ReplayError::TooLarge.into());
+            }
+            if self.read.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
     /// Reads the next packets, and keeps them in the first pass.
     fn fill_from_job(&mut self, queue: &mut SendQueue) -> Result<(), SourceError> {
         let job = match &mut self.read {
             Some(job) => job,
             None => self.read.insert((self.open)()?),
         };
-        let mut kept = self.kept.is_some().then(SendQueue::default);
+        // Packets are kept as they were, and changed each time they are sent.
+        let mut edit = self.edit.as_mut().filter(|_| !self.is_preloaded);
+        let is_changed = edit.is_some() && self.kept.is_some();
+        let mut unchanged = is_changed.then(SendQueue::default);
         let mut is_at_end = false;
         while !queue.is_full() {
             let packet = match job.next() {
@@ -199,10 +241,10 @@ where
             let clients = self.clients.as_ref();
             let is_second = clients.is_some_and(|clients| !clients.send(packet.data()));
             let time_ns = packet.time().as_nanos().unwrap_or(0);
-            if let Some(kept) = &mut kept {
-                kept.push_to(is_second, time_ns, packet.data());
+            if let Some(unchanged) = &mut unchanged {
+                unchanged.push_to(is_second, time_ns, packet.data());
             }
-            if let Some(edit) = &mut self.edit {
+            if let Some(edit) = &mut edit {
                 self.frame.clear();
                 self.frame.extend_from_slice(packet.data());
                 edit(&mut self.frame);
@@ -215,6 +257,9 @@ where
             let link_type = job.interfaces()[interface].link_type;
             if link_type != LinkType::ETHERNET {
                 queue.pop();
+                if let Some(unchanged) = &mut unchanged {
+                    unchanged.pop();
+                }
                 self.failed = Some(ReplayError::LinkType { link_type });
                 break;
             }
@@ -224,14 +269,31 @@ where
         if is_at_end {
             self.read = None;
         }
-        if let (Some(all), Some(kept)) = (&mut self.kept, kept) {
-            self.kept_bytes += kept.memory_bytes();
-            all.push(kept);
+        self.keep(queue, unchanged, total_bytes);
+        Ok(())
+    }
+
+    /// Keeps the packets of `queue`, or those as they were, if they are to be sent again and are not too many.
+    fn keep(
+        &mut self,
+        queue: &mut SendQueue,
+        unchanged: Option<SendQueue>,
+        total_bytes: Option<u64>,
+    ) {
+        let most = if self.is_preloaded {
+            MAX_PRELOADED
+        } else {
+            most_kept(total_bytes, queue)
+        };
+        if let Some(all) = &mut self.kept
+            && !queue.is_empty()
+        {
+            self.kept_bytes += queue.memory_bytes() as u64;
+            all.push(unchanged.unwrap_or_else(|| queue.share()));
         }
-        if self.kept_bytes > most_kept(total_bytes, queue) {
+        if self.kept_bytes > most {
             self.kept = None;
         }
-        Ok(())
     }
 
     /// Takes the next packets of those that were kept.
@@ -242,7 +304,7 @@ where
         };
         self.at = (self.at + 1) % all.len();
         let Some(edit) = &mut self.edit else {
-            queue.copy_of(kept);
+            queue.take_shared(kept);
             return;
         };
         for index in 0..kept.len() {

@@ -1,6 +1,6 @@
-/* What a bare timer costs on this host: timer GAP-NS COUNT sleeps until each of COUNT times. Prints the CPU time per
- * wake-up, the time from one to the next, and how late the wake-ups were, median and 99th percentile: all in
- * nanoseconds. */
+/* What a bare timer costs on this host: timer GAP-NS COUNT [MARGIN-NS] sleeps until each of COUNT times, or until so long
+ * before, and then watches the clock. Prints the CPU time per wake-up, the time from one to the next, and how late they
+ * were, median and 99th percentile: all in nanoseconds. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ int main(int count, char **words)
 {
 	if (count < 3)
 		return 2;
-	long gap = atol(words[1]), wakes = atol(words[2]), at;
+	long gap = atol(words[1]), wakes = atol(words[2]), margin = count > 3 ? atol(words[3]) : 0, at;
 	long *late = calloc(wakes, sizeof *late);
 
 	if (!late || wakes < 1)
@@ -39,10 +39,13 @@ int main(int count, char **words)
 
 	for (at = 0; at < wakes; at++) {
 		due += gap;
-		struct timespec until = { .tv_sec = due / SECOND, .tv_nsec = due % SECOND };
+		long wake = due - margin;
+		struct timespec until = { .tv_sec = wake / SECOND, .tv_nsec = wake % SECOND };
 
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-		late[at] = now(CLOCK_MONOTONIC) - due;
+		do
+			late[at] = now(CLOCK_MONOTONIC) - due;
+		while (late[at] < 0);
 	}
 	used = now(CLOCK_PROCESS_CPUTIME_ID) - used;
 	long took = now(CLOCK_MONOTONIC) - start;

@@ -13,7 +13,7 @@ impl Peers {
     pub fn build() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/send/peer");
-        for name in ["sendmmsg", "live_frames", "timer"] {
+        for name in ["sendmmsg", "sendmmsg_file", "live_frames", "timer"] {
             let mut command = Command::new(tool::path("cc"));
             command.args(["-O2", "-o"]).arg(folder.path().join(name));
             command.arg(sources.join(name).with_extension("c"));

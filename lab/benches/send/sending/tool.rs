@@ -14,6 +14,8 @@ use crate::harness::version;
 pub enum Kind {
     /// `--path`, if the program is to be told one.
     Tapline(Option<String>),
+    /// tapline reads the file into memory before it sends.
+    Preload,
     /// tapline makes the packets, instead of reading a file.
     Generator,
     Tcpreplay {
@@ -23,6 +25,7 @@ pub enum Kind {
     Sendmmsg {
         bypass: bool,
     },
+    SendmmsgFile,
     LiveFrames,
 }
 
@@ -42,6 +45,14 @@ impl Sender {
         Self {
             kind: Kind::Tapline(path.map(Into::into)),
             name: format!("tapline{flag}"),
+            program: Some(program.into()),
+        }
+    }
+
+    pub fn preload(program: &Path) -> Self {
+        Self {
+            kind: Kind::Preload,
+            name: "tapline --preload".into(),
             program: Some(program.into()),
         }
     }
@@ -88,6 +99,14 @@ impl Sender {
         }
     }
 
+    pub fn sendmmsg_file(peers: &Peers) -> Self {
+        Self {
+            kind: Kind::SendmmsgFile,
+            name: "sendmmsg in C, the file from memory".into(),
+            program: Some(peers.path("sendmmsg_file")),
+        }
+    }
+
     pub fn live_frames(peers: &Peers) -> Self {
         Self {
             kind: Kind::LiveFrames,
@@ -97,13 +116,24 @@ impl Sender {
     }
 
     pub fn is_tapline(&self) -> bool {
-        matches!(self.kind, Kind::Tapline(_) | Kind::Generator)
+        matches!(
+            self.kind,
+            Kind::Tapline(_) | Kind::Preload | Kind::Generator
+        )
     }
 
-    /// Whether it is a peer of every path of tapline. The C program with live frames is a bound instead: it sends one
-    /// frame over and over, and cannot send through a far end without XDP.
+    /// Whether it is a peer of every path of tapline. The C program with live frames is a bound instead: it cannot send
+    /// through a far end without XDP.
     pub fn is_peer(&self) -> bool {
         !self.is_tapline() && self.kind != Kind::LiveFrames
+    }
+
+    /// Whether it sends the packets of a file. The others send one frame over and over.
+    pub fn sends_file(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Tapline(_) | Kind::Preload | Kind::Tcpreplay { .. } | Kind::SendmmsgFile
+        )
     }
 
     /// The number of packets that it really sends if it is to send about `count`: it sends whole files.
@@ -128,6 +158,10 @@ impl Sender {
                     command.args(["--path", path]);
                 }
             }
+            Kind::Preload => {
+                command.args(["send", "-i", &interface, "--json", "--preload", "-r"]);
+                command.arg(pcap).args(["--loop", &passes.to_string()]);
+            }
             Kind::Generator => {
                 let frame = fs::read(raw).expect("the frame");
                 let digits: Vec<_> = frame.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -149,6 +183,10 @@ impl Sender {
                 command.arg(index.to_string()).arg(raw);
                 command.arg(count.to_string());
                 command.args(bypass.then_some("bypass"));
+            }
+            Kind::SendmmsgFile => {
+                command.arg(index.to_string()).arg(pcap);
+                command.arg(count.to_string());
             }
             Kind::LiveFrames => {
                 command.arg(index.to_string()).arg(raw);
@@ -176,7 +214,9 @@ impl Sender {
         let line = words.join(" ");
         let line = line.replace(&format!("{}/", rig.folder().display()), "");
         match &self.kind {
-            Kind::Sendmmsg { .. } | Kind::LiveFrames => format!("{}: `{line}`", self.name),
+            Kind::Sendmmsg { .. } | Kind::SendmmsgFile | Kind::LiveFrames => {
+                format!("{}: `{line}`", self.name)
+            }
             _ => {
                 let version = version(program, "--version", 1).unwrap_or_default();
                 format!("{}: {version}; `{line}`", self.name)

@@ -1,7 +1,7 @@
 //! The program that redirects packets to AF_XDP sockets.
 //!
 //! ```text
-//! select ─MATCH─▶ sample ─▶ time before the frame ─▶ socket of the queue ─▶ count ─▶ XDP_REDIRECT
+//! select ─MATCH─▶ sample ─▶ time (and the device's metadata) before the frame ─▶ socket of the queue ─▶ count ─▶ XDP_REDIRECT
 //!    │              └ sampled out ─┐                    └ none ─▶ count ─▶ XDP_PASS
 //!    └──NO_MATCH─▶ count ──────────┴▶ XDP_PASS or XDP_DROP
 //! ```
@@ -9,9 +9,10 @@
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
 
-use wire::record::{FrameMetadata, METADATA_MARK};
+use wire::record::{DEVICE_METADATA_MARK, FrameMetadata, METADATA_MARK};
 
 use super::XskProgramOptions;
+use super::metadata::{self, Functions};
 use crate::capture::UnmatchedAction;
 use crate::capture::select::{self, CONTEXT, Rejected};
 
@@ -71,7 +72,12 @@ pub(super) struct Maps<'m> {
     pub sampler: Option<&'m Sampler>,
 }
 
-pub(super) fn code<'m>(options: &XskProgramOptions<'m>, maps: Maps<'m>) -> Vec<Insn<'m>> {
+/// The program. With `functions` it asks the device about each packet.
+pub(super) fn code<'m>(
+    options: &XskProgramOptions<'m>,
+    maps: Maps<'m>,
+    functions: Option<&Functions>,
+) -> Vec<Insn<'m>> {
     let mut code = select::code(
         &options.selection,
         maps.sampler,
@@ -79,17 +85,23 @@ pub(super) fn code<'m>(options: &XskProgramOptions<'m>, maps: Maps<'m>) -> Vec<I
         |code, rejected| code.extend(reject(options.selection.unmatched, rejected)),
     );
     code.push(Insn::mov32(IS_UNSTAMPED, 0));
-    if options.stamp {
-        stamp(&mut code);
+    if let Some(functions) = functions {
+        metadata::ask(&mut code, functions);
+    }
+    if options.stamp || functions.is_some() {
+        stamp(&mut code, functions.is_some());
+    }
+    code.extend([Insn::Place(REDIRECT), Insn::mov(Reg::R3, XDP_PASS)]);
+    if functions.is_some() {
+        // The stack has the tag that was put back, too: such a packet would have it twice.
+        metadata::drop_tagged(&mut code, Reg::R3);
     }
     code.extend([
-        Insn::Place(REDIRECT),
         Insn::LoadMap {
             dst: Reg::R1,
             map: maps.sockets,
         },
         Insn::load(Size::Word, Reg::R2, CONTEXT, RX_QUEUE_INDEX),
-        Insn::mov(Reg::R3, XDP_PASS),
         Insn::Call(Helper::RedirectMap),
         Insn::mov(VERDICT, Reg::R0),
         Insn::mov32(COUNTER, i32::from(REDIRECTED)),
@@ -116,22 +128,34 @@ fn reject<'m>(unmatched: UnmatchedAction, rejected: Rejected) -> [Insn<'m>; 4] {
     ]
 }
 
-/// Writes the time stamp into the metadata area before the frame. The kernel copies that area to the UMEM, too.
-fn stamp(code: &mut Vec<Insn<'_>>) {
+/// Writes the time stamp, and what the device has told, into the metadata area before the frame. The kernel copies that
+/// area to the UMEM, too.
+fn stamp(code: &mut Vec<Insn<'_>>, has_device: bool) {
+    let (before, mark) = if has_device {
+        (metadata::BYTES, DEVICE_METADATA_MARK)
+    } else {
+        (0, METADATA_MARK)
+    };
+    let bytes = METADATA_BYTES + i32::from(before);
     code.extend([
         Insn::mov(Reg::R1, CONTEXT),
-        Insn::mov(Reg::R2, -METADATA_BYTES),
+        Insn::mov(Reg::R2, -bytes),
         Insn::Call(Helper::XdpAdjustMeta),
         Insn::jump_if32(Condition::NotEqual, Reg::R0, 0, STAMP_FAILED),
         Insn::Call(Helper::KtimeGetNs),
         Insn::load(Size::Word, Reg::R2, CONTEXT, DATA_META),
         Insn::load(Size::Word, Reg::R3, CONTEXT, DATA),
         Insn::mov(Reg::R4, Reg::R2),
-        Insn::add(Reg::R4, METADATA_BYTES),
+        Insn::add(Reg::R4, bytes),
         // Always false, but the verifier requires the check.
         Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, STAMP_FAILED),
-        Insn::store(Size::Double, Reg::R2, MONOTONIC_AT, Reg::R0),
-        Insn::store(Size::Double, Reg::R2, MARK_AT, METADATA_MARK as i32),
+        Insn::store(Size::Double, Reg::R2, before + MONOTONIC_AT, Reg::R0),
+        Insn::store(Size::Double, Reg::R2, before + MARK_AT, mark as i32),
+    ]);
+    if has_device {
+        metadata::write(code, 0);
+    }
+    code.extend([
         Insn::Jump { target: REDIRECT },
         Insn::Place(STAMP_FAILED),
         Insn::mov32(IS_UNSTAMPED, 1),

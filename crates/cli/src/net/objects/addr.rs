@@ -36,9 +36,9 @@ impl CommandSyntax for Addr {
 
     /// Prints the selected links, each with its selected addresses.
     fn show(handle: &mut NetHandle, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
-        let mut words = Arguments::new(words, &mut handle.names);
-        let query = ListQuery::parse(Purpose::Show, args.family(), &mut words);
-        let query = query.map_err(|bad| handle.parse_failure(Self::OBJECT, &bad))?;
+        let query = handle.parse(Self::OBJECT, words, |words| {
+            ListQuery::parse(Purpose::Show, args.family(), words)
+        })?;
         let (links, interrupted) = links(handle, &query)?;
         let mut filter = Self::new();
         filter.dev = query.addr.dev;
@@ -112,6 +112,22 @@ impl ListQuery {
     }
 
     fn parse_addr(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        words.offer(&[
+            "to",
+            "label",
+            "primary",
+            "secondary",
+            "temporary",
+            "permanent",
+        ]);
+        words.offer(&[
+            "dynamic",
+            "tentative",
+            "deprecated",
+            "dadfailed",
+            "scope",
+            "dev",
+        ]);
         match word {
             "to" => self.network = Some(words.value(word)?),
             "label" => self.label = Some(words.value(word)?),
@@ -133,6 +149,7 @@ impl ListQuery {
     }
 
     fn parse_link(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        words.offer(&["up", "down", "master", "vrf", "group", "type"]);
         match word {
             "up" => self.link.up = Some(true),
             "down" => self.link.up = Some(false),

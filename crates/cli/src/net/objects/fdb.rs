@@ -46,9 +46,8 @@ impl CommandSyntax for Fdb {
     /// One message, as in bridge(8). Removing entries one by one would also remove the addresses that a device
     /// itself receives.
     fn flush(handle: &mut NetHandle, words: &[String], _: &NetArgs) -> Result<Exit, Failure> {
-        let mut words = Arguments::new(words, &mut handle.names);
-        let which = parse_fields(FdbFlush::new(), &mut words);
-        let which = which.map_err(|bad| handle.parse_failure(Self::OBJECT, &bad))?;
+        let parse = |words: &mut Arguments<'_>| parse_fields(FdbFlush::new(), words);
+        let which = handle.parse(Self::OBJECT, words, parse)?;
         let result = handle.netlink.flush_fdb(&which);
         result.map_err(|error| handle.failure(error))?;
         Ok(Exit::Done)

@@ -42,6 +42,7 @@ impl CommandSyntax for Neigh {
         let (mut filter, mut all, mut network) = (Self::new(), false, None);
         filter.family = family;
         while let Some(word) = words.next() {
+            words.offer(&["nud", "state", "vrf", "to"]);
             match word {
                 "nud" | "state" if words.skip(&["all"]) => all = true,
                 "vrf" => filter.master = Some(words.vrf()?.0),

@@ -48,6 +48,7 @@ impl CommandSyntax for Route {
     ) -> Result<Self, GetError> {
         let mut query = RouteQuery::new();
         while let Some(word) = words.next() {
+            words.offer(&["dev", "vrf", "from", "to", "fibmatch"]);
             match word {
                 "dev" => query.oif = Some(words.value(word)?),
                 "vrf" => query.oif = Some(words.vrf()?.0),
@@ -187,6 +188,7 @@ enum Match {
 
 impl ListQuery {
     fn parse_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<()> {
+        words.offer(&["table", "vrf", "type", "to", "root", "match", "exact"]);
         match word {
             "table" | "lookup" if words.skip(&["all"]) => self.all_tables = true,
             "vrf" => (self.vrf, self.route.table) = (true, Some(words.vrf()?.1.into())),

@@ -170,6 +170,17 @@ fn print_action(rule: &Rule, record: &mut Record) {
 /// Parses a field of a rule. The table of the library has most keywords.
 fn parse_word(rule: &mut Rule, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
     let abbreviates = |long: &&str| word.len() > 3 && long.starts_with(word);
+    words.offer(&[
+        "from",
+        "to",
+        "fwmark",
+        "ipproto",
+        "realms",
+        "type",
+        "nop",
+        "blackhole",
+    ]);
+    words.offer(&["unreachable", "prohibit", "priority", "preference"]);
     match word {
         "from" => rule.src = parse_network(word, words)?,
         "to" => rule.dst = parse_network(word, words)?,

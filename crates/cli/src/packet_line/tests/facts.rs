@@ -49,7 +49,7 @@ impl Compared {
 pub fn compared(fields: &[&'static str]) -> Vec<Compared> {
     let folder = tempfile::tempdir().unwrap();
     let mut all = Vec::new();
-    for link_type in [0_u16, 1, 9, 50, 101, 104, 113, 229, 276] {
+    for link_type in [0_u16, 1, 9, 50, 101, 104, 113, 204, 229, 276] {
         let mut packets = Vec::new();
         each_packet(|packet, found| {
             // A length in the file that differs from that in memory would be another packet.

@@ -129,6 +129,13 @@ pub enum Insn<M> {
     },
     /// Calls a helper of the kernel.
     Call(Helper),
+    /// Calls a function of the kernel that is not a helper (Linux 5.13). It takes its arguments in `R1` to `R5` and
+    /// returns in `R0`. Such a program needs a licence that is compatible with the GPL.
+    #[doc(alias = "kfunc")]
+    CallKernel {
+        /// Number of the function in the kernel's description of its types (BTF).
+        function: u32,
+    },
     /// Ends the program; its result is in `R0`.
     Exit,
     /// Defines a label at the next instruction. Generates no code.
@@ -200,6 +207,7 @@ impl<M> Insn<M> {
                 target,
             },
             Self::Call(helper) => Insn::Call(helper),
+            Self::CallKernel { function } => Insn::CallKernel { function },
             Self::Exit => Insn::Exit,
             Self::Place(label) => Insn::Place(label),
         })
@@ -493,6 +501,10 @@ pub enum Helper {
     /// redirects the frame to the entry.
     #[doc(alias = "bpf_redirect_map")]
     RedirectMap = 51,
+    /// `R1` context, `R2` bytes: moves the beginning of the frame, outwards if negative; 0, or a negative error.
+    /// Invalidates packet addresses.
+    #[doc(alias = "bpf_xdp_adjust_head")]
+    XdpAdjustHead = 44,
     /// `R1` context, `R2` bytes (negative: room before the frame): 0, or an error.
     #[doc(alias = "bpf_xdp_adjust_meta")]
     XdpAdjustMeta = 54,
@@ -500,6 +512,10 @@ pub enum Helper {
     /// negative error. Invalidates packet addresses.
     #[doc(alias = "bpf_xdp_adjust_tail")]
     XdpAdjustTail = 65,
+    /// As [`Helper::SkbLoadBytes`], with the start of the offset in `R5`: 0 the link header, 1 the network header
+    /// (Linux 4.18).
+    #[doc(alias = "bpf_skb_load_bytes_relative")]
+    SkbLoadBytesRelative = 68,
     /// The kernel's ticks (Linux 5.6).
     #[doc(alias = "bpf_jiffies64")]
     Jiffies64 = 118,

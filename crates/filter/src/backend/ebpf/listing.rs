@@ -100,6 +100,7 @@ fn write_insn<M: fmt::Display>(
             write!(f, "if {dst} {relation} {src} goto {target}")
         }
         Insn::Call(helper) => write!(f, "call {}", helper_name(*helper)),
+        Insn::CallKernel { function } => write!(f, "call kernel#{function}"),
         Insn::Exit => f.write_str("exit"),
         Insn::Place(_) => Ok(()),
     }
@@ -210,7 +211,9 @@ fn helper_name(helper: Helper) -> &'static str {
         Helper::XdpLoadBytes => "bpf_xdp_load_bytes",
         Helper::XdpStoreBytes => "bpf_xdp_store_bytes",
         Helper::XdpAdjustTail => "bpf_xdp_adjust_tail",
+        Helper::SkbLoadBytesRelative => "bpf_skb_load_bytes_relative",
         Helper::TailCall => "bpf_tail_call",
         Helper::Jiffies64 => "bpf_jiffies64",
+        Helper::XdpAdjustHead => "bpf_xdp_adjust_head",
     }
 }

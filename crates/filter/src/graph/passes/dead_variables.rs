@@ -1,36 +1,42 @@
 use crate::graph::control_flow::{Graph, Node, NodeId};
 use crate::graph::values::{Values, Variable};
 
-/// Removes assignments to variables that nothing reads, and initializes variables that may be read
+/// Removes assignments that nothing reads before the next one, and initializes variables that may be read
 /// before they are assigned.
 ///
 /// A value that can reject the packet is still computed.
 pub(crate) fn remove_dead_variables(graph: &Graph, values: &mut Values) -> Graph {
-    let read = read_variables(graph, values);
     let unset = read_unset(graph, values);
     let mut new = Graph::empty();
     let mut ids = vec![Graph::REJECT; graph.len()];
-    let order = graph.reachable();
-    for &id in order.iter().rev() {
+    // By node: the variables that are read from there on, as a bit mask.
+    let mut read = vec![0; graph.len()];
+    // Successors first.
+    for &id in graph.reachable().iter().rev() {
         let to = |id: NodeId| ids[id.0 as usize];
-        ids[id.0 as usize] = match graph.node(id) {
+        let of = |id: NodeId| read[id.0 as usize];
+        let node = graph.node(id);
+        let (node_in, behind): (NodeId, u16) = match node {
             Node::Let {
                 variable,
                 value,
                 next,
             } => {
-                if read & 1 << variable.0 == 0 && !values.can_fail(value) {
-                    to(next)
-                } else {
-                    new.add(Node::Let {
-                        variable,
-                        value,
-                        next: to(next),
-                    })
+                let is_dead = of(next) & 1 << variable.0 == 0 && !values.can_fail(value);
+                if is_dead {
+                    ids[id.0 as usize] = to(next);
+                    read[id.0 as usize] = of(next);
+                    continue;
                 }
+                (new.add(node.map(to)), of(next) & !(1 << variable.0))
             }
-            other => new.add(other.map(to)),
+            Node::Test { yes, no, .. } | Node::Member { yes, no, .. } => {
+                (new.add(node.map(to)), of(yes) | of(no))
+            }
+            Node::Reject | Node::Accept => (new.add(node), 0),
         };
+        ids[id.0 as usize] = node_in;
+        read[id.0 as usize] = behind | node.variables(values);
     }
     new.root = ids[graph.root.0 as usize];
     for variable in (0..16).filter(|bit| unset & 1 << bit != 0).map(Variable) {
@@ -43,18 +49,6 @@ pub(crate) fn remove_dead_variables(graph: &Graph, values: &mut Values) -> Graph
         });
     }
     new
-}
-
-/// The variables that are read, as a bit mask.
-pub(crate) fn read_variables(graph: &Graph, values: &Values) -> u16 {
-    let read = graph
-        .reachable()
-        .into_iter()
-        .map(|id| match graph.node(id) {
-            node @ Node::Let { variable, .. } => node.variables(values) & !(1 << variable.0),
-            node => node.variables(values),
-        });
-    read.fold(0, |all, some| all | some)
 }
 
 /// The variables that may be read before they are assigned, as a bit mask.

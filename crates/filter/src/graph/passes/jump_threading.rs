@@ -60,7 +60,7 @@ fn round(graph: &Graph, values: &Values) -> Graph {
                 next,
             } => {
                 let mut there = here;
-                there.forget(values, variable);
+                there.assign(values, variable, value);
                 let next = threaded.skip_known(graph, values, &there, next);
                 merge_knowledge(&mut known, next, there);
                 Node::Let {

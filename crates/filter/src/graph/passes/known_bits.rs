@@ -84,10 +84,18 @@ impl Knowledge {
         }
     }
 
-    /// Forgets the facts about values that depend on `variable`, which has changed.
-    pub(super) fn forget(&mut self, values: &Values, variable: Variable) {
+    /// Records that `variable` has the value. Forgets the facts about values that depend on what it had before.
+    pub(super) fn assign(&mut self, values: &Values, variable: Variable, value: ValueId) {
         self.of
             .retain(|&value, _| !values.depends_on(value, variable));
+        let (Some(constant), Some(id)) = (values.as_constant(value), values.id_of(variable)) else {
+            return;
+        };
+        if self.of.len() < MAX_VALUES {
+            let mut known = Known::nothing(u32::MAX);
+            known.set(u32::MAX, constant);
+            self.of.insert(id, known);
+        }
     }
 
     /// Keeps the facts that hold on both paths.

@@ -6,7 +6,7 @@ use crate::lower::layers::wanted::Wanted;
 use crate::lower::lowering::{FieldBase, KIND, Lowered, Lowering, POSITION};
 use crate::lower::ports::transport_numbers;
 use crate::lower::protocol_numbers::{
-    AH, DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, IPV4, IPV6, ROUTING,
+    AH, DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, IPV4, IPV6, ROUTING, TCP, UDP,
 };
 
 /// Added to the protocol of a later fragment, which has no transport header.
@@ -16,19 +16,25 @@ const FOUND: u32 = 0x200;
 
 impl Lowering<'_> {
     /// Passes the IP header at `POSITION` and its extension headers. Sets `KIND` to the protocol that follows, or to
-    /// [`FOUND`].
+    /// [`FOUND`]. Without anything `wanted`, only tunnels matter, and TCP ends the search.
     pub(super) fn internet_headers(&mut self, wanted: &[Wanted]) -> Condition {
         let over4: Vec<u32> = wanted.iter().filter_map(Wanted::ipv4_protocol).collect();
         let over6: Vec<u32> = wanted.iter().filter_map(Wanted::next_header).collect();
+        let is_searched = |wanted: &Wanted| matches!(wanted, Wanted::Proto(..) | Wanted::Ports(..));
+        let passes_tcp = if wanted.iter().any(is_searched) {
+            Condition::Constant(true)
+        } else {
+            self.is_kind(TCP).negate()
+        };
         let is_ip = self.is_kind(IPV4);
-        let ip = self.ipv4_header(&over4);
+        let ip = self.ipv4_header(&over4, passes_tcp.clone());
         let is_ip6 = self.is_kind(IPV6);
-        let ip6 = self.ipv6_header(&over6);
+        let ip6 = self.ipv6_header(&over6, passes_tcp);
         Condition::choose(is_ip, ip, Condition::all([is_ip6, ip6]))
     }
 
     /// Passes an IPv4 header that is not of a later fragment, and an authentication header.
-    fn ipv4_header(&mut self, wanted: &[u32]) -> Condition {
+    fn ipv4_header(&mut self, wanted: &[u32], passes_tcp: Condition) -> Condition {
         let fragment = self.position_field(Width::Half, 6);
         let is_first = self.values.any_bit(fragment, 0x1fff).negate();
         let protocol = self.load_kind(Width::Byte, 9);
@@ -40,21 +46,22 @@ impl Lowering<'_> {
         let found = self.mark(wanted);
         let authentication = Condition::all([authentication, found]);
         Condition::all([
-            is_first,
             protocol,
+            passes_tcp,
+            is_first,
             pass,
             Condition::choose(is_authentication, authentication, Condition::Constant(true)),
         ])
     }
 
     /// Passes an IPv6 header and its extension headers.
-    fn ipv6_header(&mut self, wanted: &[u32]) -> Condition {
+    fn ipv6_header(&mut self, wanted: &[u32], passes_tcp: Condition) -> Condition {
         let is_extension = |number: &u32| {
             [HOP_BY_HOP, ROUTING, FRAGMENT, AH, DESTINATION_OPTIONS].contains(number)
         };
         let (extensions, last): (Vec<u32>, Vec<u32>) =
             wanted.iter().copied().partition(is_extension);
-        let mut steps = vec![self.load_kind(Width::Byte, 6), self.advance(40)];
+        let mut steps = Vec::new();
         for _ in 0..EXTENSION_HEADERS {
             steps.push(self.mark(&extensions));
             steps.push(self.extension_header(!wanted.is_empty()));
@@ -62,8 +69,15 @@ impl Lowering<'_> {
         steps.push(self.mark(&extensions));
         let later = last.iter().map(|number| number | LATER_FRAGMENT);
         let last: Vec<u32> = last.iter().copied().chain(later).collect();
-        steps.push(self.mark(&last));
-        Condition::all(steps)
+        // The most frequent protocols need not be compared with all extension headers.
+        let has_none = self.is_kind_of(&[TCP, UDP]);
+        Condition::all([
+            self.load_kind(Width::Byte, 6),
+            passes_tcp,
+            self.advance(40),
+            Condition::choose(has_none, Condition::Constant(true), Condition::all(steps)),
+            self.mark(&last),
+        ])
     }
 
     /// Sets `KIND` to [`FOUND`] if it is one of `wanted`; always true.
@@ -124,7 +138,12 @@ impl Lowering<'_> {
             }
         }
         if inside != Condition::Constant(false) {
-            terms.push(Condition::all([self.tunnel_header(), inside]));
+            let kind = self.values.variable(KIND);
+            let gtp = self.gtp_header();
+            let over_udp = self.udp_tunnel(FieldBase::Position, gtp)?;
+            let other = self.ip_tunnel(kind, FieldBase::Position)?;
+            let tunnel = Condition::choose(self.is_kind(UDP), over_udp, other);
+            terms.push(Condition::all([tunnel, inside]));
         }
         Ok(Condition::any(terms))
     }

@@ -2,7 +2,7 @@ use crate::graph::condition::Condition;
 use crate::graph::values::Width;
 use crate::link_type::LinkType;
 use crate::lower::layers::limits::{LABELS, VLAN_TAGS};
-use crate::lower::lowering::{FieldBase, KIND, Lowered, Lowering};
+use crate::lower::lowering::{FieldBase, Lowered, Lowering};
 use crate::lower::protocol_numbers::{
     ETHERNET_IN_GENEVE, IPV4, IPV6, MPLS, MPLS_UPSTREAM, PPP_IPV4, PPP_IPV6, PPP_MPLS,
     PPPOE_SESSION, VLAN, VLAN_8021AD, VLAN_QINQ,
@@ -10,6 +10,15 @@ use crate::lower::protocol_numbers::{
 
 /// The EtherTypes of tags.
 const TAGS: [u32; 3] = [VLAN, VLAN_8021AD, VLAN_QINQ];
+/// All EtherTypes that [`Lowering::link_headers`] passes.
+const LINK_HEADERS: [u32; 6] = [
+    VLAN,
+    VLAN_8021AD,
+    VLAN_QINQ,
+    PPPOE_SESSION,
+    MPLS,
+    MPLS_UPSTREAM,
+];
 /// Offset of the EtherType in an Ethernet header, and its length.
 const ETHER_TYPE: u32 = 12;
 const ETHERNET_BYTES: u32 = 14;
@@ -45,17 +54,10 @@ impl Lowering<'_> {
 
     fn ether_type_of_header(&mut self, base: FieldBase, offset: u32) -> Lowered {
         let field = self.load(base, offset, Width::Half)?;
-        let kinds = [
-            VLAN,
-            MPLS,
-            MPLS_UPSTREAM,
-            PPPOE_SESSION,
-            VLAN_8021AD,
-            VLAN_QINQ,
-        ];
-        let kinds = kinds.map(|kind| (kind, Condition::Constant(true)));
-        let found = Condition::Choice(field, kinds.into());
-        Ok(Condition::all([found, Condition::Let(KIND, field)]))
+        let mut kinds = LINK_HEADERS;
+        kinds.sort_unstable();
+        let kinds = kinds.map(|kind| (kind, self.set_kind(kind)));
+        Ok(Condition::Choice(field, kinds.into()))
     }
 
     /// Passes an Ethernet header, if there is one.
@@ -68,21 +70,26 @@ impl Lowering<'_> {
         Condition::choose(is_ethernet, Condition::all(pass), Condition::Constant(true))
     }
 
-    /// Passes VLAN tags, a PPPoE session header and MPLS labels, in this order.
+    /// Passes VLAN tags, a PPPoE session header and MPLS labels, in this order. An IP header, with at most one tag before
+    /// it, is recognized by the first tests.
     pub(super) fn link_headers(&mut self) -> Condition {
-        let mut steps = Vec::new();
-        for _ in 0..VLAN_TAGS {
-            let is_tag = self.is_kind_of(&TAGS);
-            let pass = Condition::all([self.load_kind(Width::Half, 2), self.advance(4)]);
-            steps.push(Condition::choose(is_tag, pass, Condition::Constant(true)));
-        }
         let is_session = self.is_kind(PPPOE_SESSION);
         let session = self.pppoe_header();
         let is_mpls = self.is_kind_of(&[MPLS, MPLS_UPSTREAM]);
-        let labels = self.labels();
-        let labels = Condition::choose(is_mpls, labels, Condition::Constant(true));
-        steps.push(Condition::choose(is_session, session, labels));
-        Condition::all(steps)
+        let labels = Condition::choose(is_mpls, self.labels(), Condition::Constant(true));
+        let behind_tags = Condition::choose(is_session, session, labels);
+        let is_ip = self.is_kind_of(&[IPV4, IPV6]);
+        let mut rest = behind_tags.clone();
+        for left in 1..=VLAN_TAGS {
+            let is_tag = self.is_kind_of(&TAGS);
+            let pass = [self.load_kind(Width::Half, 2), self.advance(4), rest];
+            rest = Condition::choose(is_tag, Condition::all(pass), behind_tags.clone());
+            // Few packets have a second tag.
+            if left + 1 >= VLAN_TAGS {
+                rest = Condition::choose(is_ip.clone(), Condition::Constant(true), rest);
+            }
+        }
+        rest
     }
 
     fn pppoe_header(&mut self) -> Condition {

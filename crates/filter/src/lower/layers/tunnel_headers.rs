@@ -1,11 +1,10 @@
 use crate::graph::condition::Condition;
-use crate::graph::values::Width;
+use crate::graph::values::{ValueId, Width};
 use crate::language::tree::Operator;
 use crate::lower::layers::limits::GTP_EXTENSION_HEADERS;
-use crate::lower::lowering::Lowering;
+use crate::lower::lowering::{FieldBase, KIND, Lowered, Lowering};
 use crate::lower::protocol_numbers::{
-    ETHERNET_IN_GENEVE, GENEVE_PORT, GRE, GTP_PORT, IPV4, IPV4_IN_IP, IPV6, IPV6_IN_IP, UDP,
-    VXLAN_PORT,
+    ETHERNET_IN_GENEVE, GENEVE_PORT, GRE, GTP_PORT, IPV4, IPV4_IN_IP, IPV6, IPV6_IN_IP, VXLAN_PORT,
 };
 
 /// Length of a UDP header.
@@ -17,32 +16,36 @@ const GTP_VERSION: u32 = 0x30;
 const GTP_DATA: u32 = 0xff;
 
 impl Lowering<'_> {
-    /// Passes the tunnel header of protocol `KIND` at `POSITION`. Sets `KIND` to the EtherType of what is inside.
-    pub(super) fn tunnel_header(&mut self) -> Condition {
-        let is_ip6 = Condition::all([self.is_kind(IPV6_IN_IP), self.set_kind(IPV6)]);
-        let is_ip = self.is_kind(IPV4_IN_IP);
-        let other = Condition::choose(is_ip, self.set_kind(IPV4), is_ip6);
-        let is_gre = self.is_kind(GRE);
-        let other = Condition::choose(is_gre, self.gre_header(), other);
-        let is_udp = self.is_kind(UDP);
-        Condition::choose(is_udp, self.udp_tunnel(), other)
+    /// Passes the tunnel header of this IP protocol at `base`, except for UDP. Sets `KIND` to the EtherType of what is
+    /// inside and `POSITION` to its offset.
+    pub(super) fn ip_tunnel(&mut self, protocol: ValueId, base: FieldBase) -> Lowered {
+        let inside = [(IPV4_IN_IP, IPV4), (IPV6_IN_IP, IPV6)];
+        let mut other = Condition::Constant(false);
+        for (number, kind) in inside {
+            let is_this = self.values.equal(protocol, number);
+            let pass = Condition::all([self.go_to(base, None, 0)?, self.set_kind(kind)]);
+            other = Condition::choose(is_this, pass, other);
+        }
+        let is_gre = self.values.equal(protocol, GRE);
+        Ok(Condition::choose(is_gre, self.gre_header(base)?, other))
     }
 
-    fn udp_tunnel(&mut self) -> Condition {
-        let port = self.position_field(Width::Half, 2);
-        let gtp = Condition::all([self.values.equal(port, GTP_PORT), self.gtp_header()]);
+    /// The same for a UDP header. `gtp` passes the header of GTP-U, which is long.
+    pub(super) fn udp_tunnel(&mut self, base: FieldBase, gtp: Condition) -> Lowered {
+        let port = self.load(base, 2, Width::Half)?;
+        let gtp = Condition::all([self.values.equal(port, GTP_PORT), gtp]);
         let is_geneve = self.values.equal(port, GENEVE_PORT);
-        let other = Condition::choose(is_geneve, self.geneve_header(), gtp);
+        let other = Condition::choose(is_geneve, self.geneve_header(base)?, gtp);
         let is_vxlan = self.values.equal(port, VXLAN_PORT);
-        Condition::choose(is_vxlan, self.vxlan_header(), other)
+        Ok(Condition::choose(is_vxlan, self.vxlan_header(base)?, other))
     }
 
     /// RFC 2784 and 2890: checksum, key and sequence number are optional, 4 bytes each.
-    fn gre_header(&mut self) -> Condition {
-        let flags = self.position_field(Width::Half, 0);
+    fn gre_header(&mut self, base: FieldBase) -> Lowered {
+        let flags = self.load(base, 0, Width::Half)?;
         let is_other = self.values.any_bit(flags, GRE_OTHER);
-        let kind = self.load_kind(Width::Half, 2);
-        let flags = self.position_field(Width::Byte, 0);
+        let kind = Condition::Let(KIND, self.load(base, 2, Width::Half)?);
+        let flags = self.load(base, 0, Width::Byte)?;
         // Each flag (0x80, 0x20, 0x10) becomes 4 if it is set.
         let values = &mut self.values;
         let mut bytes = |shift| {
@@ -52,31 +55,35 @@ impl Lowering<'_> {
         let [checksum, key, sequence] = [bytes(5), bytes(3), bytes(2)];
         let optional = values.binary(Operator::Add, checksum, key);
         let optional = values.binary(Operator::Add, sequence, optional);
-        let pass = self.advance_by(optional, 4);
-        Condition::all([is_other.negate(), kind, pass])
+        let pass = self.go_to(base, Some(optional), 4)?;
+        Ok(Condition::all([is_other.negate(), kind, pass]))
     }
 
     /// RFC 7348: the flag for a valid network id is set.
-    fn vxlan_header(&mut self) -> Condition {
-        let flags = self.position_field(Width::Byte, UDP_BYTES);
+    fn vxlan_header(&mut self, base: FieldBase) -> Lowered {
+        let flags = self.load(base, UDP_BYTES, Width::Byte)?;
         let has_id = self.values.any_bit(flags, 0x08);
-        let kind = self.set_kind(ETHERNET_IN_GENEVE);
-        Condition::all([has_id, kind, self.advance(UDP_BYTES + 8)])
+        let pass = self.go_to(base, None, UDP_BYTES + 8)?;
+        Ok(Condition::all([
+            has_id,
+            pass,
+            self.set_kind(ETHERNET_IN_GENEVE),
+        ]))
     }
 
     /// RFC 8926: version 0, options of 4 bytes.
-    fn geneve_header(&mut self) -> Condition {
-        let first = self.position_field(Width::Byte, UDP_BYTES);
+    fn geneve_header(&mut self, base: FieldBase) -> Lowered {
+        let first = self.load(base, UDP_BYTES, Width::Byte)?;
         let is_other = self.values.any_bit(first, 0xc0);
-        let kind = self.load_kind(Width::Half, UDP_BYTES + 2);
+        let kind = Condition::Let(KIND, self.load(base, UDP_BYTES + 2, Width::Half)?);
         let words = self.values.binary_constant(Operator::And, first, 0x3f);
         let options = self.values.binary_constant(Operator::ShiftLeft, words, 2);
-        let pass = self.advance_by(options, UDP_BYTES + 8);
-        Condition::all([is_other.negate(), kind, pass])
+        let pass = self.go_to(base, Some(options), UDP_BYTES + 8)?;
+        Ok(Condition::all([is_other.negate(), kind, pass]))
     }
 
-    /// 3GPP TS 29.281: user data in version 1, with optional fields and extension headers.
-    fn gtp_header(&mut self) -> Condition {
+    /// 3GPP TS 29.281: user data in version 1, with optional fields and extension headers. At `POSITION`.
+    pub(super) fn gtp_header(&mut self) -> Condition {
         let first = self.position_field(Width::Byte, UDP_BYTES);
         let is_version = self.values.masked_equal(first, 0xf0, GTP_VERSION);
         let message = self.position_field(Width::Byte, UDP_BYTES + 1);

@@ -7,14 +7,14 @@ use crate::lower::layers::limits::TUNNELS;
 use crate::lower::layers::wanted::Wanted;
 use crate::lower::lowering::{FieldBase, KIND, Lowered, Lowering, POSITION};
 use crate::lower::protocol_numbers::{
-    AH, ARP, DESTINATION_OPTIONS, FRAGMENT, GENEVE_PORT, GRE, GTP_PORT, HOP_BY_HOP, IPV4,
-    IPV4_IN_IP, IPV6, IPV6_IN_IP, RARP, ROUTING, TCP, UDP, VXLAN_PORT,
+    AH, ARP, DESTINATION_OPTIONS, FRAGMENT, GRE, GTP_PORT, HOP_BY_HOP, IPV4, IPV4_IN_IP, IPV6,
+    IPV6_IN_IP, RARP, ROUTING, TCP, UDP,
 };
 
-/// Protocols of an IPv4 header that the walk passes; UDP depends on the port.
-const PASSED_OVER_IPV4: [u32; 4] = [IPV4_IN_IP, IPV6_IN_IP, GRE, AH];
-/// The same for an IPv6 header.
-const PASSED_OVER_IPV6: [u32; 8] = [
+/// Headers behind an IPv4 header that only the walk passes.
+const WALKED_OVER_IPV4: [u32; 1] = [AH];
+/// The same for an IPv6 header, and tunnels that are rare over IPv6.
+const WALKED_OVER_IPV6: [u32; 8] = [
     HOP_BY_HOP,
     IPV4_IN_IP,
     IPV6_IN_IP,
@@ -46,7 +46,7 @@ impl Lowering<'_> {
         for wanted in wanted {
             terms.push(self.plain(wanted)?);
         }
-        terms.push(self.behind_plain(wanted, inside)?);
+        terms.push(self.behind_plain(wanted, &inside)?);
         Ok(Condition::any(terms))
     }
 
@@ -65,28 +65,18 @@ impl Lowering<'_> {
         }
     }
 
-    /// The packet has headers that the plain term does not pass, and something is found behind them. TCP, the most
-    /// frequent protocol, is decided by the first test.
-    fn behind_plain(&mut self, wanted: &[Wanted], inside: Condition) -> Lowered {
-        let walk = self.internet_layer(wanted, inside)?;
-        let start = self.network_offset()?;
-        let begin = |lowering: &mut Self, kind, further: Vec<Condition>| {
-            let kind = lowering.set_kind(kind);
-            let walk = [kind, Condition::Let(POSITION, start), walk.clone()];
-            Condition::all(further.into_iter().chain(walk))
+    /// The packet has headers that the plain term does not pass, and something is found behind them.
+    fn behind_plain(&mut self, wanted: &[Wanted], inside: &Condition) -> Lowered {
+        let walk = self.internet_layer(wanted, inside.clone())?;
+        let start = Condition::Let(POSITION, self.network_offset()?);
+        let mut over_ip = |number| {
+            let walk = [start.clone(), self.set_kind(number), walk.clone()];
+            self.behind_internet_header(number, Condition::all(walk), inside)
         };
-        let over4 = vec![self.has_passed_protocol(9, &PASSED_OVER_IPV4, FieldBase::Transport4)?];
-        let over4 = begin(self, IPV4, over4);
-        let over6 = vec![self.has_passed_protocol(6, &PASSED_OVER_IPV6, FieldBase::Transport6)?];
-        let over6 = begin(self, IPV6, over6);
-        let found = self.link_headers_at_start()?;
-        let link = match found {
-            Condition::Constant(false) => found,
-            found => {
-                let headers = self.link_headers();
-                let position = Condition::Let(POSITION, start);
-                Condition::all([found, position, headers, walk])
-            }
+        let [over4, over6] = [over_ip(IPV4)?, over_ip(IPV6)?];
+        let link = match self.link_headers_at_start()? {
+            Condition::Constant(false) => Condition::Constant(false),
+            found => Condition::all([start, found, self.link_headers(), walk]),
         };
         let is_ip6 = self.link_protocol(IPV6)?;
         let is_ip = self.link_protocol(IPV4)?;
@@ -94,24 +84,38 @@ impl Lowering<'_> {
         Ok(Condition::choose(is_ip, over4, other))
     }
 
-    /// The protocol in the outermost IP header is one of `passed`, or UDP to the port of a tunnel.
-    fn has_passed_protocol(
+    /// The outermost IP header is followed by a tunnel and `inside` holds, or by another header and `walk` does. TCP, the
+    /// most frequent protocol, is decided by the first test.
+    fn behind_internet_header(
         &mut self,
-        offset: u32,
-        passed: &[u32],
-        transport: FieldBase,
+        number: u32,
+        walk: Condition,
+        inside: &Condition,
     ) -> Lowered {
+        let (offset, transport, walked, is_first): (_, _, &[u32], _) = if number == IPV4 {
+            let is_first = self.is_first_fragment()?;
+            (9, FieldBase::Transport4, &WALKED_OVER_IPV4, is_first)
+        } else {
+            let is_first = Condition::Constant(true);
+            (6, FieldBase::Transport6, &WALKED_OVER_IPV6, is_first)
+        };
         let protocol = self.load(FieldBase::Network, offset, Width::Byte)?;
         let is_tcp = self.values.equal(protocol, TCP);
         let is_udp = self.values.equal(protocol, UDP);
-        let port = self.load(transport, 2, Width::Half)?;
-        let to_tunnel = one_of(port, &[GTP_PORT, VXLAN_PORT, GENEVE_PORT]);
-        let found = Condition::choose(is_udp, to_tunnel, one_of(protocol, passed));
-        let first = match transport {
-            FieldBase::Transport4 => self.is_first_fragment()?,
-            _ => Condition::Constant(true),
+        let inside = |tunnel| Condition::all([tunnel, inside.clone()]);
+        let over_ip = if number == IPV4 {
+            inside(self.ip_tunnel(protocol, transport)?)
+        } else {
+            Condition::Constant(false)
         };
-        Ok(Condition::all([is_tcp.negate(), first, found]))
+        let no_gtp = Condition::Constant(false);
+        let over_udp = inside(self.udp_tunnel(transport, no_gtp)?);
+        let port = self.load(transport, 2, Width::Half)?;
+        let is_gtp = self.values.equal(port, GTP_PORT);
+        let over_udp = Condition::choose(is_gtp, walk.clone(), over_udp);
+        let other = Condition::choose(one_of(protocol, walked), walk, over_ip);
+        let found = Condition::choose(is_udp, over_udp, other);
+        Ok(Condition::all([is_tcp.negate(), is_first, found]))
     }
 
     /// The layer that starts with a link header of kind `KIND`, and those inside it.
@@ -231,6 +235,31 @@ impl Lowering<'_> {
         let behind = self.values.binary(Operator::Add, length, position);
         let behind = self.values.binary_constant(Operator::Add, behind, bytes);
         Condition::Let(POSITION, behind)
+    }
+
+    /// Moves `POSITION` behind a header at `base`: by `length`, if it is variable, and a constant.
+    pub(super) fn go_to(
+        &mut self,
+        base: FieldBase,
+        length: Option<ValueId>,
+        bytes: u32,
+    ) -> Lowered {
+        let (base, constant) = self.locate(base)?;
+        let bytes = constant.wrapping_add(bytes);
+        let values = &mut self.values;
+        let start = match (length, base) {
+            (Some(length), Some(base)) => Some(values.binary(Operator::Add, length, base)),
+            (length, base) => length.or(base),
+        };
+        let position = match start {
+            Some(start) => values.binary_constant(Operator::Add, start, bytes),
+            None => values.constant(bytes),
+        };
+        Ok(if position == values.variable(POSITION) {
+            Condition::Constant(true)
+        } else {
+            Condition::Let(POSITION, position)
+        })
     }
 }
 

@@ -132,7 +132,12 @@ impl TextValue for PortRange {
     }
 
     /// Two arguments: the first and the last.
-    fn parse_field(name: &str, word: &str, words: &mut Arguments<'_>) -> Parsed<Option<Self>> {
+    fn parse_field(
+        name: &'static str,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Parsed<Option<Self>> {
+        words.offer(&[name]);
         if word != name {
             return Ok(None);
         }

@@ -6,10 +6,16 @@ use crate::model::{Checksum, Direction, Packet, Reception};
 use crate::read::error::ReadError;
 use crate::read::format::{LocatedPacket, plain_packet};
 
+const COMMENT: u16 = 1;
 const FLAGS: u16 = 2;
+const HASH: u16 = 3;
 const DROP_COUNT: u16 = 4;
 const PACKET_ID: u16 = 5;
 const QUEUE: u16 = 6;
+const PROCESS: u16 = 8;
+
+/// The kind of a hash of the device: Toeplitz.
+const TOEPLITZ: u8 = 5;
 
 /// The unknown drop count of a Packet Block.
 const DROPS_UNKNOWN: u16 = 0xffff;
@@ -41,18 +47,42 @@ pub(super) fn enhanced(
         ),
         index: section.index + 20,
         captured: captured as usize,
+        comment: (0, 0),
     };
     if options.is_empty() {
         return Ok(());
     }
-    let packet = &mut located.packet;
+    let LocatedPacket {
+        packet, comment, ..
+    } = located;
     each_option(body, options, |option| match option.code {
         FLAGS => apply_flags(packet, option.u32().unwrap_or(0)),
         DROP_COUNT => packet.drop_count = option.u64(),
         PACKET_ID => packet.packet_id = option.u64(),
         QUEUE => packet.queue = option.u32(),
+        HASH => packet.toeplitz = toeplitz(option.value, body).or(packet.toeplitz),
+        // 0: not known.
+        PROCESS => packet.process_id = process(option.value, body).filter(|&process| process != 0),
+        COMMENT => {
+            let at = option.value.as_ptr().addr() - body.bytes.as_ptr().addr();
+            *comment = (section.index + at, option.value.len());
+        }
         _ => {}
     })
+}
+
+/// The hash, if it is a Toeplitz one: a packet may have several of other kinds.
+fn toeplitz(value: &[u8], body: Body<'_>) -> Option<u32> {
+    match *value {
+        [TOEPLITZ, a, b, c, d] => Some(body.order.u32([a, b, c, d])),
+        _ => None,
+    }
+}
+
+/// The number of the process; that of the thread follows.
+fn process(value: &[u8], body: Body<'_>) -> Option<u32> {
+    let [process, _thread] = body.order.words(value)?;
+    Some(process)
 }
 
 /// Obsolete Packet Block: as the enhanced one, with a 16-bit interface and drop count.
@@ -73,6 +103,7 @@ pub(super) fn obsolete(
         ),
         index: section.index + 20,
         captured: captured as usize,
+        comment: (0, 0),
     };
     let packet = &mut located.packet;
     packet.drop_count = (drops != DROPS_UNKNOWN).then_some(u64::from(drops));
@@ -100,6 +131,7 @@ pub(super) fn simple(
         packet: plain_packet(section.first_interface, None, original_len),
         index: section.index + 4,
         captured: captured as usize,
+        comment: (0, 0),
     };
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The fast encoder for typical packets: with a time, flags, and optionally a queue.
 
 use super::ENHANCED_PACKET;
-use super::packet::{FLAGS, HEADER, QUEUE, flags, put};
+use super::packet::{FLAGS, HEADER, QUEUE, flags, has_rare_options, put};
 use crate::model::Packet;
 
 /// Bytes behind the packet: flags, end of options, length.
@@ -25,9 +25,7 @@ impl<'a> FastPacketBlock<'a> {
     pub(in super::super) fn new(packet: &'a Packet<'a>, bytes: &'a [u8]) -> Option<Self> {
         let timestamp_ns = packet.timestamp_ns?;
         let flags = flags(packet);
-        let others =
-            packet.drop_count.is_some() || packet.packet_id.is_some() || packet.comment.is_some();
-        if flags == 0 || others {
+        if flags == 0 || has_rare_options(packet) {
             return None;
         }
         let queue = if packet.queue.is_some() {

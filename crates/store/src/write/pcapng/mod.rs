@@ -3,10 +3,12 @@
 mod blocks;
 mod fast;
 mod packet;
+mod process;
 
 pub(super) use blocks::{interface, section, statistics};
 pub(super) use fast::FastPacketBlock;
 pub(super) use packet::{EnhancedPacketBlock, simple, simple_fits};
+pub(super) use process::process;
 
 /// Section Header Block.
 const SECTION: u32 = 0x0A0D_0D0A;

@@ -6,9 +6,14 @@ use crate::model::{Checksum, Direction, Packet, Reception};
 /// Bytes of an Enhanced Packet Block before its packet.
 pub(super) const HEADER: usize = 28;
 pub(super) const FLAGS: u32 = option_head(2, 4);
+/// `epb_hash`: a byte for the algorithm, 5 for Toeplitz, and the hash.
+const HASH: u32 = option_head(3, 5);
+const TOEPLITZ: u8 = 5;
 const DROP_COUNT: u32 = option_head(4, 8);
 const PACKET_ID: u32 = option_head(5, 8);
 pub(super) const QUEUE: u32 = option_head(6, 4);
+/// `epb_processid_threadid`: the thread is 0, not known.
+const PROCESS: u32 = option_head(8, 8);
 
 /// Maximum bytes of a comment. A longer one is truncated at a whole character.
 const COMMENT_BYTES_MAX: usize = 4096;
@@ -33,8 +38,14 @@ impl<'a> EnhancedPacketBlock<'a> {
         if flags != 0 {
             options += 8;
         }
-        if packet.drop_count.is_some() {
-            options += 12;
+        for is_there in [
+            packet.toeplitz.is_some(),
+            packet.drop_count.is_some(),
+            packet.process_id.is_some(),
+        ] {
+            if is_there {
+                options += 12;
+            }
         }
         if packet.packet_id.is_some() {
             options += 12;
@@ -97,6 +108,11 @@ impl<'a> EnhancedPacketBlock<'a> {
         if self.flags != 0 {
             tail = put(tail, [FLAGS, self.flags]);
         }
+        if let Some(hash) = packet.toeplitz {
+            let [a, b, c, d] = hash.to_ne_bytes();
+            let words = [[TOEPLITZ, a, b, c], [d, 0, 0, 0]].map(u32::from_ne_bytes);
+            tail = put(put(tail, [HASH]), words);
+        }
         if let Some(count) = packet.drop_count {
             tail = put(put(tail, [DROP_COUNT]), halves(count));
         }
@@ -105,6 +121,9 @@ impl<'a> EnhancedPacketBlock<'a> {
         }
         if let Some(queue) = packet.queue {
             tail = put(tail, [QUEUE, queue]);
+        }
+        if let Some(process) = packet.process_id {
+            tail = put(tail, [PROCESS, process, 0]);
         }
         if any {
             tail = put(tail, [0]);
@@ -160,10 +179,18 @@ pub(in super::super) fn simple_fits(packet: &Packet<'_>, bytes: &[u8], snaplen: 
     packet.interface == 0
         && bytes.len() == snaplen.min(packet.original_len as usize)
         && flags(packet) == 0
-        && packet.drop_count.is_none()
-        && packet.packet_id.is_none()
+        && !has_rare_options(packet)
         && packet.queue.is_none()
-        && packet.comment.is_none()
+}
+
+/// Whether `packet` has options that few packets have.
+#[inline]
+pub(super) fn has_rare_options(packet: &Packet<'_>) -> bool {
+    packet.toeplitz.is_some()
+        || packet.drop_count.is_some()
+        || packet.packet_id.is_some()
+        || packet.process_id.is_some()
+        || packet.comment.is_some()
 }
 
 /// The Simple Packet Block of `bytes`.

@@ -100,27 +100,45 @@ impl Counters {
     /// The counters as a capture file stores them; `untaken` packets passed the filter and were not
     /// delivered.
     pub fn statistics(&self, interface: u32, untaken: u64) -> Statistics {
-        let now_ns = abi::clock::realtime_ns();
-        let account = self.account();
-        let lost = account.lost;
-        let dropped = lost.ring + lost.program;
-        let sampled_out = account.sampled_out.filter(|&packets| packets > 0);
-        Statistics {
-            interface,
-            timestamp_ns: Some(now_ns),
-            start_ns: Some(self.start_ns.load(Ordering::Relaxed)),
-            end_ns: Some(now_ns),
-            received: account.received(),
-            interface_dropped: lost.nic.zip(lost.driver).map(|(nic, driver)| nic + driver),
-            filter_accepted: Some(account.delivered + dropped + lost.reader + untaken),
-            os_dropped: Some(dropped),
-            delivered: Some(account.delivered),
-            comment: sampled_out.map(|packets| {
-                format!(
-                    "sampling in the kernel left out {packets} packets that the filter accepted"
-                )
-            }),
-        }
+        statistics(interface, &self.account(), self.start_ns(), untaken)
+    }
+
+    fn start_ns(&self) -> u64 {
+        self.start_ns.load(Ordering::Relaxed)
+    }
+}
+
+/// The account of an interface that several readers share. The first of them has the losses of interface and
+/// driver.
+pub fn shared_account(readers: impl IntoIterator<Item = Account>) -> Account {
+    let mut readers = readers.into_iter().peekable();
+    let first = readers.peek().map(|first| first.lost);
+    let mut sum: Account = readers.sum();
+    if let Some(first) = first {
+        (sum.lost.nic, sum.lost.driver) = (first.nic, first.driver);
+    }
+    sum
+}
+
+/// `account` as a capture file stores it.
+pub fn statistics(interface: u32, account: &Account, start_ns: u64, untaken: u64) -> Statistics {
+    let now_ns = abi::clock::realtime_ns();
+    let lost = account.lost;
+    let dropped = lost.ring + lost.program;
+    let sampled_out = account.sampled_out.filter(|&packets| packets > 0);
+    Statistics {
+        interface,
+        timestamp_ns: Some(now_ns),
+        start_ns: Some(start_ns),
+        end_ns: Some(now_ns),
+        received: account.received(),
+        interface_dropped: lost.nic.zip(lost.driver).map(|(nic, driver)| nic + driver),
+        filter_accepted: Some(account.delivered + dropped + lost.reader + untaken),
+        os_dropped: Some(dropped),
+        delivered: Some(account.delivered),
+        comment: sampled_out.map(|packets| {
+            format!("sampling in the kernel left out {packets} packets that the filter accepted")
+        }),
     }
 }
 
@@ -144,10 +162,47 @@ pub struct LiveCounters {
 }
 
 /// The name and the counters of an interface.
-pub type NamedCounters = (String, Arc<Counters>);
+#[derive(Clone, Debug)]
+struct NamedCounters {
+    link: String,
+    /// By reader: at least one.
+    readers: Vec<Arc<Counters>>,
+}
+
+impl NamedCounters {
+    fn account(&self) -> Account {
+        shared_account(self.readers.iter().map(|counters| counters.account()))
+    }
+
+    fn sum(&self, count: impl Fn(&Counters) -> u64) -> u64 {
+        self.readers.iter().map(|counters| count(counters)).sum()
+    }
+}
 
 impl LiveCounters {
-    pub(in super::super) fn new(interfaces: Vec<NamedCounters>) -> Self {
+    /// The counters of interfaces by name.
+    pub(in super::super) fn new(interfaces: Vec<(String, Arc<Counters>)>) -> Self {
+        let named = |(link, counters)| NamedCounters {
+            link,
+            readers: vec![counters],
+        };
+        Self {
+            interfaces: Arc::new(RwLock::new(interfaces.into_iter().map(named).collect())),
+        }
+    }
+
+    /// The counters of interfaces that several readers share.
+    pub(in super::super) fn shared(readers: &[Self]) -> Self {
+        let mut interfaces: Vec<NamedCounters> = Vec::new();
+        for (number, reader) in readers.iter().enumerate() {
+            if number == 0 {
+                interfaces.clone_from(&reader.read());
+                continue;
+            }
+            for (interface, others) in interfaces.iter_mut().zip(reader.read().iter()) {
+                interface.readers.extend_from_slice(&others.readers);
+            }
+        }
         Self {
             interfaces: Arc::new(RwLock::new(interfaces)),
         }
@@ -162,10 +217,10 @@ impl LiveCounters {
 
     /// The accounts, in the order of the interfaces.
     pub fn accounts(&self) -> Vec<LiveAccount> {
-        let account = |(link, counters): &NamedCounters| LiveAccount {
-            link: link.clone(),
-            account: counters.account(),
-            bytes: counters.bytes(),
+        let account = |interface: &NamedCounters| LiveAccount {
+            link: interface.link.clone(),
+            account: interface.account(),
+            bytes: interface.sum(Counters::bytes),
         };
         self.read().iter().map(account).collect()
     }
@@ -173,17 +228,22 @@ impl LiveCounters {
     /// Delivered packets of all interfaces, and their bytes on the wire.
     pub fn delivered(&self) -> (u64, u64) {
         let interfaces = self.read();
-        let counters = interfaces.iter().map(|(_, counters)| counters);
-        counters.fold((0, 0), |(packets, bytes), counters| {
-            (packets + counters.delivered(), bytes + counters.bytes())
-        })
+        interfaces
+            .iter()
+            .fold((0, 0), |(packets, bytes), interface| {
+                let delivered = interface.sum(Counters::delivered);
+                (packets + delivered, bytes + interface.sum(Counters::bytes))
+            })
     }
 
     /// The counters as a capture file stores them while the capture continues.
     pub(in super::super) fn statistics(&self) -> Vec<Statistics> {
         let interfaces = self.read();
-        let counters = (0..).zip(interfaces.iter());
-        let statistics = counters.map(|(number, (_, counters))| counters.statistics(number, 0));
+        let numbered = (0..).zip(interfaces.iter());
+        let statistics = numbered.map(|(number, interface)| {
+            let start_ns = interface.readers[0].start_ns();
+            statistics(number, &interface.account(), start_ns, 0)
+        });
         statistics.collect()
     }
 

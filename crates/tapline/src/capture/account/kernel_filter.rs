@@ -1,6 +1,7 @@
 //! What the kernel filter in front of an interface's rings counts.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bpf::XdpLink;
 use bpf::socket_filter::CountingFilterError;
@@ -52,6 +53,21 @@ pub trait KernelFilter: Send {
     /// Whether accepted packets can be lost before their ring counts them.
     fn loses_before_ring(&self) -> bool {
         false
+    }
+
+    /// Whether every packet that it accepted has arrived in a ring; the rings behind it counted `accepted`.
+    fn has_arrived(&self, accepted: u64) -> bool {
+        let by_filter = self.counters().accepted;
+        by_filter.is_none_or(|by_filter| by_filter == accepted)
+    }
+
+    /// Packets that it accepted and that never arrived in a ring.
+    fn missing(&self, accepted: u64) -> u64 {
+        if !self.loses_before_ring() {
+            return 0;
+        }
+        let by_filter = self.counters().accepted.unwrap_or(0);
+        by_filter.saturating_sub(accepted)
     }
 }
 
@@ -125,5 +141,106 @@ impl KernelFilter for FilterHistory {
 
     fn loses_before_ring(&self) -> bool {
         self.current.loses_before_ring()
+    }
+
+    fn has_arrived(&self, accepted: u64) -> bool {
+        if self.previous.is_none() {
+            return self.current.has_arrived(accepted);
+        }
+        // Packets of both filters are in the rings.
+        let by_filter = self.counters().accepted;
+        by_filter.is_none_or(|by_filter| by_filter == accepted)
+    }
+
+    fn missing(&self, accepted: u64) -> u64 {
+        match &self.previous {
+            None => self.current.missing(accepted),
+            Some(_) => 0,
+        }
+    }
+}
+
+/// A filter whose rings are read by several readers. Each reader has a part of it.
+pub struct SharedFilter {
+    filter: Mutex<FilterHistory>,
+    is_detached: AtomicBool,
+    /// Packets that the rings of each reader counted.
+    accepted: Vec<AtomicU64>,
+}
+
+/// The filter in front of the rings of one reader. That of the first reader has all that the filter counts, and
+/// detaches it.
+pub struct FilterPart {
+    shared: Arc<SharedFilter>,
+    reader: usize,
+}
+
+impl SharedFilter {
+    /// The parts of `filter` for `readers` readers.
+    pub fn parts(filter: FilterHistory, readers: usize) -> impl Iterator<Item = FilterPart> {
+        let shared = Arc::new(Self {
+            filter: Mutex::new(filter),
+            is_detached: AtomicBool::new(false),
+            accepted: (0..readers).map(|_| AtomicU64::new(0)).collect(),
+        });
+        (0..readers).map(move |reader| FilterPart {
+            shared: shared.clone(),
+            reader,
+        })
+    }
+
+    fn filter(&self) -> MutexGuard<'_, FilterHistory> {
+        // No panic leaves it half changed.
+        self.filter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FilterPart {
+    fn is_first(&self) -> bool {
+        self.reader == 0
+    }
+
+    /// Packets that the rings of all readers counted; `accepted` of them this one's.
+    fn accepted_by_all(&self, accepted: u64) -> u64 {
+        // Each is read as it is; they order nothing else, so `Relaxed` is enough.
+        self.shared.accepted[self.reader].store(accepted, Ordering::Relaxed);
+        let counts = self.shared.accepted.iter();
+        counts.map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+}
+
+impl KernelFilter for FilterPart {
+    fn counters(&self) -> FilterCounters {
+        if self.is_first() {
+            return self.shared.filter().counters();
+        }
+        FilterCounters {
+            refused: Some(0),
+            sampled_out: Some(0),
+            ..FilterCounters::default()
+        }
+    }
+
+    fn detach(&mut self) {
+        if self.is_first() {
+            self.shared.filter().detach();
+            self.shared.is_detached.store(true, Ordering::Release);
+        }
+    }
+
+    fn has_arrived(&self, accepted: u64) -> bool {
+        let accepted = self.accepted_by_all(accepted);
+        // Before it is detached, more can arrive.
+        self.shared.is_detached.load(Ordering::Acquire)
+            && self.shared.filter().has_arrived(accepted)
+    }
+
+    fn missing(&self, accepted: u64) -> u64 {
+        let accepted = self.accepted_by_all(accepted);
+        if self.is_first() {
+            self.shared.filter().missing(accepted)
+        } else {
+            0
+        }
     }
 }

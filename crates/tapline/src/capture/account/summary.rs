@@ -158,8 +158,43 @@ pub struct CaptureSummary {
     pub links: Vec<InterfaceAccount>,
     /// From the opening of the rings to the end of reception.
     pub duration: Duration,
-    /// CPU time of the reader thread; `None` if the kernel does not report it.
+    /// CPU time of the reader thread, or of all readers and the merger; `None` if the kernel does not report it.
     pub reader_time: Option<ReaderTime>,
+    /// The readers of a [`ParallelCapture`](super::super::ParallelCapture); empty with a single one.
+    pub readers: Vec<ReaderAccount>,
+    /// How the packets of several readers were merged; `None` with a single one or with several files.
+    pub merge: Option<MergeSummary>,
+}
+
+/// The account of one of several readers. Packets that the file lost after it accepted them count as delivered here.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ReaderAccount {
+    /// The receive queue that it alone read, if that is known.
+    pub queue: Option<u32>,
+    /// The CPU on which it ran.
+    pub cpu: usize,
+    /// What became of its packets. The first reader has the losses of interface and driver. In drop mode it also has
+    /// all filtered packets and the losses of the XDP program.
+    pub account: Account,
+    /// Packets that were written after younger ones of other readers.
+    pub late: u64,
+    /// Its CPU time; `None` if the kernel does not report it.
+    pub time: Option<ReaderTime>,
+}
+
+/// How the packets of several readers were merged into one file.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct MergeSummary {
+    /// Packets that were written after younger ones.
+    pub late: u64,
+    /// Most memory for packets that wait for older ones, bytes.
+    pub memory_bytes: usize,
+    /// Longest time for which a packet waits for older ones.
+    pub max_delay: Duration,
+    /// CPU time of the merging thread; `None` if the kernel does not report it.
+    pub time: Option<ReaderTime>,
 }
 
 impl CaptureSummary {

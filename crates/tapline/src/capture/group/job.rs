@@ -18,12 +18,13 @@ use super::super::error::{CaptureError, CaptureErrorKind, run_result};
 use super::super::job::Capture;
 use super::super::plan::options::{CaptureOptions, Limits};
 use super::super::read::consumer::{Closure, Consumer, ConsumerError};
+use super::cooked::{self, Cooker};
 use super::discovery::{Change, Discovery, InterfacePlace, Namespaces};
 use super::member::{Member, Members};
 use crate::packet::Packet;
 use crate::stop::{Stop, Stopper};
 use crate::wait::wait;
-use ring::DeliveryMode;
+use ring::{DeliveryMode, InterfaceInfo};
 
 /// Interfaces that a group captures from over its whole run.
 const MAX_INTERFACES: usize = 16_384;
@@ -208,6 +209,8 @@ impl CaptureGroup {
             links,
             duration,
             reader_time,
+            readers: Vec::new(),
+            merge: None,
         })
     }
 }
@@ -415,11 +418,36 @@ impl CaptureGroup {
             }
         }
         let number = self.descriptions.len() as u32;
-        (self.descriptions).extend_from_slice(capture.interfaces());
+        let mut described = capture.interfaces().to_vec();
+        let cooked = self.cook(&mut described, &capture)?;
+        self.descriptions.append(&mut described);
         self.live.extend(&capture.live());
         self.closed.push(None);
-        self.members.insert(number, Member { capture, place });
+        let member = Member {
+            capture,
+            place,
+            cooked,
+        };
+        self.members.insert(number, member);
         Ok(())
+    }
+
+    /// Describes an interface with the common link type, and returns what its packets take to get it; `None` if they
+    /// keep theirs.
+    fn cook(
+        &self,
+        described: &mut [Description],
+        capture: &Capture,
+    ) -> Result<Option<(Cooker, InterfaceInfo)>, CaptureError> {
+        let opened = capture.links().next().filter(|_| self.options.cooked);
+        let Some(link) = opened.map(|opened| opened.link.clone()) else {
+            return Ok(None);
+        };
+        if !cooked::supports(link.link_type) {
+            return Err(CaptureError::Cooked { link: link.name });
+        }
+        described.iter_mut().for_each(cooked::describe);
+        Ok(Some((Cooker::default(), link)))
     }
 
     /// Ends `numbers`: delivers what is left in their rings, and closes their accounts.

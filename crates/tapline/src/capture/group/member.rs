@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
+use ring::InterfaceInfo;
 use store::model;
 
 use super::super::account::summary::Ended;
 use super::super::job::Capture;
 use super::super::read::consumer::{Consumer, ConsumerError};
+use super::cooked::Cooker;
 use super::discovery::InterfacePlace;
 use crate::packet::Packet;
 
@@ -16,6 +18,8 @@ use crate::packet::Packet;
 pub struct Member {
     pub capture: Capture,
     pub place: InterfacePlace,
+    /// Gives its packets the common link type, if they get one.
+    pub cooked: Option<(Cooker, InterfaceInfo)>,
 }
 
 /// The captured interfaces, by the number that packets carry.
@@ -119,13 +123,19 @@ impl Member {
         number: u32,
         consumer: &mut C,
     ) -> Result<u64, ConsumerError> {
-        let Some(packet) = self.capture.take_ready() else {
+        let Self {
+            capture, cooked, ..
+        } = self;
+        let Some(packet) = capture.take_ready() else {
             return Ok(0);
         };
-        let record = model::Packet {
+        let mut record = model::Packet {
             interface: number,
             ..*packet.record()
         };
+        if let Some((cooker, link)) = cooked {
+            record = cooker.cook(&record, link);
+        }
         consumer.packet(&Packet::from(record))?;
         Ok(1)
     }

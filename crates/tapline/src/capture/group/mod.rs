@@ -5,6 +5,7 @@
 //! link notifications   ─▶
 //! ```
 
+mod cooked;
 mod discovery;
 mod job;
 mod member;

@@ -52,12 +52,12 @@ pub enum ModeError {
     /// XDP sees received packets only.
     #[error("drop mode captures received packets only")]
     Outgoing,
-    /// The XDP program stamps the time by the kernel's clock.
-    #[error("drop mode has no time stamps of the hardware")]
-    HardwareTime,
     /// A classic program runs at a socket; XDP runs filter expressions.
     #[error("drop mode takes a filter expression, not a classic program")]
     ClassicProgram,
+    /// XDP runs before the kernel knows a packet's socket.
+    #[error("only packet rings select the packets of a command's sockets")]
+    SocketPorts,
     /// Only the reader of an AF_XDP socket can run the driver.
     #[error("busy polling is for AF_XDP, in drop mode")]
     BusyPoll,
@@ -72,7 +72,10 @@ impl ModeError {
         use MirrorLimit::{Direction, Snaplen};
         !matches!(
             self,
-            Self::Backend { .. } | Self::BusyPoll | Self::Mirror(Direction | Snaplen { .. })
+            Self::Backend { .. }
+                | Self::BusyPoll
+                | Self::SocketPorts
+                | Self::Mirror(Direction | Snaplen { .. })
         )
     }
 }

@@ -1,9 +1,10 @@
 //! The options of a capture, and their setters.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use bpf::{RingBufferProgram, Sampling, UnmatchedAction, XdpAttachMode};
-use ring::{BusyPoll, DeliveryMode, DirectionFilter, TimestampSource};
+use bpf::{RingBufferProgram, RxMetadata, Sampling, SocketPorts, UnmatchedAction, XdpAttachMode};
+use ring::{BusyPoll, DeliveryMode, DirectionFilter, Fanout, TimestampSource};
 
 use super::backend::Backend;
 use super::mode::{MirrorLimit, Mode, ModeError};
@@ -38,6 +39,9 @@ pub struct CaptureOptions {
     /// Sample the packets that the filter accepts, in the kernel. Sampled-out packets count as filtered. In
     /// drop mode `others` applies to them. Default: no sampling.
     pub sampling: Option<Sampling>,
+    /// Capture only packets of the sockets of a control group, by their local ports. Applies to packet rings only. Other
+    /// packets are neither received nor filtered. Default: packets of all sockets and of none.
+    pub socket_ports: Option<Arc<SocketPorts>>,
     /// Whether the stack still sees the packets. Default: [`Mode::Mirror`].
     pub mode: Mode,
     /// In drop mode: action for packets that do not match the filter. Default: pass.
@@ -77,16 +81,28 @@ pub struct CaptureOptions {
     /// that the hardware did not stamp has the kernel's time stamp; [`TimestampCounts`] counts both, and a capture file
     /// has a comment at such a packet. Requires `CAP_NET_ADMIN` and read access to `/dev/ptpN`.
     ///
+    /// In drop mode the driver must give its time stamps to XDP programs, which run in the driver then (Linux 6.3), and
+    /// AF_XDP sockets are used for a short snaplen, too. If the driver offers them, packets also have its hash and the VLAN
+    /// tags that it strips.
+    ///
     /// [`TimestampCounts`]: super::super::TimestampCounts
     pub timestamps: TimestampSource,
     /// Use the kernel's time stamps where the hardware's are not available, instead of failing. Default: no.
     pub timestamp_fallback: bool,
     /// The clock behind hardware time stamps, once an interface is opened.
     pub(in super::super) device_clock: Option<u32>,
+    /// What XDP programs ask the device, once an interface is opened.
+    pub(in super::super) rx_metadata: Option<RxMetadata>,
+    /// Give the packets of all interfaces the Linux cooked header (`LINKTYPE_LINUX_SLL2`), which has the interface of
+    /// each, instead of their own. Applies to a [`CaptureGroup`](super::super::CaptureGroup). Default: no.
+    #[doc(alias = "LINUX_SLL2")]
+    pub cooked: bool,
     /// When the capture ends by itself. Default: never.
     pub limits: Limits,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
     pub tick: Duration,
+    /// The fanout group of each interface, in which its packet ring shares the packets with others.
+    pub(crate) fanout: Vec<Fanout>,
 }
 
 impl Default for CaptureOptions {
@@ -98,6 +114,7 @@ impl Default for CaptureOptions {
             filter: None,
             filter_text: None,
             sampling: None,
+            socket_ports: None,
             mode: Mode::default(),
             others: UnmatchedAction::default(),
             xdp: XdpAttachMode::NativeOrGeneric,
@@ -113,8 +130,11 @@ impl Default for CaptureOptions {
             timestamps: ring.timestamps,
             timestamp_fallback: false,
             device_clock: None,
+            rx_metadata: None,
+            cooked: false,
             limits: Limits::default(),
             tick: Duration::from_secs(1),
+            fanout: Vec::new(),
         }
     }
 }
@@ -157,6 +177,7 @@ impl CaptureOptions {
         spin: Duration,
         timestamps: TimestampSource,
         timestamp_fallback: bool,
+        cooked: bool,
         limits: Limits,
         tick: Duration,
     }
@@ -165,6 +186,7 @@ impl CaptureOptions {
         namespace: Namespace,
         filter_text: String,
         sampling: Sampling,
+        socket_ports: Arc<SocketPorts>,
         backend: Backend,
         busy_poll: BusyPoll,
         stall: Duration,
@@ -224,6 +246,10 @@ pub fn check_mode(options: &CaptureOptions) -> Result<(), ModeError> {
     if options.busy_poll.is_some() && mode != Mode::Drop {
         return Err(ModeError::BusyPoll);
     }
+    let is_xdp = mode == Mode::Drop || options.backend == Some(Backend::XdpRingbuf);
+    if options.socket_ports.is_some() && is_xdp {
+        return Err(ModeError::SocketPorts);
+    }
     if options.backend == Some(Backend::XdpRingbuf) {
         return check_mirror(options).map_err(ModeError::Mirror);
     }
@@ -232,9 +258,6 @@ pub fn check_mode(options: &CaptureOptions) -> Result<(), ModeError> {
     }
     if options.direction == DirectionFilter::Out {
         return Err(ModeError::Outgoing);
-    }
-    if options.timestamps == TimestampSource::Hardware && !options.timestamp_fallback {
-        return Err(ModeError::HardwareTime);
     }
     if let Some(Filter::Program(_)) = options.filter {
         return Err(ModeError::ClassicProgram);

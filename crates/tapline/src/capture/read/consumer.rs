@@ -9,8 +9,10 @@ use store::write::{CaptureFile, FileMade};
 
 use super::super::account::loss_account::Account;
 use super::super::error::CaptureError;
+use super::annotations::Annotations;
 use super::file_control::FileControl;
 use crate::packet::Packet;
+use crate::who::{ProcessCounts, ProcessFinder};
 
 /// Why a consumer failed.
 pub type ConsumerError = Box<dyn Error + Send + Sync>;
@@ -69,6 +71,13 @@ pub trait Consumer {
     }
 }
 
+/// A consumer with a capture file, into which the readers of a
+/// [`ParallelCapture`](super::super::ParallelCapture) encode packets themselves.
+pub trait FileOwner: Consumer {
+    /// The file.
+    fn file(&mut self) -> &mut CaptureFile;
+}
+
 /// A closure as a consumer.
 pub struct Closure<F>(pub F);
 
@@ -85,6 +94,8 @@ pub struct FileConsumer {
     flush_after_ns: u64,
     flushed_ns: u64,
     control: FileControl,
+    /// `None` if packets are written as they are.
+    annotations: Option<Box<Annotations>>,
 }
 
 impl FileConsumer {
@@ -97,7 +108,29 @@ impl FileConsumer {
             flush_after_ns,
             flushed_ns: abi::clock::realtime_ns(),
             control: FileControl::default(),
+            annotations: None,
         }
+    }
+
+    /// Also writes which process sent a packet, as far as `finder` finds it: its number in the option
+    /// `epb_processid_threadid` and in a comment, and a description of each process once (a Process Information block).
+    pub fn find_processes(&mut self, finder: ProcessFinder) {
+        self.annotations
+            .get_or_insert_default()
+            .find_processes(finder);
+    }
+
+    /// Also writes [`packet_id`](wire::packet_id) for packets of `interfaces`, in the option `epb_packetid`.
+    pub fn identify_packets(&mut self, interfaces: &[Interface]) {
+        self.annotations
+            .get_or_insert_default()
+            .identify(interfaces);
+    }
+
+    /// Packets made on this host, by whether their process was found. `None` without
+    /// [`find_processes`](Self::find_processes).
+    pub fn process_counts(&self) -> Option<ProcessCounts> {
+        self.annotations.as_ref()?.process_counts()
     }
 
     /// Notes in the file and its rotation, from other threads.
@@ -126,6 +159,12 @@ impl FileConsumer {
     }
 }
 
+impl FileOwner for FileConsumer {
+    fn file(&mut self) -> &mut CaptureFile {
+        &mut self.file
+    }
+}
+
 /// Refuses what waits for the file.
 impl Drop for FileConsumer {
     fn drop(&mut self) {
@@ -140,11 +179,19 @@ impl Consumer for FileConsumer {
         reason = "called for every packet, which then stays in registers from ring to file"
     )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        if let Some(annotations) = &mut self.annotations {
+            // A copy: a packet whose address is taken cannot stay in registers.
+            let packet = *packet;
+            return Ok(annotations.write(&mut self.file, &packet)?);
+        }
         Ok(self.file.write(packet.record())?)
     }
 
     fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
         self.file.add_interface(interface.clone())?;
+        if let Some(annotations) = &mut self.annotations {
+            annotations.interface(interface);
+        }
         Ok(())
     }
 

@@ -220,9 +220,11 @@ pub fn lend<'p>(
         direction: Some(packet.direction),
         reception: packet.reception,
         checksum: packet.checksum,
+        toeplitz: packet.hash,
         queue: packet.queue,
         drop_count,
         packet_id: None,
+        process_id: None,
         comment: is_unstamped.then_some(UNSTAMPED),
     })
 }

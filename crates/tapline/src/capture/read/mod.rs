@@ -1,6 +1,7 @@
 //! From the rings to the consumer: queues, merging, the exact filter, and when the reader sleeps and wakes.
 
 pub mod adaptive;
+mod annotations;
 pub mod consumer;
 pub mod dispatcher;
 pub mod exact_filter;

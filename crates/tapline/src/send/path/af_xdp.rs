@@ -3,13 +3,15 @@
 use std::io;
 use std::time::Duration;
 
+use abi::clock::{monotonic_ns, tai_ns};
 use ring::{XdpSendOptions, XdpSender, XdpSetupError, XdpSetupStep};
 use rustix::io::Errno;
 
+use super::packet::LEAD_NS;
 use super::transmit::{Refusal, Transmit};
 use crate::send::options::SendPath;
 use crate::send::pacer::pause;
-use crate::send::queue::SendQueue;
+use crate::send::queue::{QueuedPacket, SendQueue};
 
 /// Packets handed to the kernel in one system call at most.
 const BATCH: usize = 256;
@@ -25,11 +27,24 @@ const DRAIN_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_QUEUE_WAIT: Duration = Duration::from_millis(50);
 const QUEUE_INTERVAL: Duration = Duration::from_millis(1);
 
+/// What reads the memory of the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XdpKind {
+    /// The kernel copies each packet.
+    Copy,
+    /// The device reads it.
+    ZeroCopy,
+    /// The device reads it, and sends each packet at its launch time.
+    Timed,
+}
+
 /// An AF_XDP socket that only sends.
 #[derive(Debug)]
 pub struct XdpSocket {
     sender: XdpSender,
-    is_zero_copy: bool,
+    kind: XdpKind,
+    /// Packets have planned times.
+    is_paced: bool,
 }
 
 impl XdpSocket {
@@ -39,12 +54,14 @@ impl XdpSocket {
         link: &str,
         queue: u32,
         longest: usize,
-        is_zero_copy: bool,
+        kind: XdpKind,
+        is_paced: bool,
     ) -> Result<Self, XdpSetupError> {
         let options = XdpSendOptions {
             queue,
-            zero_copy: is_zero_copy,
+            zero_copy: kind != XdpKind::Copy,
             longest,
+            has_launch_times: kind == XdpKind::Timed,
         };
         let mut left = MAX_QUEUE_WAIT;
         loop {
@@ -57,7 +74,8 @@ impl XdpSocket {
                 opened => {
                     return Ok(Self {
                         sender: opened?,
-                        is_zero_copy,
+                        kind,
+                        is_paced,
                     });
                 }
             }
@@ -67,10 +85,22 @@ impl XdpSocket {
 
 impl Transmit for XdpSocket {
     fn path(&self) -> SendPath {
-        if self.is_zero_copy {
-            SendPath::XdpZeroCopy
+        match self.kind {
+            XdpKind::Copy => SendPath::Xdp,
+            XdpKind::ZeroCopy => SendPath::XdpZeroCopy,
+            XdpKind::Timed => SendPath::XdpTimed,
+        }
+    }
+
+    fn keeps_times(&self) -> bool {
+        self.kind == XdpKind::Timed
+    }
+
+    fn lead_ns(&self) -> u64 {
+        if self.kind == XdpKind::Timed {
+            LEAD_NS
         } else {
-            SendPath::Xdp
+            0
         }
     }
 
@@ -82,7 +112,16 @@ impl Transmit for XdpSocket {
         // The first ones may be in the ring already, from a call that they were not taken in.
         let end = end.min(first + BATCH);
         let mut waiting = self.sender.waiting();
-        while first + waiting < end && self.sender.push(queue.packet(first + waiting).bytes) {
+        // Clocks drift apart, so that each batch has its own difference.
+        let offset_ns = self.has_times().then(tai_offset_ns);
+        let mut push = |packet: QueuedPacket<'_>| match offset_ns {
+            Some(offset_ns) => {
+                let time_ns = packet.time_ns.wrapping_add(offset_ns);
+                self.sender.push_at(packet.bytes, time_ns)
+            }
+            None => self.sender.push(packet.bytes),
+        };
+        while first + waiting < end && push(queue.packet(first + waiting)) {
             queue.prefetch_behind(first + waiting);
             waiting += 1;
         }
@@ -121,12 +160,25 @@ impl Transmit for XdpSocket {
     /// Waits until a device that reads this memory has sent everything.
     fn drain(&mut self) {
         let mut left = MAX_DRAIN;
-        while self.is_zero_copy && self.sender.unsent() > 0 && !left.is_zero() {
+        while self.kind != XdpKind::Copy && self.sender.unsent() > 0 && !left.is_zero() {
             // A signal only shortens the wait.
             let _ = pause(DRAIN_INTERVAL);
             left = left.saturating_sub(DRAIN_INTERVAL);
         }
     }
+}
+
+impl XdpSocket {
+    /// Whether each packet has a time at which the device sends it.
+    fn has_times(&self) -> bool {
+        self.kind == XdpKind::Timed && self.is_paced
+    }
+}
+
+/// What to add to a time of `CLOCK_MONOTONIC` for one of `CLOCK_TAI`, in which the device's clock runs.
+fn tai_offset_ns() -> u64 {
+    // Linux has had this clock since 3.10.
+    tai_ns().unwrap_or(0).wrapping_sub(monotonic_ns())
 }
 
 fn is_queue_held(error: &XdpSetupError) -> bool {

@@ -3,15 +3,18 @@
 use std::io;
 
 use bpf::{LiveFrames, LiveFramesError};
-use netlink::{Link, NetDevices};
+use netlink::{Link, NetDevices, Netlink, NetlinkError, TrafficHandle};
 use ring::XdpSetupError;
 use rustix::io::Errno;
 
-use super::af_xdp::XdpSocket;
+use super::af_xdp::{XdpKind, XdpSocket};
 use super::live_frames::LiveFramesPath;
 use super::packet::{Discipline, PacketSocket, Way};
 use super::transmit::Transmit;
 use crate::send::options::SendPath;
+
+/// Queueing disciplines that only divide packets among others, one for each queue of the device.
+const DIVIDING: [&str; 3] = ["mq", "mqprio", "multiq"];
 
 /// Why a way to a device cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +34,12 @@ pub enum PathError {
         /// Its name.
         name: String,
     },
+    /// The device does not send frames of AF_XDP sockets at times that come with them, or the kernel does not say so.
+    #[error("the device has no launch times (Linux 6.14 and a driver such as igc have them)")]
+    NoLaunchTimes,
+    /// The queueing disciplines cannot be listed.
+    #[error(transparent)]
+    Netlink(#[from] Box<NetlinkError>),
     /// The programs of XDP live frames cannot be loaded.
     #[error(transparent)]
     LiveFrames(#[from] LiveFramesError),
@@ -46,7 +55,10 @@ impl PathError {
             Self::Xdp(error) => &error.source,
             Self::LiveFrames(LiveFramesError::Load(error)) => return error.is_privilege(),
             Self::LiveFrames(LiveFramesError::Map(error)) => &error.source,
-            Self::LiveFrames(_) | Self::Discipline { .. } => return false,
+            Self::LiveFrames(_)
+            | Self::Discipline { .. }
+            | Self::Netlink(_)
+            | Self::NoLaunchTimes => return false,
         };
         let errno = Errno::from_io_error(source);
         matches!(errno, Some(Errno::PERM | Errno::ACCESS))
@@ -95,21 +107,59 @@ impl PathRequest<'_> {
             let socket = PacketSocket::open(ifindex, way, !self.is_bulk);
             socket.map_err(PathError::Packet)
         };
-        let xdp = |is_zero_copy| XdpSocket::open(ifindex, name, queue, self.longest, is_zero_copy);
+        let xdp = |kind| XdpSocket::open(ifindex, name, queue, self.longest, kind, !self.is_bulk);
         Ok(match path {
             SendPath::LiveFrames => Box::new(LiveFramesPath::open(ifindex)?),
-            SendPath::Xdp => Box::new(xdp(false)?),
-            SendPath::XdpZeroCopy => Box::new(xdp(true)?),
+            SendPath::Xdp => Box::new(xdp(XdpKind::Copy)?),
+            SendPath::XdpZeroCopy => Box::new(xdp(XdpKind::ZeroCopy)?),
+            SendPath::XdpTimed if !self.has_launch_times() => return Err(PathError::NoLaunchTimes),
+            SendPath::XdpTimed => Box::new(xdp(XdpKind::Timed)?),
             SendPath::Auto | SendPath::Bypass => Box::new(packet(Way::Bypass)?),
             SendPath::Qdisc => Box::new(packet(Way::Qdisc)?),
             SendPath::Timed => Box::new(packet(Way::Timed(self.discipline()?))?),
         })
     }
 
-    /// The queueing discipline of the interface, if it sends packets at their times.
+    /// The queueing discipline that sends packets at their times: that of the interface, or those of all its queues.
     fn discipline(&self) -> Result<Discipline, PathError> {
-        let name = self.link.qdisc.clone().unwrap_or_default();
-        Discipline::named(&name).ok_or(PathError::Discipline { name })
+        let root = self.link.qdisc.clone().unwrap_or_default();
+        if !DIVIDING.contains(&&*root) {
+            return Discipline::named(&root).ok_or(PathError::Discipline { name: root });
+        }
+        let of_queues = self.disciplines_of_queues().map_err(Box::new)?;
+        let first = of_queues.first().and_then(|name| Discipline::named(name));
+        let is_common = of_queues.iter().all(|name| Some(name) == of_queues.first());
+        first.filter(|_| is_common).ok_or_else(|| {
+            let name = format!("{root} ({})", of_queues.join(", "));
+            PathError::Discipline { name }
+        })
+    }
+
+    /// The disciplines that the one at the root has for its queues.
+    fn disciplines_of_queues(&self) -> Result<Vec<String>, NetlinkError> {
+        let index = self.link.index.unwrap_or_default();
+        let all = Netlink::open()?.qdiscs(index)?.items;
+        let root = all.iter().find(|qdisc| qdisc.parent == TrafficHandle::ROOT);
+        let major = root.map(|root| root.handle.major());
+        let of_queues = all.into_iter().filter(|qdisc| {
+            let is_special = [TrafficHandle::ROOT, TrafficHandle::INGRESS].contains(&qdisc.parent);
+            !is_special && Some(qdisc.parent.major()) == major
+        });
+        Ok(of_queues.map(|qdisc| qdisc.kind).collect())
+    }
+
+    /// Whether the driver says that the device sends frames of AF_XDP sockets at times that come with them.
+    fn has_launch_times(&self) -> bool {
+        let has = || {
+            Some(
+                NetDevices::open()
+                    .ok()?
+                    .xdp(self.link.index?)
+                    .ok()?
+                    .sends_at_times(),
+            )
+        };
+        has() == Some(true)
     }
 
     /// Whether the driver says that it sends XDP frames now, as long as any here. A kernel before Linux 6.3 does not say.

@@ -11,8 +11,9 @@ use crate::send::options::SendPath;
 use crate::send::pacer::pause;
 use crate::send::queue::SendQueue;
 
-/// Packets sent in one system call at most. It costs some ten microseconds, so that many packets share it.
-const BATCH: usize = 65_536;
+/// Packets sent in one system call at most. It costs some ten microseconds, so that many packets share it. A stop waits for
+/// at most as many: some ten milliseconds.
+const BATCH: usize = 1 << 18;
 
 /// So many repetitions of a packet in a row are sent without a copy of each.
 const MIN_REPEATED: usize = 64;

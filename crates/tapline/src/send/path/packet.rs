@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -23,8 +24,8 @@ const BATCH: usize = 64;
 /// Bytes of a control message with a time.
 const TIME_BYTES: usize = rustix::cmsg_space!(TxTime(1));
 
-/// How long before its time a packet is handed to the queueing discipline: longer than most threads wait for a CPU.
-const LEAD_NS: u64 = 5_000_000;
+/// How long before its time a packet is handed to what sends it then: longer than most threads wait for a CPU.
+pub const LEAD_NS: u64 = 5_000_000;
 
 /// A time that has not passed when the packet reaches the queueing discipline.
 const SOON_NS: u64 = 1_000_000;
@@ -89,21 +90,24 @@ impl Discipline {
 pub struct PacketSocket {
     socket: OwnedFd,
     way: Way,
+    /// Packets have planned times.
+    is_paced: bool,
     /// For single packets, at a rate; `None` as fast as possible.
     stamps: Option<TxStamps>,
 }
 
 impl PacketSocket {
-    /// Opens it on interface `ifindex`, in the namespace of the calling thread. With `is_stamped`, the kernel can stamp
-    /// packets.
-    pub fn open(ifindex: u32, way: Way, is_stamped: bool) -> io::Result<Self> {
+    /// Opens it on interface `ifindex`, in the namespace of the calling thread. If packets are paced, the kernel can stamp
+    /// them.
+    pub fn open(ifindex: u32, way: Way, is_paced: bool) -> io::Result<Self> {
         let socket = bound(ifindex, way)?;
         // Without stamps, lateness is known at the system call.
         let stamps = || TxStamps::new(bound(ifindex, way)?);
-        let stamps = is_stamped.then(|| stamps().ok()).flatten();
+        let stamps = is_paced.then(|| stamps().ok()).flatten();
         Ok(Self {
             socket,
             way,
+            is_paced,
             stamps,
         })
     }
@@ -152,9 +156,9 @@ impl Transmit for PacketSocket {
 
     fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<usize, Refusal> {
         let end = end.min(first + BATCH);
-        let way = self.way;
+        let (way, is_paced) = (self.way, self.is_paced);
         let send = |socket: &OwnedFd| match way {
-            Way::Timed(discipline) => send_timed(socket, queue, first, end, discipline),
+            Way::Timed(discipline) => send_timed(socket, queue, first..end, discipline, is_paced),
             _ if end - first == 1 => {
                 let frame = queue.packet(first).bytes;
                 rustix::net::send(socket, frame, SendFlags::DONTWAIT).map(|_| 1)
@@ -209,27 +213,32 @@ fn send_many(
     send_with(socket, &slices[..end - first], &mut controls)
 }
 
-/// Each packet with its time.
+/// Each packet with its time; those without a planned one as soon as the queueing discipline permits.
 fn send_timed(
     socket: &OwnedFd,
     queue: &SendQueue,
-    first: usize,
-    end: usize,
+    packets: Range<usize>,
     discipline: Discipline,
+    is_paced: bool,
 ) -> rustix::io::Result<usize> {
-    let slices = slices(queue, first, end);
+    let slices = slices(queue, packets.start, packets.end);
     let (earliest_ns, offset_ns) = (discipline.earliest_ns(), discipline.offset_ns());
     let mut spaces = [[MaybeUninit::uninit(); TIME_BYTES]; BATCH];
     let mut controls = spaces
         .each_mut()
         .map(|space| SendAncillaryBuffer::new(space));
-    for (control, index) in controls.iter_mut().zip(first..end) {
-        let time_ns = queue.packet(index).time_ns.max(earliest_ns);
-        let time_ns = time_ns.wrapping_add(offset_ns);
+    let count = packets.len();
+    for (control, index) in controls.iter_mut().zip(packets) {
+        let planned_ns = if is_paced {
+            queue.packet(index).time_ns
+        } else {
+            0
+        };
+        let time_ns = planned_ns.max(earliest_ns).wrapping_add(offset_ns);
         // There is room for one.
         control.push(SendAncillaryMessage::TxTime(time_ns));
     }
-    send_with(socket, &slices[..end - first], &mut controls)
+    send_with(socket, &slices[..count], &mut controls)
 }
 
 fn send_with(

@@ -24,6 +24,10 @@ fn parse_field(link: &mut Link, verb: Verb, word: &str, words: &mut Arguments<'_
     if parse_owner(link, word, words)? {
         return Ok(true);
     }
+    words.offer(&[
+        "dev", "up", "down", "netns", "index", "nomaster", "vrf", "group",
+    ]);
+    words.offer(&["altname", "type", "mode"]);
     match word {
         // Behind the kind of a named link, `dev` is the link below.
         "dev" if verb == Verb::Add && link.name.is_some() && parse_kind(link, word, words)? => {}

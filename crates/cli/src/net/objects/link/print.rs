@@ -7,7 +7,7 @@ use tapline::net::{HardwareAddress, IfIndex, Link};
 use super::names::{flags, group_name, hardware_type, mode_name};
 use super::{counters, kind};
 use crate::net::names::Names;
-use crate::net::output::{DetailLevel, Record};
+use crate::net::output::{DetailLevel, Record, push};
 
 /// What a link is printed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,14 @@ pub fn print(link: &Link, record: &mut Record, names: &mut Names, level: DetailL
     if part != (Part::Addresses { of_family: true }) || level.details {
         print_hardware(link, record);
     }
-    record.field("link_netnsid", "link-netnsid", link.lower_namespace);
+    record.json("link_netnsid", link.lower_namespace);
+    if let (Record::Text(text), Some(nsid)) = (&mut *record, link.lower_namespace) {
+        match names.namespace_of_link(nsid) {
+            Some(name) => push(text, format_args!(" link-netns {name}")),
+            None if nsid < 0 => text.push_str(" link-netnsid unknown"),
+            None => push(text, format_args!(" link-netnsid {nsid}")),
+        }
+    }
     if level.details {
         print_details(link, record, names, part);
     }

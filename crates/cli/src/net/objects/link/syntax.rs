@@ -1,3 +1,4 @@
+use tapline::filter::similar_word;
 use tapline::net::schema::{Arguments, InvalidValue, Parsed};
 use tapline::net::{Family, IpipMode, Link, LinkKind, NetlinkError, SitMode, Ttl, Verb};
 
@@ -39,10 +40,7 @@ impl CommandSyntax for Link {
         let is_unknown = error.errno() == Some(libc::EOPNOTSUPP) && verb == Verb::Add;
         match self.link_kind() {
             Some(LinkKind::Other { info_kind }) if is_unknown => {
-                let distance = |kind: &&&str| strsim::damerau_levenshtein(kind, info_kind);
-                let similar = KINDS.iter().min_by_key(distance);
-                let similar = similar.filter(|kind| distance(kind) <= MOST_WRONG_LETTERS);
-                Some(match similar {
+                Some(match similar_word(info_kind, KINDS) {
                     Some(kind) => format!("did you mean '{kind}'?"),
                     None => format!("types are, for example, {}", KINDS.join(", ")),
                 })
@@ -65,9 +63,8 @@ impl CommandSyntax for Link {
         let (first, rest) = words.split_first().ok_or_else(usage)?;
         let matches = |(name, _): &&(&str, Action)| !first.is_empty() && name.starts_with(first);
         let (_, action) = actions.iter().find(matches).ok_or_else(usage)?;
-        let mut words = Arguments::new(rest, &mut handle.names);
-        let link = parse::link(Verb::Set, &mut words);
-        let link = link.map_err(|bad| handle.parse_failure(Self::OBJECT, &bad))?;
+        let parse = |words: &mut Arguments<'_>| parse::link(Verb::Set, words);
+        let link = handle.parse(Self::OBJECT, rest, parse)?;
         if link.index.is_none() || link.alternative_names.is_none() {
             return Err(usage());
         }
@@ -110,9 +107,6 @@ const KINDS: [&str; 22] = [
     "vxlan",
     "wireguard",
 ];
-
-/// A type that differs more is no misspelling.
-const MOST_WRONG_LETTERS: usize = 2;
 
 /// Hop limit of tunnels over IPv6 (`DEFAULT_TNL_HOP_LIMIT`, ip/tunnel.h).
 const HOP_LIMIT: Ttl = Ttl(64);

@@ -84,6 +84,14 @@ impl FragmentWriter {
             self.push(Insn::mov(POINTER, DATA));
             self.push(Insn::alu64(Alu::Add, POINTER, base_in));
             0
+        } else if self.is_header(base) && offset.saturating_add(bytes) <= MAX_REACH - MAX_OFFSET {
+            // The pointer to the start of the header serves all its fields.
+            let base_in = self.compute(base)?;
+            let most = MAX_OFFSET.cast_signed();
+            self.push(Insn::jump_if(Condition::Greater, base_in, most, REJECT));
+            self.push(Insn::mov(POINTER, DATA));
+            self.push(Insn::alu64(Alu::Add, POINTER, base_in));
+            0
         } else {
             let sum = self.sum(base, offset)?;
             let most = MAX_OFFSET.cast_signed();
@@ -98,6 +106,11 @@ impl FragmentWriter {
             proven: 0,
         });
         Ok(origin)
+    }
+
+    /// Whether it is a variable: the offset of a header, which is never negative.
+    fn is_header(&self, base: ValueId) -> bool {
+        matches!(self.values.get(base), Value::Variable(_))
     }
 
     /// A register with `base + offset` that the caller may write.

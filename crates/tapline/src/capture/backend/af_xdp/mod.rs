@@ -5,12 +5,13 @@ use std::os::fd::AsFd;
 
 use abi::clock::monotonic_ns;
 use bpf::{
-    AttachedXdpProgram, PacketSelection, XdpLink, XdpProgramError, XskProgram, XskProgramOptions,
+    AttachedXdpProgram, PacketSelection, XdpAttachMode, XdpLink, XdpProgramError, XskProgram,
+    XskProgramOptions,
 };
 use netlink::Netlink;
 use ring::{
-    Batch, InterfaceInfo, RingCounters, TimestampSource, XdpOpenError, XdpRing, XdpRingOptions,
-    XdpSetupError, XdpSetupStep,
+    Batch, DeviceClockState, InterfaceInfo, RingCounters, TimestampSource, XdpOpenError, XdpRing,
+    XdpRingOptions, XdpSetupError, XdpSetupStep,
 };
 use rustix::event::{Timespec, poll};
 use rustix::io::Errno;
@@ -51,7 +52,12 @@ pub fn open(
         let inserted = program.insert(ring.queue(), ring.as_fd());
         inserted.map_err(steer)?;
     }
-    let attached = XdpLink::attach(program.program(), rings[0].interface().index, options.xdp);
+    // A program that asks the device runs only in its driver.
+    let place = match options.rx_metadata {
+        Some(_) => XdpAttachMode::Native,
+        None => options.xdp,
+    };
+    let attached = XdpLink::attach(program.program(), rings[0].interface().index, place);
     let attached = attached.map_err(|error| steer(error.into()))?;
     let rings = rings.into_iter();
     Ok(OpenedInterface {
@@ -77,6 +83,7 @@ fn rings(link: &str, options: &CaptureOptions) -> Result<Vec<XdpRing>, CaptureEr
         snaplen: options.snaplen,
         buffer_bytes: options.buffer_bytes / queues as usize,
         busy_poll: options.busy_poll,
+        device_clock: options.device_clock,
         ..XdpRingOptions::default()
     };
     let until_ns = monotonic_ns().saturating_add(UNBIND_NS);
@@ -132,6 +139,7 @@ fn load(
         XskProgram::load(&XskProgramOptions {
             multi_buffer: rings.iter().all(XdpRing::takes_multi_buffer),
             stamp: options.timestamps != TimestampSource::Reader,
+            metadata: options.rx_metadata,
             selection: PacketSelection {
                 code: select,
                 sampling: options.sampling,
@@ -208,6 +216,10 @@ impl RxRing for XdpRing {
 
     fn take_error(&self) -> io::Result<()> {
         self.take_error()
+    }
+
+    fn device_clock(&self) -> Option<DeviceClockState> {
+        self.device_clock()
     }
 
     fn drive(&self) {

@@ -28,6 +28,10 @@ pub fn prepare(
             let link = link.to_owned();
             Err(CaptureError::Sampling { link, error })
         }
+        Err(error) if options.socket_ports.is_some() => {
+            let link = link.to_owned();
+            Err(CaptureError::SocketPorts { link, error })
+        }
         Err(error) => {
             let uncounted = UncountedFilter(Arc::new(error));
             Ok((ring::RingFilter::Classic(classic), Box::new(uncounted)))
@@ -52,7 +56,8 @@ fn counting(
         direction,
         sampling: options.sampling,
     };
-    let filter = CountingFilter::load(classic, &counting_options)?;
+    let ports = options.socket_ports.as_deref();
+    let filter = CountingFilter::load_for(classic, &counting_options, ports)?;
     let descriptor = filter.descriptor()?;
     Ok((ring::RingFilter::Program(descriptor), filter))
 }

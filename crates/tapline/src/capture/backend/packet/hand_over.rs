@@ -49,12 +49,16 @@ struct Newest<'r> {
 }
 
 impl PacketHandOver {
-    /// Opens the first ring. On a kernel without such fanout groups it cannot be replaced.
+    /// Opens the first ring. In a fanout group that shares packets, and on a kernel without groups that hand over,
+    /// it cannot be replaced.
     pub fn open(
         link: &str,
         options: ring::RingOptions,
         capture: &CaptureOptions,
     ) -> Result<(PacketRing, Option<Box<dyn HandOver>>), RingOpenError> {
+        if options.fanout.is_some() {
+            return Ok((PacketRing::open(link, &options)?, None));
+        }
         match HandoverGroup::open(link, &options) {
             Ok((ring, group)) => {
                 let link = link.to_owned();

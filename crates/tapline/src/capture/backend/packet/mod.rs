@@ -35,8 +35,10 @@ pub fn open(
     options: &CaptureOptions,
 ) -> Result<OpenedInterface, CaptureError> {
     match plan {
-        // Only a program samples.
-        InterfacePlan::Everything if options.sampling.is_some() => {
+        // Only a program samples, and knows ports.
+        InterfacePlan::Everything
+            if options.sampling.is_some() || options.socket_ports.is_some() =>
+        {
             let everything = ClassicProgram::keep(options.snaplen);
             Ok(OpenedInterface {
                 place: None,

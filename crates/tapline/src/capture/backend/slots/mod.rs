@@ -24,7 +24,10 @@ use super::cpu_buffers::CpuBuffers;
 pub fn suits(options: &CaptureOptions) -> bool {
     options.backend.is_none()
         && options.snaplen <= SHORT_SNAPLEN
-        && options.timestamps != TimestampSource::Reader
+        && !matches!(
+            options.timestamps,
+            TimestampSource::Reader | TimestampSource::Hardware
+        )
         && options.busy_poll.is_none()
 }
 

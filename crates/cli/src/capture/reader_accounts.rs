@@ -1,0 +1,112 @@
+//! What is printed about several readers.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tapline::capture::{CaptureSummary, FanoutMode, OpenReader, ReaderTime};
+
+use super::account::{account_line, lost_json};
+use crate::args::CaptureArgs;
+use crate::units::{binary, grouped, span};
+
+/// How the kernel distributes the packets; null for other back ends.
+pub fn distribution_json(mode: Option<FanoutMode>) -> Value {
+    mode.map(distribution).into()
+}
+
+fn distribution(mode: FanoutMode) -> &'static str {
+    match mode {
+        FanoutMode::Queue => "queue",
+        FanoutMode::Cpu => "cpu",
+        FanoutMode::Hash => "hash",
+        FanoutMode::RoundRobin => "round-robin",
+    }
+}
+
+/// The readers in the start event.
+pub fn start_json(readers: &[OpenReader]) -> Value {
+    let reader = |reader: &OpenReader| json!({"queue": reader.queue, "cpu": reader.cpu});
+    readers.iter().map(reader).collect()
+}
+
+/// The readers in the start message.
+pub fn start_line(readers: &[OpenReader], mode: Option<FanoutMode>) -> Option<String> {
+    if readers.is_empty() {
+        return None;
+    }
+    let cpus: Vec<_> = readers
+        .iter()
+        .map(|reader| reader.cpu.to_string())
+        .collect();
+    let s = if readers.len() == 1 { "" } else { "s" };
+    let shared = mode.map_or_else(String::new, |mode| {
+        format!(", which share the packets by {}", distribution(mode))
+    });
+    let (count, cpus) = (readers.len(), cpus.join(","));
+    Some(format!("{count} reader{s} on CPU {cpus}{shared}"))
+}
+
+/// Adds the readers to the summary.
+pub fn add_summary(object: &mut Value, result: &CaptureSummary) {
+    let readers = result.readers.iter().map(|reader| {
+        json!({
+            "queue": reader.queue,
+            "cpu": reader.cpu,
+            "received": reader.account.received(),
+            "delivered": reader.account.delivered,
+            "filtered": reader.account.filtered,
+            "lost": lost_json(&reader.account.lost),
+            "late": reader.late,
+            "ran_ns": reader.time.map(|time| time.ran.as_nanos() as u64),
+            "waited_ns": reader.time.map(|time| time.waited.as_nanos() as u64),
+        })
+    });
+    object["readers"] = readers.collect();
+    object["merge"] = result.merge.map_or(Value::Null, |merge| {
+        json!({
+            "late": merge.late,
+            "memory_bytes": merge.memory_bytes,
+            "max_delay_ns": merge.max_delay.as_nanos() as u64,
+            "ran_ns": merge.time.map(|time| time.ran.as_nanos() as u64),
+        })
+    });
+}
+
+/// The readers in the summary for people.
+pub fn summary_lines(out: &mut dyn Write, result: &CaptureSummary) -> io::Result<()> {
+    for (number, reader) in result.readers.iter().enumerate() {
+        let name = match reader.queue {
+            Some(queue) => format!("queue {queue}, CPU {}", reader.cpu),
+            None => format!("reader {number}, CPU {}", reader.cpu),
+        };
+        account_line(out, Some(&name), &reader.account)?;
+    }
+    if let Some(merge) = &result.merge {
+        writeln!(
+            out,
+            "merged by time stamp: {} packets late; at most {} of memory, and {} for a reader that is held up",
+            grouped(merge.late),
+            binary(merge.memory_bytes),
+            span(merge.max_delay),
+        )?;
+    }
+    Ok(())
+}
+
+/// Advises several readers if a single one was busy all the time and there are other CPUs.
+pub fn advise(
+    args: &CaptureArgs,
+    time: ReaderTime,
+    duration: Duration,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let is_busy = time.ran > duration / 2;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if is_busy && cpus > 1 && args.readers.queues.is_none() && args.output.write.is_some() {
+        let line =
+            "one reader was too slow: several share the work with '--queues all' or '--queues 2'";
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Captures with several readers: from flags to their options, and their files.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tapline::capture::{FanoutMode, FileConsumer, ReaderOptions};
+
+use super::setup;
+use super::source::Source;
+use crate::args::{CaptureArgs, Order};
+use crate::failure::{Exit, Failure};
+use crate::output::{self, Written};
+
+/// The readers of the flags; `None` for a single one. Rejects what several do not support.
+pub fn options(args: &CaptureArgs) -> Result<Option<ReaderOptions>, Failure> {
+    let flags = &args.readers;
+    let Some(queues) = flags.queues else {
+        return Ok(None);
+    };
+    let is_queue = flags.order == Some(Order::Queue);
+    let to_stdout = args.output.write.as_deref().is_some_and(output::is_stdout);
+    let line = if args.record.record.is_some() {
+        "--queues does not support --record"
+    } else if args.who || args.packet_id {
+        "--queues does not support --who and --packet-id"
+    } else if super::source::namespaces(&args.netns, &args.interface).is_some() {
+        "--queues needs interfaces that stay: it is not for -i any or --netns"
+    } else if is_queue && to_stdout {
+        "--order queue needs -w FILE, after which its files are named"
+    } else if is_queue && args.count.is_some() {
+        "--order queue does not support -c: no reader counts the packets of the others"
+    } else {
+        let mut options = ReaderOptions::default();
+        options.queues = queues;
+        options.cpus = flags.cpus.clone().map(|list| list.0).unwrap_or_default();
+        options.distribution = flags.fanout.map(FanoutMode::from);
+        return Ok(Some(options));
+    };
+    Err(Failure::new(Exit::Usage, line))
+}
+
+/// Whether each reader has a file.
+pub fn has_files(args: &CaptureArgs) -> bool {
+    args.readers.order == Some(Order::Queue)
+}
+
+/// A file for each reader of `capture`.
+pub fn files(
+    args: &CaptureArgs,
+    path: &Path,
+    capture: &Source,
+    flush: Duration,
+) -> Result<Vec<FileConsumer>, Failure> {
+    let readers = capture.readers().iter().enumerate();
+    readers
+        .map(|(number, reader)| {
+            let number = reader.queue.map_or(number, |queue| queue as usize);
+            let file = setup::file(args, &numbered(path, number), capture)?;
+            Ok(FileConsumer::new(file, flush))
+        })
+        .collect()
+}
+
+/// What was written to `files`.
+pub fn written(files: &[FileConsumer]) -> Written {
+    Written {
+        packets: files.iter().map(FileConsumer::packets_written).sum(),
+        bytes: files.iter().map(FileConsumer::bytes_written).sum(),
+        files: files.iter().flat_map(FileConsumer::paths).collect(),
+        processes: files.iter().find_map(FileConsumer::process_counts),
+    }
+}
+
+/// `dir/name.pcapng.zst` becomes `dir/name-queue0.pcapng.zst`.
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let name = path.file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let (stem, suffix) = name.split_once('.').unwrap_or((&name, ""));
+    let mut numbered = OsString::from(format!("{stem}-queue{number}"));
+    if !suffix.is_empty() {
+        numbered.push(format!(".{suffix}"));
+    }
+    path.with_file_name(numbered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_numbered_before_their_suffix() {
+        for (path, expected) in [
+            ("a.pcapng", "a-queue3.pcapng"),
+            ("/x.y/a.pcapng.zst", "/x.y/a-queue3.pcapng.zst"),
+            ("dir/a", "dir/a-queue3"),
+        ] {
+            assert_eq!(numbered(Path::new(path), 3), Path::new(expected));
+        }
+    }
+}

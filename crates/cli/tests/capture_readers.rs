@@ -1,0 +1,364 @@
+//! Captures with several readers, on an interface with two queues.
+//!
+//! A test runs itself again on a host of its own: a veth pair with two queues each, through which a sender on each CPU
+//! sends numbered datagrams by the queue of its number (XPS). What the captures are compared with: tshark's view of the
+//! files, and what the senders sent.
+
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use lab::generator::pin_to_cpu;
+use lab::wait;
+use rustix::thread::sched_getaffinity;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::run::{Ended, Running, Summary, command, run, spawn};
+use crate::support::{assert_refused, has_run_with_own_mounts, number, text, tool};
+
+const MARK: &str = "TAPLINE_CLI_CAPTURE_READERS";
+
+/// Where a file system of 64 KiB is.
+const SMALL_DISK: &str = "/mnt";
+
+/// Datagrams of each sender.
+const COUNT: u64 = 20_000;
+
+/// Whether the calling test has run inside; false when that is where it runs now, with the veth pair `v0` and `v1`.
+#[track_caller]
+fn has_run() -> bool {
+    let small = format!("mount -t tmpfs -o size=64k tmpfs {SMALL_DISK}");
+    if has_run_with_own_mounts(MARK, &format!("mount -t sysfs sysfs /sys && {small}")) {
+        return true;
+    }
+    let queues = "numrxqueues 2 numtxqueues 2";
+    for line in [
+        &*format!("link add v0 {queues} type veth peer name v1 {queues}"),
+        "address add 10.9.0.1/24 dev v0",
+        "link set v0 up",
+        "link set v1 up",
+        "neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0",
+    ] {
+        tool("ip", line);
+    }
+    for (queue, cpus) in [(0, "1"), (1, "2")] {
+        let file = format!("/sys/class/net/v0/queues/tx-{queue}/xps_cpus");
+        std::fs::write(file, cpus).expect("the queue of a CPU is set");
+    }
+    false
+}
+
+/// Sends `count` datagrams from CPU `cpu`, and therefore by the queue of this number.
+fn send(cpu: u8, count: u64) {
+    pin_to_cpu(cpu.into()).expect("the CPU is there");
+    let socket = UdpSocket::bind("10.9.0.1:0").expect("a socket");
+    for number in 0..count {
+        let mut payload = [0; 64];
+        payload[0] = cpu;
+        payload[1..9].copy_from_slice(&number.to_be_bytes());
+        socket.send_to(&payload, "10.9.0.2:9").expect("it is sent");
+    }
+}
+
+/// Sends from both CPUs at once.
+fn send_from_both() {
+    thread::scope(|scope| {
+        for cpu in [0, 1] {
+            scope.spawn(move || send(cpu, COUNT));
+        }
+    });
+}
+
+fn start(folder: &TempDir, line: &str) -> (Running, Value) {
+    let line = format!("capture -i v1 --json --stats-interval 20ms {line} udp port 9");
+    let mut command = command(&line);
+    let mut running = spawn({
+        command.current_dir(folder.path());
+        command
+    });
+    let start = running.ready();
+    (running, start)
+}
+
+/// Stops a capture that has delivered `count` packets; the accounts of its readers add up to the whole.
+#[track_caller]
+fn stop(mut running: Running, count: u64) -> Summary {
+    running.event(|event| event["event"] == "stats" && number(event, "delivered") >= count);
+    let summary = running.stop().done();
+    adds_up(&summary);
+    summary
+}
+
+#[track_caller]
+fn adds_up(summary: &Summary) {
+    let readers = summary.0["readers"].as_array().expect("readers");
+    for key in ["received", "delivered", "filtered"] {
+        let sum: u64 = readers.iter().map(|reader| number(reader, key)).sum();
+        assert_eq!(sum, summary.number(key), "{key} in {}", summary.0);
+    }
+    summary.conserves(summary.number("received"));
+}
+
+/// A datagram in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    time: String,
+    queue: String,
+    payload: String,
+}
+
+fn seen(file: &str) -> Vec<Seen> {
+    let fields = "-e frame.time_epoch -e frame.interface_queue -e udp.payload";
+    let shown = tool("tshark", &format!("-n -r {file} -T fields {fields}"));
+    let row = |line: &str| {
+        let mut fields = line.split('\t').map(str::to_owned);
+        let mut next = || fields.next().expect("three fields");
+        Seen {
+            time: next(),
+            queue: next(),
+            payload: next(),
+        }
+    };
+    shown.lines().map(row).collect()
+}
+
+/// Packets that come after one with a later time stamp.
+fn late(seen: &[Seen]) -> u64 {
+    let mut newest = "";
+    let late = seen.iter().filter(|packet| {
+        // Of the same length for the next centuries.
+        let is_late = *packet.time < *newest;
+        newest = newest.max(&packet.time);
+        is_late
+    });
+    late.count() as u64
+}
+
+/// Checks that every datagram that was sent is there once, with the number of its queue if it has one.
+#[track_caller]
+fn assert_complete(seen: &[Seen], has_queues: bool) {
+    let mut found = BTreeMap::<&str, u64>::new();
+    for packet in seen {
+        *found.entry(&packet.payload[..18]).or_default() += 1;
+        if has_queues {
+            let cpu = u8::from_str_radix(&packet.payload[..2], 16).expect("hexadecimal");
+            assert_eq!(packet.queue, cpu.to_string(), "{packet:?}");
+        }
+    }
+    assert_eq!(found.len() as u64, 2 * COUNT);
+    assert!(found.values().all(|&times| times == 1));
+}
+
+#[test]
+fn one_file_has_every_packet_once_in_the_order_of_time_with_its_queue() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for (line, fanout, has_queues) in [
+        ("", Some("queue"), true),
+        ("--backend packet-v2 -s 128", Some("queue"), true),
+        ("--fanout hash", Some("hash"), false),
+        ("--fanout cpu", Some("cpu"), false),
+        ("--mode drop", None, true),
+        ("--mode drop -s 128", None, true),
+    ] {
+        let file = text(&folder.path().join("file.pcapng"));
+        let line = format!("--queues all --direction in -w {file} {line}");
+        let (running, start) = start(&folder, &line);
+        assert_eq!(start["fanout"].as_str(), fanout, "{start}");
+        send_from_both();
+        let summary = stop(running, 2 * COUNT);
+        assert_eq!(summary.number("delivered"), 2 * COUNT, "{}", summary.0);
+        assert_eq!(summary.number("written"), 2 * COUNT);
+        let readers = summary.0["readers"].as_array().expect("readers");
+        assert_eq!(readers.len(), 2);
+        if has_queues && fanout.is_some() {
+            for (queue, reader) in (0..).zip(readers) {
+                assert_eq!(
+                    (number(reader, "queue"), number(reader, "delivered")),
+                    (queue, COUNT)
+                );
+            }
+        }
+        let seen = seen(&file);
+        assert_complete(&seen, has_queues);
+        let merge = &summary.0["merge"];
+        assert_eq!((late(&seen), number(merge, "late")), (0, 0), "{line}");
+        assert!(number(merge, "memory_bytes") > 0 && number(merge, "max_delay_ns") > 0);
+    }
+}
+
+#[test]
+fn a_silent_queue_does_not_hold_the_others_back() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("file.pcapng"));
+    let (running, _) = start(
+        &folder,
+        &format!("--queues all --direction in -U -w {file}"),
+    );
+    send(0, COUNT);
+    // While the capture runs, and before any packet of the other queue.
+    wait::until("all packets are in the file", || {
+        let bytes = std::fs::metadata(&file).map_or(0, |file| file.len());
+        bytes > COUNT * 128
+    });
+    let summary = stop(running, COUNT);
+    let readers = summary.0["readers"].as_array().expect("readers");
+    let delivered: Vec<_> = readers.iter().map(|one| number(one, "delivered")).collect();
+    assert_eq!(delivered, [COUNT, 0]);
+    assert_eq!(late(&seen(&file)), 0);
+}
+
+/// Both readers on a CPU that a third thread keeps busy, beside the senders.
+#[test]
+fn readers_without_a_cpu_lose_no_order_that_they_do_not_report() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("file.pcapng"));
+    let line = format!("--queues all --cpus 1 --direction in -w {file}");
+    let (running, begun) = start(&folder, &line);
+    let cpus = begun["readers"].as_array().expect("readers").iter();
+    assert!(cpus.map(|reader| number(reader, "cpu")).eq([1, 1]));
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            pin_to_cpu(1).expect("the CPU is there");
+            while !is_over.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        send_from_both();
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let summary = stop(running, 2 * COUNT);
+    let seen = seen(&file);
+    assert_complete(&seen, true);
+    assert_eq!(late(&seen), number(&summary.0["merge"], "late"));
+}
+
+#[test]
+fn files_of_the_queues_merge_to_the_file_in_order() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, several, merged] = ["one.pcapng", "several.pcapng", "merged.pcapng"]
+        .map(|name| text(&folder.path().join(name)));
+    let flags = "--queues all --direction in";
+    let (strict, _) = start(&folder, &format!("{flags} -w {one}"));
+    let (by_queue, begun) = start(&folder, &format!("{flags} --order queue -w {several}"));
+    let files =
+        [0, 1].map(|queue| text(&folder.path().join(format!("several-queue{queue}.pcapng"))));
+    assert_eq!(begun["files"], serde_json::json!(files));
+    send_from_both();
+    stop(strict, 2 * COUNT);
+    let summary = stop(by_queue, 2 * COUNT);
+    assert_eq!(summary.number("written"), 2 * COUNT);
+    assert!(summary.0["merge"].is_null());
+    run(&format!("read {} {} -w {merged} -q", files[0], files[1])).exit(0);
+    let mut strict = seen(&one);
+    let mut merged = seen(&merged);
+    assert_complete(&merged, true);
+    // Each capture stamps the packets that the kernel has not stamped before it, so the times may differ.
+    for list in [&mut strict, &mut merged] {
+        assert_eq!(late(list), 0);
+        list.sort_by(|one, other| one.payload.cmp(&other.payload));
+    }
+    for (one, other) in strict.iter().zip(&merged) {
+        assert_eq!((&one.payload, &one.queue), (&other.payload, &other.queue));
+    }
+}
+
+#[test]
+fn a_limit_and_rotation_hold_for_all_readers_together() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("file.pcapng"));
+    let line = format!("--queues 2 --direction in -c 9000 --rotate-packets 1000 -w {file}");
+    let (running, _) = start(&folder, &line);
+    send_from_both();
+    let summary = running.done();
+    adds_up(&summary);
+    let counts = ["delivered", "written"].map(|key| summary.number(key));
+    assert_eq!(counts, [9000, 9000]);
+    let files = summary.files();
+    assert_eq!(files.len(), 9);
+    let all: Vec<Seen> = files.iter().flat_map(|file| seen(file)).collect();
+    assert_eq!((all.len(), late(&all)), (9000, 0));
+}
+
+#[test]
+fn a_file_that_fails_ends_the_capture_and_its_packets_are_accounted_for() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    // Room for the header of the file, and for some packets.
+    let file = format!("{SMALL_DISK}/file.pcapng");
+    let (running, _) = start(&folder, &format!("--queues all --direction in -w {file}"));
+    send_from_both();
+    let ended = running.finish();
+    assert!(ended.exit(1).contains("No space left"), "{ended:?}");
+    let summary = last_summary(&ended);
+    // The file lost packets that it had accepted: of which reader is not known.
+    summary.conserves(summary.number("received"));
+    assert!(summary.lost("writer") > 0, "{}", summary.0);
+    assert_eq!(seen(&file).len() as u64, summary.number("written"));
+}
+
+fn last_summary(ended: &Ended) -> Summary {
+    let events = ended.events();
+    let summary = events
+        .into_iter()
+        .rfind(|event| event["event"] == "summary");
+    Summary(summary.expect("a summary"))
+}
+
+#[test]
+fn what_several_readers_do_not_support_is_refused() {
+    let allowed = sched_getaffinity(None).expect("an affinity");
+    let absent = (0..1024).find(|&cpu| !allowed.is_set(cpu)).expect("a CPU");
+    let cpu = format!("-i lo --queues 1 --cpus {absent} -w x.pcapng");
+    let no_cpu = format!("no reader can run on CPU {absent}");
+    assert_refused(
+        |line| run(&format!("capture {line}")),
+        &[
+            ("-i lo --queues all", 2, "--write"),
+            ("-i lo --queues 0 -w x", 2, "use all or a number of readers"),
+            ("-i lo --cpus 0 -w x", 2, "--queues"),
+            ("-i lo --queues all --cpus 1- -w x", 2, "numbers and ranges"),
+            (
+                "-i lo --queues all --order queue -w -",
+                2,
+                "--order queue needs -w FILE",
+            ),
+            (
+                "-i lo --queues all --order queue -c 5 -w x",
+                2,
+                "does not support -c",
+            ),
+            ("-i any --queues all -w x", 2, "not for -i any"),
+            (
+                "-i lo --queues all --record 1M -w x.pcapng",
+                2,
+                "does not support --record",
+            ),
+            (
+                "-i lo --queues 2 --timestamp hardware -w x",
+                2,
+                "several readers need time stamps by the kernel",
+            ),
+            (&cpu, 2, &no_cpu),
+        ],
+    );
+}

@@ -1,0 +1,143 @@
+//! Packets that one thread encodes and another one writes.
+
+use std::fmt;
+
+use super::buffer::Buffer;
+use super::encoder::Encoder;
+use super::{WriteError, pcap, pcapng};
+use crate::model::Packet;
+
+/// Bytes of a chunk for each packet of the index: a pcapng block with a packet of 60 bytes.
+const PACKET_BYTES: usize = 96;
+
+/// Encoded packets, each with its time stamp. The memory is allocated once and used again.
+pub struct PacketChunk {
+    buffer: Buffer,
+    /// At most its capacity.
+    index: Vec<IndexEntry>,
+}
+
+/// A packet of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IndexEntry {
+    pub time_ns: u64,
+    /// Where its record ends.
+    pub end: u32,
+}
+
+impl PacketChunk {
+    /// A chunk for `bytes` bytes of records.
+    pub fn new(bytes: usize) -> Self {
+        Self {
+            buffer: Buffer::new(bytes),
+            index: Vec::with_capacity(Self::most_packets(bytes)),
+        }
+    }
+
+    /// Memory of a chunk for `bytes` bytes of records.
+    pub fn memory_bytes(bytes: usize) -> usize {
+        bytes + Self::most_packets(bytes) * size_of::<IndexEntry>()
+    }
+
+    /// Most packets in a chunk for `bytes` bytes of records.
+    pub(super) fn most_packets(bytes: usize) -> usize {
+        bytes / PACKET_BYTES + 1
+    }
+
+    /// Number of packets.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there is no packet.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Removes all packets.
+    pub fn clear(&mut self) {
+        self.buffer.clear();
+        self.index.clear();
+    }
+
+    pub(super) fn index(&self) -> &[IndexEntry] {
+        &self.index
+    }
+
+    pub(super) fn records(&self) -> &[u8] {
+        self.buffer.filled()
+    }
+
+    /// Room for a record of `length` bytes; `None` if there is none. An empty chunk grows for it.
+    #[inline]
+    fn claim(&mut self, length: usize, time_ns: u64) -> Option<&mut [u8]> {
+        if self.index.len() == self.index.capacity() {
+            return None;
+        }
+        if self.buffer.room() < length {
+            if !self.index.is_empty() {
+                return None;
+            }
+            self.buffer.grow(length);
+        }
+        let end = (self.buffer.filled().len() + length) as u32;
+        self.index.push(IndexEntry { time_ns, end });
+        Some(self.buffer.claim(length))
+    }
+}
+
+impl fmt::Debug for PacketChunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PacketChunk")
+            .field("packets", &self.index.len())
+            .field("bytes", &self.buffer.filled().len())
+            .finish()
+    }
+}
+
+/// Encodes packets as their [`CaptureFile`](super::CaptureFile) does, on any thread.
+#[derive(Clone, Debug)]
+pub struct ChunkEncoder(Encoder);
+
+impl ChunkEncoder {
+    pub(super) fn new(encoder: Encoder) -> Self {
+        Self(encoder)
+    }
+
+    /// Adds a packet to `chunk`; `false` if it has no room for it. An empty chunk has room for every packet.
+    ///
+    /// Cost: one copy, no allocation unless an empty chunk has to grow.
+    ///
+    /// # Errors
+    /// `UnknownInterface`, `PacketTooLong` and `TimeOutOfRange`: the packet cannot be written.
+    #[inline]
+    pub fn encode(&self, packet: &Packet<'_>, chunk: &mut PacketChunk) -> Result<bool, WriteError> {
+        let bytes = self.0.kept(packet)?;
+        let time_ns = packet.timestamp_ns.unwrap_or(0);
+        if let Some(unit) = self.0.unit() {
+            if !pcap::time_fits(time_ns) {
+                return Err(WriteError::TimeOutOfRange {
+                    timestamp_ns: time_ns,
+                });
+            }
+            let out = chunk.claim(pcap::RECORD_HEADER + bytes.len(), time_ns);
+            return Ok(out.is_some_and(|out| {
+                pcap::encode(out, unit, time_ns, bytes, packet.original_len);
+                true
+            }));
+        }
+        if let Some(block) = pcapng::FastPacketBlock::new(packet, bytes) {
+            let out = chunk.claim(block.length(), time_ns);
+            return Ok(out.is_some_and(|out| {
+                block.encode(out);
+                true
+            }));
+        }
+        let block = pcapng::EnhancedPacketBlock::new(packet, bytes);
+        let out = chunk.claim(block.length(), time_ns);
+        Ok(out.is_some_and(|out| {
+            block.encode(out);
+            true
+        }))
+    }
+}

@@ -1,0 +1,109 @@
+//! One capture for each of several readers of the same interfaces.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use netlink::Netlink;
+
+use super::super::control::pending::PendingChanges;
+use super::super::error::CaptureError;
+use super::super::interface::Interface;
+use super::super::read::poller::{Poller, nanoseconds};
+use super::super::read::queue::RxQueue;
+use super::super::read::ring::RingReader;
+use super::Engine;
+
+impl Engine {
+    /// Divides the queues among `readers` readers, at most as many as each interface has queues: this one and those
+    /// that are returned. Call it in the network namespace of the interfaces.
+    pub fn split(&mut self, readers: usize) -> Result<Vec<Self>, CaptureError> {
+        let least = self.interfaces.iter().map(Interface::rings).min();
+        let readers = readers.min(least.unwrap_or(1)).max(1);
+        let mut dealt: Vec<Vec<RxQueue>> = (0..readers).map(|_| Vec::new()).collect();
+        let mut parts: Vec<Vec<Interface>> = (1..readers).map(|_| Vec::new()).collect();
+        let mut queues = std::mem::take(&mut self.queues).into_iter();
+        for interface in &mut self.interfaces {
+            let starts: Vec<usize> = dealt.iter().map(Vec::len).collect();
+            for (place, queue) in queues.by_ref().take(interface.rings()).enumerate() {
+                dealt[place % readers].push(queue);
+            }
+            let ranges = starts.iter().zip(&dealt);
+            let ranges: Vec<_> = ranges.map(|(&start, own)| start..own.len()).collect();
+            let others = interface.share(&ranges);
+            for (part, other) in parts.iter_mut().zip(others) {
+                part.push(other);
+            }
+        }
+        let mut dealt = dealt.into_iter();
+        self.take_queues(dealt.next().unwrap_or_default())?;
+        let mut others = Vec::with_capacity(parts.len());
+        for (interfaces, queues) in parts.into_iter().zip(dealt) {
+            let wait = |source| CaptureError::Wait { source };
+            let mut other = Self {
+                control: None,
+                interfaces,
+                queues: Vec::new(),
+                descriptions: self.descriptions.clone(),
+                netlink: Netlink::open()?,
+                survey_netlink: None,
+                poller: Poller::new().map_err(wait)?,
+                options: self.options.clone(),
+                warnings: Vec::new(),
+                pending: Arc::new(PendingChanges::new().map_err(wait)?),
+                block_ns: self.block_ns,
+                start_ns: self.start_ns,
+            };
+            other.take_queues(queues)?;
+            others.push(other);
+        }
+        Ok(others)
+    }
+
+    /// Reads `queues`, which are those of its interfaces, instead of those before.
+    fn take_queues(&mut self, mut queues: Vec<RxQueue>) -> Result<(), CaptureError> {
+        let wait = |source| CaptureError::Wait { source };
+        for queue in &mut queues {
+            let interface = &self.interfaces[queue.interface as usize];
+            queue.counters = interface.counters.clone();
+        }
+        self.queues = queues;
+        self.poller = Poller::new().map_err(wait)?;
+        for (number, queue) in self.queues.iter().enumerate() {
+            self.poller.add(number, queue).map_err(wait)?;
+        }
+        self.poller.add_wake(self.pending.as_fd()).map_err(wait)
+    }
+
+    /// The fanout group of each interface.
+    pub fn fanout_groups(&self) -> io::Result<Vec<u16>> {
+        let groups = self.queues.iter().filter_map(|queue| match &queue.reader {
+            RingReader::Packet(ring) => Some(ring.fanout_group()),
+            _ => None,
+        });
+        groups.collect()
+    }
+
+    /// Its only queue, if it is one of AF_XDP.
+    pub fn only_queue(&self) -> Option<u32> {
+        match &self.queues[..] {
+            [queue] => match &queue.reader {
+                RingReader::Xdp(ring) => Some(ring.queue()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// After how many nanoseconds at most the reader sees a packet that the kernel has put into a ring.
+    pub fn invisible_ns(&self) -> u64 {
+        let times = self.queues.iter();
+        let times = times.filter_map(|queue| queue.ring().block_time());
+        times.max().map_or(0, nanoseconds)
+    }
+
+    /// Leaves the counters of the interfaces to another capture of them, whose account gets their losses.
+    pub fn leave_survey(&mut self) {
+        self.survey_netlink = None;
+    }
+}

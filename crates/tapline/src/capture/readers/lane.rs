@@ -1,0 +1,349 @@
+//! A reader: encodes the packets of its rings into chunks, and says up to which time it has delivered all of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use abi::clock::{monotonic_ns, realtime_ns};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use store::write::{ChunkEncoder, PacketChunk};
+use wire::metadata::Direction;
+
+use super::super::account::summary::{CaptureSummary, Ended};
+use super::super::engine::{Engine, Run};
+use super::super::job::close;
+use super::super::read::consumer::{Consumer, ConsumerError};
+use super::super::read::dispatcher::{Dispatcher, Round};
+use crate::packet::Packet;
+use crate::stop::Stop;
+use crate::wait::wait;
+
+/// Chunks of a lane.
+pub const CHUNKS: usize = 32;
+
+/// Longest time between the time stamp of a packet and its arrival in the ring. The kernel stamps packets before it
+/// queues them for the CPU that delivers them.
+pub const IN_FLIGHT_NS: u64 = 50_000_000;
+
+/// How late the kernel may hand over a block of TPACKET_V3: its timer counts jiffies, of at most 10 ms.
+const LATE_BLOCK_NS: u64 = 20_000_000;
+
+/// Interval at which a reader without packets tells the time.
+pub const HEARTBEAT_NS: u64 = 50_000_000;
+
+/// Least time between two chunks that are not full.
+const HAND_OVER_NS: u64 = 20_000_000;
+
+/// What merger and reader know of each other.
+#[derive(Debug, Default)]
+pub struct LaneState {
+    /// All packets with an older time stamp have been handed over. `u64::MAX`: the reader has ended.
+    mark_ns: AtomicU64,
+    /// The reader waits for an empty chunk.
+    is_starved: AtomicBool,
+}
+
+/// Wakes the merger.
+#[derive(Debug)]
+pub struct Alarm {
+    event: OwnedFd,
+    is_asleep: AtomicBool,
+}
+
+/// The merger's end of a lane.
+pub struct LaneReceiver {
+    full: Receiver<PacketChunk>,
+    empty: SyncSender<PacketChunk>,
+    state: Arc<LaneState>,
+}
+
+/// The reader's end of a lane, and the chunk that it fills.
+pub struct LaneSender {
+    full: SyncSender<PacketChunk>,
+    empty: Receiver<PacketChunk>,
+    state: Arc<LaneState>,
+    alarm: Arc<Alarm>,
+    encoder: ChunkEncoder,
+    chunk: PacketChunk,
+    /// Chunks handed over and not given back, as far as is known.
+    lent: usize,
+    /// Receive queue of packets that do not say so themselves.
+    queue: Option<u32>,
+    /// Latest time stamp.
+    newest_ns: u64,
+    /// When the last chunk was handed over.
+    handed_over_ns: u64,
+    /// Packets that come after such a time without one can be older by this much.
+    invisible_ns: u64,
+}
+
+/// The merger has ended, because the file failed.
+#[derive(Debug, thiserror::Error)]
+#[error("the file is closed")]
+struct Closed;
+
+/// The two ends of a lane with chunks of `chunk_bytes` bytes.
+pub fn lane(
+    encoder: ChunkEncoder,
+    alarm: Arc<Alarm>,
+    chunk_bytes: usize,
+    queue: Option<u32>,
+) -> (LaneSender, LaneReceiver) {
+    // Neither is ever full: there are no more chunks.
+    let (full, filled) = sync_channel(CHUNKS);
+    let (empty, emptied) = sync_channel(CHUNKS);
+    for _ in 1..CHUNKS {
+        // There is room for all.
+        let _ = empty.try_send(PacketChunk::new(chunk_bytes));
+    }
+    let state = Arc::<LaneState>::default();
+    let sender = LaneSender {
+        full,
+        empty: emptied,
+        state: state.clone(),
+        alarm,
+        encoder,
+        chunk: PacketChunk::new(chunk_bytes),
+        lent: 0,
+        queue,
+        newest_ns: 0,
+        handed_over_ns: 0,
+        invisible_ns: 0,
+    };
+    let receiver = LaneReceiver {
+        full: filled,
+        empty,
+        state,
+    };
+    (sender, receiver)
+}
+
+/// A received packet with its receive queue, if the reader knows it and the ring does not.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "called for every packet, which then stays in registers"
+)]
+pub fn of_queue<'p>(packet: &Packet<'p>, queue: Option<u32>) -> Packet<'p> {
+    let mut record = *packet.record();
+    if record.queue.is_none() && record.direction == Some(Direction::In) {
+        record.queue = queue;
+    }
+    Packet::from(record)
+}
+
+/// Reads until the capture ends. The calling thread is the reader.
+pub fn read(engine: &mut Engine, lane: &mut LaneSender, stop: &Stop) -> CaptureSummary {
+    let invisible_ns = match engine.invisible_ns() {
+        0 => 0,
+        block_ns => block_ns + LATE_BLOCK_NS,
+    };
+    lane.invisible_ns = IN_FLIGHT_NS + invisible_ns;
+    let mut dispatcher = Dispatcher {
+        consumer: lane,
+        remaining: u64::MAX,
+        failure: None,
+    };
+    let mut run = engine.begin();
+    let ended = read_until_end(engine, &mut run, &mut dispatcher, stop);
+    close(
+        engine,
+        dispatcher,
+        stop,
+        Some(run),
+        ended.unwrap_or_else(Ended::Wait),
+    )
+}
+
+fn read_until_end(
+    engine: &mut Engine,
+    run: &mut Run,
+    dispatcher: &mut Dispatcher<'_, LaneSender>,
+    stop: &Stop,
+) -> io::Result<Ended> {
+    loop {
+        // Read before the rings: later packets cannot be older than this, however long the reader is held up.
+        let now_ns = realtime_ns();
+        let waits = engine.before_round(run);
+        let round = if waits {
+            Round::EMPTY
+        } else {
+            dispatcher.round(&mut engine.queues)
+        };
+        let is_empty = if waits {
+            !engine.queues.iter().any(|queue| queue.ring().holds(1))
+        } else {
+            round.emptied
+        };
+        if is_empty {
+            dispatcher.try_to(|lane| lane.caught_up(now_ns));
+        }
+        let until_ns = monotonic_ns().saturating_add(HEARTBEAT_NS);
+        if let Some(ended) = engine.after_round(run, round, dispatcher, stop, until_ns)? {
+            return Ok(ended);
+        }
+    }
+}
+
+impl LaneSender {
+    /// The rings were empty at `now_ns`.
+    fn caught_up(&mut self, now_ns: u64) -> Result<(), ConsumerError> {
+        // If the clock was set back, the difference wraps.
+        let is_due = now_ns.wrapping_sub(self.handed_over_ns) >= HAND_OVER_NS;
+        if !self.chunk.is_empty() {
+            if !is_due {
+                return Ok(());
+            }
+            self.hand_over()?;
+        }
+        self.handed_over_ns = now_ns;
+        self.mark(now_ns.saturating_sub(self.invisible_ns));
+        Ok(())
+    }
+
+    /// Hands the chunk over, and continues with an empty one. Waits for it if the merger has all of them.
+    fn hand_over(&mut self) -> Result<(), ConsumerError> {
+        let Ok(next) = self.empty.try_recv() else {
+            return self.hand_over_starved();
+        };
+        self.send(next)
+    }
+
+    #[cold]
+    fn hand_over_starved(&mut self) -> Result<(), ConsumerError> {
+        // The chunk that is full goes first: the merger may have no other to free.
+        let full = std::mem::replace(&mut self.chunk, PacketChunk::new(0));
+        self.full.try_send(full).map_err(|_| Closed)?;
+        self.mark(self.newest_ns.saturating_sub(IN_FLIGHT_NS));
+        self.state.is_starved.store(true, Ordering::SeqCst);
+        self.alarm.ring();
+        self.chunk = self.empty.recv().map_err(|_| Closed)?;
+        Ok(())
+    }
+
+    fn send(&mut self, next: PacketChunk) -> Result<(), ConsumerError> {
+        let full = std::mem::replace(&mut self.chunk, next);
+        self.full.try_send(full).map_err(|_| Closed)?;
+        self.mark(self.newest_ns.saturating_sub(IN_FLIGHT_NS));
+        self.lent += 1;
+        if self.lent >= CHUNKS / 2 {
+            self.lent = 0;
+            self.alarm.ring();
+        }
+        Ok(())
+    }
+
+    /// Everything older than `time_ns` has been handed over.
+    fn mark(&self, time_ns: u64) {
+        // Release pairs with the load in `LaneReceiver::mark_ns`: the merger then finds the chunks before.
+        self.state.mark_ns.fetch_max(time_ns, Ordering::Release);
+    }
+}
+
+impl Consumer for LaneSender {
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to chunk"
+    )]
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        let packet = of_queue(packet, self.queue);
+        let record = packet.record();
+        self.newest_ns = self.newest_ns.max(record.timestamp_ns.unwrap_or(0));
+        // Bound: an empty chunk has room for every packet.
+        while !self.encoder.encode(record, &mut self.chunk)? {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _statistics: &[store::model::Statistics]) -> Result<(), ConsumerError> {
+        if !self.chunk.is_empty() {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+}
+
+/// The reader has ended.
+impl Drop for LaneSender {
+    fn drop(&mut self) {
+        self.mark(u64::MAX);
+        self.alarm.ring();
+    }
+}
+
+impl LaneReceiver {
+    /// All packets that are older are in the chunks that [`next`](Self::next) returns from now on, or has
+    /// returned. `u64::MAX`: there are no others.
+    pub fn mark_ns(&self) -> u64 {
+        self.state.mark_ns.load(Ordering::Acquire)
+    }
+
+    /// The next chunk that was handed over.
+    pub fn next(&self) -> Option<PacketChunk> {
+        self.full.try_recv().ok()
+    }
+
+    /// Whether the reader waits for a chunk.
+    pub fn is_starved(&self) -> bool {
+        self.state.is_starved.load(Ordering::SeqCst)
+    }
+
+    /// Gives an empty chunk back.
+    pub fn give_back(&self, chunk: PacketChunk) {
+        self.state.is_starved.store(false, Ordering::SeqCst);
+        // There is room for all chunks. A reader that has ended needs none.
+        let _ = self.empty.try_send(chunk);
+    }
+}
+
+impl Alarm {
+    pub fn new() -> io::Result<Self> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        Ok(Self {
+            event: eventfd(0, flags)?,
+            is_asleep: AtomicBool::new(false),
+        })
+    }
+
+    /// Wakes the merger if it sleeps.
+    fn ring(&self) {
+        // Sequentially consistent with the flags and marks stored before: either the merger sees them before it
+        // sleeps, or this sees that it sleeps.
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if self.is_asleep.swap(false, Ordering::SeqCst) {
+            // Fails only if the counter of 64 bits is full; the event is readable then.
+            let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// Sleeps at most `time`, unless `has_work` or until a reader rings or `stop` is requested. Returns whether it
+    /// was.
+    pub fn wait_for(
+        &self,
+        time: Duration,
+        stop: BorrowedFd<'_>,
+        has_work: impl Fn() -> bool,
+    ) -> io::Result<bool> {
+        self.is_asleep.store(true, Ordering::SeqCst);
+        std::sync::atomic::fence(Ordering::SeqCst);
+        let time = if has_work() { Duration::ZERO } else { time };
+        let mut polled = [
+            PollFd::from_borrowed_fd(stop, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.event.as_fd(), PollFlags::IN),
+        ];
+        let result = wait(&mut polled, time);
+        self.is_asleep.store(false, Ordering::SeqCst);
+        let is_stopped = !polled[0].revents().is_empty();
+        if !polled[1].revents().is_empty() {
+            // It is readable.
+            let _ = rustix::io::read(&self.event, &mut [0; 8]);
+        }
+        result.map(|_| is_stopped)
+    }
+}

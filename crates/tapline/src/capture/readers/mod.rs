@@ -1,0 +1,26 @@
+//! Several readers of the same interfaces: each on a CPU of its own, with a share of the rings, and one file.
+//!
+//! ```text
+//! ring 0 ─▶ reader 0: filters, encodes ─▶ chunks ┐
+//! ring 1 ─▶ reader 1: filters, encodes ─▶ chunks ┼─▶ merger ─▶ one file, in the order of the time stamps
+//! ring 2 ─▶ reader 2: filters, encodes ─▶ chunks ┘
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | how many readers, on which CPUs, how the kernel distributes packets |
+//! | `parallel` | opening the readers, [`ParallelCapture`] |
+//! | `lane` | a reader: from its rings into chunks, and up to which time it has delivered everything |
+//! | `merger` | the thread that writes |
+//! | `files` | a file for each reader instead of one |
+//! | `summary` | the accounts of the readers as one |
+
+mod files;
+mod lane;
+mod merger;
+mod options;
+mod parallel;
+mod summary;
+
+pub use options::{OpenReader, Queues, ReaderOptions};
+pub use parallel::ParallelCapture;

@@ -1,0 +1,155 @@
+//! How many readers, on which CPUs, and how the kernel distributes packets among them.
+
+use std::num::NonZeroUsize;
+
+use netlink::{Link, Netlink};
+use ring::{FanoutMode, XdpRing};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::super::error::CaptureError;
+use super::super::plan::backend::Backend;
+use super::super::plan::mode::Mode;
+use super::super::plan::options::CaptureOptions;
+
+/// Most readers.
+const MAX_READERS: usize = 256;
+
+/// Number of readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Queues {
+    /// One for each receive queue of the interfaces, in drop mode with shared memory for each CPU.
+    All,
+    /// So many, which share the queues.
+    Count(NonZeroUsize),
+}
+
+/// Options of a [`ParallelCapture`](super::ParallelCapture).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReaderOptions {
+    /// Number of readers. Default: one for each receive queue.
+    pub queues: Queues,
+    /// The CPU of each reader; begins again at the first if there are more readers. Default: the CPUs on which the
+    /// process may run.
+    pub cpus: Vec<usize>,
+    /// How the kernel distributes packets among packet rings. Default: by receive queue if there is a reader for each,
+    /// otherwise by flow hash. Other back ends have a ring for each queue or CPU.
+    pub distribution: Option<FanoutMode>,
+}
+
+impl Default for ReaderOptions {
+    fn default() -> Self {
+        Self {
+            queues: Queues::All,
+            cpus: Vec::new(),
+            distribution: None,
+        }
+    }
+}
+
+/// A reader of a [`ParallelCapture`](super::ParallelCapture).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenReader {
+    /// The receive queue that it alone reads, if that is known.
+    pub queue: Option<u32>,
+    /// The CPU on which it runs.
+    pub cpu: usize,
+}
+
+/// The readers of a capture that shares packet rings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketReaders {
+    pub count: usize,
+    pub distribution: FanoutMode,
+    /// The receive queue of each member of the fanout group; empty if a member has several, or it is not known which.
+    pub queues: Vec<u32>,
+}
+
+impl ReaderOptions {
+    /// The readers of packet rings; `None` if the back end has a ring for each queue or CPU itself. Call it in the
+    /// network namespace of the interfaces.
+    pub(super) fn of_packet_rings(
+        &self,
+        options: &CaptureOptions,
+    ) -> Result<Option<PacketReaders>, CaptureError> {
+        let is_packet =
+            options.mode == Mode::Mirror && options.backend != Some(Backend::XdpRingbuf);
+        if !is_packet {
+            return Ok(None);
+        }
+        let netlink = &mut Netlink::open()?;
+        let mut queues = Vec::with_capacity(options.links.len());
+        let mut offsets = Vec::with_capacity(options.links.len());
+        for name in &options.links {
+            queues.push(XdpRing::queue_count(name)?.max(1) as usize);
+            let link = netlink.link_named(name).ok();
+            offsets.push(queue_offset(link.as_ref().and_then(Link::kind_name)));
+        }
+        let most = queues.iter().copied().max().unwrap_or(1);
+        let count = self.count(most);
+        let has_queues = count > 1 && queues.iter().all(|&queues| queues == count);
+        let distribution = self.distribution.unwrap_or(if has_queues {
+            FanoutMode::Queue
+        } else {
+            FanoutMode::Hash
+        });
+        let is_known = has_queues && distribution == FanoutMode::Queue;
+        let offset = offsets
+            .first()
+            .filter(|&first| offsets.iter().all(|o| o == first));
+        let queue_of = |member: usize, offset: usize| ((member + count - offset) % count) as u32;
+        let queues = match offset {
+            Some(&offset) if is_known => (0..count).map(|n| queue_of(n, offset)).collect(),
+            _ => Vec::new(),
+        };
+        Ok(Some(PacketReaders {
+            count,
+            distribution,
+            queues,
+        }))
+    }
+
+    /// Number of readers for `queues` queues.
+    pub(super) fn count(&self, queues: usize) -> usize {
+        match self.queues {
+            Queues::All => queues.min(MAX_READERS),
+            Queues::Count(count) => count.get().min(MAX_READERS),
+        }
+    }
+
+    /// The CPU of each of `readers` readers.
+    pub(super) fn place(&self, readers: usize) -> Result<Vec<usize>, CaptureError> {
+        let wait = |error: rustix::io::Errno| CaptureError::Wait {
+            source: error.into(),
+        };
+        let allowed = sched_getaffinity(None).map_err(wait)?;
+        let mut cpus = self.cpus.clone();
+        if cpus.is_empty() {
+            cpus.extend((0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)));
+        }
+        let is_denied = |&&cpu: &&usize| cpu >= CpuSet::MAX_CPU || !allowed.is_set(cpu);
+        if let Some(&cpu) = cpus.iter().find(is_denied) {
+            return Err(CaptureError::Cpu { cpu });
+        }
+        Ok(cpus.into_iter().cycle().take(readers).collect())
+    }
+}
+
+/// The difference between the number with which a received packet selects a member of a fanout group, and its receive
+/// queue. `kind` is the type of a virtual interface.
+///
+/// Drivers store the queue plus one (`skb_record_rx_queue`, include/linux/skbuff.h; `fanout_demux_qm`,
+/// net/packet/af_packet.c). veth leaves the number of the queue through which its peer sent the packet, which is that of
+/// its own (`veth_xmit`, drivers/net/veth.c).
+fn queue_offset(kind: Option<&str>) -> usize {
+    usize::from(kind != Some("veth"))
+}
+
+/// Lets the calling thread run on `cpu` only. If that was taken from the process meanwhile, nothing changes.
+pub fn pin(cpu: usize) {
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    let _ = sched_setaffinity(None, &only);
+}

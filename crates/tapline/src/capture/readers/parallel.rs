@@ -1,0 +1,410 @@
+//! A capture with several readers.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
+use std::time::Duration;
+
+use filter::FilterWarning;
+use ring::{DeliveryMode, Fanout, FanoutMode, TimestampSource};
+use store::model::{Interface as Description, Statistics};
+use store::write::{ChunkMerge, StatisticsSource};
+
+use super::super::account::counters::LiveCounters;
+use super::super::account::reader_time::ReaderTime;
+use super::super::account::summary::{CaptureSummary, Ended, MergeSummary, OpenInterface};
+use super::super::engine::Engine;
+use super::super::error::{CaptureError, run_result};
+use super::super::job::run;
+use super::super::plan::options::CaptureOptions;
+use super::super::read::consumer::{Consumer, FileConsumer, FileOwner};
+use super::super::read::poller::nanoseconds;
+use super::files::{self, ReaderFile};
+use super::lane::{Alarm, CHUNKS, LaneReceiver, LaneSender, lane, read};
+use super::merger::{Merger, MergerTimes};
+use super::options::{OpenReader, ReaderOptions, pin};
+use super::summary::{ReaderResult, of_all};
+use crate::stop::{Stop, Stopper};
+
+/// Memory for records that wait for older ones, of all readers, bytes.
+const MERGE_BYTES: usize = 48 << 20;
+
+/// Longest time for which a packet waits for older ones, in addition to twice the time of a batch.
+const MAX_DELAY: Duration = Duration::from_secs(1);
+
+/// A capture with several readers, each on a CPU of its own, into one file or into a file for each.
+///
+/// Packet rings share the packets of an interface by `PACKET_FANOUT`. AF_XDP sockets and memory per CPU are dealt out
+/// to the readers. Each reader filters and encodes its packets. With one file, the calling thread merges them by time
+/// stamp and writes them. It needs no lock.
+///
+/// A packet is written when no reader can deliver an older one. A reader without packets says so every 50 ms. If
+/// one is held up, the others' packets wait for at most [`max_delay`](Self::max_delay), and for less if
+/// [`memory_bytes`](Self::memory_bytes) are full. A packet that comes after younger ones were written counts as late.
+///
+/// Nothing can be changed while it runs, except files.
+#[doc(alias = "PACKET_FANOUT")]
+#[must_use = "packets gather until the capture is run"]
+pub struct ParallelCapture {
+    /// At least one. The first has the losses of the interfaces in its account.
+    engines: Vec<Engine>,
+    readers: Vec<OpenReader>,
+    distribution: Option<FanoutMode>,
+    live: LiveCounters,
+    /// Stops all readers.
+    stop: Stop,
+}
+
+impl ParallelCapture {
+    /// Opens the rings of all readers, and starts no thread.
+    ///
+    /// # Errors
+    /// As [`Capture::open`](super::super::Capture::open); [`CaptureError::Cpu`]; [`CaptureError::Readers`].
+    /// # Privileges
+    /// As [`Capture::open`](super::super::Capture::open).
+    /// # Kernel
+    /// Linux 4.20 (`PACKET_FANOUT_FLAG_UNIQUEID` is of 4.12); 5.9 in drop mode.
+    pub fn open(options: CaptureOptions, readers: &ReaderOptions) -> Result<Self, CaptureError> {
+        if options.timestamps == TimestampSource::Hardware {
+            return Err(CaptureError::Readers {
+                reason: "several readers need time stamps by the kernel: a silent queue tells the \
+                         time by its clock",
+            });
+        }
+        let (engines, distribution, queues) = match options.namespace.clone() {
+            Some(namespace) => namespace.run(|| open_engines(options, readers))??,
+            None => open_engines(options, readers)?,
+        };
+        let wait = |source| CaptureError::Wait { source };
+        let stop = Stop::new().map_err(wait)?;
+        let cpus = readers.place(engines.len())?;
+        let mut open = Vec::with_capacity(engines.len());
+        for (number, (engine, cpu)) in engines.iter().zip(cpus).enumerate() {
+            engine.poller.add_stop(&stop).map_err(wait)?;
+            let queue = queues.get(number).copied().or_else(|| engine.only_queue());
+            open.push(OpenReader { queue, cpu });
+        }
+        let mut parallel = Self {
+            engines,
+            readers: open,
+            distribution,
+            live: LiveCounters::default(),
+            stop,
+        };
+        let lives: Vec<_> = parallel.engines.iter_mut().map(Engine::live).collect();
+        parallel.live = LiveCounters::shared(&lives);
+        Ok(parallel)
+    }
+
+    /// The interfaces as a capture file describes them.
+    pub fn interfaces(&self) -> &[Description] {
+        self.engines[0].descriptions()
+    }
+
+    /// The interfaces as they were opened, with the rings of all readers.
+    pub fn links(&self) -> Vec<OpenInterface<'_>> {
+        let mut links: Vec<_> = self.engines[0].interfaces().collect();
+        for engine in &self.engines[1..] {
+            for (link, part) in links.iter_mut().zip(engine.interfaces()) {
+                link.rings += part.rings;
+                link.buffer_bytes += part.buffer_bytes;
+            }
+        }
+        links
+    }
+
+    /// The readers.
+    pub fn readers(&self) -> &[OpenReader] {
+        &self.readers
+    }
+
+    /// How the kernel distributes packets among packet rings; `None` for other back ends and a single reader.
+    pub fn distribution(&self) -> Option<FanoutMode> {
+        self.distribution
+    }
+
+    /// Most memory for packets that wait to be written, bytes. A packet that is longer than a chunk, of at least
+    /// 64 KiB, takes more.
+    pub fn memory_bytes(&self) -> usize {
+        self.engines.len() * CHUNKS * ChunkMerge::memory_bytes(self.chunk_bytes())
+    }
+
+    /// Longest time for which a packet waits for older ones.
+    pub fn max_delay(&self) -> Duration {
+        let batch = match self.options().delivery {
+            DeliveryMode::Batch { timeout, .. } | DeliveryMode::Blocks { timeout, .. } => timeout,
+            DeliveryMode::Adaptive { target } => target,
+            _ => Duration::ZERO,
+        };
+        MAX_DELAY + 2 * batch
+    }
+
+    fn options(&self) -> &CaptureOptions {
+        &self.engines[0].options
+    }
+
+    fn chunk_bytes(&self) -> usize {
+        (MERGE_BYTES / (self.engines.len() * CHUNKS)).clamp(64 << 10, 1 << 20)
+    }
+
+    /// Warnings of the filter compiler, for any of the interfaces.
+    pub fn filter_warnings(&self) -> &[FilterWarning] {
+        self.engines[0].warnings()
+    }
+
+    /// Stops the capture from another thread or a signal handler.
+    pub fn stopper(&self) -> Stopper {
+        self.stop.stopper()
+    }
+
+    /// Counters for capture files that end while the capture continues.
+    pub fn statistics_source(&self) -> StatisticsSource {
+        let live = self.live.clone();
+        Box::new(move || live.statistics())
+    }
+
+    /// The counters by interface, for other threads.
+    pub fn live(&self) -> LiveCounters {
+        self.live.clone()
+    }
+
+    /// Captures into the file of `consumer` until a limit, `stop`, an interface or an error ends the capture. Then
+    /// writes the packets left and closes the account. [`Consumer::packet`] is not called. The calling thread merges.
+    ///
+    /// # Errors
+    /// [`CaptureError::Run`] if the consumer failed or waiting did; it holds the summary.
+    pub fn run_file<C: FileOwner>(
+        mut self,
+        consumer: &mut C,
+        stop: &Stop,
+    ) -> Result<CaptureSummary, CaptureError> {
+        let at_start = ReaderTime::now();
+        let wait = |source| CaptureError::Wait { source };
+        let alarm = Arc::new(Alarm::new().map_err(wait)?);
+        let encoder = consumer.file().chunk_encoder();
+        let lanes = self.readers.iter();
+        let lanes = lanes.map(|reader| {
+            let chunk_bytes = self.chunk_bytes();
+            lane(encoder.clone(), alarm.clone(), chunk_bytes, reader.queue)
+        });
+        let (senders, lanes): (Vec<LaneSender>, Vec<LaneReceiver>) = lanes.unzip();
+        let times = self.merger_times();
+        let (memory_bytes, max_delay) = (self.memory_bytes(), self.max_delay());
+        let mut merger = Merger {
+            merge: ChunkMerge::new(lanes.len()),
+            lanes,
+            consumer,
+            alarm,
+            remaining: self.options().limits.packets.unwrap_or(u64::MAX),
+            stopper: self.stop.stopper(),
+            ended: None,
+        };
+        let Self {
+            engines,
+            readers,
+            live,
+            stop: own_stop,
+            ..
+        } = &mut self;
+        let own_stop = &*own_stop;
+        let summaries = scope(|scope| {
+            let work = engines.iter_mut().zip(senders);
+            let jobs = work.map(|(engine, mut sender)| move || read(engine, &mut sender, own_stop));
+            let started = start(scope, readers, jobs.collect());
+            if let Err(error) = &started.1 {
+                merger.ended = Some(Ended::Wait(io::Error::from(error.kind())));
+                merger.stopper.stop();
+            }
+            merger.run(times, stop, live);
+            join(started.0)
+        });
+        let Merger {
+            merge,
+            consumer,
+            ended,
+            ..
+        } = merger;
+        if let (true, Some(Ended::Wait(source))) = (summaries.is_empty(), &ended) {
+            let source = io::Error::from(source.kind());
+            return Err(CaptureError::Wait { source });
+        }
+        let counts: Vec<_> = merge.counts().collect();
+        let results = readers.iter().zip(summaries).zip(&counts);
+        let results: Vec<_> = results
+            .map(|((&reader, summary), counts)| ReaderResult {
+                reader,
+                summary,
+                late: counts.late,
+                discarded: counts.discarded,
+            })
+            .collect();
+        let discarded = counts.iter().map(|lane| lane.discarded).sum();
+        let finished = consumer.finish(&self.final_statistics(discarded));
+        let ended = match (ended, finished) {
+            (Some(ended), _) if ended.is_failure() => Some(ended),
+            (_, Err(error)) => Some(Ended::Consumer(error)),
+            (ended, Ok(())) => ended,
+        };
+        let merged = MergeSummary {
+            late: counts.iter().map(|lane| lane.late).sum(),
+            memory_bytes,
+            max_delay,
+            time: at_start.and_then(|start| ReaderTime::now()?.since(start)),
+        };
+        run_result(of_all(results, ended, Some(merged), consumer.lost()))
+    }
+
+    /// Captures into `files`, one for each of [`readers`](Self::readers), until `stop`, a time limit, an interface or
+    /// an error ends the capture. `observer` gets the ticks and the end, and no packets. A packet limit is ignored.
+    ///
+    /// # Errors
+    /// [`CaptureError::Run`] if a file failed or waiting did; it holds the summary.
+    /// # Panics
+    /// If there are not as many files as readers.
+    pub fn run_files<C: Consumer>(
+        mut self,
+        files: &mut [FileConsumer],
+        observer: &mut C,
+        stop: &Stop,
+    ) -> Result<CaptureSummary, CaptureError> {
+        assert_eq!(files.len(), self.readers.len(), "a file for each reader");
+        let tick_ns = nanoseconds(self.options().tick).max(1);
+        for engine in &mut self.engines {
+            engine.options.limits.packets = None;
+        }
+        let Self {
+            engines,
+            readers,
+            live,
+            stop: own_stop,
+            ..
+        } = &mut self;
+        let (stopper, own_stop) = (own_stop.stopper(), &*own_stop);
+        let (summaries, ended) = scope(|scope| {
+            let files = files.iter_mut().zip(readers.iter());
+            let files = files.map(|(file, reader)| ReaderFile {
+                file,
+                queue: reader.queue,
+            });
+            let work = engines.iter_mut().zip(files);
+            let jobs = work.map(|(engine, mut file)| move || run(engine, &mut file, own_stop));
+            let started = start(scope, readers, jobs.collect());
+            let failed = started.1.err().map(|error| {
+                stopper.stop();
+                Ended::Wait(error)
+            });
+            let ended = files::watch(&started.0, observer, (stop, &stopper), live, tick_ns);
+            (join(started.0), failed.or(ended))
+        });
+        if let (true, Some(Ended::Wait(source))) = (summaries.is_empty(), &ended) {
+            let source = io::Error::from(source.kind());
+            return Err(CaptureError::Wait { source });
+        }
+        let finished = observer.finish(&self.final_statistics(0));
+        let ended = ended.or(finished.err().map(Ended::Consumer));
+        let results = (self.readers.iter().zip(summaries)).map(|(&reader, summary)| ReaderResult {
+            reader,
+            summary,
+            late: 0,
+            discarded: 0,
+        });
+        run_result(of_all(results.collect(), ended, None, 0))
+    }
+
+    /// The counters of the interfaces at the end; `discarded` packets were not written.
+    fn final_statistics(&self, discarded: u64) -> Vec<Statistics> {
+        let mut statistics = self.live.statistics();
+        if let [only] = &mut statistics[..] {
+            only.delivered = only.delivered.map(|count| count.saturating_sub(discarded));
+        }
+        statistics
+    }
+
+    fn merger_times(&self) -> MergerTimes {
+        let period = match self.options().delivery {
+            DeliveryMode::Batch { timeout, .. } => timeout,
+            _ => Duration::ZERO,
+        };
+        MergerTimes {
+            period: period.clamp(Duration::from_millis(10), Duration::from_millis(100)),
+            max_delay_ns: nanoseconds(self.max_delay()),
+            tick_ns: nanoseconds(self.options().tick).max(1),
+        }
+    }
+}
+
+type Readers<'s> = Vec<ScopedJoinHandle<'s, CaptureSummary>>;
+
+/// Starts a thread for each reader. If one cannot be started, those before it run.
+fn start<'s, F>(
+    scope: &'s Scope<'s, '_>,
+    readers: &[OpenReader],
+    jobs: Vec<F>,
+) -> (Readers<'s>, io::Result<()>)
+where
+    F: FnOnce() -> CaptureSummary + Send + 's,
+{
+    let mut started = Vec::with_capacity(jobs.len());
+    for (number, (reader, job)) in readers.iter().zip(jobs).enumerate() {
+        let cpu = reader.cpu;
+        let pinned = move || {
+            pin(cpu);
+            job()
+        };
+        let thread = Builder::new().name(format!("reader-{number}"));
+        match thread.spawn_scoped(scope, pinned) {
+            Ok(thread) => started.push(thread),
+            Err(error) => return (started, Err(error)),
+        }
+    }
+    (started, Ok(()))
+}
+
+fn join(readers: Readers<'_>) -> Vec<CaptureSummary> {
+    let summary = |reader: ScopedJoinHandle<'_, CaptureSummary>| match reader.join() {
+        Ok(summary) => summary,
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    readers.into_iter().map(summary).collect()
+}
+
+/// The captures of the readers; how the kernel distributes packets among their packet rings; and the receive queue of
+/// each, or none.
+type Opened = (Vec<Engine>, Option<FanoutMode>, Vec<u32>);
+
+fn open_engines(
+    mut options: CaptureOptions,
+    readers: &ReaderOptions,
+) -> Result<Opened, CaptureError> {
+    let Some(packet) = readers.of_packet_rings(&options)? else {
+        let mut first = Engine::open(options)?;
+        let count = readers.count(first.queues.len());
+        let mut engines = first.split(count)?;
+        engines.insert(0, first);
+        return Ok((engines, None, Vec::new()));
+    };
+    if packet.count < 2 {
+        return Ok((vec![Engine::open(options)?], None, Vec::new()));
+    }
+    let mode = packet.distribution;
+    options.buffer_bytes /= packet.count;
+    options.fanout = vec![Fanout { group: None, mode }; options.links.len()];
+    let mut engines = vec![Engine::open(options.clone())?];
+    let groups = engines[0].fanout_groups();
+    let groups = groups.map_err(|source| CaptureError::Wait { source })?;
+    for (fanout, group) in options.fanout.iter_mut().zip(groups) {
+        fanout.group = Some(group);
+    }
+    for _ in 1..packet.count {
+        engines.push(Engine::open(options.clone())?);
+    }
+    let mut queues = packet.queues;
+    if let Some(first) = queues.iter().position(|&queue| queue == 0) {
+        queues.rotate_left(first);
+        engines.rotate_left(first);
+    }
+    for engine in &mut engines[1..] {
+        engine.leave_survey();
+    }
+    Ok((engines, Some(mode), queues))
+}
