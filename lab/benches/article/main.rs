@@ -34,9 +34,9 @@ const COMPILATIONS: u32 = 3;
 
 const HEADERS: [&str; 4] = ["addr", "factory", "link", "route"];
 
-/// A task: its name in the program, its title, and the figure of a time in microseconds.
 type Task = (&'static str, &'static str, fn(f64) -> f64);
 
+/// The tasks: their names in the program, their titles, and the figure of a time in microseconds.
 const TASKS: [Task; 3] = [
     ("create", "create a link, us", |us| us),
     ("up", "up a link, us", |us| us),
@@ -184,13 +184,7 @@ fn build(folder: &TempDir, level: &str) -> PathBuf {
 }
 
 /// Runs one task by all methods.
-fn run(
-    host: &Host,
-    program: &Path,
-    level: &str,
-    (task, name, figure): &Task,
-    report: &mut Report,
-) {
+fn run(host: &Host, program: &Path, level: &str, (task, name, figure): &Task, report: &mut Report) {
     let mut command = host.command(program.to_str().expect("a path of text"));
     command.arg("ifb").arg(host.interface().name.to_string());
     command.arg(format!("--benchmark_filter={task}/"));

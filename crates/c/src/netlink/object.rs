@@ -162,6 +162,8 @@ pub fn read<T: Crossing>(
             read.map_err(|error| invalid::<T>(&error))?;
             Ok(object)
         }
+        // No bytes: a filter that matches everything.
+        tapline_netlink_form::Json if bytes.is_empty() => Ok(T::default()),
         tapline_netlink_form::Json => {
             serde_json::from_slice(bytes).map_err(|error| Error::argument(error.to_string()))
         }
