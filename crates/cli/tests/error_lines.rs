@@ -12,7 +12,7 @@ const OTHER_FLAGS: [(&str, &str); 16] = [
     ("-W 5", "use --keep N"),
     ("-z gzip", "use --compress zstd"),
     ("-j host", "use --timestamp auto, hardware or software"),
-    ("-y EN10MB", "the link type of the interface is used"),
+    ("-I", "the link type of the interface is used"),
     ("-m mib", "use --decode tshark"),
     ("-K", "checksums are verified with -v only"),
     ("-N", "names are never looked up"),

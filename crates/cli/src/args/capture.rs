@@ -250,7 +250,7 @@ fn linktype(text: &str) -> Result<Cooked, String> {
     if text.eq_ignore_ascii_case("LINUX_SLL2") {
         return Ok(Cooked);
     }
-    Err("use LINUX_SLL2".into())
+    Err("leave it out for the link type of the interface, or use LINUX_SLL2 with -i any".into())
 }
 
 /// The value of `--backend`.

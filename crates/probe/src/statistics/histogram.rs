@@ -1,10 +1,12 @@
 //! Log-linear histograms of durations.
 
+use std::fmt;
+
 /// A histogram of durations. Values read from it have a relative error of at most 1/256.
 ///
 /// Log-linear, like HDR histograms: each doubling above 128 ns has 128 equal buckets, and each
 /// nanosecond below has its own. Takes 37 KiB. Recording takes a shift and an addition.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Histogram {
     counts: Box<[u64]>,
     total: u64,
@@ -14,6 +16,18 @@ pub struct Histogram {
     mean_ns: f64,
     /// Sum of the squares of the deviations from the mean (Welford).
     squares: f64,
+}
+
+/// Without the thousands of buckets.
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Histogram")
+            .field("total", &self.total)
+            .field("min_ns", &self.min_ns)
+            .field("mean_ns", &self.mean_ns)
+            .field("max_ns", &self.max_ns)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Histogram {
