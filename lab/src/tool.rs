@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and its Debian package.
-const PACKAGES: [(&str, &str); 41] = [
+const PACKAGES: [(&str, &str); 42] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("busybox", "busybox-static"),
@@ -20,6 +20,7 @@ const PACKAGES: [(&str, &str); 41] = [
     ("getent", "libc-bin"),
     ("gzip", "gzip"),
     ("fping", "fping"),
+    ("g++", "g++"),
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),
     ("linux.uml", "user-mode-linux"),

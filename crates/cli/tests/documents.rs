@@ -17,7 +17,7 @@ use super::support::PROGRAM;
 const NOT_RUN: usize = 5;
 
 /// How long a line that waits for Ctrl-C runs, in seconds.
-const BEFORE_INTERRUPT: &str = "timeout --preserve-status --signal INT 2";
+const BEFORE_INTERRUPT: &str = "timeout --foreground --preserve-status --signal INT 2";
 
 /// A fenced block of commands.
 struct Block {
@@ -51,14 +51,13 @@ impl Block {
     fn script(&self) -> String {
         let mut script = String::from("sudo() { \"$@\"; }\n");
         for line in self.text.lines() {
-            let is_live = line.contains(" --live");
-            if line.contains("# until Ctrl-C") || is_live {
-                script.push_str(BEFORE_INTERRUPT);
-                script.push(' ');
-            }
-            // A live screen needs a terminal.
-            let line = if is_live {
-                format!("script --quiet --return --command '{line}' /dev/null")
+            // A live screen needs a terminal. Signals are for the program in it: `script` kills
+            // its shell at the first one, and does not always live to tell the status.
+            let line = if line.contains(" --live") {
+                let live = format!("{BEFORE_INTERRUPT} {line}");
+                format!("script --quiet --return --command '{live}' /dev/null")
+            } else if line.contains("# until Ctrl-C") {
+                format!("{BEFORE_INTERRUPT} {line}")
             } else {
                 line.to_owned()
             };

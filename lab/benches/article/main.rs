@@ -17,7 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use harness::{BenchOptions, Column, Report, column, ratios};
+use harness::{
+    BenchOptions, Column, Report, c_compiler, column, install_c_library, ratios, repository,
+    succeed,
+};
 use serde_json::Value;
 use tapline_lab::{Host, Net, tool};
 use tempfile::TempDir;
@@ -53,7 +56,7 @@ fn main() -> ExitCode {
 
 fn measure(options: &BenchOptions, report: &mut Report) {
     let folder = tempfile::tempdir().expect("a folder");
-    library(&folder);
+    install_c_library(folder.path());
     let programs = LEVELS.map(|level| build(&folder, level));
     for _ in report.rounds("tasks") {
         for (level, program) in LEVELS.iter().zip(&programs) {
@@ -110,68 +113,22 @@ fn verdicts(options: &BenchOptions, report: &mut Report) {
     }
 }
 
-fn repository() -> &'static Path {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
-    lab.parent().expect("the repository")
-}
-
-fn succeed(command: &mut Command) -> Vec<u8> {
-    let output = command.output();
-    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}");
-    output.stdout
-}
-
-/// Builds libtapline as it is installed, into `folder`.
-fn library(folder: &TempDir) {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .expect("the target folder");
-    eprintln!("bench: building libtapline");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args([
-        "build",
-        "--profile",
-        "c-library",
-        "--locked",
-        "--quiet",
-        "-p",
-        "tapline-c",
-    ]);
-    command
-        .current_dir(repository())
-        .arg("--target-dir")
-        .arg(target);
-    succeed(&mut command);
-    let archive = target.join("c-library/libtapline_c.a");
-    let script = repository().join("packaging/c-library.sh");
-    succeed(Command::new(script).arg(archive).arg(folder.path()));
-}
-
-fn compiler() -> Command {
-    let mut command = Command::new(tool::path("g++"));
-    command
-        .arg("-std=c++20")
-        .arg("-I")
-        .arg(repository().join("crates/c/include"));
+/// g++ with the library in `folder`.
+fn compiler(folder: &TempDir) -> Command {
+    let mut command = c_compiler(&tool::path("g++"), folder.path());
+    command.arg("-std=c++20");
     command
 }
 
 fn build(folder: &TempDir, level: &str) -> PathBuf {
     let program = folder.path().join(format!("article{level}"));
     let source = repository().join("lab/benches/article/article.cpp");
-    let mut command = compiler();
+    let mut command = compiler(folder);
     command
         .args([level, "-I/usr/include/libnl3"])
         .arg(source)
         .arg("-o")
         .arg(&program);
-    command
-        .arg("-L")
-        .arg(folder.path())
-        .arg(format!("-Wl,-rpath,{}", folder.path().display()));
     command.args([
         "-ltapline",
         "-lnl-route-3",
@@ -220,7 +177,7 @@ fn compile(folder: &TempDir, header: &str, report: &mut Report) {
     let text = format!("#include <tapline/netlink/{header}.hpp>\n");
     std::fs::write(&source, text).expect("room for a file");
     for _ in 0..COMPILATIONS {
-        let mut command = compiler();
+        let mut command = compiler(folder);
         command
             .arg("-c")
             .arg(&source)

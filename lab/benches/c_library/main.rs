@@ -8,14 +8,16 @@ mod harness;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 
-use abi::process::thread_usage;
-use tapline::capture::{Backend, CaptureOptions, DeliveryMode};
-use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
-use tapline_lab::{Host, Net};
+use tapline::capture::Backend;
+use tapline_lab::generator::pin_to_cpu;
+use tapline_lab::tool;
 
-use harness::{BenchOptions, Column, Report, column, ratios};
+use harness::{
+    BenchOptions, Column, FullRing, Report, c_compiler, column, install_c_library, ratios,
+    read_with_next, repository, succeed,
+};
 
 const PACKETS: u64 = 100_000;
 
@@ -38,14 +40,7 @@ fn measure(_: &BenchOptions, report: &mut Report) {
     let title = format!("CPU of the reader per packet, {PACKETS} packets of 64 bytes in its ring");
     let folder = tempfile::tempdir().expect("a folder");
     let programs = build(folder.path());
-    let [left, right] = Net::new().pair();
-    let options = GeneratorOptions::new(left.interface().index, udp_frame(64));
-    let mut generator = left.run(|| Generator::new(options));
-    right.run(|| generator.attach_peer(right.interface().index));
-    let mut fill = || {
-        let sent = left.run(|| generator.deliver(PACKETS, None));
-        assert_eq!(sent.delivered, PACKETS);
-    };
+    let mut ring = FullRing::new(PACKETS, 64);
     for (backend, number) in BACKENDS {
         for round in report.rounds(backend.name()) {
             // They take turns to go first.
@@ -53,8 +48,11 @@ fn measure(_: &BenchOptions, report: &mut Report) {
             for turn in 0..3 {
                 let place = (round as usize + turn) % 3;
                 times[place] = match place {
-                    0 => read_rust(&right, backend, &mut fill),
-                    place => read(&right, &programs[place - 1], number, &mut fill),
+                    0 => {
+                        let capture = ring.open(backend);
+                        ring.thread_ns(|| read_with_next(capture))
+                    }
+                    place => read(&mut ring, &programs[place - 1], number),
                 };
             }
             report.table(&title, &COLUMNS).add(backend.name(), &times);
@@ -72,51 +70,28 @@ fn measure(_: &BenchOptions, report: &mut Report) {
     }
 }
 
-/// Links the library and builds the programs in C and C++.
+/// Installs the library and builds the programs in C and C++.
 fn build(folder: &Path) -> [PathBuf; 2] {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the repository");
-    let archive = root.join("target/c-library/libtapline_c.a");
-    assert!(
-        archive.exists(),
-        "{} is missing: run `make c-library`",
-        archive.display()
-    );
     let prefix = folder.join("usr");
-    let script = root.join("packaging/c-library.sh");
-    succeed(Command::new(script).args([&archive, &prefix, &prefix]));
-    [("cc", "pull.c"), ("c++", "pull.cpp")].map(|(compiler, source)| {
+    install_c_library(&prefix);
+    [
+        ("cc", "-std=gnu11", "pull.c"),
+        ("g++", "-std=c++20", "pull.cpp"),
+    ]
+    .map(|(compiler, standard, source)| {
         let program = folder.join(source.replace('.', "_"));
-        let mut command = Command::new(compiler);
-        if source == "pull.cpp" {
-            command.arg("-std=c++20");
-        }
-        let source = root.join("lab/benches/c_library").join(source);
-        command
-            .arg("-O2")
-            .arg("-I")
-            .arg(prefix.join("include"))
-            .arg(source);
-        command
-            .arg("-o")
-            .arg(&program)
-            .arg("-L")
-            .arg(prefix.join("lib"))
-            .arg("-ltapline");
-        command.arg(format!("-Wl,-rpath,{}/lib", prefix.display()));
-        succeed(&mut command);
+        let source = repository().join("lab/benches/c_library").join(source);
+        let mut command = c_compiler(&tool::path(compiler), &prefix);
+        command.args([standard, "-O2"]).arg(source);
+        // Libraries follow the sources that need them.
+        succeed(command.arg("-ltapline").arg("-o").arg(&program));
         program
     })
 }
 
-fn succeed(command: &mut Command) {
-    let status = command.status().expect("a program that runs");
-    assert!(status.success(), "{command:?}: {status}");
-}
-
 /// CPU nanoseconds per packet that a program measures.
-fn read(right: &Host, program: &Path, backend: &str, fill: &mut impl FnMut()) -> f64 {
+fn read(ring: &mut FullRing, program: &Path, backend: &str) -> f64 {
+    let right = ring.host();
     let mut command = right.command(program.to_str().expect("text"));
     let packets = PACKETS.to_string();
     command.args([&right.interface().name.to_string(), backend, &packets]);
@@ -129,7 +104,7 @@ fn read(right: &Host, program: &Path, backend: &str, fill: &mut impl FnMut()) ->
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let mut line = || lines.next().expect("a line").expect("text");
     assert_eq!(line(), "ready");
-    fill();
+    ring.fill();
     let mut input = child.stdin.take().expect("a pipe");
     input.write_all(b"\n").expect("it reads");
     let printed = line();
@@ -137,34 +112,4 @@ fn read(right: &Host, program: &Path, backend: &str, fill: &mut impl FnMut()) ->
     assert_eq!(words[0], packets, "{printed}");
     assert!(child.wait().expect("it ends").success());
     words[2].parse().expect("a time")
-}
-
-/// The same in Rust, in this thread.
-fn read_rust(right: &Host, backend: Backend, fill: &mut impl FnMut()) -> f64 {
-    pin_to_cpu(1).expect("a second CPU");
-    let options = CaptureOptions::default()
-        .interface(right.interface().name.to_string())
-        .backend(backend)
-        .delivery(match backend {
-            Backend::PacketV2 => DeliveryMode::Immediate,
-            _ => DeliveryMode::default(),
-        })
-        .snaplen(96)
-        .buffer_bytes(64 << 20)
-        .packets(PACKETS);
-    let mut capture = right.run(|| options.open()).expect("a capture");
-    fill();
-    let mut bytes = 0;
-    let before = thread_usage();
-    while let Some(packet) = capture.next().expect("a packet") {
-        bytes += packet.len() + usize::from(packet.data()[0]);
-    }
-    let used = thread_usage().cpu.saturating_sub(before.cpu);
-    let account = capture.finish().expect("a summary").account;
-    assert_eq!(
-        (account.delivered, account.lost.total()),
-        (PACKETS, 0),
-        "{bytes}"
-    );
-    used.as_nanos() as f64 / PACKETS as f64
 }

@@ -2,8 +2,10 @@
 
 #![allow(dead_code, unused_imports, reason = "each bench uses a part")]
 
+mod c_library;
 mod capturer;
 mod frame;
+mod full_ring;
 mod libpcap;
 mod machine;
 mod options;
@@ -14,8 +16,10 @@ mod test_run;
 
 use std::process::ExitCode;
 
+pub use c_library::{c_compiler, install_c_library, repository, succeed};
 pub use capturer::{Capturer, Counted, packets_in, wait_for_capture};
 pub use frame::Flow;
+pub use full_ring::{FullRing, read_with_next};
 pub use libpcap::each_packet;
 pub use options::BenchOptions;
 pub use process::{

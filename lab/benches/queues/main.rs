@@ -22,10 +22,8 @@ use tapline::capture::{
     ParallelCapture, Queues, ReaderOptions,
 };
 use tapline::{Packet, Stop};
-use tapline_lab::generator::{Generator, GeneratorOptions, udp_frame};
-use tapline_lab::{Host, Net};
 
-use harness::{BenchOptions, Column, Report, column, ratios};
+use harness::{BenchOptions, Column, FullRing, Report, column, ratios};
 
 const PARTS: [&str; 2] = ["merge", "readers"];
 
@@ -120,17 +118,14 @@ enum Readers {
 fn measure_readers(_: &BenchOptions, report: &mut Report) {
     for bytes in [128, 256] {
         let name = format!("{bytes} bytes");
-        let [left, right] = Net::new().pair();
-        let options = GeneratorOptions::new(left.interface().index, udp_frame(bytes));
-        let mut generator = left.run(|| Generator::new(options));
-        right.run(|| generator.attach_peer(right.interface().index));
+        let mut ring = FullRing::new(PACKETS, bytes);
         for round in report.rounds(&name) {
             // They take turns to go first.
             let mut all = [Readers::One, Readers::Two, Readers::TwoFiles];
             all.rotate_left(round as usize % 3);
             let mut times = [0.0; 3];
             for readers in all {
-                times[readers as usize] = read_ns(&left, &right, &mut generator, readers);
+                times[readers as usize] = read_ns(&mut ring, readers);
             }
             report.table(READERS, &COLUMNS).add(&name, &times);
         }
@@ -164,9 +159,9 @@ impl Consumer for Nobody {
 }
 
 /// CPU nanoseconds per packet, of the whole process, to read full rings.
-fn read_ns(left: &Host, right: &Host, generator: &mut Generator, readers: Readers) -> f64 {
+fn read_ns(ring: &mut FullRing, readers: Readers) -> f64 {
     let options = CaptureOptions::default()
-        .interface(right.interface().name.to_string())
+        .interface(ring.host().interface().name.to_string())
         .snaplen(ring::DEFAULT_SNAPLEN)
         .buffer_bytes(256 << 20);
     let mut sharing = ReaderOptions::default();
@@ -190,22 +185,22 @@ fn read_ns(left: &Host, right: &Host, generator: &mut Generator, readers: Reader
     let stop = Stop::new().expect("a pipe");
     let (used, summary) = match readers {
         Readers::One => {
-            let capture = right.run(|| options.open()).expect("a capture");
-            fill(left, generator);
+            let capture = ring.host().run(|| options.open()).expect("a capture");
+            ring.fill();
             let mut file = file();
             timed(|| capture.run_consumer(&mut file, &stop).expect("a summary"))
         }
         Readers::Two => {
-            let capture = right.run(|| ParallelCapture::open(options, &sharing));
+            let capture = ring.host().run(|| ParallelCapture::open(options, &sharing));
             let capture = capture.expect("a capture");
-            fill(left, generator);
+            ring.fill();
             let mut file = file();
             timed(|| capture.run_file(&mut file, &stop).expect("a summary"))
         }
         Readers::TwoFiles => {
-            let capture = right.run(|| ParallelCapture::open(options, &sharing));
+            let capture = ring.host().run(|| ParallelCapture::open(options, &sharing));
             let capture = capture.expect("a capture");
-            fill(left, generator);
+            ring.fill();
             let mut files = [file(), file()];
             timed(|| {
                 let summary = capture.run_files(&mut files, &mut Nobody, &stop);
@@ -213,14 +208,7 @@ fn read_ns(left: &Host, right: &Host, generator: &mut Generator, readers: Reader
             })
         }
     };
-    let account = summary.account;
-    assert_eq!((account.delivered, account.lost.total()), (PACKETS, 0));
-    used.as_nanos() as f64 / PACKETS as f64
-}
-
-fn fill(left: &Host, generator: &mut Generator) {
-    let sent = left.run(|| generator.deliver(PACKETS, None));
-    assert_eq!(sent.delivered, PACKETS);
+    ring.ns(used, &summary.account)
 }
 
 /// CPU time of the process, and the summary.

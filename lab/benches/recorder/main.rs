@@ -10,18 +10,14 @@ mod harness;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use abi::process::thread_usage;
 use tapline::capture::{
-    Backend, Capture, CaptureOptions, Consumer, ConsumerError, FileConsumer, Recorder,
-    RecorderOptions,
+    Backend, Capture, Consumer, ConsumerError, FileConsumer, Recorder, RecorderOptions,
 };
 use tapline::file::model::Statistics;
 use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
 use tapline::{Packet, Stop};
-use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
-use tapline_lab::{Host, Net};
 
-use harness::{BenchOptions, Column, Report, column, ratios};
+use harness::{BenchOptions, Column, FullRing, Report, column, ratios};
 
 const PACKETS: u64 = 100_000;
 
@@ -53,17 +49,14 @@ fn main() -> ExitCode {
 
 fn measure(_: &BenchOptions, report: &mut Report) {
     let title = format!("CPU of the reader per packet, {PACKETS} packets of 128 bytes in its ring");
-    let [left, right] = Net::new().pair();
-    let options = GeneratorOptions::new(left.interface().index, udp_frame(128));
-    let mut generator = left.run(|| Generator::new(options));
-    right.run(|| generator.attach_peer(right.interface().index));
+    let mut ring = FullRing::new(PACKETS, 128);
     for round in report.rounds("packets") {
         // They take turns to go first.
         let mut takers = [Taker::Null, Taker::NullAndCopy, Taker::Recorder];
         let mut times = [0.0; 3];
         takers.rotate_left(round as usize % 3);
         for taker in takers {
-            times[taker as usize] = read_ns(&left, &right, &mut generator, taker);
+            times[taker as usize] = read_ns(&mut ring, taker);
         }
         report.table(&title, &COLUMNS).add("packet-v3", &times);
     }
@@ -77,28 +70,20 @@ fn measure(_: &BenchOptions, report: &mut Report) {
 }
 
 /// CPU nanoseconds per packet to read a full ring.
-fn read_ns(left: &Host, right: &Host, generator: &mut Generator, taker: Taker) -> f64 {
-    pin_to_cpu(1).expect("a second CPU");
-    let options = CaptureOptions::default()
-        .interface(right.interface().name.to_string())
-        .backend(Backend::PacketV3)
-        .snaplen(96)
-        .buffer_bytes(64 << 20)
-        .packets(PACKETS);
-    let capture = right.run(|| options.open()).expect("a capture");
-    let sent = left.run(|| generator.deliver(PACKETS, None));
-    assert_eq!(sent.delivered, PACKETS);
+fn read_ns(ring: &mut FullRing, taker: Taker) -> f64 {
+    let capture = ring.open(Backend::PacketV3);
     let interfaces = capture.interfaces().to_vec();
     let null = || {
         let options = CaptureFileOptions::new(Output::Path("/dev/null".into()), interfaces.clone());
         let file = CaptureFile::create(options, 0).expect("a file");
         FileConsumer::new(file, Duration::from_secs(1))
     };
-    let used = match taker {
-        Taker::Null => used(capture, &mut null()),
+    match taker {
+        Taker::Null => used(ring, capture, &mut null()),
         Taker::NullAndCopy => {
             let (file, memory) = (null(), vec![1; MEMORY]);
             used(
+                ring,
                 capture,
                 &mut Copier {
                     file,
@@ -119,10 +104,9 @@ fn read_ns(left: &Host, right: &Host, generator: &mut Generator, taker: Taker) -
             for _ in 0..50_000 {
                 recorder.packet(&Packet::from(old)).expect("kept");
             }
-            used(capture, &mut recorder)
+            used(ring, capture, &mut recorder)
         }
-    };
-    used.as_nanos() as f64 / PACKETS as f64
+    }
 }
 
 /// Writes packets to a file, and copies each into memory that is used again and again.
@@ -148,13 +132,10 @@ impl Consumer for Copier {
     }
 }
 
-fn used(capture: Capture, consumer: &mut impl Consumer) -> Duration {
+fn used(ring: &FullRing, capture: Capture, consumer: &mut impl Consumer) -> f64 {
     let stop = Stop::new().expect("a pipe");
-    let before = thread_usage();
-    let summary = capture.run_consumer(consumer, &stop);
-    let used = thread_usage().cpu.saturating_sub(before.cpu);
-    let account = summary.expect("a summary").account;
-    let found = (account.delivered, account.lost.total());
-    assert_eq!(found, (PACKETS, 0));
-    used
+    ring.thread_ns(|| {
+        let summary = capture.run_consumer(consumer, &stop);
+        summary.expect("a summary").account
+    })
 }
