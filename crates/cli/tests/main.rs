@@ -54,6 +54,7 @@ mod net_like_ip;
 mod net_link;
 mod net_maddr;
 mod net_netns;
+mod net_random;
 mod net_refusals;
 mod net_tables;
 mod net_tuntap;
