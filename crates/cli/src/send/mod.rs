@@ -12,6 +12,7 @@ mod to_file;
 
 use std::num::NonZeroU64;
 
+use rustix::thread::CapabilitySet;
 use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendQueue};
 
 use crate::args::SendArgs;
@@ -35,7 +36,10 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
         .open()
         .map_err(|error| failure(&error))?
         .stop_with(signals::stop()?);
-    privilege::drop_unneeded(false)?;
+    let mut needed = privilege::to_read(false);
+    // At a rate, packets leave on time only if the sending thread runs first when it wakes.
+    needed.set(CapabilitySet::SYS_NICE, rate(args) != Rate::Max);
+    privilege::drop_all_but(needed)?;
     let live = sender.live();
     begin(args, server, live.clone())?;
     let progress = Progress::start(args, live, packets.share)?;
