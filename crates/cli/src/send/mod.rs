@@ -24,6 +24,7 @@ use source::Source;
 
 pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
     to_file::refuse_two_on_stdout(args)?;
+    refuse_one_side(args)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let packets = source::open(args)?;
     if args.dry_run {
@@ -55,6 +56,17 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Failed, line));
     }
     Ok(Exit::Done)
+}
+
+/// Clients and servers on one interface would be no split.
+fn refuse_one_side(args: &SendArgs) -> Result<(), Failure> {
+    match &args.split {
+        Some(second) if args.interface.as_ref() == Some(second) => {
+            let line = format!("--split needs another interface than -i {second}");
+            Err(Failure::new(Exit::Usage, line))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn options(args: &SendArgs) -> SendOptions {
