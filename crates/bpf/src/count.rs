@@ -41,6 +41,5 @@ pub use key::{GROUP_KEY_BYTES, KeyField};
 pub use program::{CountedClass, CountingOptions, CountingProgram};
 pub use section::CountingHook;
 pub use size::Overhead;
-pub use stamps::StreamMaps;
-pub use stream_table::{OtherStamped, StreamRecord, StreamTable};
+pub use stream_table::{OtherStamped, StreamMaps, StreamRecord, StreamTable};
 pub use tally::{COUNTERS_PER_SLOT, ClassSlot};

@@ -7,8 +7,6 @@
 //! The code runs behind all classes, so it may use all registers. Packets of one stream can arrive on several CPUs: a lock
 //! in the stream's value keeps its figures consistent.
 
-use std::os::fd::BorrowedFd;
-
 use filter::ebpf::{Alu, Condition, Helper, Insn as AnyInsn, Label, Reg, Size};
 use wire::stamp::Stamp;
 
@@ -16,22 +14,9 @@ use super::code::{Code, OFFSET};
 use super::decode;
 use super::stream_table::{
     BASE_SHIFT, BUCKETS, BUCKETS_AT, DELAY_TOP, DISTANCE, DUPLICATED, FIRST, LATE, LEAST_DELAY,
-    LOCK, MOST_DELAY, NEGATIVE, NEXT, PARTS, RECEIVED, REORDERED, SUM, UNCOUNTED, UNSTAMPED,
-    WINDOW, WORD_NUMBERS, WORDS, WORDS_AT,
+    LOCK, MOST_DELAY, NEGATIVE, NEXT, PARTS, RECEIVED, REORDERED, SUM, StreamMaps, UNCOUNTED,
+    UNSTAMPED, WINDOW, WORD_NUMBERS, WORDS, WORDS_AT,
 };
-
-/// Maps of the streams.
-#[derive(Clone, Copy, Debug)]
-pub struct StreamMaps<'m> {
-    /// The streams by number.
-    pub(super) streams: BorrowedFd<'m>,
-    /// A stream without packets.
-    pub(super) blank: BorrowedFd<'m>,
-    /// What to add to the kernel's clock.
-    pub(super) clock: BorrowedFd<'m>,
-    /// Counters of packets that belong to no stream.
-    pub(super) others: BorrowedFd<'m>,
-}
 
 /// The number of the stream on the stack.
 const STREAM: i16 = -8;

@@ -10,12 +10,11 @@
 //! are words for twice the window, so that no number of the window is overwritten.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use abi::bpf::{Map, MapLayout, MapType, MapTypes};
 use abi::clock::{monotonic_ns, realtime_ns};
 
-use super::stamps::StreamMaps;
 use crate::map::{Map as SingleValue, MapError};
 
 /// Streams at most; each takes 69 KiB of kernel memory.
@@ -74,6 +73,19 @@ pub struct StreamTable {
     /// What to add to `CLOCK_MONOTONIC`.
     clock: SingleValue,
     others: SingleValue,
+}
+
+/// Maps of the streams.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamMaps<'m> {
+    /// The streams by number.
+    pub(super) streams: BorrowedFd<'m>,
+    /// A stream without packets.
+    pub(super) blank: BorrowedFd<'m>,
+    /// What to add to the kernel's clock.
+    pub(super) clock: BorrowedFd<'m>,
+    /// Counters of packets that belong to no stream.
+    pub(super) others: BorrowedFd<'m>,
 }
 
 /// What the kernel knows of a stream.
