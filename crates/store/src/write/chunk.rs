@@ -15,12 +15,18 @@ pub struct PacketChunk {
     buffer: Buffer,
     /// At most its capacity.
     index: Vec<IndexEntry>,
+    /// Latest time stamp.
+    newest_ns: u64,
+    /// The index is in the order of the time stamps.
+    is_sorted: bool,
 }
 
 /// A packet of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexEntry {
     pub time_ns: u64,
+    /// Where its record begins.
+    pub start: u32,
     /// Where its record ends.
     pub end: u32,
 }
@@ -31,6 +37,8 @@ impl PacketChunk {
         Self {
             buffer: Buffer::new(bytes),
             index: Vec::with_capacity(Self::most_packets(bytes)),
+            newest_ns: 0,
+            is_sorted: true,
         }
     }
 
@@ -40,7 +48,7 @@ impl PacketChunk {
     }
 
     /// Most packets in a chunk for `bytes` bytes of records.
-    pub(super) fn most_packets(bytes: usize) -> usize {
+    fn most_packets(bytes: usize) -> usize {
         bytes / PACKET_BYTES + 1
     }
 
@@ -58,10 +66,24 @@ impl PacketChunk {
     pub fn clear(&mut self) {
         self.buffer.clear();
         self.index.clear();
+        (self.newest_ns, self.is_sorted) = (0, true);
+    }
+
+    /// Sorts the index by time stamp. Packets with the same one keep their order.
+    pub(super) fn sort(&mut self) {
+        if !self.is_sorted {
+            self.index.sort_by_key(|entry| entry.time_ns);
+            self.is_sorted = true;
+        }
     }
 
     pub(super) fn index(&self) -> &[IndexEntry] {
         &self.index
+    }
+
+    /// Latest time stamp; 0 without packets.
+    pub fn newest_ns(&self) -> u64 {
+        self.newest_ns
     }
 
     pub(super) fn records(&self) -> &[u8] {
@@ -80,8 +102,15 @@ impl PacketChunk {
             }
             self.buffer.grow(length);
         }
-        let end = (self.buffer.filled().len() + length) as u32;
-        self.index.push(IndexEntry { time_ns, end });
+        let start = self.buffer.filled().len() as u32;
+        let end = start + length as u32;
+        self.index.push(IndexEntry {
+            time_ns,
+            start,
+            end,
+        });
+        self.is_sorted &= time_ns >= self.newest_ns;
+        self.newest_ns = self.newest_ns.max(time_ns);
         Some(self.buffer.claim(length))
     }
 }
