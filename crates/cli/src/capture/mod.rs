@@ -64,7 +64,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);
-    let readers = readers::options(args)?;
+    let readers = readers::options(args, &options)?;
     let mut capture = Source::open(options, namespaces, readers.as_ref())?;
     let live = capture.live();
     let progress = Progress::new(args, live.clone())?;
@@ -119,7 +119,11 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         };
         (running, control) = start.begin(&capture, &made, controls, &progress)?;
         let mut consumer = progress.around(file);
-        let result = capture.run_file(&mut consumer, &stop);
+        let result = if args.who || args.packet_id {
+            capture.run_consumer(&mut consumer, &stop)
+        } else {
+            capture.run_file(&mut consumer, &stop)
+        };
         written = readers::written(std::slice::from_ref(consumer.inner()));
         result
     } else if args.print.decode.is_some() {
