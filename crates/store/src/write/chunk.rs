@@ -91,16 +91,18 @@ impl PacketChunk {
     }
 
     /// Room for a record of `length` bytes; `None` if there is none. An empty chunk grows for it.
-    #[inline]
     fn claim(&mut self, length: usize, time_ns: u64) -> Option<&mut [u8]> {
-        if self.index.len() == self.index.capacity() {
-            return None;
-        }
-        if self.buffer.room() < length {
-            if !self.index.is_empty() {
-                return None;
-            }
+        if self.index.is_empty() {
             self.buffer.grow(length);
+        }
+        self.try_claim(length, time_ns)
+    }
+
+    /// As [`claim`](Self::claim). An empty chunk does not grow.
+    #[inline]
+    fn try_claim(&mut self, length: usize, time_ns: u64) -> Option<&mut [u8]> {
+        if self.index.len() == self.index.capacity() || self.buffer.room() < length {
+            return None;
         }
         let start = self.buffer.filled().len() as u32;
         let end = start + length as u32;
@@ -120,7 +122,7 @@ impl fmt::Debug for PacketChunk {
         f.debug_struct("PacketChunk")
             .field("packets", &self.index.len())
             .field("bytes", &self.buffer.filled().len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -139,8 +141,37 @@ impl ChunkEncoder {
     ///
     /// # Errors
     /// `UnknownInterface`, `PacketTooLong` and `TimeOutOfRange`: the packet cannot be written.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to chunk"
+    )]
     pub fn encode(&self, packet: &Packet<'_>, chunk: &mut PacketChunk) -> Result<bool, WriteError> {
+        if self.encode_fast(packet, chunk).is_some() {
+            return Ok(true);
+        }
+        // Copied only here: a packet whose address is taken cannot stay in registers.
+        let packet = *packet;
+        self.encode_any(&packet, chunk)
+    }
+
+    /// The fast path for typical packets. Returns `None` and does nothing for other packets, and if the chunk is full.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to chunk"
+    )]
+    fn encode_fast(&self, packet: &Packet<'_>, chunk: &mut PacketChunk) -> Option<()> {
+        if self.0.unit().is_some() {
+            return None;
+        }
+        let block = pcapng::FastPacketBlock::new(packet, self.0.cut(packet)?)?;
+        block.encode(chunk.try_claim(block.length(), packet.timestamp_ns?)?);
+        Some(())
+    }
+
+    #[inline(never)]
+    fn encode_any(&self, packet: &Packet<'_>, chunk: &mut PacketChunk) -> Result<bool, WriteError> {
         let bytes = self.0.kept(packet)?;
         let time_ns = packet.timestamp_ns.unwrap_or(0);
         if let Some(unit) = self.0.unit() {
@@ -152,13 +183,6 @@ impl ChunkEncoder {
             let out = chunk.claim(pcap::RECORD_HEADER + bytes.len(), time_ns);
             return Ok(out.is_some_and(|out| {
                 pcap::encode(out, unit, time_ns, bytes, packet.original_len);
-                true
-            }));
-        }
-        if let Some(block) = pcapng::FastPacketBlock::new(packet, bytes) {
-            let out = chunk.claim(block.length(), time_ns);
-            return Ok(out.is_some_and(|out| {
-                block.encode(out);
                 true
             }));
         }
