@@ -139,7 +139,16 @@ fn measure_readers(_: &BenchOptions, report: &mut Report) {
             .concat()
     };
     let [one, two, files] = [ONE, TWO, FILES].map(|head| of(report, head));
-    report.at_most("two readers / one reader", &ratios(&two, &one), 1.1);
+    report.at_most(
+        "two readers with a file each / one reader",
+        &ratios(&files, &one),
+        1.1,
+    );
+    report.at_most(
+        "two readers with one file / one reader",
+        &ratios(&two, &one),
+        1.1,
+    );
     report.at_most(
         "one file / a file for each reader",
         &ratios(&two, &files),
