@@ -44,7 +44,7 @@ pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use print::PrintArgs;
 pub use read::ReadArgs;
-pub use readers::{Order, ReadersArgs};
+pub use readers::{Order, ReaderCount, ReadersArgs};
 pub use record::{RecordArgs, RecordLimit};
 pub use sample::sample;
 pub use send::SendArgs;

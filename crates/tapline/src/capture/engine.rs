@@ -386,6 +386,7 @@ impl Engine {
             duration: time.duration,
             reader_time: time.reader,
             readers: Vec::new(),
+            unread_queues: Vec::new(),
             merge: None,
         }
     }

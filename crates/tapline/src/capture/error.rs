@@ -145,6 +145,16 @@ pub enum CaptureError {
         /// Its number.
         cpu: usize,
     },
+    /// A queue that is to be read does not exist.
+    #[error("{link} has no receive queue {queue} (it has {count}, the first is 0)")]
+    NoQueue {
+        /// Name of the interface.
+        link: String,
+        /// Number of the queue.
+        queue: u32,
+        /// Number of queues.
+        count: u32,
+    },
     /// Several readers do not support an option.
     #[error("{reason}")]
     Readers {
@@ -221,6 +231,7 @@ impl CaptureError {
             | Self::LinkTwice { .. }
             | Self::Filter { .. }
             | Self::Cpu { .. }
+            | Self::NoQueue { .. }
             | Self::Readers { .. }
             | Self::Ring(RingOpenError::Option(_))
             | Self::Xdp(XdpOpenError::Option(_))

@@ -103,6 +103,8 @@ pub struct CaptureOptions {
     pub tick: Duration,
     /// The fanout group of each interface, in which its packet ring shares the packets with others.
     pub(crate) fanout: Vec<Fanout>,
+    /// The receive queues to read; `None`: all. Applies to AF_XDP sockets.
+    pub(crate) queues: Option<Vec<u32>>,
 }
 
 impl Default for CaptureOptions {
@@ -135,6 +137,7 @@ impl Default for CaptureOptions {
             limits: Limits::default(),
             tick: Duration::from_secs(1),
             fanout: Vec::new(),
+            queues: None,
         }
     }
 }
