@@ -18,7 +18,6 @@ mod json;
 mod latency;
 mod metrics;
 mod moment;
-mod names;
 mod net;
 mod output;
 mod packet_line;
