@@ -10,8 +10,9 @@ use crate::abi::{
 use crate::any::Any;
 use crate::datalinks::LINUX_SLL;
 use crate::guard::guard;
-use crate::handle::{Settings, Source, State, pcap_t, state};
-use crate::live::{Live, Refusal};
+use crate::handle::{Source, State, pcap_t, state};
+use crate::live::Live;
+use crate::settings::{Refusal, Settings};
 use crate::text::{report, text};
 use crate::wake::Wake;
 
@@ -20,21 +21,6 @@ pub const ANY: &CStr = c"any";
 
 /// The buffer size that libpcap reports, bytes, where nobody has set one.
 const REPORTED_BUFFER: c_int = 2 << 20;
-
-impl Settings {
-    fn new(device: &CStr) -> Self {
-        Self {
-            device: device.to_owned(),
-            is_promiscuous: false,
-            timeout_ms: 0,
-            buffer_bytes: 0,
-            is_immediate: false,
-            is_monitor: false,
-            timestamp_type: 0,
-            protocol: 0,
-        }
-    }
-}
 
 /// A handle for an interface; null means `any`. `pcap_activate` opens it.
 #[unsafe(no_mangle)]

@@ -12,8 +12,8 @@ use tapline::packet::metadata::Direction;
 
 use crate::abi::{ERROR, ERROR_PERM_DENIED, pcap_stat};
 use crate::cooked::{Address, MOST_BYTES, Version};
-use crate::handle::{Lent, Ready, Settings};
-use crate::live::Refusal;
+use crate::lent::{Lent, Ready};
+use crate::settings::{Refusal, Settings};
 use crate::text::last_os_error;
 
 /// Default size of the socket's buffer, bytes.
@@ -111,10 +111,7 @@ impl Any {
         Ok(Self {
             socket,
             version: Version::V1,
-            timeout: u64::try_from(settings.timeout_ms)
-                .ok()
-                .filter(|&ms| ms > 0)
-                .map(Duration::from_millis),
+            timeout: settings.timeout(),
             direction: None,
             buffer: vec![0; MOST_BYTES + snaplen as usize],
             snaplen: snaplen as usize,

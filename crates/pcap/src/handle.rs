@@ -6,7 +6,7 @@
 //! handle's state is held while it runs.
 
 use std::cell::UnsafeCell;
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{c_char, c_int};
 
 use tapline::filter::classic::ClassicProgram;
 
@@ -15,8 +15,10 @@ use crate::abi::{
 };
 use crate::any::Any;
 use crate::datalinks::EN10MB;
+use crate::lent::{Lent, Ready};
 use crate::live::Live;
 use crate::offline::Offline;
+use crate::settings::Settings;
 use crate::text::report;
 use crate::wake::Wake;
 
@@ -58,49 +60,6 @@ pub enum Source {
     Offline(Box<Offline>),
     /// Nowhere.
     Dead,
-}
-
-/// What `pcap_activate` opens.
-pub struct Settings {
-    /// Name of the interface, or `any`.
-    pub device: CString,
-    /// `pcap_set_promisc`.
-    pub is_promiscuous: bool,
-    /// `pcap_set_timeout`, milliseconds.
-    pub timeout_ms: c_int,
-    /// `pcap_set_buffer_size`, bytes; 0: default.
-    pub buffer_bytes: c_int,
-    /// `pcap_set_immediate_mode`.
-    pub is_immediate: bool,
-    /// `pcap_set_rfmon`.
-    pub is_monitor: bool,
-    /// `pcap_set_tstamp_type`.
-    pub timestamp_type: c_int,
-    /// `pcap_set_protocol_linux`; 0: all.
-    pub protocol: c_int,
-}
-
-/// A packet that is lent until the next call that reads.
-#[derive(Clone, Copy)]
-pub struct Lent {
-    /// Its bytes.
-    pub data: *const u8,
-    /// Number of them.
-    pub captured: u32,
-    /// Bytes on the wire.
-    pub len: u32,
-    /// Nanoseconds since 1970.
-    pub time_ns: u64,
-}
-
-/// What a source has to give without waiting.
-pub enum Ready {
-    /// A packet.
-    Packet(Lent),
-    /// No packet now.
-    Nothing,
-    /// No packet ever.
-    End,
 }
 
 impl State {

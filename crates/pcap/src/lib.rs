@@ -6,7 +6,7 @@
 //! | file | |
 //! |---|---|
 //! | `abi` | structs and numbers that programs were compiled with |
-//! | `handle` | `pcap_t` |
+//! | `handle`, `settings`, `lent` | `pcap_t`, what opens it, packets |
 //! | `guard`, `text`, `stream`, `wake` | panics, strings, `FILE`s, `pcap_breakloop` |
 //! | `activate`, `files` | opening interfaces and files |
 //! | `live`, `any`, `offline` | where packets come from; `cooked`: their header on `any` |
@@ -35,10 +35,12 @@ mod dump;
 mod files;
 mod guard;
 mod handle;
+mod lent;
 mod live;
 mod offline;
 mod read;
 mod resolve;
+mod settings;
 mod status;
 mod stream;
 mod text;

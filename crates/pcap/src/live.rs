@@ -14,7 +14,8 @@ use tapline::packet::metadata::Direction;
 
 use crate::abi::{ERROR, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_PERM_DENIED, pcap_stat};
 use crate::datalinks;
-use crate::handle::{Lent, Ready, Settings};
+use crate::lent::{Lent, Ready};
+use crate::settings::{Refusal, Settings};
 use crate::text::chain;
 
 /// Longest time that a packet waits for a reader that sleeps. TPACKET_V3 has no shorter timer.
@@ -46,14 +47,6 @@ pub struct Live {
     is_promiscuous: bool,
 }
 
-/// Why an interface cannot be opened.
-pub struct Refusal {
-    /// `PCAP_ERROR_…`.
-    pub status: c_int,
-    /// The text for `pcap_geterr`.
-    pub message: String,
-}
-
 impl Live {
     /// Opens the interface.
     pub fn open(settings: &Settings, device: &str, snaplen: u32) -> Result<Self, Refusal> {
@@ -70,7 +63,7 @@ impl Live {
         if let Ok(bytes @ 1..) = usize::try_from(settings.buffer_bytes) {
             options = options.buffer_bytes(bytes);
         }
-        let capture = open_smaller(&options).map_err(|error| Refusal::new(&error))?;
+        let capture = open_smaller(&options).map_err(|error| refusal(&error))?;
         let index = capture.links().next().map(|link| link.link.index);
         let sender = index.and_then(|index| FrameSender::open(index).ok());
         Ok(Self {
@@ -79,10 +72,7 @@ impl Live {
             last: None,
             sender,
             device: device.to_owned(),
-            timeout: u64::try_from(settings.timeout_ms)
-                .ok()
-                .filter(|&ms| ms > 0)
-                .map(Duration::from_millis),
+            timeout: settings.timeout(),
             direction: None,
             is_in_batch: false,
             is_promiscuous: settings.is_promiscuous,
@@ -225,17 +215,15 @@ fn is_memory(error: &CaptureError) -> bool {
     matches!(error.kind(), Kind::NoMemoryForRing | Kind::NoMemoryForStall)
 }
 
-impl Refusal {
-    fn new(error: &CaptureError) -> Self {
-        let status = match error.kind() {
-            CaptureErrorKind::NoSuchInterface => ERROR_NO_SUCH_DEVICE,
-            CaptureErrorKind::MissingPrivilege { .. } => ERROR_PERM_DENIED,
-            CaptureErrorKind::InterfaceDown => ERROR_IFACE_NOT_UP,
-            _ => ERROR,
-        };
-        Self {
-            status,
-            message: chain(error),
-        }
+fn refusal(error: &CaptureError) -> Refusal {
+    let status = match error.kind() {
+        CaptureErrorKind::NoSuchInterface => ERROR_NO_SUCH_DEVICE,
+        CaptureErrorKind::MissingPrivilege { .. } => ERROR_PERM_DENIED,
+        CaptureErrorKind::InterfaceDown => ERROR_IFACE_NOT_UP,
+        _ => ERROR,
+    };
+    Refusal {
+        status,
+        message: chain(error),
     }
 }

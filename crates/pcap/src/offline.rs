@@ -8,7 +8,7 @@ use tapline::filter::classic::ClassicProgram;
 
 use crate::abi::MAX_SNAPLEN;
 use crate::datalinks;
-use crate::handle::{Lent, Ready};
+use crate::lent::{Lent, Ready};
 use crate::stream::{Stream, standard_input};
 use crate::text::chain;
 

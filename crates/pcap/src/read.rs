@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::abi::{ERROR, ERROR_BREAK, pcap_handler, pcap_pkthdr};
 use crate::guard::guard;
-use crate::handle::{Lent, Ready, Source, State, pcap_t, state, wake};
+use crate::handle::{Source, State, pcap_t, state, wake};
+use crate::lent::Ready;
 use crate::text::report;
 use crate::wake::Wake;
 
@@ -343,8 +344,3 @@ pub unsafe extern "C" fn pcap_fileno(handle: *mut pcap_t) -> c_int {
         }
     })
 }
-
-const _: () = assert!(
-    size_of::<Lent>() <= 32,
-    "a packet is returned in few registers"
-);
