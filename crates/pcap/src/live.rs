@@ -9,7 +9,6 @@ use tapline::capture::{
     RingCounters,
 };
 use tapline::filter::classic::ClassicProgram;
-use tapline::packet::FrameSender;
 use tapline::packet::metadata::Direction;
 
 use crate::abi::{ERROR, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_PERM_DENIED, pcap_stat};
@@ -33,8 +32,6 @@ pub struct Live {
     capture: Option<Capture>,
     /// The account at the end.
     last: Option<(Account, RingCounters)>,
-    /// Opened with the capture, because the program may drop its privileges later.
-    sender: Option<FrameSender>,
     /// Name of the interface.
     pub device: String,
     /// Longest wait of a call that returns without packets; `None`: no end.
@@ -64,13 +61,10 @@ impl Live {
             options = options.buffer_bytes(bytes);
         }
         let capture = open_smaller(&options).map_err(|error| refusal(&error))?;
-        let index = capture.links().next().map(|link| link.link.index);
-        let sender = index.and_then(|index| FrameSender::open(index).ok());
         Ok(Self {
             descriptor: capture.as_fd().as_raw_fd(),
             capture: Some(capture),
             last: None,
-            sender,
             device: device.to_owned(),
             timeout: settings.timeout(),
             direction: None,
@@ -153,10 +147,13 @@ impl Live {
 
     /// Sends a frame.
     pub fn send(&self, frame: &[u8]) -> Result<(), String> {
-        let Some(sender) = &self.sender else {
-            return Err("no socket could be opened to send with".to_owned());
-        };
-        sender.send(frame).map_err(|error| format!("send: {error}"))
+        match &self.capture {
+            Some(capture) => {
+                let sent = capture.send(frame);
+                sent.map_err(|error| format!("send: {error}"))
+            }
+            None => Err(disappeared()),
+        }
     }
 
     /// The counters as libpcap defines them. They wrap at 32 bits, as its do.
