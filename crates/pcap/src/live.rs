@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::Duration;
 
 use tapline::capture::{
-    Account, Capture, CaptureError, CaptureErrorKind, CaptureOptions, DeliveryMode, Ended,
+    Account, Backend, Capture, CaptureError, CaptureErrorKind, CaptureOptions, DeliveryMode, Ended,
     RingCounters,
 };
 use tapline::filter::classic::ClassicProgram;
@@ -51,10 +51,14 @@ impl Live {
             .threads(false)
             .promiscuous(settings.is_promiscuous)
             .snaplen(snaplen)
-            .delivery(DeliveryMode::Adaptive { target: TARGET });
+            .delivery(DeliveryMode::Adaptive { target: TARGET })
+            // A wake-up for each block, also where the snaplen is short: the program sleeps in poll(2) and not in the reader,
+            // which would let packets gather.
+            .backend(Backend::PacketV3);
         if settings.is_immediate {
             options = options
                 .delivery(DeliveryMode::Immediate)
+                .backend(Backend::PacketV2)
                 .snaplen(snaplen.min(LARGEST_FRAME));
         }
         if let Ok(bytes @ 1..) = usize::try_from(settings.buffer_bytes) {

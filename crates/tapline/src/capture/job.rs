@@ -8,6 +8,7 @@ use abi::clock::monotonic_ns;
 use filter::FilterWarning;
 use filter::classic::ClassicProgram;
 use ring::RingCounters;
+use rustix::net::SendFlags;
 use store::model::{Interface as Description, Statistics};
 use store::write::StatisticsSource;
 
@@ -23,6 +24,7 @@ use super::read::consumer::{Closure, Consumer, ConsumerError};
 use super::read::dispatcher::{Dispatcher, Round};
 use super::read::poller::nanoseconds;
 use super::read::queue::RxQueue;
+use super::read::ring::RingReader;
 use crate::packet::Packet;
 use crate::stop::{Stop, Stopper};
 
@@ -137,6 +139,29 @@ impl Capture {
     pub fn replace_filter(&mut self, program: &ClassicProgram) -> Result<(), CaptureError> {
         self.pull.stop_direct(&self.engine);
         self.engine.replace_filter(program)
+    }
+
+    /// Sends a frame on the interface of a capture with one packet ring. The capture itself does not receive it. Needs no
+    /// privilege.
+    ///
+    /// # Errors
+    /// EOPNOTSUPP if the capture has several rings or another back end, EAGAIN or ENOBUFS if the device has no room, EMSGSIZE
+    /// if the frame exceeds the MTU, ENETDOWN if the interface is down.
+    /// # Source
+    /// `dev_queue_xmit_nit`, net/core/dev.c: no packet goes back to the socket that it came from.
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        match &self.engine.queues[..] {
+            [
+                RxQueue {
+                    reader: RingReader::Packet(ring),
+                    ..
+                },
+            ] => {
+                rustix::net::send(ring.as_fd(), frame, SendFlags::empty())?;
+                Ok(())
+            }
+            _ => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+        }
     }
 
     /// The packets of its rings so far. Costs a system call for each ring.

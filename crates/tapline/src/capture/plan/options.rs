@@ -26,7 +26,10 @@ pub const DROP_BUFFER_BYTES: usize = 128 << 20;
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 #[must_use = "nothing is captured before `open`"]
 pub struct CaptureOptions {
     /// Names of the interfaces.
