@@ -21,13 +21,10 @@ fn run(library: Library, name: &str, sent: impl Fn(&Host, &Host)) -> Vec<String>
     let mut lines = running.ready();
     let before = right.counters().rx_packets;
     sent(&left, &right);
-    // Not if the interface is gone.
-    let packets = if name == "removed" {
-        0
-    } else {
-        right.counters().rx_packets - before
-    };
-    running.tell(packets);
+    // Without its interface the program has ended, or will.
+    if name != "removed" {
+        running.tell(right.counters().rx_packets - before);
+    }
     lines.extend(running.finish());
     lines
 }
