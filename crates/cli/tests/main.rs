@@ -79,6 +79,7 @@ mod read_pipes;
 mod read_rotation;
 mod read_summary;
 mod recorder;
+mod run;
 mod send;
 mod send_changes;
 mod send_errors;

@@ -20,8 +20,8 @@ use crate::args::{CaptureArgs, Delivery, TARGET, direction, sample};
 use crate::capture::Source;
 use crate::failure::{Exit, Failure, chain};
 use crate::moment;
-use crate::names::SystemNames;
 use crate::privilege;
+use tapline::filter::SystemNames;
 
 /// Batch of a capture that did not begin with batches.
 const BATCH: DeliveryMode = DeliveryMode::Batch {

@@ -64,6 +64,9 @@ pub enum CaptureError {
         /// Its name.
         link: String,
     },
+    /// The capture has several rings, or not one of a packet socket.
+    #[error("the filter of this capture cannot be replaced")]
+    FixedFilter,
     /// The mode does not support an option.
     #[error(transparent)]
     Mode(#[from] ModeError),
