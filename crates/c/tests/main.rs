@@ -2,6 +2,7 @@
 
 mod abi;
 mod capture;
+mod documents;
 mod examples;
 mod header;
 mod install;
