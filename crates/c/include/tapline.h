@@ -35,6 +35,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Longest key of a group as text, with its zero byte: an IPv6 address.
+#define TAPLINE_GROUP_KEY_BYTES 48
+
 // The value of a counter or a number that cannot be known.
 #define TAPLINE_UNKNOWN UINT64_MAX
 
@@ -190,6 +193,42 @@ enum tapline_checksum
 typedef enum tapline_checksum tapline_checksum;
 #else
 typedef uint8_t tapline_checksum;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The field of a packet by which a class is split into groups. Addresses, ports and protocol are those of the outermost
+// IP header.
+enum tapline_count_by
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // No groups.
+  TAPLINE_COUNT_BY_NOTHING = 0,
+  // IPv4 or IPv6 source address.
+  TAPLINE_COUNT_BY_SRC = 1,
+  // IPv4 or IPv6 destination address.
+  TAPLINE_COUNT_BY_DST = 2,
+  // Source port.
+  TAPLINE_COUNT_BY_SRC_PORT = 3,
+  // Destination port.
+  TAPLINE_COUNT_BY_DST_PORT = 4,
+  // IP protocol.
+  TAPLINE_COUNT_BY_PROTOCOL = 5,
+  // Id of the outermost VLAN.
+  TAPLINE_COUNT_BY_VLAN = 6,
+  // `EtherType` after the VLAN tags.
+  TAPLINE_COUNT_BY_ETHER_TYPE = 7,
+  // Ethernet source address.
+  TAPLINE_COUNT_BY_SRC_MAC = 8,
+  // Ethernet destination address.
+  TAPLINE_COUNT_BY_DST_MAC = 9,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_count_by tapline_count_by;
+#else
+typedef uint32_t tapline_count_by;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -755,6 +794,10 @@ typedef struct tapline_count_options {
   uint32_t direction;
   // A `tapline_count_layer`.
   uint32_t layer;
+  // A `tapline_count_by`: splits each class into groups.
+  uint32_t by;
+  // Maximum number of groups of all classes. Packets of further groups count as others. Default: 4096.
+  uint32_t max_groups;
 } tapline_count_options;
 
 // The packets of a class.
@@ -766,6 +809,16 @@ typedef struct tapline_class_count {
   // Bytes, as the option `layer` says.
   uint64_t bytes;
 } tapline_class_count;
+
+// Packets of a class with the same key.
+typedef struct tapline_group_count {
+  // The key as text: `192.0.2.1`, `443`, `0x0800`, `02:00:00:00:00:01`.
+  char key[TAPLINE_GROUP_KEY_BYTES];
+  // Packets.
+  uint64_t packets;
+  // Bytes, as the option `layer` says.
+  uint64_t bytes;
+} tapline_group_count;
 
 // What a filter is compiled for.
 typedef struct tapline_filter_options {
@@ -955,6 +1008,14 @@ typedef struct tapline_writer_options {
   uint32_t format;
   // Not 0: compress with Zstandard, and append `.zst` to a name without it.
   uint32_t zstd;
+  // Start a new file before one has more bytes than this. Default: never.
+  uint64_t rotate_bytes;
+  // Start a new file at multiples of this time since 1970, by the times of the packets. Default: never.
+  uint64_t rotate_ns;
+  // Start a new file after this many packets. Default: never.
+  uint64_t rotate_packets;
+  // Keep this many files, the current one included, and remove the oldest ones. Default: all.
+  uint64_t keep_files;
 } tapline_writer_options;
 
 #ifdef __cplusplus
@@ -1066,6 +1127,17 @@ tapline_status tapline_count_next(struct tapline_count *count,
 tapline_status tapline_count_totals(struct tapline_count *count,
                                     const struct tapline_class_count **out_figures,
                                     size_t *out_figure_count,
+                                    struct tapline_error **error);
+
+// Lends the groups of the class at position `class` in the figures that the last call lent, most packets first. They are
+// valid as long as those. `out_other`, the number of packets of groups for which there was no room, may be null.
+//
+// Returns END if there is no such class, and no groups without the option `by`.
+tapline_status tapline_count_groups(struct tapline_count *count,
+                                    size_t class_,
+                                    const struct tapline_group_count **out_groups,
+                                    size_t *out_group_count,
+                                    uint64_t *out_other,
                                     struct tapline_error **error);
 
 // Ends the count: `tapline_count_next` returns the last interval, and then END.
@@ -1485,6 +1557,9 @@ const char *tapline_version(void);
 
 // Creates the capture file `path`, with mode 0600; an existing file is overwritten. Close it with
 // `tapline_writer_close`, which tells whether all packets are written.
+//
+// With a limit for a new file, `dir/stem.pcapng` stands for `dir/stem_00001_20261121071500.pcapng` and so on: a counter
+// and the local time of the file's start. Each file is complete.
 //
 // Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM.
 tapline_status tapline_writer_create(tapline_text path,

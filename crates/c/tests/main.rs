@@ -6,6 +6,7 @@ mod documents;
 mod examples;
 mod header;
 mod install;
+mod jobs;
 mod misuse;
 mod netlink;
 mod netlink_types;
