@@ -337,6 +337,29 @@ typedef uint32_t tapline_format;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What a generated packet is.
+enum tapline_generated
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // A UDP datagram with a payload of zeros.
+  TAPLINE_GENERATED_UDP = 0,
+  // A TCP segment that opens a connection.
+  TAPLINE_GENERATED_TCP_SYN = 1,
+  // An echo request.
+  TAPLINE_GENERATED_ICMP = 2,
+  // An ARP request.
+  TAPLINE_GENERATED_ARP = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_generated tapline_generated;
+#else
+typedef uint32_t tapline_generated;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // What happens to frames that are longer than the interface allows.
 enum tapline_long_frames
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -465,6 +488,27 @@ enum tapline_send_path
 typedef enum tapline_send_path tapline_send_path;
 #else
 typedef uint32_t tapline_send_path;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How much a finding matters.
+enum tapline_severity
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Useful to know.
+  TAPLINE_SEVERITY_INFO = 0,
+  // Captures or measurements are worse than they could be.
+  TAPLINE_SEVERITY_WARNING = 1,
+  // Captures or measurements are wrong or impossible.
+  TAPLINE_SEVERITY_SEVERE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_severity tapline_severity;
+#else
+typedef uint32_t tapline_severity;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -618,6 +662,9 @@ typedef struct tapline_capture tapline_capture;
 
 // Programs in the kernel that count packets.
 typedef struct tapline_count tapline_count;
+
+// The result of an examination.
+typedef struct tapline_doctor tapline_doctor;
 
 // What failed, on what, why, and what to do. Free it with `tapline_error_free`.
 typedef struct tapline_error tapline_error;
@@ -820,6 +867,22 @@ typedef struct tapline_group_count {
   uint64_t bytes;
 } tapline_group_count;
 
+// A problem for captures or pings.
+typedef struct tapline_finding {
+  // Name of the check. Stable across releases.
+  const char *id;
+  // What the check observed.
+  const char *observed;
+  // How that affects captures or pings.
+  const char *effect;
+  // Shell commands for root that solve the problem, one in a line; perhaps empty. A line that starts with `#` is advice.
+  const char *remedy;
+  // A `tapline_severity`.
+  uint32_t severity;
+  // Zero.
+  uint32_t reserved;
+} tapline_finding;
+
 // What a filter is compiled for.
 typedef struct tapline_filter_options {
   // `sizeof(tapline_filter_options)`.
@@ -841,6 +904,36 @@ typedef struct tapline_instruction {
   // Operand.
   uint32_t k;
 } tapline_instruction;
+
+// Which packets to generate. Values are single ones, ranges and lists, one after another, or at random behind `random:`.
+typedef struct tapline_generator_options {
+  // `sizeof(tapline_generator_options)`.
+  size_t size;
+  // Destination addresses: `10.0.0.1`, `10.0.0.0/24`, `random:2001:db8::/64`. Required.
+  tapline_text destinations;
+  // Source addresses. Default: the address of the interface.
+  tapline_text sources;
+  // Destination ports: `53`, `1000-1999`. Default: 9.
+  tapline_text destination_ports;
+  // Source ports. Default: 9.
+  tapline_text source_ports;
+  // Lengths of the frames in bytes, without FCS: `60`, `random:60-1514`. Default: 60, or as short as the kind allows.
+  tapline_text sizes;
+  // 6 bytes. Default: the address of the next hop in the neighbour table.
+  const uint8_t *destination_mac;
+  // 6 bytes. Default: the address of the interface.
+  const uint8_t *source_mac;
+  // End after this many packets. Default: never.
+  uint64_t max_packets;
+  // Number of different flows. Default: as many as there are combinations of the values.
+  uint64_t flows;
+  // Determines the random values.
+  uint64_t seed;
+  // A `tapline_generated`.
+  uint32_t kind;
+  // Id of a VLAN. Default: no tag.
+  uint32_t vlan;
+} tapline_generator_options;
 
 // Options of `tapline_netlink_open`.
 typedef struct tapline_netlink_options {
@@ -1154,6 +1247,28 @@ tapline_status tapline_count_fd(struct tapline_count *count,
 // Detaches the programs. Does nothing if `count` is null.
 tapline_status tapline_count_close(struct tapline_count *count, struct tapline_error **error);
 
+// Checks the host, the network namespace of the calling thread and, unless `interface` is null, that interface. Takes
+// about 0.1 s. Changes nothing. Free the result with `tapline_doctor_free`.
+//
+// Privileges: CAP_NET_RAW, CAP_BPF and CAP_NET_ADMIN for all checks; without them fewer are made.
+//
+// Errors: NOT_FOUND without such an interface.
+tapline_status tapline_doctor_examine(tapline_text interface,
+                                      struct tapline_doctor **out_doctor,
+                                      struct tapline_error **error);
+
+// The finding at position `index`, the most severe first. END behind the last. Its strings are valid until the result is
+// freed.
+//
+// Threads: any.
+tapline_status tapline_doctor_finding(const struct tapline_doctor *doctor,
+                                      size_t index,
+                                      struct tapline_finding *out_finding,
+                                      struct tapline_error **error);
+
+// Frees the result of an examination. Does nothing if `doctor` is null.
+tapline_status tapline_doctor_free(struct tapline_doctor *doctor, struct tapline_error **error);
+
 // The status that the failed call returned. `TAPLINE_STATUS_INVALID_HANDLE` if `error` is null or freed.
 //
 // Threads: any.
@@ -1218,6 +1333,15 @@ tapline_status tapline_filter_classic(struct tapline_filter *filter,
 
 // Frees a filter. Does nothing if `filter` is null.
 tapline_status tapline_filter_free(struct tapline_filter *filter, struct tapline_error **error);
+
+// Sends generated packets at the rate of the job, and returns when the kernel has taken them. They take no memory.
+// Returns END if not all were sent, because the job was stopped or has reached its packet limit.
+//
+// Errors: INVALID_ARGUMENT for options that contradict each other and for the rates RECORDED and ABSOLUTE; NOT_FOUND if
+// the next hop is not in the neighbour table; otherwise as `tapline_sender_transmit`.
+tapline_status tapline_sender_generate(struct tapline_sender *sender,
+                                       const struct tapline_generator_options *generator_options,
+                                       struct tapline_error **error);
 
 // Carries out many changes and returns the results of all.
 //

@@ -152,7 +152,7 @@ impl From<&Group> for tapline_group_count {
             .iter_mut()
             .zip(text.bytes())
         {
-            *place = letter as c_char;
+            *place = c_char::from_ne_bytes([letter]);
         }
         Self {
             key,
