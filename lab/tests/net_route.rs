@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::witness::{assert_invalid, ip_json, refused_with};
-use netlink::{Family, IfName, Link, Object as _, Route, RouteQuery, RouteType, Veth};
+use netlink::{DsField, Family, IfName, Link, Object as _, Route, RouteQuery, RouteType, Veth};
 use rustix::io::Errno;
 use serde_json::json;
 use tapline_lab::Net;
@@ -30,7 +30,7 @@ fn a_look_up_answers_as_ip_route_get() {
         ("192.0.2.9 oif left0", address("192.0.2.9").oif(link.index)),
         (
             "192.0.2.9 from 10.1.0.1 tos 4",
-            address("192.0.2.9").src(link.v4.into()).tos(4),
+            address("192.0.2.9").src(link.v4.into()).tos(DsField(4)),
         ),
         ("10.1.0.1", address("10.1.0.1")),
         ("fibmatch 192.0.2.9", address("192.0.2.9").fibmatch(true)),

@@ -132,7 +132,7 @@ fn build(compiler: &str, source: &str, flags: &[&str], program: &Path) {
     succeed(&mut command);
 }
 
-/// A program that runs on a host and prints lines.
+/// A program that runs on a host and prints lines. Dropping it kills the program.
 pub struct Running {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -176,10 +176,23 @@ impl Running {
     /// The remaining lines of a program that succeeds.
     #[track_caller]
     pub fn finish(mut self) -> Vec<String> {
-        let lines = self.lines.map(|line| line.expect("text")).collect();
+        let lines = self
+            .lines
+            .by_ref()
+            .map(|line| line.expect("text"))
+            .collect();
         let status = self.child.wait().expect("it ends");
         assert!(status.success(), "{status}: {lines:#?}");
         lines
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A program that has ended cannot be killed.
+        if self.child.kill().is_ok() {
+            self.child.wait().expect("it ends");
+        }
     }
 }
 

@@ -95,9 +95,9 @@ pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use qdisc::{Qdisc, TrafficHandle};
 pub use route::{
-    Detail, Encap, EncapTos, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Realms, Route,
-    RouteCacheFlags, RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference,
-    RouteProtocol, RouteQuery, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
+    Detail, Encap, EncapTos, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap,
+    Realms, Route, RouteCacheFlags, RouteFeatures, RouteFlags, RouteKey, RouteLocks,
+    RoutePreference, RouteProtocol, RouteQuery, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
 };
 pub use rule::{Range, Rule, RuleAction};
 pub use socket::Listing;

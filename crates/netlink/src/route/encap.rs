@@ -8,7 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::ds_field::DsField;
-use crate::schema::{Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, FieldReader, FieldSetShape, FieldShape, FieldValue, FieldWriter, InvalidField, InvalidValue, Line, NameLookup, Native, Parsed, Shape, attribute_set, field_id, number_enum, specs, text_field_values, text_form, TextValue, fixed_size, field_values};
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, FieldReader,
+    FieldSetShape, FieldShape, FieldValue, FieldWriter, InvalidField, InvalidValue, Line,
+    NameLookup, Native, Parsed, Shape, TextValue, attribute_set, field_id, field_values,
+    fixed_size, number_enum, specs, text_field_values, text_form,
+};
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
     SEG6_IPTUNNEL_SRH,
