@@ -13,6 +13,7 @@
 //! - [`FilterMaps`]: the sets of a compiled filter (`filter::ebpf`).
 //! - [`XdpLink`], [`TcLink`]: attach a program to an interface; dropping them detaches it.
 //! - [`XskProgram`], [`RingBufferProgram`], [`SlotProgram`]: deliver an interface's packets to user space.
+//! - [`EchoResponder`]: answers ICMP echo requests.
 //! - [`LiveFrames`]: sends frames through the XDP transmit path of a driver.
 //! - [`Sampler`]: samples packets, in programs of any kind.
 //! - [`SocketPorts`]: the local ports of the sockets of a control group.
@@ -29,6 +30,7 @@
 mod assemble;
 mod capture;
 pub mod count;
+mod echo;
 mod filter_map;
 mod kernel_function;
 mod live_frames;
@@ -48,6 +50,7 @@ pub use capture::{
     SlotProgram, SlotProgramOptions, UnmatchedAction, XdpCounters, XdpProgramError, XskProgram,
     XskProgramOptions,
 };
+pub use echo::{EchoAnswerCounts, EchoResponder, EchoResponderOptions};
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
 pub use filter_map::FilterMaps;
 pub use live_frames::{LiveFrames, LiveFramesError, LiveFramesSent};

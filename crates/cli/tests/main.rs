@@ -68,6 +68,7 @@ mod ping_live;
 mod ping_metrics;
 mod ping_names;
 mod ping_paths;
+mod ping_respond;
 mod ping_text;
 mod ping_usage;
 mod read_convert;

@@ -41,6 +41,7 @@ mod ping_errors;
 mod ping_limits;
 mod ping_neighbours;
 mod ping_patience;
+mod ping_respond;
 mod ping_ring;
 mod pull;
 mod read;

@@ -29,7 +29,7 @@ pub struct PingArgs {
     /// Hosts to ping
     #[arg(
         value_name = "TARGET",
-        required_unless_present = "file",
+        required_unless_present_any = ["file", "respond"],
         help_heading = "Targets"
     )]
     pub targets: Vec<String>,
@@ -126,6 +126,19 @@ pub struct PingArgs {
     /// Interface to send on, or source address
     #[arg(short = 'I', long, value_name = "IF|ADDR", value_parser = super::name().map(Origin::from), help_heading = "Probes")]
     pub interface: Option<Origin>,
+
+    /// Answer echo requests to this host that arrive on the interface of -I, in an XDP program, instead of pinging
+    ///
+    /// --rate limits the answers; requests above it are dropped. Fragments, packets with IP options and damaged packets go
+    /// to the network stack. Requires Linux 5.18, CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
+    #[arg(
+        long,
+        requires = "interface",
+        conflicts_with_all = ["targets", "file", "csv", "live", "dry_run", "metrics", "count", "duration"],
+        hide_short_help = true,
+        help_heading = "Probes"
+    )]
+    pub respond: bool,
 
     /// Print the time of day before each answer
     #[arg(short = 'D', long, help_heading = "Output")]

@@ -18,7 +18,7 @@ use super::output::warnings;
 use super::reload::Reloader;
 use super::target_list::{KnownNames, TargetList};
 use super::watch::Watch;
-use super::{dry_run, failure, setup};
+use super::{dry_run, failure, respond, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, ChangeCounts, Server, ping_families};
@@ -30,6 +30,9 @@ use crate::{privilege, signals};
 const MAX_WAIT: Duration = Duration::from_millis(250);
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
+    if args.respond {
+        return respond::run(args);
+    }
     require_terminal(args)?;
     let list = TargetList::read(args, &KnownNames::new())?;
     list.require_targets()?;

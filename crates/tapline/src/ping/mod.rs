@@ -79,6 +79,7 @@ mod event;
 mod handle;
 mod options;
 mod resolver;
+mod respond;
 mod route;
 mod socket;
 mod summary;
@@ -90,6 +91,7 @@ pub use event::{AnswerMessage, PingEvent, TargetChange};
 pub use handle::Ping;
 pub use options::{Backend, PingOptions};
 pub use resolver::{LookupFailure, SystemResolver};
+pub use respond::{RespondError, RespondOptions, RespondSummary, Responder, respond};
 pub use route::source_address;
 pub use summary::{Ended, LocalDrops, PingSummary, TimestampCounts, TimestampSource};
 
@@ -98,6 +100,8 @@ pub use probe::{
     MAX_PATHS, MAX_PAYLOAD_BYTES, NeighbourPace, NetworkError, NetworkErrors, OtherCounts, Probe,
     ProbeCounts, Prober, RemovedHosts, RttStatistics,
 };
+
+pub use bpf::EchoAnswerCounts;
 
 /// Lists of targets: host names, addresses, prefixes and ranges.
 pub use probe::targets;
