@@ -1,6 +1,8 @@
 //! Instructions under construction, and the checksum of a message in the packet.
 
-use crate::{Alu, Condition, Insn, Label, Reg, Size};
+use std::os::fd::BorrowedFd;
+
+use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size, Width};
 
 // Offsets in `struct xdp_md`.
 pub(super) const DATA: i16 = 0;
@@ -25,6 +27,9 @@ pub(super) const CONTEXT: Reg = Reg::R6;
 pub(super) const START: Reg = Reg::R7;
 /// The byte after the frame.
 pub(super) const END: Reg = Reg::R8;
+
+/// Position on the stack of a word that no program keeps across the computation of a tag.
+pub(super) const SCRATCH_WORD: i16 = -256;
 
 /// Bytes that one step of the checksum adds.
 const CHUNK_BYTES: i32 = 16;
@@ -131,7 +136,14 @@ impl<'m> Code<'m> {
         if cfg!(target_endian = "big") {
             self.extend([Insn::alu64(Alu::Lsh, Reg::R3, 8)]);
         }
-        self.extend([Insn::add(Reg::R0, Reg::R3), Insn::Place(done)]);
+        // The verifier knows bounds of the sum after each number of steps, and would examine what follows for each of them.
+        // It forgets them when bytes are swapped.
+        self.extend([
+            Insn::add(Reg::R0, Reg::R3),
+            Insn::Place(done),
+            Insn::HostToBe64 { dst: Reg::R0 },
+            Insn::HostToBe64 { dst: Reg::R0 },
+        ]);
     }
 
     /// Adds `words` 32-bit words from `base + at` to `R0`. Clobbers `R3`.
@@ -176,5 +188,57 @@ impl<'m> Code<'m> {
             Insn::store(size, START, one, Reg::R2),
             Insn::store(size, START, other, Reg::R1),
         ]);
+    }
+
+    /// `dst =` a 64-bit constant. Clobbers `scratch`.
+    pub fn constant(&mut self, dst: Reg, value: u64, scratch: Reg) {
+        let [high, low] = [value >> 32, value].map(|half| (half as u32).cast_signed());
+        self.extend([
+            Insn::mov32(dst, high),
+            Insn::alu64(Alu::Lsh, dst, 32),
+            Insn::mov32(scratch, low),
+            Insn::alu64(Alu::Or, dst, scratch),
+        ]);
+    }
+
+    /// `R0 =` the entry of an array map with the number on the stack at `key`, or jumps to `missing`. Clobbers `R1` to
+    /// `R5`.
+    pub fn look_up(&mut self, map: BorrowedFd<'m>, key: i16, missing: Label) {
+        self.extend([
+            Insn::LoadMap { dst: Reg::R1, map },
+            Insn::mov(Reg::R2, Reg::R10),
+            Insn::add(Reg::R2, i32::from(key)),
+            Insn::Call(Helper::MapLookupElem),
+            Insn::jump_if(Condition::Equal, Reg::R0, 0, missing),
+        ]);
+    }
+
+    /// Adds 1 to the 64-bit counter at `base + at`. Clobbers `R5`.
+    pub fn count(&mut self, base: Reg, at: i16) {
+        self.extend([
+            Insn::mov(Reg::R5, 1),
+            Insn::AtomicAdd {
+                base,
+                offset: at,
+                src: Reg::R5,
+            },
+        ]);
+    }
+
+    /// Converts `dst` between host and network order: all its 8 bytes, or the low 4 or 2.
+    pub fn swap_bytes(&mut self, size: Size, dst: Reg) {
+        self.extend([match size {
+            Size::Double => Insn::HostToBe64 { dst },
+            Size::Half => Insn::Be16ToHost { dst },
+            _ => Insn::Be32ToHost { dst },
+        }]);
+    }
+
+    /// `dst = -dst`, all 64 bits.
+    pub fn negate(&mut self, dst: Reg) {
+        self.extend([Insn::Negate {
+            width: Width::W64,
+            dst,
+        }]);
     }
 }

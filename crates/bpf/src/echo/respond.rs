@@ -72,7 +72,7 @@ impl<'m> Program<'m> {
             Insn::load(Size::Word, END, CONTEXT, DATA_END),
         ]);
         code.require(ICMP4 + ECHO, exits.pass);
-        self.to_this_interface(&mut code, exits.pass);
+        self.require_own_mac(&mut code, exits.pass);
         code.extend([
             Insn::load(Size::Half, Reg::R1, START, 12),
             Insn::jump_if32(Condition::Equal, Reg::R1, wire16([0x08, 0x00]), v4),
@@ -100,9 +100,9 @@ impl<'m> Program<'m> {
     }
 
     /// Passes frames to other hosts and to groups, and from groups.
-    fn to_this_interface(&self, code: &mut Code<'m>, pass: Label) {
-        let [a, b, c, d, e, f] = self.mac;
-        let (first, last) = (u32::from_ne_bytes([a, b, c, d]), wire16([e, f]));
+    fn require_own_mac(&self, code: &mut Code<'m>, pass: Label) {
+        let (&first, last) = self.mac.split_first_chunk().expect("six bytes");
+        let (first, last) = (u32::from_ne_bytes(first), wire16([last[0], last[1]]));
         code.extend([
             Insn::load(Size::Word, Reg::R1, START, 0),
             Insn::jump_if32(Condition::NotEqual, Reg::R1, first.cast_signed(), pass),
@@ -136,7 +136,7 @@ impl<'m> Program<'m> {
             Insn::jump_if32(Condition::Equal, Reg::R1, 127, exits.pass),
             Insn::jump_if32(Condition::GreaterOrEqual, Reg::R1, 224, exits.pass),
         ]);
-        self.to_own_address(code, 0, IP + 16, 1, exits.pass);
+        self.require_own_address(code, 0, IP + 16, 1, exits.pass);
         // The end of the message.
         code.extend([
             Insn::load(Size::Half, Reg::R9, START, IP + 2),
@@ -211,7 +211,7 @@ impl<'m> Program<'m> {
             Insn::jump_if32(Condition::Equal, Reg::R1, 0, exits.pass),
             Insn::Place(source_is_usual),
         ]);
-        self.to_own_address(code, 1, IP + 24, 4, exits.pass);
+        self.require_own_address(code, 1, IP + 24, 4, exits.pass);
         code.extend([
             Insn::load(Size::Half, Reg::R9, START, IP + 4),
             Insn::mov(Reg::R0, Reg::R9),
@@ -252,7 +252,14 @@ impl<'m> Program<'m> {
     }
 
     /// Passes packets to addresses of other hosts.
-    fn to_own_address(&self, code: &mut Code<'m>, map: usize, at: i16, words: i16, pass: Label) {
+    fn require_own_address(
+        &self,
+        code: &mut Code<'m>,
+        map: usize,
+        at: i16,
+        words: i16,
+        pass: Label,
+    ) {
         let key = -(4 + 4 * words);
         code.extend([Insn::store(
             Size::Word,
