@@ -71,6 +71,7 @@ mod ping_paths;
 mod ping_respond;
 mod ping_text;
 mod ping_usage;
+mod ping_xdp;
 mod read_convert;
 mod read_damage;
 mod read_filter;

@@ -43,6 +43,7 @@ mod ping_neighbours;
 mod ping_patience;
 mod ping_respond;
 mod ping_ring;
+mod ping_xdp;
 mod pull;
 mod read;
 mod ringbuf;

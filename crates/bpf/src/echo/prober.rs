@@ -135,7 +135,7 @@ pub struct EchoError {
 /// Each request carries the cookie of `tapline-probe`: send time, target, number, and a SipHash-1-3 tag. The program that
 /// makes the frame reads the clock and computes the tag. The other one verifies checksum, tag, length and source address of
 /// each reply, tells duplicates by a window of numbers for each target, updates the counters, and drops the reply. All
-/// other packets pass, also replies to other programs. The payload behind the cookie is verified by length and checksum.
+/// other packets pass, also replies to other programs. The payload behind the cookie is verified by its length and its sum.
 #[derive(Debug)]
 pub struct EchoProber {
     link: XdpLink,
@@ -227,7 +227,8 @@ impl EchoProber {
             window_ns: options.window_ns,
             slots,
             payload_bytes: options.payload_bytes,
-            filler: filler(options),
+            filler: rest(options).0,
+            filler_sum: rest(options).1,
             targets: targets.as_fd(),
             window: window.as_fd(),
             totals: totals.as_fd(),
@@ -485,19 +486,20 @@ fn folded(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// The first bytes behind the cookie.
-fn filler(options: &EchoProberOptions) -> [u8; 8] {
+/// The first bytes behind the cookie, and the sum of all of them: the same in both families.
+fn rest(options: &EchoProberOptions) -> ([u8; 8], u16) {
     let frames = [(&options.ipv4, 34), (&options.ipv6, 54)];
-    let mut filler = [0; 8];
-    for (frame, icmp) in frames {
-        let rest = frame
-            .as_ref()
-            .and_then(|frame| frame.get(icmp + PAYLOAD + COOKIE..));
-        for (to, from) in filler.iter_mut().zip(rest.unwrap_or_default()) {
-            *to = *from;
-        }
+    let frames = frames.into_iter();
+    let mut payloads = frames.filter_map(|(frame, icmp)| {
+        let end = icmp + PAYLOAD + usize::from(options.payload_bytes);
+        frame.as_ref()?.get(icmp + PAYLOAD + COOKIE..end)
+    });
+    let rest = payloads.next().unwrap_or_default();
+    let mut first = [0; 8];
+    for (to, from) in first.iter_mut().zip(rest) {
+        *to = *from;
     }
-    filler
+    (first, folded(sum_of(rest)))
 }
 
 fn mapped(address: IpAddr) -> [u8; 16] {

@@ -57,6 +57,8 @@ pub(super) struct Program<'m> {
     pub payload_bytes: u16,
     /// The first bytes of the payload after the cookie, up to 8.
     pub filler: [u8; 8],
+    /// The folded sum of all bytes after the cookie.
+    pub filler_sum: u16,
     pub targets: BorrowedFd<'m>,
     pub window: BorrowedFd<'m>,
     pub totals: BorrowedFd<'m>,
@@ -213,6 +215,17 @@ impl<'m> Program<'m> {
             Insn::load(Size::Double, Reg::R1, Reg::R10, LENGTH),
             Insn::jump_if(Condition::NotEqual, Reg::R1, message, exits.corrupt),
         ]);
+        // Header and cookie with the rest that was sent: another rest has another sum, and so another checksum.
+        code.extend([Insn::mov(Reg::R0, i32::from(self.filler_sum))]);
+        pseudo_header(code, family);
+        code.sum_words(START, family.icmp, (ECHO + COOKIE) / 4);
+        code.fold();
+        code.extend([Insn::jump_if32(
+            Condition::NotEqual,
+            Reg::R0,
+            0xffff,
+            exits.corrupt,
+        )]);
         require_source(code, family, exits.wrong_source);
         code.extend([
             Insn::Jump {
@@ -605,15 +618,8 @@ fn require_header(code: &mut Code<'_>, family: &Family, ip: i16, otherwise: Labe
 /// `R0 =` the folded sum of the message that ends at `R9`; 0xffff if its checksum is right. The frame has at least
 /// `bytes` bytes afterwards; otherwise jumps to `cut`.
 fn sum(code: &mut Code<'_>, family: &Family, bytes: i16, cut: Label) {
-    if family.is_ipv6 {
-        code.extend([
-            Insn::load(Size::Half, Reg::R0, START, ETHERNET + 4),
-            Insn::add(Reg::R0, wire16([0, 58])),
-        ]);
-        code.sum_words(START, ETHERNET + 8, 8);
-    } else {
-        code.extend([Insn::mov(Reg::R0, 0)]);
-    }
+    code.extend([Insn::mov(Reg::R0, 0)]);
+    pseudo_header(code, family);
     code.extend([
         Insn::mov(Reg::R1, START),
         Insn::add(Reg::R1, i32::from(family.icmp)),
@@ -627,6 +633,19 @@ fn sum(code: &mut Code<'_>, family: &Family, bytes: i16, cut: Label) {
         Insn::load(Size::Word, END, CONTEXT, DATA_END),
     ]);
     code.require(bytes, cut);
+}
+
+/// Adds the pseudo header of IPv6 to `R0`.
+fn pseudo_header(code: &mut Code<'_>, family: &Family) {
+    if !family.is_ipv6 {
+        return;
+    }
+    code.extend([
+        Insn::load(Size::Half, Reg::R1, START, ETHERNET + 4),
+        Insn::add(Reg::R0, Reg::R1),
+        Insn::add(Reg::R0, wire16([0, 58])),
+    ]);
+    code.sum_words(START, ETHERNET + 8, 8);
 }
 
 /// Jumps to `otherwise` unless the packet comes from the target in [`ENTRY`].

@@ -96,9 +96,17 @@ pub struct PingArgs {
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = units::seconds, hide_short_help = true, help_heading = "Performance")]
     pub gather: Duration,
 
-    /// Back end: raw, ring, ping-socket (unprivileged) or auto
+    /// Back end: raw, ring, ping-socket (unprivileged), xdp or auto
+    ///
+    /// xdp sends requests as XDP frames and counts replies in the kernel, for rates of millions per second. It prints no
+    /// line per reply: several targets, -q, --csv or --live. Requires Linux 5.18, CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and
+    /// CAP_SYS_ADMIN.
     #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backend, hide_short_help = true, help_heading = "Performance")]
     pub backend: PingBackend,
+
+    /// With --backend xdp, send more than 10 000 probes per second on an interface with a default route
+    #[arg(long, hide_short_help = true, help_heading = "Performance")]
+    pub yes_on_uplink: bool,
 
     /// Payload bytes after the ICMP header, at least 16
     #[arg(short, long, value_name = "BYTES", default_value_t = 56, value_parser = payload, help_heading = "Probes")]
@@ -240,9 +248,14 @@ fn rate(text: &str) -> Result<Rate, String> {
 }
 
 fn backend(text: &str) -> Result<PingBackend, String> {
-    let known = [Backend::Raw, Backend::Ring, Backend::PingSocket];
+    let known = [
+        Backend::Raw,
+        Backend::Ring,
+        Backend::PingSocket,
+        Backend::Xdp,
+    ];
     match known.into_iter().find(|backend| backend.name() == text) {
-        None if text != "auto" => Err("use raw, ring, ping-socket or auto".into()),
+        None if text != "auto" => Err("use raw, ring, ping-socket, xdp or auto".into()),
         found => Ok(PingBackend(found)),
     }
 }
@@ -293,6 +306,6 @@ mod tests {
         for wrong in ["15", "65508", "", "-1"] {
             assert!(payload(wrong).is_err(), "{wrong}");
         }
-        assert!(backend("xdp").is_err() && rate("0").is_err());
+        assert!(backend("af_xdp").is_err() && rate("0").is_err());
     }
 }

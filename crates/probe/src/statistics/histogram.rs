@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::counted::CountedAnswers;
+
 /// A histogram of durations. Values read from it have a relative error of at most 1/256.
 ///
 /// Log-linear, like HDR histograms: each doubling above 128 ns has 128 equal buckets, and each
@@ -78,6 +80,21 @@ impl Histogram {
         }
         self.total += other.total;
         self.sum_ns += other.sum_ns;
+    }
+
+    /// A histogram of durations that were counted elsewhere.
+    pub(crate) fn from_counts(counts: &[u64], answers: &CountedAnswers) -> Self {
+        let mut histogram = Self::default();
+        for (own, count) in histogram.counts.iter_mut().zip(counts) {
+            *own = *count;
+        }
+        histogram.total = histogram.counts.iter().sum();
+        if histogram.total > 0 {
+            (histogram.min_ns, histogram.max_ns) = (answers.min_ns, answers.max_ns);
+            histogram.sum_ns = answers.sum_ns;
+            (histogram.mean_ns, histogram.squares) = answers.mean_and_squares();
+        }
+        histogram
     }
 
     /// Number of durations recorded.

@@ -71,6 +71,7 @@
 //! kernel. All other round trips start at a clock read just before the system call. [`PingSummary`] counts
 //! which clock stamped how many probes and replies.
 
+mod backends;
 mod builder;
 mod changes;
 mod engine;
@@ -83,10 +84,11 @@ mod respond;
 mod route;
 mod socket;
 mod summary;
+mod xdp;
 
 pub use builder::{IntoTargets, PingBuilder, forecast_with_limits, ping, ping_once};
 pub use changes::TargetControl;
-pub use error::{PingError, PingOperation};
+pub use error::{PingError, PingOperation, XdpRefusal};
 pub use event::{AnswerMessage, PingEvent, TargetChange};
 pub use handle::Ping;
 pub use options::{Backend, PingOptions};

@@ -1,0 +1,93 @@
+//! Answers that are counted elsewhere, such as by a program in the kernel.
+
+use crate::classification::OtherCounts;
+use crate::probe::Probe;
+use crate::prober::Prober;
+use crate::statistics::{Histogram, NetworkError};
+
+/// The answers of a target, or of all, as counted elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CountedAnswers {
+    /// First answers in time.
+    pub received: u64,
+    /// First answers after the timeout.
+    pub late: u64,
+    /// Further answers.
+    pub duplicate: u64,
+    /// Damaged answers.
+    pub corrupt: u64,
+    /// ICMP errors that were the first answer.
+    pub errors: u64,
+    /// Sum of the round trips of the answers in time, nanoseconds.
+    pub sum_ns: u128,
+    /// Sum of their squares.
+    pub squares: u128,
+    /// The shortest.
+    pub min_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// The latest.
+    pub last_ns: u64,
+    /// Smoothed difference between consecutive ones (RFC 3550, 6.4.1), in sixteenths of a nanosecond.
+    pub jitter_16: u64,
+}
+
+impl CountedAnswers {
+    /// Mean, and sum of the squares of the deviations from it.
+    pub(crate) fn mean_and_squares(&self) -> (f64, f64) {
+        let count = u128::from(self.received.max(1));
+        let product = self.squares.saturating_mul(count);
+        let squares = product.saturating_sub(self.sum_ns.saturating_mul(self.sum_ns));
+        (
+            self.sum_ns as f64 / count as f64,
+            squares as f64 / count as f64,
+        )
+    }
+}
+
+/// A run whose answers are counted elsewhere. Until [`Prober::end_unanswered`], probes without an answer are in flight.
+impl Prober {
+    /// As [`Prober::sent`], for a probe whose answer is counted elsewhere.
+    #[inline]
+    pub fn sent_uncounted(&mut self, probe: Probe, now_ns: u64) {
+        let slot = self.slot_of(probe);
+        self.sent(probe, now_ns);
+        // Its timeout ends nothing.
+        self.statistics.withdraw(slot);
+    }
+
+    /// Whether all probes were sent or withdrawn.
+    pub fn has_sent_all(&self) -> bool {
+        self.schedule.is_over() && self.unreported == 0
+    }
+
+    /// Sets what was counted for `target` so far.
+    pub fn set_answers(&mut self, target: u32, answers: &CountedAnswers) {
+        let position = self.schedule.position_of(target);
+        self.statistics.set_answers(position, answers);
+    }
+
+    /// Sets the histogram of the round trips of all targets: the count of each bucket of [`Histogram`], and the sums of
+    /// `answers`.
+    pub fn set_histogram(&mut self, counts: &[u64], answers: &CountedAnswers) {
+        self.statistics.histogram = Histogram::from_counts(counts, answers);
+    }
+
+    /// Sets the counters that belong to no target. Those of probes that were not sent stay.
+    pub fn set_other_counts(&mut self, counts: OtherCounts) {
+        let unsent = self.other_counts.unsent;
+        self.other_counts = OtherCounts { unsent, ..counts };
+    }
+
+    /// Counts `count` errors.
+    pub fn add_error(&mut self, error: NetworkError, count: u64) {
+        self.errors.add(error, count);
+    }
+
+    /// Counts every probe in flight as lost.
+    pub fn end_unanswered(&mut self) {
+        for position in 0..self.targets.len() {
+            self.statistics.lose_pending(position);
+        }
+    }
+}
