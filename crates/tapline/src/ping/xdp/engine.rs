@@ -104,8 +104,8 @@ impl XdpEngine {
         let start_ns = monotonic_ns();
         // Room for the probes of twice the timeout.
         let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
-        let window = window.min(MAX_POSITIONS / u64::from(prober.targets().len()).max(1));
-        let window = window.clamp(1, EchoProber::MAX_WINDOW.into()) as u32;
+        let most = (MAX_POSITIONS / u64::from(prober.targets().len()).max(1)).max(1);
+        let window = window.min(1 << most.ilog2()) as u32;
         let frame = |is_ipv6| {
             frame(
                 &prober,

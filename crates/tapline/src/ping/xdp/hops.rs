@@ -31,8 +31,7 @@ pub(super) struct NextHops {
 }
 
 impl NextHops {
-    /// Looks up the routes of `targets` that go through `link`. `loose` keeps other routes too, as for an interface that
-    /// the caller has chosen.
+    /// Looks up the routes of `targets`. Targets that are routed through another interface than `link` have no hop.
     pub fn look_up(targets: &Targets, link: IfIndex) -> Result<Self, NetlinkError> {
         let mut netlink = Netlink::open()?;
         let mut hops: Vec<(IpAddr, Option<MacAddress>)> = Vec::new();
