@@ -24,7 +24,7 @@ fn ping_and_tapline_are_answered_and_the_kernel_sees_nothing() {
     let scene = Scene::new();
     let mut responder = respond(&scene, "--json");
     let start = responder.ready();
-    // Without a program or GRO at left, the driver would drop the answers.
+    // Without a program at left, the driver would drop the answers.
     assert_has(
         &start,
         &json!({ "interface": "right0", "mode": "generic", "rate_pps": null }),
@@ -81,7 +81,7 @@ fn the_text_says_what_happens() {
     let ended = responder.stop();
     assert_eq!(ended.status.code(), Some(0));
     ended.assert_mentions("2 echo requests answered on right0 in ");
-    ended.assert_mentions("the peer of this veth interface drops");
+    ended.assert_mentions("use --xdp native if its other end has an XDP program");
 }
 
 #[test]

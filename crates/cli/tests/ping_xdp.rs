@@ -7,18 +7,9 @@ use crate::support::ping::{ping, start};
 use crate::support::run::{Running, spawn};
 use crate::support::{Scene, assert_has, ip_json, number};
 
-/// A responder at right, which also lets its interface take XDP frames.
+/// A responder at right in the driver, so that the interface takes XDP frames of left.
 fn responder(scene: &Scene) -> Running {
-    // In the driver, so that the interface at left may send XDP frames: that needs a program or GRO at left first.
-    assert!(
-        scene
-            .left
-            .command("ethtool")
-            .args(["-K", "left0", "gro", "on"])
-            .status()
-            .is_ok_and(|status| status.success())
-    );
-    let line = "ping --respond -I right0 --rate max --json";
+    let line = "ping --respond --xdp native -I right0 --rate max --json";
     let mut running = spawn(scene.command(line));
     assert_eq!(running.ready()["mode"], "native");
     running

@@ -1,7 +1,7 @@
 //! The responder: its answers beside those of the kernel, what it leaves to the kernel, and its limit.
 
 use tapline::capture::{Backend, Capture};
-use tapline::ping::{EchoAnswerCounts, Responder};
+use tapline::ping::{EchoAnswerCounts, Responder, XdpAttachMode};
 use wire::build::{Extension, Frame, IpFrame};
 use wire::checksum::internet;
 use wire::{FragmentFields, Icmpv4Fields, Ipv4Fields, Ipv6Fields, MacAddress};
@@ -20,8 +20,12 @@ fn numbers(counts: EchoAnswerCounts) -> [u64; 4] {
 }
 
 fn respond(pair: &Pair, rate_pps: Option<u32>) -> Responder {
+    respond_in(pair, rate_pps, None)
+}
+
+fn respond_in(pair: &Pair, rate_pps: Option<u32>, mode: Option<XdpAttachMode>) -> Responder {
     let link = pair.right.interface().name.to_string();
-    let options = tapline::ping::respond(link).rate_pps(rate_pps);
+    let options = tapline::ping::respond(link).rate_pps(rate_pps).mode(mode);
     pair.right.run(|| options.open()).unwrap()
 }
 
@@ -106,7 +110,8 @@ fn answers_equal_those_of_the_kernel() {
     for in_driver in [false, true] {
         // The peer takes what a program in the driver transmits only with a program of its own.
         let _pass = in_driver.then(|| pass_all(&pair.left));
-        let responder = respond(&pair, None);
+        let mode = in_driver.then_some(XdpAttachMode::Native);
+        let responder = respond_in(&pair, None, mode);
         assert_eq!(responder.avoids_peer(), !in_driver);
         let found: Vec<_> = compare(&frames).collect();
         assert_eq!(found, expected, "in the driver: {in_driver}");

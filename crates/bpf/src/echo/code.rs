@@ -36,6 +36,11 @@ const CHUNK_BYTES: i32 = 16;
 /// Longest message that is summed.
 pub(super) const MAX_MESSAGE_BYTES: i32 = 4096;
 
+/// A constant of these programs as an operand; all are far below 2³¹.
+pub(super) const fn immediate(value: usize) -> i32 {
+    (value as u32).cast_signed()
+}
+
 /// A constant of two bytes in network order, as a load in native order reads it.
 pub(super) const fn wire16(bytes: [u8; 2]) -> i32 {
     u16::from_ne_bytes(bytes) as i32

@@ -189,7 +189,7 @@ impl EchoProber {
         )
         .map_err(XdpProgramError::from)?;
         for at in (0..options.targets as usize).map(|number| number * target::BYTES) {
-            let min = target_memory.word64(at + target::MIN as usize);
+            let min = target_memory.word64(at + offset(target::MIN));
             min.store(u64::MAX, Ordering::Relaxed);
         }
         let run = LiveRun::open(ifindex, NAME, MEMORY_BYTES)?;
@@ -258,7 +258,7 @@ impl EchoProber {
         let at = target as usize * target::BYTES;
         self.targets.write(at, &mapped(address));
         self.targets
-            .write(at + target::HOP as usize, &hop.to_ne_bytes());
+            .write(at + offset(target::HOP), &hop.to_ne_bytes());
     }
 
     /// Sets the MAC address of a next hop. Ignores hops that do not exist.
@@ -297,7 +297,7 @@ impl EchoProber {
     /// The counters of all targets.
     pub fn totals(&self) -> EchoTotals {
         let of = |total: Total| {
-            let word = self.totals.word64(total.offset() as usize);
+            let word = self.totals.word64(offset(total.offset()));
             word.load(Ordering::Relaxed)
         };
         EchoTotals {
@@ -319,7 +319,7 @@ impl EchoProber {
     /// The histogram of the round trips of all targets: each nanosecond below 128 has a bucket, and each doubling above has
     /// 128, up to 2⁴³ ns.
     pub fn histogram(&self) -> Vec<u64> {
-        let word = |bucket| self.totals.word64(HISTOGRAM as usize + 8 * bucket);
+        let word = |bucket| self.totals.word64(offset(HISTOGRAM) + 8 * bucket);
         let buckets = 0..BUCKETS;
         buckets
             .map(|bucket| word(bucket).load(Ordering::Relaxed))
@@ -334,7 +334,7 @@ impl EchoProber {
         let base = target as usize * target::BYTES;
         let of = |at: i16| {
             self.targets
-                .word64(base + at as usize)
+                .word64(base + offset(at))
                 .load(Ordering::Relaxed)
         };
         let [low, high] = [target::SQUARES_LOW, target::SQUARES_HIGH].map(|at| u128::from(of(at)));
@@ -423,6 +423,11 @@ fn template(frame: &[u8]) -> Result<abi::bpf::Map, XdpProgramError> {
     let written = map.update(&0u32.to_ne_bytes(), frame);
     written.map_err(MapError::creating(NAME, MapType::Array))?;
     Ok(map)
+}
+
+/// An offset of the layout, which is not negative.
+fn offset(at: i16) -> usize {
+    at.cast_unsigned().into()
 }
 
 /// The frame with zeros where the program writes.

@@ -8,9 +8,10 @@
 use std::os::fd::BorrowedFd;
 
 use super::code::{
-    CONTEXT, Code, DATA, DATA_END, END, ETHERNET, IPV4, IPV6, START, XDP_DROP, XDP_PASS, wire16,
+    CONTEXT, Code, DATA, DATA_END, END, ETHERNET, IPV4, IPV6, START, XDP_DROP, XDP_PASS, immediate,
+    wire16,
 };
-use super::layout::{HISTOGRAM, NUMBER_BITS, PARTS, Total, target};
+use super::layout::{BUCKETS, HISTOGRAM, NUMBER_BITS, PARTS, Total, target};
 use super::tag::tag;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
 
@@ -203,7 +204,7 @@ impl<'m> Program<'m> {
         let message = self.payload_bytes as i32 + i32::from(ECHO + family.counted);
         self.require_identifier(code, family.icmp, exits.pass);
         code.require_byte(family.icmp + 1, 0, exits.pass);
-        self.find_end(code, family, ECHO + COOKIE, exits.cut_short, exits.pass);
+        find_end(code, family, ECHO + COOKIE, exits.cut_short, exits.pass);
         sum(code, family, family.icmp + ECHO + COOKIE, exits.pass);
         code.extend([Insn::store(Size::Double, Reg::R10, SUM, Reg::R0)]);
         self.verify(code, family.icmp, invalid);
@@ -263,7 +264,7 @@ impl<'m> Program<'m> {
         code.require_byte(quoted, family.request, exits.pass);
         self.require_identifier(code, quoted, exits.pass);
         let least = ECHO + family.ip_bytes + ECHO + COOKIE;
-        self.find_end(code, family, least, exits.notice, exits.pass);
+        find_end(code, family, least, exits.notice, exits.pass);
         sum(code, family, quoted + ECHO + COOKIE, exits.pass);
         code.extend([Insn::jump_if(
             Condition::NotEqual,
@@ -308,30 +309,6 @@ impl<'m> Program<'m> {
         ]);
     }
 
-    /// Puts the end of the message into `R9`, and its length onto the stack. Jumps to `short` if the message has fewer than
-    /// `least` bytes, and to `cut` if the frame ends before it.
-    fn find_end(&self, code: &mut Code<'m>, family: &Family, least: i16, short: Label, cut: Label) {
-        let (at, from) = if family.is_ipv6 {
-            (ETHERNET + 4, family.icmp)
-        } else {
-            (ETHERNET + 2, ETHERNET)
-        };
-        code.extend([Insn::load(Size::Half, Reg::R9, START, at)]);
-        code.swap_bytes(Size::Half, Reg::R9);
-        code.extend([
-            Insn::store(Size::Double, Reg::R10, LENGTH, Reg::R9),
-            Insn::jump_if(
-                Condition::Less,
-                Reg::R9,
-                i32::from(least + family.counted),
-                short,
-            ),
-            Insn::add(Reg::R9, START),
-            Insn::add(Reg::R9, i32::from(from)),
-            Insn::jump_if(Condition::Greater, Reg::R9, END, cut),
-        ]);
-    }
-
     /// Puts the words of the cookie of the echo message at `message` and its target onto the stack. Jumps to `invalid` if
     /// its tag is wrong.
     fn verify(&self, code: &mut Code<'m>, message: i16, invalid: Label) {
@@ -368,7 +345,11 @@ impl<'m> Program<'m> {
     /// Jumps to `otherwise` unless the first bytes after the cookie are those of this run.
     fn require_filler(&self, code: &mut Code<'m>, family: &Family, otherwise: Label) {
         let at = family.icmp + ECHO + COOKIE;
-        let bytes = self.payload_bytes.saturating_sub(COOKIE as u16).min(8) as i16;
+        let bytes = self
+            .payload_bytes
+            .saturating_sub(COOKIE as u16)
+            .min(8)
+            .cast_signed();
         code.require(at + bytes, otherwise);
         for (offset, byte) in (0..bytes).zip(self.filler) {
             code.require_byte(at + offset, byte.into(), otherwise);
@@ -549,13 +530,8 @@ impl<'m> Program<'m> {
             // Below 256 after the last shift.
             Insn::alu64(Alu::Lsh, SHIFT, PARTS),
             Insn::add(Reg::R1, SHIFT),
-            Insn::jump_if(
-                Condition::Less,
-                Reg::R1,
-                super::layout::BUCKETS as i32,
-                fits,
-            ),
-            Insn::mov(Reg::R1, super::layout::BUCKETS as i32 - 1),
+            Insn::jump_if(Condition::Less, Reg::R1, immediate(BUCKETS), fits),
+            Insn::mov(Reg::R1, immediate(BUCKETS) - 1),
             Insn::Place(fits),
             Insn::alu64(Alu::Lsh, Reg::R1, 3),
             Insn::LoadMapValue {
@@ -613,6 +589,30 @@ fn require_header(code: &mut Code<'_>, family: &Family, ip: i16, otherwise: Labe
             ),
         ]);
     }
+}
+
+/// Puts the end of the message into `R9`, and its length onto the stack. Jumps to `short` if the message has fewer than
+/// `least` bytes, and to `cut` if the frame ends before it.
+fn find_end(code: &mut Code<'_>, family: &Family, least: i16, short: Label, cut: Label) {
+    let (at, from) = if family.is_ipv6 {
+        (ETHERNET + 4, family.icmp)
+    } else {
+        (ETHERNET + 2, ETHERNET)
+    };
+    code.extend([Insn::load(Size::Half, Reg::R9, START, at)]);
+    code.swap_bytes(Size::Half, Reg::R9);
+    code.extend([
+        Insn::store(Size::Double, Reg::R10, LENGTH, Reg::R9),
+        Insn::jump_if(
+            Condition::Less,
+            Reg::R9,
+            i32::from(least + family.counted),
+            short,
+        ),
+        Insn::add(Reg::R9, START),
+        Insn::add(Reg::R9, i32::from(from)),
+        Insn::jump_if(Condition::Greater, Reg::R9, END, cut),
+    ]);
 }
 
 /// `R0 =` the folded sum of the message that ends at `R9`; 0xffff if its checksum is right. The frame has at least

@@ -6,7 +6,9 @@
 
 use std::os::fd::BorrowedFd;
 
-use super::code::{CONTEXT, Code, DATA, DATA_END, ETHERNET, IPV4, IPV6, START, XDP_DROP};
+use super::code::{
+    CONTEXT, Code, DATA, DATA_END, ETHERNET, IPV4, IPV6, START, XDP_DROP, immediate,
+};
 use super::layout::target;
 use super::tag::tag;
 use crate::live_frames::program as frames;
@@ -56,7 +58,7 @@ impl<'m> Program<'m> {
                 dst: Reg::R3,
                 map: self.template,
             },
-            Insn::mov(Reg::R4, self.bytes as i32),
+            Insn::mov(Reg::R4, immediate(self.bytes)),
             Insn::Call(Helper::XdpStoreBytes),
             Insn::jump_if(Condition::NotEqual, Reg::R0, 0, drop),
         ]);
@@ -106,8 +108,8 @@ impl<'m> Program<'m> {
             Insn::store(Size::Double, PAGE, CPU, Reg::R0),
             Insn::load(Size::Double, Reg::R1, PAGE, NEXT),
             Insn::mov(Reg::R2, Reg::R1),
-            Insn::alu64(Alu::And, Reg::R2, RECORDS as i32 - 1),
-            Insn::alu64(Alu::Mul, Reg::R2, RECORD_BYTES as i32),
+            Insn::alu64(Alu::And, Reg::R2, immediate(RECORDS - 1)),
+            Insn::alu64(Alu::Mul, Reg::R2, immediate(RECORD_BYTES)),
             Insn::add(Reg::R2, PAGE),
             Insn::load(
                 Size::Double,

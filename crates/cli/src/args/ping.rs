@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::TypedValueParser;
 use tapline::ping::targets::Cidr;
-use tapline::ping::{Backend, COOKIE_BYTES, MAX_PATHS, MAX_PAYLOAD_BYTES};
+use tapline::ping::{Backend, COOKIE_BYTES, MAX_PATHS, MAX_PAYLOAD_BYTES, XdpAttachMode};
 
 use super::LossLimit;
 use crate::{metrics, units};
@@ -147,6 +147,13 @@ pub struct PingArgs {
         help_heading = "Probes"
     )]
     pub respond: bool,
+
+    /// Where the program of --respond runs: native (driver), generic (network stack) or auto
+    ///
+    /// Default: generic on a veth interface, where native works only while the other end has an XDP program; else native
+    /// if the driver supports it.
+    #[arg(long, value_name = "WHERE", value_parser = super::mode::place, requires = "respond", hide_short_help = true, help_heading = "Probes")]
+    pub xdp: Option<XdpAttachMode>,
 
     /// Print the time of day before each answer
     #[arg(short = 'D', long, help_heading = "Output")]

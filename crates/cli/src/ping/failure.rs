@@ -19,7 +19,7 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
             );
             return Failure::new(Exit::Privilege, line);
         }
-        PingError::Options(_) => (Exit::Usage, None),
+        PingError::Options(_) | PingError::XdpRefused(_) => (Exit::Usage, None),
         PingError::Xdp { .. } if error.is_xdp_privilege() => (
             Exit::Privilege,
             Some(
@@ -27,7 +27,6 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
                     .to_owned(),
             ),
         ),
-        PingError::XdpRefused(_) => (Exit::Usage, None),
         PingError::Uplink { .. } => {
             let line = format!("{error}; give --yes-on-uplink to ping on it");
             return Failure::new(Exit::Usage, line);

@@ -100,10 +100,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         backend: ping.backend(),
         metrics: url.as_deref(),
     };
-    propose_xdp(args, &start);
-    reporter
-        .begin(&start)
-        .map_err(|error| Failure::stdout(&error))?;
+    begin(args, &mut *reporter, &start)?;
     let mut watch = Watch {
         reporter: &mut *reporter,
         status_request,
@@ -137,14 +134,20 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     exit_status(args, &end)
 }
 
-/// Says that the rate is beyond what sockets reach.
-fn propose_xdp(args: &PingArgs, start: &RunStart<'_>) {
+/// Begins the reports. Says if the rate is beyond what sockets reach.
+fn begin(
+    args: &PingArgs,
+    reporter: &mut dyn Reporter,
+    start: &RunStart<'_>,
+) -> Result<(), Failure> {
     let targets = u64::from(start.forecast.targets);
     let pps = (targets * 1_000_000_000).checked_div(start.forecast.round_ns);
     let is_beyond = pps.is_some_and(|pps| pps > MAX_SOCKET_PPS);
     if is_beyond && !args.quiet && args.backend.0.is_none() {
         warnings::warn("--backend xdp sends more probes per second than sockets can");
     }
+    let begun = reporter.begin(start);
+    begun.map_err(|error| Failure::stdout(&error))
 }
 
 /// What a run needs after it is opened. The XDP back end runs programs, and asks for neighbours.

@@ -20,15 +20,17 @@ use crate::{json, privilege, signals};
 const TICK: Duration = Duration::from_millis(500);
 
 /// Why the program does not run in the driver of a veth interface.
-const PEER: &str = "the peer of this veth interface drops what a program in the driver transmits, so the program runs in \
-the network stack; 'ethtool -K PEER gro on' on the other side, or an XDP program there, permits native XDP";
+const PEER: &str = "the program runs in the network stack, because this is a veth interface; use --xdp native if its \
+other end has an XDP program";
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let Some(Origin::Link(link)) = &args.interface else {
         let line = "--respond needs the name of an interface: use -I IF";
         return Err(Failure::new(Exit::Usage, line));
     };
-    let options = tapline::ping::respond(link).rate_pps(args.rate.0);
+    let options = tapline::ping::respond(link)
+        .rate_pps(args.rate.0)
+        .mode(args.xdp);
     let responder = options.stop(signals::stop()?).open();
     let mut responder = responder.map_err(failure)?;
     // Kernels before Linux 5.19 require it for reading and changing maps.

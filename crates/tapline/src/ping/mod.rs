@@ -103,7 +103,7 @@ pub use probe::{
     ProbeCounts, Prober, RemovedHosts, RttStatistics,
 };
 
-pub use bpf::EchoAnswerCounts;
+pub use bpf::{EchoAnswerCounts, XdpAttachMode};
 
 /// Lists of targets: host names, addresses, prefixes and ranges.
 pub use probe::targets;

@@ -45,6 +45,10 @@ impl Backend {
 /// What to send, how fast, and from where. [`PingBuilder`](super::PingBuilder) has a setter for each field.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub struct PingOptions {
     /// Probes to each target; `None` continues until stopped. Default: `None`.
     pub count: Option<u32>,

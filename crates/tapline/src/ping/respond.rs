@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bpf::{
     EchoAnswerCounts, EchoResponder, EchoResponderOptions, XdpAttachMode, XdpMode, XdpProgramError,
 };
-use netlink::{Link, NetDevices, Netlink, NetlinkError, Route, RouteTable, RouteType};
+use netlink::{Netlink, NetlinkError, Route, RouteTable, RouteType};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
@@ -38,6 +38,7 @@ pub fn respond(interface: impl Into<String>) -> RespondOptions {
     RespondOptions {
         link: interface.into(),
         rate_pps: None,
+        mode: None,
         stop: None,
     }
 }
@@ -48,6 +49,7 @@ pub fn respond(interface: impl Into<String>) -> RespondOptions {
 pub struct RespondOptions {
     link: String,
     rate_pps: Option<u32>,
+    mode: Option<XdpAttachMode>,
     stop: Option<Stop>,
 }
 
@@ -110,15 +112,24 @@ impl RespondOptions {
         self
     }
 
+    /// Where the program runs. A program in the driver of a veth interface answers only while its peer has an XDP program;
+    /// GRO there is not enough. Default: in the network stack of a veth interface; else in the driver where that works, or
+    /// in the network stack.
+    ///
+    /// # Source
+    /// `veth_xdp_flush`, drivers/net/veth.c.
+    pub fn mode(mut self, mode: impl Into<Option<XdpAttachMode>>) -> Self {
+        self.mode = mode.into();
+        self
+    }
+
     /// Uses this stop, for example one that a signal handler writes to.
     pub fn stop(mut self, stop: Stop) -> Self {
         self.stop = Some(stop);
         self
     }
 
-    /// Attaches the program in the network namespace of the calling thread: in the driver where that works, else in the
-    /// network stack. A veth interface transmits what a program in its driver answers only while its peer has an XDP
-    /// program or GRO; without these, the program runs in the network stack.
+    /// Attaches the program in the network namespace of the calling thread.
     ///
     /// The MAC address of the interface and the default TTL are those of this moment.
     ///
@@ -137,17 +148,18 @@ impl RespondOptions {
         let (true, Some(mac)) = (is_ethernet, mac) else {
             return Err(RespondError::NotEthernet { link: name });
         };
-        let drops_replies = drops_replies(&link);
+        let is_veth = link.kind_name() == Some("veth");
+        let default = if is_veth {
+            XdpAttachMode::Generic
+        } else {
+            XdpAttachMode::NativeOrGeneric
+        };
         let options = EchoResponderOptions {
             mac: mac.0,
             ttl: hops("ipv4/ip_default_ttl"),
             hop_limit: hops(&format!("ipv6/conf/{name}/hop_limit")),
             rate_pps: self.rate_pps,
-            mode: if drops_replies {
-                XdpAttachMode::Generic
-            } else {
-                XdpAttachMode::NativeOrGeneric
-            },
+            mode: self.mode.unwrap_or(default),
         };
         let program = |source| RespondError::Program {
             link: name.clone(),
@@ -159,12 +171,12 @@ impl RespondOptions {
             None => Stop::new().map_err(|source| RespondError::Wait { source })?,
         };
         let mut responder = Responder {
-            responder,
+            program: responder,
             netlink,
             stop,
             start: Instant::now(),
             link: name,
-            drops_replies,
+            avoids_peer: is_veth && self.mode.is_none(),
         };
         responder.refresh()?;
         Ok(responder)
@@ -174,12 +186,12 @@ impl RespondOptions {
 /// Answers echo requests until it is dropped, or the process ends.
 #[derive(Debug)]
 pub struct Responder {
-    responder: EchoResponder,
+    program: EchoResponder,
     netlink: Netlink,
     stop: Stop,
     start: Instant,
     link: String,
-    drops_replies: bool,
+    avoids_peer: bool,
 }
 
 impl Responder {
@@ -229,7 +241,7 @@ impl Responder {
             .filter_map(|route| route.dst)
             .filter(|prefix| !is_loopback(prefix.ip))
             .map(|prefix| (prefix.ip, prefix.len));
-        let set = self.responder.set_local(prefixes);
+        let set = self.program.set_local(prefixes);
         set.map_err(|source| RespondError::Map { source })
     }
 
@@ -238,19 +250,18 @@ impl Responder {
     /// # Errors
     /// [`RespondError::Map`]; none is known.
     pub fn counts(&self) -> Result<EchoAnswerCounts, RespondError> {
-        let counts = self.responder.counts();
+        let counts = self.program.counts();
         counts.map_err(|source| RespondError::Map { source })
     }
 
     /// Where the program runs.
     pub fn mode(&self) -> XdpMode {
-        self.responder.mode()
+        self.program.mode()
     }
 
-    /// Whether the program runs in the network stack because the peer of the veth interface would drop answers of a
-    /// program in the driver.
+    /// Whether the program runs in the network stack because the peer of the veth interface may have no XDP program.
     pub fn avoids_peer(&self) -> bool {
-        self.drops_replies
+        self.avoids_peer
     }
 
     /// A handle that stops this job from any thread or signal handler.
@@ -312,17 +323,6 @@ impl fmt::Display for RespondSummary {
         }
         Ok(())
     }
-}
-
-/// Whether `link` is a veth interface whose peer drops what an XDP program in the driver transmits. A kernel before Linux
-/// 6.3 does not say.
-///
-/// # Source
-/// `veth_xdp_xmit` and `veth_set_xdp_features`, drivers/net/veth.c.
-fn drops_replies(link: &Link) -> bool {
-    let transmits = || NetDevices::open().ok()?.xdp(link.index?).ok();
-    let is_veth = link.kind_name() == Some("veth");
-    is_veth && transmits().is_some_and(|abilities| !abilities.transmits())
 }
 
 /// The sysctl `net/NAME` as a number of hops.

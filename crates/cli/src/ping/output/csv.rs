@@ -71,10 +71,10 @@ impl Reporter for CsvOutput {
                 let time = time.map_or_else(String::new, |ns| ns.to_string());
                 write!(out, ",{time}")?;
             }
-            match self.has_outages {
-                true => write!(out, ",{}", statistics.longest_outage(target))?,
-                false => write!(out, ",")?,
-            }
+            let outage = self
+                .has_outages
+                .then(|| statistics.longest_outage(target).to_string());
+            write!(out, ",{}", outage.unwrap_or_default())?;
             if let Some(path) = targets.path(target) {
                 write!(out, ",{}", path.number)?;
             }

@@ -87,7 +87,7 @@ impl XdpEngine {
         let interface = interface.or_else(|| route::egress_interface(&targets));
         let interface = interface.ok_or(PingError::NoInterface)?;
         let mut netlink = Netlink::open()?;
-        let link = netlink.link_named(&*interface)?;
+        let link = netlink.link_named(&interface)?;
         let forecast = plan.forecast(targets.len())?;
         let pps = u64::from(targets.len()) * 1_000_000_000;
         let pps = pps.checked_div(forecast.round_ns).unwrap_or(u64::MAX);
@@ -331,7 +331,7 @@ impl XdpEngine {
             };
             let now_ns = self.now_ns();
             let (sent, left) = rest.split_at(taken.min(rest.len()));
-            for probe in sent.iter().map(probe) {
+            for probe in sent.iter().copied().map(probe) {
                 self.prober.sent_uncounted(probe, now_ns);
             }
             if taken > 0 {
@@ -342,7 +342,7 @@ impl XdpEngine {
             let Some(error) = error else { continue };
             if now_ns - *full_since_ns.get_or_insert(now_ns) > MAX_FULL_NS {
                 let errno = error.raw_os_error().unwrap_or(libc::ENOBUFS);
-                for probe in rest.iter().map(probe) {
+                for probe in rest.iter().copied().map(probe) {
                     let error = io::Error::from_raw_os_error(errno);
                     self.refuse(probe, SendFailure::QueueFull, error, now_ns, observe);
                 }
@@ -515,7 +515,7 @@ fn frame(
     Ok(Some(request(mac, source, identifier, &payload, options)))
 }
 
-fn probe(&(target, number): &(u32, u32)) -> Probe {
+fn probe((target, number): (u32, u32)) -> Probe {
     Probe {
         target,
         round: number - 1,
