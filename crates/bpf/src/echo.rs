@@ -15,6 +15,7 @@ mod reply;
 mod request;
 mod respond;
 mod responder;
+mod statistics;
 mod tag;
 
 pub use prober::{

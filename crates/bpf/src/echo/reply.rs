@@ -8,10 +8,10 @@
 use std::os::fd::BorrowedFd;
 
 use super::code::{
-    CONTEXT, Code, DATA, DATA_END, END, ETHERNET, IPV4, IPV6, START, XDP_DROP, XDP_PASS, immediate,
-    wire16,
+    CONTEXT, Code, DATA, DATA_END, END, ETHERNET, IPV4, IPV6, START, XDP_DROP, XDP_PASS, wire16,
 };
-use super::layout::{BUCKETS, HISTOGRAM, NUMBER_BITS, PARTS, Total, target};
+use super::layout::{NUMBER_BITS, Total, target};
+use super::statistics::{ENTRY, RTT, record};
 use super::tag::tag;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
 
@@ -30,19 +30,12 @@ const LENGTH: i16 = -40;
 const ERROR: i16 = -64;
 const ONE: i16 = -72;
 
-/// The entry of the target.
-const ENTRY: Reg = Reg::R9;
-/// The round trip, once the packet is not needed any more.
-const RTT: Reg = Reg::R8;
 /// The number of the probe, once the context is not needed any more.
 const NUMBER: Reg = Reg::R6;
 
 /// Bytes of an ICMP header, and of the cookie behind it.
 const ECHO: i16 = 8;
 const COOKIE: i16 = 16;
-
-/// Times that another CPU may change a minimum or maximum meanwhile.
-const ATTEMPTS: usize = 4;
 
 /// What a program is generated from.
 #[derive(Clone, Copy, Debug)]
@@ -358,43 +351,12 @@ impl<'m> Program<'m> {
 
     /// A verified reply of the target in [`ENTRY`].
     fn answer(&self, code: &mut Code<'m>, exits: Exits) {
-        let [late, timed] = [code.label(), code.label()];
+        let late = code.label();
         self.age(code);
         self.settle(code, exits);
         code.constant(Reg::R1, self.timeout_ns, Reg::R2);
         code.extend([Insn::jump_if(Condition::Greater, RTT, Reg::R1, late)]);
-        code.count(ENTRY, target::RECEIVED);
-        // Sums of round trips and of their squares, which are counted as at most 4.29 s.
-        code.extend([
-            Insn::AtomicAdd {
-                base: ENTRY,
-                offset: target::SUM,
-                src: RTT,
-            },
-            Insn::mov(Reg::R1, RTT),
-            Insn::mov(Reg::R2, Reg::R1),
-            Insn::alu64(Alu::Rsh, Reg::R2, 32),
-            Insn::jump_if(Condition::Equal, Reg::R2, 0, timed),
-            Insn::mov32(Reg::R1, -1),
-            Insn::Place(timed),
-            Insn::alu64(Alu::Mul, Reg::R1, Reg::R1),
-            Insn::mov32(Reg::R2, Reg::R1),
-            Insn::AtomicAdd {
-                base: ENTRY,
-                offset: target::SQUARES_LOW,
-                src: Reg::R2,
-            },
-            Insn::alu64(Alu::Rsh, Reg::R1, 32),
-            Insn::AtomicAdd {
-                base: ENTRY,
-                offset: target::SQUARES_HIGH,
-                src: Reg::R1,
-            },
-        ]);
-        extreme(code, target::MIN, Condition::LessOrEqual);
-        extreme(code, target::MAX, Condition::GreaterOrEqual);
-        jitter(code);
-        self.histogram(code);
+        record(code, self.totals);
         self.end(code, Total::Received, None, XDP_DROP);
         code.place(late);
         self.end(code, Total::Late, Some(target::LATE), XDP_DROP);
@@ -507,40 +469,6 @@ impl<'m> Program<'m> {
             },
             Insn::Place(first),
         ]);
-    }
-
-    /// Counts the round trip in its bucket.
-    fn histogram(&self, code: &mut Code<'m>) {
-        const SHIFT: Reg = Reg::R3;
-        code.extend([Insn::mov(Reg::R1, RTT), Insn::mov(SHIFT, 0)]);
-        // The round trip is shifted until it has 8 bits.
-        for bits in [32, 16, 8, 4, 2, 1] {
-            let enough = code.label();
-            code.extend([
-                Insn::mov(Reg::R2, Reg::R1),
-                Insn::alu64(Alu::Rsh, Reg::R2, bits + PARTS),
-                Insn::jump_if(Condition::Equal, Reg::R2, 0, enough),
-                Insn::alu64(Alu::Rsh, Reg::R1, bits),
-                Insn::add(SHIFT, bits),
-                Insn::Place(enough),
-            ]);
-        }
-        let fits = code.label();
-        code.extend([
-            // Below 256 after the last shift.
-            Insn::alu64(Alu::Lsh, SHIFT, PARTS),
-            Insn::add(Reg::R1, SHIFT),
-            Insn::jump_if(Condition::Less, Reg::R1, immediate(BUCKETS), fits),
-            Insn::mov(Reg::R1, immediate(BUCKETS) - 1),
-            Insn::Place(fits),
-            Insn::alu64(Alu::Lsh, Reg::R1, 3),
-            Insn::LoadMapValue {
-                dst: Reg::R2,
-                map: self.totals,
-            },
-            Insn::add(Reg::R2, Reg::R1),
-        ]);
-        code.count(Reg::R2, HISTOGRAM);
     }
 
     fn total(&self, code: &mut Code<'m>, total: Total) {
@@ -664,45 +592,4 @@ fn require_source(code: &mut Code<'_>, family: &Family, otherwise: Label) {
             Insn::jump_if32(Condition::NotEqual, Reg::R1, Reg::R2, otherwise),
         ]);
     }
-}
-
-/// Replaces the minimum or maximum at `at` of [`ENTRY`] by the round trip, unless `is_kept` holds.
-fn extreme(code: &mut Code<'_>, at: i16, is_kept: Condition) {
-    let kept = code.label();
-    for _ in 0..ATTEMPTS {
-        code.extend([
-            Insn::load(Size::Double, Reg::R0, ENTRY, at),
-            Insn::jump_if(is_kept, Reg::R0, RTT, kept),
-            Insn::AtomicCompareExchange {
-                base: ENTRY,
-                offset: at,
-                src: RTT,
-            },
-        ]);
-    }
-    code.place(kept);
-}
-
-/// Smoothed difference between consecutive round trips (RFC 3550, 6.4.1), not atomic: exact as long as the replies of a
-/// target arrive on one CPU at a time.
-fn jitter(code: &mut Code<'_>) {
-    let [first, positive] = [code.label(), code.label()];
-    code.extend([
-        Insn::load(Size::Double, Reg::R1, ENTRY, target::LAST),
-        Insn::store(Size::Double, ENTRY, target::LAST, RTT),
-        Insn::jump_if(Condition::Equal, Reg::R1, 0, first),
-        Insn::mov(Reg::R2, RTT),
-        Insn::alu64(Alu::Sub, Reg::R2, Reg::R1),
-        Insn::jump_if(Condition::GreaterOrEqual, RTT, Reg::R1, positive),
-    ]);
-    code.negate(Reg::R2);
-    code.extend([
-        Insn::Place(positive),
-        Insn::load(Size::Double, Reg::R1, ENTRY, target::JITTER),
-        Insn::add(Reg::R2, Reg::R1),
-        Insn::alu64(Alu::Rsh, Reg::R1, 4),
-        Insn::alu64(Alu::Sub, Reg::R2, Reg::R1),
-        Insn::store(Size::Double, ENTRY, target::JITTER, Reg::R2),
-        Insn::Place(first),
-    ]);
 }
