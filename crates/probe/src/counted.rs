@@ -91,3 +91,30 @@ impl Prober {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compared with the histogram, which is updated round trip by round trip.
+    #[test]
+    fn sums_give_the_mean_and_the_deviation_of_the_list() {
+        let times = [31_000_u64, 40_000, 52_000, 29_000, 4_000_000_000, 40_007];
+        let mut answers = CountedAnswers {
+            received: times.len() as u64,
+            ..CountedAnswers::default()
+        };
+        let mut histogram = Histogram::default();
+        for time in times {
+            answers.sum_ns += u128::from(time);
+            answers.squares += u128::from(time) * u128::from(time);
+            histogram.record(time);
+        }
+        let (mean, squares) = answers.mean_and_squares();
+        let deviation = (squares / times.len() as f64).sqrt();
+        let expected = histogram.mean_and_stddev_ns().expect("not empty");
+        assert!((mean / expected.0 - 1.0).abs() < 1e-9);
+        assert!((deviation / expected.1 - 1.0).abs() < 1e-9);
+        assert_eq!(CountedAnswers::default().mean_and_squares(), (0.0, 0.0));
+    }
+}

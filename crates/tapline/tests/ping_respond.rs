@@ -53,13 +53,14 @@ fn ipv6(pair: &Pair, extensions: &[Extension<'_>]) -> IpFrame {
 /// Echo requests of all kinds of lengths, with padding or without.
 fn requests(pair: &Pair) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
-    for bytes in (0..40).chain([56, 57, 63, 64, 65, 1000, 1451, 1452]) {
-        let payload: Vec<u8> = (0..bytes).map(|at| (at * 7 + bytes) as u8).collect();
-        let sequence = bytes as u16;
+    for bytes in (0..40_u16).chain([56, 57, 63, 64, 65, 1000, 1451, 1452]) {
+        let payload: Vec<u8> = (0..bytes)
+            .map(|at| (at.wrapping_mul(7) + bytes) as u8)
+            .collect();
         let v4 = ipv4(pair, |fields| fields.dscp = 0x12);
         let v6 = ipv6(pair, &[]);
         for frame in [v4, v6] {
-            let mut frame = frame.echo_request(0x1234, sequence).payload(&payload);
+            let mut frame = frame.echo_request(0x1234, bytes).payload(&payload);
             frame.resize(frame.len().max(60), 0xee);
             frames.push(frame);
         }
