@@ -71,7 +71,6 @@ pub use accounts::AddressAccount;
 pub use classification::{Classification, OtherCounts};
 pub use clock::{ClockReading, WallClock};
 pub use cookie::{COOKIE_BYTES, RunKey};
-pub use counted::CountedAnswers;
 pub use forecast::Forecast;
 pub use host_change::{HostChange, HostChangeKind, RemovedHosts};
 pub use message::{EchoReply, IcmpError, IcmpMessage, QuotedProbe};
@@ -82,5 +81,6 @@ pub use probe::Probe;
 pub use prober::{NextAction, Prober, SendFailure};
 pub use schedule::Permutation;
 pub use statistics::{
-    Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors, ProbeCounts, RttStatistics,
+    CountedAnswers, Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors, ProbeCounts,
+    RttStatistics,
 };

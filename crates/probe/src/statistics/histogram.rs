@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::counted::CountedAnswers;
+use super::answers::CountedAnswers;
 
 /// A histogram of durations. Values read from it have a relative error of at most 1/256.
 ///

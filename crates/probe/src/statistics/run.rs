@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use super::answers::CountedAnswers;
 use super::histogram::{COARSE, Histogram};
 use super::target::{ProbeCounts, RttStatistics, TargetRecord};
 use super::window::{ProbeEnd, ProbeWindow};
-use crate::counted::CountedAnswers;
 use crate::probe::Slot;
 
 /// Whether an answer is the first to its probe.

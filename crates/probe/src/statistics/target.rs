@@ -1,6 +1,6 @@
 //! The statistics of one target.
 
-use crate::counted::CountedAnswers;
+use super::answers::CountedAnswers;
 
 /// The stored statistics of a target: 64 bytes, one cache line.
 ///
