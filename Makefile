@@ -16,7 +16,7 @@ help:
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes (root, two hours)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
-	@echo "make install  program, manual pages, completions and the C library below PREFIX ($(PREFIX))"
+	@echo "make install  program, manual pages, completions and the C libraries below PREFIX ($(PREFIX))"
 
 demo: build
 	$(BINARY) demo
@@ -33,6 +33,14 @@ C_LIBRARY := target/c-library/libtapline_c.a
 c-library:
 	@packaging/need.sh build
 	cargo rustc --profile c-library --locked -p tapline-c --lib --crate-type staticlib
+
+# libtapline_pcap, which packaging/pcap-library.sh installs.
+PCAP_LIBRARY := target/c-library/libtapline_pcap.so
+
+.PHONY: pcap-library
+pcap-library:
+	@packaging/need.sh build
+	cargo rustc --profile c-library --locked -p tapline-pcap --lib --crate-type cdylib
 
 test:
 	@packaging/need.sh test
@@ -88,7 +96,7 @@ fuzz:
 	@packaging/need.sh build
 	@packaging/fuzz.sh $(FUZZ_SECONDS)
 
-install: build c-library
+install: build c-library pcap-library
 	$(BINARY) generate $(MANUAL)
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tapline
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
@@ -97,6 +105,7 @@ install: build c-library
 	install -D -m 644 $(MANUAL)/completions/_tapline $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tapline
 	install -D -m 644 $(MANUAL)/completions/tapline.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tapline.fish
 	packaging/c-library.sh $(C_LIBRARY) $(DESTDIR)$(PREFIX) $(PREFIX)
+	packaging/pcap-library.sh $(PCAP_LIBRARY) $(DESTDIR)$(PREFIX)
 
 clean:
 	cargo clean

@@ -15,7 +15,7 @@ mod walk;
 
 pub use attr::{
     LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectId, ObjectInfo, ProgramLoad,
-    ProgramQuery, ProgramTestRun, RawTracepoint,
+    ProgramQuery, ProgramTestRun, RawTracepoint, TypesLoad,
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{
@@ -24,7 +24,7 @@ pub use link::{
     create_tcx_link, create_xdp_link, open_raw_tracepoint, tcx_programs, update_link,
     wait_for_programs,
 };
-pub use map::{Map, MapLayout, MapType, online_cpus, possible_cpus};
+pub use map::{Map, MapLayout, MapType, MapTypes, online_cpus, possible_cpus};
 pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_DEV_BOUND_ONLY, BPF_F_XDP_HAS_FRAGS,

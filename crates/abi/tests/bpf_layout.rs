@@ -6,7 +6,7 @@ use crate::c_layout::{assert_as_in_c, assert_fields, assert_struct};
 use abi::bpf::{
     Instruction, LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo, MapType,
     ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramQuery, ProgramTestRun, RawTracepoint,
-    SockFilter,
+    SockFilter, TypesLoad,
 };
 use abi::ring_buffer::{BUSY, HEADER_BYTES};
 use tapline_abi as abi;
@@ -25,6 +25,18 @@ fn structs_lie_as_in_the_kernels_headers() {
         inner_map_fd: "inner_map_fd",
         numa_node: "numa_node",
         map_name: "map_name",
+        map_ifindex: "map_ifindex",
+        btf_fd: "btf_fd",
+        btf_key_type_id: "btf_key_type_id",
+        btf_value_type_id: "btf_value_type_id",
+    });
+    // The last field is missing in headers before Linux 6.4.
+    assert_fields!(HEADERS, TypesLoad as "union bpf_attr" {
+        btf: "btf",
+        btf_log_buf: "btf_log_buf",
+        btf_size: "btf_size",
+        btf_log_size: "btf_log_size",
+        btf_log_level: "btf_log_level",
     });
     assert_fields!(HEADERS, MapElement as "union bpf_attr" {
         map_fd: "map_fd",
@@ -113,7 +125,7 @@ fn links_batches_and_instructions_lie_as_in_the_kernels_headers() {
         k: "k",
     });
     let sizes = [
-        ("at(map_ifindex)", size_of::<MapCreate>()),
+        ("at(btf_vmlinux_value_type_id)", size_of::<MapCreate>()),
         ("at(prog_btf_fd)", size_of::<ProgramLoad>()),
         (
             "sizeof(((union bpf_attr *)0)->test)",

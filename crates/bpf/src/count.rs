@@ -14,6 +14,8 @@
 //!   a [`ClassSlot`] of [`CounterArray`].
 //! - [`KeyField`]: with it, each class also counts by key in a [`CounterTable`](crate::CounterTable).
 //!
+//! - [`StreamTable`]: with it, stamped packets also count by stream: loss, order, copies and one-way delay.
+//!
 //! A GSO or GRO packet counts as the packets that it is on the wire, with the bytes of each including headers. Their
 //! number comes from `struct __sk_buff` and the headers. For tunnels, only the outer headers are counted for each packet.
 
@@ -26,6 +28,8 @@ mod marks;
 mod program;
 mod section;
 mod size;
+mod stamps;
+mod stream_table;
 mod tally;
 
 /// Largest number of classes of a program with groups.
@@ -37,4 +41,5 @@ pub use key::{GROUP_KEY_BYTES, KeyField};
 pub use program::{CountedClass, CountingOptions, CountingProgram};
 pub use section::CountingHook;
 pub use size::Overhead;
+pub use stream_table::{OtherStamped, StreamMaps, StreamRecord, StreamTable};
 pub use tally::{COUNTERS_PER_SLOT, ClassSlot};

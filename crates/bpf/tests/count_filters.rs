@@ -126,6 +126,7 @@ fn compare(at: FilterTarget, rounds: Range<u64>, searches: &[&str], programs: us
             overhead: Overhead::default(),
             counters: counters.as_fd(),
             groups: None,
+            streams: None,
         };
         let slot = |number| ClassSlot { number, serial: 0 };
         let all = CountedClass {

@@ -35,6 +35,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Longest key of a group as text, with its zero byte: an IPv6 address.
+#define TAPLINE_GROUP_KEY_BYTES 48
+
 // The value of a counter or a number that cannot be known.
 #define TAPLINE_UNKNOWN UINT64_MAX
 
@@ -193,6 +196,42 @@ typedef uint8_t tapline_checksum;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// The field of a packet by which a class is split into groups. Addresses, ports and protocol are those of the outermost
+// IP header.
+enum tapline_count_by
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // No groups.
+  TAPLINE_COUNT_BY_NOTHING = 0,
+  // IPv4 or IPv6 source address.
+  TAPLINE_COUNT_BY_SRC = 1,
+  // IPv4 or IPv6 destination address.
+  TAPLINE_COUNT_BY_DST = 2,
+  // Source port.
+  TAPLINE_COUNT_BY_SRC_PORT = 3,
+  // Destination port.
+  TAPLINE_COUNT_BY_DST_PORT = 4,
+  // IP protocol.
+  TAPLINE_COUNT_BY_PROTOCOL = 5,
+  // Id of the outermost VLAN.
+  TAPLINE_COUNT_BY_VLAN = 6,
+  // `EtherType` after the VLAN tags.
+  TAPLINE_COUNT_BY_ETHER_TYPE = 7,
+  // Ethernet source address.
+  TAPLINE_COUNT_BY_SRC_MAC = 8,
+  // Ethernet destination address.
+  TAPLINE_COUNT_BY_DST_MAC = 9,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_count_by tapline_count_by;
+#else
+typedef uint32_t tapline_count_by;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // Which packets are counted.
 enum tapline_count_direction
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -295,6 +334,29 @@ enum tapline_format
 typedef enum tapline_format tapline_format;
 #else
 typedef uint32_t tapline_format;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a generated packet is.
+enum tapline_generated
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // A UDP datagram with a payload of zeros.
+  TAPLINE_GENERATED_UDP = 0,
+  // A TCP segment that opens a connection.
+  TAPLINE_GENERATED_TCP_SYN = 1,
+  // An echo request.
+  TAPLINE_GENERATED_ICMP = 2,
+  // An ARP request.
+  TAPLINE_GENERATED_ARP = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_generated tapline_generated;
+#else
+typedef uint32_t tapline_generated;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -426,6 +488,27 @@ enum tapline_send_path
 typedef enum tapline_send_path tapline_send_path;
 #else
 typedef uint32_t tapline_send_path;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How much a finding matters.
+enum tapline_severity
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Useful to know.
+  TAPLINE_SEVERITY_INFO = 0,
+  // Captures or measurements are worse than they could be.
+  TAPLINE_SEVERITY_WARNING = 1,
+  // Captures or measurements are wrong or impossible.
+  TAPLINE_SEVERITY_SEVERE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_severity tapline_severity;
+#else
+typedef uint32_t tapline_severity;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -579,6 +662,9 @@ typedef struct tapline_capture tapline_capture;
 
 // Programs in the kernel that count packets.
 typedef struct tapline_count tapline_count;
+
+// The result of an examination.
+typedef struct tapline_doctor tapline_doctor;
 
 // What failed, on what, why, and what to do. Free it with `tapline_error_free`.
 typedef struct tapline_error tapline_error;
@@ -755,6 +841,10 @@ typedef struct tapline_count_options {
   uint32_t direction;
   // A `tapline_count_layer`.
   uint32_t layer;
+  // A `tapline_count_by`: splits each class into groups.
+  uint32_t by;
+  // Maximum number of groups of all classes. Packets of further groups count as others. Default: 4096.
+  uint32_t max_groups;
 } tapline_count_options;
 
 // The packets of a class.
@@ -766,6 +856,32 @@ typedef struct tapline_class_count {
   // Bytes, as the option `layer` says.
   uint64_t bytes;
 } tapline_class_count;
+
+// Packets of a class with the same key.
+typedef struct tapline_group_count {
+  // The key as text: `192.0.2.1`, `443`, `0x0800`, `02:00:00:00:00:01`.
+  char key[TAPLINE_GROUP_KEY_BYTES];
+  // Packets.
+  uint64_t packets;
+  // Bytes, as the option `layer` says.
+  uint64_t bytes;
+} tapline_group_count;
+
+// A problem for captures or pings.
+typedef struct tapline_finding {
+  // Name of the check. Stable across releases.
+  const char *id;
+  // What the check observed.
+  const char *observed;
+  // How that affects captures or pings.
+  const char *effect;
+  // Shell commands for root that solve the problem, one in a line; perhaps empty. A line that starts with `#` is advice.
+  const char *remedy;
+  // A `tapline_severity`.
+  uint32_t severity;
+  // Zero.
+  uint32_t reserved;
+} tapline_finding;
 
 // What a filter is compiled for.
 typedef struct tapline_filter_options {
@@ -788,6 +904,36 @@ typedef struct tapline_instruction {
   // Operand.
   uint32_t k;
 } tapline_instruction;
+
+// Which packets to generate. Values are single ones, ranges and lists, one after another, or at random behind `random:`.
+typedef struct tapline_generator_options {
+  // `sizeof(tapline_generator_options)`.
+  size_t size;
+  // Destination addresses: `10.0.0.1`, `10.0.0.0/24`, `random:2001:db8::/64`. Required.
+  tapline_text destinations;
+  // Source addresses. Default: the address of the interface.
+  tapline_text sources;
+  // Destination ports: `53`, `1000-1999`. Default: 9.
+  tapline_text destination_ports;
+  // Source ports. Default: 9.
+  tapline_text source_ports;
+  // Lengths of the frames in bytes, without FCS: `60`, `random:60-1514`. Default: 60, or as short as the kind allows.
+  tapline_text sizes;
+  // 6 bytes. Default: the address of the next hop in the neighbour table.
+  const uint8_t *destination_mac;
+  // 6 bytes. Default: the address of the interface.
+  const uint8_t *source_mac;
+  // End after this many packets. Default: never.
+  uint64_t max_packets;
+  // Number of different flows. Default: as many as there are combinations of the values.
+  uint64_t flows;
+  // Determines the random values.
+  uint64_t seed;
+  // A `tapline_generated`.
+  uint32_t kind;
+  // Id of a VLAN. Default: no tag.
+  uint32_t vlan;
+} tapline_generator_options;
 
 // Options of `tapline_netlink_open`.
 typedef struct tapline_netlink_options {
@@ -955,6 +1101,14 @@ typedef struct tapline_writer_options {
   uint32_t format;
   // Not 0: compress with Zstandard, and append `.zst` to a name without it.
   uint32_t zstd;
+  // Start a new file before one has more bytes than this. Default: never.
+  uint64_t rotate_bytes;
+  // Start a new file at multiples of this time since 1970, by the times of the packets. Default: never.
+  uint64_t rotate_ns;
+  // Start a new file after this many packets. Default: never.
+  uint64_t rotate_packets;
+  // Keep this many files, the current one included, and remove the oldest ones. Default: all.
+  uint64_t keep_files;
 } tapline_writer_options;
 
 #ifdef __cplusplus
@@ -1068,6 +1222,17 @@ tapline_status tapline_count_totals(struct tapline_count *count,
                                     size_t *out_figure_count,
                                     struct tapline_error **error);
 
+// Lends the groups of the class at position `class` in the figures that the last call lent, most packets first. They are
+// valid as long as those. `out_other`, the number of packets of groups for which there was no room, may be null.
+//
+// Returns END if there is no such class, and no groups without the option `by`.
+tapline_status tapline_count_groups(struct tapline_count *count,
+                                    size_t class_,
+                                    const struct tapline_group_count **out_groups,
+                                    size_t *out_group_count,
+                                    uint64_t *out_other,
+                                    struct tapline_error **error);
+
 // Ends the count: `tapline_count_next` returns the last interval, and then END.
 //
 // Threads: any.
@@ -1081,6 +1246,28 @@ tapline_status tapline_count_fd(struct tapline_count *count,
 
 // Detaches the programs. Does nothing if `count` is null.
 tapline_status tapline_count_close(struct tapline_count *count, struct tapline_error **error);
+
+// Checks the host, the network namespace of the calling thread and, unless `interface` is null, that interface. Takes
+// about 0.1 s. Changes nothing. Free the result with `tapline_doctor_free`.
+//
+// Privileges: CAP_NET_RAW, CAP_BPF and CAP_NET_ADMIN for all checks; without them fewer are made.
+//
+// Errors: NOT_FOUND without such an interface.
+tapline_status tapline_doctor_examine(tapline_text interface,
+                                      struct tapline_doctor **out_doctor,
+                                      struct tapline_error **error);
+
+// The finding at position `index`, the most severe first. END behind the last. Its strings are valid until the result is
+// freed.
+//
+// Threads: any.
+tapline_status tapline_doctor_finding(const struct tapline_doctor *doctor,
+                                      size_t index,
+                                      struct tapline_finding *out_finding,
+                                      struct tapline_error **error);
+
+// Frees the result of an examination. Does nothing if `doctor` is null.
+tapline_status tapline_doctor_free(struct tapline_doctor *doctor, struct tapline_error **error);
 
 // The status that the failed call returned. `TAPLINE_STATUS_INVALID_HANDLE` if `error` is null or freed.
 //
@@ -1146,6 +1333,15 @@ tapline_status tapline_filter_classic(struct tapline_filter *filter,
 
 // Frees a filter. Does nothing if `filter` is null.
 tapline_status tapline_filter_free(struct tapline_filter *filter, struct tapline_error **error);
+
+// Sends generated packets at the rate of the job, and returns when the kernel has taken them. They take no memory.
+// Returns END if not all were sent, because the job was stopped or has reached its packet limit.
+//
+// Errors: INVALID_ARGUMENT for options that contradict each other and for the rates RECORDED and ABSOLUTE; NOT_FOUND if
+// the next hop is not in the neighbour table; otherwise as `tapline_sender_transmit`.
+tapline_status tapline_sender_generate(struct tapline_sender *sender,
+                                       const struct tapline_generator_options *generator_options,
+                                       struct tapline_error **error);
 
 // Carries out many changes and returns the results of all.
 //
@@ -1485,6 +1681,9 @@ const char *tapline_version(void);
 
 // Creates the capture file `path`, with mode 0600; an existing file is overwritten. Close it with
 // `tapline_writer_close`, which tells whether all packets are written.
+//
+// With a limit for a new file, `dir/stem.pcapng` stands for `dir/stem_00001_20261121071500.pcapng` and so on: a counter
+// and the local time of the file's start. Each file is complete.
 //
 // Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM.
 tapline_status tapline_writer_create(tapline_text path,

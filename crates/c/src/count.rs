@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tapline::Stopper;
 use tapline::count::{
-    Count, CountClass, CountDirection, CountError, CountLayer, CountOptions, Traffic,
+    Count, CountClass, CountDirection, CountError, CountLayer, CountOptions, Group, GroupBy,
+    Traffic,
 };
 
 use crate::arguments::{Options, Text, array, options, put};
@@ -42,6 +43,33 @@ pub enum tapline_count_layer {
     Wire = 2,
 }
 
+/// The field of a packet by which a class is split into groups. Addresses, ports and protocol are those of the outermost
+/// IP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum tapline_count_by {
+    /// No groups.
+    Nothing = 0,
+    /// IPv4 or IPv6 source address.
+    Src = 1,
+    /// IPv4 or IPv6 destination address.
+    Dst = 2,
+    /// Source port.
+    SrcPort = 3,
+    /// Destination port.
+    DstPort = 4,
+    /// IP protocol.
+    Protocol = 5,
+    /// Id of the outermost VLAN.
+    Vlan = 6,
+    /// `EtherType` after the VLAN tags.
+    EtherType = 7,
+    /// Ethernet source address.
+    SrcMac = 8,
+    /// Ethernet destination address.
+    DstMac = 9,
+}
+
 /// A class of packets. A packet counts in each class that it matches.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -74,6 +102,10 @@ pub struct tapline_count_options<'a> {
     pub direction: u32,
     /// A `tapline_count_layer`.
     pub layer: u32,
+    /// A `tapline_count_by`: splits each class into groups.
+    pub by: u32,
+    /// Maximum number of groups of all classes. Packets of further groups count as others. Default: 4096.
+    pub max_groups: u32,
 }
 
 // SAFETY: `repr(C)`, its size first, and integers and pointers after it: zeros are the defaults.
@@ -96,11 +128,62 @@ pub struct tapline_class_count {
 // SAFETY: the name is an address for C; Rust code never follows it.
 unsafe impl Send for tapline_class_count {}
 
+/// Longest key of a group as text, with its zero byte: an IPv6 address.
+pub const TAPLINE_GROUP_KEY_BYTES: usize = 48;
+
+/// Packets of a class with the same key.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct tapline_group_count {
+    /// The key as text: `192.0.2.1`, `443`, `0x0800`, `02:00:00:00:00:01`.
+    pub key: [c_char; TAPLINE_GROUP_KEY_BYTES],
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, as the option `layer` says.
+    pub bytes: u64,
+}
+
+impl From<&Group> for tapline_group_count {
+    fn from(group: &Group) -> Self {
+        let mut key = [0; TAPLINE_GROUP_KEY_BYTES];
+        let text = group.key.to_string();
+        // The last byte stays zero.
+        for (place, letter) in key[..TAPLINE_GROUP_KEY_BYTES - 1]
+            .iter_mut()
+            .zip(text.bytes())
+        {
+            *place = c_char::from_ne_bytes([letter]);
+        }
+        Self {
+            key,
+            packets: group.traffic.packets,
+            bytes: group.traffic.bytes,
+        }
+    }
+}
+
+/// The groups of a class, as C sees them.
+struct ClassGroups {
+    groups: Vec<tapline_group_count>,
+    other: u64,
+}
+
+impl ClassGroups {
+    fn of(groups: &[Group], other: Traffic) -> Self {
+        Self {
+            groups: groups.iter().map(Into::into).collect(),
+            other: other.packets,
+        }
+    }
+}
+
 struct Open {
     count: Count,
     names: Vec<CString>,
     /// The last figures, lent to C until the next call.
     figures: Vec<tapline_class_count>,
+    /// The same of their groups, by class.
+    groups: Vec<ClassGroups>,
 }
 
 impl Object for Open {
@@ -196,6 +279,17 @@ unsafe fn wanted_options(given: &tapline_count_options<'_>) -> Result<CountOptio
         2 => CountLayer::Wire,
         other => return Err(Error::value("layer", other)),
     };
+    wanted.by = match given.by {
+        0 => None,
+        // GroupBy::ALL has the order of `tapline_count_by`, which a test compares.
+        number => match GroupBy::ALL.get(number as usize - 1) {
+            Some(by) => Some(*by),
+            None => return Err(Error::value("by", number)),
+        },
+    };
+    if given.max_groups > 0 {
+        wanted.groups = given.max_groups;
+    }
     Ok(wanted)
 }
 
@@ -224,6 +318,7 @@ pub unsafe extern "C" fn tapline_count_open(
             count,
             names,
             figures: Vec::new(),
+            groups: Vec::new(),
         };
         out_count.write(Open::table().insert(open, stopper)?);
         Ok(tapline_status::Ok)
@@ -250,7 +345,12 @@ pub extern "C" fn tapline_count_next(
             let Some(interval) = open.count.next()? else {
                 return Ok(tapline_status::End);
             };
-            let (figures, number) = open.lend(interval.classes.iter().map(|class| class.traffic));
+            let classes = &interval.classes;
+            let groups = classes
+                .iter()
+                .map(|class| ClassGroups::of(&class.groups, class.other));
+            open.groups = groups.collect();
+            let (figures, number) = open.lend(classes.iter().map(|class| class.traffic));
             out_figures.write(figures);
             out_figure_count.write(number);
             if let Some(place) = out_span_ns {
@@ -275,9 +375,44 @@ pub extern "C" fn tapline_count_totals(
         let out_figure_count = out_figure_count.ok_or_else(|| Error::null("out_figure_count"))?;
         Open::table().with(count, |open| {
             let totals = open.count.read()?;
-            let (figures, number) = open.lend(totals.classes.iter().map(|class| class.traffic));
+            let classes = &totals.classes;
+            let groups = classes
+                .iter()
+                .map(|class| ClassGroups::of(&class.groups, class.other));
+            open.groups = groups.collect();
+            let (figures, number) = open.lend(classes.iter().map(|class| class.traffic));
             out_figures.write(figures);
             out_figure_count.write(number);
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// Lends the groups of the class at position `class` in the figures that the last call lent, most packets first. They are
+/// valid as long as those. `out_other`, the number of packets of groups for which there was no room, may be null.
+///
+/// Returns END if there is no such class, and no groups without the option `by`.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_count_groups(
+    count: *mut tapline_count,
+    class: usize,
+    out_groups: Option<&mut MaybeUninit<*const tapline_group_count>>,
+    out_group_count: Option<&mut MaybeUninit<usize>>,
+    out_other: Option<&mut MaybeUninit<u64>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_groups = out_groups.ok_or_else(|| Error::null("out_groups"))?;
+        let out_group_count = out_group_count.ok_or_else(|| Error::null("out_group_count"))?;
+        Open::table().with(count, |open| {
+            let Some(ClassGroups { groups, other }) = open.groups.get(class) else {
+                return Ok(tapline_status::End);
+            };
+            out_groups.write(groups.as_ptr());
+            out_group_count.write(groups.len());
+            if let Some(place) = out_other {
+                place.write(*other);
+            }
             Ok(tapline_status::Ok)
         })
     })
@@ -326,4 +461,21 @@ pub extern "C" fn tapline_count_close(
         }
         Ok(tapline_status::Ok)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_their_numbers() {
+        use tapline_count_by::*;
+        let numbers = [
+            Src, Dst, SrcPort, DstPort, Protocol, Vlan, EtherType, SrcMac, DstMac,
+        ];
+        for (place, (by, number)) in GroupBy::ALL.iter().zip(numbers).enumerate() {
+            assert_eq!(format!("{by:?}"), format!("{number:?}"));
+            assert_eq!(place + 1, number as usize);
+        }
+    }
 }

@@ -45,9 +45,11 @@ pub enum Kind {
     List,
     /// `tapline_fake_kernel`
     FakeKernel,
+    /// `tapline_doctor`
+    Doctor,
 }
 
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     Kind::Error,
     Kind::Capture,
     Kind::Reader,
@@ -63,6 +65,7 @@ const KINDS: [Kind; 15] = [
     Kind::Object,
     Kind::List,
     Kind::FakeKernel,
+    Kind::Doctor,
 ];
 
 /// The kind as the names of the functions spell it.

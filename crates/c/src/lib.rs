@@ -21,9 +21,11 @@
 mod arguments;
 mod capture;
 mod count;
+mod doctor;
 mod error;
 mod failure;
 mod filter;
+mod generate;
 mod guard;
 mod handle;
 mod netlink;
@@ -37,8 +39,10 @@ mod writer;
 
 pub use capture::*;
 pub use count::*;
+pub use doctor::*;
 pub use error::*;
 pub use filter::*;
+pub use generate::*;
 pub use netlink::*;
 pub use packet::*;
 pub use ping::*;

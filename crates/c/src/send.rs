@@ -135,14 +135,21 @@ impl Object for Queue {
     }
 }
 
-struct Open(Sender);
+/// An open send job.
+pub(crate) struct Job {
+    pub sender: Sender,
+    pub interface: String,
+    pub netns: Option<String>,
+    /// Whether its rate follows the times of the packets.
+    pub needs_times: bool,
+}
 
-impl Object for Open {
+impl Object for Job {
     type Handle = tapline_sender;
     type Shared = Stopper;
     const KIND: Kind = Kind::Sender;
     fn table() -> &'static Table<Self> {
-        static TABLE: Table<Open> = Table::new();
+        static TABLE: Table<Job> = Table::new();
         &TABLE
     }
 }
@@ -268,12 +275,15 @@ pub unsafe extern "C" fn tapline_sender_open(
         let out_sender = out_sender.ok_or_else(|| Error::null("out_sender"))?;
         // SAFETY: an option struct of C.
         let given = unsafe { options(sender_options) }?;
-        let mut wanted = tapline::send(given.interface.required("interface")?);
-        if let Some(name) = given.netns.optional("netns")? {
+        let interface = given.interface.required("interface")?.to_owned();
+        let netns = given.netns.optional("netns")?.map(str::to_owned);
+        let mut wanted = tapline::send(&interface);
+        if let Some(name) = &netns {
             let namespace = Namespace::named(name).map_err(|error| Error::system(&error))?;
             wanted = wanted.namespace(namespace);
         }
         wanted.rate = rate(&given)?;
+        let needs_times = matches!(wanted.rate, Rate::Recorded(_) | Rate::Absolute);
         wanted.path = match given.path {
             0 => SendPath::Auto,
             1 => SendPath::LiveFrames,
@@ -293,7 +303,13 @@ pub unsafe extern "C" fn tapline_sender_open(
         wanted.packets = (given.max_packets > 0).then_some(given.max_packets);
         let sender = wanted.open()?;
         let stopper = sender.stopper();
-        out_sender.write(Open::table().insert(Open(sender), stopper)?);
+        let open = Job {
+            sender,
+            interface,
+            netns,
+            needs_times,
+        };
+        out_sender.write(Job::table().insert(open, stopper)?);
         Ok(tapline_status::Ok)
     })
 }
@@ -314,7 +330,7 @@ pub unsafe extern "C" fn tapline_sender_inject(
         if frame.is_empty() {
             return Err(Error::argument("a packet has no bytes"));
         }
-        Open::table().with(sender, |open| Ok(open.0.inject(frame)?))?;
+        Job::table().with(sender, |open| Ok(open.sender.inject(frame)?))?;
         Ok(tapline_status::Ok)
     })
 }
@@ -331,9 +347,9 @@ pub extern "C" fn tapline_sender_transmit(
     error: Option<&mut MaybeUninit<*mut tapline_error>>,
 ) -> tapline_status {
     guard(error, || {
-        Open::table().with(sender, |open| {
+        Job::table().with(sender, |open| {
             Queue::table().with(queue, |queue| {
-                let is_done = open.0.transmit(&queue.0)?;
+                let is_done = open.sender.transmit(&queue.0)?;
                 Ok(if is_done {
                     tapline_status::Ok
                 } else {
@@ -353,7 +369,7 @@ pub extern "C" fn tapline_sender_stop(
     error: Option<&mut MaybeUninit<*mut tapline_error>>,
 ) -> tapline_status {
     guard(error, || {
-        Open::table().shared(sender, |stopper| {
+        Job::table().shared(sender, |stopper| {
             stopper.stop();
             Ok(tapline_status::Ok)
         })
@@ -374,8 +390,8 @@ pub unsafe extern "C" fn tapline_sender_finish(
         if sender.is_null() {
             return Ok(tapline_status::Ok);
         }
-        if let Some(open) = Open::table().remove(sender)? {
-            let stats = stats(&open.0.finish()?);
+        if let Some(open) = Job::table().remove(sender)? {
+            let stats = stats(&open.sender.finish()?);
             // SAFETY: a struct of C.
             unsafe { stats.write_to(out_stats) }?;
         }

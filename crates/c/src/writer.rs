@@ -1,11 +1,13 @@
 //! Writing capture files.
 
 use std::mem::MaybeUninit;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tapline::file::model::{Interface, LinkType};
 use tapline::file::write::{
-    CaptureFile, CaptureFileOptions, Compression, Format, Output as Destination, WriteError,
+    CaptureFile, CaptureFileOptions, Compression, Format, Output as Destination, Rotation,
+    WriteError,
 };
 
 use crate::arguments::{Options, Text, array, options, put};
@@ -44,6 +46,14 @@ pub struct tapline_writer_options {
     pub format: u32,
     /// Not 0: compress with Zstandard, and append `.zst` to a name without it.
     pub zstd: u32,
+    /// Start a new file before one has more bytes than this. Default: never.
+    pub rotate_bytes: u64,
+    /// Start a new file at multiples of this time since 1970, by the times of the packets. Default: never.
+    pub rotate_ns: u64,
+    /// Start a new file after this many packets. Default: never.
+    pub rotate_packets: u64,
+    /// Keep this many files, the current one included, and remove the oldest ones. Default: all.
+    pub keep_files: u64,
 }
 
 // SAFETY: `repr(C)`, its size first, and integers and a pointer after it: zeros are the defaults.
@@ -89,6 +99,9 @@ unsafe fn interface(given: &tapline_interface) -> Result<Interface, Error> {
 /// Creates the capture file `path`, with mode 0600; an existing file is overwritten. Close it with
 /// `tapline_writer_close`, which tells whether all packets are written.
 ///
+/// With a limit for a new file, `dir/stem.pcapng` stands for `dir/stem_00001_20261121071500.pcapng` and so on: a counter
+/// and the local time of the file's start. Each file is complete.
+///
 /// Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_writer_create(
@@ -121,6 +134,17 @@ pub unsafe extern "C" fn tapline_writer_create(
         };
         if given.zstd != 0 {
             wanted.compression = Compression::Zstd { level: 0 };
+        }
+        wanted.rotation = Rotation {
+            bytes: NonZeroU64::new(given.rotate_bytes),
+            interval_ns: NonZeroU64::new(given.rotate_ns),
+            packets: NonZeroU64::new(given.rotate_packets),
+            keep: NonZeroUsize::new(given.keep_files as usize),
+        };
+        if wanted.rotation.keep.is_some() && !wanted.rotation.is_any() {
+            return Err(Error::argument(
+                "keep_files requires a limit for a new file",
+            ));
         }
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{archive, built, repository, room, succeed};
+use crate::support::{built, install, pkg_config, room, succeed};
 
 const ANSWER: &str = concat!(env!("CARGO_PKG_VERSION"), " 0\n");
 
@@ -26,14 +26,7 @@ fn an_installed_library_is_found_by_pkg_config_and_by_cmake() {
     let folder = built().join("install");
     let _ = fs::remove_dir_all(&folder);
     let [prefix, other] = ["usr", "other"].map(|name| folder.join(name));
-    let script = repository().join("packaging/c-library.sh");
-    succeed(Command::new(script).args([archive(), prefix.clone(), prefix.clone()]));
-
-    let pkg_config = |prefix: &Path, word: &[&str]| {
-        let mut command = Command::new("pkg-config");
-        command.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
-        output(command.args(word).arg("tapline"))
-    };
+    install(&prefix);
     assert_eq!(
         pkg_config(&prefix, &["--modversion"]).trim(),
         env!("CARGO_PKG_VERSION")

@@ -2,9 +2,11 @@
 
 mod abi;
 mod capture;
+mod documents;
 mod examples;
 mod header;
 mod install;
+mod jobs;
 mod misuse;
 mod netlink;
 mod netlink_types;

@@ -7,7 +7,7 @@ use std::process::Command;
 use lab::Net;
 use lab::uml::Tests;
 
-use crate::support::{built, compile, library, room, start, succeed};
+use crate::support::{built, compile, is_inside_uml, library, room, start, succeed};
 
 /// The tests that run under user-mode-linux.
 pub static UML: Tests = Tests::named(&["netlink::links_of_rare_kinds_are_created"]);
@@ -70,7 +70,7 @@ fn the_examples_of_the_article_work_and_sanitizers_find_nothing() {
 
 #[test]
 fn links_of_rare_kinds_are_created() {
-    if std::env::var_os("TAPLINE_LAB_INSIDE_UML").is_none() {
+    if !is_inside_uml() {
         build("clang++", &[]);
     }
     if UML.has_run() {

@@ -69,6 +69,25 @@ pub fn library() -> &'static Path {
     })
 }
 
+/// Whether this program runs under User-Mode Linux, where it cannot build anything.
+pub fn is_inside_uml() -> bool {
+    std::env::var_os("TAPLINE_LAB_INSIDE_UML").is_some()
+}
+
+/// Installs the library below `prefix`, as `make install` does.
+pub fn install(prefix: &Path) {
+    let script = repository().join("packaging/c-library.sh");
+    succeed(Command::new(script).arg(archive()).args([prefix, prefix]));
+}
+
+/// What `pkg-config WORDS tapline` prints for the library below `prefix`.
+pub fn pkg_config(prefix: &Path, words: &[&str]) -> String {
+    let mut command = Command::new("pkg-config");
+    command.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+    let output = succeed(command.args(words).arg("tapline"));
+    String::from_utf8(output.stdout).expect("text")
+}
+
 /// Warnings that the headers must not cause.
 const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"];
 

@@ -18,7 +18,6 @@ mod json;
 mod latency;
 mod metrics;
 mod moment;
-mod names;
 mod net;
 mod output;
 mod packet_line;
@@ -26,6 +25,7 @@ mod paint;
 mod ping;
 mod privilege;
 mod read;
+mod run;
 mod screen;
 mod send;
 mod signals;
@@ -90,6 +90,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Batch(args) => net::batch(&args),
         Command::Monitor(args) => net::monitor(&args),
         Command::Explain(args) => net::explain(&args),
+        Command::Run(args) => run::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
         Command::ClsactGuard => guard::run(),

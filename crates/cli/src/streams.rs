@@ -1,16 +1,16 @@
 //! Figures of stamped streams, as text and as JSON.
 
 use serde_json::{Value, json};
-use tapline::count::{StreamCounter, StreamFigures};
+use tapline::count::{StreamFigures, StreamTotals};
 
 use crate::latency::time;
 use crate::units::grouped;
 
 /// Two lines for each stream, and one for what is not counted.
-pub fn lines(counter: &StreamCounter) -> Vec<String> {
-    let mut lines: Vec<_> = counter.streams().flat_map(of_stream).collect();
-    if counter.uncounted() > 0 {
-        let packets = grouped(counter.uncounted());
+pub fn lines(totals: &StreamTotals) -> Vec<String> {
+    let mut lines: Vec<_> = totals.streams.iter().flat_map(of_stream).collect();
+    if totals.uncounted > 0 {
+        let packets = grouped(totals.uncounted);
         lines.push(format!(
             "{packets} packets of further streams are not counted"
         ));
@@ -64,8 +64,8 @@ fn delays(figures: &StreamFigures) -> String {
 }
 
 /// One object for each stream.
-pub fn json(counter: &StreamCounter) -> Value {
-    counter.streams().map(stream_json).collect()
+pub fn json(totals: &StreamTotals) -> Value {
+    totals.streams.iter().map(stream_json).collect()
 }
 
 fn stream_json(figures: &StreamFigures) -> Value {

@@ -84,11 +84,16 @@ fn start(folder: &TempDir, line: &str) -> (Running, Value) {
 
 /// Stops a capture that has delivered `count` packets; the accounts of its readers add up to the whole.
 #[track_caller]
-fn stop(mut running: Running, count: u64) -> Summary {
-    running.event(|event| event["event"] == "stats" && number(event, "delivered") >= count);
-    let summary = running.stop().done();
+fn stop(running: Running, count: u64) -> Summary {
+    let summary = stop_any(running, count);
     adds_up(&summary);
     summary
+}
+
+/// Stops a capture, which may have a single reader, that has delivered `count` packets.
+fn stop_any(mut running: Running, count: u64) -> Summary {
+    running.event(|event| event["event"] == "stats" && number(event, "delivered") >= count);
+    running.stop().done()
 }
 
 #[track_caller]
@@ -189,6 +194,109 @@ fn one_file_has_every_packet_once_in_the_order_of_time_with_its_queue() {
         assert_eq!((late(&seen), number(merge, "late")), (0, 0), "{line}");
         assert!(number(merge, "memory_bytes") > 0 && number(merge, "max_delay_ns") > 0);
     }
+}
+
+#[test]
+fn printed_packets_are_in_the_order_of_time() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = format!("--queues 2 --direction in -c {}", 2 * COUNT);
+    let (running, _) = start(&folder, &line);
+    send_from_both();
+    let printed = running.finish();
+    printed.exit(0);
+    let packets = printed.events_of("packet");
+    assert_eq!(packets.len() as u64, 2 * COUNT);
+    let times: Vec<u64> = packets.iter().map(|one| number(one, "time_ns")).collect();
+    let summary = printed.summary();
+    assert_eq!(number(&summary.0["merge"], "late"), 0);
+    assert!(times.is_sorted());
+}
+
+#[test]
+fn packets_of_several_readers_have_their_process() {
+    const PACKETS: u64 = 100;
+    if has_run() {
+        return;
+    }
+    let line = "capture -i v0 --json --queues 2 --who --direction out udp port 9";
+    let mut running = spawn(command(&format!("{line} -c {PACKETS}")));
+    running.ready();
+    // Open until the packets, which wait for the other reader, are looked up.
+    let socket = UdpSocket::bind("10.9.0.1:0").expect("a socket");
+    for _ in 0..PACKETS {
+        socket.send_to(&[0; 64], "10.9.0.2:9").expect("it is sent");
+    }
+    let ended = running.finish();
+    ended.exit(0);
+    let packets = ended.events_of("packet");
+    assert_eq!(packets.len() as u64, PACKETS);
+    let own = u64::from(std::process::id());
+    assert!(packets.iter().all(|one| number(one, "process_id") == own));
+    drop(socket);
+}
+
+#[test]
+fn a_flight_recorder_has_the_packets_of_all_readers_in_order() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("rec.pcapng"));
+    let line = "--queues all --direction in --record 16M --after 1h --trigger 'udp port 9'";
+    let (running, _) = start(&folder, &format!("{line} -w {file}"));
+    send_from_both();
+    let summary = stop(running, 2 * COUNT);
+    assert_eq!(summary.number("written"), 2 * COUNT);
+    let files = summary.files();
+    assert_eq!(files.len(), 1);
+    let seen = seen(&files[0]);
+    assert_complete(&seen, true);
+    assert_eq!(late(&seen), number(&summary.0["merge"], "late"));
+}
+
+/// With sockets in drop mode as with packet rings, the packets of the other queue are in no account, and reach the stack.
+#[test]
+fn a_list_of_queues_reads_only_these() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for line in ["", "--mode drop"] {
+        let file = text(&folder.path().join("file.pcapng"));
+        let (running, begun) = start(&folder, &format!("--queues 1-1 -w {file} {line}"));
+        assert_eq!(begun["unread_queues"], serde_json::json!([0]), "{line}");
+        send_from_both();
+        let summary = stop(running, COUNT);
+        summary.conserves(COUNT);
+        assert_eq!(summary.0["unread_queues"], serde_json::json!([0]), "{line}");
+        let readers = summary.0["readers"].as_array().expect("readers");
+        assert_eq!(readers.len(), 1);
+        assert_eq!(number(&readers[0], "queue"), 1);
+        let seen = seen(&file);
+        assert_eq!(seen.len() as u64, COUNT, "{line}");
+        assert!(seen.iter().all(|packet| packet.queue == "1"));
+        assert!(seen.iter().all(|packet| packet.payload.starts_with("01")));
+    }
+}
+
+#[test]
+fn automatic_readers_capture_everything() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("file.pcapng"));
+    let (running, begun) = start(&folder, &format!("--queues auto --direction in -w {file}"));
+    // None, or one for each queue: it depends on the load of this machine.
+    let readers = begun["readers"].as_array().expect("readers").len();
+    assert!([0, 2].contains(&readers), "{begun}");
+    send_from_both();
+    let summary = stop_any(running, 2 * COUNT);
+    assert_eq!(summary.number("written"), 2 * COUNT);
+    assert_complete(&seen(&file), readers == 2);
 }
 
 #[test]
@@ -333,8 +441,23 @@ fn what_several_readers_do_not_support_is_refused() {
     assert_refused(
         |line| run(&format!("capture {line}")),
         &[
-            ("-i lo --queues all", 2, "--write"),
-            ("-i lo --queues 0 -w x", 2, "use all or a number of readers"),
+            ("-i lo --queues 0 -w x", 2, "a number of readers, or a list"),
+            ("-i lo --queues 0,1 -w x", 2, "lo has no receive queue 1"),
+            (
+                "-i lo --queues 0,0 --direction out -w x",
+                2,
+                "a packet that is sent has no receive queue",
+            ),
+            (
+                "-i lo --queues 0-0 --fanout hash -w x",
+                2,
+                "shared by queue",
+            ),
+            (
+                "-i lo --queues all --order queue",
+                2,
+                "--order queue needs -w FILE",
+            ),
             ("-i lo --cpus 0 -w x", 2, "--queues"),
             ("-i lo --queues all --cpus 1- -w x", 2, "numbers and ranges"),
             (
@@ -349,7 +472,7 @@ fn what_several_readers_do_not_support_is_refused() {
             ),
             ("-i any --queues all -w x", 2, "not for -i any"),
             (
-                "-i lo --queues all --record 1M -w x.pcapng",
+                "-i lo --queues all --order queue --record 1M -w x.pcapng",
                 2,
                 "does not support --record",
             ),

@@ -14,7 +14,7 @@ use wire::{MacAddress, TcpFields};
 use super::support::PROGRAM;
 
 /// Blocks that are not executed. Each states its reason in the document.
-const NOT_RUN: usize = 6;
+const NOT_RUN: usize = 7;
 
 /// How long a line that waits for Ctrl-C runs, in seconds.
 const BEFORE_INTERRUPT: &str = "timeout --foreground --preserve-status --signal INT 2";
@@ -49,7 +49,8 @@ impl Block {
 
     /// The text as a script. A line that would run until Ctrl-C is interrupted.
     fn script(&self) -> String {
-        let mut script = String::from("sudo() { \"$@\"; }\n");
+        // The commands run as root, on a machine without a display.
+        let mut script = String::from("sudo() { \"$@\"; }\nwireshark() { cat > /dev/null; }\n");
         for line in self.text.lines() {
             // A live screen needs a terminal. Signals are for the program in it: `script` kills
             // its shell at the first one, and does not always live to tell the status.
@@ -99,6 +100,28 @@ fn blocks(document: &Path) -> Vec<Block> {
         });
     }
     found
+}
+
+/// The commands of tapline in the second column of the tables of whole commands.
+fn commands_of_tables(document: &Path) -> Vec<Block> {
+    let text = fs::read_to_string(document).expect("a document");
+    let name = document.file_name().expect("a name").to_string_lossy();
+    let rows = text.lines().enumerate().filter_map(|(number, line)| {
+        let (_, right) = line.split_once("` | `tapline ")?;
+        let command = right.strip_suffix("` |")?.replace("\\|", "|");
+        Some((number, format!("tapline {command}")))
+    });
+    let block = |(number, command): (usize, String)| Block {
+        document: name.clone().into_owned(),
+        line: number + 1,
+        info: String::new(),
+        // A capture would run until Ctrl-C.
+        text: match command.strip_prefix("tapline capture") {
+            Some(_) => format!("{command} # until Ctrl-C"),
+            None => command,
+        },
+    };
+    rows.map(block).collect()
 }
 
 /// A host with `eth0`, 10.0.0.1, and another at its end that answers for all addresses of 10.0.0.0/24.
@@ -189,8 +212,9 @@ fn frames(here: MacAddress, peer: MacAddress) -> Vec<Vec<u8>> {
 fn the_commands_of_the_documents_do_what_they_say() {
     let mut wrong = Vec::new();
     for document in documents() {
-        let blocks = blocks(&document);
         let site = Site::new();
+        let mut blocks = blocks(&document);
+        blocks.extend(commands_of_tables(&document));
         for block in blocks.iter().filter(|block| block.is_run()) {
             let output = site.execute(&block.script());
             if output.status.code() != Some(block.status()) {

@@ -207,6 +207,11 @@ fn what_cannot_be_sent_is_refused() {
     assert_refused(
         run,
         &[
+            (
+                "--split left0 -r none.pcap",
+                2,
+                "--split needs another interface than -i left0",
+            ),
             ("-r none.pcap", 1, "cannot open none.pcap: No such file"),
             (
                 &format!("-r {raw}"),

@@ -143,12 +143,60 @@ fn counted(running: &mut Running, packets: u64) {
     });
 }
 
+/// A count in the kernel, if it has the privileges.
+const KERNEL: &str = "count -i right0 --by stamp --json --interval 5ms";
+
+/// Two counts of the same packets: by the program in the kernel, and by a capture, for which the privileges of the first are
+/// missing.
+struct BothWays {
+    kernel: Running,
+    copies: Running,
+}
+
+impl BothWays {
+    fn begin(scene: &Scene) -> Self {
+        let mut kernel = spawn(tapline(&scene.right, KERNEL));
+        let start = kernel.ready();
+        assert_has(
+            &start["points"][0],
+            &json!({ "name": "right0", "direction": "in" }),
+        );
+        let mut copies = spawn(scene.privileged_by(",+net_raw", KERNEL));
+        let reason = copies.ready()["reason"].to_string();
+        assert!(reason.contains("Operation not permitted"), "{reason}");
+        Self { kernel, copies }
+    }
+
+    /// Ends both when they have counted so many packets; returns the figures of the kernel, which are those of the other one.
+    fn agreed(mut self, packets: u64) -> Value {
+        counted(&mut self.kernel, packets);
+        counted(&mut self.copies, packets);
+        let kernel = self.kernel.stop();
+        let kernel = kernel.done();
+        let copies = self.copies.stop();
+        let copies = copies.done();
+        kernel.has(&json!({ "uncounted": 0, "lost": null }));
+        copies.has(&json!({ "uncounted": 0, "lost": { "ring": 0, "reader": 0 } }));
+        let [of_kernel, of_copies] = [kernel, copies].map(|summary| summary.0["streams"].clone());
+        assert_eq!(without_delays(&of_kernel), without_delays(&of_copies));
+        of_kernel
+    }
+}
+
+/// The figures of streams that are the same wherever packets are counted.
+fn without_delays(streams: &Value) -> Value {
+    let mut streams = streams.clone();
+    for stream in streams.as_array_mut().expect("a list") {
+        let figures = stream.as_object_mut().expect("an object");
+        figures.retain(|key, _| !key.starts_with("delay_"));
+    }
+    streams
+}
+
 #[test]
 fn count_finds_stamps_in_every_kind_of_packet() {
     let scene = Scene::new();
-    let line = "count -i right0 --by stamp --json --interval 5ms";
-    let mut running = spawn(tapline(&scene.right, line));
-    running.ready();
+    let both = BothWays::begin(&scene);
     let v6 = "--src fd00::1 --dst fd00::2 --dst-mac 02:00:00:00:00:02";
     let lines = [
         format!("--udp {BETWEEN}"),
@@ -174,9 +222,6 @@ fn count_finds_stamps_in_every_kind_of_packet() {
     let file = write(&scene, "edited.pcap", &packets);
     let line = format!("send -i left0 -q -r {file}");
     spawn(tapline(&scene.left, &line)).finish().exit(0);
-    counted(&mut running, 700 + 999);
-    let ended = running.stop();
-    let summary = ended.done();
     let mut expected: Vec<_> = (0..lines.len())
         .map(|stream| {
             json!({
@@ -186,8 +231,87 @@ fn count_finds_stamps_in_every_kind_of_packet() {
         })
         .collect();
     expected.push(edited_figures(9));
-    summary
-        .has(&json!({ "streams": expected, "unstamped": 0, "lost": { "ring": 0, "reader": 0 } }));
+    let streams = both.agreed(700 + 999);
+    assert_has(
+        &json!({ "streams": streams }),
+        &json!({ "streams": expected }),
+    );
+    for stream in streams.as_array().into_iter().flatten() {
+        let delays =
+            ["min", "p50", "p99", "max"].map(|name| number(stream, &format!("delay_{name}_ns")));
+        // The histogram is exact to 1/256.
+        assert!(
+            delays.is_sorted_by(|one, other| one - one / 128 <= *other),
+            "{delays:?}"
+        );
+        assert!(delays[0] > 0);
+    }
+}
+
+/// `frame` with other numbers in its stamp.
+fn stamped(frame: &[u8], stream: u16, sequence: u32, time_ns: u64) -> Vec<u8> {
+    let mut frame = frame.to_vec();
+    let at = frame.len() - 14;
+    frame[at..at + 2].copy_from_slice(&stream.to_be_bytes());
+    frame[at + 2..at + 6].copy_from_slice(&sequence.to_be_bytes());
+    frame[at + 6..].copy_from_slice(&time_ns.to_be_bytes());
+    frame
+}
+
+#[test]
+fn the_kernel_counts_any_order_as_user_space_does() {
+    let scene = Scene::new();
+    let line = format!("--udp {BETWEEN} --stamp --count 1");
+    let frame = &frames(&scene, &line)[0];
+    let now_ns = sent_ns(frame);
+    let year_2200_ns = 7_258_118_400_000_000_000;
+    // Numbers near the wrap, which go ahead and back by all distances around the window of 65536.
+    let mut packets = Vec::new();
+    let (mut next, mut seed) = (0_u32.wrapping_sub(30_000), 1_u64);
+    for _ in 0..20_000 {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let random = (seed >> 33) as u32;
+        let far = 1 << ((random >> 8 & 31) % 18);
+        let sequence = match random & 15 {
+            0 => next.wrapping_sub(random >> 13 & (far - 1)),
+            1 => next.wrapping_sub(65_534 + (random >> 13 & 7)),
+            2 => {
+                // About five go beyond the window and its double.
+                let ahead = if (random >> 20).trailing_zeros() >= 8 {
+                    200_000
+                } else {
+                    random >> 13 & 255
+                };
+                next = next.wrapping_add(ahead);
+                next
+            }
+            _ => next,
+        };
+        packets.push(stamped(frame, (random >> 6 & 3) as u16, sequence, now_ns));
+        next = next.wrapping_add(1);
+    }
+    packets.push(stamped(frame, 65_535, 7, year_2200_ns));
+    let records: Vec<_> = packets.iter().map(|packet| (now_ns, &**packet)).collect();
+    let file = write(&scene, "any.pcap", &records);
+    let mut kernel = spawn(tapline(&scene.right, KERNEL));
+    kernel.ready();
+    let line = format!("send -i left0 -q -r {file} --rate 50kpps");
+    spawn(tapline(&scene.left, &line)).finish().exit(0);
+    let expected = &events(&format!("read {file} --stamps"))[0]["streams"];
+    let all = expected.as_array().expect("a list");
+    let sum = |key| all.iter().map(|stream| number(stream, key)).sum::<u64>();
+    for key in ["lost", "reordered", "duplicated", "late"] {
+        assert!(sum(key) > 50, "{key}");
+    }
+    counted(&mut kernel, sum("received") + sum("duplicated"));
+    let summary = kernel.stop().done();
+    let streams = &summary.0["streams"];
+    assert_eq!(without_delays(streams), without_delays(expected));
+    let future =
+        json!({ "stream": 65_535, "received": 1, "negative_delays": 1, "delay_p50_ns": null });
+    assert_has(&streams[4], &future);
 }
 
 #[test]
@@ -212,7 +336,7 @@ fn what_stamps_cannot_be_combined_with_is_refused() {
 }
 
 #[test]
-fn an_interface_that_goes_down_ends_the_count_with_its_figures() {
+fn an_interface_that_goes_down_does_not_end_the_count() {
     let scene = Scene::new();
     let mut running = spawn(tapline(
         &scene.right,
@@ -223,9 +347,16 @@ fn an_interface_that_goes_down_ends_the_count_with_its_figures() {
     spawn(tapline(&scene.left, &line)).finish().exit(0);
     counted(&mut running, 10);
     ip(&scene.right, "link set right0 down");
+    running.event(|event| event["event"] == "link" && event["state"] == "down");
+    ip(&scene.right, "link set right0 up");
+    running.event(|event| event["event"] == "link" && event["state"] == "up");
+    let line = format!("send -i left0 -q --udp {BETWEEN} --stamp=1 --count 10");
+    spawn(tapline(&scene.left, &line)).finish().exit(0);
+    counted(&mut running, 20);
+    ip(&scene.right, "link delete right0");
     let ended = running.finish();
-    assert_eq!(ended.exit(1), "interface right0 went down");
+    assert_eq!(ended.exit(1), "interface right0 was removed");
     ended
         .summary()
-        .has(&json!({ "streams": [{ "received": 10, "lost": 0 }] }));
+        .has(&json!({ "streams": [{ "received": 10, "lost": 0 }, { "received": 10, "lost": 0 }] }));
 }

@@ -15,7 +15,8 @@ use crate::object::Object;
 use crate::prefix::{Family, Prefix};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
-    Parsed, TextValue, attribute_set, field_values, number_enum, text_field_values, text_form,
+    Parsed, TextValue, attribute_set, c_number, field_values, number_enum, parse_ip,
+    text_field_values, text_form,
 };
 use crate::socket::Listing;
 use crate::uapi::{
@@ -141,7 +142,7 @@ impl Addr {
 
 number_enum! {
     /// The scope of an address, or the distance to the destination of a route (`RT_SCOPE_*`).
-    pub enum Scope: u8 {
+    pub enum Scope: u8 as Scope {
         /// Everywhere.
         Global = RT_SCOPE_UNIVERSE, "global";
         /// Within the site.
@@ -181,12 +182,7 @@ impl TextValue for Lifetime {
     fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
         match text {
             "forever" => Some(Self::FOREVER),
-            _ => text
-                .strip_suffix("sec")
-                .unwrap_or(text)
-                .parse()
-                .ok()
-                .map(Self),
+            _ => c_number(text.strip_suffix("sec").unwrap_or(text)).map(Self),
         }
     }
 
@@ -236,10 +232,10 @@ impl FromStr for Broadcast {
         match text {
             "+" => Ok(Self::Ones),
             "-" => Ok(Self::Zeros),
-            _ => text
-                .parse()
-                .map(Self::At)
-                .map_err(|_| InvalidValue::new("broadcast", Some(text))),
+            _ => match parse_ip(text) {
+                Some(IpAddr::V4(ip)) => Ok(Self::At(ip)),
+                _ => Err(InvalidValue::new("broadcast", Some(text))),
+            },
         }
     }
 }
@@ -273,9 +269,12 @@ impl Addr {
             "peer" | "remote" => {
                 let peer: Prefix = args.value(keyword)?;
                 self.peer = Some(peer.ip);
-                self.prefixlen = Some(peer.len);
+                // As in ip(8), 0 means all bits.
+                self.prefixlen = Some(peer.len).filter(|len| *len > 0);
             }
-            _ if self.local.is_none() && keyword.contains(['.', ':']) => {
+            _ if self.local.is_none()
+                && (keyword.contains(['.', ':', '/']) || parse_ip(keyword).is_some()) =>
+            {
                 self.parse_local(keyword)?;
             }
             _ => return Ok(false),
@@ -341,7 +340,7 @@ impl Object for Addr {
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         let kind = Self::MESSAGES.of(verb);
         match verb {
-            Verb::Append => {
+            Verb::Append | Verb::Prepend => {
                 return Err(InvalidRequest::new("an address cannot be appended; add it"));
             }
             Verb::Get | Verb::List => {
@@ -496,8 +495,12 @@ impl Addr {
     /// The fields to encode, with derived values filled in.
     fn resolved(&self, local: IpAddr, prefix_len: u8) -> Self {
         let broadcast = match (self.broadcast, local) {
-            (Some(broadcast), IpAddr::V4(local)) => {
-                Some(Broadcast::At(broadcast.of(local, prefix_len)))
+            (Some(Broadcast::At(ip)), _) => Some(Broadcast::At(ip)),
+            // As in ip(8): networks of two addresses and of one have none.
+            (Some(broadcast), IpAddr::V4(local)) if prefix_len <= 30 => {
+                let peer = self.peer.and_then(ipv4);
+                let ip = broadcast.of(peer.unwrap_or(local), prefix_len);
+                Some(Broadcast::At(ip))
             }
             _ => None,
         };
@@ -520,6 +523,13 @@ impl Addr {
             label: self.label.clone(),
             ..Self::default()
         }
+    }
+}
+
+fn ipv4(ip: IpAddr) -> Option<Ipv4Addr> {
+    match ip {
+        IpAddr::V4(ip) => Some(ip),
+        IpAddr::V6(_) => None,
     }
 }
 

@@ -27,8 +27,10 @@ pub enum Action {
     Replace,
     /// Change an object.
     Set,
-    /// Create an object next to others with the same key.
+    /// Create an object behind others with the same key.
     Append,
+    /// Create an object before others with the same key.
+    Prepend,
     /// Delete an object.
     Remove,
     /// Delete all objects that match a filter.
@@ -208,6 +210,7 @@ impl From<Verb> for Action {
             Verb::Replace => Self::Replace,
             Verb::Set => Self::Set,
             Verb::Append => Self::Append,
+            Verb::Prepend => Self::Prepend,
             Verb::Del => Self::Remove,
             Verb::Get => Self::Get,
             Verb::List => Self::List,
@@ -271,6 +274,7 @@ impl fmt::Display for Action {
             Self::Replace => "replace",
             Self::Set => "set",
             Self::Append => "append",
+            Self::Prepend => "prepend",
             Self::Remove => "remove",
             Self::Flush => "flush",
             Self::Watch => "watch",

@@ -34,6 +34,7 @@ mod addr;
 mod batch;
 pub mod codec;
 mod drivers;
+mod ds_field;
 mod error;
 pub mod explain;
 mod fdb;
@@ -66,6 +67,7 @@ pub use drivers::{
     Channels, Coalescing, Driver, Ethtool, Features, FoundSocket, Gro, HashFunction, NapiInstance,
     NetDevices, RingSizes, SocketProtocol, SocketTable, StampedPackets, TimeStamping, XdpAbilities,
 };
+pub use ds_field::DsField;
 pub use error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, Syscall};
 pub use fdb::{Fdb, FdbFlags, FdbFlush, FdbKey, FdbState};
 pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
@@ -93,9 +95,9 @@ pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use qdisc::{Qdisc, TrafficHandle};
 pub use route::{
-    Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Realms, Route,
-    RouteCacheFlags, RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference,
-    RouteProtocol, RouteQuery, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
+    Detail, Encap, EncapTos, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap,
+    Realms, Route, RouteCacheFlags, RouteFeatures, RouteFlags, RouteKey, RouteLocks,
+    RoutePreference, RouteProtocol, RouteQuery, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
 };
 pub use rule::{Range, Rule, RuleAction};
 pub use socket::Listing;

@@ -417,7 +417,7 @@ impl Object for Mdb {
             return Ok(());
         }
         reject_if!(
-            matches!(verb, Verb::Set | Verb::Append),
+            matches!(verb, Verb::Set | Verb::Append | Verb::Prepend),
             "a group cannot be changed or appended; add or replace it"
         );
         let (dev, group) = self.validate()?;

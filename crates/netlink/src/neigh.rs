@@ -13,7 +13,9 @@ use crate::netlink::Netlink;
 use crate::object::Object;
 use crate::prefix::Family;
 use crate::route::RouteProtocol;
-use crate::schema::{Arguments, AttributeSet, AttributeType, Parsed, attribute_set, number_enum};
+use crate::schema::{
+    Arguments, AttributeSet, AttributeType, Parsed, attribute_set, number_enum, parse_ip,
+};
 use crate::socket::Listing;
 use crate::uapi::{
     AF_INET, AF_INET6, AF_UNSPEC, NDA_CACHEINFO, NDA_FLAGS_EXT, NDA_IFINDEX, NDA_MASTER,
@@ -96,7 +98,7 @@ impl Neigh {
     /// Parses the address without a keyword.
     #[expect(clippy::unnecessary_wraps, reason = "the table calls it")]
     fn parse_special_keyword(&mut self, keyword: &str, _: &mut Arguments<'_>) -> Parsed<bool> {
-        let dst = keyword.parse().ok().filter(|_| self.dst.is_none());
+        let dst = parse_ip(keyword).filter(|_| self.dst.is_none());
         self.dst = dst.or(self.dst);
         Ok(dst.is_some())
     }
@@ -305,7 +307,7 @@ impl Neigh {
     fn validate(&self, verb: Verb) -> Result<IpAddr, InvalidRequest> {
         let dst = (self.dst).ok_or_else(|| InvalidRequest::new("no address is given"))?;
         reject_if!(
-            verb == Verb::Append,
+            matches!(verb, Verb::Append | Verb::Prepend),
             "a neighbour cannot be appended; add it"
         );
         // A proxy entry can apply to all interfaces.

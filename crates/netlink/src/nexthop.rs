@@ -17,7 +17,8 @@ use crate::prefix::Family;
 use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, Boxed, Flag, InvalidValue, NameLookup, Native,
-    Parsed, TextValue, attribute_set, field_values, fixed_size, number_enum, text_field_values,
+    Parsed, TextValue, attribute_set, c_number, field_values, fixed_size, number_enum,
+    text_field_values,
 };
 use crate::uapi::{
     AF_UNSPEC, NHA_ENCAP_TYPE, NHA_GROUP_TYPE, NHA_GROUPS, NHA_ID, NHA_MASTER, NHA_OIF, NLM_F_ACK,
@@ -153,7 +154,7 @@ impl FromStr for Group {
     fn from_str(text: &str) -> Parsed<Self> {
         let member = |text: &str| {
             let (id, weight) = text.split_once(',').unwrap_or((text, "1"));
-            let (id, weight) = (id.parse().ok()?, weight.parse().ok()?);
+            let (id, weight) = (c_number(id)?, c_number(weight)?);
             Some(GroupMember { id, weight })
         };
         let members: Option<Vec<_>> = text.split('/').map(member).collect();
@@ -275,7 +276,7 @@ impl Object for Nexthop {
 
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         let flags = match verb {
-            Verb::Append => {
+            Verb::Append | Verb::Prepend => {
                 return Err(InvalidRequest::new("a nexthop cannot be appended; add it"));
             }
             // The kernel changes a nexthop only with NLM_F_CREATE.

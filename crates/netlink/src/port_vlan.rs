@@ -294,7 +294,9 @@ impl Object for PortVlan {
                 request.begin(kind, NLM_F_ACK, &header.emit());
                 self.put_membership(first, last, request);
             }
-            Verb::Append => return Err(InvalidRequest::new("a VLAN cannot be appended; add it")),
+            Verb::Append | Verb::Prepend => {
+                return Err(InvalidRequest::new("a VLAN cannot be appended; add it"));
+            }
         }
         Ok(())
     }

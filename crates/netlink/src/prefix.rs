@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::schema::{
     FieldReader, FieldValue, FieldWriter, InvalidField, InvalidValue, NameLookup, Parsed, Shape,
-    TextValue, number_enum, text_form, wrong_length,
+    TextValue, c_number, number_enum, parse_ip, text_form, wrong_length,
 };
 
 number_enum! {
@@ -49,7 +49,8 @@ impl Family {
 /// An address with a prefix length.
 ///
 /// Formatted as in `ip(8)`: `10.0.0.0/8`, `10.0.0.1` for a full prefix length, `default` for `0.0.0.0/0`, `::/0`
-/// for all of IPv6. Also parses abbreviated IPv4 networks (`10/8`).
+/// for all of IPv6. Also parses IPv4 addresses without their trailing zero bytes (`10/8`) and IPv4 netmasks
+/// (`10.0.0.0/255.0.0.0`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Prefix {
@@ -130,21 +131,20 @@ impl FromStr for Prefix {
                 return Some(Family::V4.everything());
             }
             let Some((ip, len)) = text.split_once('/') else {
-                return text.parse().ok().map(|ip: IpAddr| Self::host(ip));
+                return parse_ip(text).map(Self::host);
             };
-            let ip = ip.parse().ok().or_else(|| abbreviated(ip))?;
-            let prefix = Self::new(ip, len.parse().ok()?);
+            let prefix = Self::new(parse_ip(ip)?, c_number(len).or_else(|| netmask(len))?);
             (prefix.len <= prefix.family().bits()).then_some(prefix)
         };
         read().ok_or_else(|| InvalidValue::new("a network", Some(text)))
     }
 }
 
-/// Parses an IPv4 address whose trailing zero bytes are omitted, as in `ip(8)`.
-fn abbreviated(text: &str) -> Option<IpAddr> {
-    let missing = 3_usize.checked_sub(text.matches('.').count())?;
-    let whole = text.to_owned() + &".0".repeat(missing);
-    whole.parse().ok().map(IpAddr::V4)
+/// The length of the prefix that an IPv4 netmask selects: ones, then zeros.
+fn netmask(text: &str) -> Option<u8> {
+    let mask = text.parse().ok().map(Ipv4Addr::to_bits)?;
+    let length = mask.leading_ones();
+    (length + mask.trailing_zeros() >= 32).then_some(length as u8)
 }
 
 text_form!(json Prefix);
@@ -195,9 +195,24 @@ mod tests {
             assert_eq!(prefix.to_string(), text);
         }
         assert_eq!(
-            ["0/0", "10/8", "10.2/16", "10.2.3/24"]
-                .map(|text| text.parse::<Prefix>().map(|it| it.to_string())),
-            ["default", "10.0.0.0/8", "10.2.0.0/16", "10.2.3.0/24"].map(|text| Ok(text.to_owned()))
+            [
+                "0/0",
+                "10/8",
+                "10.2/16",
+                "10.2.3/24",
+                "10.0.0",
+                "10.1.0.0/255.255.128.0"
+            ]
+            .map(|text| text.parse::<Prefix>().map(|it| it.to_string())),
+            [
+                "default",
+                "10.0.0.0/8",
+                "10.2.0.0/16",
+                "10.2.3.0/24",
+                "10.0.0.0",
+                "10.1.0.0/17"
+            ]
+            .map(|text| Ok(text.to_owned()))
         );
         assert_eq!(
             "10.0.0.1/32".parse(),
@@ -207,11 +222,12 @@ mod tests {
             "",
             "10.0.0.0/33",
             "fd00::/129",
-            "10.0.0",
             "10.0.0./24",
             "/8",
             "10.0.0.0/",
             "10.0.0.0/-1",
+            "10.0.0.0/255.0.255.0",
+            "10.0.0.0.0",
         ] {
             assert!(text.parse::<Prefix>().is_err(), "{text}");
         }

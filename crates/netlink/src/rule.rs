@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Malformed, Request, attributes};
+use crate::ds_field::DsField;
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfName;
 use crate::object::{Object, without};
@@ -15,8 +16,8 @@ use crate::prefix::{Family, Prefix};
 use crate::route::{RouteProtocol, RouteTable};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, BigEndian, FieldMatcher, Flatten, InvalidValue,
-    Native, Parsed, Unnamed, attribute_set, fixed_size, join, number_enum, push, text_field_values,
-    text_form,
+    Native, Parsed, Unnamed, attribute_set, c_number, fixed_size, join, number_enum, push,
+    text_field_values, text_form,
 };
 use crate::uapi::{
     AF_INET, AF_INET6, FIB_RULE_INVERT, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP,
@@ -58,7 +59,7 @@ attribute_set! {
             /// The destination network.
             "to" dst: Prefix;
             /// The type of service.
-            "tos" | "dsfield" tos: u8;
+            "tos" | "dsfield" tos: DsField;
             /// Its action. Default: look up in a table.
             action: RuleAction;
         }
@@ -99,9 +100,9 @@ attribute_set! {
         /// The tunnel id.
         "tun_id" tun_id: u64 as BigEndian = FRA_TUN_ID;
         /// Ignore routes with a prefix length of at most this.
-        "suppress_prefixlength" suppress_prefixlen: i32 = FRA_SUPPRESS_PREFIXLEN;
+        "suppress_prefixlength" | "sup_pl" suppress_prefixlen: i32 = FRA_SUPPRESS_PREFIXLEN;
         /// Ignore routes over links of this group.
-        "suppress_ifgroup" suppress_ifgroup: i32 = FRA_SUPPRESS_IFGROUP;
+        "suppress_ifgroup" | "sup_group" suppress_ifgroup: i32 = FRA_SUPPRESS_IFGROUP;
         /// Realms: source in the upper half, destination in the lower.
         flow: u32 = FRA_FLOW;
         /// Origin.
@@ -145,13 +146,13 @@ impl<T: Copy + fmt::Display + PartialEq> fmt::Display for Range<T> {
     }
 }
 
-impl<T: Copy + FromStr> FromStr for Range<T> {
+impl<T: Copy + TryFrom<i128>> FromStr for Range<T> {
     type Err = InvalidValue;
 
     fn from_str(text: &str) -> Parsed<Self> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
-        match (first.parse(), last.parse()) {
-            (Ok(first), Ok(last)) => Ok(Self { first, last }),
+        match (c_number(first), c_number(last)) {
+            (Some(first), Some(last)) => Ok(Self { first, last }),
             _ => Err(InvalidValue::new("a range", Some(text))),
         }
     }
@@ -179,7 +180,10 @@ impl Object for Rule {
 
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         reject_if!(
-            matches!(verb, Verb::Set | Verb::Replace | Verb::Append),
+            matches!(
+                verb,
+                Verb::Set | Verb::Replace | Verb::Append | Verb::Prepend
+            ),
             "a rule cannot be changed; delete it and add another"
         );
         if matches!(verb, Verb::List | Verb::Get) {
@@ -196,7 +200,7 @@ impl Object for Rule {
             family: family.into(),
             dst_len: length(self.dst),
             src_len: length(self.src),
-            tos: self.tos.unwrap_or(0),
+            tos: self.tos.unwrap_or_default().0,
             table: 0,
             action: self.action_for(verb).into(),
             flags: self.flag_bits().0 & FIB_RULE_INVERT,
@@ -218,7 +222,7 @@ impl Object for Rule {
         }
         self.clear();
         self.family = Some(header.family.into());
-        self.tos = (header.tos != 0).then_some(header.tos);
+        self.tos = (header.tos != 0).then_some(DsField(header.tos));
         self.action = Some(header.action.into());
         self.set_flag_bits(header.flags, header.flags);
         self.table = Some(u32::from(header.table).into());

@@ -11,8 +11,10 @@ pub enum Verb {
     Replace,
     /// Change the existing one.
     Set,
-    /// Create it next to others with the same key.
+    /// Create it behind others with the same key.
     Append,
+    /// Create it before others with the same key.
+    Prepend,
     /// Delete it.
     Del,
     /// Read one object.
@@ -29,6 +31,7 @@ impl Verb {
             Self::Replace => NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
             Self::Set => NLM_F_ACK | NLM_F_REPLACE,
             Self::Append => NLM_F_ACK | NLM_F_CREATE | NLM_F_APPEND,
+            Self::Prepend => NLM_F_ACK | NLM_F_CREATE,
             Self::Del => NLM_F_ACK,
             Self::Get => 0,
             Self::List => NLM_F_DUMP,
@@ -60,7 +63,7 @@ impl MessageTypes {
     /// The message type for `verb`.
     pub(crate) fn of(self, verb: Verb) -> u16 {
         match verb {
-            Verb::Add | Verb::Replace | Verb::Set | Verb::Append => self.new,
+            Verb::Add | Verb::Replace | Verb::Set | Verb::Append | Verb::Prepend => self.new,
             Verb::Del => self.del,
             Verb::Get | Verb::List => self.get,
         }

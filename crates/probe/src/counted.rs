@@ -30,7 +30,7 @@ impl Prober {
     /// Sets the histogram of the round trips of all targets: the count of each bucket of [`Histogram`], and the sums of
     /// `answers`.
     pub fn set_histogram(&mut self, counts: &[u64], answers: &CountedAnswers) {
-        self.statistics.histogram = Histogram::from_counts(counts, answers);
+        self.statistics.histogram = Histogram::from_answers(counts, answers);
     }
 
     /// Sets the counters that belong to no target. Those of probes that were not sent stay.

@@ -1,6 +1,6 @@
 //! A filter expression compiled for one link type, run on packets in this process.
 
-use filter::classic::Ancillary;
+use filter::classic::{Ancillary, ClassicProgram};
 use filter::{Filter, native};
 use wire::metadata::{Direction, Reception};
 
@@ -16,6 +16,8 @@ pub(crate) enum CompiledFilter {
     Native(native::NativeProgram),
     /// For processors without native code.
     Interpreted(Box<Filter>),
+    /// A program that was given as such.
+    Classic(ClassicProgram),
 }
 
 impl CompiledFilter {
@@ -32,6 +34,7 @@ impl CompiledFilter {
         let kept = match self {
             Self::Native(program) => program.run(bytes, original_len),
             Self::Interpreted(filter) => filter.run(bytes, original_len, &Ancillary::default()),
+            Self::Classic(program) => program.run(bytes, original_len),
         };
         kept != 0
     }
@@ -47,6 +50,7 @@ impl CompiledFilter {
         let kept = match self {
             Self::Native(program) => program.run_with(bytes, original_len, ancillary),
             Self::Interpreted(filter) => filter.run(bytes, original_len, ancillary),
+            Self::Classic(program) => program.run_with(bytes, original_len, ancillary),
         };
         kept != 0
     }

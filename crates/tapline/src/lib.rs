@@ -44,6 +44,7 @@ pub mod count;
 pub mod doctor;
 pub mod hwtstamp;
 pub mod latency;
+mod names;
 pub mod net;
 pub mod packet;
 mod packet_filter;
@@ -92,6 +93,7 @@ pub use stop::{Stop, Stopper};
 /// A job takes a [`Filter`] and compiles it itself. This module compiles a filter by hand, to
 /// show the program, to run it, or to explain its verdict on a packet.
 pub mod filter {
+    pub use crate::names::SystemNames;
     pub use ::filter::Filter as CompiledFilter;
     pub use ::filter::{
         DEFAULT_SNAPLEN, DotListing, ExplainedTerm, Explanation, FilterError, FilterErrorReason,

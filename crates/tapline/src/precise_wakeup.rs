@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::thread::{self, ThreadId};
 
-use abi::time_slice::{set_thread_slice_ns, thread_slice_ns};
+use abi::scheduling::{set_thread_slice_ns, thread_slice_ns};
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
 /// The shortest slice that the kernel grants. A woken reader then need not wait for the end of another

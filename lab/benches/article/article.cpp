@@ -13,10 +13,12 @@
 #include <tapline/netlink/factory.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 using namespace tapline::netlink;
 
@@ -26,6 +28,9 @@ const char *kind;
 const char *device;
 constexpr std::uint32_t routeCount = 100'000;
 constexpr std::uint32_t batchSize = 256;
+/// Turns in a repetition.
+constexpr std::int64_t createTurns = 50;
+constexpr std::int64_t upTurns = 200;
 
 [[noreturn]] void die(const char *what)
 {
@@ -245,52 +250,55 @@ private:
 // The benchmarks.
 
 template <class Change>
-void timed(benchmark::State &state, Change change)
+double seconds(Change change)
 {
     const auto begin = std::chrono::steady_clock::now();
     change();
-    state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-template <class Change>
-void create(benchmark::State &state, Change change)
+double median(std::vector<double> values)
 {
-    Raw raw;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// Times `change`, and undoes it.
+template <class Change, class Undo>
+void alone(benchmark::State &state, Change change, Undo undo)
+{
     for ([[maybe_unused]] auto _ : state) {
-        timed(state, change);
-        rawDelete(raw);
+        state.SetIterationTime(seconds(change));
+        undo();
     }
 }
 
-template <class Change>
-void up(benchmark::State &state, Change change)
+/// Times the raw change and that of tapline in turns, so that other load on the machine affects both. They take turns to
+/// go first. Reports the medians in microseconds.
+template <class RawChange, class OurChange, class Undo>
+void inTurns(benchmark::State &state, RawChange rawChange, OurChange ourChange, Undo undo)
 {
-    Raw raw;
-    rawCreate(raw);
-    const auto index = static_cast<int>(if_nametoindex("b0"));
+    std::vector<double> times[2];
+    bool isRaw = true;
     for ([[maybe_unused]] auto _ : state) {
-        timed(state, [&] { change(index); });
-        rawAdmin(raw, false);
+        double pair = 0;
+        for (int turn = 0; turn < 2; ++turn) {
+            const double time = isRaw ? seconds(rawChange) : seconds(ourChange);
+            undo();
+            times[isRaw ? 0 : 1].push_back(time);
+            pair += time;
+            isRaw = !isRaw;
+        }
+        isRaw = !isRaw;
+        state.SetIterationTime(pair);
     }
-    rawDelete(raw);
+    state.counters["raw"] = 1e6 * median(times[0]);
+    state.counters["tapline"] = 1e6 * median(times[1]);
 }
 
-/// The routes are deleted by setting their link down and up.
-template <class Change>
-void routes(benchmark::State &state, Change change)
+void rawRoutes(Raw &raw)
 {
-    const auto factory = NetlinkFactory::open().value();
-    const auto link = factory->link();
-    for ([[maybe_unused]] auto _ : state) {
-        timed(state, change);
-        link->set(LinkInfo().setName(device).setAdmin(false)).value();
-        link->set(LinkInfo().setName(device).setAdmin(true)).value();
-    }
-}
-
-void rawRoutes()
-{
-    static Raw raw;
     const auto index = if_nametoindex(device);
     rtmsg header{};
     header.rtm_family = AF_INET;
@@ -347,36 +355,57 @@ int main(int count, char **words)
     Raw raw;
     Libnl libnl;
 
-    const auto bench = [](const char *name, auto body) {
-        return benchmark::RegisterBenchmark(name, body)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(20);
+    const auto bench = [](const char *name, std::int64_t iterations, auto body) {
+        const auto task = benchmark::RegisterBenchmark(name, body);
+        task->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(iterations);
     };
+
     const char *const addWords[] = {"ip", "link", "add", "b0", "type", kind, nullptr};
+    const auto addLine = std::string("ip link add b0 type ") + kind;
+    const auto remove = [&] { rawDelete(raw); };
+    bench("create/turns", createTurns, [&](benchmark::State &state) {
+        inTurns(state, [&] { rawCreate(raw); }, [&] { link->add(LinkInfo().setName("b0").setType(kind)).value(); }, remove);
+    });
+    bench("create/libnl", 20, [&](benchmark::State &state) { alone(state, [&] { libnl.create(); }, remove); });
+    bench("create/exec", 10, [&](benchmark::State &state) { alone(state, [&] { exec(addWords); }, remove); });
+    bench("create/system", 10, [&](benchmark::State &state) { alone(state, [&] { shell(addLine); }, remove); });
+
     const char *const upWords[] = {"ip", "link", "set", "b0", "up", nullptr};
-    const auto add = std::string("ip link add b0 type ") + kind;
-    bench("create/raw", [&](benchmark::State &state) { create(state, [&] { rawCreate(raw); }); });
-    bench("create/tapline", [&](benchmark::State &state) {
-        create(state, [&] { link->add(LinkInfo().setName("b0").setType(kind)).value(); });
+    const auto down = [&] { rawAdmin(raw, false); };
+    const auto up = [&](const char *name, std::int64_t iterations, auto body) {
+        bench(name, iterations, [&raw, body](benchmark::State &state) {
+            rawCreate(raw);
+            body(state);
+            rawDelete(raw);
+        });
+    };
+    up("up/turns", upTurns, [&](benchmark::State &state) {
+        inTurns(state, [&] { rawAdmin(raw, true); }, [&] { link->set(LinkInfo().setName("b0").setAdmin(true)).value(); }, down);
     });
-    bench("create/libnl", [&](benchmark::State &state) { create(state, [&] { libnl.create(); }); });
-    bench("create/exec", [&](benchmark::State &state) { create(state, [&] { exec(addWords); }); })->Iterations(10);
-    bench("create/system", [&](benchmark::State &state) { create(state, [&] { shell(add); }); })->Iterations(10);
-    bench("up/raw", [&](benchmark::State &state) { up(state, [&](int) { rawAdmin(raw, true); }); });
-    bench("up/tapline", [&](benchmark::State &state) {
-        up(state, [&](int) { link->set(LinkInfo().setName("b0").setAdmin(true)).value(); });
+    up("up/libnl", 20, [&](benchmark::State &state) {
+        const auto index = static_cast<int>(if_nametoindex("b0"));
+        alone(state, [&] { libnl.up(index); }, down);
     });
-    bench("up/libnl", [&](benchmark::State &state) { up(state, [&](int index) { libnl.up(index); }); });
-    bench("up/exec", [&](benchmark::State &state) { up(state, [&](int) { exec(upWords); }); })->Iterations(10);
-    bench("up/system", [&](benchmark::State &state) { up(state, [](int) { shell("ip link set b0 up"); }); })->Iterations(10);
-    bench("routes/raw", [](benchmark::State &state) { routes(state, rawRoutes); })->Iterations(1);
-    bench("routes/tapline", [&](benchmark::State &state) { routes(state, [&] { ourRoutes(*factory); }); })->Iterations(1);
-    bench("routes/libnl", [&](benchmark::State &state) {
-        routes(state, [&] {
-            const auto index = static_cast<int>(if_nametoindex(device));
+    up("up/exec", 10, [&](benchmark::State &state) { alone(state, [&] { exec(upWords); }, down); });
+    up("up/system", 10, [&](benchmark::State &state) { alone(state, [] { shell("ip link set b0 up"); }, down); });
+
+    // The routes are deleted by setting their link down and up.
+    const auto removeRoutes = [&] {
+        link->set(LinkInfo().setName(device).setAdmin(false)).value();
+        link->set(LinkInfo().setName(device).setAdmin(true)).value();
+    };
+    bench("routes/turns", 3, [&](benchmark::State &state) {
+        inTurns(state, [&] { rawRoutes(raw); }, [&] { ourRoutes(*factory); }, removeRoutes);
+    });
+    bench("routes/libnl", 1, [&](benchmark::State &state) {
+        const auto index = static_cast<int>(if_nametoindex(device));
+        const auto add = [&] {
             for (std::uint32_t number = 0; number < routeCount; ++number) {
                 libnl.addRoute(number, index);
             }
-        });
-    })->Iterations(1);
+        };
+        alone(state, add, removeRoutes);
+    });
     benchmark::RunSpecifiedBenchmarks();
     return 0;
 }

@@ -4,9 +4,10 @@
 //! `cargo bench -p tapline-lab --bench article -- [--rounds N | --quick] [--only PART]` requires root, g++, Google
 //! Benchmark, libnl3 and iproute2. It builds the C library first.
 //!
-//! Everything runs in a temporary namespace. Google Benchmark interleaves the methods at random, so that other load on
-//! the machine affects all of them alike. Links are of kind `ifb`, which every kernel with network namespaces supports;
-//! with `-O0` only the programs of this bench are, and not libtapline and libnl.
+//! Everything runs in a temporary namespace. The library and the raw socket take turns change by change, and a figure is
+//! the median of a repetition, so that other load on the machine affects both alike. Google Benchmark interleaves the
+//! other methods at random. Links are of kind `ifb`, which every kernel with network namespaces supports; only the
+//! programs of this bench are built with `-O0`, and not libtapline and libnl.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +27,9 @@ use tapline_lab::{Host, Net, tool};
 use tempfile::TempDir;
 
 const LEVELS: [&str; 2] = ["-O0", "-O2"];
-const METHODS: [&str; 5] = ["raw", "tapline", "libnl", "exec", "system"];
+/// The methods that take turns.
+const TURNS: [&str; 2] = ["raw", "tapline"];
+const OTHERS: [&str; 3] = ["libnl", "exec", "system"];
 const FIGURE: &str = "figure";
 const RATIO: &str = "to raw";
 const COLUMNS: [Column; 1] = [column(FIGURE, 1.0, 2)];
@@ -153,18 +156,27 @@ fn run(host: &Host, program: &Path, level: &str, (task, name, figure): &Task, re
     command.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
     let printed: Value = serde_json::from_slice(&succeed(&mut command)).expect("JSON");
     let table = report.table(&title(name, level), &COLUMNS);
-    for method in METHODS {
+    let runs = printed["benchmarks"].as_array().expect("results");
+    let runs = runs.iter().filter(|run| run["run_type"] == "iteration");
+    let of = |method: &str| {
         let begins = format!("{task}/{method}/");
-        for run in printed["benchmarks"].as_array().expect("results") {
-            let is_run = run["run_type"] == "iteration";
-            if is_run
-                && run["name"]
-                    .as_str()
-                    .is_some_and(|name| name.starts_with(&begins))
-            {
-                let us = run["real_time"].as_f64().expect("a time");
-                table.add(method, &[figure(us)]);
-            }
+        let is_of = move |run: &&Value| {
+            let name = run["name"].as_str();
+            name.is_some_and(|name| name.starts_with(&begins))
+        };
+        runs.clone().filter(is_of)
+    };
+    let mut add = |method: &str, us: &Value| {
+        table.add(method, &[figure(us.as_f64().expect("a time"))]);
+    };
+    for run in of("turns") {
+        for method in TURNS {
+            add(method, &run[method]);
+        }
+    }
+    for method in OTHERS {
+        for run in of(method) {
+            add(method, &run["real_time"]);
         }
     }
 }

@@ -47,6 +47,7 @@ impl CountingSubject {
             overhead: Overhead::default(),
             counters: counters.as_fd(),
             groups: None,
+            streams: None,
         };
         let classes: Vec<_> = classes.collect();
         let program = CountingProgram::load("tapline_bench", &options, &classes);

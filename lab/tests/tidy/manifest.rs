@@ -7,7 +7,7 @@ const FLOORS: [&[&str]; 7] = [
     &["bpf", "ring"],
     &["netlink", "probe", "store"],
     &["tapline"],
-    &["c", "cli"],
+    &["c", "cli", "pcap"],
     &["lab"],
 ];
 

@@ -118,8 +118,8 @@ fn files_import_each_other_in_one_direction() {
 }
 
 #[test]
-fn the_program_and_the_c_library_depend_on_the_library_alone() {
-    for user in ["cli", "c"] {
+fn the_program_and_the_libraries_for_c_depend_on_the_library_alone() {
+    for user in ["cli", "c", "pcap"] {
         let text = read(&root().join("crates").join(user).join("Cargo.toml"));
         let below = manifest::shipped_rooms(&text).into_iter();
         assert_none(

@@ -16,6 +16,7 @@ pub(super) const BPF_PROG_GET_FD_BY_ID: c_int = 13;
 pub(super) const BPF_MAP_GET_FD_BY_ID: c_int = 14;
 pub(super) const BPF_OBJ_GET_INFO_BY_FD: c_int = 15;
 pub(super) const BPF_RAW_TRACEPOINT_OPEN: c_int = 17;
+pub(super) const BPF_BTF_LOAD: c_int = 18;
 pub(super) const BPF_MAP_FREEZE: c_int = 22;
 pub(super) const BPF_PROG_QUERY: c_int = 16;
 pub(super) const BPF_MAP_LOOKUP_BATCH: c_int = 24;
@@ -46,6 +47,32 @@ pub struct MapCreate {
     pub numa_node: u32,
     /// Name, ended by a zero.
     pub map_name: [u8; NAME_BYTES],
+    /// Device the map is bound to; 0 for none.
+    pub map_ifindex: u32,
+    /// Descriptor of the types; 0 for none.
+    pub btf_fd: u32,
+    /// Type of the keys.
+    pub btf_key_type_id: u32,
+    /// Type of the values.
+    pub btf_value_type_id: u32,
+}
+
+/// Arguments of `BPF_BTF_LOAD`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TypesLoad {
+    /// Address of the types.
+    pub btf: u64,
+    /// Address of the log; 0 for none.
+    pub btf_log_buf: u64,
+    /// Bytes of the types.
+    pub btf_size: u32,
+    /// Bytes of the log.
+    pub btf_log_size: u32,
+    /// Log level; 0 disables the log.
+    pub btf_log_level: u32,
+    /// Out: bytes that the whole log would take.
+    pub btf_log_true_size: u32,
 }
 
 /// Arguments of the `BPF_MAP_*_ELEM` commands.
@@ -250,8 +277,10 @@ pub struct ProgramQuery {
 /// `repr(C)` without padding, so that every byte the kernel reads is one that was set.
 pub(super) unsafe trait Attr {}
 
-// SAFETY: u32 and bytes only, 44 bytes: no padding.
+// SAFETY: u32 and bytes only, 60 bytes: no padding.
 unsafe impl Attr for MapCreate {}
+// SAFETY: two u64 and then four u32: no padding.
+unsafe impl Attr for TypesLoad {}
 // SAFETY: the pad before `key` is a field; the u64s start at multiples of 8.
 unsafe impl Attr for MapElement {}
 // SAFETY: two u32 between u64s: no padding.

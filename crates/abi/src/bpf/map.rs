@@ -4,12 +4,14 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::attr::{
-    BPF_MAP_CREATE, BPF_MAP_DELETE_ELEM, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_BATCH,
-    BPF_MAP_UPDATE_ELEM, MapBatch, MapCreate, MapElement, bpf, object_name,
+    BPF_BTF_LOAD, BPF_MAP_CREATE, BPF_MAP_DELETE_ELEM, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM,
+    BPF_MAP_UPDATE_BATCH, BPF_MAP_UPDATE_ELEM, MapBatch, MapCreate, MapElement, TypesLoad, bpf,
+    object_name,
 };
 
 const BPF_F_NO_PREALLOC: u32 = 1;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
+const BPF_F_LOCK: u64 = 4;
 
 /// Map types that [`Map`] supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,35 @@ pub struct MapLayout {
     pub max_entries: u32,
 }
 
+/// The types of a map's keys and values (BTF), which the kernel needs for values that contain a lock.
+#[derive(Clone, Copy, Debug)]
+#[doc(alias = "BTF")]
+pub struct MapTypes<'a> {
+    /// The types, in the kernel's encoding.
+    ///
+    /// # Source
+    /// Documentation/bpf/btf.rst.
+    pub encoded: &'a [u8],
+    /// Number of the keys' type.
+    pub key: u32,
+    /// Number of the values' type.
+    pub value: u32,
+}
+
+impl MapTypes<'_> {
+    fn load(&self) -> io::Result<OwnedFd> {
+        let mut attr = TypesLoad {
+            btf: self.encoded.as_ptr() as u64,
+            btf_size: u32::try_from(self.encoded.len()).unwrap_or(u32::MAX),
+            ..TypesLoad::default()
+        };
+        // SAFETY: the kernel reads `btf_size` bytes; the slice is at least as long and lives until the call returns.
+        let fd = unsafe { bpf(BPF_BTF_LOAD, &mut attr) }?;
+        // SAFETY: the descriptor was just opened, and nothing else owns it.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+}
+
 /// A map created by this process. It stores the layout, so that sizes can be checked before the kernel copies.
 #[derive(Debug)]
 pub struct Map {
@@ -84,7 +115,20 @@ impl Map {
     /// # Privileges
     /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
     pub fn create(layout: &MapLayout, name: &str) -> io::Result<Self> {
-        Self::create_as(layout, None, 0, name)
+        Self::create_as(layout, None, None, 0, name)
+    }
+
+    /// As [`Map::create`], for values that contain a lock.
+    ///
+    /// # Errors
+    /// As [`Map::create`]; EINVAL for types that the kernel rejects, or that do not have the sizes of the layout.
+    /// # Privileges
+    /// `CAP_BPF`.
+    /// # Kernel
+    /// Linux 5.1.
+    #[doc(alias = "bpf_spin_lock")]
+    pub fn create_typed(layout: &MapLayout, types: &MapTypes<'_>, name: &str) -> io::Result<Self> {
+        Self::create_as(layout, None, Some(types), 0, name)
     }
 
     /// Creates an array of `count` maps of `first`'s layout; all entries are empty.
@@ -101,7 +145,7 @@ impl Map {
             value_bytes: 4,
             max_entries: count,
         };
-        Self::create_as(&layout, Some(first), 0, name)
+        Self::create_as(&layout, Some(first), None, 0, name)
     }
 
     /// As [`Map::create`], for an array whose memory can be mapped.
@@ -112,15 +156,18 @@ impl Map {
     /// Linux 5.5.
     #[doc(alias = "BPF_F_MMAPABLE")]
     pub fn create_mappable(layout: &MapLayout, name: &str) -> io::Result<Self> {
-        Self::create_as(layout, None, BPF_F_MMAPABLE, name)
+        Self::create_as(layout, None, None, BPF_F_MMAPABLE, name)
     }
 
     fn create_as(
         layout: &MapLayout,
         inner: Option<BorrowedFd<'_>>,
+        types: Option<&MapTypes<'_>>,
         flags: u32,
         name: &str,
     ) -> io::Result<Self> {
+        // The map keeps the types.
+        let loaded = types.map(MapTypes::load).transpose()?;
         let mut attr = MapCreate {
             map_type: layout.map_type as u32,
             key_size: layout.key_bytes,
@@ -133,6 +180,9 @@ impl Map {
             },
             inner_map_fd: inner.map_or(0, |inner| inner.as_raw_fd().cast_unsigned()),
             map_name: object_name(name),
+            btf_fd: (loaded.as_ref()).map_or(0, |types| types.as_raw_fd().cast_unsigned()),
+            btf_key_type_id: types.map_or(0, |types| types.key),
+            btf_value_type_id: types.map_or(0, |types| types.value),
             ..MapCreate::default()
         };
         let value_bytes = layout.value_bytes as usize;
@@ -172,8 +222,24 @@ impl Map {
     /// # Errors
     /// ENOENT if there is no such key; EINVAL if `key` or `area` does not have the map's size.
     pub fn lookup(&self, key: &[u8], area: &mut [u8]) -> io::Result<()> {
+        self.lookup_with(key, area, 0)
+    }
+
+    /// As [`Map::lookup`], for a value that contains a lock: no program changes it meanwhile.
+    ///
+    /// # Errors
+    /// As [`Map::lookup`]; EINVAL also if the value contains no lock.
+    #[doc(alias = "BPF_F_LOCK")]
+    pub fn lookup_locked(&self, key: &[u8], area: &mut [u8]) -> io::Result<()> {
+        self.lookup_with(key, area, BPF_F_LOCK)
+    }
+
+    fn lookup_with(&self, key: &[u8], area: &mut [u8], flags: u64) -> io::Result<()> {
         self.check_sizes(key, area)?;
-        let mut attr = self.element(key, area.as_mut_ptr() as u64);
+        let mut attr = MapElement {
+            flags,
+            ..self.element(key, area.as_mut_ptr() as u64)
+        };
         // SAFETY: the kernel reads the map's key size and writes its value area; the slices have
         // those sizes (checked above) and live until the call returns.
         unsafe { bpf(BPF_MAP_LOOKUP_ELEM, &mut attr) }?;

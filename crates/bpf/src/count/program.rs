@@ -13,6 +13,8 @@ use super::decode;
 use super::key::{self, KeyField};
 use super::section::{CountingHook, Header};
 use super::size::{self, Overhead};
+use super::stamps;
+use super::stream_table::StreamMaps;
 use super::tally::{ClassSlot, by_key, count};
 use super::{MOST_CLASSES, marks};
 use crate::map::Map;
@@ -43,6 +45,8 @@ pub struct CountingOptions<'m> {
     /// Group field and table. The table has keys of [`GROUP_KEY_BYTES`](super::GROUP_KEY_BYTES) bytes and counts packets
     /// and bytes.
     pub groups: Option<(KeyField, BorrowedFd<'m>)>,
+    /// Where stamped packets are counted by stream; `None` does not look for stamps.
+    pub streams: Option<StreamMaps<'m>>,
 }
 
 /// Filter instructions in one program. The verifier needs time and memory for each way through a program: a filter that
@@ -136,7 +140,9 @@ fn write<'m>(
 ) -> Vec<crate::Insn<'m>> {
     let mut code = Code::new(options.place);
     let [counted, pass] = [code.label(), code.label()];
-    if !classes.is_empty() {
+    // The last program of a chain.
+    let streams = options.streams.as_ref().filter(|_| next.is_none());
+    if !classes.is_empty() || streams.is_some() {
         begin(&mut code, options, classes, pass);
         for section in sections(&mut code, options, classes) {
             code.place(section.1);
@@ -146,6 +152,9 @@ fn write<'m>(
         code.place(counted);
         if let Some((_, table)) = options.groups {
             write_groups(&mut code, classes, table);
+        }
+        if let Some(maps) = streams {
+            stamps::count(&mut code, maps);
         }
     }
     let verdict = if options.place.is_xdp() {

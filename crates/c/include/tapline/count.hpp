@@ -26,6 +26,17 @@ struct count_options {
     std::chrono::nanoseconds max_time = {};
     ::tapline_count_direction direction = TAPLINE_COUNT_DIRECTION_BOTH;
     ::tapline_count_layer layer = TAPLINE_COUNT_LAYER_ETHERNET;
+    /// Splits each class into groups.
+    ::tapline_count_by by = TAPLINE_COUNT_BY_NOTHING;
+    /// Maximum number of groups of all classes. Default: 4096.
+    std::uint32_t max_groups = 0;
+};
+
+/// The groups of a class, most packets first, lent until the next call.
+struct count_groups {
+    std::span<const ::tapline_group_count> groups;
+    /// Packets of groups for which there was no room.
+    std::uint64_t other = 0;
 };
 
 /// The figures of all classes in one interval, lent until the next call.
@@ -57,6 +68,8 @@ public:
         raw.max_ns = static_cast<std::uint64_t>(options.max_time.count());
         raw.direction = options.direction;
         raw.layer = options.layer;
+        raw.by = options.by;
+        raw.max_groups = options.max_groups;
         ::tapline_count *opened = nullptr;
         auto status = call(&::tapline_count_open, &raw, &opened);
         if (!status) {
@@ -90,6 +103,21 @@ public:
             return std::move(status).error();
         }
         return std::span(figures, count);
+    }
+
+    /// The groups of the class at this position in the last interval or totals. None if there is no such class.
+    result<std::optional<count_groups>> groups(std::size_t index) {
+        const ::tapline_group_count *found = nullptr;
+        std::size_t count = 0;
+        std::uint64_t other = 0;
+        auto status = call(&::tapline_count_groups, handle_.get(), index, &found, &count, &other);
+        if (!status) {
+            return std::move(status).error();
+        }
+        if (*status == TAPLINE_STATUS_END) {
+            return std::optional<count_groups>();
+        }
+        return std::optional(count_groups{{found, count}, other});
     }
 
     /// Ends the count. Any thread.

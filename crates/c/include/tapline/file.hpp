@@ -2,6 +2,7 @@
 #ifndef TAPLINE_FILE_HPP
 #define TAPLINE_FILE_HPP
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -71,6 +72,14 @@ struct writer_options {
     ::tapline_format format = TAPLINE_FORMAT_PCAPNG;
     /// Compress with Zstandard.
     bool zstd = false;
+    /// Start a new file before one has more bytes than this. Default: never.
+    std::uint64_t rotate_bytes = 0;
+    /// Start a new file at multiples of this time since 1970, by the times of the packets. Default: never.
+    std::chrono::nanoseconds rotate_time = {};
+    /// Start a new file after this many packets. Default: never.
+    std::uint64_t rotate_packets = 0;
+    /// Keep this many files, the current one included. Default: all.
+    std::uint64_t keep_files = 0;
 };
 
 /// A capture file that is being written. One thread at a time. The destructor closes it and loses the error: call
@@ -84,6 +93,10 @@ public:
         raw.interface_count = options.interfaces.size();
         raw.format = options.format;
         raw.zstd = options.zstd ? 1 : 0;
+        raw.rotate_bytes = options.rotate_bytes;
+        raw.rotate_ns = static_cast<std::uint64_t>(options.rotate_time.count());
+        raw.rotate_packets = options.rotate_packets;
+        raw.keep_files = options.keep_files;
         ::tapline_writer *opened = nullptr;
         auto status = call(&::tapline_writer_create, path.c_str(), &raw, &opened);
         if (!status) {

@@ -2,6 +2,7 @@
 #ifndef TAPLINE_SEND_HPP
 #define TAPLINE_SEND_HPP
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +58,30 @@ struct sender_options {
     std::uint64_t max_packets = 0;
 };
 
+/// Which packets to generate. Values are written as in `tapline_generator_options`.
+struct generator_options {
+    /// Required.
+    std::string destinations;
+    /// Default: the address of the interface.
+    std::string sources = {};
+    std::string destination_ports = {};
+    std::string source_ports = {};
+    /// Lengths of the frames, without FCS.
+    std::string sizes = {};
+    ::tapline_generated kind = TAPLINE_GENERATED_UDP;
+    /// Default: the address of the next hop.
+    std::optional<std::array<std::uint8_t, 6>> destination_mac = {};
+    /// Default: the address of the interface.
+    std::optional<std::array<std::uint8_t, 6>> source_mac = {};
+    /// End after this many packets. Default: never.
+    std::uint64_t max_packets = 0;
+    /// Number of different flows. Default: all combinations of the values.
+    std::uint64_t flows = 0;
+    std::uint64_t seed = 0;
+    /// Default: no tag.
+    std::uint16_t vlan = 0;
+};
+
 /// What became of the packets: submitted = accepted + failed.
 struct sender_stats {
     std::uint64_t submitted = 0;
@@ -103,6 +128,30 @@ public:
     /// Sends the packets of `queue` at the rate of the job. Returns whether all were sent.
     result<bool> transmit(const send_queue &queue) {
         auto status = call(&::tapline_sender_transmit, handle_.get(), queue.get());
+        if (!status) {
+            return std::move(status).error();
+        }
+        return *status == TAPLINE_STATUS_OK;
+    }
+
+    /// Sends generated packets at the rate of the job. Returns whether all were sent.
+    result<bool> generate(const generator_options &options) {
+        const auto text = [](const std::string &value) { return value.empty() ? nullptr : value.c_str(); };
+        ::tapline_generator_options raw = {};
+        raw.size = sizeof raw;
+        raw.destinations = text(options.destinations);
+        raw.sources = text(options.sources);
+        raw.destination_ports = text(options.destination_ports);
+        raw.source_ports = text(options.source_ports);
+        raw.sizes = text(options.sizes);
+        raw.destination_mac = options.destination_mac ? options.destination_mac->data() : nullptr;
+        raw.source_mac = options.source_mac ? options.source_mac->data() : nullptr;
+        raw.max_packets = options.max_packets;
+        raw.flows = options.flows;
+        raw.seed = options.seed;
+        raw.kind = options.kind;
+        raw.vlan = options.vlan;
+        auto status = call(&::tapline_sender_generate, handle_.get(), &raw);
         if (!status) {
             return std::move(status).error();
         }

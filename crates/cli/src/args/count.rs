@@ -45,8 +45,8 @@ pub struct CountArgs {
     /// Split each class into groups by src, dst, sport, dport, proto, vlan, ethertype, smac or dmac
     ///
     /// Or by stamp: received, lost, reordered and duplicated packets and the one-way delay of each stream that
-    /// 'tapline send --stamp' sends. Packets with a stamp are then copied from the kernel; --interval prints the totals so
-    /// far, without classes.
+    /// 'tapline send --stamp' sends, of received packets if --direction is not given. --interval prints the totals so far,
+    /// without classes. Without the privileges to count in the kernel, packets with a stamp are captured.
     #[arg(long, value_name = "KEY", help_heading = "Filtering", value_parser = split)]
     pub by: Option<Split>,
 

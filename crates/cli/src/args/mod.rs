@@ -19,6 +19,7 @@ mod print;
 mod read;
 mod readers;
 mod record;
+mod run;
 mod sample;
 mod send;
 
@@ -44,8 +45,9 @@ pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use print::PrintArgs;
 pub use read::ReadArgs;
-pub use readers::{Order, ReadersArgs};
+pub use readers::{Order, ReaderCount, ReadersArgs};
 pub use record::{RecordArgs, RecordLimit};
+pub use run::RunArgs;
 pub use sample::sample;
 pub use send::SendArgs;
 
@@ -130,6 +132,8 @@ pub enum Command {
     Monitor(MonitorArgs),
 
     Explain(ExplainArgs),
+
+    Run(RunArgs),
 
     Demo(DemoArgs),
 

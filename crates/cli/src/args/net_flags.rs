@@ -23,7 +23,10 @@ const SPELLINGS: [(&str, &str); 12] = [
 ];
 
 /// Flags whose value is the next word.
-const WITH_VALUE: [&str; 4] = ["-n", "-netns", "--netns", "-family"];
+const WITH_VALUE: [&str; 6] = ["-n", "-netns", "--netns", "-family", BATCH[0], BATCH[1]];
+
+/// Reads commands from the file that follows.
+const BATCH: [&str; 2] = ["-b", "-batch"];
 
 /// The arguments with ip(8)'s flags translated, and moved behind the command. Other commands are left as they are.
 pub fn from_ip_syntax(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -33,6 +36,19 @@ pub fn from_ip_syntax(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsSt
         return arguments;
     }
     let flags = leading_flags(arguments.get(1..).unwrap_or_default());
+    // `-batch FILE` is a command here.
+    let is_batch = |word: &OsString| BATCH.iter().any(|spelling| word == spelling);
+    let leading = arguments.iter().take(1 + flags);
+    let batch = leading.enumerate().skip(1).find(|(_, word)| is_batch(word));
+    if let Some((at, _)) = batch {
+        arguments[at] = "batch".into();
+        arguments[1..=at].rotate_right(1);
+        return arguments[..2]
+            .iter()
+            .cloned()
+            .chain(translate_flags(&arguments[2..]))
+            .collect();
+    }
     let known = Args::command();
     let command = arguments.get(1 + flags);
     let command = command.and_then(|word| find_command(&known, word));
@@ -141,6 +157,11 @@ mod tests {
             ("tapline -n x capture", "tapline -n x capture"),
             ("tapline capture -br", "tapline capture -br"),
             ("tapline -n", "tapline -n"),
+            ("tapline -b file", "tapline batch file"),
+            (
+                "tapline -n x -force -batch - -j",
+                "tapline batch -n x --force - -j",
+            ),
         ] {
             let words = from_ip_syntax(typed.split(' ').map(OsString::from));
             let words = words.join(OsStr::new(" ")).into_string().expect("text");

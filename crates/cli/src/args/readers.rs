@@ -8,13 +8,15 @@ use tapline::capture::{FanoutMode, Queues};
 /// Several readers, each on a CPU of its own.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReadersArgs {
-    /// With -w: a reader on a CPU of its own for each receive queue (all), or N readers; their packets are merged
-    /// into one file by time stamp [default: one reader]
+    /// A reader on a CPU of its own for each receive queue (all), N readers, or as many as CPUs are free (auto); or
+    /// read only the queues of a list, e.g. 0,2-3. Packets are merged by time stamp [default: one reader]
     ///
     /// In drop mode with a short snaplen all is a reader for each CPU. Packet rings share the packets by
-    /// PACKET_FANOUT, see --fanout. Such a capture cannot be changed while it runs.
-    #[arg(hide_short_help = true, long, value_name = "all|N", value_parser = queues, requires = "write", help_heading = "Performance")]
-    pub queues: Option<Queues>,
+    /// PACKET_FANOUT, see --fanout. A list selects received packets; a single queue is written as 3-3. auto is one
+    /// reader unless an interface has several queues and several CPUs are free. Such a capture cannot be changed while
+    /// it runs.
+    #[arg(hide_short_help = true, long, value_name = "all|auto|N|LIST", value_parser = queues, help_heading = "Performance")]
+    pub queues: Option<ReaderCount>,
 
     /// CPUs of the readers, e.g. 2,4-7 [default: all on which tapline may run]
     #[arg(hide_short_help = true, long, value_name = "LIST", value_parser = cpus, requires = "queues", help_heading = "Performance")]
@@ -73,35 +75,57 @@ pub enum Order {
     Queue,
 }
 
+/// Number of readers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReaderCount {
+    /// As many as suit interfaces and CPUs.
+    Automatic,
+    /// Those of the library.
+    Fixed(Queues),
+}
+
 /// Numbers of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList(pub Vec<usize>);
 
-fn queues(text: &str) -> Result<Queues, String> {
-    if text == "all" {
-        return Ok(Queues::All);
-    }
-    let count: Option<NonZeroUsize> = text.parse().ok();
-    count
-        .map(Queues::Count)
-        .ok_or_else(|| "use all or a number of readers".to_owned())
+fn queues(text: &str) -> Result<ReaderCount, String> {
+    let wrong =
+        || "use all, auto, a number of readers, or a list of queues such as 0,2-3".to_owned();
+    let queues = match text {
+        "auto" => return Ok(ReaderCount::Automatic),
+        "all" => Queues::All,
+        list if list.contains([',', '-']) => {
+            let mut queues: Vec<u32> = numbers(list).ok_or_else(wrong)?;
+            queues.sort_unstable();
+            queues.dedup();
+            Queues::Only(queues)
+        }
+        count => Queues::Count(count.parse::<NonZeroUsize>().map_err(|_| wrong())?),
+    };
+    Ok(ReaderCount::Fixed(queues))
 }
 
 /// Numbers and ranges, as in taskset(1).
 fn cpus(text: &str) -> Result<CpuList, String> {
-    let wrong = || "use numbers and ranges such as 2,4-7".to_owned();
-    // The kernel's limit (`CONFIG_NR_CPUS`).
-    let cpu = |text: &str| text.parse().ok().filter(|&cpu: &usize| cpu < 8192);
+    let list = numbers(text).map(|list: Vec<u32>| list.into_iter().map(|cpu| cpu as usize));
+    let list = list.ok_or_else(|| "use numbers and ranges such as 2,4-7".to_owned())?;
+    Ok(CpuList(list.collect()))
+}
+
+/// Numbers and ranges, e.g. 2,4-7.
+fn numbers(text: &str) -> Option<Vec<u32>> {
+    // More than the kernel has CPUs (`CONFIG_NR_CPUS`), and more than any device has queues.
+    let number = |text: &str| text.parse().ok().filter(|&number: &u32| number < 8192);
     let mut list = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = cpu(first).zip(cpu(last)).ok_or_else(wrong)?;
+        let (first, last) = number(first).zip(number(last))?;
         if first > last {
-            return Err(wrong());
+            return None;
         }
         list.extend(first..=last);
     }
-    Ok(CpuList(list))
+    Some(list)
 }
 
 #[cfg(test)]
@@ -115,6 +139,23 @@ mod tests {
         assert_eq!(list("2,4-6,1"), Ok(vec![2, 4, 5, 6, 1]));
         for wrong in ["", "x", "1-", "-1", "3-2", "1,,2", "9000", "1-2-3"] {
             assert!(list(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_list_selects_queues_and_a_number_counts_readers() {
+        let two = NonZeroUsize::new(2).expect("not zero");
+        for (text, expected) in [
+            ("all", Queues::All),
+            ("2", Queues::Count(two)),
+            ("2-2", Queues::Only(vec![2])),
+            ("3,0-1,1", Queues::Only(vec![0, 1, 3])),
+        ] {
+            assert_eq!(queues(text), Ok(ReaderCount::Fixed(expected)), "{text}");
+        }
+        assert_eq!(queues("auto"), Ok(ReaderCount::Automatic));
+        for wrong in ["", "0", "-1", "1,", "x", "3-2", "0-9000"] {
+            assert!(queues(wrong).is_err(), "{wrong}");
         }
     }
 }

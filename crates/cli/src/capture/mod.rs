@@ -24,8 +24,8 @@ use rustix::thread::CapabilitySet;
 
 use tapline::Stop;
 use tapline::capture::{
-    CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, LiveCounters, OpenInterface,
-    RecorderTrigger,
+    CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, FileOwner, LiveCounters,
+    OpenInterface, RecorderTrigger,
 };
 use tapline::file::write::{CaptureFile, WriteError};
 use tapline::who::ProcessFinder;
@@ -64,7 +64,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);
-    let readers = readers::options(args)?;
+    let readers = readers::options(args, &options)?;
     let mut capture = Source::open(options, namespaces, readers.as_ref())?;
     let live = capture.live();
     let progress = Progress::new(args, live.clone())?;
@@ -119,7 +119,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         };
         (running, control) = start.begin(&capture, &made, controls, &progress)?;
         let mut consumer = progress.around(file);
-        let result = capture.run_file(&mut consumer, &stop);
+        let result = into_file(args, capture, &mut consumer, &stop);
         written = readers::written(std::slice::from_ref(consumer.inner()));
         result
     } else if args.print.decode.is_some() {
@@ -152,6 +152,20 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
     decoded.and(command)?;
     Ok(exit)
+}
+
+/// Captures into the file of `consumer`. Several readers encode packets themselves if nothing is added to them.
+fn into_file<C: FileOwner>(
+    args: &CaptureArgs,
+    capture: Source,
+    consumer: &mut C,
+    stop: &Stop,
+) -> Result<CaptureSummary, CaptureError> {
+    if args.who || args.packet_id {
+        capture.run_consumer(consumer, stop)
+    } else {
+        capture.run_file(consumer, stop)
+    }
 }
 
 /// A capture that ran, what it wrote, and what ran beside it.

@@ -47,6 +47,13 @@ pub fn start_line(readers: &[OpenReader], mode: Option<FanoutMode>) -> Option<St
     Some(format!("{count} reader{s} on CPU {cpus}{shared}"))
 }
 
+/// Which queues are in no account.
+pub fn unread_line(queues: &[u32]) -> Option<String> {
+    let queues: Vec<_> = queues.iter().map(u32::to_string).collect();
+    let s = if queues.len() == 1 { "" } else { "s" };
+    (!queues.is_empty()).then(|| format!("not read: queue{s} {}", queues.join(",")))
+}
+
 /// Adds the readers to the summary.
 pub fn add_summary(object: &mut Value, result: &CaptureSummary) {
     let readers = result.readers.iter().map(|reader| {
@@ -63,6 +70,7 @@ pub fn add_summary(object: &mut Value, result: &CaptureSummary) {
         })
     });
     object["readers"] = readers.collect();
+    object["unread_queues"] = result.unread_queues.clone().into();
     object["merge"] = result.merge.map_or(Value::Null, |merge| {
         json!({
             "late": merge.late,
@@ -81,6 +89,9 @@ pub fn summary_lines(out: &mut dyn Write, result: &CaptureSummary) -> io::Result
             None => format!("reader {number}, CPU {}", reader.cpu),
         };
         account_line(out, Some(&name), &reader.account)?;
+    }
+    if let Some(line) = unread_line(&result.unread_queues) {
+        writeln!(out, "{line}")?;
     }
     if let Some(merge) = &result.merge {
         writeln!(

@@ -4,26 +4,29 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tapline::capture::{FanoutMode, FileConsumer, ReaderOptions};
+use tapline::capture::{CaptureOptions, FanoutMode, FileConsumer, ReaderOptions};
 
 use super::setup;
 use super::source::Source;
-use crate::args::{CaptureArgs, Order};
+use crate::args::{CaptureArgs, Order, ReaderCount};
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Written};
 
-/// The readers of the flags; `None` for a single one. Rejects what several do not support.
-pub fn options(args: &CaptureArgs) -> Result<Option<ReaderOptions>, Failure> {
+/// The readers of the flags for a capture with `capture`; `None` for a single one. Rejects what several do not support.
+pub fn options(
+    args: &CaptureArgs,
+    capture: &CaptureOptions,
+) -> Result<Option<ReaderOptions>, Failure> {
     let flags = &args.readers;
-    let Some(queues) = flags.queues else {
+    let Some(queues) = &flags.queues else {
         return Ok(None);
     };
     let is_queue = flags.order == Some(Order::Queue);
     let to_stdout = args.output.write.as_deref().is_some_and(output::is_stdout);
-    let line = if args.record.record.is_some() {
-        "--queues does not support --record"
-    } else if args.who || args.packet_id {
-        "--queues does not support --who and --packet-id"
+    let line = if is_queue && args.output.write.is_none() {
+        "--order queue needs -w FILE, after which its files are named"
+    } else if is_queue && (args.record.record.is_some() || args.who || args.packet_id) {
+        "--order queue does not support --record, --who and --packet-id"
     } else if super::source::namespaces(&args.netns, &args.interface).is_some() {
         "--queues needs interfaces that stay: it is not for -i any or --netns"
     } else if is_queue && to_stdout {
@@ -31,8 +34,17 @@ pub fn options(args: &CaptureArgs) -> Result<Option<ReaderOptions>, Failure> {
     } else if is_queue && args.count.is_some() {
         "--order queue does not support -c: no reader counts the packets of the others"
     } else {
-        let mut options = ReaderOptions::default();
-        options.queues = queues;
+        let mut options = match queues {
+            ReaderCount::Automatic => match ReaderOptions::automatic(capture)? {
+                Some(options) => options,
+                None => return Ok(None),
+            },
+            ReaderCount::Fixed(queues) => {
+                let mut options = ReaderOptions::default();
+                options.queues = queues.clone();
+                options
+            }
+        };
         options.cpus = flags.cpus.clone().map(|list| list.0).unwrap_or_default();
         options.distribution = flags.fanout.map(FanoutMode::from);
         return Ok(Some(options));

@@ -11,8 +11,8 @@ use tapline::file::model::Section;
 use super::source::{Source, refused};
 use crate::args::{CaptureArgs, RecordLimit};
 use crate::failure::{Exit, Failure};
-use crate::names::SystemNames;
 use crate::output;
+use tapline::filter::SystemNames;
 
 /// The recorder that writes files named after `path`.
 pub fn open(

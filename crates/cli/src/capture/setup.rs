@@ -16,8 +16,8 @@ use super::progress;
 use super::source::{self, Source};
 use crate::args::{BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
 use crate::failure::{Exit, Failure, chain};
-use crate::names::SystemNames;
 use crate::{filter_file, output};
+use tapline::filter::SystemNames;
 
 /// Ring size of each interface that comes and goes.
 const GROUP_BUFFER_BYTES: usize = 4 << 20;

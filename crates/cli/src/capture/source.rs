@@ -95,6 +95,14 @@ impl Source {
         }
     }
 
+    /// The receive queues that are not read, if only some are.
+    pub fn unread_queues(&self) -> &[u32] {
+        match self {
+            Self::Parallel(parallel) => parallel.unread_queues(),
+            _ => &[],
+        }
+    }
+
     /// How the kernel distributes packets among them.
     pub fn distribution(&self) -> Option<FanoutMode> {
         match self {
@@ -127,7 +135,7 @@ impl Source {
         }
     }
 
-    /// Captures into the file of `consumer`.
+    /// Captures into the file of `consumer`, which adds nothing to the packets.
     pub fn run_file<C: FileOwner>(
         self,
         consumer: &mut C,
@@ -152,7 +160,7 @@ impl Source {
         }
     }
 
-    /// Passes each packet to `consumer`. Several readers write files only.
+    /// Passes each packet to `consumer`.
     pub fn run_consumer<C: Consumer>(
         self,
         consumer: &mut C,
@@ -161,7 +169,7 @@ impl Source {
         match self {
             Self::Fixed(capture) => capture.run_consumer(consumer, stop),
             Self::Group(group) => group.run_consumer(consumer, stop),
-            Self::Parallel(_) => unreachable!("--queues requires -w"),
+            Self::Parallel(parallel) => parallel.run_consumer(consumer, stop),
         }
     }
 }

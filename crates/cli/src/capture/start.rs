@@ -58,6 +58,7 @@ pub fn show(
             "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
             "readers": reader_accounts::start_json(capture.readers()),
+            "unread_queues": capture.unread_queues(),
             "fanout": reader_accounts::distribution_json(capture.distribution()),
             "files": written.names(),
             "metrics": places.metrics,
@@ -87,6 +88,9 @@ pub fn show(
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
         }
         if let Some(line) = reader_accounts::start_line(capture.readers(), capture.distribution()) {
+            let _ = writeln!(out, "{line}");
+        }
+        if let Some(line) = reader_accounts::unread_line(capture.unread_queues()) {
             let _ = writeln!(out, "{line}");
         }
         if let Some(url) = places.metrics {

@@ -20,8 +20,8 @@ use crate::args::{CaptureArgs, Delivery, TARGET, direction, sample};
 use crate::capture::Source;
 use crate::failure::{Exit, Failure, chain};
 use crate::moment;
-use crate::names::SystemNames;
 use crate::privilege;
+use tapline::filter::SystemNames;
 
 /// Batch of a capture that did not begin with batches.
 const BATCH: DeliveryMode = DeliveryMode::Batch {
@@ -149,7 +149,7 @@ pub fn failure(error: &ControlError) -> Failure {
 
 struct Server {
     name: String,
-    /// `None` for interfaces that come and go.
+    /// `None` for interfaces that come and go, and for several readers.
     control: Option<CaptureControl>,
     delivery: DeliveryMode,
     /// Of deliveries other than batches.
@@ -215,7 +215,9 @@ impl Server {
     /// Changes a setting, waits until no packet is left in the ring before, and notes it in the file.
     fn set(&mut self, setting: &Setting, peer: Peer) -> Result<(), String> {
         let Some(control) = &self.control else {
-            return Err("a capture of interfaces that come and go cannot be changed".to_owned());
+            let line =
+                "a capture of interfaces that come and go, or with --queues, cannot be changed";
+            return Err(line.to_owned());
         };
         let told = |result: Result<(), ChangeError>| result.map_err(|error| chain(&error));
         let what = match setting {

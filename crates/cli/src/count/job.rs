@@ -106,9 +106,7 @@ fn begin(
     count: &mut Count,
     server: Option<Server>,
 ) -> Result<Option<Arc<Board>>, Failure> {
-    let mut needed = CapabilitySet::BPF;
-    needed.set(CapabilitySet::NET_ADMIN, count.points().any(is_clsact));
-    privilege::drop_all_but(needed)?;
+    drop_unneeded(count)?;
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
@@ -122,8 +120,15 @@ fn begin(
     Ok(board)
 }
 
+/// Drops all privileges except those to read the counters and, with clsact, to remove the filters.
+pub fn drop_unneeded(count: &Count) -> io::Result<()> {
+    let mut needed = CapabilitySet::BPF;
+    needed.set(CapabilitySet::NET_ADMIN, count.points().any(is_clsact));
+    privilege::drop_all_but(needed)
+}
+
 /// The guard that removes the clsact filters if this process is killed; `None` if the kernel does that.
-fn guard(args: &CountArgs) -> Option<Guard> {
+pub fn guard(args: &CountArgs) -> Option<Guard> {
     if !tapline::count::filters_outlive_process() {
         return None;
     }
@@ -143,7 +148,7 @@ fn guard(args: &CountArgs) -> Option<Guard> {
     }
 }
 
-fn is_clsact(point: &CountPoint) -> bool {
+pub fn is_clsact(point: &CountPoint) -> bool {
     point.hook == CountHook::Clsact
 }
 
@@ -151,7 +156,7 @@ fn points(count: &Count) -> Vec<CountPoint> {
     count.points().cloned().collect()
 }
 
-fn finish(count: Count, failed: Option<CountError>) -> Result<Exit, Failure> {
+pub fn finish(count: Count, failed: Option<CountError>) -> Result<Exit, Failure> {
     if let Some(error) = failed {
         return Err(error.into());
     }

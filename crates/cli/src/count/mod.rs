@@ -6,8 +6,10 @@
 //!          └──▶ link changes ────────────────────────────────────────▶ standard error, or JSON
 //! ```
 //!
-//! `--by stamp` counts in user space instead: a capture with a filter for stamps delivers to a `StreamCounter`.
+//! `--by stamp` prints the figures of streams instead (`streams`). Where the kernel cannot count them, a capture delivers
+//! packets with stamps to a `StreamCounter` (`captured_streams`).
 
+mod captured_streams;
 mod csv;
 mod failure;
 mod figures;

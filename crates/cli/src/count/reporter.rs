@@ -117,7 +117,7 @@ fn write(text: &str) -> io::Result<()> {
 }
 
 /// Reports a link change on standard error.
-fn warn(link: &CountedLink) {
+pub fn warn(link: &CountedLink) {
     let name = &link.link;
     let line = match link.state {
         LinkState::Up => format!("{name} is up again"),

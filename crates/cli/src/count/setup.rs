@@ -7,7 +7,7 @@ use tapline::Expression;
 use tapline::count::{CountClass, CountOptions, GroupBy};
 
 use crate::args::{ClassArg, CountArgs};
-use crate::names::SystemNames;
+use tapline::filter::SystemNames;
 
 /// The default class.
 const ALL: &str = "all";

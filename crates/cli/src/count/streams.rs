@@ -1,53 +1,42 @@
-//! `tapline count --by stamp`: a kernel filter selects packets with a stamp, a capture copies them.
+//! `tapline count --by stamp`: a program in the kernel counts stamped packets by stream.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use serde_json::{Value, json};
-use tapline::Packet;
-use tapline::capture::{Account, CaptureSummary, Consumer, ConsumerError, DirectionFilter};
-use tapline::count::{CountDirection, STAMP_FILTER, StreamCounter};
+use tapline::count::{
+    Count, CountDirection, CountError, CountEvent, CountInterval, CountPoint, StreamTotals,
+};
 
 use super::json::realtime_ns;
+use super::{captured_streams, failure, job, reporter, setup, start};
 use crate::args::CountArgs;
-use crate::capture::{self, lost_json, refused};
-use crate::failure::{Exit, Failure};
-use crate::units::grouped;
-use crate::{json, privilege, signals, streams};
+use crate::failure::{Exit, Failure, chain};
+use crate::{json, signals, streams};
 
 /// How the figures were obtained, in summaries.
-const METHOD: &str = "packets with a stamp, selected by a kernel filter and copied to user space";
+const METHOD: &str = "packets with a stamp, by a program in the kernel; none is copied";
 
 pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     refuse_misplaced(args)?;
-    let mut interfaces = args.interface.iter();
-    let first = interfaces.next().cloned().unwrap_or_default();
-    let mut options = tapline::capture(first)
-        .direction(direction(args))
-        .tick(args.interval);
-    options.links.extend(interfaces.cloned());
-    if let Some(duration) = args.duration {
-        options = options.duration(duration);
-    }
-    let options = options.filter(STAMP_FILTER);
-    let options = options.map_err(|error| Failure::job(&error))?;
-    let stop = signals::stop()?;
-    let capture = options
-        .open()
-        .map_err(|error| refused(STAMP_FILTER, error))?;
-    privilege::drop_unneeded(true)?;
-    show_start(args).map_err(|error| Failure::stdout(&error))?;
-    let links = capture.interfaces().iter();
-    let mut report = Report {
-        args,
-        counter: StreamCounter::new(),
-        link_types: links.map(|link| link.link_type.0).collect(),
+    let mut options = setup::options(args);
+    options.direction = args.direction.unwrap_or(CountDirection::In);
+    options.streams = true;
+    // Dropped after the count, which removes its tc filters itself if it can.
+    let mut guard = job::guard(args);
+    let count = match Count::open_with_stop(options, signals::stop()?) {
+        Ok(count) => count,
+        Err(error) if is_about_the_arguments(&error) => {
+            return Err(failure::of_opening(args, error));
+        }
+        Err(error) => {
+            drop(guard);
+            return captured_streams::run(args, &chain(&error));
+        }
     };
-    let summary = capture::summary(capture.run_consumer(&mut report, &stop))?;
-    let shown = report.show_summary(&summary);
-    // The failure of the capture is reported before that of printing its summary.
-    capture::ended(&summary.ended)?;
-    shown.map_err(|error| Failure::stdout(&error))?;
-    Ok(Exit::Done)
+    if !count.points().any(job::is_clsact) {
+        guard.take();
+    }
+    report(args, count)
 }
 
 fn refuse_misplaced(args: &CountArgs) -> Result<(), Failure> {
@@ -65,101 +54,114 @@ fn refuse_misplaced(args: &CountArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn direction(args: &CountArgs) -> DirectionFilter {
-    match args.direction {
-        Some(CountDirection::In) | None => DirectionFilter::In,
-        Some(CountDirection::Out) => DirectionFilter::Out,
-        Some(CountDirection::Both) => DirectionFilter::Both,
-    }
+/// Whether a capture would fail, too.
+fn is_about_the_arguments(error: &CountError) -> bool {
+    matches!(
+        error,
+        CountError::NoInterface
+            | CountError::DuplicateInterface { .. }
+            | CountError::InvalidOptions { .. }
+            | CountError::Link(_)
+    )
 }
 
-fn show_start(args: &CountArgs) -> io::Result<()> {
+/// Prints the totals at the intervals, and at the end.
+fn report(args: &CountArgs, mut count: Count) -> Result<Exit, Failure> {
+    job::drop_unneeded(&count)?;
+    let printed = |result: io::Result<()>| result.map_err(|error| Failure::stdout(&error));
+    printed(show_start(args, &count))?;
+    let failed = loop {
+        match count.next_event() {
+            Ok(Some(CountEvent::Interval(interval))) => {
+                // The last one is part of the summary.
+                if !count.has_ended() {
+                    printed(show_interval(args, &interval, &count.streams()?))?;
+                }
+            }
+            Ok(Some(CountEvent::Link(link))) if args.json => printed(super::json::link(&link))?,
+            Ok(Some(CountEvent::Link(link))) => reporter::warn(&link),
+            Ok(Some(_)) => {}
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    let shown = show_summary(args, &count, &count.streams()?);
+    // A failure of the count comes before a failure to print the summary.
+    let exit = job::finish(count, failed)?;
+    printed(shown)?;
+    Ok(exit)
+}
+
+fn show_start(args: &CountArgs, count: &Count) -> io::Result<()> {
+    let points: Vec<CountPoint> = count.points().cloned().collect();
     if args.json {
+        let points: Vec<Value> = points.iter().map(start::point_json).collect();
         return json::print(&json!({
             "event": "start",
             "by": "stamp",
             "interfaces": args.interface,
+            "points": points,
             "method": METHOD,
         }));
     }
     if !args.quiet {
-        let line = format!("counting streams on {}", args.interface.join(", "));
-        // A closed standard error is not a failure.
-        let _ = writeln!(io::stderr(), "{line}");
+        let mut out = io::stderr();
+        let hint = if out.is_terminal() {
+            ", Ctrl-C to stop"
+        } else {
+            ""
+        };
+        for (link, hooks) in start::hooks(&points) {
+            // A closed standard error is not a failure.
+            let _ = writeln!(out, "counting streams on {link}: {hooks}{hint}");
+        }
     }
     Ok(())
 }
 
-/// Counts, and prints the totals at the intervals.
-struct Report<'a> {
-    args: &'a CountArgs,
-    counter: StreamCounter,
-    link_types: Vec<u16>,
+fn show_interval(
+    args: &CountArgs,
+    interval: &CountInterval,
+    totals: &StreamTotals,
+) -> io::Result<()> {
+    if args.json {
+        return json::print(&json!({
+            "event": "interval",
+            "at_ns": interval.at_ns,
+            "streams": streams::json(totals),
+            "not_captured": 0,
+        }));
+    }
+    print_lines(&streams::lines(totals))
 }
 
-impl Consumer for Report<'_> {
-    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        let link_type = self.link_types.get(packet.interface()).copied();
-        let link_type = link_type.unwrap_or_default();
-        self.counter
-            .add(link_type, packet.data(), packet.time().as_nanos());
-        Ok(())
-    }
-
-    fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
-        if self.args.json {
-            json::print(&json!({
-                "event": "interval",
-                "at_ns": now_ns,
-                "streams": streams::json(&self.counter),
-                "not_captured": account.lost.total(),
-            }))?;
-            return Ok(());
-        }
-        let mut out = io::stdout().lock();
-        for line in streams::lines(&self.counter) {
-            writeln!(out, "{line}")?;
-        }
-        out.flush()?;
-        Ok(())
-    }
-}
-
-impl Report<'_> {
-    fn show_summary(&self, summary: &CaptureSummary) -> io::Result<()> {
-        if self.args.json {
-            return json::print(&self.summary_json(summary));
-        }
-        if self.args.quiet {
-            return Ok(());
-        }
-        let mut out = io::stdout().lock();
-        for line in streams::lines(&self.counter) {
-            writeln!(out, "{line}")?;
-        }
-        writeln!(out, "counted: {METHOD}")?;
-        let lost = summary.account.lost.total();
-        if lost > 0 {
-            let packets = grouped(lost);
-            writeln!(
-                out,
-                "{packets} packets were not captured here: they count as lost, although they arrived"
-            )?;
-        }
-        out.flush()
-    }
-
-    fn summary_json(&self, summary: &CaptureSummary) -> Value {
-        json!({
+fn show_summary(args: &CountArgs, count: &Count, totals: &StreamTotals) -> io::Result<()> {
+    if args.json {
+        return json::print(&json!({
             "event": "summary",
-            "streams": streams::json(&self.counter),
-            "uncounted": self.counter.uncounted(),
-            "unstamped": self.counter.unstamped(),
-            "lost": lost_json(&summary.account.lost),
+            "streams": streams::json(totals),
+            "uncounted": totals.uncounted,
+            "unstamped": totals.unstamped,
+            // Nothing is captured, so that nothing can be lost.
+            "lost": null,
             "at_ns": realtime_ns(),
-            "duration_ns": summary.duration.as_nanos() as u64,
+            "duration_ns": count.last_totals().since_start_ns,
             "by": "stamp",
             "method": METHOD,
-        })
+        }));
     }
+    if args.quiet {
+        return Ok(());
+    }
+    let mut lines = streams::lines(totals);
+    lines.push(format!("counted: {METHOD}"));
+    print_lines(&lines)
+}
+
+fn print_lines(lines: &[String]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    out.flush()
 }

@@ -12,8 +12,8 @@ use super::packets;
 use super::wording::{invalid, warn};
 use crate::args::{Emit, FilterArgs, Place};
 use crate::failure::{Exit, Failure, chain};
-use crate::names::SystemNames;
 use crate::{filter_file, json};
+use tapline::filter::SystemNames;
 
 /// Maximum number of lines of the tree in the overview.
 const TREE_LINES: usize = 40;

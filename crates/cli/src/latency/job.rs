@@ -13,8 +13,8 @@ use super::report;
 use super::watch::{self, Watch};
 use crate::args::{BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
-use crate::names::SystemNames;
 use crate::{capture, privilege, signals};
+use tapline::filter::SystemNames;
 
 /// How long settings are compared by default.
 const COMPARISON_TIME: Duration = Duration::from_secs(5);

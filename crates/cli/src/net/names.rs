@@ -3,8 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use tapline::net::schema::NameLookup;
+use tapline::net::schema::{NameLookup, NumberNames};
 use tapline::net::{IfIndex, Link, LinkKind, NamespaceNames, NamespaceNumber, Netlink, Nexthop};
 
 /// Directories of iproute2's files; the first one that has a file counts.
@@ -138,6 +140,16 @@ impl NameLookup for Names {
         }
     }
 
+    fn number(&mut self, names: NumberNames, name: &str) -> Option<u32> {
+        let named = iproute2_names(names).iter();
+        named.rev().find(|(_, known)| known == name).map(|it| it.0)
+    }
+
+    fn number_name(&mut self, names: NumberNames, number: u32) -> Option<String> {
+        let mut named = iproute2_names(names).iter().rev();
+        named.find(|it| it.0 == number).map(|it| it.1.clone())
+    }
+
     fn name(&mut self, index: IfIndex) -> Option<String> {
         if let Some(name) = self.links.get(&index) {
             return name.clone();
@@ -161,10 +173,41 @@ fn namespaces(netlink: &mut Netlink) -> HashMap<i32, String> {
     numbers.collect()
 }
 
-/// Numbers and names of one of iproute2's files (`rt_tables`, `group`, `rt_protos` …); empty without the file.
-pub fn iproute2_file(name: &str) -> Vec<(u32, String)> {
-    let read = |directory| fs::read_to_string(format!("{directory}/{name}")).ok();
-    let text = DIRECTORIES.iter().find_map(read).unwrap_or_default();
+/// A file of iproute2, read when it is first needed.
+macro_rules! file {
+    ($name:literal) => {{
+        static NAMED: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| read_names($name));
+        &NAMED
+    }};
+}
+
+/// Numbers and names, those of one of iproute2's files; of two names for a number, the last one counts.
+pub fn iproute2_names(names: NumberNames) -> &'static [(u32, String)] {
+    match names {
+        NumberNames::DsField => file!("rt_dsfield"),
+        NumberNames::Group => file!("group"),
+        NumberNames::Protocol => file!("rt_protos"),
+        NumberNames::Realm => file!("rt_realms"),
+        NumberNames::Scope => file!("rt_scopes"),
+        NumberNames::Table => file!("rt_tables"),
+        _ => &[],
+    }
+}
+
+/// The numbers and names in a file and in the files `*.conf` of the folder with its name and `.d`.
+fn read_names(name: &str) -> Vec<(u32, String)> {
+    let files = DIRECTORIES.map(|directory| Path::new(directory).join(name));
+    let mut text = String::new();
+    if let Some(file) = files.iter().find_map(|file| fs::read_to_string(file).ok()) {
+        text += &file;
+    }
+    for file in files
+        .iter()
+        .flat_map(|file| additions(&file.with_extension("d")))
+    {
+        text += "\n";
+        text += &fs::read_to_string(file).unwrap_or_default();
+    }
     let lines = text.lines().filter_map(|line| {
         let mut words = line.split('#').next()?.split_whitespace();
         let number = words.next()?;
@@ -175,4 +218,14 @@ pub fn iproute2_file(name: &str) -> Vec<(u32, String)> {
         Some((number, words.next()?.to_owned()))
     });
     lines.collect()
+}
+
+fn additions(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path());
+    let mut files: Vec<_> = files
+        .filter(|file| file.extension().is_some_and(|end| end == "conf"))
+        .collect();
+    files.sort();
+    files
 }

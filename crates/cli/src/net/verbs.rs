@@ -23,6 +23,7 @@ pub type Verbs = &'static [(&'static str, Action)];
 
 const ADD: (&str, Action) = ("add", Action::Verb(Verb::Add));
 const APPEND: (&str, Action) = ("append", Action::Verb(Verb::Append));
+const PREPEND: (&str, Action) = ("prepend", Action::Verb(Verb::Prepend));
 const CHANGE: (&str, Action) = ("change", Action::Verb(Verb::Set));
 const CHG: (&str, Action) = ("chg", Action::Verb(Verb::Set));
 const SET: (&str, Action) = ("set", Action::Verb(Verb::Set));
@@ -55,7 +56,7 @@ pub const LINK: Verbs = &[
 
 /// Routes (`do_iproute`, ip/iproute.c).
 pub const ROUTE: Verbs = &[
-    LIST, SHOW, LST, GET, ADD, CHANGE, CHG, REPLACE, APPEND, DELETE, FLUSH, SET,
+    LIST, SHOW, LST, GET, ADD, CHANGE, CHG, REPLACE, PREPEND, APPEND, DELETE, FLUSH, SET,
 ];
 
 /// Rules and nexthops (`do_iprule`, ip/iprule.c; `do_ipnh`, ip/ipnexthop.c).

@@ -17,8 +17,8 @@ use crate::args::{OutputArgs, ReadArgs};
 use crate::failure::{Exit, Failure};
 use crate::filter::warn;
 use crate::filter_file;
-use crate::names::SystemNames;
 use crate::output;
+use tapline::filter::SystemNames;
 
 /// The words of the command line, separated into files and filter.
 pub struct Arguments {

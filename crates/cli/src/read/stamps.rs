@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::json;
-use tapline::count::StreamCounter;
+use tapline::count::{StreamCounter, StreamTotals};
 use tapline::read::{Read, ReadError};
 
 use super::arguments::Arguments;
@@ -16,7 +16,7 @@ use crate::{json, streams};
 pub fn run(args: &ReadArgs, mut read: Read, arguments: &Arguments) -> Result<Exit, Failure> {
     let mut counter = StreamCounter::new();
     let result = count(&mut read, &mut counter);
-    show(args, &counter).map_err(|error| Failure::stdout(&error))?;
+    show(args, &counter.totals()).map_err(|error| Failure::stdout(&error))?;
     let _summary = result
         .and_then(|()| read.finish())
         .map_err(|error| failure(&error, arguments))?;
@@ -40,17 +40,17 @@ fn count(read: &mut Read, counter: &mut StreamCounter) -> Result<(), ReadError> 
     Ok(())
 }
 
-fn show(args: &ReadArgs, counter: &StreamCounter) -> io::Result<()> {
+fn show(args: &ReadArgs, totals: &StreamTotals) -> io::Result<()> {
     if args.json {
         return json::print(&json!({
             "event": "summary",
-            "streams": streams::json(counter),
-            "uncounted": counter.uncounted(),
-            "unstamped": counter.unstamped(),
+            "streams": streams::json(totals),
+            "uncounted": totals.uncounted,
+            "unstamped": totals.unstamped,
         }));
     }
     let mut out = io::stdout().lock();
-    for line in streams::lines(counter) {
+    for line in streams::lines(totals) {
         writeln!(out, "{line}")?;
     }
     out.flush()

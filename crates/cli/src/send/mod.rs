@@ -12,6 +12,7 @@ mod to_file;
 
 use std::num::NonZeroU64;
 
+use rustix::thread::CapabilitySet;
 use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendQueue};
 
 use crate::args::SendArgs;
@@ -23,6 +24,7 @@ use source::Source;
 
 pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
     to_file::refuse_two_on_stdout(args)?;
+    refuse_one_side(args)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let packets = source::open(args)?;
     if args.dry_run {
@@ -35,7 +37,10 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
         .open()
         .map_err(|error| failure(&error))?
         .stop_with(signals::stop()?);
-    privilege::drop_unneeded(false)?;
+    let mut needed = privilege::to_read(false);
+    // At a rate, packets leave on time only if the sending thread runs first when it wakes.
+    needed.set(CapabilitySet::SYS_NICE, rate(args) != Rate::Max);
+    privilege::drop_all_but(needed)?;
     let live = sender.live();
     begin(args, server, live.clone())?;
     let progress = Progress::start(args, live, packets.share)?;
@@ -51,6 +56,17 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Failed, line));
     }
     Ok(Exit::Done)
+}
+
+/// Clients and servers on one interface would be no split.
+fn refuse_one_side(args: &SendArgs) -> Result<(), Failure> {
+    match &args.split {
+        Some(second) if args.interface.as_ref() == Some(second) => {
+            let line = format!("--split needs another interface than -i {second}");
+            Err(Failure::new(Exit::Usage, line))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn options(args: &SendArgs) -> SendOptions {

@@ -13,7 +13,7 @@ use tapline::{Expression, Filter};
 
 use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, chain};
-use crate::names::SystemNames;
+use tapline::filter::SystemNames;
 
 /// Fills queues with packets.
 pub type Source = Box<dyn FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send>;

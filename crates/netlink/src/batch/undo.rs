@@ -46,7 +46,7 @@ pub(super) fn undo_for<O: Object>(
     };
     let undo: Box<Change> = match (verb, before) {
         (Verb::Get | Verb::List, _) => return None,
-        (Verb::Add | Verb::Append, _) | (Verb::Replace, None) => {
+        (Verb::Add | Verb::Append | Verb::Prepend, _) | (Verb::Replace, None) => {
             Box::new(move |netlink| netlink.del(&object))
         }
         (Verb::Replace, Some(before)) => {
@@ -82,7 +82,7 @@ fn restore<O: Object>(
 
 /// Whether a rollback of `verb` needs the state before it.
 pub(super) fn reads_state_before<O: Object>(verb: Verb) -> bool {
-    O::IS_IDEMPOTENT || !matches!(verb, Verb::Add | Verb::Append)
+    O::IS_IDEMPOTENT || !matches!(verb, Verb::Add | Verb::Append | Verb::Prepend)
 }
 
 /// Each object that `change` stands for, with the existing object that has the same key, if there is one.

@@ -27,7 +27,7 @@ impl Object for Link {
         let alternative = self.alternative_name();
         let known = self.index.is_some() || self.name.is_some() || self.group.is_some();
         match verb {
-            Verb::Append | Verb::Replace => {
+            Verb::Append | Verb::Prepend | Verb::Replace => {
                 return Err(InvalidRequest::new(
                     "a link cannot be replaced or appended; add or set it",
                 ));

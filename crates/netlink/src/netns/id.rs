@@ -53,7 +53,7 @@ impl Object for NamespaceNumber {
             }
             Verb::Add => NLM_F_ACK,
             Verb::Get | Verb::List => verb.flags(),
-            Verb::Replace | Verb::Set | Verb::Append | Verb::Del => {
+            Verb::Replace | Verb::Set | Verb::Append | Verb::Prepend | Verb::Del => {
                 return Err(InvalidRequest::new(
                     "the id of a namespace cannot be changed or deleted",
                 ));

@@ -7,11 +7,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Malformed, Request, attributes, split};
+use crate::ds_field::DsField;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, FieldReader,
     FieldSetShape, FieldShape, FieldValue, FieldWriter, InvalidField, InvalidValue, Line,
-    NameLookup, Native, Parsed, Shape, attribute_set, field_id, number_enum, specs,
-    text_field_values, text_form,
+    NameLookup, Native, Parsed, Shape, TextValue, attribute_set, field_id, field_values,
+    fixed_size, number_enum, specs, text_field_values, text_form,
 };
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
@@ -52,6 +53,28 @@ attribute_set! {
     }
 }
 
+/// The DS field of an encapsulation. `ip(8)` reads it in hexadecimal and prints it in decimal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EncapTos(pub u8);
+
+impl TextValue for EncapTos {
+    fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self> {
+        DsField::parse(text, lookup).map(|field| Self(field.0))
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        self.0.to_string()
+    }
+}
+
+fixed_size! {
+    Native: EncapTos = Number, |tos| [tos.0], |[bits]| EncapTos(bits);
+}
+
+field_values! {
+    EncapTos: Unsigned(1), |it| it.0.to_ne_bytes(), |bytes| Self(u8::from_ne_bytes(bytes));
+}
+
 attribute_set! {
     /// IPv4 tunnel metadata.
     pub struct IpEncap {
@@ -63,8 +86,8 @@ attribute_set! {
         "dst" dst: Ipv4Addr = LWTUNNEL_IP_DST;
         /// Time to live.
         "ttl" ttl: u8 = LWTUNNEL_IP_TTL;
-        /// Type of service.
-        "tos" tos: u8 = LWTUNNEL_IP_TOS;
+        /// The DS field.
+        "tos" tos: EncapTos = LWTUNNEL_IP_TOS;
         /// Options of the tunnel header (`TUNNEL_*`).
         flags: u16 as BigEndian = LWTUNNEL_IP_FLAGS;
     }

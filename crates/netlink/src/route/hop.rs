@@ -10,8 +10,8 @@ use crate::interface::IfIndex;
 use crate::prefix::Family;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeType, FieldReader, FieldValue, FieldWriter,
-    Flatten, InvalidField, InvalidValue, Line, NameLookup, Native, Parsed, Shape, TextValue,
-    attribute_set, field_values, fixed_size,
+    Flatten, InvalidField, InvalidValue, Line, NameLookup, Native, NumberNames, Parsed, Shape,
+    TextValue, attribute_set, c_number, field_values, fixed_size,
 };
 use crate::uapi::{AF_INET, AF_INET6, RTA_ENCAP_TYPE};
 
@@ -299,10 +299,12 @@ impl Realms {
             Self { from, to } => format!(" realms {from}/{to}"),
         }
     }
+}
 
-    /// As one number: the source realm in the upper half.
-    fn number(self) -> u32 {
-        u32::from(self.from) << 16 | u32::from(self.to)
+impl From<Realms> for u32 {
+    /// The source realm in the upper half.
+    fn from(Realms { from, to }: Realms) -> Self {
+        Self::from(from) << 16 | Self::from(to)
     }
 }
 
@@ -316,19 +318,25 @@ impl From<u32> for Realms {
 }
 
 field_values! {
-    Realms: Unsigned(4), |realms| realms.number().to_ne_bytes(), |bytes| u32::from_ne_bytes(bytes).into();
+    Realms: Unsigned(4), |realms| u32::from(*realms).to_ne_bytes(), |bytes| u32::from_ne_bytes(bytes).into();
 }
 
 fixed_size! {
-    Native: Realms = Number, |realms| realms.number().to_ne_bytes(), |bytes| u32::from_ne_bytes(bytes).into();
+    Native: Realms = Number, |realms| u32::from(*realms).to_ne_bytes(), |bytes| u32::from_ne_bytes(bytes).into();
 }
 
 impl TextValue for Realms {
-    /// `SOURCE/DESTINATION`, or the destination alone.
-    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+    /// `SOURCE/DESTINATION`, or the destination alone: numbers or names.
+    fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self> {
         let (from, to) = text.split_once('/').unwrap_or(("0", text));
-        let (from, to) = (from.parse().ok()?, to.parse().ok()?);
-        Some(Self { from, to })
+        let mut realm = |text: &str| {
+            let named = lookup.number(NumberNames::Realm, text);
+            named.map_or_else(|| c_number(text), |number| number.try_into().ok())
+        };
+        Some(Self {
+            from: realm(from)?,
+            to: realm(to)?,
+        })
     }
 
     fn format(&self, _: &mut dyn NameLookup) -> String {

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::Route;
 use super::object::put_ip;
 use crate::codec::Request;
+use crate::ds_field::DsField;
 use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, reject_if};
 use crate::interface::IfIndex;
 use crate::netlink::Netlink;
@@ -27,7 +28,7 @@ attribute_set! {
             #[serde(rename = "from")]
             "from" src: IpAddr;
             /// Its type of service; IPv4 only.
-            "tos" tos: u8;
+            "tos" | "dsfield" tos: DsField;
             /// Return the matching route of the table instead of the result for this packet.
             fibmatch: bool;
         }
@@ -77,7 +78,7 @@ impl RouteQuery {
             family: family.into(),
             dst_len: to.len,
             src_len: from.map_or(0, |from| from.len),
-            tos: self.tos.unwrap_or_default(),
+            tos: self.tos.unwrap_or_default().0,
             // IPv6 always reports the table and ignores the flag.
             flags: matched
                 | if family == Family::V4 {

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::{RouteFeatures, RouteLocks};
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeType, Flatten, NameLookup, Native, Parsed, TextValue,
-    attribute_set, field_values, fixed_size, push,
+    Arguments, AttributeCodec, AttributeType, Flatten, InvalidValue, NameLookup, Native, Parsed,
+    TextValue, attribute_set, c_number, field_values, fixed_size, push,
 };
 
 attribute_set! {
@@ -80,10 +80,10 @@ impl TextValue for Milliseconds {
     /// A number of milliseconds, or a number with the unit `ms` or `s`.
     fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
         if let Some(seconds) = text.strip_suffix('s').filter(|text| !text.ends_with('m')) {
-            return seconds.parse::<u32>().ok()?.checked_mul(1000).map(Self);
+            return c_number::<u32>(seconds)?.checked_mul(1000).map(Self);
         }
         let number = text.strip_suffix("ms").unwrap_or(text);
-        number.parse().ok().map(Self)
+        c_number(number).map(Self)
     }
 
     fn format(&self, _: &mut dyn NameLookup) -> String {
@@ -117,6 +117,13 @@ impl Metrics {
         let is_locked = words.peek() == Some("lock");
         if is_locked {
             words.next();
+        }
+        // Without a unit, `ip(8)` means eighths of a millisecond for `rtt` and quarters for `rttvar`.
+        if matches!(word, "rtt" | "rttvar")
+            && let Some(time) = words.peek().filter(|time| !time.ends_with('s'))
+        {
+            let expected = "a time with its unit, such as 10ms";
+            return Err(InvalidValue::new(expected, Some(time)));
         }
         // `ip(8)` always locks `rto_min`.
         let locked = RouteLocks::named(word).filter(|_| is_locked || word == "rto_min");

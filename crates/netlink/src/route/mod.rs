@@ -10,7 +10,7 @@ mod values;
 mod words;
 
 pub(crate) use encap::EncapCode;
-pub use encap::{Encap, Ip6Encap, IpEncap, Labels, MplsEncap, Seg6Encap, Seg6Mode};
+pub use encap::{Encap, EncapTos, Ip6Encap, IpEncap, Labels, MplsEncap, Seg6Encap, Seg6Mode};
 pub use hop::{Hop, Realms, Via};
 pub(crate) use hop::{read_gateway_words, show_gateway};
 pub use lookup::RouteQuery;

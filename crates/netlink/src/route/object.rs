@@ -10,6 +10,7 @@ use super::{
 };
 use crate::addr::Scope;
 use crate::codec::{Attribute, KernelError, Malformed, Message, Request, attributes};
+use crate::ds_field::DsField;
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfIndex;
 use crate::object::{Object, without};
@@ -48,7 +49,7 @@ attribute_set! {
             #[serde(rename = "from")]
             "from" src: Prefix;
             /// The type of service to which it applies.
-            "tos" | "dsfield" tos: u8;
+            "tos" | "dsfield" tos: DsField;
             /// Its table.
             "table" table: RouteTable;
             /// Origin.
@@ -150,7 +151,7 @@ impl Route {
         let (flags, cache) = flags(header.flags);
         self.kind = Some(header.kind.into());
         self.family = Some(family);
-        self.tos = (header.tos != 0).then_some(header.tos);
+        self.tos = (header.tos != 0).then_some(DsField(header.tos));
         self.protocol = Some(header.protocol.into());
         self.scope = Some(header.scope.into());
         self.flags = Some(flags);
@@ -248,7 +249,7 @@ pub struct RouteKey {
     /// The source network to which it applies.
     pub src: Option<Prefix>,
     /// The type of service to which it applies; 0 is any.
-    pub tos: u8,
+    pub tos: DsField,
     /// Its metric; 0 is preferred.
     pub metric: u32,
     /// The link of a route without a next hop, if routes of several links can coexist: all in IPv6, those of the
@@ -312,7 +313,7 @@ impl Object for Route {
             family: family.into(),
             dst_len: dst.len,
             src_len: self.src.map_or(0, |src| src.len),
-            tos: self.tos.unwrap_or_default(),
+            tos: self.tos.unwrap_or_default().0,
             table,
             protocol: self.protocol_for(verb).into(),
             scope: self.scope_for(verb, family).into(),

@@ -24,23 +24,28 @@ impl Route {
         }
         line.0 += &self.dst.map(Prefix::shown).unwrap_or_default();
         line.field("from", self.src.map(Prefix::shown));
-        line.field("tos", self.tos.map(|tos| format!("{tos:#04x}")));
+        line.field("tos", self.tos.map(|tos| tos.format(lookup)));
         line.field("nhid", self.nhid);
         line.field("encap", self.encap.as_ref().map(|encap| encap.line(lookup)));
         line.0 += &show_gateway(self.gateway, self.via);
         line.field("dev", self.dev.map(|dev| dev.format(lookup)));
         line.field(
             "table",
-            self.table.filter(|table| all || *table != RouteTable::Main),
+            self.table
+                .filter(|table| all || *table != RouteTable::Main)
+                .map(|table| table.format(lookup)),
         );
         let defaults = [RouteProtocol::Boot, RouteProtocol::Unspec];
         // A lookup result has no protocol.
         let all = all && self.cache.is_none();
         line.field(
             "proto",
-            self.protocol.filter(|it| all || !defaults.contains(it)),
+            self.protocol
+                .filter(|it| all || !defaults.contains(it))
+                .map(|protocol| protocol.format(lookup)),
         );
-        line.field("scope", self.scope.filter(|it| all || *it != Scope::Global));
+        let scope = self.scope.filter(|it| all || *it != Scope::Global);
+        line.field("scope", scope.map(|scope| scope.format(lookup)));
         line.field("src", self.prefsrc);
         line.field("metric", self.metric);
         line.words(self.flags.unwrap_or_default().names());

@@ -33,7 +33,7 @@ number_enum! {
 
 number_enum! {
     /// The origin of a route, nexthop or rule (`RTPROT_*`), named as in `/etc/iproute2/rt_protos`.
-    pub enum RouteProtocol: u8 {
+    pub enum RouteProtocol: u8 as Protocol {
         /// Unspecified.
         Unspec = RTPROT_UNSPEC, "unspec";
         /// An ICMP redirect.
@@ -73,7 +73,7 @@ number_enum! {
 
 number_enum! {
     /// A routing table.
-    pub enum RouteTable: u32 {
+    pub enum RouteTable: u32 as Table {
         /// All tables; in a rule, none.
         Unspec = RT_TABLE_UNSPEC, "unspec";
         /// The default table, used last.

@@ -82,13 +82,21 @@ impl Route {
     /// Gives a default destination the family of the other fields.
     fn settle_family(&mut self) {
         let hops = self.nexthops.iter().flatten().map(|hop| hop.gateway);
-        let said = hops.chain([self.gateway, self.prefsrc]).flatten().next();
-        let family = self.family.or(said.map(Family::of));
+        let via = self.via.map(|via| via.0);
+        let src = self.src.map(|prefix| prefix.ip);
+        let said = hops.chain([self.gateway, self.prefsrc, src, via]);
+        let family = self.family.or(said.flatten().next().map(Family::of));
+        let dst = self.dst.filter(|dst| !dst.is_everything());
+        let family = dst.map(Prefix::family).or(family);
         match (self.dst, family) {
             (Some(dst), Some(family)) if dst.is_everything() => {
                 self.dst = Some(family.everything());
             }
             _ => {}
+        }
+        // `inet6` may say what the destination says, too.
+        if let Some(via) = self.via.filter(|via| family == Some(Family::of(via.0))) {
+            (self.gateway, self.via) = (Some(via.0), None);
         }
     }
 }

@@ -32,8 +32,12 @@ pub(crate) use macros::{attribute_set, codec};
 pub(crate) use number_macros::{flag_set, number, number_enum, switches};
 pub use spec::{AttributeSpec, AttributeType};
 pub(crate) use spec::{attribute_path, specs};
-pub use text::{Arguments, FieldVisitor, Flatten, InvalidValue, NameLookup, Parsed, TextValue};
-pub(crate) use text::{Line, Unnamed, check_range, deserialize_if_given, push, text_form};
+pub use text::{
+    Arguments, FieldVisitor, Flatten, InvalidValue, NameLookup, NumberNames, Parsed, TextValue,
+};
+pub(crate) use text::{
+    Line, Unnamed, c_number, check_range, deserialize_if_given, parse_ip, push, text_form,
+};
 
 use crate::codec::{Attribute, Malformed, Request};
 

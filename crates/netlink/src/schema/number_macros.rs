@@ -27,11 +27,12 @@ pub(crate) use number;
 /// }
 /// ```
 ///
-/// With `, bare` after the type, a name alone is an argument, without a keyword.
+/// With `, bare` after the type, a name alone is an argument, without a keyword. With `as NAMES` before that, the
+/// administrator may have named further numbers (`NumberNames`).
 macro_rules! number_enum {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident : $number:ty $(, $bare:ident)? {
+        pub enum $name:ident : $number:ty $(as $names:ident)? $(, $bare:ident)? {
             $( $(#[$vmeta:meta])* $variant:ident = $value:tt, $text:literal ; )*
         }
     ) => {
@@ -81,21 +82,28 @@ macro_rules! number_enum {
                 $(if text.eq_ignore_ascii_case($text) {
                     return Ok(Self::$variant);
                 })*
-                let number = match text.strip_prefix("0x") {
-                    Some(digits) => <$number>::from_str_radix(digits, 16),
-                    None => text.parse::<$number>(),
-                };
-                let invalid = |_| crate::schema::InvalidValue::new(stringify!($name), Some(text));
-                number.map(Self::from).map_err(invalid)
+                let number = crate::schema::c_number::<$number>(text);
+                let invalid = || crate::schema::InvalidValue::new(stringify!($name), Some(text));
+                number.map(Self::from).ok_or_else(invalid)
             }
         }
 
         impl crate::schema::TextValue for $name {
-            fn parse(text: &str, _: &mut dyn crate::schema::NameLookup) -> Option<Self> {
-                text.parse().ok()
+            fn parse(text: &str, _lookup: &mut dyn crate::schema::NameLookup) -> Option<Self> {
+                let known = text.parse().ok();
+                $(let known = known.or_else(|| {
+                    let number = _lookup.number(crate::schema::NumberNames::$names, text)?;
+                    <$number>::try_from(number).ok().map(Self::from)
+                });)?
+                known
             }
 
-            fn format(&self, _: &mut dyn crate::schema::NameLookup) -> String {
+            fn format(&self, _lookup: &mut dyn crate::schema::NameLookup) -> String {
+                $(if let Self::Other(number) = *self
+                    && let Some(name) = _lookup.number_name(crate::schema::NumberNames::$names, number.into())
+                {
+                    return name;
+                })?
                 self.to_string()
             }
 

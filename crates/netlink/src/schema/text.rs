@@ -73,6 +73,72 @@ pub trait NameLookup {
     fn vrf(&mut self, _name: &str) -> Option<(IfIndex, u32)> {
         None
     }
+
+    /// The number that the administrator gave this name.
+    fn number(&mut self, _names: NumberNames, _name: &str) -> Option<u32> {
+        None
+    }
+
+    /// The name that the administrator gave this number.
+    fn number_name(&mut self, _names: NumberNames, _number: u32) -> Option<String> {
+        None
+    }
+}
+
+/// Numbers to which an administrator can give names, in the files of iproute2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NumberNames {
+    /// The DS field, `rt_dsfield`.
+    DsField,
+    /// Groups of links, `group`.
+    Group,
+    /// Origins of routes, `rt_protos`.
+    Protocol,
+    /// Realms, `rt_realms`.
+    Realm,
+    /// Scopes, `rt_scopes`.
+    Scope,
+    /// Routing tables, `rt_tables`.
+    Table,
+}
+
+/// A number as in C and `ip(8)`: hexadecimal behind `0x`, octal behind `0`, otherwise decimal.
+pub(crate) fn c_number<T: TryFrom<i128>>(text: &str) -> Option<T> {
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let hexadecimal = digits.strip_prefix("0x").or(digits.strip_prefix("0X"));
+    let octal = digits.strip_prefix('0').filter(|rest| !rest.is_empty());
+    let (digits, radix) = match (hexadecimal, octal) {
+        (Some(digits), _) => (digits, 16),
+        (_, Some(digits)) => (digits, 8),
+        _ => (digits, 10),
+    };
+    // Signs would be accepted here.
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let number = i128::from_str_radix(digits, radix).ok()?;
+    let number = if is_negative { -number } else { number };
+    number.try_into().ok()
+}
+
+/// An address. Trailing zero bytes of IPv4 may be omitted, as in `ip(8)`: `10.1` is `10.1.0.0`.
+pub(crate) fn parse_ip(text: &str) -> Option<IpAddr> {
+    text.parse()
+        .ok()
+        .or_else(|| parse_ipv4(text).map(IpAddr::V4))
+}
+
+fn parse_ipv4(text: &str) -> Option<Ipv4Addr> {
+    let mut bytes = [0; 4];
+    let mut parts = text.split('.');
+    for (byte, part) in bytes.iter_mut().zip(&mut parts) {
+        *byte = c_number(part)?;
+    }
+    parts.next().is_none().then(|| bytes.into())
 }
 
 /// Knows no names: links are formatted by index.
@@ -309,12 +375,9 @@ impl fmt::Debug for Arguments<'_> {
 macro_rules! number_words {
     ($($type:ty),*) => {$(
         impl TextValue for $type {
-            /// Decimal, or hexadecimal behind `0x`.
+            /// Decimal, hexadecimal behind `0x`, or octal behind `0`.
             fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
-                match text.strip_prefix("0x") {
-                    Some(digits) => <$type>::from_str_radix(digits, 16).ok(),
-                    None => text.parse().ok(),
-                }
+                c_number(text)
             }
 
             fn format(&self, _: &mut dyn NameLookup) -> String {
@@ -365,18 +428,29 @@ macro_rules! text_form {
 pub(crate) use text_form;
 
 text_form!(MacAddress, IfName);
-text_form!(value IpAddr);
 text_form!(value String);
+
+impl TextValue for IpAddr {
+    /// Trailing zero bytes of IPv4 may be omitted.
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+        parse_ip(text)
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        self.to_string()
+    }
+}
 
 /// An address of one family. An address of the other family belongs to the sibling field with the same keyword.
 macro_rules! family_words {
-    ($($type:ty, $other:ty;)*) => {$(
+    ($($type:ty, $variant:ident;)*) => {$(
         impl TextValue for $type {
             /// An address; `any` is the unspecified address.
             fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
-                match text {
-                    "any" => Some(Self::UNSPECIFIED),
-                    _ => text.parse().ok(),
+                match (text, parse_ip(text)) {
+                    ("any", _) => Some(Self::UNSPECIFIED),
+                    (_, Some(IpAddr::$variant(ip))) => Some(ip),
+                    _ => None,
                 }
             }
 
@@ -390,8 +464,9 @@ macro_rules! family_words {
                 args: &mut Arguments<'_>,
             ) -> Parsed<Option<Self>> {
                 args.offer(&[name]);
-                let other = args.peek().is_some_and(|text| text.parse::<$other>().is_ok());
-                if keyword != name || other {
+                let found = args.peek().and_then(parse_ip);
+                let is_other = found.is_some_and(|ip| !matches!(ip, IpAddr::$variant(_)));
+                if keyword != name || is_other {
                     return Ok(None);
                 }
                 args.value(name).map(Some)
@@ -400,8 +475,8 @@ macro_rules! family_words {
     )*};
 }
 family_words! {
-    Ipv4Addr, Ipv6Addr;
-    Ipv6Addr, Ipv4Addr;
+    Ipv4Addr, V4;
+    Ipv6Addr, V6;
 }
 
 impl<T: TextValue> TextValue for Vec<T> {

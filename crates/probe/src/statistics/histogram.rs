@@ -82,16 +82,38 @@ impl Histogram {
         self.sum_ns += other.sum_ns;
     }
 
-    /// A histogram of durations that were counted elsewhere.
-    pub(crate) fn from_counts(counts: &[u64], answers: &CountedAnswers) -> Self {
+    /// The histogram of durations that were counted elsewhere, in buckets of the same layout, and their sum. Minimum, maximum
+    /// and standard deviation are exact to the width of a bucket. Further counts are ignored, missing ones are 0.
+    pub fn from_counts(counts: &[u64], sum_ns: u128) -> Self {
         let mut histogram = Self::default();
         for (own, count) in histogram.counts.iter_mut().zip(counts) {
             *own = *count;
         }
-        histogram.total = histogram.counts.iter().sum();
+        let total = histogram.counts.iter().sum::<u64>();
+        let mean_ns = sum_ns as f64 / total.max(1) as f64;
+        let (mut min_ns, mut max_ns, mut squares) = (u64::MAX, 0, 0.0);
+        for (low, high, count) in histogram.buckets() {
+            min_ns = min_ns.min(low);
+            max_ns = high;
+            let deviation = low.midpoint(high) as f64 - mean_ns;
+            squares += deviation * deviation * count as f64;
+        }
+        Self {
+            total,
+            sum_ns,
+            min_ns,
+            max_ns,
+            mean_ns,
+            squares,
+            ..histogram
+        }
+    }
+
+    /// As [`from_counts`](Self::from_counts), with the exact figures of `answers`.
+    pub(crate) fn from_answers(counts: &[u64], answers: &CountedAnswers) -> Self {
+        let mut histogram = Self::from_counts(counts, answers.sum_ns);
         if histogram.total > 0 {
             (histogram.min_ns, histogram.max_ns) = (answers.min_ns, answers.max_ns);
-            histogram.sum_ns = answers.sum_ns;
             (histogram.mean_ns, histogram.squares) = answers.mean_and_squares();
         }
         histogram
@@ -277,6 +299,24 @@ mod tests {
         assert_eq!(Histogram::default().quantile(0.5), None);
         assert_eq!(one.at_most(u64::MAX), 14);
         assert_eq!(one.buckets().map(|(.., count)| count).sum::<u64>(), 14);
+    }
+
+    #[test]
+    fn counts_from_elsewhere_make_the_same_histogram() {
+        let mut recorded = Histogram::default();
+        for duration in [0, 100, 127, 5_000, 1_000_000] {
+            recorded.record(duration);
+        }
+        let made = Histogram::from_counts(&recorded.counts, recorded.sum_ns());
+        assert_eq!(made.counts, recorded.counts);
+        assert_eq!((made.count(), made.sum_ns()), (5, recorded.sum_ns()));
+        let [made_mean, mean] =
+            [&made, &recorded].map(|h| h.mean_and_stddev_ns().expect("not empty"));
+        assert!((made_mean.0 - mean.0).abs() < 1e-6);
+        assert!((made_mean.1 / mean.1 - 1.0).abs() < 0.01);
+        let ranges = [&made, &recorded].map(|h| h.range_ns().expect("not empty"));
+        assert!(ranges[0].0 <= ranges[1].0 && ranges[1].1 <= ranges[0].1);
+        assert_eq!(Histogram::from_counts(&[], 0).range_ns(), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use abi::packet::{
 use abi::region::Region;
 use abi::socket;
 
-use super::filter;
+use super::filter::{self, Refused};
 use super::geometry::{Geometry, MAX_FRAMES};
 use super::setup::{self, Role};
 use super::walk::{SlotWalk, Slots};
@@ -26,7 +26,7 @@ use crate::device_clock::{DeviceClock, DeviceClockState};
 use crate::error::RingOpenError;
 use crate::header::Header;
 use crate::interface::InterfaceInfo;
-use crate::options::{RingOptions, TimestampSource, TpacketVersion};
+use crate::options::{RingFilter, RingOptions, TimestampSource, TpacketVersion};
 use crate::packet::Stamps;
 
 /// A packet socket's receive ring: memory that the kernel fills with packets and the reader empties.
@@ -51,6 +51,8 @@ pub struct PacketRing {
     pub(crate) link: InterfaceInfo,
     /// Configured source of time stamps.
     timestamps: TimestampSource,
+    /// Direction that each filter rejects.
+    refused: Refused,
     /// The clock behind hardware time stamps, which are converted to the time of day.
     clock: Option<Box<DeviceClock>>,
     /// Kept by a ring in a [`HandoverGroup`](crate::HandoverGroup). Dropped last, after the memory and the socket.
@@ -125,6 +127,7 @@ impl PacketRing {
             unreported: 0,
             link: opened.link,
             timestamps: options.timestamps,
+            refused: opened.refused,
             clock: opened.clock,
             cursor: Cursor::default(),
             turn: None,
@@ -257,6 +260,23 @@ impl PacketRing {
             socket::option(self.socket.as_fd(), SOL_PACKET, PACKET_STATISTICS)?;
         self.account.count(since);
         self.unreported += since.drops as u64;
+        Ok(())
+    }
+
+    /// Replaces the filter. Packets in the ring stay there: the filter before has accepted them.
+    ///
+    /// Returns once no CPU runs the filter before any more, if the process may open packet sockets. Otherwise a packet that
+    /// another CPU is filtering at this moment may still enter.
+    ///
+    /// # Errors
+    /// EINVAL if the kernel rejects the program, ENOMEM if it is larger than `net.core.optmem_max` allows. The filter
+    /// before stays then.
+    /// # Source
+    /// `sk_attach_filter`, net/core/filter.c; `packet_release`, net/packet/af_packet.c, which waits for the CPUs.
+    pub fn set_filter(&self, filter: &RingFilter) -> io::Result<()> {
+        setup::attach(self.socket.as_fd(), filter, self.refused, self.snaplen)?;
+        // Closing any packet socket waits.
+        drop(socket::packet_socket());
         Ok(())
     }
 

@@ -42,6 +42,8 @@ pub(crate) struct Opened {
     pub link: InterfaceInfo,
     /// The clock behind hardware time stamps.
     pub clock: Option<Box<DeviceClock>>,
+    /// Direction that each filter of the socket rejects.
+    pub refused: Refused,
 }
 
 /// Binds the socket with a filter that rejects everything, and attaches the real filter last. No packet can thus
@@ -109,14 +111,21 @@ pub(crate) fn open(
         // (`packet_release`, net/packet/af_packet.c).
         drop(socket::packet_socket().map_err(at(SetupStep::Fanout))?);
     }
-    let rejects_outgoing = ignores_outgoing && group.is_some();
-    attach(fd, options, rejects_outgoing).map_err(at(SetupStep::Filter))?;
+    let refused = match options.direction {
+        DirectionFilter::Out => Refused::Incoming,
+        // A fanout group receives packets instead of its members and ignores their `PACKET_IGNORE_OUTGOING`
+        // (`fanout_add`, net/packet/af_packet.c). There the filter rejects sent packets.
+        _ if ignores_outgoing && group.is_some() => Refused::Outgoing,
+        _ => Refused::Nothing,
+    };
+    attach(fd, &options.filter, refused, options.snaplen).map_err(at(SetupStep::Filter))?;
     Ok(Opened {
         socket,
         region,
         geometry,
         link,
         clock,
+        refused,
     })
 }
 
@@ -215,16 +224,15 @@ fn outgoing_flag(ignores_outgoing: bool) -> u32 {
     }
 }
 
-/// A fanout group receives packets instead of its members and ignores their `PACKET_IGNORE_OUTGOING` (`fanout_add`,
-/// net/packet/af_packet.c). There the filter rejects sent packets.
-fn attach(fd: BorrowedFd<'_>, options: &RingOptions, rejects_outgoing: bool) -> io::Result<()> {
-    let refused = match options.direction {
-        DirectionFilter::Out => Refused::Incoming,
-        _ if rejects_outgoing => Refused::Outgoing,
-        _ => Refused::Nothing,
-    };
-    let classic = |program| attach_classic(fd, &filter::classic(refused, options.snaplen, program));
-    match &options.filter {
+/// Attaches `filter`. A classic one is extended by the direction and the snaplen.
+pub(crate) fn attach(
+    fd: BorrowedFd<'_>,
+    filter: &RingFilter,
+    refused: Refused,
+    snaplen: u32,
+) -> io::Result<()> {
+    let classic = |program| attach_classic(fd, &filter::classic(refused, snaplen, program));
+    match filter {
         RingFilter::All => classic(None),
         RingFilter::Classic(program) => classic(Some(program)),
         RingFilter::Program(program) => socket::attach_program(fd, OwnedFd::as_fd(program)),

@@ -15,12 +15,18 @@ pub struct PacketChunk {
     buffer: Buffer,
     /// At most its capacity.
     index: Vec<IndexEntry>,
+    /// Latest time stamp.
+    newest_ns: u64,
+    /// The index is in the order of the time stamps.
+    is_sorted: bool,
 }
 
 /// A packet of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexEntry {
     pub time_ns: u64,
+    /// Where its record begins.
+    pub start: u32,
     /// Where its record ends.
     pub end: u32,
 }
@@ -31,6 +37,8 @@ impl PacketChunk {
         Self {
             buffer: Buffer::new(bytes),
             index: Vec::with_capacity(Self::most_packets(bytes)),
+            newest_ns: 0,
+            is_sorted: true,
         }
     }
 
@@ -40,7 +48,7 @@ impl PacketChunk {
     }
 
     /// Most packets in a chunk for `bytes` bytes of records.
-    pub(super) fn most_packets(bytes: usize) -> usize {
+    fn most_packets(bytes: usize) -> usize {
         bytes / PACKET_BYTES + 1
     }
 
@@ -58,10 +66,24 @@ impl PacketChunk {
     pub fn clear(&mut self) {
         self.buffer.clear();
         self.index.clear();
+        (self.newest_ns, self.is_sorted) = (0, true);
+    }
+
+    /// Sorts the index by time stamp. Packets with the same one keep their order.
+    pub(super) fn sort(&mut self) {
+        if !self.is_sorted {
+            self.index.sort_by_key(|entry| entry.time_ns);
+            self.is_sorted = true;
+        }
     }
 
     pub(super) fn index(&self) -> &[IndexEntry] {
         &self.index
+    }
+
+    /// Latest time stamp; 0 without packets.
+    pub fn newest_ns(&self) -> u64 {
+        self.newest_ns
     }
 
     pub(super) fn records(&self) -> &[u8] {
@@ -69,19 +91,28 @@ impl PacketChunk {
     }
 
     /// Room for a record of `length` bytes; `None` if there is none. An empty chunk grows for it.
-    #[inline]
     fn claim(&mut self, length: usize, time_ns: u64) -> Option<&mut [u8]> {
-        if self.index.len() == self.index.capacity() {
-            return None;
-        }
-        if self.buffer.room() < length {
-            if !self.index.is_empty() {
-                return None;
-            }
+        if self.index.is_empty() {
             self.buffer.grow(length);
         }
-        let end = (self.buffer.filled().len() + length) as u32;
-        self.index.push(IndexEntry { time_ns, end });
+        self.try_claim(length, time_ns)
+    }
+
+    /// As [`claim`](Self::claim). An empty chunk does not grow.
+    #[inline]
+    fn try_claim(&mut self, length: usize, time_ns: u64) -> Option<&mut [u8]> {
+        if self.index.len() == self.index.capacity() || self.buffer.room() < length {
+            return None;
+        }
+        let start = self.buffer.filled().len() as u32;
+        let end = start + length as u32;
+        self.index.push(IndexEntry {
+            time_ns,
+            start,
+            end,
+        });
+        self.is_sorted &= time_ns >= self.newest_ns;
+        self.newest_ns = self.newest_ns.max(time_ns);
         Some(self.buffer.claim(length))
     }
 }
@@ -91,7 +122,7 @@ impl fmt::Debug for PacketChunk {
         f.debug_struct("PacketChunk")
             .field("packets", &self.index.len())
             .field("bytes", &self.buffer.filled().len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -110,8 +141,37 @@ impl ChunkEncoder {
     ///
     /// # Errors
     /// `UnknownInterface`, `PacketTooLong` and `TimeOutOfRange`: the packet cannot be written.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to chunk"
+    )]
     pub fn encode(&self, packet: &Packet<'_>, chunk: &mut PacketChunk) -> Result<bool, WriteError> {
+        if self.encode_fast(packet, chunk).is_some() {
+            return Ok(true);
+        }
+        // Copied only here: a packet whose address is taken cannot stay in registers.
+        let packet = *packet;
+        self.encode_any(&packet, chunk)
+    }
+
+    /// The fast path for typical packets. Returns `None` and does nothing for other packets, and if the chunk is full.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to chunk"
+    )]
+    fn encode_fast(&self, packet: &Packet<'_>, chunk: &mut PacketChunk) -> Option<()> {
+        if self.0.unit().is_some() {
+            return None;
+        }
+        let block = pcapng::FastPacketBlock::new(packet, self.0.cut(packet)?)?;
+        block.encode(chunk.try_claim(block.length(), packet.timestamp_ns?)?);
+        Some(())
+    }
+
+    #[inline(never)]
+    fn encode_any(&self, packet: &Packet<'_>, chunk: &mut PacketChunk) -> Result<bool, WriteError> {
         let bytes = self.0.kept(packet)?;
         let time_ns = packet.timestamp_ns.unwrap_or(0);
         if let Some(unit) = self.0.unit() {
@@ -123,13 +183,6 @@ impl ChunkEncoder {
             let out = chunk.claim(pcap::RECORD_HEADER + bytes.len(), time_ns);
             return Ok(out.is_some_and(|out| {
                 pcap::encode(out, unit, time_ns, bytes, packet.original_len);
-                true
-            }));
-        }
-        if let Some(block) = pcapng::FastPacketBlock::new(packet, bytes) {
-            let out = chunk.claim(block.length(), time_ns);
-            return Ok(out.is_some_and(|out| {
-                block.encode(out);
                 true
             }));
         }

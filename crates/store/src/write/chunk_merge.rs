@@ -1,10 +1,9 @@
 //! Chunks of several encoders, written as one file in the order of the time stamps.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 
-use super::chunk::PacketChunk;
+use super::chunk::{IndexEntry, PacketChunk};
 use super::{CaptureFile, WriteError};
 
 /// What became of the packets of a lane.
@@ -30,60 +29,55 @@ pub struct LaneCounts {
 /// A packet that comes later than that is written nevertheless and counted as [late](LaneCounts::late). Packets
 /// need not be in order within a lane. Those with the same time stamp are written by lane.
 ///
-/// Cost per packet: one copy and O(log lanes) comparisons; O(log packets) for a packet that is out of order within
-/// its lane. Reads no clock.
+/// Cost: a copy for each packet, and O(log lanes) comparisons for packets of a lane that no other lane's packet
+/// separates. A chunk with packets out of order is sorted when it is added. Reads no clock.
 #[derive(Debug)]
 pub struct ChunkMerge {
     lanes: Vec<Lane>,
+    /// Where packets wait, the oldest last. Empty between calls; its memory is used again.
+    heads: Vec<Head>,
     /// Latest time stamp that was written.
     newest_ns: u64,
 }
 
 #[derive(Default)]
 struct Lane {
-    /// The packets that are not written, oldest first.
-    waiting: VecDeque<WaitingPacket>,
-    /// The chunks that hold them, in the order in which they came.
-    chunks: VecDeque<HeldChunk>,
-    /// Number of the first of them.
-    first_chunk: u32,
+    /// More than one only while packets are out of order from one chunk to another.
+    sequences: Vec<Sequence>,
+    /// Chunks added.
+    added: u64,
     free: Vec<PacketChunk>,
     counts: LaneCounts,
 }
 
-#[derive(Clone, Copy)]
-struct WaitingPacket {
-    time_ns: u64,
-    /// Number of its chunk.
-    chunk: u32,
-    /// Its record within the chunk.
-    start: u32,
-    end: u32,
-}
+/// Chunks whose packets are in order, within each and from one to the next.
+type Sequence = VecDeque<HeldChunk>;
 
 struct HeldChunk {
     chunk: PacketChunk,
-    /// Packets that are not written.
-    left: usize,
-    newest_ns: u64,
+    /// Its number in the lane.
+    number: u64,
+    /// Packets that are written.
+    written: usize,
 }
 
-/// Orders lanes by their oldest packet, then by number.
-type Heads = BinaryHeap<Reverse<(u64, usize)>>;
+/// The oldest packet of a sequence. Packets with the same time stamp are ordered by lane, and within it by chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    time_ns: u64,
+    lane: usize,
+    chunk: u64,
+    sequence: usize,
+}
 
 impl ChunkMerge {
     /// A merge of `lanes` lanes.
     pub fn new(lanes: usize) -> Self {
         Self {
             lanes: (0..lanes).map(|_| Lane::default()).collect(),
+            heads: Vec::new(),
             newest_ns: 0,
         }
-    }
-
-    /// Memory for a chunk for `bytes` bytes of records, in itself and in the merge.
-    pub fn memory_bytes(bytes: usize) -> usize {
-        PacketChunk::memory_bytes(bytes)
-            + PacketChunk::most_packets(bytes) * size_of::<WaitingPacket>()
     }
 
     /// Adds the packets of `chunk` to `lane`.
@@ -106,18 +100,36 @@ impl ChunkMerge {
         file: &mut CaptureFile,
         remaining: &mut u64,
     ) -> Result<(), WriteError> {
-        let mut heads: Heads = (self.lanes.iter().enumerate())
-            .filter_map(|(number, lane)| lane.head(number, before_ns))
-            .collect();
+        let heads = &mut self.heads;
+        heads.clear();
+        for (lane, number) in self.lanes.iter().zip(0..) {
+            let sequences = 0..lane.sequences.len();
+            heads.extend(sequences.filter_map(|sequence| lane.head(number, sequence, before_ns)));
+        }
+        heads.sort_unstable_by(|one, other| other.cmp(one));
         while *remaining > 0
-            && let Some(Reverse((_, number))) = heads.pop()
+            && let Some(head) = heads.pop()
         {
-            let until = heads.peek().map_or((before_ns, 0), |&Reverse(next)| next);
-            let lane = &mut self.lanes[number];
-            let run = lane.next_run(number, until, *remaining);
-            *remaining -= run as u64;
-            lane.write(run, file, &mut self.newest_ns)?;
-            heads.extend(lane.head(number, before_ns));
+            // Up to the next head, or with it if it comes later among packets with the same time stamp.
+            let until_ns = heads.last().map_or(before_ns, |next| {
+                let is_first = (head.lane, head.chunk) < (next.lane, next.chunk);
+                next.time_ns + u64::from(is_first)
+            });
+            let lane = &mut self.lanes[head.lane];
+            lane.write_run(
+                head.sequence,
+                until_ns,
+                file,
+                remaining,
+                &mut self.newest_ns,
+            )?;
+            if let Some(head) = lane.head(head.lane, head.sequence, before_ns) {
+                let at = heads.partition_point(|other| *other > head);
+                heads.insert(at, head);
+            }
+        }
+        for lane in &mut self.lanes {
+            lane.sequences.retain(|sequence| !sequence.is_empty());
         }
         Ok(())
     }
@@ -125,20 +137,20 @@ impl ChunkMerge {
     /// Counts all packets that are not written as discarded, and removes them.
     pub fn discard(&mut self) {
         for lane in &mut self.lanes {
-            lane.counts.discarded += lane.waiting.len() as u64;
-            lane.waiting.clear();
-            for held in &mut lane.chunks {
-                held.left = 0;
+            lane.counts.discarded += lane.waiting() as u64;
+            for held in lane.sequences.drain(..).flatten() {
+                lane.free.push(held.emptied());
             }
-            lane.release();
         }
     }
 
-    /// The argument of [`write_before`](Self::write_before) that empties the first chunk of `lane`; `None` if the
-    /// lane has no chunk.
+    /// The argument of [`write_before`](Self::write_before) that empties a chunk of `lane`; `None` if the lane has
+    /// no chunk.
     pub fn before_to_free(&self, lane: usize) -> Option<u64> {
-        let held = self.lanes.get(lane)?.chunks.front()?;
-        Some(held.newest_ns.saturating_add(1))
+        let first = self.lanes.get(lane)?.sequences.iter();
+        let first = first.filter_map(|sequence| sequence.front());
+        let newest_ns = first.map(|held| held.chunk.newest_ns()).min()?;
+        Some(newest_ns.saturating_add(1))
     }
 
     /// A chunk of `lane` all of whose packets have been written or discarded. It is empty.
@@ -148,7 +160,7 @@ impl ChunkMerge {
 
     /// Packets that are not written.
     pub fn waiting(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.waiting.len()).sum()
+        self.lanes.iter().map(Lane::waiting).sum()
     }
 
     /// What became of the packets, by lane.
@@ -158,115 +170,121 @@ impl ChunkMerge {
 }
 
 impl Lane {
-    fn add(&mut self, chunk: PacketChunk) {
-        let number = self.first_chunk.wrapping_add(self.chunks.len() as u32);
-        let (mut start, mut newest_ns) = (0, 0);
-        self.waiting.reserve(chunk.len());
-        for entry in chunk.index() {
-            let packet = WaitingPacket {
-                time_ns: entry.time_ns,
-                chunk: number,
-                start,
-                end: entry.end,
-            };
-            start = entry.end;
-            newest_ns = entry.time_ns.max(newest_ns);
-            match self.waiting.back() {
-                Some(last) if last.time_ns > entry.time_ns => self.insert(packet),
-                _ => self.waiting.push_back(packet),
-            }
-        }
-        self.chunks.push_back(HeldChunk {
-            left: chunk.len(),
-            chunk,
-            newest_ns,
-        });
-        // It may be empty.
-        self.release();
-    }
-
-    /// Inserts a packet that is older than the last one.
-    #[cold]
-    fn insert(&mut self, packet: WaitingPacket) {
-        let is_before = |other: &WaitingPacket| other.time_ns <= packet.time_ns;
-        let at = self.waiting.partition_point(is_before);
-        self.waiting.insert(at, packet);
-    }
-
-    fn head(&self, number: usize, before_ns: u64) -> Option<Reverse<(u64, usize)>> {
-        let oldest = self.waiting.front()?;
-        (oldest.time_ns < before_ns).then_some(Reverse((oldest.time_ns, number)))
-    }
-
-    /// Packets at the head of the lane that come before `until`, at most `most`, and whose records follow each
-    /// other: at least one.
-    fn next_run(&self, number: usize, until: (u64, usize), most: u64) -> usize {
-        let mut packets = self.waiting.iter();
-        let Some(&(mut last)) = packets.next() else {
-            return 0;
+    fn add(&mut self, mut chunk: PacketChunk) {
+        chunk.sort();
+        let Some(first) = chunk.index().first() else {
+            self.free.push(chunk);
+            return;
         };
-        let mut run = 1;
-        for packet in packets {
-            let is_adjacent = packet.chunk == last.chunk && packet.start == last.end;
-            if !is_adjacent || (packet.time_ns, number) >= until || run as u64 >= most {
-                break;
-            }
-            last = *packet;
-            run += 1;
-        }
-        run
+        let is_followed = |sequence: &Sequence| {
+            let last = sequence.back();
+            last.is_none_or(|last| last.chunk.newest_ns() <= first.time_ns)
+        };
+        let place = self.sequences.iter().position(is_followed);
+        let place = place.unwrap_or_else(|| {
+            self.sequences.push(Sequence::new());
+            self.sequences.len() - 1
+        });
+        self.sequences[place].push_back(HeldChunk {
+            chunk,
+            number: self.added,
+            written: 0,
+        });
+        self.added += 1;
     }
 
-    /// Writes the first `run` packets.
-    fn write(
+    fn waiting(&self) -> usize {
+        let chunks = self.sequences.iter().flatten();
+        chunks.map(|held| held.waiting().len()).sum()
+    }
+
+    /// The oldest packet of a sequence, if it is older than `before_ns`; `lane` is the lane's number.
+    fn head(&self, lane: usize, sequence: usize, before_ns: u64) -> Option<Head> {
+        let held = self.sequences[sequence].front()?;
+        let time_ns = held.waiting().first()?.time_ns;
+        (time_ns < before_ns).then_some(Head {
+            time_ns,
+            lane,
+            chunk: held.number,
+            sequence,
+        })
+    }
+
+    /// Writes the packets at the head of a sequence that are older than `until_ns`, at least one, as far as they are
+    /// in one chunk and their records follow each other.
+    fn write_run(
         &mut self,
-        run: usize,
+        sequence: usize,
+        until_ns: u64,
         file: &mut CaptureFile,
+        remaining: &mut u64,
         newest_ns: &mut u64,
     ) -> Result<(), WriteError> {
-        let Some(first) = self.waiting.front() else {
+        let chunks = &mut self.sequences[sequence];
+        let Some(held) = chunks.front_mut() else {
             return Ok(());
         };
-        let place = first.chunk.wrapping_sub(self.first_chunk) as usize;
-        let held = &mut self.chunks[place];
-        let end = self.waiting[run - 1].end;
-        let records = &held.chunk.records()[first.start as usize..end as usize];
+        let run = held.run(until_ns, *remaining);
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            return Ok(());
+        };
+        let records = &held.chunk.records()[first.start as usize..last.end as usize];
         let before = file.packets_accepted();
-        let packets = (self.waiting.range(..run))
-            .map(|packet| (packet.time_ns, (packet.end - packet.start) as usize));
+        let packets = run.iter();
+        let packets = packets.map(|entry| (entry.time_ns, (entry.end - entry.start) as usize));
         let result = file.write_records(records, packets);
         let accepted = file.packets_accepted() - before;
         self.counts.written += accepted;
-        self.counts.discarded += run as u64 - accepted;
-        for packet in self.waiting.drain(..run) {
-            if packet.time_ns < *newest_ns {
-                self.counts.late += 1;
-            } else {
-                *newest_ns = packet.time_ns;
-            }
+        self.counts.discarded += run.len() as u64 - accepted;
+        if first.time_ns < *newest_ns {
+            let late = run.partition_point(|entry| entry.time_ns < *newest_ns);
+            self.counts.late += late as u64;
         }
-        held.left -= run;
-        if held.left == 0 {
-            self.release();
+        *newest_ns = last.time_ns.max(*newest_ns);
+        *remaining -= run.len() as u64;
+        held.written += run.len();
+        if let Some(held) = chunks.pop_front_if(|held| held.waiting().is_empty()) {
+            self.free.push(held.emptied());
         }
         result
     }
+}
 
-    /// Frees the chunks at the front that have no packets left.
-    fn release(&mut self) {
-        while let Some(mut held) = self.chunks.pop_front_if(|held| held.left == 0) {
-            self.first_chunk = self.first_chunk.wrapping_add(1);
-            held.chunk.clear();
-            self.free.push(held.chunk);
-        }
+impl HeldChunk {
+    /// The packets that are not written, oldest first.
+    fn waiting(&self) -> &[IndexEntry] {
+        &self.chunk.index()[self.written..]
+    }
+
+    /// At most `most` of them that are older than `until_ns` and whose records follow each other.
+    fn run(&self, until_ns: u64, most: u64) -> &[IndexEntry] {
+        let waiting = self.waiting();
+        let most = usize::try_from(most)
+            .unwrap_or(usize::MAX)
+            .min(waiting.len());
+        let Some(mut end) = waiting.first().map(|first| first.start) else {
+            return &[];
+        };
+        let is_in_run = |entry: &&IndexEntry| {
+            let is_adjacent = entry.start == end;
+            end = entry.end;
+            is_adjacent && entry.time_ns < until_ns
+        };
+        let run = waiting[..most].iter().take_while(is_in_run).count();
+        &waiting[..run]
+    }
+
+    fn emptied(mut self) -> PacketChunk {
+        self.chunk.clear();
+        self.chunk
     }
 }
 
 impl fmt::Debug for Lane {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lane")
-            .field("waiting", &self.waiting.len())
-            .field("chunks", &self.chunks.len())
+            .field("waiting", &self.waiting())
+            .field("sequences", &self.sequences.len())
             .field("counts", &self.counts)
             .finish_non_exhaustive()
     }

@@ -51,20 +51,44 @@ impl RecentPackets {
     }
 
     /// Adds a packet. Returns whether it fits into the memory at all.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to memory"
+    )]
     pub fn push(&mut self, packet: &Packet<'_>) -> bool {
+        if let Some(block) = pcapng::FastPacketBlock::new(packet, packet.bytes) {
+            return self.claim(block.length()).is_some_and(|out| {
+                block.encode(out);
+                true
+            });
+        }
+        // Copied only here: a packet whose address is taken cannot stay in registers.
+        let packet = *packet;
+        self.push_any(&packet)
+    }
+
+    #[inline(never)]
+    fn push_any(&mut self, packet: &Packet<'_>) -> bool {
         let block = pcapng::EnhancedPacketBlock::new(packet, packet.bytes);
-        let length = block.length();
-        let Some(at) = self.claim(length) else {
-            return false;
-        };
-        block.encode(&mut self.memory[at..at + length]);
+        self.claim(block.length()).is_some_and(|out| {
+            block.encode(out);
+            true
+        })
+    }
+
+    /// Makes room for a block, and counts it.
+    #[inline]
+    fn claim(&mut self, length: usize) -> Option<&mut [u8]> {
+        let at = self.make_room(length)?;
         self.next = at + length;
         self.blocks += 1;
-        true
+        self.memory.get_mut(at..at + length)
     }
 
     /// Makes room for a block, and returns where.
-    fn claim(&mut self, length: usize) -> Option<usize> {
+    #[inline]
+    fn make_room(&mut self, length: usize) -> Option<usize> {
         if length > self.memory.len() {
             return None;
         }

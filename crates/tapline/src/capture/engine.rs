@@ -5,6 +5,7 @@
 //! begin ─▶ (before_round ─▶ round ─▶ after_round)* ─▶ begin_closing ─▶ (round ─▶ closing_step)* ─▶ summary
 //! ```
 
+mod refilter;
 mod split;
 
 use std::io;
@@ -133,7 +134,7 @@ impl Engine {
             queues,
             descriptions,
             netlink,
-            survey_netlink: Some(Netlink::open()?),
+            survey_netlink: options.threads.then(Netlink::open).transpose()?,
             poller,
             options,
             warnings,
@@ -194,6 +195,14 @@ impl Engine {
         let states = self.query();
         self.measure(&states, 0);
         self.counters()
+    }
+
+    /// Packets delivered so far.
+    pub fn delivered(&self) -> u64 {
+        let interfaces = self.interfaces.iter();
+        interfaces
+            .map(|interface| interface.counters.account().delivered)
+            .sum()
     }
 
     fn counters(&self) -> LiveCounters {
@@ -386,6 +395,7 @@ impl Engine {
             duration: time.duration,
             reader_time: time.reader,
             readers: Vec::new(),
+            unread_queues: Vec::new(),
             merge: None,
         }
     }

@@ -64,6 +64,9 @@ pub enum CaptureError {
         /// Its name.
         link: String,
     },
+    /// The capture has several rings, or not one of a packet socket.
+    #[error("the filter of this capture cannot be replaced")]
+    FixedFilter,
     /// The mode does not support an option.
     #[error(transparent)]
     Mode(#[from] ModeError),
@@ -145,6 +148,16 @@ pub enum CaptureError {
         /// Its number.
         cpu: usize,
     },
+    /// A queue that is to be read does not exist.
+    #[error("{link} has no receive queue {queue} (it has {count}, the first is 0)")]
+    NoQueue {
+        /// Name of the interface.
+        link: String,
+        /// Number of the queue.
+        queue: u32,
+        /// Number of queues.
+        count: u32,
+    },
     /// Several readers do not support an option.
     #[error("{reason}")]
     Readers {
@@ -221,6 +234,7 @@ impl CaptureError {
             | Self::LinkTwice { .. }
             | Self::Filter { .. }
             | Self::Cpu { .. }
+            | Self::NoQueue { .. }
             | Self::Readers { .. }
             | Self::Ring(RingOpenError::Option(_))
             | Self::Xdp(XdpOpenError::Option(_))

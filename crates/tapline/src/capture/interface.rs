@@ -141,6 +141,12 @@ impl Interface {
         self.hand_over.take().ok_or(backend)
     }
 
+    /// `filter` decides from now on.
+    pub fn replace_filter(&mut self, filter: Box<dyn KernelFilter>) {
+        self.kernel_filter.follow(filter);
+        self.place = Some(FilterPlace::Kernel);
+    }
+
     /// Its queues continue with `rings` once they have read the present ones.
     pub fn follow(&mut self, new: NewRings, queues: &mut [RxQueue]) {
         let queues = self.own_mut(queues);

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use abi::clock::monotonic_ns;
 use filter::FilterWarning;
+use filter::classic::ClassicProgram;
+use ring::RingCounters;
+use rustix::net::SendFlags;
 use store::model::{Interface as Description, Statistics};
 use store::write::StatisticsSource;
 
@@ -20,6 +23,8 @@ use super::pull::Pull;
 use super::read::consumer::{Closure, Consumer, ConsumerError};
 use super::read::dispatcher::{Dispatcher, Round};
 use super::read::poller::nanoseconds;
+use super::read::queue::RxQueue;
+use super::read::ring::RingReader;
 use crate::packet::Packet;
 use crate::stop::{Stop, Stopper};
 
@@ -122,6 +127,69 @@ impl Capture {
     /// the calling thread, and with the calling thread's privileges: they must be those of [`open`](Self::open).
     pub fn control(&mut self) -> Control {
         self.engine.control()
+    }
+
+    /// Replaces the filter of a capture with one packet ring, at once. Packets that are in the ring have to pass the
+    /// new filter, too. Needs no privilege, unlike [`control`](Self::control).
+    ///
+    /// A program that the kernel rejects runs in this process.
+    ///
+    /// # Errors
+    /// [`CaptureError::FixedFilter`] if the capture has several rings or another back end.
+    pub fn replace_filter(&mut self, program: &ClassicProgram) -> Result<(), CaptureError> {
+        self.pull.stop_direct(&self.engine);
+        self.engine.replace_filter(program)
+    }
+
+    /// Sends a frame on the interface of a capture with one packet ring. The capture itself does not receive it. Needs no
+    /// privilege.
+    ///
+    /// # Errors
+    /// EOPNOTSUPP if the capture has several rings or another back end, EAGAIN or ENOBUFS if the device has no room, EMSGSIZE
+    /// if the frame exceeds the MTU, ENETDOWN if the interface is down.
+    /// # Source
+    /// `dev_queue_xmit_nit`, net/core/dev.c: no packet goes back to the socket that it came from.
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        match &self.engine.queues[..] {
+            [
+                RxQueue {
+                    reader: RingReader::Packet(ring),
+                    ..
+                },
+            ] => {
+                rustix::net::send(ring.as_fd(), frame, SendFlags::empty())?;
+                Ok(())
+            }
+            _ => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+        }
+    }
+
+    /// The packets of its rings so far. Costs a system call for each ring.
+    pub fn ring_counters(&mut self) -> RingCounters {
+        let queues = self.engine.queues.iter_mut();
+        let counters = queues.map(|queue| {
+            queue.refresh();
+            queue.account()
+        });
+        counters.fold(RingCounters::default(), |sum, queue| sum + queue)
+    }
+
+    /// Packets that are in its rings and have not been lent, as of the last [`ring_counters`](Self::ring_counters).
+    pub fn waiting(&self) -> u64 {
+        let entered = |queue: &RxQueue| {
+            let account = queue.account();
+            let RingCounters {
+                dropped,
+                unreadable,
+                ..
+            } = account;
+            account.accepted.saturating_sub(dropped + unreadable)
+        };
+        let passed_over = |queue: &RxQueue| queue.reading.refused + queue.reading.surplus;
+        let queues = self.engine.queues.iter();
+        let entered: u64 = queues.clone().map(entered).sum();
+        let passed_over: u64 = queues.map(passed_over).sum();
+        entered.saturating_sub(passed_over + self.engine.delivered())
     }
 
     /// Counters for capture files that end while the capture continues: delivered packets as of the call, the
@@ -268,6 +336,17 @@ impl Capture {
     }
 }
 
+/// The rest of a batch, for a caller that cannot hold it.
+impl Capture {
+    /// The next packet of the batch that [`next_batch`](Self::next_batch) began; `None` at its end. Does not wait.
+    #[inline]
+    pub fn next_ready(&mut self) -> Option<Packet<'_>> {
+        let Self { engine, pull, .. } = self;
+        let queue = pull.ready(engine)?;
+        pull.lend(engine, queue)
+    }
+}
+
 /// Packets that are ready, lent one by one.
 pub struct PacketBatch<'c> {
     capture: &'c mut Capture,
@@ -278,9 +357,7 @@ impl PacketBatch<'_> {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend")]
     pub fn next(&mut self) -> Option<Packet<'_>> {
-        let Capture { engine, pull, .. } = &mut *self.capture;
-        let queue = pull.ready(engine)?;
-        pull.lend(engine, queue)
+        self.capture.next_ready()
     }
 }
 

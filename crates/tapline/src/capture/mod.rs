@@ -89,5 +89,5 @@ pub use readers::{OpenReader, ParallelCapture, Queues, ReaderOptions};
 pub use recorder::{Recorder, RecorderFiles, RecorderOptions, RecorderTrigger};
 pub use ring::{
     BusyPoll, ClockReadMethod, DEFAULT_SNAPLEN, DeliveryMode, DeviceClockState, DirectionFilter,
-    FanoutMode, TimestampSource,
+    FanoutMode, RingCounters, TimestampSource,
 };

@@ -19,11 +19,9 @@ pub struct Pull {
     phase: Phase,
     /// Packets left to the packet limit.
     remaining: u64,
-    /// One queue of a packet socket or AF_XDP without an exact filter: no packet has to be looked at before it
-    /// is lent, and packets are counted when [`ready`](Self::ready) finds none.
-    is_direct: bool,
-    /// Direct reading ends when this many packets of the batch are left: those beyond the packet limit.
-    /// `usize::MAX` while packets are not read directly.
+    /// Direct reading, of one queue of a packet socket or AF_XDP without an exact filter: no packet has to be looked
+    /// at before it is lent, and packets are counted when [`ready`](Self::ready) finds none. It ends when this many
+    /// packets of the batch are left: those beyond the packet limit. `usize::MAX` while packets are not read directly.
     direct_end: usize,
     /// Packets of the batch that were left when they were last counted.
     direct_start: usize,
@@ -72,12 +70,6 @@ impl Pull {
         Self {
             phase: Phase::Opened,
             remaining: engine.options.limits.packets.unwrap_or(u64::MAX),
-            is_direct: match &engine.queues[..] {
-                [queue] => {
-                    queue.reading.exact.is_none() && !matches!(queue.reader, RingReader::Buffer(_))
-                }
-                _ => false,
-            },
             direct_end: usize::MAX,
             direct_start: 0,
             heads: engine.queues.iter().map(head).collect(),
@@ -119,12 +111,22 @@ impl Pull {
     }
 
     /// Begins direct reading of the current batch, if it is possible.
-    fn start_direct(&mut self, engine: &Engine) {
-        if self.is_direct {
-            self.direct_start = engine.queues[0].reader.packets_left();
+    fn start_direct(&mut self, engine: &mut Engine) {
+        let [queue] = &mut engine.queues[..] else {
+            return;
+        };
+        queue.reading.exact.take_if(|exact| exact.is_over());
+        if queue.reading.exact.is_none() && !matches!(queue.reader, RingReader::Buffer(_)) {
+            self.direct_start = queue.reader.packets_left();
             let limit = usize::try_from(self.remaining).unwrap_or(usize::MAX);
             self.direct_end = self.direct_start.saturating_sub(limit);
         }
+    }
+
+    /// Ends direct reading until the next batch: the rest of this one has to be looked at.
+    pub fn stop_direct(&mut self, engine: &Engine) {
+        self.count_direct(engine);
+        self.direct_end = usize::MAX;
     }
 
     /// Waits for the next packet, but not beyond `until_ns`. `None`: the time is over, or the capture is.
@@ -169,9 +171,12 @@ impl Pull {
         }
         queue.counters.deliver(packet.original_len);
         queue.reading.stamps.count(packet.timestamp_source);
-        let bytes = match &queue.reading.exact {
+        let bytes = match &mut queue.reading.exact {
             None => packet.bytes,
-            Some(exact) => exact.truncate(packet.bytes),
+            Some(exact) => {
+                exact.advance();
+                exact.truncate(packet.bytes)
+            }
         };
         let interface = queue.interface;
         Some(lend(&packet, bytes, interface, lost_before, &queue.reading))
@@ -179,8 +184,7 @@ impl Pull {
 
     /// The queue with the oldest packet that is ready, passes the exact filter and is within the packet limit.
     fn select(&mut self, engine: &mut Engine) -> Option<usize> {
-        self.count_direct(engine);
-        self.direct_end = usize::MAX;
+        self.stop_direct(engine);
         if let Some(last) = self.last.take() {
             self.look(&mut engine.queues[last], last);
         }
@@ -194,6 +198,7 @@ impl Pull {
                 if packet.is_none_or(|packet| exact.kept(&packet).is_some()) {
                     return Some(number);
                 }
+                exact.advance();
                 queue.reading.refused += 1;
             } else {
                 return Some(number);
@@ -253,7 +258,10 @@ impl Pull {
                 }
                 self.end_batches(engine);
                 self.after_round(engine, stop, !is_exhausted, until_ns);
-                until_ns == u64::MAX || monotonic_ns() < until_ns
+                // An end that was just found is followed to the last packet.
+                until_ns == u64::MAX
+                    || monotonic_ns() < until_ns
+                    || matches!(self.phase, Phase::Closing { .. })
             }
             Phase::Closing { deadline_ns, .. } => {
                 let deadline_ns = *deadline_ns;
@@ -314,8 +322,7 @@ impl Pull {
 
     /// Gives back all packets that were lent.
     fn end_batches(&mut self, engine: &mut Engine) {
-        self.count_direct(engine);
-        self.direct_end = usize::MAX;
+        self.stop_direct(engine);
         self.last = None;
         for (head, queue) in self.heads.iter_mut().zip(&mut engine.queues) {
             queue.reader.end_batch();

@@ -78,8 +78,12 @@ impl RecorderTrigger {
         self.0.clone()
     }
 
+    fn is_triggered(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     fn take(&self) -> bool {
-        self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Relaxed)
+        self.is_triggered() && self.0.swap(false, Ordering::Relaxed)
     }
 }
 
@@ -332,6 +336,38 @@ impl Recorder {
             || (self.options.trigger_rate_pps).is_some_and(|most| rate >= most as f64)
     }
 
+    /// Whether a packet is only kept: nothing is being written, and no packet triggers.
+    #[inline]
+    fn only_keeps(&self) -> bool {
+        self.trigger.is_none()
+            && self.trigger_flow.is_none()
+            && self.recording.is_none()
+            && self.flows.is_empty()
+            && !self.by_hand.is_triggered()
+    }
+
+    /// Tests the triggers. Then writes the packet or keeps it.
+    #[inline(never)]
+    fn write_or_keep(&mut self, packet: &store::model::Packet<'_>) -> Result<(), ConsumerError> {
+        if self.recording.is_some() || !self.flows.is_empty() {
+            self.end_due()?;
+        }
+        let triggers = (self.trigger.as_ref()).is_some_and(|trigger| trigger.accepts(packet));
+        if triggers || self.by_hand.take() {
+            self.begin()?;
+        }
+        if self.write_to_flow(packet)? {
+            return Ok(());
+        }
+        match &mut self.recording {
+            Some(recording) => recording.file.write(packet)?,
+            None => {
+                self.recent.push(packet);
+            }
+        }
+        Ok(())
+    }
+
     /// Packets of a flow that is being written, or that begins to be.
     fn write_to_flow(&mut self, packet: &store::model::Packet<'_>) -> Result<bool, ConsumerError> {
         let triggers = (self.trigger_flow.as_ref()).is_some_and(|trigger| trigger.accepts(packet));
@@ -356,27 +392,21 @@ impl Recorder {
 }
 
 impl Consumer for Recorder {
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to memory"
+    )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         let record = packet.record();
         self.now_ns = record.timestamp_ns.unwrap_or(self.now_ns);
-        if self.recording.is_some() || !self.flows.is_empty() {
-            self.end_due()?;
-        }
-        let triggers = (self.trigger.as_ref()).is_some_and(|trigger| trigger.accepts(record));
-        if triggers || self.by_hand.take() {
-            self.begin()?;
-        }
-        if self.write_to_flow(record)? {
+        if self.only_keeps() {
+            self.recent.push(record);
             return Ok(());
         }
-        match &mut self.recording {
-            Some(recording) => recording.file.write(record)?,
-            None => {
-                self.recent.push(record);
-            }
-        }
-        Ok(())
+        // Copied only here: a packet whose address is taken cannot stay in registers.
+        let record = *record;
+        self.write_or_keep(&record)
     }
 
     fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {

@@ -11,11 +11,10 @@ use netlink::{Link, Netlink, NetlinkError};
 use super::classes::ActiveClass;
 use super::error::CountError;
 use super::group_key::GroupBy;
-use super::groups::GroupTable;
 use super::options::{CountOptions, IngressHook};
 use super::point::{CountHook, CountPoint, FallbackReason, PacketDirection};
 use super::point_counter::{
-    Attachment, ClassFilter, CountedInterface, LoadedProgram, PointCounter, idle,
+    Attachment, ClassFilter, CountedInterface, LoadedProgram, PointCounter, SharedTables, idle,
 };
 
 /// The parts of a count that all points share.
@@ -23,7 +22,7 @@ pub(super) struct AttachPlan<'a> {
     pub options: &'a CountOptions,
     pub classes: &'a [ActiveClass],
     pub slots: u32,
-    pub groups: Option<&'a GroupTable>,
+    pub tables: SharedTables<'a>,
 }
 
 impl AttachPlan<'_> {
@@ -98,7 +97,7 @@ impl AttachPlan<'_> {
             layer,
             self.classes,
             self.slots,
-            self.groups,
+            self.tables,
         )
     }
 

@@ -73,6 +73,12 @@ impl CountBuilder {
         self
     }
 
+    /// Also counts stamped packets by stream. Default: no.
+    pub fn streams(mut self) -> Self {
+        self.options.streams = true;
+        self
+    }
+
     /// Which bytes count. Default: those of the Ethernet frame.
     pub fn layer(mut self, layer: CountLayer) -> Self {
         self.options.layer = layer;

@@ -23,8 +23,9 @@
 //! at any time. [`Count::add_class`] and [`Count::remove_class`] replace the program while packets flow:
 //! each packet is counted by the old or by the new one.
 //!
-//! [`StreamCounter`] derives loss, reordering, duplication and one-way delay from stamped packets, such as those that
-//! [`send`](mod@crate::send) generates.
+//! With [`CountBuilder::streams`] the program also derives loss, reordering, duplication and one-way delay from stamped
+//! packets, such as those that [`send`](mod@crate::send) generates. [`StreamCounter`] does the same for packets that were
+//! captured.
 //!
 //! Super-packets (GRO, GSO) count as the packets that they are on the wire. Filters mean the same as in
 //! [`capture`](mod@crate::capture), in both directions and at every [`CountHook`]: VLAN tags are metadata.
@@ -58,4 +59,4 @@ pub use group_key::{GroupBy, GroupKey};
 pub use links::{CountedLink, LinkState};
 pub use options::{CountClass, CountDirection, CountLayer, CountOptions, IngressHook};
 pub use point::{CountHook, CountPoint, FallbackReason, PacketDirection};
-pub use streams::{STAMP_FILTER, StreamCounter, StreamFigures};
+pub use streams::{STAMP_FILTER, StreamCounter, StreamFigures, StreamTotals};

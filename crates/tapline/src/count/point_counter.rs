@@ -9,7 +9,7 @@ use super::point::CountPoint;
 use crate::capture::netmask;
 use bpf::count::{
     COUNTERS_PER_SLOT, ClassSlot, CountedClass, CountedFilter, CounterArray, CountingHook,
-    CountingOptions, CountingProgram, Overhead,
+    CountingOptions, CountingProgram, Overhead, StreamTable,
 };
 use bpf::{LoadError, TcLink, XdpLink};
 use filter::LinkType;
@@ -32,6 +32,13 @@ impl Attachment {
             Self::Tc(link) => link.replace(counting.program()),
         }
     }
+}
+
+/// The kernel's tables that all points share.
+#[derive(Clone, Copy, Default)]
+pub(super) struct SharedTables<'a> {
+    pub groups: Option<&'a GroupTable>,
+    pub streams: Option<&'a StreamTable>,
 }
 
 /// A loaded counting program and its counters; not attached yet.
@@ -124,7 +131,7 @@ impl LoadedProgram {
         layer: CountLayer,
         classes: &[ActiveClass],
         slots: u32,
-        groups: Option<&GroupTable>,
+        tables: SharedTables<'_>,
     ) -> Result<Self, CountError> {
         let counters = CounterArray::create(NAME, slots * COUNTERS_PER_SLOT)?;
         let mut filters = Vec::with_capacity(classes.len());
@@ -133,7 +140,7 @@ impl LoadedProgram {
             filters.push(compile(target, counting, active, &mut warnings)?);
         }
         let program = load(
-            target, counting, layer, &counters, classes, &filters, groups,
+            target, counting, layer, &counters, classes, &filters, tables,
         )?;
         Ok(Self {
             counting,
@@ -151,7 +158,7 @@ impl PointCounter {
         &self,
         classes: &[ActiveClass],
         filters: &[ClassFilter],
-        groups: Option<&GroupTable>,
+        tables: SharedTables<'_>,
     ) -> Result<CountingProgram, CountError> {
         let LoadedProgram {
             counting, counters, ..
@@ -163,7 +170,7 @@ impl PointCounter {
             counters,
             classes,
             filters,
-            groups,
+            tables,
         )
     }
 
@@ -226,13 +233,14 @@ fn load(
     counters: &CounterArray,
     classes: &[ActiveClass],
     filters: &[ClassFilter],
-    groups: Option<&GroupTable>,
+    tables: SharedTables<'_>,
 ) -> Result<CountingProgram, CountError> {
     let options = CountingOptions {
         place,
         overhead: overhead(layer),
         counters: counters.as_fd(),
-        groups: groups.map(|groups| (groups.field(), groups.as_fd())),
+        groups: (tables.groups).map(|groups| (groups.field(), groups.as_fd())),
+        streams: tables.streams.map(StreamTable::maps),
     };
     let classes: Vec<CountedClass<'_>> = (classes.iter().zip(filters))
         .filter_map(|(active, filters)| {
@@ -263,7 +271,7 @@ pub(super) fn idle(
         counters,
         &[],
         &[],
-        None,
+        SharedTables::default(),
     )
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bpf::count::{OtherStamped, StreamRecord};
 use probe::Histogram;
 use wire::stamp::Stamp;
 
@@ -35,6 +36,18 @@ pub struct StreamCounter {
     streams: BTreeMap<u16, Stream>,
     unstamped: u64,
     uncounted: u64,
+}
+
+/// What became of the packets of all streams.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct StreamTotals {
+    /// The streams, by number.
+    pub streams: Vec<StreamFigures>,
+    /// Packets that were examined and have no stamp.
+    pub unstamped: u64,
+    /// Packets of streams beyond the first 256.
+    pub uncounted: u64,
 }
 
 /// What is known of one stream.
@@ -109,6 +122,15 @@ impl StreamCounter {
         let is_new = stream.count(stamp.sequence);
         if let (true, Some(time_ns)) = (is_new, time_ns) {
             stream.figures.add_delay(time_ns, stamp.time_ns);
+        }
+    }
+
+    /// All figures so far.
+    pub fn totals(&self) -> StreamTotals {
+        StreamTotals {
+            streams: self.streams().cloned().collect(),
+            unstamped: self.unstamped,
+            uncounted: self.uncounted,
         }
     }
 
@@ -206,7 +228,38 @@ fn bit(number: u64) -> u64 {
     1 << (number % 64)
 }
 
+impl StreamTotals {
+    /// From what the kernel counted.
+    pub(super) fn of_records(records: &[StreamRecord], others: OtherStamped) -> Self {
+        let mut streams: Vec<_> = records.iter().map(StreamFigures::of_record).collect();
+        streams.sort_unstable_by_key(|figures| figures.stream);
+        Self {
+            streams,
+            unstamped: others.unstamped,
+            uncounted: others.uncounted,
+        }
+    }
+}
+
 impl StreamFigures {
+    fn of_record(record: &StreamRecord) -> Self {
+        let numbers = record.next.saturating_sub(record.first);
+        Self {
+            stream: record.stream,
+            received: record.received,
+            lost: numbers.saturating_sub(record.received),
+            reordered: record.reordered,
+            reordered_distance: record.reordered_distance,
+            duplicated: record.duplicated,
+            late: record.late,
+            first_sequence: record.first as u32,
+            last_sequence: record.next.wrapping_sub(1) as u32,
+            delay_range_ns: (record.received > 0).then_some(record.delay_range_ns),
+            delays: Histogram::from_counts(&record.delays, record.delay_sum_ns.into()),
+            negative_delays: record.negative_delays,
+        }
+    }
+
     fn add_delay(&mut self, arrived_ns: u64, sent_ns: u64) {
         let delay = i128::from(arrived_ns) - i128::from(sent_ns);
         let delay = i64::try_from(delay).unwrap_or(if delay < 0 { i64::MIN } else { i64::MAX });

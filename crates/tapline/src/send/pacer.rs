@@ -4,81 +4,196 @@ use std::io;
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
+use abi::scheduling::{ThreadPolicy, run_first, set_thread_policy};
 use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
 
 use crate::stop::Stop;
 use crate::wait::wait;
 
 /// Bounds of the time between the end of a sleep and the planned time.
 const MIN_MARGIN_NS: u64 = 2_000;
-const MAX_MARGIN_NS: u64 = 50_000;
+const MAX_MARGIN_NS: u64 = 200_000;
+
+/// Before any sleep was measured: later than most sleeps.
+const FIRST_MARGIN_NS: u64 = 50_000;
 
 /// Shorter sleeps are not worth a system call.
 const MIN_SLEEP_NS: u64 = 10_000;
 
-/// Before any sleep was measured.
-const FIRST_MARGIN_NS: u64 = 30_000;
-
 /// The margin grows by this part of itself after a sleep that ends behind the planned time.
 const GROWTH: u64 = 64;
 
-/// It shrinks by so much less after the others: about one sleep of twenty ends behind the planned time, mostly by little. To
-/// wait for the latest ones would cost more CPU time than the sleeps themselves.
-const IN_TIME: u64 = 19;
+/// It shrinks by so much less after the others: about one sleep of a hundred ends behind the planned time, mostly by little.
+const IN_TIME: u64 = 99;
+
+/// The same while watching the clock takes more than [`MAX_WATCH`]: one sleep of twenty.
+const IN_TIME_IF_COSTLY: u64 = 19;
+
+/// Watching the clock takes at most this part of the time, unless more than a twentieth of the sleeps end late.
+const MAX_WATCH: u64 = 16;
+
+/// Times are averaged over about so many waits.
+const AVERAGED: u64 = 32;
+
+/// The longest sleep that a request to stop does not end. The sending thread looks for one after some sleeps.
+const MAX_DEAF_SLEEP_NS: u64 = 2_000_000;
 
 /// The longest sleep of one system call.
 const MAX_SLEEP_NS: u64 = 3_600_000_000_000;
+
+/// How long the thread may run before all others without a sleep.
+const MAX_FIRST_NS: u64 = 1_000_000;
 
 /// Waits for planned times. It learns how late sleeps end on this host, and watches the clock for as long before.
 #[derive(Debug)]
 pub struct Pacer {
     margin_ns: u64,
+    /// Averages: of the time between two planned times, 0 if unknown, and of the time for which the clock was watched.
+    gap_ns: u64,
+    watch_ns: u64,
+    /// The planned time of the last wait.
+    last_ns: Option<u64>,
+    priority: Priority,
 }
 
 impl Pacer {
     pub fn new() -> Self {
         Self {
             margin_ns: FIRST_MARGIN_NS,
+            gap_ns: 0,
+            watch_ns: 0,
+            last_ns: None,
+            priority: Priority::default(),
         }
     }
 
     /// Waits until `until_ns` (`CLOCK_MONOTONIC`). Returns the time, or `None` if `stop` was requested before.
     pub fn wait_until(&mut self, until_ns: u64, stop: &Stop) -> io::Result<Option<u64>> {
-        let mut has_slept = false;
-        loop {
-            let now_ns = monotonic_ns();
-            let left_ns = until_ns.saturating_sub(now_ns);
-            if left_ns == 0 {
-                return Ok(Some(now_ns));
-            }
-            if left_ns < self.margin_ns + MIN_SLEEP_NS {
-                if !has_slept {
-                    // Without a sleep nothing is learned, so that a margin that is too large must shrink by itself.
-                    self.learn(0);
-                    has_slept = true;
-                }
-                std::hint::spin_loop();
-                continue;
-            }
-            has_slept = true;
-            let sleep_ns = (left_ns - self.margin_ns).min(MAX_SLEEP_NS);
-            if is_stopped(stop, sleep_ns)? {
+        let mut now_ns = monotonic_ns();
+        self.priority.limit(now_ns);
+        let mut late_ns = None;
+        while now_ns + self.margin_ns + MIN_SLEEP_NS < until_ns {
+            let wake_ns = until_ns - self.margin_ns;
+            self.priority.raise();
+            if sleep_until(now_ns, wake_ns, stop)? {
                 return Ok(None);
             }
-            self.learn(monotonic_ns().saturating_sub(now_ns + sleep_ns));
+            now_ns = monotonic_ns();
+            self.priority.slept(now_ns);
+            // It may have been shorter than planned.
+            late_ns = now_ns.checked_sub(wake_ns);
         }
+        // Without a sleep nothing is learned, so that a margin that is too large must shrink by itself.
+        self.learn(
+            late_ns.unwrap_or(0),
+            until_ns,
+            until_ns.saturating_sub(now_ns),
+        );
+        while now_ns < until_ns {
+            std::hint::spin_loop();
+            now_ns = monotonic_ns();
+        }
+        Ok(Some(now_ns))
     }
 
-    /// Takes a sleep into account that ended `late_ns` late. The margin becomes the lateness that a twentieth of the
-    /// sleeps exceeds. Single late ones, while another thread has the CPU, change it little.
-    fn learn(&mut self, late_ns: u64) {
+    /// The thread is about to do something else than to send at planned times.
+    pub fn pause(&mut self) {
+        self.priority.lower();
+    }
+
+    /// Takes a sleep into account that ended `late_ns` late, `watch_ns` before the planned time `until_ns`. The margin
+    /// becomes the lateness that a hundredth of the sleeps exceeds, or a twentieth if that costs too much. Single late
+    /// ones, while another thread has the CPU, change it little.
+    fn learn(&mut self, late_ns: u64, until_ns: u64, watch_ns: u64) {
+        let gap_ns = self.last_ns.map_or(0, |last| until_ns.saturating_sub(last));
+        self.last_ns = Some(until_ns);
+        if self.gap_ns == 0 {
+            self.gap_ns = gap_ns;
+        }
+        average(&mut self.gap_ns, gap_ns.min(MAX_SLEEP_NS));
+        average(&mut self.watch_ns, watch_ns.min(gap_ns));
+        let in_time = if self.watch_ns > self.gap_ns / MAX_WATCH {
+            IN_TIME_IF_COSTLY
+        } else {
+            IN_TIME
+        };
         let step_ns = self.margin_ns / GROWTH;
         let margin_ns = if late_ns > self.margin_ns {
             self.margin_ns + step_ns
         } else {
-            self.margin_ns - step_ns / IN_TIME
+            self.margin_ns - step_ns.div_ceil(in_time)
         };
-        self.margin_ns = margin_ns.clamp(MIN_MARGIN_NS, MAX_MARGIN_NS);
+        self.margin_ns = margin_ns.clamp(MIN_MARGIN_NS, self.most_margin_ns());
+    }
+
+    /// At least half of the time is slept.
+    fn most_margin_ns(&self) -> u64 {
+        if self.gap_ns == 0 {
+            return MAX_MARGIN_NS;
+        }
+        (self.gap_ns / 2).clamp(MIN_MARGIN_NS, MAX_MARGIN_NS)
+    }
+}
+
+/// Moves an average a step towards a value.
+fn average(average_ns: &mut u64, value_ns: u64) {
+    *average_ns = (*average_ns * (AVERAGED - 1) + value_ns) / AVERAGED;
+}
+
+/// Whether this thread runs before all others when it wakes. Only as long as it sleeps most of the time: it never keeps
+/// others from their CPU for long.
+#[derive(Debug, Default)]
+struct Priority {
+    /// The policy before; `None` if it was not changed.
+    before: Option<ThreadPolicy>,
+    /// The kernel refused to change it.
+    is_refused: bool,
+    slept_ns: u64,
+}
+
+impl Priority {
+    fn raise(&mut self) {
+        if self.before.is_none() && !self.is_refused {
+            self.before = run_first().ok().flatten();
+            self.is_refused = self.before.is_none();
+        }
+    }
+
+    fn slept(&mut self, now_ns: u64) {
+        self.slept_ns = now_ns;
+    }
+
+    /// Ends it if the thread has not slept for long.
+    fn limit(&mut self, now_ns: u64) {
+        if self.before.is_some() && now_ns - self.slept_ns > MAX_FIRST_NS {
+            self.lower();
+        }
+    }
+
+    fn lower(&mut self) {
+        if let Some(before) = self.before.take() {
+            // It was allowed before.
+            let _ = set_thread_policy(before);
+        }
+    }
+}
+
+/// Sleeps until `wake_ns`, or for as long as one system call may. Returns whether `stop` was requested.
+fn sleep_until(now_ns: u64, wake_ns: u64, stop: &Stop) -> io::Result<bool> {
+    let sleep_ns = wake_ns - now_ns;
+    if sleep_ns > MAX_DEAF_SLEEP_NS {
+        return is_stopped(stop, (sleep_ns - MAX_DEAF_SLEEP_NS / 2).min(MAX_SLEEP_NS));
+    }
+    // It costs less CPU time than poll(2).
+    let wake = Timespec {
+        tv_sec: (wake_ns / 1_000_000_000).cast_signed(),
+        tv_nsec: (wake_ns % 1_000_000_000).cast_signed(),
+    };
+    match clock_nanosleep_absolute(ClockId::Monotonic, &wake) {
+        Ok(()) | Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -99,32 +214,44 @@ pub fn pause(time: Duration) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// The margin after sleeps that end late by turns.
-    fn margin(late_ns: &[u64]) -> u64 {
+    const GAP_NS: u64 = 1_000_000;
+
+    /// The margin after sleeps that end late by turns, one every `gap_ns`.
+    fn margin(gap_ns: u64, late_ns: &[u64]) -> u64 {
         let mut pacer = Pacer::new();
-        for late_ns in late_ns.iter().cycle().take(20_000) {
-            pacer.learn(*late_ns);
+        for (late_ns, number) in late_ns.iter().cycle().zip(0..100_000) {
+            let watch_ns = pacer.margin_ns.saturating_sub(*late_ns);
+            pacer.learn(*late_ns, number * gap_ns, watch_ns);
         }
         pacer.margin_ns
     }
 
+    /// One of `each` sleeps ends 15 µs late, the others 5 µs.
+    fn rarely_late(each: usize) -> Vec<u64> {
+        let mut late_ns = vec![5_000; each - 1];
+        late_ns.push(15_000);
+        late_ns
+    }
+
+    fn assert_within(margin_ns: u64, bounds: std::ops::Range<u64>) {
+        assert!(bounds.contains(&margin_ns), "{margin_ns} in {bounds:?}");
+    }
+
     #[test]
-    fn the_margin_is_a_lateness_that_a_twentieth_of_the_sleeps_exceeds() {
-        let few_exceed = |late_ns: &[u64], bounds: std::ops::Range<u64>| {
-            let margin_ns = margin(late_ns);
-            assert!(bounds.contains(&margin_ns), "{margin_ns} for {late_ns:?}");
-        };
-        few_exceed(&[5_000], 4_900..5_500);
-        // A third is later than the others, then a thirtieth.
-        few_exceed(&[5_000, 5_000, 15_000], 14_000..16_000);
-        let mut thirtieth = vec![5_000; 29];
-        thirtieth.push(15_000);
-        few_exceed(&thirtieth, 4_900..6_000);
-        // One in 500.
-        let mut rare = vec![5_000; 499];
-        rare.push(4_000_000);
-        few_exceed(&rare, 4_900..5_500);
-        few_exceed(&[0], MIN_MARGIN_NS..MIN_MARGIN_NS + 1);
-        few_exceed(&[u64::MAX], MAX_MARGIN_NS..MAX_MARGIN_NS + 1);
+    fn the_margin_is_a_lateness_that_a_hundredth_of_the_sleeps_exceeds() {
+        assert_within(margin(GAP_NS, &[5_000]), 4_900..5_500);
+        assert_within(margin(GAP_NS, &rarely_late(30)), 14_000..16_000);
+        assert_within(margin(GAP_NS, &rarely_late(500)), 4_900..5_500);
+        assert_eq!(margin(GAP_NS, &[0]), MIN_MARGIN_NS);
+        assert_eq!(margin(GAP_NS, &[u64::MAX]), MAX_MARGIN_NS);
+    }
+
+    #[test]
+    fn watching_the_clock_takes_a_bounded_part_of_the_time() {
+        // A sixteenth of the gap is less than the 10 µs that the late ones need: a twentieth may be late.
+        let gap_ns = 100_000;
+        assert_within(margin(gap_ns, &rarely_late(30)), 9_000..12_000);
+        assert_within(margin(gap_ns, &rarely_late(4)), 14_000..16_000);
+        assert_eq!(margin(gap_ns, &[u64::MAX]), gap_ns / 2);
     }
 }

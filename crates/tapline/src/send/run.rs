@@ -72,6 +72,17 @@ impl Run {
         stop: &Stop,
         limit: Option<u64>,
     ) -> Result<bool, SendError> {
+        let is_complete = self.transmit_all(queue, stop, limit);
+        self.pacer.pause();
+        is_complete
+    }
+
+    fn transmit_all(
+        &mut self,
+        queue: &SendQueue,
+        stop: &Stop,
+        limit: Option<u64>,
+    ) -> Result<bool, SendError> {
         let wait = |source| SendError::Wait { source };
         let batch = self.lane.way().batch();
         let batch = if queue.has_stamps() {

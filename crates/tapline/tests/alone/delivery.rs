@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use crate::support::{DEADLINE, Witness, deliver, frames, generator, run, run_open, send, summary};
-use abi::time_slice::thread_slice_ns;
+use abi::scheduling::thread_slice_ns;
 use lab::{Host, Net, wait};
 use ring::{DeliveryMode, DirectionFilter};
 use rustix::thread::current_timer_slack;

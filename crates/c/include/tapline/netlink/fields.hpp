@@ -36,7 +36,7 @@ public:
     /// Room for `count` bytes at the end.
     std::uint8_t *extend(std::size_t count)
     {
-        if (room_ - size_ < count) {
+        if (room_ - size_ < count) [[unlikely]] {
             grow(count);
         }
         size_ += count;
@@ -117,14 +117,33 @@ struct FieldWriter {
     void put(const T &set)
     {
         T::fields(set, [this](std::uint32_t id, const char *, const auto &value) {
-            if (value) {
-                out.number(id);
-                sized([&] { put(*value); });
+            // Most fields are empty: the code that appends them is kept out of the way.
+            if (value) [[unlikely]] {
+                field(id, *value);
             }
         });
     }
 
 private:
+    /// What the fields of a number begin with.
+    struct Header {
+        std::uint32_t id;
+        std::uint32_t length;
+    };
+
+    template <class T>
+    void field(std::uint32_t id, const T &value)
+    {
+        if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+            const Header header{id, sizeof value};
+            std::uint8_t *place = out.extend(sizeof header + sizeof value);
+            std::memcpy(place, &header, sizeof header);
+            std::memcpy(place + sizeof header, &value, sizeof value);
+        } else {
+            out.number(id);
+            sized([&] { put(value); });
+        }
+    }
     template <class Fill>
     void sized(Fill fill)
     {

@@ -145,7 +145,7 @@ private:
 struct ItemResult {
     tapline_item_state state = TAPLINE_ITEM_STATE_DONE;
     /// Why it failed or could not be rolled back.
-    std::optional<tapline::error> error;
+    Boxed<tapline::error> error;
 
     explicit operator bool() const { return state == TAPLINE_ITEM_STATE_DONE; }
 };

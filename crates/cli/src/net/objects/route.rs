@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use serde_json::{Map, Value};
-use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed, TextValue};
 use tapline::net::{
     Detail, Family, Listing, Netlink, NetlinkError, Prefix, Route, RouteFeatures, RouteQuery,
     RouteTable, RouteType, Verb,
@@ -141,7 +141,17 @@ fn json_of(route: &Route, names: &mut Names, level: DetailLevel) -> Map<String, 
         fields.insert("dst".to_owned(), "default".into());
     }
     if let Some(tos) = route.tos {
-        fields.insert("tos".to_owned(), format!("{tos:#04x}").into());
+        fields.insert("tos".to_owned(), tos.format(names).into());
+    }
+    // Numbers that the administrator named.
+    for (key, name) in [
+        ("table", route.table.map(|table| table.format(names))),
+        ("protocol", route.protocol.map(|it| it.format(names))),
+        ("scope", route.scope.map(|scope| scope.format(names))),
+    ] {
+        if let (Some(field), Some(name)) = (fields.get_mut(key), name) {
+            *field = name.into();
+        }
     }
     let flags = fields.entry("flags");
     flags.or_insert_with(|| Value::Array(Vec::new()));

@@ -1,9 +1,14 @@
 //! `tapline rule`: routing rules, as ip-rule(8).
 
 use serde_json::Value;
-use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
-use tapline::net::{Family, Prefix, Range, RouteProtocol, RouteTable, Rule, RuleAction, Verb};
+use tapline::net::schema::{
+    Arguments, Flatten, InvalidValue, NameLookup, NumberNames, Parsed, TextValue,
+};
+use tapline::net::{
+    Family, Prefix, Range, Realms, RouteProtocol, RouteTable, Rule, RuleAction, Verb,
+};
 
+use super::link::{group_name, parse_group};
 use crate::net::handle::unknown_word;
 use crate::net::names::Names;
 use crate::net::output::{DetailLevel, Record};
@@ -58,7 +63,7 @@ impl CommandSyntax for Rule {
     }
 
     /// In the order of `print_rule`, ip/iprule.c.
-    fn print(&self, record: &mut Record, _: &mut Names, level: DetailLevel) {
+    fn print(&self, record: &mut Record, names: &mut Names, level: DetailLevel) {
         record.text(format_args!("{}:\t", self.priority.unwrap_or_default()));
         record.json("priority", self.priority);
         if self.not == Some(true) {
@@ -75,7 +80,7 @@ impl CommandSyntax for Rule {
             record.text(format_args!(" to {dst}"));
         }
         print_network(record, "dst", self.dst);
-        record.string("tos", "tos", self.tos.map(|tos| format!("{tos:#04x}")));
+        record.string("tos", "tos", self.tos.map(|tos| tos.format(names)));
         let hexadecimal = |number: u32| format!("{number:#x}");
         record.field("fwmark", "fwmark", self.fwmark.map(hexadecimal));
         let mask = self.fwmask.filter(|mask| *mask != u32::MAX);
@@ -110,10 +115,11 @@ impl CommandSyntax for Rule {
             }
         }
         record.field("tun_id", "tun_id", self.tun_id);
-        print_action(self, record);
+        print_action(self, record, names);
         let protocol = self.protocol.filter(|it| {
             level.details || !matches!(it, RouteProtocol::Unspec | RouteProtocol::Kernel)
         });
+        let protocol = protocol.map(|protocol| protocol.format(names));
         record.string("protocol", "proto", protocol);
     }
 }
@@ -127,8 +133,9 @@ fn print_network(record: &mut Record, key: &str, network: Option<Prefix>) {
     }
 }
 
-fn print_action(rule: &Rule, record: &mut Record) {
-    match (rule.table, rule.action) {
+fn print_action(rule: &Rule, record: &mut Record, names: &mut Names) {
+    let table = rule.table.map(|table| table.format(names));
+    match (&table, rule.action) {
         _ if rule.l3mdev == Some(true) => {
             record.text(format_args!(" lookup [l3mdev-table]"));
             record.json("l3mdev", Some(Value::Null));
@@ -141,7 +148,7 @@ fn print_action(rule: &Rule, record: &mut Record) {
         (None, Some(action)) => record.text(format_args!(" {action}")),
         (None, None) => {}
     }
-    record.json("table", rule.table.map(|table| table.to_string()));
+    record.json("table", table);
     record.json("goto", rule.goto);
     if rule.unresolved == Some(true) {
         record.text(format_args!(" [unresolved]"));
@@ -154,16 +161,22 @@ fn print_action(rule: &Rule, record: &mut Record) {
     }
     let (bits, group) = (rule.suppress_prefixlen, rule.suppress_ifgroup);
     record.field("suppress_prefixlen", "suppress_prefixlength", bits);
+    let group = group.map(|group| group_name(group.cast_unsigned()));
     record.string("suppress_ifgroup", "suppress_ifgroup", group);
     if let Some((from, to)) = rule.realms() {
-        let source = Some(from).filter(|from| *from != 0);
+        let mut name = |realm: u16| {
+            let name = names.number_name(NumberNames::Realm, realm.into());
+            name.unwrap_or_else(|| realm.to_string())
+        };
+        let from = Some(from).filter(|from| *from != 0).map(&mut name);
+        let to = name(to);
         record.text(format_args!(" realms "));
-        if let Some(from) = source {
+        if let Some(from) = &from {
             record.text(format_args!("{from}/"));
         }
         record.text(format_args!("{to}"));
-        record.json("flow_from", source.map(|from| from.to_string()));
-        record.json("flow_to", Some(to.to_string()));
+        record.json("flow_from", from);
+        record.json("flow_to", Some(to));
     }
 }
 
@@ -186,7 +199,10 @@ fn parse_word(rule: &mut Rule, word: &str, words: &mut Arguments<'_>) -> Parsed<
         "to" => rule.dst = parse_network(word, words)?,
         "fwmark" => parse_mark(rule, words)?,
         "ipproto" => rule.ipproto = Some(parse_protocol(words)?),
-        "realms" | "flow" => rule.flow = Some(parse_realms(words)?),
+        "realms" | "flow" => rule.flow = Some(words.value::<Realms>("realms")?.into()),
+        "suppress_ifgroup" | "sup_group" => {
+            rule.suppress_ifgroup = Some(parse_group(words)?.cast_signed());
+        }
         "type" => rule.action = parse_type(words)?,
         "nop" | "blackhole" | "unreachable" | "prohibit" => rule.action = word.parse().ok(),
         _ if rule.parse_keyword(word, words)? => {}
@@ -201,10 +217,7 @@ fn parse_word(rule: &mut Rule, word: &str, words: &mut Arguments<'_>) -> Parsed<
 /// `MARK[/MASK]`
 fn parse_mark(rule: &mut Rule, words: &mut Arguments<'_>) -> Parsed<()> {
     let text: String = words.value("fwmark")?;
-    let number = |text: &str| match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    };
+    let mut number = |text: &str| u32::parse(text, words.lookup());
     let (mark, mask) = match text.split_once('/') {
         Some((mark, mask)) => (number(mark), number(mask).map(Some)),
         None => (number(&text), Some(None)),
@@ -251,15 +264,6 @@ fn protocol_name(number: u8) -> String {
 }
 
 /// Parses `[SOURCE/]DESTINATION` realms.
-fn parse_realms(words: &mut Arguments<'_>) -> Parsed<u32> {
-    let text: String = words.value("realms")?;
-    let (from, to) = text.split_once('/').unwrap_or(("0", &text));
-    match (from.parse::<u16>(), to.parse::<u16>()) {
-        (Ok(from), Ok(to)) => Ok(u32::from(from) << 16 | u32::from(to)),
-        _ => Err(InvalidValue::new("realms", Some(&text))),
-    }
-}
-
 fn parse_protocol(words: &mut Arguments<'_>) -> Parsed<u8> {
     let named = words.peek().and_then(|word| {
         let found = PROTOCOLS.iter().find(|(_, name)| *name == word);

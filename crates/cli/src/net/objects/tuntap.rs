@@ -102,6 +102,8 @@ impl Arguments {
                     others.push(word.clone());
                     continue;
                 }
+                // Has had no effect since Linux 3.8; ip(8) still takes it.
+                "one_queue" => continue,
                 "dev" | "name" => words.next(),
                 _ => Some(word),
             };

@@ -529,6 +529,13 @@ pub enum Helper {
     /// (Linux 4.18).
     #[doc(alias = "bpf_skb_load_bytes_relative")]
     SkbLoadBytesRelative = 68,
+    /// `R1` address of the lock in a value of a map whose types are known to the kernel: takes it. Until
+    /// [`Helper::SpinUnlock`] the program may call nothing (Linux 5.1).
+    #[doc(alias = "bpf_spin_lock")]
+    SpinLock = 93,
+    /// `R1` address of the lock: releases it.
+    #[doc(alias = "bpf_spin_unlock")]
+    SpinUnlock = 94,
     /// The kernel's ticks (Linux 5.6).
     #[doc(alias = "bpf_jiffies64")]
     Jiffies64 = 118,

@@ -213,6 +213,8 @@ fn helper_name(helper: Helper) -> &'static str {
         Helper::RingbufOutput => "bpf_ringbuf_output",
         Helper::XdpGetBuffLen => "bpf_xdp_get_buff_len",
         Helper::XdpLoadBytes => "bpf_xdp_load_bytes",
+        Helper::SpinLock => "bpf_spin_lock",
+        Helper::SpinUnlock => "bpf_spin_unlock",
         Helper::XdpStoreBytes => "bpf_xdp_store_bytes",
         Helper::XdpAdjustTail => "bpf_xdp_adjust_tail",
         Helper::SkbLoadBytesRelative => "bpf_skb_load_bytes_relative",

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ds_field::DsField;
 use crate::schema::{
     Arguments, BigEndian, NameLookup, Native, Parsed, TextValue, field_values, fixed_size, join,
     number_enum, switches, text_field_values,
@@ -83,9 +84,29 @@ octet! {
     /// TTL of outer packets: 1 to 255; 0 is the system's default.
     Hops, 0, "auto"
 }
-octet! {
-    /// Type of service or traffic class of outer packets; 1 copies the inner one.
-    Tos, 1, "inherit"
+
+/// The DS field or traffic class of outer packets; 1 copies the inner one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tos(pub u8);
+
+impl TextValue for Tos {
+    fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self> {
+        match text {
+            "inherit" => Some(Self(1)),
+            _ => DsField::parse(text, lookup).map(|field| Self(field.0)),
+        }
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        match self.0 {
+            1 => "inherit".to_owned(),
+            bits => format!("{bits:#x}"),
+        }
+    }
+}
+
+fixed_size! {
+    Native: Tos = Number, |tos| [tos.0], |[bits]| Tos(bits);
 }
 
 /// The source port of an encapsulation; 0 chooses it by flow.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use rustix::io::Errno;
 
+use crate::DsField;
 use crate::codec::{HEADER_BYTES, Malformed, Message, Request};
 use crate::interface::IfIndex;
 use crate::link::Link;
@@ -150,7 +151,7 @@ impl StorableObject for Route {
     /// Deletion ignores fields that the request does not give.
     fn is_identified_by(&self, said: &Self) -> bool {
         let key = |route: &Self| Object::key(route).map(|key| (key.table, key.dst, key.src));
-        let is_open = said.metric.is_none() && said.tos.unwrap_or_default() == 0;
+        let is_open = said.metric.is_none() && said.tos.unwrap_or_default() == DsField(0);
         key(said).is_some() && key(said) == key(self) && (is_open || said.key() == self.key())
     }
 
@@ -204,6 +205,7 @@ impl<O: StorableObject> ObjectStore<O> {
             kind if kind != O::MESSAGES.new => return None,
             _ if has(NLM_F_CREATE) && has(NLM_F_APPEND) => Verb::Append,
             _ if has(NLM_F_CREATE) && has(NLM_F_REPLACE) && !has(NLM_F_EXCL) => Verb::Replace,
+            _ if has(NLM_F_CREATE) && !has(NLM_F_EXCL) => Verb::Prepend,
             _ if has(NLM_F_CREATE) => Verb::Add,
             _ => Verb::Set,
         })
@@ -240,6 +242,11 @@ impl<O: StorableObject> ObjectStore<O> {
                 self.0.push(said.created(index));
                 done.changes
                     .push((true, self.0.last().map(body).unwrap_or_default()));
+            }
+            (Verb::Prepend, at) => {
+                let at = at.unwrap_or(self.0.len());
+                self.0.insert(at, said.created(index));
+                done.changes.push((true, body(&self.0[at])));
             }
             (Verb::Replace, Some(at)) => {
                 self.0[at] = said.created(index);

@@ -162,6 +162,8 @@ pub struct CaptureSummary {
     pub reader_time: Option<ReaderTime>,
     /// The readers of a [`ParallelCapture`](super::super::ParallelCapture); empty with a single one.
     pub readers: Vec<ReaderAccount>,
+    /// The receive queues that were not read, if only some were selected. Their packets are in no account.
+    pub unread_queues: Vec<u32>,
     /// How the packets of several readers were merged; `None` with a single one or with several files.
     pub merge: Option<MergeSummary>,
 }

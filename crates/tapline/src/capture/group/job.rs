@@ -210,6 +210,7 @@ impl CaptureGroup {
             duration,
             reader_time,
             readers: Vec::new(),
+            unread_queues: Vec::new(),
             merge: None,
         })
     }

@@ -26,6 +26,10 @@ pub const DROP_BUFFER_BYTES: usize = 128 << 20;
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 #[must_use = "nothing is captured before `open`"]
 pub struct CaptureOptions {
     /// Names of the interfaces.
@@ -99,10 +103,17 @@ pub struct CaptureOptions {
     pub cooked: bool,
     /// When the capture ends by itself. Default: never.
     pub limits: Limits,
+    /// Whether the capture may start threads: one that reads the interface counters, and one for a
+    /// [`Control`](super::super::Control). Without them losses of interface and driver are known only when
+    /// [`Capture::live`](super::super::Capture::live) is called and at the end, and a packet ring cannot be replaced.
+    /// Default: yes.
+    pub threads: bool,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
     pub tick: Duration,
     /// The fanout group of each interface, in which its packet ring shares the packets with others.
     pub(crate) fanout: Vec<Fanout>,
+    /// The receive queues to read; `None`: all. Applies to AF_XDP sockets.
+    pub(crate) queues: Option<Vec<u32>>,
 }
 
 impl Default for CaptureOptions {
@@ -133,8 +144,10 @@ impl Default for CaptureOptions {
             rx_metadata: None,
             cooked: false,
             limits: Limits::default(),
+            threads: true,
             tick: Duration::from_secs(1),
             fanout: Vec::new(),
+            queues: None,
         }
     }
 }
@@ -179,6 +192,7 @@ impl CaptureOptions {
         timestamp_fallback: bool,
         cooked: bool,
         limits: Limits,
+        threads: bool,
         tick: Duration,
     }
 

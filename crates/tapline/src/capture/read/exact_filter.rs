@@ -1,7 +1,8 @@
-//! The exact filter, run by the reader where the kernel can only hold a coarse one.
+//! The exact filter, run by the reader where the kernel can only hold a coarse one, and on the packets that were in the
+//! ring when the kernel got another filter.
 
 use filter::Filter;
-use filter::classic::Ancillary;
+use filter::classic::{Ancillary, ClassicProgram};
 use ring::RingPacket;
 
 use crate::compiled_filter::{CompiledFilter, packet_type};
@@ -13,6 +14,8 @@ const VLAN_TAG_BYTES: usize = 4;
 pub struct ExactFilter {
     filter: CompiledFilter,
     snaplen: usize,
+    /// Packets that it applies to, from the next one on.
+    remaining: u64,
     /// A packet without the VLAN tag that the ring restored.
     untagged: Vec<u8>,
 }
@@ -20,17 +23,41 @@ pub struct ExactFilter {
 impl ExactFilter {
     /// `filter` is compiled for [`filter::FilterTarget::Socket`]; accepted packets are truncated to `snaplen` bytes.
     pub fn new(filter: Filter, snaplen: u32) -> Self {
+        Self::with(CompiledFilter::new(filter), snaplen, u64::MAX)
+    }
+
+    /// A program for the next `packets` packets, whose bytes the ring has truncated.
+    pub fn program(program: ClassicProgram, packets: u64) -> Self {
+        Self::with(CompiledFilter::Classic(program), u32::MAX, packets)
+    }
+
+    fn with(filter: CompiledFilter, snaplen: u32, remaining: u64) -> Self {
         Self {
-            filter: CompiledFilter::new(filter),
+            filter,
             snaplen: snaplen as usize,
+            remaining,
             untagged: Vec::new(),
         }
+    }
+
+    /// Counts a packet that was read.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.remaining = self.remaining.saturating_sub(1);
+    }
+
+    /// Whether it applies to no more packets.
+    pub fn is_over(&self) -> bool {
+        self.remaining == 0
     }
 
     /// The bytes to keep of `packet`, which must be complete; `None` if the filter refuses it.
     ///
     /// A packet whose VLAN tag was metadata is copied, into memory that is reused.
     pub fn kept<'p>(&mut self, packet: &RingPacket<'p>) -> Option<&'p [u8]> {
+        if self.is_over() {
+            return Some(packet.bytes);
+        }
         let ancillary = Ancillary {
             packet_type: packet_type(Some(packet.direction), packet.reception),
             interface_index: Some(packet.link),

@@ -11,6 +11,8 @@ use super::exact_filter::ExactFilter;
 use super::ring::{RingReader, RxRing};
 
 /// One ring and its reader: all packets of an interface, or those of one hardware queue or CPU.
+/// Written for every packet, it shares no cache line with the queue of another reader.
+#[repr(align(128))]
 pub struct RxQueue {
     pub reader: RingReader,
     /// The ring that takes over from `reader`, which is read to its end first.

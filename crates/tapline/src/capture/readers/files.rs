@@ -27,6 +27,11 @@ pub struct ReaderFile<'f> {
 }
 
 impl Consumer for ReaderFile<'_> {
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to file"
+    )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         self.file.packet(&of_queue(packet, self.queue))
     }

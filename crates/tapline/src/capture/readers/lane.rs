@@ -22,8 +22,11 @@ use crate::packet::Packet;
 use crate::stop::Stop;
 use crate::wait::wait;
 
-/// Chunks of a lane.
-pub const CHUNKS: usize = 32;
+/// Most chunks of a lane.
+pub const CHUNKS: usize = 64;
+
+/// After so many chunks the merger is woken, and does not wait for its time.
+const WAKE_CHUNKS: usize = CHUNKS / 16;
 
 /// Longest time between the time stamp of a packet and its arrival in the ring. The kernel stamps packets before it
 /// queues them for the CPU that delivers them.
@@ -69,8 +72,11 @@ pub struct LaneSender {
     alarm: Arc<Alarm>,
     encoder: ChunkEncoder,
     chunk: PacketChunk,
-    /// Chunks handed over and not given back, as far as is known.
-    lent: usize,
+    chunk_bytes: usize,
+    /// Chunks allocated: as many as were in use at the same time, since memory costs a page fault when it is used first.
+    made: usize,
+    /// Chunks handed over since the merger was woken.
+    unannounced: usize,
     /// Receive queue of packets that do not say so themselves.
     queue: Option<u32>,
     /// Latest time stamp.
@@ -96,10 +102,6 @@ pub fn lane(
     // Neither is ever full: there are no more chunks.
     let (full, filled) = sync_channel(CHUNKS);
     let (empty, emptied) = sync_channel(CHUNKS);
-    for _ in 1..CHUNKS {
-        // There is room for all.
-        let _ = empty.try_send(PacketChunk::new(chunk_bytes));
-    }
     let state = Arc::<LaneState>::default();
     let sender = LaneSender {
         full,
@@ -108,7 +110,9 @@ pub fn lane(
         alarm,
         encoder,
         chunk: PacketChunk::new(chunk_bytes),
-        lent: 0,
+        chunk_bytes,
+        made: 1,
+        unannounced: 0,
         queue,
         newest_ns: 0,
         handed_over_ns: 0,
@@ -207,10 +211,14 @@ impl LaneSender {
 
     /// Hands the chunk over, and continues with an empty one. Waits for it if the merger has all of them.
     fn hand_over(&mut self) -> Result<(), ConsumerError> {
-        let Ok(next) = self.empty.try_recv() else {
-            return self.hand_over_starved();
-        };
-        self.send(next)
+        match self.empty.try_recv() {
+            Ok(next) => self.send(next),
+            Err(_) if self.made < CHUNKS => {
+                self.made += 1;
+                self.send(PacketChunk::new(self.chunk_bytes))
+            }
+            Err(_) => self.hand_over_starved(),
+        }
     }
 
     #[cold]
@@ -229,9 +237,9 @@ impl LaneSender {
         let full = std::mem::replace(&mut self.chunk, next);
         self.full.try_send(full).map_err(|_| Closed)?;
         self.mark(self.newest_ns.saturating_sub(IN_FLIGHT_NS));
-        self.lent += 1;
-        if self.lent >= CHUNKS / 2 {
-            self.lent = 0;
+        self.unannounced += 1;
+        if self.unannounced >= WAKE_CHUNKS {
+            self.unannounced = 0;
             self.alarm.ring();
         }
         Ok(())

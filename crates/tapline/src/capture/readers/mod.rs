@@ -12,9 +12,11 @@
 //! | `parallel` | opening the readers, [`ParallelCapture`] |
 //! | `lane` | a reader: from its rings into chunks, and up to which time it has delivered everything |
 //! | `merger` | the thread that writes |
+//! | `decoded` | merged packets for a consumer that takes them one by one |
 //! | `files` | a file for each reader instead of one |
 //! | `summary` | the accounts of the readers as one |
 
+mod decoded;
 mod files;
 mod lane;
 mod merger;

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use netlink::{Link, Netlink};
-use ring::{FanoutMode, XdpRing};
+use ring::{DirectionFilter, FanoutMode, XdpRing};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::super::error::CaptureError;
@@ -14,14 +14,18 @@ use super::super::plan::options::CaptureOptions;
 /// Most readers.
 const MAX_READERS: usize = 256;
 
-/// Number of readers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Number of readers, and what they read.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Queues {
     /// One for each receive queue of the interfaces, in drop mode with shared memory for each CPU.
     All,
     /// So many, which share the queues.
     Count(NonZeroUsize),
+    /// One for each of these receive queues. Packets of other queues are neither received nor filtered. A packet that
+    /// this host sends has no receive queue and is not captured. Drop mode uses AF_XDP sockets; packets of other queues
+    /// reach the stack.
+    Only(Vec<u32>),
 }
 
 /// Options of a [`ParallelCapture`](super::ParallelCapture).
@@ -67,7 +71,89 @@ pub struct PacketReaders {
     pub queues: Vec<u32>,
 }
 
+impl PacketReaders {
+    /// Whether member `number` of the fanout group is read.
+    pub fn is_read(&self, number: usize, only: Option<&[u32]>) -> bool {
+        only.is_none_or(|only| (self.queues.get(number)).is_some_and(|queue| only.contains(queue)))
+    }
+}
+
 impl ReaderOptions {
+    /// The readers that suit the interfaces of `options` and the CPUs that are free: one for each receive queue, but no
+    /// more than those CPUs. `None` if a single reader is enough. A CPU counts as busy for each process that ran or
+    /// waited for a CPU, on average of the last minute.
+    ///
+    /// # Errors
+    /// As [`Capture::open`](super::super::Capture::open), about the interfaces and the network namespace.
+    pub fn automatic(options: &CaptureOptions) -> Result<Option<Self>, CaptureError> {
+        let count = || -> Result<u32, CaptureError> {
+            let mut most = 1;
+            for link in &options.links {
+                most = XdpRing::queue_count(link)?.max(most);
+            }
+            Ok(most)
+        };
+        let queues = match &options.namespace {
+            Some(namespace) => namespace.run(count)??,
+            None => count()?,
+        };
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        // LOADS_SCALE of sysinfo(2): 1 << SI_LOAD_SHIFT.
+        let busy = (rustix::system::sysinfo().loads[0] >> 16) as usize;
+        let readers = cpus
+            .saturating_sub(busy)
+            .min(queues as usize)
+            .min(MAX_READERS);
+        let count = NonZeroUsize::new(readers).filter(|count| count.get() > 1);
+        Ok(count.map(|count| Self {
+            queues: if readers == queues as usize {
+                Queues::All
+            } else {
+                Queues::Count(count)
+            },
+            ..Self::default()
+        }))
+    }
+
+    /// The queues that are read, if not all are.
+    pub(super) fn only(&self) -> Option<&[u32]> {
+        match &self.queues {
+            Queues::Only(queues) => Some(queues),
+            _ => None,
+        }
+    }
+
+    /// Checks the queues of a list against `options`, and adapts these. Call it in the network namespace of the
+    /// interfaces.
+    pub(super) fn restrict(&self, options: &mut CaptureOptions) -> Result<(), CaptureError> {
+        let Some(only) = self.only() else {
+            return Ok(());
+        };
+        let refused = |reason| Err(CaptureError::Readers { reason });
+        if options.backend == Some(Backend::XdpRingbuf) {
+            return refused("backend xdp-ringbuf has memory for each CPU, not for each queue");
+        }
+        if options.direction == DirectionFilter::Out {
+            return refused("a packet that is sent has no receive queue");
+        }
+        if self
+            .distribution
+            .is_some_and(|mode| mode != FanoutMode::Queue)
+        {
+            return refused("only packets that are shared by queue can be selected by queue");
+        }
+        for link in &options.links {
+            let count = XdpRing::queue_count(link)?.max(1);
+            if let Some(&queue) = only.iter().find(|&&queue| queue >= count) {
+                let link = link.clone();
+                return Err(CaptureError::NoQueue { link, queue, count });
+            }
+        }
+        options.direction = DirectionFilter::In;
+        options.queues = Some(only.to_vec());
+        Ok(())
+    }
+
     /// The readers of packet rings; `None` if the back end has a ring for each queue or CPU itself. Call it in the
     /// network namespace of the interfaces.
     pub(super) fn of_packet_rings(
@@ -88,7 +174,11 @@ impl ReaderOptions {
             offsets.push(queue_offset(link.as_ref().and_then(Link::kind_name)));
         }
         let most = queues.iter().copied().max().unwrap_or(1);
-        let count = self.count(most);
+        let count = match self.only() {
+            // The kernel shares among all.
+            Some(_) => most.min(MAX_READERS),
+            None => self.count(most),
+        };
         let has_queues = count > 1 && queues.iter().all(|&queues| queues == count);
         let distribution = self.distribution.unwrap_or(if has_queues {
             FanoutMode::Queue
@@ -104,6 +194,11 @@ impl ReaderOptions {
             Some(&offset) if is_known => (0..count).map(|n| queue_of(n, offset)).collect(),
             _ => Vec::new(),
         };
+        if self.only().is_some() && queues.is_empty() && count > 1 {
+            return Err(CaptureError::Readers {
+                reason: "the interfaces number their queues differently: select queues of one of them",
+            });
+        }
         Ok(Some(PacketReaders {
             count,
             distribution,
@@ -113,8 +208,9 @@ impl ReaderOptions {
 
     /// Number of readers for `queues` queues.
     pub(super) fn count(&self, queues: usize) -> usize {
-        match self.queues {
-            Queues::All => queues.min(MAX_READERS),
+        match &self.queues {
+            // The rings are those of the queues that are read.
+            Queues::All | Queues::Only(_) => queues.min(MAX_READERS),
             Queues::Count(count) => count.get().min(MAX_READERS),
         }
     }

@@ -6,9 +6,10 @@ use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::Duration;
 
 use filter::FilterWarning;
-use ring::{DeliveryMode, Fanout, FanoutMode, TimestampSource};
+use filter::classic::ClassicProgram;
+use ring::{DeliveryMode, Fanout, FanoutMode, TimestampSource, XdpRing};
 use store::model::{Interface as Description, Statistics};
-use store::write::{ChunkMerge, StatisticsSource};
+use store::write::{ChunkMerge, PacketChunk, StatisticsSource};
 
 use super::super::account::counters::LiveCounters;
 use super::super::account::reader_time::ReaderTime;
@@ -19,6 +20,7 @@ use super::super::job::run;
 use super::super::plan::options::CaptureOptions;
 use super::super::read::consumer::{Consumer, FileConsumer, FileOwner};
 use super::super::read::poller::nanoseconds;
+use super::decoded::Decoded;
 use super::files::{self, ReaderFile};
 use super::lane::{Alarm, CHUNKS, LaneReceiver, LaneSender, lane, read};
 use super::merger::{Merger, MergerTimes};
@@ -28,6 +30,10 @@ use crate::stop::{Stop, Stopper};
 
 /// Memory for records that wait for older ones, of all readers, bytes.
 const MERGE_BYTES: usize = 48 << 20;
+
+/// Memory and snaplen of a ring that gets no packets, bytes.
+const UNREAD_BYTES: usize = 1 << 16;
+const UNREAD_SNAPLEN: u32 = 64;
 
 /// Longest time for which a packet waits for older ones, in addition to twice the time of a batch.
 const MAX_DELAY: Duration = Duration::from_secs(1);
@@ -49,6 +55,10 @@ pub struct ParallelCapture {
     /// At least one. The first has the losses of the interfaces in its account.
     engines: Vec<Engine>,
     readers: Vec<OpenReader>,
+    /// Members of the fanout groups that get the packets of other queues, and refuse them.
+    _unread: Vec<Engine>,
+    /// The queues that are not read.
+    unread_queues: Vec<u32>,
     distribution: Option<FanoutMode>,
     live: LiveCounters,
     /// Stops all readers.
@@ -71,10 +81,17 @@ impl ParallelCapture {
                          time by its clock",
             });
         }
-        let (engines, distribution, queues) = match options.namespace.clone() {
+        let opened = match options.namespace.clone() {
             Some(namespace) => namespace.run(|| open_engines(options, readers))??,
             None => open_engines(options, readers)?,
         };
+        let Opened {
+            engines,
+            distribution,
+            queues,
+            unread,
+            unread_queues,
+        } = opened;
         let wait = |source| CaptureError::Wait { source };
         let stop = Stop::new().map_err(wait)?;
         let cpus = readers.place(engines.len())?;
@@ -87,6 +104,8 @@ impl ParallelCapture {
         let mut parallel = Self {
             engines,
             readers: open,
+            _unread: unread,
+            unread_queues,
             distribution,
             live: LiveCounters::default(),
             stop,
@@ -118,6 +137,11 @@ impl ParallelCapture {
         &self.readers
     }
 
+    /// The receive queues that are not read: those that [`Queues::Only`](super::Queues::Only) leaves out.
+    pub fn unread_queues(&self) -> &[u32] {
+        &self.unread_queues
+    }
+
     /// How the kernel distributes packets among packet rings; `None` for other back ends and a single reader.
     pub fn distribution(&self) -> Option<FanoutMode> {
         self.distribution
@@ -126,7 +150,7 @@ impl ParallelCapture {
     /// Most memory for packets that wait to be written, bytes. A packet that is longer than a chunk, of at least
     /// 64 KiB, takes more.
     pub fn memory_bytes(&self) -> usize {
-        self.engines.len() * CHUNKS * ChunkMerge::memory_bytes(self.chunk_bytes())
+        self.engines.len() * CHUNKS * PacketChunk::memory_bytes(self.chunk_bytes())
     }
 
     /// Longest time for which a packet waits for older ones.
@@ -174,9 +198,40 @@ impl ParallelCapture {
     /// # Errors
     /// [`CaptureError::Run`] if the consumer failed or waiting did; it holds the summary.
     pub fn run_file<C: FileOwner>(
+        self,
+        consumer: &mut C,
+        stop: &Stop,
+    ) -> Result<CaptureSummary, CaptureError> {
+        let memory_bytes = self.memory_bytes();
+        self.merge_into(consumer, stop, memory_bytes)
+    }
+
+    /// As [`run_file`](Self::run_file), with each packet passed to [`Consumer::packet`], in the order of the time
+    /// stamps and by the calling thread.
+    ///
+    /// Cost: beside that of [`run_file`](Self::run_file) each packet is decoded again. The packets that are ready
+    /// together take as much memory as [`memory_bytes`](Self::memory_bytes) again.
+    ///
+    /// # Errors
+    /// [`CaptureError::Run`] if the consumer failed or waiting did; it holds the summary.
+    pub fn run_consumer<C: Consumer>(
+        self,
+        consumer: &mut C,
+        stop: &Stop,
+    ) -> Result<CaptureSummary, CaptureError> {
+        let decoded = Decoded::new(consumer, self.interfaces());
+        let mut decoded = decoded.map_err(|error| CaptureError::Wait {
+            source: io::Error::other(error),
+        })?;
+        let memory_bytes = 2 * self.memory_bytes();
+        self.merge_into(&mut decoded, stop, memory_bytes)
+    }
+
+    fn merge_into<C: FileOwner>(
         mut self,
         consumer: &mut C,
         stop: &Stop,
+        memory_bytes: usize,
     ) -> Result<CaptureSummary, CaptureError> {
         let at_start = ReaderTime::now();
         let wait = |source| CaptureError::Wait { source };
@@ -189,7 +244,7 @@ impl ParallelCapture {
         });
         let (senders, lanes): (Vec<LaneSender>, Vec<LaneReceiver>) = lanes.unzip();
         let times = self.merger_times();
-        let (memory_bytes, max_delay) = (self.memory_bytes(), self.max_delay());
+        let max_delay = self.max_delay();
         let mut merger = Merger {
             merge: ChunkMerge::new(lanes.len()),
             lanes,
@@ -251,7 +306,8 @@ impl ParallelCapture {
             max_delay,
             time: at_start.and_then(|start| ReaderTime::now()?.since(start)),
         };
-        run_result(of_all(results, ended, Some(merged), consumer.lost()))
+        let summary = of_all(results, ended, Some(merged), consumer.lost());
+        run_result(self.with_unread(summary))
     }
 
     /// Captures into `files`, one for each of [`readers`](Self::readers), until `stop`, a time limit, an interface or
@@ -308,7 +364,15 @@ impl ParallelCapture {
             late: 0,
             discarded: 0,
         });
-        run_result(of_all(results.collect(), ended, None, 0))
+        let summary = of_all(results.collect(), ended, None, 0);
+        run_result(self.with_unread(summary))
+    }
+
+    fn with_unread(self, summary: CaptureSummary) -> CaptureSummary {
+        CaptureSummary {
+            unread_queues: self.unread_queues,
+            ..summary
+        }
     }
 
     /// The counters of the interfaces at the end; `discarded` packets were not written.
@@ -368,43 +432,115 @@ fn join(readers: Readers<'_>) -> Vec<CaptureSummary> {
     readers.into_iter().map(summary).collect()
 }
 
-/// The captures of the readers; how the kernel distributes packets among their packet rings; and the receive queue of
-/// each, or none.
-type Opened = (Vec<Engine>, Option<FanoutMode>, Vec<u32>);
+/// What [`open_engines`] opens.
+struct Opened {
+    /// The captures of the readers.
+    engines: Vec<Engine>,
+    /// How the kernel distributes packets among their packet rings.
+    distribution: Option<FanoutMode>,
+    /// The receive queue of each reader, or none.
+    queues: Vec<u32>,
+    /// Members of the fanout groups that nobody reads.
+    unread: Vec<Engine>,
+    unread_queues: Vec<u32>,
+}
+
+impl Opened {
+    /// Without a fanout group.
+    fn new(engines: Vec<Engine>) -> Self {
+        Self {
+            engines,
+            distribution: None,
+            queues: Vec::new(),
+            unread: Vec::new(),
+            unread_queues: Vec::new(),
+        }
+    }
+}
 
 fn open_engines(
     mut options: CaptureOptions,
     readers: &ReaderOptions,
 ) -> Result<Opened, CaptureError> {
+    readers.restrict(&mut options)?;
     let Some(packet) = readers.of_packet_rings(&options)? else {
+        let unread_queues = unread_queues(&options)?;
         let mut first = Engine::open(options)?;
         let count = readers.count(first.queues.len());
         let mut engines = first.split(count)?;
         engines.insert(0, first);
-        return Ok((engines, None, Vec::new()));
+        return Ok(Opened {
+            unread_queues,
+            ..Opened::new(engines)
+        });
     };
     if packet.count < 2 {
-        return Ok((vec![Engine::open(options)?], None, Vec::new()));
+        return Ok(Opened::new(vec![Engine::open(options)?]));
     }
     let mode = packet.distribution;
-    options.buffer_bytes /= packet.count;
+    let is_read = |member: usize| packet.is_read(member, readers.only());
+    let read = (0..packet.count).filter(|&member| is_read(member)).count();
+    options.buffer_bytes /= read.max(1);
     options.fanout = vec![Fanout { group: None, mode }; options.links.len()];
-    let mut engines = vec![Engine::open(options.clone())?];
-    let groups = engines[0].fanout_groups();
-    let groups = groups.map_err(|source| CaptureError::Wait { source })?;
-    for (fanout, group) in options.fanout.iter_mut().zip(groups) {
-        fanout.group = Some(group);
+    let mut members: Vec<Engine> = Vec::with_capacity(packet.count);
+    for member in 0..packet.count {
+        let mut of_member = options.clone();
+        if !is_read(member) {
+            // Keeps nothing of any packet.
+            of_member.filter = Some(ClassicProgram::keep(0).into());
+            of_member.snaplen = UNREAD_SNAPLEN;
+            of_member.sampling = None;
+            of_member.buffer_bytes = UNREAD_BYTES;
+            of_member.stall = None;
+        }
+        members.push(Engine::open(of_member)?);
+        if member == 0 {
+            let groups = members[0].fanout_groups();
+            let groups = groups.map_err(|source| CaptureError::Wait { source })?;
+            for (fanout, group) in options.fanout.iter_mut().zip(groups) {
+                fanout.group = Some(group);
+            }
+        }
     }
-    for _ in 1..packet.count {
-        engines.push(Engine::open(options.clone())?);
+    let mut queues = packet.queues.clone();
+    let (mut engines, mut unread) = (Vec::with_capacity(read), Vec::new());
+    for (member, engine) in members.into_iter().enumerate() {
+        if is_read(member) {
+            engines.push(engine);
+        } else {
+            unread.push(engine);
+        }
     }
-    let mut queues = packet.queues;
-    if let Some(first) = queues.iter().position(|&queue| queue == 0) {
+    let mut unread_queues = Vec::new();
+    if let Some(only) = readers.only() {
+        (queues, unread_queues) = queues.into_iter().partition(|queue| only.contains(queue));
+        unread_queues.sort_unstable();
+    }
+    let least = queues.iter().copied().min();
+    if let Some(first) = queues.iter().position(|&queue| Some(queue) == least) {
         queues.rotate_left(first);
         engines.rotate_left(first);
     }
     for engine in &mut engines[1..] {
         engine.leave_survey();
     }
-    Ok((engines, Some(mode), queues))
+    Ok(Opened {
+        engines,
+        distribution: Some(mode),
+        queues,
+        unread,
+        unread_queues,
+    })
+}
+
+/// The queues of the interfaces that `options` leave out.
+fn unread_queues(options: &CaptureOptions) -> Result<Vec<u32>, CaptureError> {
+    let Some(only) = &options.queues else {
+        return Ok(Vec::new());
+    };
+    let mut most = 0;
+    for link in &options.links {
+        most = XdpRing::queue_count(link)?.max(most);
+    }
+    Ok((0..most).filter(|queue| !only.contains(queue)).collect())
 }

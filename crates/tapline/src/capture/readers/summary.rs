@@ -60,6 +60,7 @@ pub fn of_all(
         duration: duration.unwrap_or_default(),
         reader_time: reader_time.flatten(),
         readers,
+        unread_queues: Vec::new(),
         merge,
     }
 }

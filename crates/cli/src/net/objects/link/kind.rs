@@ -152,7 +152,7 @@ fn push_vlan(text: &mut String, data: &Value) {
 
 /// Values that ip(8) does not print.
 const DEFAULTS: [(&str, &str); 7] = [
-    ("tos", "0"),
+    ("tos", "0x0"),
     ("df", "unset"),
     ("flowlabel", "0"),
     ("label_policy", "fixed"),

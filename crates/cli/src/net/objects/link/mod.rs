@@ -8,5 +8,5 @@ mod print;
 mod syntax;
 
 pub use counters::print as print_counters;
-pub use names::parse_group;
+pub use names::{group_name, parse_group};
 pub use print::{Part, print};

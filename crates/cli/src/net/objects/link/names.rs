@@ -1,11 +1,9 @@
 //! ip(8)'s names of the numbers of links.
 
-use std::sync::LazyLock;
-
-use tapline::net::schema::{Arguments, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, InvalidValue, NumberNames, Parsed, TextValue};
 use tapline::net::{Link, LinkFlags};
 
-use crate::net::names::{Names, iproute2_file};
+use crate::net::names::{Names, iproute2_names};
 
 /// Flags in the order of `print_link_flags`, ip/ipaddress.c (`IFF_…`, include/uapi/linux/if.h).
 const FLAGS: [(u32, &str); 18] = [
@@ -95,13 +93,10 @@ pub fn mode_name(mode: u8) -> String {
     known.map_or_else(|| mode.to_string(), |name| name.to_uppercase())
 }
 
-/// The groups that iproute2's file names.
-static GROUPS: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| iproute2_file("group"));
-
 /// The name of a group; 0 is `default`.
 pub fn group_name(number: u32) -> String {
-    let known = GROUPS.iter().find(|(known, _)| *known == number);
-    match (known, number) {
+    let mut known = iproute2_names(NumberNames::Group).iter().rev();
+    match (known.find(|it| it.0 == number), number) {
         (Some((_, name)), _) => name.clone(),
         (None, 0) => "default".to_owned(),
         _ => number.to_string(),
@@ -111,12 +106,10 @@ pub fn group_name(number: u32) -> String {
 /// Parses the word behind `group`: a name or a number.
 pub fn parse_group(words: &mut Arguments<'_>) -> Parsed<u32> {
     let name: String = words.value("group")?;
-    if name == "default" {
-        return Ok(0);
-    }
-    let known = GROUPS.iter().find(|(_, known)| *known == name);
-    known
-        .map(|(number, _)| *number)
-        .or_else(|| name.parse().ok())
-        .ok_or_else(|| InvalidValue::new("a group", Some(&name)))
+    let named = words.lookup().number(NumberNames::Group, &name);
+    let number = match name.as_str() {
+        "default" => Some(0),
+        _ => named.or_else(|| TextValue::parse(&name, words.lookup())),
+    };
+    number.ok_or_else(|| InvalidValue::new("a group", Some(&name)))
 }

@@ -45,9 +45,10 @@ pub fn open(
         link: link.to_owned(),
         error: Box::new(error),
     };
-    let rings = rings(link, options)?;
+    let queues = XdpRing::queue_count(link)?.max(1);
+    let rings = rings(link, queues, options)?;
     selection.check(rings[0].interface())?;
-    let program = load(&rings, selection, options).map_err(steer)?;
+    let program = load(&rings, queues, selection, options).map_err(steer)?;
     for ring in &rings {
         let inserted = program.insert(ring.queue(), ring.as_fd());
         inserted.map_err(steer)?;
@@ -65,6 +66,7 @@ pub fn open(
         kernel_filter: Box::new(RedirectFilter {
             program,
             link: Some(attached),
+            reads_all: options.queues.is_none(),
         }),
         exact: None,
         // A queue has one packet memory, which cannot be replaced.
@@ -74,21 +76,24 @@ pub fn open(
     })
 }
 
-/// A ring for each queue. They share the memory.
-fn rings(link: &str, options: &CaptureOptions) -> Result<Vec<XdpRing>, CaptureError> {
-    let queues = XdpRing::queue_count(link)?.max(1);
+/// A ring for each queue that is read. They share the memory.
+fn rings(link: &str, queues: u32, options: &CaptureOptions) -> Result<Vec<XdpRing>, CaptureError> {
+    let read = match &options.queues {
+        Some(only) => only.clone(),
+        None => (0..queues).collect(),
+    };
     let ring_options = |queue| XdpRingOptions {
         queue,
         promiscuous: options.promiscuous,
         snaplen: options.snaplen,
-        buffer_bytes: options.buffer_bytes / queues as usize,
+        buffer_bytes: options.buffer_bytes / read.len().max(1),
         busy_poll: options.busy_poll,
         device_clock: options.device_clock,
         ..XdpRingOptions::default()
     };
     let until_ns = monotonic_ns().saturating_add(UNBIND_NS);
-    (0..queues)
-        .map(|queue| open_unbound(link, &ring_options(queue), until_ns))
+    read.iter()
+        .map(|&queue| open_unbound(link, &ring_options(queue), until_ns))
         .collect()
 }
 
@@ -132,6 +137,7 @@ fn holder(link: &str) -> Option<AttachedXdpProgram> {
 
 fn load(
     rings: &[XdpRing],
+    queues: u32,
     selection: &XdpSelection,
     options: &CaptureOptions,
 ) -> Result<XskProgram, XdpProgramError> {
@@ -145,7 +151,7 @@ fn load(
                 sampling: options.sampling,
                 unmatched: options.others,
             },
-            ..XskProgramOptions::new(rings.len() as u32)
+            ..XskProgramOptions::new(queues)
         })
     })
 }
@@ -154,6 +160,8 @@ fn load(
 struct RedirectFilter {
     program: XskProgram,
     link: Option<XdpLink>,
+    /// Every queue has a socket. Otherwise the program passes packets of the others to the stack.
+    reads_all: bool,
 }
 
 impl KernelFilter for RedirectFilter {
@@ -162,7 +170,8 @@ impl KernelFilter for RedirectFilter {
             refused: Some(counts.unmatched + counts.sampled_out),
             sampled_out: Some(counts.sampled_out),
             accepted: Some(counts.delivered),
-            lost: counts.lost,
+            // Without a socket.
+            lost: if self.reads_all { counts.lost } else { 0 },
         });
         counts.unwrap_or_default()
     }

@@ -49,14 +49,14 @@ struct Newest<'r> {
 }
 
 impl PacketHandOver {
-    /// Opens the first ring. In a fanout group that shares packets, and on a kernel without groups that hand over,
-    /// it cannot be replaced.
+    /// Opens the first ring. Without threads, in a fanout group that shares packets, and on a kernel without groups
+    /// that hand over, it cannot be replaced.
     pub fn open(
         link: &str,
         options: ring::RingOptions,
         capture: &CaptureOptions,
     ) -> Result<(PacketRing, Option<Box<dyn HandOver>>), RingOpenError> {
-        if options.fanout.is_some() {
+        if options.fanout.is_some() || !capture.threads {
             return Ok((PacketRing::open(link, &options)?, None));
         }
         match HandoverGroup::open(link, &options) {

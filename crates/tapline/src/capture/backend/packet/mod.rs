@@ -26,6 +26,7 @@ use super::super::read::exact_filter::ExactFilter;
 use super::super::read::ring::{RingReader, RxRing};
 use super::OpenedInterface;
 
+pub use self::filter::prepare;
 pub(crate) use self::filter::sock_filter;
 
 /// Opens a packet ring with the filter of `plan`.

@@ -29,6 +29,7 @@ pub fn suits(options: &CaptureOptions) -> bool {
             TimestampSource::Reader | TimestampSource::Hardware
         )
         && options.busy_poll.is_none()
+        && options.queues.is_none()
 }
 
 /// Opens the memory of every CPU, and attaches the program last; or returns why AF_XDP has to be used.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use tapline::filter::{NameResolver, Transport};
+use filter::{NameResolver, Transport};
 
 use super::builtin;
 use super::files::{self, Ethers, Services};
@@ -25,6 +25,7 @@ pub struct SystemNames {
 }
 
 impl SystemNames {
+    /// Reads nothing yet.
     pub fn new() -> Self {
         Self::from_folder(Path::new("/etc"))
     }
@@ -41,6 +42,12 @@ impl SystemNames {
             ethers: table(folder.join("ethers"), files::ethers),
             hosts: Mutex::default(),
         }
+    }
+}
+
+impl Default for SystemNames {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

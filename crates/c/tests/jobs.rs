@@ -1,0 +1,118 @@
+//! Options of the jobs that the examples do not use, in C and in C++.
+
+use std::fs;
+
+use lab::generator::udp_frame;
+use lab::{Host, Net};
+
+use crate::support::{compile, start};
+
+/// They end a program that uses memory wrongly.
+const SANITIZERS: [&str; 1] = ["-fsanitize=address,undefined"];
+
+const LANGUAGES: [(&str, &str); 2] = [("gcc", "c"), ("g++", "cpp")];
+
+#[test]
+fn a_class_has_groups_until_there_is_no_room() {
+    // 30 packets to port 53, 20 to port 443, and 10 to a third.
+    let frames = [(53_u16, 30), (443, 20), (9, 10)].map(|(port, count)| {
+        let mut frame = udp_frame(60);
+        frame[36..38].copy_from_slice(&port.to_be_bytes());
+        vec![frame; count]
+    });
+    for (compiler, extension) in LANGUAGES {
+        let program = compile(
+            compiler,
+            &format!("tests/programs/groups.{extension}"),
+            &SANITIZERS,
+        );
+        let [left, right] = Net::new().pair();
+        let name = right.interface().name.to_string();
+        let mut running = start(&right, &program, &[&name, "60"]);
+        running.ready();
+        left.send(frames.iter().flatten());
+        let expected = [
+            "53: 30 packets, 1800 bytes",
+            "443: 20 packets, 1200 bytes",
+            "others: 10 packets",
+        ];
+        assert_eq!(running.finish(), expected, "{extension}");
+    }
+}
+
+#[test]
+fn rotated_files_are_complete_and_the_oldest_are_removed() {
+    let host = Host::new("alone");
+    for (compiler, extension) in LANGUAGES {
+        let program = compile(
+            compiler,
+            &format!("tests/programs/rotate.{extension}"),
+            &SANITIZERS,
+        );
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("trace.pcapng");
+        start(&host, &program, &[path.to_str().expect("text"), "35"]).finish();
+        let entries = fs::read_dir(folder.path()).expect("the folder");
+        let mut files: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
+        files.sort();
+        let counts = files.iter().map(|file| {
+            let name = file.file_name().expect("a name").to_string_lossy();
+            let printed = host.output_of(&format!("tcpdump --count -nr {}", file.display()));
+            let number = printed.split(' ').next().unwrap_or_default().to_owned();
+            format!("{} {number}", &name[..11])
+        });
+        let counts: Vec<_> = counts.collect();
+        assert_eq!(counts, ["trace_00003 10", "trace_00004 5"], "{extension}");
+    }
+}
+
+#[test]
+fn an_interface_that_is_down_is_found() {
+    for (compiler, extension) in LANGUAGES {
+        let program = compile(
+            compiler,
+            &format!("tests/programs/doctor.{extension}"),
+            &SANITIZERS,
+        );
+        let [host, _peer] = Net::new().pair();
+        let name = host.interface().name.to_string();
+        assert!(start(&host, &program, &[&name]).finish().is_empty());
+        host.ip(&format!("link set {name} down"));
+        let expected = format!("link: {name} is down: no packet can pass: ip link set {name} up");
+        assert_eq!(start(&host, &program, &[&name]).finish(), [expected]);
+    }
+}
+
+#[test]
+fn generated_packets_arrive() {
+    for (compiler, extension) in LANGUAGES {
+        let counting = compile(
+            compiler,
+            &format!("tests/programs/groups.{extension}"),
+            &SANITIZERS,
+        );
+        let sending = compile(
+            compiler,
+            &format!("tests/programs/generate.{extension}"),
+            &[],
+        );
+        let [left, right] = Net::new().pair();
+        let [from, to] = [&left, &right].map(|host| host.interface().name.to_string());
+        let mut running = start(&right, &counting, &[&to, "90"]);
+        running.ready();
+        let before = right.counters();
+        let printed = start(&left, &sending, &[&from]).finish();
+        assert_eq!(printed, ["90 accepted"]);
+        let after = right.counters();
+        assert_eq!(after.rx_packets - before.rx_packets, 90);
+        assert_eq!(after.rx_bytes - before.rx_bytes, 9000);
+        let lines = running.finish();
+        // There is room for the groups of two of the three ports.
+        let groups: Vec<_> = lines
+            .iter()
+            .map(|line| &line[line.find(':').unwrap_or(0)..])
+            .collect();
+        let group = ": 30 packets, 3000 bytes";
+        assert_eq!(groups, [group, group, ": 30 packets"], "{lines:?}");
+    }
+}

@@ -1,0 +1,176 @@
+/* netlink_misuse: what C code may do wrong with netlink is an error, and never a crash. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "check.h"
+
+enum { JSON = TAPLINE_NETLINK_FORM_JSON, FIELDS = TAPLINE_NETLINK_FORM_FIELDS };
+enum { LINK = TAPLINE_NETLINK_OBJECT_LINK, ADD = TAPLINE_NETLINK_VERB_ADD };
+
+static const uint8_t *bytes(const char *text) { return (const uint8_t *)text; }
+
+/* The fake kernel and a handle on it. */
+static tapline_netlink *open_fake(tapline_fake_kernel **fake) {
+    tapline_netlink *netlink = NULL;
+    OK(tapline_fake_kernel_new(fake, &error));
+    const tapline_netlink_options options = {.size = sizeof options, .fake = *fake};
+    OK(tapline_netlink_open(&options, &netlink, &error));
+    return netlink;
+}
+
+static void add_link(tapline_netlink *netlink, const char *json) {
+    OK(tapline_netlink_change(netlink, ADD, LINK, JSON, bytes(json), strlen(json), &error));
+}
+
+static void arguments(void) {
+    tapline_fake_kernel *fake = NULL;
+    tapline_netlink *netlink = open_fake(&fake);
+    tapline_netlink_options options = {.size = sizeof options, .fake = fake, .netns = "blue"};
+    tapline_netlink *other = NULL;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_netlink is null", tapline_netlink_open(&options, NULL, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "no namespaces", tapline_netlink_open(&options, &other, &error));
+    options.fake = NULL;
+    FAILS(TAPLINE_STATUS_NOT_FOUND, "blue", tapline_netlink_open(&options, &other, &error));
+    options.netns = "\xff";
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "not UTF-8", tapline_netlink_open(&options, &other, &error));
+    options.size = 3;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the size of", tapline_netlink_open(&options, &other, &error));
+    CHECK(other == NULL);
+
+    const char *text = "{\"name\": 7}";
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "", tapline_netlink_change(netlink, ADD, LINK, JSON, bytes(text), 11, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "", tapline_netlink_change(netlink, ADD, LINK, JSON, bytes(text), 5, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "bytes is null",
+          tapline_netlink_change(netlink, ADD, LINK, JSON, NULL, 11, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "99", tapline_netlink_change(netlink, 99, LINK, JSON, bytes("{}"), 2, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "98", tapline_netlink_change(netlink, ADD, 98, JSON, bytes("{}"), 2, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "97", tapline_netlink_change(netlink, ADD, LINK, 97, bytes("{}"), 2, &error));
+
+    /* Fields that end too early, that no link has, and whose length is beyond their end. */
+    const uint32_t unknown[] = {0x12345678, 0};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "no field",
+          tapline_netlink_change(netlink, ADD, LINK, FIELDS, (const uint8_t *)unknown, 8, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "truncated",
+          tapline_netlink_change(netlink, ADD, LINK, FIELDS, (const uint8_t *)unknown, 7, &error));
+    const uint32_t beyond[] = {0x12345678, UINT32_MAX};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "truncated",
+          tapline_netlink_change(netlink, ADD, LINK, FIELDS, (const uint8_t *)beyond, 8, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_list is null",
+          tapline_netlink_list(netlink, LINK, JSON, NULL, 0, NULL, &error));
+    tapline_list *list = NULL;
+    FAILS(TAPLINE_STATUS_NOT_FOUND, "nowhere0",
+          tapline_netlink_get(netlink, LINK, JSON, bytes("{\"name\":\"nowhere0\"}"), 19, &list, &error));
+    tapline_batch *batch = NULL;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "truncated",
+          tapline_netlink_run(netlink, (const uint8_t *)unknown, 8, 0, &batch, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "9 is no", tapline_netlink_run(netlink, NULL, 0, 9, &batch, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_batch is null", tapline_netlink_run(netlink, NULL, 0, 0, NULL, &error));
+    CHECK(list == NULL && batch == NULL);
+    OK(tapline_netlink_close(netlink, &error));
+    OK(tapline_fake_kernel_free(fake, &error));
+}
+
+static void handles(void) {
+    tapline_fake_kernel *fake = NULL;
+    tapline_netlink *netlink = open_fake(&fake);
+    tapline_list *list = NULL;
+    tapline_batch *batch = NULL;
+    tapline_watch *watch = NULL;
+    const uint8_t *data;
+    size_t length;
+    add_link(netlink, "{\"name\":\"d0\",\"linkinfo\":{\"info_kind\":\"dummy\"}}");
+    OK(tapline_netlink_list(netlink, LINK, JSON, NULL, 0, &list, &error));
+    OK(tapline_netlink_run(netlink, NULL, 0, 0, &batch, &error));
+    OK(tapline_watch_open(netlink, LINK, JSON, NULL, 0, &watch, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "this is a list handle, and not a netlink handle",
+          tapline_netlink_close((tapline_netlink *)list, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "", tapline_list_bytes((tapline_list *)netlink, &data, &length, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_bytes is null", tapline_list_bytes(list, NULL, &length, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_list is null", tapline_watch_next(watch, 0, NULL, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_state is null", tapline_batch_result(batch, 0, NULL, NULL, &error));
+    tapline_item_state state;
+    CHECK(tapline_batch_result(batch, 0, &state, NULL, NULL) == TAPLINE_STATUS_END);
+
+    /* What the handle made lives on without it, and without the fake kernel. */
+    OK(tapline_netlink_close(netlink, &error));
+    OK(tapline_fake_kernel_free(fake, &error));
+    OK(tapline_list_bytes(list, &data, &length, &error));
+    CHECK(length > 0 && data[length - 1] == '\n');
+    CHECK(tapline_batch_is_done(batch) && tapline_batch_count(batch) == 0);
+    OK(tapline_list_free(list, &error));
+    OK(tapline_watch_next(watch, 0, &list, &error));
+    OK(tapline_list_free(list, &error));
+    OK(tapline_batch_free(batch, &error));
+    OK(tapline_watch_close(watch, &error));
+
+    /* After their end, and without one. */
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_netlink_close(netlink, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed",
+          tapline_netlink_list(netlink, LINK, JSON, NULL, 0, &list, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_list_bytes(list, &data, &length, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_list_free(list, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_watch_next(watch, 0, &list, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_batch_free(batch, &error));
+    CHECK(!tapline_batch_is_done(batch) && !tapline_list_is_interrupted(list) && tapline_batch_count(NULL) == 0);
+    const tapline_netlink_options options = {.size = sizeof options, .fake = fake};
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "", tapline_netlink_open(&options, &netlink, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "null", tapline_netlink_change(NULL, ADD, LINK, JSON, bytes("{}"), 2, &error));
+    OK(tapline_netlink_close(NULL, &error));
+    OK(tapline_watch_close(NULL, &error));
+    OK(tapline_list_free(NULL, &error));
+    OK(tapline_batch_free(NULL, &error));
+    OK(tapline_fake_kernel_free(NULL, &error));
+}
+
+static atomic_bool is_last;
+
+static void *wait_for_events(void *watch) {
+    for (;;) {
+        tapline_list *list = NULL;
+        const tapline_status status = tapline_watch_next(watch, -1, &list, NULL);
+        /* The main thread tries to be in a call, too. */
+        CHECK(status == TAPLINE_STATUS_OK || status == TAPLINE_STATUS_IN_USE);
+        CHECK(tapline_list_free(list, NULL) == TAPLINE_STATUS_OK);
+        if (status == TAPLINE_STATUS_OK && atomic_load(&is_last)) {
+            return NULL;
+        }
+    }
+}
+
+/* A second thread in a call with the same handle is an error. */
+static void threads(void) {
+    tapline_fake_kernel *fake = NULL;
+    tapline_netlink *netlink = open_fake(&fake);
+    tapline_watch *watch = NULL;
+    OK(tapline_watch_open(netlink, LINK, JSON, NULL, 0, &watch, &error));
+    /* Then nothing ends a wait but a change. */
+    tapline_list *known = NULL;
+    OK(tapline_watch_next(watch, 0, &known, &error));
+    OK(tapline_list_free(known, &error));
+    pthread_t waiting;
+    CHECK(pthread_create(&waiting, NULL, wait_for_events, watch) == 0);
+    /* Until the other thread is in its call. */
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status == TAPLINE_STATUS_OK) {
+        tapline_list *list = NULL;
+        status = tapline_watch_next(watch, 0, &list, NULL);
+        CHECK(tapline_list_free(list, NULL) == TAPLINE_STATUS_OK);
+    }
+    CHECK(status == TAPLINE_STATUS_IN_USE);
+    FAILS(TAPLINE_STATUS_IN_USE, "another thread is in a call with this watch handle",
+          tapline_watch_close(watch, &error));
+    atomic_store(&is_last, true);
+    add_link(netlink, "{\"name\":\"d1\",\"linkinfo\":{\"info_kind\":\"dummy\"}}");
+    CHECK(pthread_join(waiting, NULL) == 0);
+    OK(tapline_watch_close(watch, &error));
+    OK(tapline_netlink_close(netlink, &error));
+    OK(tapline_fake_kernel_free(fake, &error));
+}
+
+int main(void) {
+    arguments();
+    handles();
+    threads();
+    printf("done\n");
+    return 0;
+}

@@ -1,0 +1,126 @@
+//! `tapline run`: the program gets the library, or a reason why it cannot.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// What `tapline run ARGUMENTS` prints.
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tapline"));
+    command.arg("run").args(arguments).env_remove("LD_PRELOAD");
+    command.output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// A library that says that it is loaded, in a folder of its own.
+fn library() -> (TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("hello.c");
+    let code = "#include <unistd.h>\n__attribute__((constructor)) static void hello(void)\n\
+                { if (write(1, \"loaded\\n\", 7) != 7) _exit(1); }\n";
+    fs::write(&source, code).expect("a file");
+    let library = folder.path().join("hello.so");
+    let mut compiler = Command::new("gcc");
+    compiler
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg(&source);
+    assert!(compiler.status().expect("gcc runs").success());
+    let path = library
+        .canonicalize()
+        .expect("a path")
+        .display()
+        .to_string();
+    (folder, path)
+}
+
+/// A copy of a program of this machine.
+fn copy(folder: &TempDir, name: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    fs::copy(lab::tool::path("setpriv"), &path).expect("a copy");
+    path
+}
+
+#[test]
+fn the_program_gets_the_library_and_its_arguments() {
+    let (_folder, library) = library();
+    let script = "echo \"$0 $1 $LD_PRELOAD\"; exit 7";
+    let output = run(&[
+        "--library",
+        &library,
+        "--",
+        "sh",
+        "-c",
+        script,
+        "name",
+        "-n",
+    ]);
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(text(&output.stdout), format!("loaded\nname -n {library}\n"));
+    let said = text(&output.stderr);
+    assert!(said.starts_with("tapline: running /"), "{said}");
+    assert!(
+        said.ends_with(&format!("/sh with {library} in place of libpcap\n")),
+        "{said}"
+    );
+    let quiet = run(&["-q", "--library", &library, "sh", "-c", "true"]);
+    assert_eq!(
+        (text(&quiet.stdout), text(&quiet.stderr)),
+        ("loaded\n".into(), String::new())
+    );
+}
+
+#[test]
+fn programs_that_cannot_get_the_library_are_refused_with_a_reason() {
+    let (folder, library) = library();
+    let refused = |program: &PathBuf, reason: &str| {
+        let path = program.to_str().expect("a path of text");
+        let output = run(&["--library", &library, "--", path, "--help"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(output.stdout.is_empty(), "it did not run");
+        assert!(said.contains(reason), "{said}");
+    };
+    let setuid = copy(&folder, "setuid");
+    chown(&setuid, Some(65_534), None).expect("root");
+    fs::set_permissions(&setuid, fs::Permissions::from_mode(0o4755)).expect("its owner");
+    refused(&setuid, "it is setuid");
+    let setgid = copy(&folder, "setgid");
+    chown(&setgid, None, Some(65_534)).expect("root");
+    fs::set_permissions(&setgid, fs::Permissions::from_mode(0o2755)).expect("its owner");
+    refused(&setgid, "it is setgid");
+    let fixed = folder.path().join("fixed");
+    let source = folder.path().join("fixed.c");
+    fs::write(&source, "int main(void) { return 0; }\n").expect("a file");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-static", "-o"]).arg(&fixed).arg(&source);
+    assert!(compiler.status().expect("gcc runs").success());
+    refused(&fixed, "it is a static program");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let (_folder, library) = library();
+    for (arguments, reason) in [
+        (
+            &["--library", "/nonexistent.so", "true"][..],
+            "there is no library /nonexistent.so",
+        ),
+        (
+            &["--library", &library, "no-such-program"],
+            "cannot find no-such-program in PATH",
+        ),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(reason), "{said}");
+    }
+    assert_eq!(run(&[]).status.code(), Some(2));
+}

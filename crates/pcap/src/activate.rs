@@ -1,0 +1,322 @@
+//! Opening interfaces: `pcap_create`, the settings, `pcap_activate`, `pcap_open_live`; and handles without packets.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::ptr;
+
+use crate::abi::{
+    ERROR, ERROR_ACTIVATED, ERROR_NOT_ACTIVATED, ERROR_RFMON_NOTSUP, ERROR_TSTAMP_PRECISION_NOTSUP,
+    MAX_SNAPLEN, PRECISION_MICRO, PRECISION_NANO, WARNING_TSTAMP_TYPE_NOTSUP,
+};
+use crate::any::Any;
+use crate::datalinks::LINUX_SLL;
+use crate::guard::guard;
+use crate::handle::{Source, State, pcap_t, state};
+use crate::live::Live;
+use crate::settings::{Refusal, Settings};
+use crate::text::{report, text};
+use crate::wake::Wake;
+
+/// The pseudo interface of all interfaces.
+pub const ANY: &CStr = c"any";
+
+/// The buffer size that libpcap reports, bytes, where nobody has set one.
+const REPORTED_BUFFER: c_int = 2 << 20;
+
+/// A handle for an interface; null means `any`. `pcap_activate` opens it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_create(device: *const c_char, errbuf: *mut c_char) -> *mut pcap_t {
+    guard(ptr::null_mut(), || {
+        // SAFETY: a string of C.
+        let device = unsafe { text(device) }.unwrap_or(ANY);
+        match Wake::new() {
+            Ok(wake) => pcap_t::give(
+                State::new(Source::Created(Box::new(Settings::new(device)))),
+                wake,
+            ),
+            Err(error) => {
+                // SAFETY: the caller's buffer.
+                unsafe { report(errbuf, &format!("eventfd: {error}")) };
+                ptr::null_mut()
+            }
+        }
+    })
+}
+
+/// Changes a handle that is not activated.
+unsafe fn set(handle: *mut pcap_t, change: impl FnOnce(&mut State) -> c_int) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: promised by the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
+        if state.is_created() {
+            change(state)
+        } else {
+            state.fail(
+                ERROR_ACTIVATED,
+                "can't perform operation on activated capture",
+            )
+        }
+    })
+}
+
+unsafe fn setting(handle: *mut pcap_t, change: impl FnOnce(&mut Settings)) -> c_int {
+    let change = |state: &mut State| {
+        if let Source::Created(settings) = &mut state.source {
+            change(settings);
+        }
+        0
+    };
+    // SAFETY: promised by the caller.
+    unsafe { set(handle, change) }
+}
+
+/// Sets the maximum bytes of a packet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_set_snaplen(handle: *mut pcap_t, snaplen: c_int) -> c_int {
+    let change = |state: &mut State| {
+        state.snaplen = limited(snaplen);
+        0
+    };
+    // SAFETY: a handle of the caller.
+    unsafe { set(handle, change) }
+}
+
+/// 0 and less, and more than any packet has, are the default.
+fn limited(snaplen: c_int) -> c_int {
+    if (1..=MAX_SNAPLEN).contains(&snaplen) {
+        snaplen
+    } else {
+        MAX_SNAPLEN
+    }
+}
+
+/// Sets promiscuous mode.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_set_promisc(handle: *mut pcap_t, promisc: c_int) -> c_int {
+    // SAFETY: a handle of the caller.
+    unsafe { setting(handle, |settings| settings.is_promiscuous = promisc != 0) }
+}
+
+/// Sets monitor mode, which `pcap_activate` refuses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_set_rfmon(handle: *mut pcap_t, rfmon: c_int) -> c_int {
+    // SAFETY: a handle of the caller.
+    unsafe { setting(handle, |settings| settings.is_monitor = rfmon != 0) }
+}
+
+/// 0: no interface can be put into monitor mode.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_can_set_rfmon(handle: *mut pcap_t) -> c_int {
+    // SAFETY: a handle of the caller.
+    unsafe { set(handle, |_| 0) }
+}
+
+/// Sets how long a call waits for packets, milliseconds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_set_timeout(handle: *mut pcap_t, timeout_ms: c_int) -> c_int {
+    // SAFETY: a handle of the caller.
+    unsafe { setting(handle, |settings| settings.timeout_ms = timeout_ms) }
+}
+
+/// Sets the size of the ring, bytes. Values that are not positive have no effect, as in libpcap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_set_buffer_size(handle: *mut pcap_t, bytes: c_int) -> c_int {
+    // SAFETY: a handle of the caller.
+    unsafe { setting(handle, |settings| settings.buffer_bytes = bytes.max(0)) }
+}
+
+/// Sets immediate mode: each packet is delivered at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_set_immediate_mode(handle: *mut pcap_t, immediate: c_int) -> c_int {
+    // SAFETY: a handle of the caller.
+    unsafe { setting(handle, |settings| settings.is_immediate = immediate != 0) }
+}
+
+/// Sets the EtherType to capture, 0 for all. Applies to `any`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_set_protocol_linux(handle: *mut pcap_t, protocol: c_int) -> c_int {
+    // SAFETY: a handle of the caller.
+    unsafe { setting(handle, |settings| settings.protocol = protocol) }
+}
+
+/// Sets the source of time stamps: the host.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_set_tstamp_type(handle: *mut pcap_t, source: c_int) -> c_int {
+    let change = |state: &mut State| {
+        if source == 0 {
+            0
+        } else {
+            state.fail(
+                WARNING_TSTAMP_TYPE_NOTSUP,
+                "only the host's time stamps are supported",
+            )
+        }
+    };
+    // SAFETY: a handle of the caller.
+    unsafe { set(handle, change) }
+}
+
+/// Sets the precision of time stamps.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_set_tstamp_precision(handle: *mut pcap_t, precision: c_int) -> c_int {
+    let change = |state: &mut State| {
+        if matches!(precision, PRECISION_MICRO | PRECISION_NANO) {
+            state.precision = precision;
+            0
+        } else {
+            state.fail(
+                ERROR_TSTAMP_PRECISION_NOTSUP,
+                "this precision is not supported",
+            )
+        }
+    };
+    // SAFETY: a handle of the caller.
+    unsafe { set(handle, change) }
+}
+
+/// The precision of time stamps.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_get_tstamp_precision(handle: *mut pcap_t) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        unsafe { state(handle) }.map_or(ERROR, |state| state.precision)
+    })
+}
+
+/// The size of the ring that was set, bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_bufsize(handle: *mut pcap_t) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
+        match &state.source {
+            Source::Created(settings) => settings.buffer_bytes,
+            Source::Live(_) | Source::Any(_) => REPORTED_BUFFER,
+            Source::Offline(_) | Source::Dead => 0,
+        }
+    })
+}
+
+/// Opens the interface with the settings. Packets gather from here on.
+///
+/// Requires `CAP_NET_RAW`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_activate(handle: *mut pcap_t) -> c_int {
+    // SAFETY: a handle of the caller.
+    unsafe { set(handle, activate) }
+}
+
+fn activate(state: &mut State) -> c_int {
+    match try_activate(state) {
+        Ok((source, datalink)) => {
+            (state.source, state.datalink) = (source, datalink);
+            0
+        }
+        Err(Refusal { status, message }) => state.fail(status, &message),
+    }
+}
+
+fn try_activate(state: &mut State) -> Result<(Source, c_int), Refusal> {
+    let Source::Created(settings) = &state.source else {
+        return Err(refusal(ERROR_NOT_ACTIVATED, "nothing to activate"));
+    };
+    if settings.is_monitor {
+        return Err(refusal(ERROR_RFMON_NOTSUP, "monitor mode is not supported"));
+    }
+    let snaplen = state.snaplen.unsigned_abs();
+    if settings.device.as_c_str() == ANY {
+        let any = Any::open(settings, snaplen)?;
+        return Ok((Source::Any(Box::new(any)), LINUX_SLL));
+    }
+    if settings.protocol != 0 {
+        let text = "a protocol can be set for the interface \"any\" only";
+        return Err(refusal(ERROR, text));
+    }
+    let device = settings.device.to_str();
+    let device = device.map_err(|_| refusal(ERROR, "the interface's name is not text"))?;
+    let live = Live::open(settings, device, snaplen)?;
+    let datalink = live.datalink();
+    Ok((Source::Live(Box::new(live)), datalink))
+}
+
+fn refusal(status: c_int, message: &str) -> Refusal {
+    Refusal {
+        status,
+        message: message.to_owned(),
+    }
+}
+
+/// `pcap_create`, the settings and `pcap_activate` in one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_open_live(
+    device: *const c_char,
+    snaplen: c_int,
+    promisc: c_int,
+    timeout_ms: c_int,
+    errbuf: *mut c_char,
+) -> *mut pcap_t {
+    guard(ptr::null_mut(), || {
+        // SAFETY: as promised to this function.
+        let handle = unsafe { pcap_create(device, errbuf) };
+        // SAFETY: just created, and nobody else has it.
+        let Some(opened) = (unsafe { state(handle) }) else {
+            return ptr::null_mut();
+        };
+        opened.snaplen = limited(snaplen);
+        let mut name = CString::default();
+        if let Source::Created(settings) = &mut opened.source {
+            settings.is_promiscuous = promisc != 0;
+            settings.timeout_ms = timeout_ms;
+            name.clone_from(&settings.device);
+        }
+        match try_activate(opened) {
+            Ok((source, datalink)) => {
+                (opened.source, opened.datalink) = (source, datalink);
+                handle
+            }
+            Err(Refusal { message, .. }) => {
+                let message = format!("{}: {message}", name.to_string_lossy());
+                // SAFETY: the caller's buffer.
+                unsafe { report(errbuf, &message) };
+                // SAFETY: created above, and nobody else has it.
+                unsafe { pcap_t::close(handle) };
+                ptr::null_mut()
+            }
+        }
+    })
+}
+
+/// A handle without packets, to compile filters and to write files.
+#[unsafe(no_mangle)]
+pub extern "C" fn pcap_open_dead(datalink: c_int, snaplen: c_int) -> *mut pcap_t {
+    pcap_open_dead_with_tstamp_precision(datalink, snaplen, PRECISION_MICRO.unsigned_abs())
+}
+
+/// As `pcap_open_dead`, for files with time stamps in microseconds or nanoseconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn pcap_open_dead_with_tstamp_precision(
+    datalink: c_int,
+    snaplen: c_int,
+    precision: u32,
+) -> *mut pcap_t {
+    guard(ptr::null_mut(), || {
+        if precision > PRECISION_NANO.unsigned_abs() {
+            return ptr::null_mut();
+        }
+        let mut state = State::new(Source::Dead);
+        state.datalink = datalink;
+        state.snaplen = limited(snaplen);
+        state.precision = precision.cast_signed();
+        pcap_t::give(state, Wake::without_sleep())
+    })
+}
+
+/// Closes a handle. Does nothing with null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_close(handle: *mut pcap_t) {
+    // SAFETY: a handle of the caller, who does not use it any more.
+    guard((), || unsafe { pcap_t::close(handle) });
+}

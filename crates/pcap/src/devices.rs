@@ -1,0 +1,348 @@
+//! The interfaces: `pcap_findalldevs`, `pcap_lookupdev`, `pcap_lookupnet`.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::io;
+use std::path::Path;
+use std::ptr;
+
+use crate::abi::{ERROR, pcap_addr, pcap_if};
+use crate::activate::ANY;
+use crate::guard::guard;
+use crate::status::refuse;
+use crate::text::{report, text};
+
+const IF_LOOPBACK: u32 = 1;
+const IF_UP: u32 = 2;
+const IF_RUNNING: u32 = 4;
+const IF_WIRELESS: u32 = 8;
+const IF_CONNECTED: u32 = 0x10;
+const IF_DISCONNECTED: u32 = 0x20;
+const IF_NOT_APPLICABLE: u32 = 0x30;
+const IF_CONNECTION: u32 = 0x30;
+
+const ANY_TEXT: &CStr = c"Pseudo-device that captures on all interfaces";
+
+/// Longest name of an interface that `pcap_lookupdev` returns, with its zero (`IFNAMSIZ`, and room).
+const NAME_BYTES: usize = 32;
+
+/// An interface and its addresses.
+struct Device {
+    name: CString,
+    description: Option<&'static CStr>,
+    flags: u32,
+    addresses: Vec<Address>,
+}
+
+/// The bytes of socket addresses.
+#[derive(Default)]
+struct Address {
+    own: Option<Vec<u8>>,
+    netmask: Option<Vec<u8>>,
+    broadcast: Option<Vec<u8>>,
+    peer: Option<Vec<u8>>,
+}
+
+/// The interfaces with their addresses of getifaddrs(3), and `any`.
+fn devices() -> io::Result<Vec<Device>> {
+    let mut first = ptr::null_mut();
+    // SAFETY: a place for a pointer.
+    if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut devices: Vec<Device> = Vec::new();
+    let mut next = first;
+    // SAFETY: an element of the list, or its end.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        next = entry.ifa_next;
+        // SAFETY: each element has a name.
+        let name = unsafe { CStr::from_ptr(entry.ifa_name) };
+        let place = devices
+            .iter()
+            .position(|device| device.name.as_c_str() == name);
+        let place = place.unwrap_or_else(|| {
+            devices.push(Device {
+                name: name.to_owned(),
+                description: None,
+                flags: flags(name, entry.ifa_flags),
+                addresses: Vec::new(),
+            });
+            devices.len() - 1
+        });
+        // SAFETY: the addresses of an element live as long as the list.
+        let address = unsafe { address(entry) };
+        devices[place].addresses.extend(address);
+    }
+    // SAFETY: from getifaddrs, and no reference to it is left.
+    unsafe { libc::freeifaddrs(first) };
+    devices.push(Device {
+        name: ANY.to_owned(),
+        description: Some(ANY_TEXT),
+        flags: IF_UP | IF_RUNNING | IF_NOT_APPLICABLE,
+        addresses: Vec::new(),
+    });
+    // Equal ones stay in their order.
+    devices.sort_by_key(merit);
+    Ok(devices)
+}
+
+fn flags(name: &CStr, flags: u32) -> u32 {
+    let is = |bit: c_int, flag: u32| {
+        if flags & bit.unsigned_abs() != 0 {
+            flag
+        } else {
+            0
+        }
+    };
+    let folder = Path::new("/sys/class/net").join(&*name.to_string_lossy());
+    let wireless = if folder.join("wireless").exists() {
+        IF_WIRELESS
+    } else {
+        0
+    };
+    let connection = match is(libc::IFF_LOOPBACK, IF_NOT_APPLICABLE) {
+        0 if is(libc::IFF_RUNNING, 1) != 0 => IF_CONNECTED,
+        0 => IF_DISCONNECTED,
+        not_applicable => not_applicable,
+    };
+    is(libc::IFF_LOOPBACK, IF_LOOPBACK)
+        | is(libc::IFF_UP, IF_UP)
+        | is(libc::IFF_RUNNING, IF_RUNNING)
+        | wireless
+        | connection
+}
+
+/// The order of the list: what works first, then by the number at the end of the name.
+fn merit(device: &Device) -> (bool, bool, bool, bool, bool, u32) {
+    let Device { name, flags, .. } = device;
+    let name = name.to_string_lossy();
+    let digits = name.rfind(|letter: char| !letter.is_ascii_digit());
+    let number = digits.map_or("", |end| &name[end + 1..]).parse();
+    (
+        flags & IF_UP == 0,
+        flags & IF_RUNNING == 0,
+        flags & IF_CONNECTION == IF_DISCONNECTED,
+        flags & IF_LOOPBACK != 0,
+        device.name.as_c_str() == ANY,
+        number.unwrap_or(0),
+    )
+}
+
+/// The Internet and link-layer addresses of an element; `None` if it has no address.
+///
+/// # Safety
+/// The element's pointers are null or point to addresses.
+unsafe fn address(entry: &libc::ifaddrs) -> Option<Address> {
+    // SAFETY: promised by the caller.
+    let bytes = |address| unsafe { copy(address) };
+    let has = |flag: c_int| entry.ifa_flags & flag.unsigned_abs() != 0;
+    let (broadcast, peer) = match entry.ifa_ifu {
+        other if has(libc::IFF_BROADCAST) => (bytes(other), None),
+        other if has(libc::IFF_POINTOPOINT) => (None, bytes(other)),
+        _ => (None, None),
+    };
+    Some(Address {
+        own: Some(bytes(entry.ifa_addr)?),
+        netmask: bytes(entry.ifa_netmask),
+        broadcast,
+        peer,
+    })
+}
+
+/// # Safety
+/// `address` is null or points to an address of its family.
+unsafe fn copy(address: *const libc::sockaddr) -> Option<Vec<u8>> {
+    // SAFETY: promised by the caller.
+    let family = unsafe { address.as_ref() }?.sa_family;
+    let bytes = match c_int::from(family) {
+        libc::AF_INET => size_of::<libc::sockaddr_in>(),
+        libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
+        libc::AF_PACKET => size_of::<libc::sockaddr_ll>(),
+        _ => return None,
+    };
+    // SAFETY: an address of this family has as many bytes.
+    Some(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), bytes) }.to_vec())
+}
+
+/// The list as C sees it. All memory is from `Box` and `CString`, and `pcap_freealldevs` frees it.
+fn give(devices: Vec<Device>) -> *mut pcap_if {
+    let mut next = ptr::null_mut();
+    for device in devices.into_iter().rev() {
+        let description = device.description.map(CStr::to_owned);
+        next = Box::into_raw(Box::new(pcap_if {
+            next,
+            name: device.name.into_raw(),
+            description: description.map_or(ptr::null_mut(), CString::into_raw),
+            addresses: give_addresses(device.addresses),
+            flags: device.flags,
+        }));
+    }
+    next
+}
+
+fn give_addresses(addresses: Vec<Address>) -> *mut pcap_addr {
+    let mut next = ptr::null_mut();
+    for address in addresses.into_iter().rev() {
+        next = Box::into_raw(Box::new(pcap_addr {
+            next,
+            addr: give_bytes(address.own.as_deref()),
+            netmask: give_bytes(address.netmask.as_deref()),
+            broadaddr: give_bytes(address.broadcast.as_deref()),
+            dstaddr: give_bytes(address.peer.as_deref()),
+        }));
+    }
+    next
+}
+
+/// Room for any address, so that all have one size.
+fn give_bytes(bytes: Option<&[u8]>) -> *mut libc::sockaddr {
+    let Some(bytes) = bytes else {
+        return ptr::null_mut();
+    };
+    // SAFETY: an address of zeros is valid.
+    let mut room: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+    let place: *mut u8 = (&raw mut room).cast();
+    let bytes = &bytes[..bytes.len().min(size_of_val(&room))];
+    // SAFETY: not more bytes than there is room for.
+    unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    Box::into_raw(Box::new(room)).cast()
+}
+
+/// Lists the interfaces, best first; `pcap_freealldevs` frees the list.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_findalldevs(list: *mut *mut pcap_if, errbuf: *mut c_char) -> c_int {
+    guard(ERROR, || {
+        let message = match devices() {
+            Ok(devices) if !list.is_null() => {
+                // SAFETY: the caller's place for a pointer.
+                unsafe { list.write(give(devices)) };
+                return 0;
+            }
+            Ok(_) => "a null pointer was supplied for the list".to_owned(),
+            Err(error) => format!("getifaddrs: {error}"),
+        };
+        // SAFETY: the caller's buffer.
+        unsafe { refuse(errbuf, &message) }
+    })
+}
+
+/// Frees a list of `pcap_findalldevs`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_freealldevs(list: *mut pcap_if) {
+    guard((), || {
+        let mut next = list;
+        while !next.is_null() {
+            // SAFETY: an element of `give`, which the caller does not use any more.
+            let device = unsafe { Box::from_raw(next) };
+            next = device.next;
+            for string in [device.name, device.description] {
+                if !string.is_null() {
+                    // SAFETY: a string of `give`.
+                    drop(unsafe { CString::from_raw(string) });
+                }
+            }
+            // SAFETY: the addresses of `give`.
+            unsafe { free_addresses(device.addresses) };
+        }
+    });
+}
+
+/// # Safety
+/// `first` is from `give_addresses`, and nobody uses it any more.
+unsafe fn free_addresses(first: *mut pcap_addr) {
+    let mut next = first;
+    while !next.is_null() {
+        // SAFETY: promised by the caller.
+        let address = unsafe { Box::from_raw(next) };
+        next = address.next;
+        for room in [
+            address.addr,
+            address.netmask,
+            address.broadaddr,
+            address.dstaddr,
+        ] {
+            if !room.is_null() {
+                let room: *mut libc::sockaddr_storage = room.cast();
+                // SAFETY: promised by the caller.
+                drop(unsafe { Box::from_raw(room) });
+            }
+        }
+    }
+}
+
+/// The name of the best interface. Valid until the next call of the thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_lookupdev(errbuf: *mut c_char) -> *mut c_char {
+    thread_local! {
+        static NAME: std::cell::RefCell<[u8; NAME_BYTES]> = const { std::cell::RefCell::new([0; NAME_BYTES]) };
+    }
+    guard(ptr::null_mut(), || {
+        let found = devices().map(|devices| {
+            let mut devices = devices.into_iter();
+            devices.find(|device| device.flags & IF_LOOPBACK == 0 && device.name.as_c_str() != ANY)
+        });
+        let message = match found {
+            Ok(Some(device)) => {
+                return NAME.with_borrow_mut(|kept| {
+                    let name = device.name.to_bytes();
+                    let name = &name[..name.len().min(NAME_BYTES - 1)];
+                    kept.fill(0);
+                    kept[..name.len()].copy_from_slice(name);
+                    kept.as_mut_ptr().cast()
+                });
+            }
+            Ok(None) => "no suitable device found".to_owned(),
+            Err(error) => format!("getifaddrs: {error}"),
+        };
+        // SAFETY: the caller's buffer.
+        unsafe { report(errbuf, &message) };
+        ptr::null_mut()
+    })
+}
+
+/// The network and the netmask of an interface's first IPv4 address, in network byte order; zeros for `any`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_lookupnet(
+    device: *const c_char,
+    net: *mut u32,
+    mask: *mut u32,
+    errbuf: *mut c_char,
+) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a string of C.
+        let device = unsafe { text(device) }.unwrap_or(ANY);
+        let (address, netmask) = if device == ANY {
+            (0, 0)
+        } else {
+            match network(device) {
+                Ok(found) => found,
+                // SAFETY: the caller's buffer.
+                Err(message) => return unsafe { refuse(errbuf, &message) },
+            }
+        };
+        for (place, value) in [(net, address & netmask), (mask, netmask)] {
+            if !place.is_null() {
+                // SAFETY: the caller's place for a number.
+                unsafe { place.write(value) };
+            }
+        }
+        0
+    })
+}
+
+/// The first IPv4 address of an interface, and its netmask, in network byte order.
+fn network(name: &CStr) -> Result<(u32, u32), String> {
+    let shown = name.to_string_lossy();
+    let devices = devices().map_err(|error| format!("getifaddrs: {error}"))?;
+    let device = devices.iter().find(|device| device.name.as_c_str() == name);
+    let device = device.ok_or_else(|| format!("{shown}: No such device"))?;
+    // `sin_addr` lies behind family and port.
+    let ipv4 = |bytes: &Option<Vec<u8>>| {
+        let bytes = bytes.as_deref()?;
+        let is_ipv4 = bytes.len() == size_of::<libc::sockaddr_in>();
+        let number = bytes.get(4..8)?.first_chunk()?;
+        is_ipv4.then(|| u32::from_ne_bytes(*number))
+    };
+    let mut found = device.addresses.iter();
+    let found = found.find_map(|address| Some((ipv4(&address.own)?, ipv4(&address.netmask)?)));
+    found.ok_or_else(|| format!("{shown}: no IPv4 address assigned"))
+}

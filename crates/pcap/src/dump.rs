@@ -1,0 +1,262 @@
+//! Writing capture files: `pcap_dump` and its kin. A `pcap_dumper_t` is the stream, as in libpcap.
+
+use std::ffi::{CStr, c_char, c_int, c_long, c_uchar};
+use std::ptr;
+
+use crate::abi::{ERROR, PRECISION_NANO, pcap_pkthdr};
+use crate::datalinks;
+use crate::guard::guard;
+use crate::handle::{State, pcap_t, state};
+use crate::stream::standard_output;
+use crate::text::{last_os_error, text};
+
+const HEADER_BYTES: usize = 24;
+const MAGIC_MICRO: u32 = 0xa1b2_c3d4;
+const MAGIC_NANO: u32 = 0xa1b2_3c4d;
+
+/// An output file.
+pub type pcap_dumper_t = libc::FILE;
+
+/// The header of a file with the packets of a handle, in the byte order of this machine.
+fn header(state: &State) -> [u8; HEADER_BYTES] {
+    let magic = if state.precision == PRECISION_NANO {
+        MAGIC_NANO
+    } else {
+        MAGIC_MICRO
+    };
+    let version = u32::from_ne_bytes(
+        [2_u16, 4]
+            .map(u16::to_ne_bytes)
+            .as_flattened()
+            .try_into()
+            .unwrap_or_default(),
+    );
+    let words = [
+        magic,
+        version,
+        0,
+        0,
+        state.snaplen.unsigned_abs(),
+        u32::from(datalinks::to_file(state.datalink)),
+    ];
+    let mut bytes = [0; HEADER_BYTES];
+    bytes.copy_from_slice(words.map(u32::to_ne_bytes).as_flattened());
+    bytes
+}
+
+/// # Safety
+/// `file` is an open stream.
+unsafe fn put(file: *mut libc::FILE, bytes: &[u8]) -> bool {
+    // SAFETY: as many bytes as there are, to an open stream.
+    unsafe { libc::fwrite(bytes.as_ptr().cast(), bytes.len(), 1, file) == 1 }
+}
+
+/// # Safety
+/// `file` is an open stream.
+unsafe fn begin(state: &mut State, file: *mut libc::FILE, name: &str) -> *mut pcap_dumper_t {
+    // SAFETY: promised by the caller.
+    if unsafe { put(file, &header(state)) } {
+        return file;
+    }
+    state.fail(
+        ERROR,
+        &format!("Can't write to {name}: {}", last_os_error()),
+    );
+    ptr::null_mut()
+}
+
+/// Runs `body` with the state of an activated handle.
+unsafe fn with(
+    handle: *mut pcap_t,
+    body: impl FnOnce(&mut State) -> *mut pcap_dumper_t,
+) -> *mut pcap_dumper_t {
+    guard(ptr::null_mut(), || {
+        // SAFETY: promised by the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ptr::null_mut();
+        };
+        if state.is_created() {
+            state.fail(ERROR, "not-yet-activated pcap_t passed to pcap_dump_open");
+            return ptr::null_mut();
+        }
+        body(state)
+    })
+}
+
+/// Creates a file; `-` is standard output.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_dump_open(
+    handle: *mut pcap_t,
+    path: *const c_char,
+) -> *mut pcap_dumper_t {
+    let body = |state: &mut State| {
+        // SAFETY: a string of C.
+        let Some(path) = (unsafe { text(path) }) else {
+            state.fail(ERROR, "A null pointer was supplied as the file name");
+            return ptr::null_mut();
+        };
+        if path.to_bytes() == b"-" {
+            // SAFETY: an open stream.
+            return unsafe { begin(state, standard_output(), "standard output") };
+        }
+        let Some(file) = open(state, path, c"wb") else {
+            return ptr::null_mut();
+        };
+        // SAFETY: opened above.
+        let dumper = unsafe { begin(state, file, &path.to_string_lossy()) };
+        if dumper.is_null() {
+            // SAFETY: opened above, and nobody else has it.
+            unsafe { libc::fclose(file) };
+        }
+        dumper
+    };
+    // SAFETY: a handle of the caller.
+    unsafe { with(handle, body) }
+}
+
+fn open(state: &mut State, path: &CStr, mode: &CStr) -> Option<*mut libc::FILE> {
+    // SAFETY: two strings that live.
+    let file = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
+    if file.is_null() {
+        state.fail(
+            ERROR,
+            &format!("{}: {}", path.to_string_lossy(), last_os_error()),
+        );
+        return None;
+    }
+    Some(file)
+}
+
+/// Writes to a stream of the caller, which `pcap_dump_close` closes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_dump_fopen(
+    handle: *mut pcap_t,
+    file: *mut libc::FILE,
+) -> *mut pcap_dumper_t {
+    // SAFETY: an open stream of the caller.
+    let body = |state: &mut State| unsafe { begin(state, file, "stream") };
+    // SAFETY: a handle of the caller.
+    unsafe { with(handle, body) }
+}
+
+/// Appends to a file with the same link-layer header type, snaplen and precision, or creates it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_dump_open_append(
+    handle: *mut pcap_t,
+    path: *const c_char,
+) -> *mut pcap_dumper_t {
+    let body = |state: &mut State| {
+        // SAFETY: a string of C.
+        let Some(path) = (unsafe { text(path) }) else {
+            state.fail(ERROR, "A null pointer was supplied as the file name");
+            return ptr::null_mut();
+        };
+        if path.to_bytes() == b"-" {
+            // SAFETY: an open stream.
+            return unsafe { begin(state, standard_output(), "standard output") };
+        }
+        let Some(file) = open(state, path, c"ab+") else {
+            return ptr::null_mut();
+        };
+        // SAFETY: opened above.
+        let dumper = unsafe { append(state, file, &path.to_string_lossy()) };
+        if dumper.is_null() {
+            // SAFETY: opened above, and nobody else has it.
+            unsafe { libc::fclose(file) };
+        }
+        dumper
+    };
+    // SAFETY: a handle of the caller.
+    unsafe { with(handle, body) }
+}
+
+/// # Safety
+/// `file` is an open stream for reading and appending.
+unsafe fn append(state: &mut State, file: *mut libc::FILE, name: &str) -> *mut pcap_dumper_t {
+    let mut there = [0; HEADER_BYTES];
+    // SAFETY: promised by the caller.
+    unsafe { libc::rewind(file) };
+    // SAFETY: as many bytes as there is room for.
+    let read = unsafe { libc::fread(there.as_mut_ptr().cast(), 1, HEADER_BYTES, file) };
+    if read == 0 {
+        // SAFETY: promised by the caller.
+        return unsafe { begin(state, file, name) };
+    }
+    let ours = header(state);
+    let is_alike = read == HEADER_BYTES && there == ours;
+    if !is_alike {
+        let text =
+            format!("{name}: not a capture file to which packets of this kind can be appended");
+        state.fail(ERROR, &text);
+        return ptr::null_mut();
+    }
+    // A stream that was read is positioned before it is written.
+    // SAFETY: promised by the caller.
+    unsafe { libc::fseek(file, 0, libc::SEEK_END) };
+    file
+}
+
+/// Writes a packet: a function for `pcap_loop`, with the file as its first argument.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_dump(
+    file: *mut c_uchar,
+    header: *const pcap_pkthdr,
+    packet: *const c_uchar,
+) {
+    guard((), || {
+        let file: *mut libc::FILE = file.cast();
+        // SAFETY: a header of the caller.
+        let Some(header) = (unsafe { header.as_ref() }) else {
+            return;
+        };
+        let record = [
+            header.ts.tv_sec.cast_unsigned() as u32,
+            header.ts.tv_usec.cast_unsigned() as u32,
+            header.caplen,
+            header.len,
+        ];
+        // A half record at the end of a full disk would make what follows unreadable.
+        // SAFETY: an open stream of the caller.
+        if unsafe { put(file, record.map(u32::to_ne_bytes).as_flattened()) } {
+            // SAFETY: as many bytes as the header says, to an open stream.
+            unsafe { libc::fwrite(packet.cast(), header.caplen as usize, 1, file) };
+        }
+    });
+}
+
+/// The stream of a file.
+#[unsafe(no_mangle)]
+pub extern "C" fn pcap_dump_file(file: *mut pcap_dumper_t) -> *mut libc::FILE {
+    file
+}
+
+/// The position in a file, bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_dump_ftell(file: *mut pcap_dumper_t) -> c_long {
+    // SAFETY: an open stream of the caller.
+    unsafe { libc::ftell(file) }
+}
+
+/// The position in a file, bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_dump_ftell64(file: *mut pcap_dumper_t) -> i64 {
+    // SAFETY: an open stream of the caller.
+    unsafe { libc::ftello(file) }
+}
+
+/// Writes what is buffered.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_dump_flush(file: *mut pcap_dumper_t) -> c_int {
+    // SAFETY: an open stream of the caller.
+    match unsafe { libc::fflush(file) } {
+        0 => 0,
+        _ => ERROR,
+    }
+}
+
+/// Closes a file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_dump_close(file: *mut pcap_dumper_t) {
+    // SAFETY: an open stream of the caller, who does not use it any more.
+    unsafe { libc::fclose(file) };
+}

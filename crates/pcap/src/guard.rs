@@ -1,0 +1,47 @@
+//! The border to C: no panic crosses it.
+
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+#[cfg(panic = "abort")]
+compile_error!("a panic must not end the caller's process: build with `--profile c-library`");
+
+thread_local! {
+    /// Whether this thread is in a call.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs the body of an exported function; `failed` is its result if it panics.
+pub fn guard<R>(failed: R, body: impl FnOnce() -> R) -> R {
+    silence_panics();
+    let outer = IS_INSIDE.replace(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(body));
+    IS_INSIDE.set(outer);
+    result.unwrap_or(failed)
+}
+
+/// Has panics inside a call not printed. The library has a standard library of its own, so the hook is not that of a Rust
+/// program that loads it.
+fn silence_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let printing = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !IS_INSIDE.get() {
+                printing(panic);
+            }
+        }));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_the_result_of_a_failure() {
+        assert_eq!(guard(-1, || panic!("no way")), -1);
+        assert_eq!(guard(-1, || 3), 3);
+    }
+}

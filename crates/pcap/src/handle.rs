@@ -1,0 +1,190 @@
+//! `pcap_t`: what a program holds, and how a call gets at it.
+//!
+//! A handle is a pointer, as libpcap's is, because a program may use one handle for millions of calls a second. The rules
+//! are libpcap's, too: one thread at a time is in a call with a handle, except for `pcap_breakloop`, and nobody uses it
+//! after `pcap_close`. The caller's function for packets may call back with the same handle, so no reference to the
+//! handle's state is held while it runs.
+
+use std::cell::UnsafeCell;
+use std::ffi::{c_char, c_int};
+
+use tapline::filter::classic::ClassicProgram;
+
+use crate::abi::{
+    ERRBUF_BYTES, ERROR_NOT_ACTIVATED, MAX_SNAPLEN, PRECISION_MICRO, pcap_pkthdr, pcap_stat,
+};
+use crate::any::Any;
+use crate::datalinks::EN10MB;
+use crate::lent::{Lent, Ready};
+use crate::live::Live;
+use crate::offline::Offline;
+use crate::settings::Settings;
+use crate::text::report;
+use crate::wake::Wake;
+
+/// A capture, a file, or a handle that only compiles filters.
+pub struct pcap_t {
+    /// Any thread and any signal handler may use it.
+    pub wake: Wake,
+    state: UnsafeCell<State>,
+}
+
+/// What the calls with a handle share.
+pub struct State {
+    /// Where packets come from.
+    pub source: Source,
+    /// Link-layer header type, `DLT_…`.
+    pub datalink: c_int,
+    /// Maximum bytes of a packet.
+    pub snaplen: c_int,
+    /// `PCAP_TSTAMP_PRECISION_…`.
+    pub precision: c_int,
+    /// Calls that wait return at once instead.
+    pub is_nonblocking: bool,
+    /// Filter that runs in this process.
+    pub filter: Option<ClassicProgram>,
+    /// The header of the packet that `pcap_next` or `pcap_next_ex` lent.
+    pub header: pcap_pkthdr,
+    errbuf: [c_char; ERRBUF_BYTES],
+}
+
+/// Where packets come from.
+pub enum Source {
+    /// Created, not activated.
+    Created(Box<Settings>),
+    /// An interface.
+    Live(Box<Live>),
+    /// All interfaces.
+    Any(Box<Any>),
+    /// A file.
+    Offline(Box<Offline>),
+    /// Nowhere.
+    Dead,
+}
+
+impl State {
+    /// A state with defaults.
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            datalink: EN10MB,
+            snaplen: MAX_SNAPLEN,
+            precision: PRECISION_MICRO,
+            is_nonblocking: false,
+            filter: None,
+            header: pcap_pkthdr::EMPTY,
+            errbuf: [0; ERRBUF_BYTES],
+        }
+    }
+
+    /// Keeps an error text for `pcap_geterr`, and returns `status`.
+    pub fn fail(&mut self, status: c_int, message: &str) -> c_int {
+        // SAFETY: a buffer of that size.
+        unsafe { report(self.errbuf.as_mut_ptr(), message) };
+        status
+    }
+
+    /// The answer to what only an activated handle can do.
+    pub fn not_activated(&mut self) -> c_int {
+        self.fail(ERROR_NOT_ACTIVATED, "the handle is not activated")
+    }
+
+    /// Whether `pcap_activate` has not been called.
+    pub fn is_created(&self) -> bool {
+        matches!(self.source, Source::Created(_))
+    }
+
+    /// Whether packets come from interfaces.
+    pub fn is_live(&self) -> bool {
+        matches!(self.source, Source::Live(_) | Source::Any(_))
+    }
+
+    /// The text of the last error.
+    pub fn errbuf(&mut self) -> *mut c_char {
+        self.errbuf.as_mut_ptr()
+    }
+
+    /// The next packet, if one is ready.
+    #[inline]
+    pub fn ready(&mut self) -> Result<Ready, String> {
+        match &mut self.source {
+            Source::Live(live) => live.ready(),
+            Source::Any(any) => any.ready(self.filter.as_ref()),
+            Source::Offline(file) => file.ready(self.snaplen, self.filter.as_ref()),
+            Source::Created(_) | Source::Dead => Err("there are no packets to read".to_owned()),
+        }
+    }
+
+    /// The header of a packet as the program sees it.
+    #[inline]
+    pub fn header_of(&self, packet: &Lent) -> pcap_pkthdr {
+        let fraction = packet.time_ns % 1_000_000_000;
+        let fraction = if self.precision == PRECISION_MICRO {
+            fraction / 1000
+        } else {
+            fraction
+        };
+        pcap_pkthdr {
+            ts: libc::timeval {
+                tv_sec: (packet.time_ns / 1_000_000_000).cast_signed(),
+                tv_usec: fraction.cast_signed(),
+            },
+            caplen: packet.captured,
+            len: packet.len,
+        }
+    }
+
+    /// The counters as libpcap defines them.
+    pub fn statistics(&mut self) -> Result<pcap_stat, String> {
+        match &mut self.source {
+            Source::Live(live) => Ok(live.statistics()),
+            Source::Any(any) => any.statistics(),
+            Source::Offline(_) => Err("statistics aren't available from savefiles".to_owned()),
+            Source::Created(_) => Err("the handle is not activated".to_owned()),
+            Source::Dead => {
+                Err("statistics aren't available from a pcap_open_dead pcap_t".to_owned())
+            }
+        }
+    }
+}
+
+impl pcap_t {
+    /// Hands a handle to the program.
+    pub fn give(state: State, wake: Wake) -> *mut Self {
+        Box::into_raw(Box::new(Self {
+            wake,
+            state: UnsafeCell::new(state),
+        }))
+    }
+
+    /// Takes a handle back and closes it.
+    ///
+    /// # Safety
+    /// `handle` is null or was returned by [`give`](Self::give), and nobody uses it any more.
+    pub unsafe fn close(handle: *mut Self) {
+        if !handle.is_null() {
+            // SAFETY: promised by the caller.
+            drop(unsafe { Box::from_raw(handle) });
+        }
+    }
+}
+
+/// The request to end the loop of a handle; `None` if it is null.
+///
+/// # Safety
+/// `handle` is null or open.
+pub unsafe fn wake<'a>(handle: *const pcap_t) -> Option<&'a Wake> {
+    // SAFETY: promised by the caller; nobody ever has a mutable reference to this part.
+    unsafe { handle.as_ref() }.map(|handle| &handle.wake)
+}
+
+/// The state of a handle; `None` if it is null.
+///
+/// # Safety
+/// `handle` is null or open, no other thread is in a call with it, and no other reference to its state is alive.
+pub unsafe fn state<'a>(handle: *mut pcap_t) -> Option<&'a mut State> {
+    // SAFETY: promised by the caller.
+    let handle = unsafe { handle.as_ref() }?;
+    // SAFETY: promised by the caller: the only reference.
+    Some(unsafe { &mut *handle.state.get() })
+}

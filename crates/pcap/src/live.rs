@@ -1,0 +1,230 @@
+//! Packets of one interface: a capture of `tapline`, read from the program's thread alone.
+
+use std::ffi::{c_int, c_uint};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::time::Duration;
+
+use tapline::capture::{
+    Account, Backend, Capture, CaptureError, CaptureErrorKind, CaptureOptions, DeliveryMode, Ended,
+    RingCounters,
+};
+use tapline::filter::classic::ClassicProgram;
+use tapline::packet::metadata::Direction;
+
+use crate::abi::{ERROR, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_PERM_DENIED, pcap_stat};
+use crate::datalinks;
+use crate::lent::{Lent, Ready};
+use crate::settings::{Refusal, Settings};
+use crate::text::chain;
+
+/// Longest time that a packet waits for a reader that sleeps. TPACKET_V3 has no shorter timer.
+const TARGET: Duration = Duration::from_millis(1);
+
+/// The smallest ring that is worth a try, bytes: libpcap's default.
+const SMALLEST_RING: usize = 2 << 20;
+
+/// Largest packet that has a frame of its own in immediate mode: GRO and GSO merge up to 64 KiB.
+const LARGEST_FRAME: u32 = 65_535 + 18;
+
+/// An open capture of one interface.
+pub struct Live {
+    /// `None` once the interface is gone.
+    capture: Option<Capture>,
+    /// The account at the end.
+    last: Option<(Account, RingCounters)>,
+    /// Name of the interface.
+    pub device: String,
+    /// Longest wait of a call that returns without packets; `None`: no end.
+    pub timeout: Option<Duration>,
+    /// Packets to deliver; `None`: both.
+    pub direction: Option<Direction>,
+    /// Whether the batch at hand may have more packets.
+    is_in_batch: bool,
+    descriptor: RawFd,
+    is_promiscuous: bool,
+}
+
+impl Live {
+    /// Opens the interface.
+    pub fn open(settings: &Settings, device: &str, snaplen: u32) -> Result<Self, Refusal> {
+        let mut options = tapline::capture(device)
+            .threads(false)
+            .promiscuous(settings.is_promiscuous)
+            .snaplen(snaplen)
+            .delivery(DeliveryMode::Adaptive { target: TARGET })
+            // A wake-up for each block, also where the snaplen is short: the program sleeps in poll(2) and not in the reader,
+            // which would let packets gather.
+            .backend(Backend::PacketV3);
+        if settings.is_immediate {
+            options = options
+                .delivery(DeliveryMode::Immediate)
+                .backend(Backend::PacketV2)
+                .snaplen(snaplen.min(LARGEST_FRAME));
+        }
+        if let Ok(bytes @ 1..) = usize::try_from(settings.buffer_bytes) {
+            options = options.buffer_bytes(bytes);
+        }
+        let capture = open_smaller(&options).map_err(|error| refusal(&error))?;
+        Ok(Self {
+            descriptor: capture.as_fd().as_raw_fd(),
+            capture: Some(capture),
+            last: None,
+            device: device.to_owned(),
+            timeout: settings.timeout(),
+            direction: None,
+            is_in_batch: false,
+            is_promiscuous: settings.is_promiscuous,
+        })
+    }
+
+    /// Its link-layer header type, `DLT_…`.
+    pub fn datalink(&self) -> c_int {
+        let interfaces = self.capture.as_ref().map(Capture::interfaces);
+        let described = interfaces.and_then(<[_]>::first);
+        described.map_or(datalinks::EN10MB, |described| {
+            datalinks::from_file(described.link_type.0)
+        })
+    }
+
+    /// Readable when packets are ready.
+    pub fn descriptor(&self) -> RawFd {
+        self.descriptor
+    }
+
+    /// The next packet, if one is ready.
+    #[inline]
+    pub fn ready(&mut self) -> Result<Ready, String> {
+        let Some(capture) = &mut self.capture else {
+            return Err(disappeared());
+        };
+        if !self.is_in_batch {
+            let batch = capture.next_batch(Duration::ZERO);
+            match batch.map_err(|error| chain(&error))? {
+                Some(_) => self.is_in_batch = true,
+                None => return Err(self.end()),
+            }
+        }
+        while let Some(packet) = capture.next_ready() {
+            if self.direction.is_some() && packet.direction() != self.direction {
+                continue;
+            }
+            let data = packet.data();
+            return Ok(Ready::Packet(Lent {
+                data: data.as_ptr(),
+                captured: data.len() as u32,
+                len: packet.len() as u32,
+                time_ns: packet.time().as_nanos().unwrap_or(0),
+            }));
+        }
+        self.is_in_batch = false;
+        Ok(Ready::Nothing)
+    }
+
+    /// Closes the capture after its end, and says why it ended.
+    #[cold]
+    fn end(&mut self) -> String {
+        let Some(mut capture) = self.capture.take() else {
+            return disappeared();
+        };
+        let rings = capture.ring_counters();
+        let summary = match capture.finish() {
+            Ok(summary) => summary,
+            Err(CaptureError::Run(failed)) => failed.summary,
+            Err(error) => return chain(&error),
+        };
+        self.last = Some((summary.account, rings));
+        match summary.ended {
+            Ended::Wait(error) => format!("can't wait for packets: {error}"),
+            _ => disappeared(),
+        }
+    }
+
+    /// Replaces the filter.
+    pub fn set_filter(&mut self, program: &ClassicProgram) -> Result<(), String> {
+        match &mut self.capture {
+            Some(capture) => capture
+                .replace_filter(program)
+                .map_err(|error| chain(&error)),
+            None => Err(disappeared()),
+        }
+    }
+
+    /// Sends a frame.
+    pub fn send(&self, frame: &[u8]) -> Result<(), String> {
+        match &self.capture {
+            Some(capture) => {
+                let sent = capture.send(frame);
+                sent.map_err(|error| format!("send: {error}"))
+            }
+            None => Err(disappeared()),
+        }
+    }
+
+    /// The counters as libpcap defines them. They wrap at 32 bits, as its do.
+    pub fn statistics(&mut self) -> pcap_stat {
+        let (account, rings) = self.account();
+        let lost = if self.is_promiscuous {
+            account.lost.nic
+        } else {
+            None
+        };
+        pcap_stat {
+            ps_recv: rings.accepted as c_uint,
+            ps_drop: rings.dropped as c_uint,
+            ps_ifdrop: lost.unwrap_or(0) as c_uint,
+        }
+    }
+
+    /// Packets in the ring, as of the last [`account`](Self::account).
+    pub fn waiting(&self) -> u64 {
+        self.capture.as_ref().map_or(0, Capture::waiting)
+    }
+
+    /// The whole account, and the counters of the ring.
+    pub fn account(&mut self) -> (Account, RingCounters) {
+        if let Some(capture) = &mut self.capture {
+            let rings = capture.ring_counters();
+            let accounts = capture.live().accounts();
+            if let Some(live) = accounts.into_iter().next() {
+                self.last = Some((live.account, rings));
+            }
+        }
+        self.last.unwrap_or_else(|| {
+            let nothing = std::iter::empty::<Account>().sum();
+            (nothing, RingCounters::default())
+        })
+    }
+}
+
+fn disappeared() -> String {
+    "The interface disappeared".to_owned()
+}
+
+/// Opens a capture, with a smaller ring if there is no memory for the one of the options.
+fn open_smaller(options: &CaptureOptions) -> Result<Capture, CaptureError> {
+    let mut bytes = options.buffer_bytes;
+    loop {
+        match options.clone().buffer_bytes(bytes).open() {
+            Err(error) if is_memory(&error) && bytes > SMALLEST_RING => bytes /= 2,
+            opened => return opened,
+        }
+    }
+}
+
+fn is_memory(error: &CaptureError) -> bool {
+    use CaptureErrorKind as Kind;
+    matches!(error.kind(), Kind::NoMemoryForRing | Kind::NoMemoryForStall)
+}
+
+fn refusal(error: &CaptureError) -> Refusal {
+    let status = match error.kind() {
+        CaptureErrorKind::NoSuchInterface => ERROR_NO_SUCH_DEVICE,
+        CaptureErrorKind::MissingPrivilege { .. } => ERROR_PERM_DENIED,
+        CaptureErrorKind::InterfaceDown => ERROR_IFACE_NOT_UP,
+        _ => ERROR,
+    };
+    Refusal {
+        status,
+        message: chain(error),
+    }
+}

@@ -1,0 +1,346 @@
+//! Reading: `pcap_loop`, `pcap_dispatch`, `pcap_next` and what they wait for.
+
+use std::ffi::{c_char, c_int, c_uchar};
+use std::io;
+use std::os::fd::RawFd;
+use std::ptr;
+use std::time::{Duration, Instant};
+
+use crate::abi::{ERROR, ERROR_BREAK, pcap_handler, pcap_pkthdr};
+use crate::guard::guard;
+use crate::handle::{Source, State, pcap_t, state, wake};
+use crate::lent::Ready;
+use crate::text::report;
+use crate::wake::Wake;
+
+/// How one reading ended.
+enum Ended {
+    /// With this many packets.
+    Packets(c_int),
+    /// The source has no more.
+    End(c_int),
+    /// `pcap_breakloop`.
+    Break,
+    /// The error text is in the handle.
+    Failed,
+}
+
+/// Calls `deliver` with at most `most` packets (all that are ready, if it is not positive). Waits for the first one.
+///
+/// # Safety
+/// `handle` is open, and this thread alone is in a call with it.
+unsafe fn read(
+    handle: *mut pcap_t,
+    most: c_int,
+    mut deliver: impl FnMut(pcap_pkthdr, *const u8),
+) -> Ended {
+    // SAFETY: promised by the caller.
+    let Some(wake) = (unsafe { wake(handle) }) else {
+        return Ended::Failed;
+    };
+    let mut packets = 0;
+    let mut until = None;
+    loop {
+        if wake.is_requested() {
+            if packets > 0 {
+                // The next call reports the request.
+                return Ended::Packets(packets);
+            }
+            wake.take();
+            return Ended::Break;
+        }
+        // SAFETY: promised by the caller; the reference ends before `deliver` runs.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return Ended::Failed;
+        };
+        match state.ready() {
+            Ok(Ready::Packet(packet)) => {
+                let header = state.header_of(&packet);
+                deliver(header, packet.data);
+                packets += 1;
+                if packets == most || packets == c_int::MAX {
+                    return Ended::Packets(packets);
+                }
+            }
+            Ok(Ready::Nothing) if packets > 0 || state.is_nonblocking => {
+                return Ended::Packets(packets);
+            }
+            Ok(Ready::Nothing) => {
+                let timeout = timeout(state);
+                let until = until.get_or_insert_with(|| timeout.map(|time| Instant::now() + time));
+                match wait(state, wake, *until) {
+                    Ok(true) => {}
+                    Ok(false) => return Ended::Packets(0),
+                    Err(error) => {
+                        state.fail(ERROR, &format!("can't wait for packets: {error}"));
+                        return Ended::Failed;
+                    }
+                }
+            }
+            Ok(Ready::End) => return Ended::End(packets),
+            Err(message) => {
+                if packets > 0 && state.is_live() {
+                    // The next call finds the same.
+                    return Ended::Packets(packets);
+                }
+                state.fail(ERROR, &message);
+                return Ended::Failed;
+            }
+        }
+    }
+}
+
+/// Longest wait of a call that returns without packets; `None`: no end.
+fn timeout(state: &State) -> Option<Duration> {
+    match &state.source {
+        Source::Live(live) => live.timeout,
+        Source::Any(any) => any.timeout,
+        _ => None,
+    }
+}
+
+/// The descriptor that is readable when packets are ready.
+fn descriptor(state: &State) -> Option<RawFd> {
+    match &state.source {
+        Source::Live(live) => Some(live.descriptor()),
+        Source::Any(any) => Some(any.descriptor()),
+        _ => None,
+    }
+}
+
+/// Sleeps until packets may be ready, or until there is a request to end; `false` if the time is over.
+fn wait(state: &State, wake: &Wake, until: Option<Instant>) -> io::Result<bool> {
+    let Some(descriptor) = descriptor(state) else {
+        return Ok(true);
+    };
+    let poll = |fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut descriptors = [poll(descriptor), poll(wake.fd())];
+    while !wake.is_requested() {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let time = left.map(|left| libc::timespec {
+            tv_sec: left.as_secs().cast_signed(),
+            tv_nsec: left.subsec_nanos().into(),
+        });
+        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        // SAFETY: two descriptors and a time that live; no signal mask.
+        let ready = unsafe { libc::ppoll(descriptors.as_mut_ptr(), 2, time, ptr::null()) };
+        match ready {
+            0 => return Ok(false),
+            1.. => return Ok(true),
+            _ => {
+                let error = io::Error::last_os_error();
+                // A signal handler may have asked to end.
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Calls `callback` with each packet until `count` packets have come (no end, if it is not positive), the file ends, or
+/// `pcap_breakloop` is called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_loop(
+    handle: *mut pcap_t,
+    count: c_int,
+    callback: Option<pcap_handler>,
+    user: *mut c_uchar,
+) -> c_int {
+    guard(ERROR, || {
+        let mut left = count;
+        loop {
+            // SAFETY: a handle of the caller.
+            match unsafe { dispatch(handle, left, callback, user) } {
+                Ended::Packets(packets) if count > 0 => {
+                    left -= packets;
+                    if left == 0 {
+                        return 0;
+                    }
+                }
+                Ended::Packets(_) => {}
+                Ended::End(_) => return 0,
+                Ended::Break => return ERROR_BREAK,
+                Ended::Failed => return ERROR,
+            }
+        }
+    })
+}
+
+/// Calls `callback` with at most `count` packets (all that are ready, if it is not positive) and returns their number. Waits
+/// for the first one, at most as long as the timeout of the handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_dispatch(
+    handle: *mut pcap_t,
+    count: c_int,
+    callback: Option<pcap_handler>,
+    user: *mut c_uchar,
+) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        match unsafe { dispatch(handle, count, callback, user) } {
+            Ended::Packets(packets) | Ended::End(packets) => packets,
+            Ended::Break => ERROR_BREAK,
+            Ended::Failed => ERROR,
+        }
+    })
+}
+
+unsafe fn dispatch(
+    handle: *mut pcap_t,
+    count: c_int,
+    callback: Option<pcap_handler>,
+    user: *mut c_uchar,
+) -> Ended {
+    let Some(callback) = callback else {
+        return Ended::Failed;
+    };
+    let deliver = |header: pcap_pkthdr, data: *const u8| {
+        // SAFETY: the caller's function, with a header and as many bytes as it says.
+        unsafe { callback(user, &raw const header, data) };
+    };
+    // SAFETY: promised by the caller.
+    unsafe { read(handle, count, deliver) }
+}
+
+/// The next packet: its bytes, and its header in `*header`. Null if there is none. Both are valid until the next call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_next(
+    handle: *mut pcap_t,
+    header: *mut pcap_pkthdr,
+) -> *const c_uchar {
+    guard(ptr::null(), || {
+        let mut found = None;
+        // SAFETY: a handle of the caller.
+        unsafe { read(handle, 1, |header, data| found = Some((header, data))) };
+        let Some((next, data)) = found else {
+            return ptr::null();
+        };
+        if !header.is_null() {
+            // SAFETY: the caller's place for a header.
+            unsafe { header.write(next) };
+        }
+        data
+    })
+}
+
+/// As `pcap_next`: 1 with a packet, 0 if the time is over, `PCAP_ERROR_BREAK` at the end of a file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_next_ex(
+    handle: *mut pcap_t,
+    header: *mut *mut pcap_pkthdr,
+    data: *mut *const c_uchar,
+) -> c_int {
+    guard(ERROR, || {
+        let mut found = None;
+        // SAFETY: a handle of the caller.
+        let ended = unsafe { read(handle, 1, |header, data| found = Some((header, data))) };
+        let (next, bytes) = match (ended, found) {
+            (Ended::Packets(_), Some(found)) => found,
+            (Ended::Packets(_), None) => return 0,
+            (Ended::End(_) | Ended::Break, _) => return ERROR_BREAK,
+            (Ended::Failed, _) => return ERROR,
+        };
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
+        state.header = next;
+        if !header.is_null() {
+            // SAFETY: the caller's place for a pointer.
+            unsafe { header.write(&raw mut state.header) };
+        }
+        if !data.is_null() {
+            // SAFETY: as above.
+            unsafe { data.write(bytes) };
+        }
+        1
+    })
+}
+
+/// Ends the loop that runs, or the next one. For any thread, and for signal handlers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_breakloop(handle: *mut pcap_t) {
+    // SAFETY: a handle of the caller.
+    if let Some(wake) = unsafe { wake(handle) } {
+        wake.request();
+    }
+}
+
+/// Whether calls return at once if there are no packets.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_setnonblock(
+    handle: *mut pcap_t,
+    nonblock: c_int,
+    errbuf: *mut c_char,
+) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
+        if state.is_created() {
+            // SAFETY: the caller's buffer.
+            unsafe { report(errbuf, "the handle is not activated") };
+            return state.not_activated();
+        }
+        if state.is_live() {
+            state.is_nonblocking = nonblock != 0;
+        }
+        0
+    })
+}
+
+/// 1 if calls return at once if there are no packets.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_getnonblock(handle: *mut pcap_t, errbuf: *mut c_char) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
+        if state.is_created() {
+            // SAFETY: the caller's buffer.
+            unsafe { report(errbuf, "the handle is not activated") };
+            return state.not_activated();
+        }
+        c_int::from(state.is_nonblocking)
+    })
+}
+
+/// The descriptor for select(2) and poll(2); -1 for a file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_get_selectable_fd(handle: *mut pcap_t) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let state = unsafe { state(handle) };
+        state.and_then(|state| descriptor(state)).unwrap_or(-1)
+    })
+}
+
+/// How long a program may sleep in select(2) before it has to read anyway: null, no limit.
+#[unsafe(no_mangle)]
+pub extern "C" fn pcap_get_required_select_timeout(_: *mut pcap_t) -> *const libc::timeval {
+    ptr::null()
+}
+
+/// The descriptor of a capture, or of a file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_fileno(handle: *mut pcap_t) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
+        match &state.source {
+            // SAFETY: an open stream.
+            Source::Offline(file) => unsafe { libc::fileno(file.file()) },
+            _ => descriptor(state).unwrap_or(-1),
+        }
+    })
+}

@@ -1,0 +1,60 @@
+//! Strings of C, read and written.
+
+use std::ffi::{CStr, c_char};
+use std::fmt::Write;
+
+use crate::abi::ERRBUF_BYTES;
+
+/// The caller's string; `None` if it is null.
+///
+/// # Safety
+/// `text` is null or a string that ends with a zero and lives for `'a`.
+pub unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: promised by the caller.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
+}
+
+/// Writes an error text to the caller's buffer, as far as it fits.
+///
+/// # Safety
+/// `errbuf` is null or has `PCAP_ERRBUF_SIZE` bytes.
+pub unsafe fn report(errbuf: *mut c_char, message: &str) {
+    if errbuf.is_null() {
+        return;
+    }
+    let mut cut = message.len().min(ERRBUF_BYTES - 1);
+    while !message.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    let bytes = message.as_ptr().cast();
+    // SAFETY: `cut` is less than the size of the buffer, and the message does not overlap it.
+    unsafe { errbuf.copy_from_nonoverlapping(bytes, cut) };
+    // SAFETY: inside the buffer, see above.
+    let end = unsafe { errbuf.add(cut) };
+    // SAFETY: as above.
+    unsafe { end.write(0) };
+}
+
+/// An error with all its sources: `cannot open the ring: Operation not permitted`.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        // Writing to a string does not fail.
+        let _ = write!(text, ": {error}");
+        source = error.source();
+    }
+    text
+}
+
+/// What the operating system says about its last error.
+pub fn last_os_error() -> String {
+    strerror(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
+}
+
+/// The text of an error number, without the number.
+pub fn strerror(number: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(number).to_string();
+    let end = text.rfind(" (os error").unwrap_or(text.len());
+    text[..end].to_owned()
+}

@@ -1,0 +1,67 @@
+//! The binary interface: the symbols of libpcap, and the name that programs ask for.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{library, repository, succeed};
+
+/// The defined dynamic symbols of a library.
+fn symbols(library: &Path) -> BTreeSet<String> {
+    let output = succeed(
+        Command::new("nm")
+            .args(["-D", "--defined-only"])
+            .arg(library),
+    );
+    let text = String::from_utf8(output.stdout).expect("text");
+    let names = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(2));
+    names.map(str::to_owned).collect()
+}
+
+/// The library that tcpdump runs with.
+fn libpcap() -> PathBuf {
+    let output = succeed(Command::new("ldd").arg(lab::tool::path("tcpdump")));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut paths = text.lines().filter(|line| line.contains("libpcap.so"));
+    let path = paths.next().and_then(|line| line.split_whitespace().nth(2));
+    path.expect("tcpdump is linked with libpcap").into()
+}
+
+#[test]
+fn every_symbol_of_libpcap_is_there_and_one_more() {
+    let (theirs, ours) = (symbols(&libpcap()), symbols(library()));
+    assert!(theirs.len() > 80, "{theirs:?}");
+    let missing: Vec<_> = theirs.difference(&ours).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let more: Vec<_> = ours.difference(&theirs).collect();
+    assert_eq!(more, ["tapline_pcap_account_read"]);
+}
+
+#[test]
+fn an_installed_library_is_found_under_the_name_of_libpcap() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = repository().join("packaging/pcap-library.sh");
+    succeed(Command::new(script).arg(library()).arg(folder.path()));
+    let mut tcpdump = lab::tool::command("tcpdump");
+    tcpdump.env_remove("LD_PRELOAD").arg("--version");
+    let output = succeed(tcpdump.env("LD_LIBRARY_PATH", folder.path().join("lib/tapline")));
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("\ntapline "), "{text}");
+}
+
+#[test]
+fn the_library_has_its_name_and_needs_only_the_c_library() {
+    let output = succeed(Command::new("readelf").arg("-dW").arg(library()));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let words = |tag: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.contains(tag));
+        let names = lines.filter_map(|line| line.split(['[', ']']).nth(1));
+        names.map(str::to_owned).collect()
+    };
+    assert_eq!(words("(SONAME)"), ["libtapline_pcap.so.1"]);
+    let known = ["libc.so", "libgcc_s.so", "ld-linux", "libm.so"];
+    let unknown = |name: &String| !known.iter().any(|known| name.starts_with(known));
+    assert!(!words("(NEEDED)").iter().any(unknown), "{text}");
+}

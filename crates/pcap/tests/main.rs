@@ -1,0 +1,7 @@
+//! Tests of the libpcap door: the same programs with libpcap and with this library.
+
+mod abi;
+mod files;
+mod programs;
+mod scenarios;
+mod support;

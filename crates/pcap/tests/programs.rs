@@ -1,0 +1,159 @@
+//! Debian's programs, live on test hosts, with libpcap and with this library.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+use lab::generator::udp_frame;
+use lab::{Host, Net};
+
+use crate::support::{BOTH, Library, built};
+
+/// Starts a program whose standard error says when packets gather: in the line with `ready`.
+fn begin(host: &Host, library: Library, program: &str, arguments: &[&str], ready: &str) -> Child {
+    let mut command = host.command(program);
+    library.load(command.args(arguments));
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let mut lines = BufReader::new(child.stderr.as_mut().expect("a pipe")).lines();
+    let is_ready = |line: &Result<String, _>| line.as_ref().is_ok_and(|line| line.contains(ready));
+    assert!(lines.any(|line| is_ready(&line)), "{program} ended early");
+    child
+}
+
+/// What a program printed that ends by itself.
+fn end(mut child: Child) -> String {
+    let mut printed = String::new();
+    let output = child.stdout.as_mut().expect("a pipe");
+    output.read_to_string(&mut printed).expect("text");
+    let status = child.wait().expect("it ends");
+    assert!(status.success(), "{status}: {printed}");
+    printed
+}
+
+fn frames(count: usize) -> Vec<Vec<u8>> {
+    (0..count).map(|number| udp_frame(60 + number)).collect()
+}
+
+/// Packets that are not asked for.
+fn others(count: usize) -> Vec<Vec<u8>> {
+    let mut frame = vec![0; 60];
+    frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]);
+    vec![frame; count]
+}
+
+#[test]
+fn tcpdump_prints_each_packet_that_was_sent() {
+    let [libpcap, tapline] = BOTH.map(|library| {
+        let [left, right] = Net::new().pair();
+        let name = right.interface().name.to_string();
+        // -Z: the filter is set after the privileges are dropped.
+        let arguments = [
+            "-i", &name, "-Z", "nobody", "-nn", "-t", "-e", "-XX", "-l", "-c", "100", "udp",
+        ];
+        let tcpdump = begin(&right, library, "tcpdump", &arguments, "listening on");
+        left.send(others(10).into_iter().chain(frames(100)));
+        end(tcpdump)
+    });
+    assert_eq!(
+        libpcap
+            .lines()
+            .filter(|line| line.contains(" UDP, "))
+            .count(),
+        100,
+        "{libpcap}"
+    );
+    assert_eq!(libpcap, tapline);
+}
+
+#[test]
+fn tcpdump_writes_the_packets_of_all_interfaces() {
+    let [libpcap, tapline] = BOTH.map(|library| {
+        let [left, right] = Net::new().pair();
+        let path = built().join(format!("any-{library:?}-{}.pcap", std::process::id()));
+        let path = path.to_str().expect("a path of text");
+        let arguments = ["-i", "any", "-w", path, "-c", "50", "udp"];
+        let tcpdump = begin(&right, library, "tcpdump", &arguments, "listening on");
+        left.send(others(10).into_iter().chain(frames(100)));
+        end(tcpdump);
+        let mut read = lab::tool::command("tcpdump");
+        let output = read
+            .args(["-nn", "-t", "-e", "-XX", "-r", path])
+            .output()
+            .expect("tcpdump reads");
+        let text = String::from_utf8(output.stdout).expect("text");
+        // The index of the interface in the header is another one on each host.
+        let index = right.interface().index.to_string();
+        let text = text.replace(&format!("ifindex {index} "), "");
+        let lines = text.lines().filter(|line| !line.contains("0x0000:"));
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    assert_eq!(
+        libpcap
+            .lines()
+            .filter(|line| line.contains(" UDP, "))
+            .count(),
+        50,
+        "{libpcap}"
+    );
+    assert_eq!(libpcap, tapline);
+}
+
+#[test]
+fn dumpcap_writes_what_was_sent() {
+    let [libpcap, tapline] = BOTH.map(|library| {
+        let [left, right] = Net::new().pair();
+        let name = right.interface().name.to_string();
+        let folder = built().join(format!("dumpcap-{library:?}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("out.pcapng");
+        let path = path.to_str().expect("a path of text");
+        let arguments = ["-q", "-i", &name, "-f", "udp", "-c", "80", "-w", path];
+        let dumpcap = begin(&right, library, "dumpcap", &arguments, "File:");
+        left.send(others(10).into_iter().chain(frames(80)));
+        end(dumpcap);
+        let mut read = lab::tool::command("tcpdump");
+        let output = read
+            .args(["-nn", "-t", "-XX", "-r", path])
+            .output()
+            .expect("tcpdump reads");
+        String::from_utf8(output.stdout).expect("text")
+    });
+    assert_eq!(
+        libpcap
+            .lines()
+            .filter(|line| line.contains(" UDP, "))
+            .count(),
+        80,
+        "{libpcap}"
+    );
+    assert_eq!(libpcap, tapline);
+}
+
+#[test]
+fn tcpdump_lists_the_interfaces_of_the_host() {
+    let [_left, right] = Net::new().pair();
+    let lists = BOTH.map(|library| {
+        let mut command: Command = right.command("tcpdump");
+        let output = library
+            .load(command.arg("-D"))
+            .output()
+            .expect("tcpdump runs");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let lines = text.lines().filter_map(|line| line.split_once('.'));
+        let mut lines: Vec<_> = lines.map(|(_, line)| line.to_owned()).collect();
+        // Not interfaces of the kernel.
+        let pseudo = ["bluetooth", "nflog", "nfqueue", "dbus", "usbmon"];
+        lines.retain(|line| !pseudo.iter().any(|name| line.starts_with(name)));
+        lines
+    });
+    let name = right.interface().name.to_string();
+    assert!(
+        lists[0].iter().any(|line| line.starts_with(&name)),
+        "{lists:?}"
+    );
+    assert_eq!(lists[0], lists[1]);
+}
