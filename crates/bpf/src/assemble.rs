@@ -24,6 +24,8 @@ const ABS: u8 = 0x20;
 const IND: u8 = 0x40;
 const MEM: u8 = 0x60;
 const ATOMIC: u8 = 0xc0;
+// Operation of an atomic access: compare, exchange, and load what was there (`BPF_CMPXCHG`).
+const COMPARE_EXCHANGE: i32 = 0xf1;
 // Opcodes without an enum of their own.
 const NEG: u8 = 0x80;
 const END_TO_BE: u8 = 0xd8;
@@ -180,6 +182,13 @@ fn encode(
         Insn::AtomicAdd { base, offset, src } => {
             plain(STX | ATOMIC | Size::Double as u8, base, src, offset, 0)
         }
+        Insn::AtomicCompareExchange { base, offset, src } => plain(
+            STX | ATOMIC | Size::Double as u8,
+            base,
+            src,
+            offset,
+            COMPARE_EXCHANGE,
+        ),
         Insn::LoadMap { dst, map } => {
             slots.push(map_slot(dst, PSEUDO_MAP_FD, map));
             Instruction::default()

@@ -13,6 +13,7 @@
 //! - [`FilterMaps`]: the sets of a compiled filter (`filter::ebpf`).
 //! - [`XdpLink`], [`TcLink`]: attach a program to an interface; dropping them detaches it.
 //! - [`XskProgram`], [`RingBufferProgram`], [`SlotProgram`]: deliver an interface's packets to user space.
+//! - [`EchoResponder`]: answers ICMP echo requests. [`EchoProber`]: sends them, and counts the replies.
 //! - [`LiveFrames`]: sends frames through the XDP transmit path of a driver.
 //! - [`Sampler`]: samples packets, in programs of any kind.
 //! - [`SocketPorts`]: the local ports of the sockets of a control group.
@@ -29,6 +30,7 @@
 mod assemble;
 mod capture;
 pub mod count;
+mod echo;
 mod filter_map;
 mod kernel_function;
 mod live_frames;
@@ -47,6 +49,10 @@ pub use capture::{
     CpuRingBuffers, PacketSelection, RingBufferProgram, RingBufferProgramOptions, RxMetadata,
     SlotProgram, SlotProgramOptions, UnmatchedAction, XdpCounters, XdpProgramError, XskProgram,
     XskProgramOptions,
+};
+pub use echo::{
+    EchoAnswerCounts, EchoError, EchoProber, EchoProberError, EchoProberOptions, EchoResponder,
+    EchoResponderOptions, EchoTarget, EchoTotals,
 };
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
 pub use filter_map::FilterMaps;

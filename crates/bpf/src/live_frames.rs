@@ -1,6 +1,6 @@
 //! Sends frames through the XDP transmit path of a driver, without socket buffers.
 
-mod program;
+pub(crate) mod program;
 
 use std::ffi::CStr;
 use std::io;
@@ -11,6 +11,7 @@ use abi::bpf::{BPF_F_TEST_XDP_LIVE_FRAMES, MapLayout, MapType, TestRun, open_raw
 use abi::namespace::{NamespaceError, NetNamespace};
 use abi::region::Region;
 
+use crate::Insn;
 use crate::map::MapError;
 use crate::program::{LoadError, Program, ProgramKind};
 use crate::xdp::{XdpAttachError, XdpAttachMode, XdpLink};
@@ -28,7 +29,7 @@ const LOOPBACK: u32 = 1;
 
 /// Frames that the kernel hands to the driver at once (`DEV_MAP_BULK_SIZE`, kernel/bpf/devmap.c). A batch is no larger:
 /// the kernel would begin the next bulk before it hands over the one before.
-const BATCH_FRAMES: u32 = 16;
+pub(crate) const BATCH_FRAMES: u32 = 16;
 
 /// A batch of equal frames, whose order does not matter.
 const EQUAL_BATCH_FRAMES: u32 = 64;
@@ -54,14 +55,10 @@ const EQUAL_BATCH_FRAMES: u32 = 64;
 #[derive(Debug)]
 #[doc(alias = "BPF_F_TEST_XDP_LIVE_FRAMES")]
 pub struct LiveFrames {
-    program: Program,
+    run: LiveRun,
+    program: LiveProgram,
     /// Sends the frame as it is.
-    equal: Program,
-    /// Closed with this value, which ends the programs there.
-    _tracepoints: [OwnedFd; 2],
-    /// Keep the programs in the kernel's dispatcher.
-    _dispatched: [Dispatched; 2],
-    memory: Region,
+    equal: LiveProgram,
     /// Frames pushed, and bytes of their records.
     frames: u32,
     used: usize,
@@ -70,8 +67,23 @@ pub struct LiveFrames {
     longest: usize,
 }
 
-/// A program attached where no packet arrives.
-type Dispatched = (XdpLink, NetNamespace);
+/// What test runs on one interface share: memory, and the programs that count what became of frames.
+#[derive(Debug)]
+pub(crate) struct LiveRun {
+    /// Closed with this value, which ends the programs there.
+    _tracepoints: [OwnedFd; 2],
+    pub memory: Region,
+    /// The memory and the interface, as maps of the programs.
+    pub shared: abi::bpf::Map,
+    pub device: abi::bpf::Map,
+}
+
+/// A program that sends, and its attachment where no packet arrives, which keeps it in the kernel's dispatcher.
+#[derive(Debug)]
+pub(crate) struct LiveProgram {
+    program: Program,
+    _dispatched: (XdpLink, NetNamespace),
+}
 
 /// What became of pushed frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,39 +147,12 @@ impl LiveFrames {
     /// # Kernel
     /// Linux 5.18.
     pub fn open(ifindex: u32) -> Result<Self, LiveFramesError> {
-        let layout = MapLayout {
-            map_type: MapType::Array,
-            key_bytes: 4,
-            value_bytes: program::MEMORY_BYTES as u32,
-            max_entries: 1,
-        };
-        let map_error = MapError::creating(NAME, MapType::Array);
-        let shared = abi::bpf::Map::create_mappable(&layout, NAME).map_err(&map_error)?;
-        let memory = Region::map(shared.as_fd(), program::MEMORY_BYTES).map_err(map_error)?;
-        let device = device_map(ifindex)?;
-        let code = program::send(shared.as_fd(), device.as_fd());
-        let program = Program::load(ProgramKind::Xdp, NAME, &code)?;
-        let code = program::send_equal(shared.as_fd(), device.as_fd());
-        let equal = Program::load(ProgramKind::Xdp, NAME, &code)?;
-        let tracepoint = |name: &CStr, code| {
-            let program = Program::load(ProgramKind::Tracepoint, NAME, code)?;
-            open_raw_tracepoint(program.as_fd(), name).map_err(|source| {
-                LiveFramesError::Tracepoint {
-                    name: name.to_string_lossy().into_owned(),
-                    source,
-                }
-            })
-        };
-        let tracepoints = [
-            tracepoint(HANDED_OVER, &program::handed_over(shared.as_fd()))?,
-            tracepoint(NOT_REDIRECTED, &program::not_redirected(shared.as_fd()))?,
-        ];
+        let run = LiveRun::open(ifindex, NAME, program::MEMORY_BYTES)?;
+        let [shared, device] = [run.shared.as_fd(), run.device.as_fd()];
         Ok(Self {
-            _tracepoints: tracepoints,
-            _dispatched: [dispatched(&program)?, dispatched(&equal)?],
-            program,
-            equal,
-            memory,
+            program: LiveProgram::load(NAME, &program::send(shared, device))?,
+            equal: LiveProgram::load(NAME, &program::send_equal(shared, device))?,
+            run,
             frames: 0,
             used: 0,
             template: vec![0; Self::MAX_FRAME_BYTES],
@@ -184,8 +169,10 @@ impl LiveFrames {
             return false;
         }
         let at = program::RECORDS_AT + self.used;
-        self.memory.write(at, &(frame.len() as u64).to_ne_bytes());
-        self.memory.write(at + program::HEADER_BYTES, frame);
+        self.run
+            .memory
+            .write(at, &(frame.len() as u64).to_ne_bytes());
+        self.run.memory.write(at + program::HEADER_BYTES, frame);
         self.used += record_bytes;
         self.frames += 1;
         self.longest = self.longest.max(frame.len());
@@ -199,10 +186,10 @@ impl LiveFrames {
     pub fn send(&mut self) -> io::Result<LiveFramesSent> {
         let (frames, longest) = (self.frames, self.longest);
         (self.frames, self.used, self.longest) = (0, 0, 0);
-        self.word(program::TEMPLATE_BYTES)
-            .store(longest as u64, Ordering::Relaxed);
+        let word = self.run.word(program::TEMPLATE_BYTES);
+        word.store(longest as u64, Ordering::Relaxed);
         let template = &self.template[..longest];
-        self.run(&self.program, template, frames, BATCH_FRAMES)
+        self.run.send(&self.program, template, frames, BATCH_FRAMES)
     }
 
     /// Sends `count` frames equal to `frame`, which has 14 to [`MAX_FRAME_BYTES`](Self::MAX_FRAME_BYTES) bytes. Those that
@@ -211,12 +198,49 @@ impl LiveFrames {
     /// # Errors
     /// As [`send`](Self::send); EINVAL for a frame of another length.
     pub fn send_equal(&mut self, frame: &[u8], count: u32) -> io::Result<LiveFramesSent> {
-        self.run(&self.equal, frame, count, EQUAL_BATCH_FRAMES)
+        self.run.send(&self.equal, frame, count, EQUAL_BATCH_FRAMES)
+    }
+}
+
+impl LiveRun {
+    /// Maps `memory_bytes` bytes of shared memory, and counts frames to interface `ifindex` of the calling thread's network
+    /// namespace.
+    pub fn open(ifindex: u32, name: &str, memory_bytes: usize) -> Result<Self, LiveFramesError> {
+        let layout = MapLayout {
+            map_type: MapType::Array,
+            key_bytes: 4,
+            value_bytes: memory_bytes as u32,
+            max_entries: 1,
+        };
+        let map_error = MapError::creating(name, MapType::Array);
+        let shared = abi::bpf::Map::create_mappable(&layout, name).map_err(&map_error)?;
+        let memory = Region::map(shared.as_fd(), memory_bytes).map_err(map_error)?;
+        let device = device_map(ifindex)?;
+        let tracepoint = |tracepoint: &CStr, code| {
+            let program = Program::load(ProgramKind::Tracepoint, name, code)?;
+            open_raw_tracepoint(program.as_fd(), tracepoint).map_err(|source| {
+                LiveFramesError::Tracepoint {
+                    name: tracepoint.to_string_lossy().into_owned(),
+                    source,
+                }
+            })
+        };
+        let tracepoints = [
+            tracepoint(HANDED_OVER, &program::handed_over(shared.as_fd()))?,
+            tracepoint(NOT_REDIRECTED, &program::not_redirected(shared.as_fd()))?,
+        ];
+        Ok(Self {
+            _tracepoints: tracepoints,
+            memory,
+            shared,
+            device,
+        })
     }
 
-    fn run(
+    /// Runs `program` on `count` copies of `frame`.
+    pub fn send(
         &self,
-        program: &Program,
+        program: &LiveProgram,
         frame: &[u8],
         count: u32,
         batch_frames: u32,
@@ -232,7 +256,7 @@ impl LiveFrames {
             batch_frames,
         };
         if count > 0 {
-            match program.test_run(&run, &mut []) {
+            match program.program.test_run(&run, &mut []) {
                 // A signal ended it early; the counters say where.
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
@@ -269,9 +293,15 @@ fn device_map(ifindex: u32) -> Result<abi::bpf::Map, LiveFramesError> {
     Ok(device)
 }
 
-/// Attaches the program where no packet arrives.
-fn dispatched(program: &Program) -> Result<Dispatched, LiveFramesError> {
-    let namespace = NetNamespace::create()?;
-    let link = namespace.run(|| XdpLink::attach(program, LOOPBACK, XdpAttachMode::Generic))?;
-    Ok((link?, namespace))
+impl LiveProgram {
+    /// Loads the program, and attaches it where no packet arrives.
+    pub fn load(name: &str, code: &[Insn<'_>]) -> Result<Self, LiveFramesError> {
+        let program = Program::load(ProgramKind::Xdp, name, code)?;
+        let namespace = NetNamespace::create()?;
+        let link = namespace.run(|| XdpLink::attach(&program, LOOPBACK, XdpAttachMode::Generic))?;
+        Ok(Self {
+            program,
+            _dispatched: (link?, namespace),
+        })
+    }
 }

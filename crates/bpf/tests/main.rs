@@ -8,6 +8,7 @@ mod support;
 
 mod choice;
 mod count_filters;
+mod echo;
 mod ends;
 mod filter_arithmetic;
 mod filter_attach;

@@ -135,7 +135,7 @@ impl Forecast {
     }
 
     /// Maximum number of probes in flight to one target.
-    pub(crate) fn flight(&self) -> u32 {
+    pub fn flight(&self) -> u32 {
         let share = |all: u64| (all / u64::from(self.targets)).max(MIN_FLIGHT);
         // A sixteenth for the granularity of the expiry, and two for the ends.
         let time_ns = self.timeout_ns + self.timeout_ns / 16;

@@ -53,6 +53,7 @@ mod changes;
 mod classification;
 mod clock;
 mod cookie;
+mod counted;
 mod forecast;
 mod host_change;
 mod matching;
@@ -80,5 +81,6 @@ pub use probe::Probe;
 pub use prober::{NextAction, Prober, SendFailure};
 pub use schedule::Permutation;
 pub use statistics::{
-    Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors, ProbeCounts, RttStatistics,
+    CountedAnswers, Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors, ProbeCounts,
+    RttStatistics,
 };

@@ -232,7 +232,7 @@ impl Prober {
     }
 
     #[inline]
-    fn slot_of(&self, probe: Probe) -> Slot {
+    pub(crate) fn slot_of(&self, probe: Probe) -> Slot {
         let (latest, slot) = self.latest;
         if latest == probe {
             return slot;

@@ -16,7 +16,7 @@ use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
 /// Bytes of all records; a power of two.
 pub(super) const RECORDS_BYTES: usize = 1 << 21;
 /// Offset of the records in the shared memory.
-pub(super) const RECORDS_AT: usize = 4096;
+pub(crate) const RECORDS_AT: usize = 4096;
 /// Bytes before each frame: its length.
 pub(super) const HEADER_BYTES: usize = 8;
 /// Size of the shared memory: a record that begins at the last byte of the records still lies in it.
@@ -25,15 +25,15 @@ pub(super) const MEMORY_BYTES: usize =
 
 // Offsets of the words in page 0.
 /// Offset of the next record.
-const NEXT: i16 = 0;
+pub(crate) const NEXT: i16 = 0;
 /// CPU that runs the program.
-const CPU: i16 = 8;
+pub(crate) const CPU: i16 = 8;
 /// Frames redirected and not handed to the driver yet.
 const PENDING: i16 = 16;
 /// Frames that the driver took.
 pub(super) const SENT: i16 = 24;
 /// Frames that it did not take.
-pub(super) const REFUSED: i16 = 32;
+pub(crate) const REFUSED: i16 = 32;
 /// The last error, negative.
 pub(super) const ERROR: i16 = 40;
 /// Length of the frames before the program changes it.
@@ -51,7 +51,7 @@ pub(super) const fn record_bytes(bytes: usize) -> usize {
 const XDP_DROP: i32 = 1;
 
 const CONTEXT: Reg = Reg::R6;
-const PAGE: Reg = Reg::R7;
+pub(crate) const PAGE: Reg = Reg::R7;
 const RECORD: Reg = Reg::R8;
 const LENGTH: Reg = Reg::R9;
 
@@ -141,7 +141,7 @@ pub(super) fn send_equal<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> 
 }
 
 /// Redirects the frame to the interface and ends the program.
-fn redirect(device: BorrowedFd<'_>) -> [Insn<'_>; 8] {
+pub(crate) fn redirect(device: BorrowedFd<'_>) -> [Insn<'_>; 8] {
     [
         Insn::load(Size::Double, Reg::R1, PAGE, PENDING),
         Insn::add(Reg::R1, 1),

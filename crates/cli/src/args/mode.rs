@@ -49,7 +49,7 @@ fn others(text: &str) -> Result<UnmatchedAction, String> {
     }
 }
 
-fn place(text: &str) -> Result<XdpAttachMode, String> {
+pub(super) fn place(text: &str) -> Result<XdpAttachMode, String> {
     match text {
         "native" => Ok(XdpAttachMode::Native),
         "generic" => Ok(XdpAttachMode::Generic),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::TypedValueParser;
 use tapline::ping::targets::Cidr;
-use tapline::ping::{Backend, COOKIE_BYTES, MAX_PATHS, MAX_PAYLOAD_BYTES};
+use tapline::ping::{Backend, COOKIE_BYTES, MAX_PATHS, MAX_PAYLOAD_BYTES, XdpAttachMode};
 
 use super::LossLimit;
 use crate::{metrics, units};
@@ -29,7 +29,7 @@ pub struct PingArgs {
     /// Hosts to ping
     #[arg(
         value_name = "TARGET",
-        required_unless_present = "file",
+        required_unless_present_any = ["file", "respond"],
         help_heading = "Targets"
     )]
     pub targets: Vec<String>,
@@ -96,9 +96,17 @@ pub struct PingArgs {
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = units::seconds, hide_short_help = true, help_heading = "Performance")]
     pub gather: Duration,
 
-    /// Back end: raw, ring, ping-socket (unprivileged) or auto
+    /// Back end: raw, ring, ping-socket (unprivileged), xdp or auto
+    ///
+    /// xdp sends requests as XDP frames and counts replies in the kernel, for rates of millions per second. It prints no
+    /// line per reply: several targets, -q, --csv or --live. Requires Linux 5.18, CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and
+    /// CAP_SYS_ADMIN.
     #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backend, hide_short_help = true, help_heading = "Performance")]
     pub backend: PingBackend,
+
+    /// With --backend xdp, send more than 10 000 probes per second on an interface with a default route
+    #[arg(long, hide_short_help = true, help_heading = "Performance")]
+    pub yes_on_uplink: bool,
 
     /// Payload bytes after the ICMP header, at least 16
     #[arg(short, long, value_name = "BYTES", default_value_t = 56, value_parser = payload, help_heading = "Probes")]
@@ -126,6 +134,26 @@ pub struct PingArgs {
     /// Interface to send on, or source address
     #[arg(short = 'I', long, value_name = "IF|ADDR", value_parser = super::name().map(Origin::from), help_heading = "Probes")]
     pub interface: Option<Origin>,
+
+    /// Answer echo requests to this host that arrive on the interface of -I, in an XDP program, instead of pinging
+    ///
+    /// --rate limits the answers; requests above it are dropped. Fragments, packets with IP options and damaged packets go
+    /// to the network stack. Requires Linux 5.18, CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
+    #[arg(
+        long,
+        requires = "interface",
+        conflicts_with_all = ["targets", "file", "csv", "live", "dry_run", "metrics", "count", "duration"],
+        hide_short_help = true,
+        help_heading = "Probes"
+    )]
+    pub respond: bool,
+
+    /// Where the program of --respond runs: native (driver), generic (network stack) or auto
+    ///
+    /// Default: generic on a veth interface, where native works only while the other end has an XDP program; else native
+    /// if the driver supports it.
+    #[arg(long, value_name = "WHERE", value_parser = super::mode::place, requires = "respond", hide_short_help = true, help_heading = "Probes")]
+    pub xdp: Option<XdpAttachMode>,
 
     /// Print the time of day before each answer
     #[arg(short = 'D', long, help_heading = "Output")]
@@ -227,9 +255,14 @@ fn rate(text: &str) -> Result<Rate, String> {
 }
 
 fn backend(text: &str) -> Result<PingBackend, String> {
-    let known = [Backend::Raw, Backend::Ring, Backend::PingSocket];
+    let known = [
+        Backend::Raw,
+        Backend::Ring,
+        Backend::PingSocket,
+        Backend::Xdp,
+    ];
     match known.into_iter().find(|backend| backend.name() == text) {
-        None if text != "auto" => Err("use raw, ring, ping-socket or auto".into()),
+        None if text != "auto" => Err("use raw, ring, ping-socket, xdp or auto".into()),
         found => Ok(PingBackend(found)),
     }
 }
@@ -280,6 +313,6 @@ mod tests {
         for wrong in ["15", "65508", "", "-1"] {
             assert!(payload(wrong).is_err(), "{wrong}");
         }
-        assert!(backend("xdp").is_err() && rate("0").is_err());
+        assert!(backend("af_xdp").is_err() && rate("0").is_err());
     }
 }

@@ -19,7 +19,18 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
             );
             return Failure::new(Exit::Privilege, line);
         }
-        PingError::Options(_) => (Exit::Usage, None),
+        PingError::Options(_) | PingError::XdpRefused(_) => (Exit::Usage, None),
+        PingError::Xdp { .. } if error.is_xdp_privilege() => (
+            Exit::Privilege,
+            Some(
+                "needs CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN; run with sudo"
+                    .to_owned(),
+            ),
+        ),
+        PingError::Uplink { .. } => {
+            let line = format!("{error}; give --yes-on-uplink to ping on it");
+            return Failure::new(Exit::Usage, line);
+        }
         PingError::NoInterface => (Exit::Usage, Some("use -I IF".to_owned())),
         PingError::Kernel { operation, source } => {
             kernel(args, *operation, source.raw_os_error().unwrap_or(0))

@@ -18,7 +18,7 @@ use super::output::warnings;
 use super::reload::Reloader;
 use super::target_list::{KnownNames, TargetList};
 use super::watch::Watch;
-use super::{dry_run, failure, setup};
+use super::{dry_run, failure, respond, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, ChangeCounts, Server, ping_families};
@@ -26,10 +26,15 @@ use crate::screen::{Progress, Screen};
 use crate::units::{amount, grouped};
 use crate::{privilege, signals};
 
+/// Probes per second that sockets reach on one CPU, roughly.
+const MAX_SOCKET_PPS: u64 = 300_000;
 /// How long replies may stay unread that are not printed one by one.
 const MAX_WAIT: Duration = Duration::from_millis(250);
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
+    if args.respond {
+        return respond::run(args);
+    }
     require_terminal(args)?;
     let list = TargetList::read(args, &KnownNames::new())?;
     list.require_targets()?;
@@ -38,6 +43,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         warnings::warn(line);
     }
     let count = list.targets.len();
+    require_no_lines(args, count)?;
     let mut options = setup::options(args, count);
     let max_replies = setup::max_replies(args, count);
     options.max_wait = max_wait(args, max_replies);
@@ -73,7 +79,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         };
         reloader.start()?;
     }
-    privilege::drop_all_but(CapabilitySet::empty())?;
+    privilege::drop_all_but(kept(args))?;
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
@@ -94,9 +100,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         backend: ping.backend(),
         metrics: url.as_deref(),
     };
-    reporter
-        .begin(&start)
-        .map_err(|error| Failure::stdout(&error))?;
+    begin(args, &mut *reporter, &start)?;
     let mut watch = Watch {
         reporter: &mut *reporter,
         status_request,
@@ -128,6 +132,41 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     ran.map_err(wait_failure)?;
     reported.map_err(|error| Failure::stdout(&error))?;
     exit_status(args, &end)
+}
+
+/// Begins the reports. Says if the rate is beyond what sockets reach.
+fn begin(
+    args: &PingArgs,
+    reporter: &mut dyn Reporter,
+    start: &RunStart<'_>,
+) -> Result<(), Failure> {
+    let targets = u64::from(start.forecast.targets);
+    let pps = (targets * 1_000_000_000).checked_div(start.forecast.round_ns);
+    let is_beyond = pps.is_some_and(|pps| pps > MAX_SOCKET_PPS);
+    if is_beyond && !args.quiet && args.backend.0.is_none() {
+        warnings::warn("--backend xdp sends more probes per second than sockets can");
+    }
+    let begun = reporter.begin(start);
+    begun.map_err(|error| Failure::stdout(&error))
+}
+
+/// What a run needs after it is opened. The XDP back end runs programs, and asks for neighbours.
+fn kept(args: &PingArgs) -> CapabilitySet {
+    if setup::is_in_kernel(args) {
+        CapabilitySet::BPF | CapabilitySet::NET_ADMIN | CapabilitySet::PERFMON
+    } else {
+        CapabilitySet::empty()
+    }
+}
+
+/// The XDP back end has no lines for answers.
+fn require_no_lines(args: &PingArgs, targets: u32) -> Result<(), Failure> {
+    let has_none = args.quiet || args.csv || args.live || (targets > 1 && !args.verbose);
+    if has_none || args.dry_run || !setup::is_in_kernel(args) {
+        return Ok(());
+    }
+    let line = "--backend xdp counts answers in the kernel and has no line for each: add -q";
+    Err(Failure::new(Exit::Usage, line))
 }
 
 /// The progress of a quiet run with an end, on a terminal.

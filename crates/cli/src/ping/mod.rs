@@ -11,6 +11,7 @@ mod job;
 mod live;
 mod output;
 mod reload;
+mod respond;
 mod setup;
 mod target_list;
 mod watch;

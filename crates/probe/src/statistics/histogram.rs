@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::answers::CountedAnswers;
+
 /// A histogram of durations. Values read from it have a relative error of at most 1/256.
 ///
 /// Log-linear, like HDR histograms: each doubling above 128 ns has 128 equal buckets, and each
@@ -105,6 +107,16 @@ impl Histogram {
             squares,
             ..histogram
         }
+    }
+
+    /// As [`from_counts`](Self::from_counts), with the exact figures of `answers`.
+    pub(crate) fn from_answers(counts: &[u64], answers: &CountedAnswers) -> Self {
+        let mut histogram = Self::from_counts(counts, answers.sum_ns);
+        if histogram.total > 0 {
+            (histogram.min_ns, histogram.max_ns) = (answers.min_ns, answers.max_ns);
+            (histogram.mean_ns, histogram.squares) = answers.mean_and_squares();
+        }
+        histogram
     }
 
     /// Number of durations recorded.

@@ -1,11 +1,13 @@
 //! What is counted and measured, per target and for the whole run.
 
+mod answers;
 mod histogram;
 mod network_errors;
 mod run;
 mod target;
 mod window;
 
+pub use answers::CountedAnswers;
 pub use histogram::Histogram;
 pub use network_errors::{MAX_ERROR_KINDS, NetworkError, NetworkErrors};
 pub(crate) use run::{AnswerOrder, RunStatistics};

@@ -43,10 +43,14 @@ impl NetworkErrors {
     }
 
     pub(crate) fn count(&mut self, error: NetworkError) {
+        self.add(error, 1);
+    }
+
+    pub(crate) fn add(&mut self, error: NetworkError, count: u64) {
         match self.known.binary_search_by_key(&error, |(known, _)| *known) {
-            Ok(at) => self.known[at].1 += 1,
-            Err(_) if self.known.len() == MAX_ERROR_KINDS => self.others += 1,
-            Err(at) => self.known.insert(at, (error, 1)),
+            Ok(at) => self.known[at].1 += count,
+            Err(_) if self.known.len() == MAX_ERROR_KINDS => self.others += count,
+            Err(at) => self.known.insert(at, (error, count)),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The statistics of one target.
 
+use super::answers::CountedAnswers;
+
 /// The stored statistics of a target: 64 bytes, one cache line.
 ///
 /// Durations are `f32`, with a relative error of 6·10⁻⁸. Sums are `f64`.
@@ -47,6 +49,20 @@ impl TargetRecord {
         let deviation = rtt - self.mean_ns;
         self.mean_ns += deviation / f64::from(self.timed);
         self.squares += deviation * (rtt - self.mean_ns);
+    }
+
+    /// Sets what was counted elsewhere.
+    pub fn set_answers(&mut self, answers: &CountedAnswers) {
+        let short = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        self.received = short(answers.received);
+        self.late = short(answers.late);
+        self.duplicate = short(answers.duplicate);
+        self.corrupt = short(answers.corrupt);
+        self.errors = short(answers.errors);
+        self.timed = self.received;
+        (self.min_ns, self.max_ns) = (answers.min_ns as f32, answers.max_ns as f32);
+        self.jitter_ns = answers.jitter_16 as f32 / 16.0;
+        (self.mean_ns, self.squares) = answers.mean_and_squares();
     }
 
     #[expect(clippy::cast_sign_loss, reason = "durations are not negative")]

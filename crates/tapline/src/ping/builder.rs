@@ -6,7 +6,8 @@ use std::time::Duration;
 use probe::targets::{TargetError, Targets, TargetsBuilder};
 use probe::{Forecast, NeighbourPace};
 
-use super::engine::{Engine, probe_plan};
+use super::backends::AnyEngine;
+use super::engine::probe_plan;
 use super::error::{PingError, PingOperation, during};
 use super::event::PingEvent;
 use super::handle::Ping;
@@ -144,6 +145,7 @@ impl PingBuilder {
         both_families: bool,
         tick: Option<Duration>,
         max_wait: Duration,
+        allow_uplink: bool,
         buffer_bytes: usize,
     }
 
@@ -178,7 +180,7 @@ impl PingBuilder {
             Some(stop) => stop,
             None => Stop::new().map_err(during(PingOperation::Wait))?,
         };
-        let engine = Engine::open(self.targets?, &self.options)?;
+        let engine = AnyEngine::open(self.targets?, &self.options)?;
         Ping::new(engine, stop, self.options.max_wait)
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use bpf::EchoProberError;
 use netlink::NetlinkError;
 use probe::PlanError;
 use probe::targets::TargetError;
@@ -89,9 +90,61 @@ pub enum PingError {
         /// What is wrong.
         source: io::Error,
     },
+    /// [`Backend::Xdp`] could not be opened.
+    #[error("cannot ping by XDP on {link}")]
+    Xdp {
+        /// The interface.
+        link: String,
+        /// Why.
+        source: Box<EchoProberError>,
+    },
+    /// [`Backend::Xdp`] does not support the run.
+    #[error(transparent)]
+    XdpRefused(XdpRefusal),
+    /// The interface carries a default route, and the rate is above 10 000 per second
+    /// ([`PingOptions::allow_uplink`](super::PingOptions::allow_uplink)).
+    #[error("interface {link} carries a default route, and the rate is above 10 000 per second")]
+    Uplink {
+        /// Its name.
+        link: String,
+    },
     /// The links and routes of this host could not be listed.
     #[error(transparent)]
     Routes(Box<NetlinkError>),
+}
+
+/// Why [`Backend::Xdp`] does not support a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum XdpRefusal {
+    /// An option needs the replies.
+    #[error("the XDP back end does not support {what}")]
+    Option {
+        /// What it is about.
+        what: &'static str,
+    },
+    /// The payload does not fit into a frame.
+    #[error("the XDP back end sends payloads up to {most} bytes")]
+    Payload {
+        /// The maximum.
+        most: usize,
+    },
+    /// No target is reached by the interface.
+    #[error("interface {link} reaches none of the targets")]
+    OtherInterface {
+        /// Its name.
+        link: String,
+    },
+}
+
+impl PingError {
+    /// Whether a privilege for [`Backend::Xdp`] is missing.
+    pub fn is_xdp_privilege(&self) -> bool {
+        match self {
+            Self::Xdp { source, .. } => super::xdp::is_privilege(source),
+            _ => false,
+        }
+    }
 }
 
 impl From<NetlinkError> for PingError {

@@ -10,8 +10,9 @@ use probe::Prober;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use super::backends::AnyEngine;
 use super::changes::TargetControl;
-use super::engine::{Engine, EngineState};
+use super::engine::EngineState;
 use super::error::{PingError, PingOperation, during};
 use super::event::PingEvent;
 use super::options::{Backend, nanoseconds};
@@ -24,7 +25,7 @@ use crate::stop::{Stop, Stopper};
 /// of zero whenever the descriptor is readable. `Send`, not `Sync`.
 #[derive(Debug)]
 pub struct Ping {
-    engine: Engine,
+    engine: AnyEngine,
     stop: Stop,
     max_wait: Duration,
     /// Events that were not returned yet: those of one call of the engine.
@@ -33,7 +34,11 @@ pub struct Ping {
 }
 
 impl Ping {
-    pub(super) fn new(engine: Engine, stop: Stop, max_wait: Duration) -> Result<Self, PingError> {
+    pub(super) fn new(
+        engine: AnyEngine,
+        stop: Stop,
+        max_wait: Duration,
+    ) -> Result<Self, PingError> {
         engine.wake_on(&stop).map_err(during(PingOperation::Wait))?;
         Ok(Self {
             engine,

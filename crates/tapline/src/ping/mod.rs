@@ -71,6 +71,7 @@
 //! kernel. All other round trips start at a clock read just before the system call. [`PingSummary`] counts
 //! which clock stamped how many probes and replies.
 
+mod backends;
 mod builder;
 mod changes;
 mod engine;
@@ -79,17 +80,20 @@ mod event;
 mod handle;
 mod options;
 mod resolver;
+mod respond;
 mod route;
 mod socket;
 mod summary;
+mod xdp;
 
 pub use builder::{IntoTargets, PingBuilder, forecast_with_limits, ping, ping_once};
 pub use changes::TargetControl;
-pub use error::{PingError, PingOperation};
+pub use error::{PingError, PingOperation, XdpRefusal};
 pub use event::{AnswerMessage, PingEvent, TargetChange};
 pub use handle::Ping;
 pub use options::{Backend, PingOptions};
 pub use resolver::{LookupFailure, SystemResolver};
+pub use respond::{RespondError, RespondOptions, RespondSummary, Responder, respond};
 pub use route::source_address;
 pub use summary::{Ended, LocalDrops, PingSummary, TimestampCounts, TimestampSource};
 
@@ -98,6 +102,8 @@ pub use probe::{
     MAX_PATHS, MAX_PAYLOAD_BYTES, NeighbourPace, NetworkError, NetworkErrors, OtherCounts, Probe,
     ProbeCounts, Prober, RemovedHosts, RttStatistics,
 };
+
+pub use bpf::{EchoAnswerCounts, XdpAttachMode};
 
 /// Lists of targets: host names, addresses, prefixes and ranges.
 pub use probe::targets;

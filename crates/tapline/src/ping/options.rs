@@ -21,6 +21,13 @@ pub enum Backend {
     /// `net.ipv4.ping_group_range`.
     #[doc(alias = "IPPROTO_ICMP")]
     PingSocket,
+    /// Probes as XDP live frames, replies counted by an XDP program on [`PingOptions::interface`], or on the interface that
+    /// reaches most targets. Neither reaches user space: there is no event for a probe or a reply, and counters change at
+    /// each [`PingEvent::Tick`](super::PingEvent::Tick). Probes without an answer are in flight until the end. Requires
+    /// Linux 5.18, `CAP_BPF`, `CAP_NET_ADMIN`, `CAP_PERFMON` and `CAP_SYS_ADMIN`, an Ethernet interface, and a driver that
+    /// sends XDP frames; a veth interface does while its peer has an XDP program or GRO.
+    #[doc(alias = "BPF_F_TEST_XDP_LIVE_FRAMES")]
+    Xdp,
 }
 
 impl Backend {
@@ -30,6 +37,7 @@ impl Backend {
             Self::Raw => "raw",
             Self::Ring => "ring",
             Self::PingSocket => "ping-socket",
+            Self::Xdp => "xdp",
         }
     }
 }
@@ -37,6 +45,10 @@ impl Backend {
 /// What to send, how fast, and from where. [`PingBuilder`](super::PingBuilder) has a setter for each field.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub struct PingOptions {
     /// Probes to each target; `None` continues until stopped. Default: `None`.
     pub count: Option<u32>,
@@ -104,6 +116,8 @@ pub struct PingOptions {
     pub max_wait: Duration,
     /// Socket or ring buffer for unread replies, per address family. Default: 32 MiB.
     pub buffer_bytes: usize,
+    /// Send more than 10 000 probes per second with [`Backend::Xdp`] on an interface with a default route. Default: false.
+    pub allow_uplink: bool,
 }
 
 impl Default for PingOptions {
@@ -131,6 +145,7 @@ impl Default for PingOptions {
             tick: None,
             max_wait: Duration::ZERO,
             buffer_bytes: 32 << 20,
+            allow_uplink: false,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
-use netlink::{IfIndex, Link, Netlink, Route, RouteType};
+use netlink::{IfIndex, Link, Netlink, NetlinkError, Route, RouteType};
 use rustix::io::Errno;
 
 use super::error::SendError;
@@ -387,7 +387,7 @@ pub fn find(netlink: &mut Netlink, name: &str, options: &SendOptions) -> Result<
 }
 
 /// Whether a default route goes through `link`, or through the bridge or bond that it belongs to.
-fn is_uplink(netlink: &mut Netlink, link: &Link) -> Result<bool, SendError> {
+pub(crate) fn is_uplink(netlink: &mut Netlink, link: &Link) -> Result<bool, NetlinkError> {
     let ours = [link.index, link.master];
     let is_ours = |dev: Option<IfIndex>| dev.is_some() && ours.contains(&dev);
     let routes = netlink.list(&Route::default())?;

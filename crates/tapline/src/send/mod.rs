@@ -59,6 +59,7 @@ pub use generate::{
 };
 pub use job::Sender;
 pub use lane::LiveSent;
+pub(crate) use lane::is_uplink;
 pub use options::{LongFrames, SendOptions, SendPath, send};
 pub use path::PathError;
 pub use probe::Histogram;

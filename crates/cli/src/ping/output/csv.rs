@@ -8,6 +8,7 @@ use super::figures::{self, PingFigures};
 use super::reporter::{Reporter, RunEnd, RunStart};
 use super::{account, warnings};
 use crate::args::PingArgs;
+use crate::ping::setup;
 
 const HEADER: &str = "target,address,sent,received,lost,late,duplicate,corrupt,errors,local_drops,\
 pending,rtt_min_ns,rtt_p50_ns,rtt_mean_ns,rtt_p99_ns,rtt_max_ns,rtt_stddev_ns,jitter_ns,longest_outage";
@@ -17,11 +18,16 @@ const PATH: &str = ",path";
 
 pub struct CsvOutput {
     quiet: bool,
+    /// The kernel counts answers without their order.
+    has_outages: bool,
 }
 
 impl CsvOutput {
     pub fn new(args: &PingArgs) -> Self {
-        Self { quiet: args.quiet }
+        Self {
+            quiet: args.quiet,
+            has_outages: !setup::is_in_kernel(args),
+        }
     }
 }
 
@@ -65,7 +71,10 @@ impl Reporter for CsvOutput {
                 let time = time.map_or_else(String::new, |ns| ns.to_string());
                 write!(out, ",{time}")?;
             }
-            write!(out, ",{}", statistics.longest_outage(target))?;
+            let outage = self
+                .has_outages
+                .then(|| statistics.longest_outage(target).to_string());
+            write!(out, ",{}", outage.unwrap_or_default())?;
             if let Some(path) = targets.path(target) {
                 write!(out, ",{}", path.number)?;
             }

@@ -16,6 +16,7 @@ use super::reporter::{Reporter, RunEnd, RunStart};
 use super::{distribution, warnings};
 use crate::args::PingArgs;
 use crate::json;
+use crate::ping::setup;
 
 /// Keys of round trips, in the order of `RttFigures::in_order`.
 const TIMES: [&str; 7] = [
@@ -181,7 +182,8 @@ impl Reporter for JsonOutput<'_> {
                 insert_path(&mut object, path, targets.address(target));
             }
             insert_figures(&mut object, &PingFigures::of_target(statistics, target));
-            let outage = statistics.longest_outage(target);
+            let is_known = !setup::is_in_kernel(self.args);
+            let outage = is_known.then(|| statistics.longest_outage(target));
             object.insert("longest_outage".into(), outage.into());
             let accounts = statistics.accounts(target);
             if accounts.len() > 1 || targets.address(target).is_none() {

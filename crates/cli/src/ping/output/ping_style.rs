@@ -4,7 +4,7 @@ use std::io::{self, Stdout, Write};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use tapline::ping::{Classification, PingEvent, PingSummary, Probe, Prober};
+use tapline::ping::{Backend, Classification, PingEvent, PingSummary, Probe, Prober};
 
 use super::figures::PingFigures;
 use super::fping_style::FpingStyle;
@@ -62,7 +62,12 @@ impl<'a> PingStyle<'a> {
             }
         }
         if let Some(percent) = figures.loss_percent() {
-            let ms = self.last.duration_since(self.start).as_millis();
+            let ms = if summary.backend == Backend::Xdp {
+                // No event says when the last answer arrived.
+                summary.duration.as_millis()
+            } else {
+                self.last.duration_since(self.start).as_millis()
+            };
             let percent = six_digits(percent);
             write!(out, ", {percent}% packet loss, time {ms}ms")?;
         }

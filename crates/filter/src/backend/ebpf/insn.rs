@@ -75,6 +75,16 @@ pub enum Insn<M> {
         /// The addend.
         src: Reg,
     },
+    /// Stores `src` at `*(base + offset)` if the 8 bytes there equal `R0`; `R0 =` what was there, atomically (Linux 5.12).
+    #[doc(alias = "BPF_CMPXCHG")]
+    AtomicCompareExchange {
+        /// Address, aligned to 8 bytes.
+        base: Reg,
+        /// Displacement, bytes.
+        offset: i16,
+        /// The new value.
+        src: Reg,
+    },
     /// `dst =` the map, as an argument of a helper.
     LoadMap {
         /// Result.
@@ -182,6 +192,9 @@ impl<M> Insn<M> {
                 src,
             } => Insn::store(size, base, offset, src),
             Self::AtomicAdd { base, offset, src } => Insn::AtomicAdd { base, offset, src },
+            Self::AtomicCompareExchange { base, offset, src } => {
+                Insn::AtomicCompareExchange { base, offset, src }
+            }
             Self::LoadPacket { size, offset } => Insn::LoadPacket { size, offset },
             Self::LoadPacketAt {
                 size,

@@ -81,13 +81,13 @@ impl FamilySocket {
         let checksum_errors = (is_raw && setup.is_ipv6).then(ChecksumErrors::open);
         let receiver = setup.socket()?;
         let sender = match (setup.backend, setup.receives()) {
-            (Backend::Raw | Backend::Ring, true) => {
+            (Backend::Raw | Backend::Ring | Backend::Xdp, true) => {
                 setup.attach_filter(&receiver, true)?;
                 let sender = setup.socket()?;
                 setup.attach_filter(&sender, false)?;
                 Some(sender)
             }
-            (Backend::Raw | Backend::Ring, false) => {
+            (Backend::Raw | Backend::Ring | Backend::Xdp, false) => {
                 setup.attach_filter(&receiver, false)?;
                 None
             }

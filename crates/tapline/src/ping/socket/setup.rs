@@ -66,7 +66,8 @@ impl SocketSetup<'_> {
             (AddressFamily::INET, ipproto::ICMP)
         };
         let kind = match self.backend {
-            Backend::Raw | Backend::Ring => SocketType::RAW,
+            // The XDP back end opens no socket.
+            Backend::Raw | Backend::Ring | Backend::Xdp => SocketType::RAW,
             Backend::PingSocket => SocketType::DGRAM,
         };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -210,8 +211,8 @@ impl SocketSetup<'_> {
             Ipv4Addr::UNSPECIFIED.into()
         };
         let port = match (self.backend, source) {
-            (Backend::Raw | Backend::Ring, None) => return Ok(()),
-            (Backend::Raw | Backend::Ring, Some(_)) => 0,
+            (Backend::Raw | Backend::Ring | Backend::Xdp, None) => return Ok(()),
+            (Backend::Raw | Backend::Ring | Backend::Xdp, Some(_)) => 0,
             (Backend::PingSocket, _) => {
                 sockopt::set_socket_reuseaddr(socket, true)
                     .map_err(during(PingOperation::BindSource))?;

@@ -1,0 +1,24 @@
+//! ICMP echo in XDP: a program that answers requests, and programs that send requests and count replies.
+//!
+//! ```text
+//! frame ─▶ EchoResponder ─ request to an own address, whole, correct ─▶ answered (XDP_TX), or dropped above the limit
+//!                        └ anything else ─▶ network stack
+//!
+//! EchoProber:  targets and numbers ─▶ program of a test run: frame, stamp, tag ─▶ driver
+//!              counters, histogram ◀─ program on the interface: verifies, times, drops ◀─ replies
+//! ```
+
+mod code;
+mod layout;
+mod prober;
+mod reply;
+mod request;
+mod respond;
+mod responder;
+mod statistics;
+mod tag;
+
+pub use prober::{
+    EchoError, EchoProber, EchoProberError, EchoProberOptions, EchoTarget, EchoTotals,
+};
+pub use responder::{EchoAnswerCounts, EchoResponder, EchoResponderOptions};

@@ -1,0 +1,515 @@
+//! The prober: its maps, and the programs that send requests and count replies.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+use abi::bpf::{MapLayout, MapType};
+use abi::region::Region;
+
+use super::layout::{BUCKETS, ERROR_KEY_BYTES, HISTOGRAM, HOP_BYTES, TOTALS_BYTES, Total, target};
+use super::request::{MEMORY_BYTES, RECORD_BYTES, RECORDS};
+use super::{reply, request};
+use crate::capture::XdpProgramError;
+use crate::live_frames::{
+    BATCH_FRAMES, LiveFramesError, LiveFramesSent, LiveProgram, LiveRun, program as frames,
+};
+use crate::map::MapError;
+use crate::program::{Program, ProgramKind};
+use crate::table::{CounterTable, FullTablePolicy, TableOptions};
+use crate::xdp::{XdpAttachMode, XdpLink, XdpMode};
+
+const NAME: &str = "tapline_ping";
+
+/// Kinds of ICMP errors, by router, type and code, that are counted separately.
+const MAX_ERROR_KINDS: u32 = 1024;
+
+/// Offset of the payload in a message.
+const PAYLOAD: usize = 8;
+/// Bytes of the cookie.
+const COOKIE: usize = 16;
+
+/// What an [`EchoProber`] sends and accepts.
+#[derive(Clone, Debug)]
+pub struct EchoProberOptions {
+    /// Secret of the run.
+    pub key: [u64; 2],
+    /// Identifier of all requests.
+    pub identifier: u16,
+    /// Start of the run on `CLOCK_MONOTONIC`, nanoseconds.
+    pub start_ns: u64,
+    /// Time after which an answer is late.
+    pub timeout_ns: u64,
+    /// Time after which an answer is not classified any more.
+    pub window_ns: u64,
+    /// Probes to a target within `window_ns`, at most [`EchoProber::MAX_WINDOW`]; rounded up to a power of two.
+    pub window: u32,
+    /// Number of targets.
+    pub targets: u32,
+    /// Number of next hops.
+    pub hops: u32,
+    /// The request to IPv4 targets, if there are any: the whole frame. The programs write the destination's MAC and IP
+    /// addresses, sequence number, cookie and checksums.
+    pub ipv4: Option<Vec<u8>>,
+    /// The same for IPv6.
+    pub ipv6: Option<Vec<u8>>,
+    /// Length of the payload.
+    pub payload_bytes: u16,
+    /// Where the program that counts replies runs.
+    pub mode: XdpAttachMode,
+}
+
+/// Counters of all targets, and of messages that belong to none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EchoTotals {
+    /// First answers in time.
+    pub received: u64,
+    /// First answers after the timeout.
+    pub late: u64,
+    /// Further answers.
+    pub duplicate: u64,
+    /// Damaged or truncated answers.
+    pub corrupt: u64,
+    /// ICMP errors that were the first answer.
+    pub errors: u64,
+    /// Answers from another address than the target's.
+    pub wrong_source: u64,
+    /// Messages with our identifier and format, but a wrong tag.
+    pub forged: u64,
+    /// Messages with our identifier that are too short for a cookie.
+    pub cut_short: u64,
+    /// Messages with our identifier of other programs.
+    pub foreign: u64,
+    /// Answers after the window.
+    pub stale: u64,
+    /// ICMP errors that quote too little to verify.
+    pub notices: u64,
+    /// ICMP errors beyond 1024 kinds.
+    pub other_errors: u64,
+}
+
+/// The answers of one target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EchoTarget {
+    /// First answers in time.
+    pub received: u64,
+    /// First answers after the timeout.
+    pub late: u64,
+    /// Further answers.
+    pub duplicate: u64,
+    /// Damaged or truncated answers.
+    pub corrupt: u64,
+    /// ICMP errors that were the first answer.
+    pub errors: u64,
+    /// Sum of the round trips, nanoseconds.
+    pub sum_ns: u64,
+    /// Sum of their squares; each counted as at most 4.29 seconds.
+    pub squares: u128,
+    /// The shortest.
+    pub min_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// The latest.
+    pub last_ns: u64,
+    /// Smoothed difference between consecutive ones (RFC 3550, 6.4.1), in sixteenths of a nanosecond.
+    pub jitter_16: u64,
+}
+
+/// An ICMP error of a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EchoError {
+    /// Who sent it.
+    pub router: IpAddr,
+    /// ICMP type.
+    pub kind: u8,
+    /// ICMP code.
+    pub code: u8,
+}
+
+/// Sends echo requests as XDP live frames, and counts replies in an XDP program on the same interface. Dropping it, or the
+/// end of the process, detaches the program.
+///
+/// Each request carries the cookie of `tapline-probe`: send time, target, number, and a SipHash-1-3 tag. The program that
+/// makes the frame reads the clock and computes the tag. The other one verifies checksum, tag, length and source address of
+/// each reply, tells duplicates by a window of numbers for each target, updates the counters, and drops the reply. All
+/// other packets pass, also replies to other programs. The payload behind the cookie is verified by its length and its sum.
+#[derive(Debug)]
+pub struct EchoProber {
+    link: XdpLink,
+    run: LiveRun,
+    senders: [Option<Sender>; 2],
+    targets: Region,
+    hops: Region,
+    totals: Region,
+    errors: CounterTable<1>,
+    count: u32,
+    hop_count: u32,
+}
+
+#[derive(Debug)]
+struct Sender {
+    program: LiveProgram,
+    frame: Vec<u8>,
+}
+
+impl EchoProber {
+    /// Maximum of [`EchoProberOptions::window`].
+    pub const MAX_WINDOW: u32 = 1 << 22;
+    /// Requests in one call of [`send`](Self::send).
+    pub const MAX_BATCH: usize = RECORDS;
+
+    /// Attaches to interface `ifindex` of the calling thread's network namespace. Sends nothing.
+    ///
+    /// # Errors
+    /// [`EchoProberError`].
+    /// # Privileges
+    /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`; `CAP_SYS_ADMIN` for a namespace that the sending programs need.
+    /// # Kernel
+    /// Linux 5.18.
+    pub fn open(ifindex: u32, options: &EchoProberOptions) -> Result<Self, EchoProberError> {
+        let slots = options
+            .window
+            .clamp(1, Self::MAX_WINDOW)
+            .next_power_of_two();
+        let entries = u64::from(slots) * u64::from(options.targets);
+        let window = array(8, u32::try_from(entries).unwrap_or(u32::MAX))?;
+        let (targets, target_memory) = shared_array(target::BYTES as u32, options.targets)?;
+        let (hops, hop_memory) = shared_array(HOP_BYTES, options.hops.max(1))?;
+        let (totals, totals_memory) = shared_array(TOTALS_BYTES as u32, 1)?;
+        let errors = CounterTable::create(
+            NAME,
+            TableOptions {
+                key_bytes: ERROR_KEY_BYTES,
+                max_entries: MAX_ERROR_KINDS,
+                when_full: FullTablePolicy::Refuse,
+            },
+        )
+        .map_err(XdpProgramError::from)?;
+        for at in (0..options.targets as usize).map(|number| number * target::BYTES) {
+            let min = target_memory.word64(at + offset(target::MIN));
+            min.store(u64::MAX, Ordering::Relaxed);
+        }
+        let run = LiveRun::open(ifindex, NAME, MEMORY_BYTES)?;
+        let sender = |is_ipv6: bool, frame: &Vec<u8>| {
+            let frame = cleared(frame, is_ipv6);
+            let template = template(&frame)?;
+            let program = request::Program {
+                is_ipv6,
+                key: options.key,
+                identifier: options.identifier,
+                start_ns: options.start_ns,
+                bytes: frame.len(),
+                sums: sums(&frame, is_ipv6),
+                template: template.as_fd(),
+                targets: targets.as_fd(),
+                hops: hops.as_fd(),
+                memory: run.shared.as_fd(),
+                device: run.device.as_fd(),
+            };
+            Ok::<_, EchoProberError>(Sender {
+                program: LiveProgram::load(NAME, &program.code())?,
+                frame,
+            })
+        };
+        let senders = [
+            options.ipv4.as_ref().map(|frame| sender(false, frame)),
+            options.ipv6.as_ref().map(|frame| sender(true, frame)),
+        ];
+        let [ipv4, ipv6] = senders.map(Option::transpose);
+        let program = reply::Program {
+            key: options.key,
+            identifier: options.identifier,
+            start_ns: options.start_ns,
+            timeout_ns: options.timeout_ns,
+            window_ns: options.window_ns,
+            slots,
+            payload_bytes: options.payload_bytes,
+            filler: rest(options).0,
+            filler_sum: rest(options).1,
+            targets: targets.as_fd(),
+            window: window.as_fd(),
+            totals: totals.as_fd(),
+            errors: errors.as_fd(),
+        };
+        let program = Program::load(ProgramKind::XdpFrags, NAME, &program.code());
+        let program = program.map_err(XdpProgramError::from)?;
+        let link = XdpLink::attach(&program, ifindex, options.mode);
+        Ok(Self {
+            link: link.map_err(XdpProgramError::from)?,
+            run,
+            senders: [ipv4?, ipv6?],
+            targets: target_memory,
+            hops: hop_memory,
+            totals: totals_memory,
+            errors,
+            count: options.targets,
+            hop_count: options.hops.max(1),
+        })
+    }
+
+    /// Sets the address of a target and its next hop. Ignores targets and hops that do not exist.
+    pub fn set_target(&mut self, target: u32, address: IpAddr, hop: u32) {
+        if target >= self.count || hop >= self.hop_count {
+            return;
+        }
+        let at = target as usize * target::BYTES;
+        self.targets.write(at, &mapped(address));
+        self.targets
+            .write(at + offset(target::HOP), &hop.to_ne_bytes());
+    }
+
+    /// Sets the MAC address of a next hop. Ignores hops that do not exist.
+    pub fn set_hop(&mut self, hop: u32, mac: [u8; 6]) {
+        if hop < self.hop_count {
+            self.hops.write(hop as usize * HOP_BYTES as usize, &mac);
+        }
+    }
+
+    /// Sends requests to targets of one family: their targets and numbers, at most [`MAX_BATCH`](Self::MAX_BATCH) of them.
+    /// Those that were sent are the first ones.
+    ///
+    /// # Errors
+    /// Errors of `BPF_PROG_TEST_RUN`; EAFNOSUPPORT without a frame for the family. Nothing was sent then.
+    pub fn send(&mut self, is_ipv6: bool, probes: &[(u32, u32)]) -> io::Result<LiveFramesSent> {
+        let Some(sender) = &self.senders[usize::from(is_ipv6)] else {
+            return Err(io::Error::from_raw_os_error(libc::EAFNOSUPPORT));
+        };
+        let probes = &probes[..probes.len().min(RECORDS)];
+        for (at, (target, number)) in probes.iter().enumerate() {
+            let mut record = [0; RECORD_BYTES];
+            record[..4].copy_from_slice(&target.to_ne_bytes());
+            record[4..].copy_from_slice(&number.to_ne_bytes());
+            self.run
+                .memory
+                .write(frames::RECORDS_AT + at * RECORD_BYTES, &record);
+        }
+        self.run.send(
+            &sender.program,
+            &sender.frame,
+            probes.len() as u32,
+            BATCH_FRAMES,
+        )
+    }
+
+    /// The counters of all targets.
+    pub fn totals(&self) -> EchoTotals {
+        let of = |total: Total| {
+            let word = self.totals.word64(offset(total.offset()));
+            word.load(Ordering::Relaxed)
+        };
+        EchoTotals {
+            received: of(Total::Received),
+            late: of(Total::Late),
+            duplicate: of(Total::Duplicate),
+            corrupt: of(Total::Corrupt),
+            errors: of(Total::Errors),
+            wrong_source: of(Total::WrongSource),
+            forged: of(Total::Forged),
+            cut_short: of(Total::CutShort),
+            foreign: of(Total::Foreign),
+            stale: of(Total::Stale),
+            notices: of(Total::Notices),
+            other_errors: of(Total::OtherErrors),
+        }
+    }
+
+    /// The histogram of the round trips of all targets: each nanosecond below 128 has a bucket, and each doubling above has
+    /// 128, up to 2⁴³ ns.
+    pub fn histogram(&self) -> Vec<u64> {
+        let word = |bucket| self.totals.word64(offset(HISTOGRAM) + 8 * bucket);
+        let buckets = 0..BUCKETS;
+        buckets
+            .map(|bucket| word(bucket).load(Ordering::Relaxed))
+            .collect()
+    }
+
+    /// The answers of a target; none if there is no such target.
+    pub fn target(&self, target: u32) -> EchoTarget {
+        if target >= self.count {
+            return EchoTarget::default();
+        }
+        let base = target as usize * target::BYTES;
+        let of = |at: i16| {
+            self.targets
+                .word64(base + offset(at))
+                .load(Ordering::Relaxed)
+        };
+        let [low, high] = [target::SQUARES_LOW, target::SQUARES_HIGH].map(|at| u128::from(of(at)));
+        EchoTarget {
+            received: of(target::RECEIVED),
+            late: of(target::LATE),
+            duplicate: of(target::DUPLICATE),
+            corrupt: of(target::CORRUPT),
+            errors: of(target::ERRORS),
+            sum_ns: of(target::SUM),
+            squares: (high << 32) + low,
+            min_ns: of(target::MIN),
+            max_ns: of(target::MAX),
+            last_ns: of(target::LAST),
+            jitter_16: of(target::JITTER),
+        }
+    }
+
+    /// Calls `row` with each kind of ICMP error and how often it arrived.
+    ///
+    /// # Errors
+    /// As [`CounterTable::read`].
+    pub fn errors(&mut self, mut row: impl FnMut(EchoError, u64)) -> io::Result<()> {
+        self.errors.read(|key, [count]| {
+            let Some((address, rest)) = key.split_first_chunk::<16>() else {
+                return;
+            };
+            let router = std::net::Ipv6Addr::from(*address).to_canonical();
+            let error = EchoError {
+                router,
+                kind: rest[0],
+                code: rest[1],
+            };
+            row(error, count);
+        })
+    }
+
+    /// Where the program that counts replies runs.
+    pub fn mode(&self) -> XdpMode {
+        self.link.mode()
+    }
+}
+
+/// An [`EchoProber`] cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EchoProberError {
+    /// The program that counts replies.
+    #[error(transparent)]
+    Program(#[from] XdpProgramError),
+    /// The programs that send requests.
+    #[error(transparent)]
+    Frames(#[from] LiveFramesError),
+}
+
+fn array(value_bytes: u32, entries: u32) -> Result<abi::bpf::Map, XdpProgramError> {
+    let layout = layout(value_bytes, entries);
+    let map = abi::bpf::Map::create(&layout, NAME);
+    Ok(map.map_err(MapError::creating(NAME, MapType::Array))?)
+}
+
+/// An array whose memory is mapped. Its values take `value_bytes`, a multiple of 8.
+fn shared_array(
+    value_bytes: u32,
+    entries: u32,
+) -> Result<(abi::bpf::Map, Region), XdpProgramError> {
+    let layout = layout(value_bytes, entries);
+    let error = MapError::creating(NAME, MapType::Array);
+    let map = abi::bpf::Map::create_mappable(&layout, NAME).map_err(&error)?;
+    let memory = Region::map(map.as_fd(), value_bytes as usize * entries as usize);
+    let memory = memory.map_err(error)?;
+    Ok((map, memory))
+}
+
+fn layout(value_bytes: u32, entries: u32) -> MapLayout {
+    MapLayout {
+        map_type: MapType::Array,
+        key_bytes: 4,
+        value_bytes,
+        max_entries: entries,
+    }
+}
+
+fn template(frame: &[u8]) -> Result<abi::bpf::Map, XdpProgramError> {
+    let map = array(frame.len() as u32, 1)?;
+    let written = map.update(&0u32.to_ne_bytes(), frame);
+    written.map_err(MapError::creating(NAME, MapType::Array))?;
+    Ok(map)
+}
+
+/// An offset of the layout, which is not negative.
+fn offset(at: i16) -> usize {
+    at.cast_unsigned().into()
+}
+
+/// The frame with zeros where the program writes.
+fn cleared(frame: &[u8], is_ipv6: bool) -> Vec<u8> {
+    let mut frame = frame.to_vec();
+    let (checksum, destination, icmp) = if is_ipv6 {
+        (0..0, 38..54, 54)
+    } else {
+        (24..26, 30..34, 34)
+    };
+    let sequence = icmp + 6..icmp + PAYLOAD + COOKIE;
+    for place in [0..6, checksum, destination, icmp + 2..icmp + 4, sequence] {
+        if let Some(bytes) = frame.get_mut(place) {
+            bytes.fill(0);
+        }
+    }
+    frame
+}
+
+/// The sums of the IP header and of the message of a request.
+fn sums(frame: &[u8], is_ipv6: bool) -> [u16; 2] {
+    let ip = frame.get(14..).unwrap_or_default();
+    let (header, source, message) = if is_ipv6 {
+        (40, 8..24, 58)
+    } else {
+        (20, 0..0, 0)
+    };
+    let end = message_end(ip, is_ipv6);
+    let message_bytes = ip.get(header..end).unwrap_or_default();
+    let mut sum = sum_of(message_bytes);
+    if is_ipv6 {
+        let length = message_bytes.len() as u16;
+        sum += sum_of(ip.get(source).unwrap_or_default());
+        sum += u64::from(u16::from_ne_bytes(length.to_be_bytes()));
+        sum += u64::from(u16::from_ne_bytes([0, message]));
+    }
+    [sum_of(ip.get(..header).unwrap_or_default()), sum].map(folded)
+}
+
+/// Where the message of a packet ends, by the length in its header.
+fn message_end(ip: &[u8], is_ipv6: bool) -> usize {
+    let at = if is_ipv6 { 4 } else { 2 };
+    let length = ip
+        .get(at..at + 2)
+        .map_or(0, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
+    usize::from(length) + if is_ipv6 { 40 } else { 0 }
+}
+
+/// The sum of the 16-bit words, in native order.
+fn sum_of(bytes: &[u8]) -> u64 {
+    let (words, last) = bytes.as_chunks();
+    let last = last.first().map(|byte| [*byte, 0]);
+    let words = words.iter().copied().chain(last);
+    words.map(|word| u64::from(u16::from_ne_bytes(word))).sum()
+}
+
+fn folded(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+/// The first bytes behind the cookie, and the sum of all of them: the same in both families.
+fn rest(options: &EchoProberOptions) -> ([u8; 8], u16) {
+    let frames = [(&options.ipv4, 34), (&options.ipv6, 54)];
+    let frames = frames.into_iter();
+    let mut payloads = frames.filter_map(|(frame, icmp)| {
+        let end = icmp + PAYLOAD + usize::from(options.payload_bytes);
+        frame.as_ref()?.get(icmp + PAYLOAD + COOKIE..end)
+    });
+    let rest = payloads.next().unwrap_or_default();
+    let mut first = [0; 8];
+    for (to, from) in first.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    (first, folded(sum_of(rest)))
+}
+
+fn mapped(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    }
+}

@@ -1,0 +1,595 @@
+//! The program that verifies, times and counts replies.
+//!
+//! ```text
+//! frame ─▶ our identifier? ─▶ checksum ─▶ tag ─▶ target: address ─▶ window: first? ─▶ counters, histogram ─▶ dropped
+//!             └ no: passed                 └ wrong: counted, passed
+//! ```
+
+use std::os::fd::BorrowedFd;
+
+use super::code::{
+    CONTEXT, Code, DATA, DATA_END, END, ETHERNET, IPV4, IPV6, START, XDP_DROP, XDP_PASS, wire16,
+};
+use super::layout::{NUMBER_BITS, Total, target};
+use super::statistics::{ENTRY, RTT, record};
+use super::tag::tag;
+use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
+
+// The stack.
+/// Number of the target.
+const KEY: i16 = -4;
+/// Position in the window.
+const SLOT: i16 = -8;
+/// The words that the tag covers.
+const WORDS: [i16; 2] = [-16, -24];
+/// The sum of the message.
+const SUM: i16 = -32;
+/// Length of the IP packet, or of its payload for IPv6.
+const LENGTH: i16 = -40;
+/// Key and first value in the table of errors.
+const ERROR: i16 = -64;
+const ONE: i16 = -72;
+
+/// The number of the probe, once the context is not needed any more.
+const NUMBER: Reg = Reg::R6;
+
+/// Bytes of an ICMP header, and of the cookie behind it.
+const ECHO: i16 = 8;
+const COOKIE: i16 = 16;
+
+/// What a program is generated from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Program<'m> {
+    pub key: [u64; 2],
+    pub identifier: u16,
+    pub start_ns: u64,
+    pub timeout_ns: u64,
+    /// Answers after this time are not classified.
+    pub window_ns: u64,
+    /// Numbers in the window of a target; a power of two.
+    pub slots: u32,
+    pub payload_bytes: u16,
+    /// The first bytes of the payload after the cookie, up to 8.
+    pub filler: [u8; 8],
+    /// The folded sum of all bytes after the cookie.
+    pub filler_sum: u16,
+    pub targets: BorrowedFd<'m>,
+    pub window: BorrowedFd<'m>,
+    pub totals: BorrowedFd<'m>,
+    pub errors: BorrowedFd<'m>,
+}
+
+/// A protocol, and where its headers lie.
+#[derive(Clone, Copy, Debug)]
+struct Family {
+    is_ipv6: bool,
+    /// Offset of the message, and bytes of an IP header.
+    icmp: i16,
+    ip_bytes: i16,
+    /// Bytes of headers that the IP header counts before the message.
+    counted: i16,
+    request: i32,
+    reply: i32,
+    errors: &'static [i32],
+    /// Offset and words of the source address; offset in the target's entry.
+    source: (i16, i16, i16),
+}
+
+const V4: Family = Family {
+    is_ipv6: false,
+    icmp: ETHERNET + IPV4,
+    ip_bytes: IPV4,
+    counted: IPV4,
+    request: 8,
+    reply: 0,
+    errors: &[3, 11, 12],
+    source: (ETHERNET + 12, 1, target::ADDRESS + 12),
+};
+
+const V6: Family = Family {
+    is_ipv6: true,
+    icmp: ETHERNET + IPV6,
+    ip_bytes: IPV6,
+    counted: 0,
+    request: 128,
+    reply: 129,
+    errors: &[1, 2, 3, 4],
+    source: (ETHERNET + 8, 4, target::ADDRESS),
+};
+
+/// Where packets leave the part of a family.
+#[derive(Clone, Copy, Debug)]
+struct Exits {
+    pass: Label,
+    answer: Label,
+    error: Label,
+    corrupt: Label,
+    wrong_source: Label,
+    forged: Label,
+    cut_short: Label,
+    foreign: Label,
+    notice: Label,
+    stale: Label,
+    duplicate: Label,
+}
+
+impl<'m> Program<'m> {
+    pub fn code(&self) -> Vec<Insn<'m>> {
+        let mut code = Code::default();
+        let [v4, v6] = [code.label(), code.label()];
+        let exits = Exits {
+            pass: code.label(),
+            answer: code.label(),
+            error: code.label(),
+            corrupt: code.label(),
+            wrong_source: code.label(),
+            forged: code.label(),
+            cut_short: code.label(),
+            foreign: code.label(),
+            notice: code.label(),
+            stale: code.label(),
+            duplicate: code.label(),
+        };
+        code.extend([
+            Insn::mov(CONTEXT, Reg::R1),
+            Insn::load(Size::Word, START, CONTEXT, DATA),
+            Insn::load(Size::Word, END, CONTEXT, DATA_END),
+        ]);
+        code.require(V4.icmp + ECHO, exits.pass);
+        code.extend([
+            Insn::load(Size::Half, Reg::R1, START, 12),
+            Insn::jump_if32(Condition::Equal, Reg::R1, wire16([0x08, 0x00]), v4),
+            Insn::jump_if32(Condition::Equal, Reg::R1, wire16([0x86, 0xdd]), v6),
+            Insn::Place(exits.pass),
+        ]);
+        code.exit(XDP_PASS);
+        code.place(v4);
+        self.family(&mut code, &V4, exits);
+        code.place(v6);
+        self.family(&mut code, &V6, exits);
+        code.place(exits.answer);
+        self.answer(&mut code, exits);
+        code.place(exits.error);
+        self.error(&mut code, exits);
+        for (label, total, entry) in [
+            (exits.corrupt, Total::Corrupt, Some(target::CORRUPT)),
+            (exits.duplicate, Total::Duplicate, Some(target::DUPLICATE)),
+            (exits.stale, Total::Stale, None),
+            (exits.wrong_source, Total::WrongSource, None),
+        ] {
+            code.place(label);
+            self.end(&mut code, total, entry, XDP_DROP);
+        }
+        for (label, total) in [
+            (exits.forged, Total::Forged),
+            (exits.cut_short, Total::CutShort),
+            (exits.foreign, Total::Foreign),
+            (exits.notice, Total::Notices),
+        ] {
+            code.place(label);
+            self.end(&mut code, total, None, XDP_PASS);
+        }
+        code.insns
+    }
+
+    /// Finds out what a packet is: continues at `answer` or `error` with the entry of the target.
+    fn family(&self, code: &mut Code<'m>, family: &Family, exits: Exits) {
+        let [reply, error] = [code.label(), code.label()];
+        if family.is_ipv6 {
+            code.require(family.icmp + ECHO, exits.pass);
+        }
+        require_header(code, family, ETHERNET, exits.pass);
+        code.extend([
+            Insn::load(Size::Byte, Reg::R1, START, family.icmp),
+            Insn::jump_if32(Condition::Equal, Reg::R1, family.reply, reply),
+        ]);
+        for kind in family.errors {
+            code.extend([Insn::jump_if32(Condition::Equal, Reg::R1, *kind, error)]);
+        }
+        code.extend([Insn::Jump { target: exits.pass }, Insn::Place(reply)]);
+        self.reply(code, family, exits);
+        code.place(error);
+        self.quote(code, family, exits);
+    }
+
+    fn reply(&self, code: &mut Code<'m>, family: &Family, exits: Exits) {
+        let [invalid, damaged] = [code.label(), code.label()];
+        let message = self.payload_bytes as i32 + i32::from(ECHO + family.counted);
+        self.require_identifier(code, family.icmp, exits.pass);
+        code.require_byte(family.icmp + 1, 0, exits.pass);
+        find_end(code, family, ECHO + COOKIE, exits.cut_short, exits.pass);
+        sum(code, family, family.icmp + ECHO + COOKIE, exits.pass);
+        code.extend([Insn::store(Size::Double, Reg::R10, SUM, Reg::R0)]);
+        self.verify(code, family.icmp, invalid);
+        code.look_up(self.targets, KEY, invalid);
+        code.extend([
+            Insn::mov(ENTRY, Reg::R0),
+            Insn::load(Size::Double, Reg::R1, Reg::R10, SUM),
+            Insn::jump_if(Condition::NotEqual, Reg::R1, 0xffff, exits.corrupt),
+            Insn::load(Size::Double, Reg::R1, Reg::R10, LENGTH),
+            Insn::jump_if(Condition::NotEqual, Reg::R1, message, exits.corrupt),
+        ]);
+        // Header and cookie with the rest that was sent: another rest has another sum, and so another checksum.
+        code.extend([Insn::mov(Reg::R0, i32::from(self.filler_sum))]);
+        pseudo_header(code, family);
+        code.sum_words(START, family.icmp, (ECHO + COOKIE) / 4);
+        code.fold();
+        code.extend([Insn::jump_if32(
+            Condition::NotEqual,
+            Reg::R0,
+            0xffff,
+            exits.corrupt,
+        )]);
+        require_source(code, family, exits.wrong_source);
+        code.extend([
+            Insn::Jump {
+                target: exits.answer,
+            },
+            // Without a valid tag, or with a number that no target has.
+            Insn::Place(invalid),
+            Insn::load(Size::Double, Reg::R1, Reg::R10, SUM),
+            Insn::jump_if(Condition::NotEqual, Reg::R1, 0xffff, damaged),
+            Insn::load(Size::Double, Reg::R1, Reg::R10, LENGTH),
+            Insn::jump_if(Condition::NotEqual, Reg::R1, message, exits.foreign),
+        ]);
+        self.require_filler(code, family, exits.foreign);
+        code.extend([
+            Insn::Jump {
+                target: exits.forged,
+            },
+            // A wrong checksum distinguishes a damaged answer from one to another program.
+            Insn::Place(damaged),
+        ]);
+        code.look_up(self.targets, KEY, exits.foreign);
+        code.extend([Insn::mov(ENTRY, Reg::R0)]);
+        require_source(code, family, exits.foreign);
+        code.extend([Insn::Jump {
+            target: exits.corrupt,
+        }]);
+    }
+
+    /// An ICMP error that may quote a probe.
+    fn quote(&self, code: &mut Code<'m>, family: &Family, exits: Exits) {
+        let ip = family.icmp + ECHO;
+        let quoted = ip + family.ip_bytes;
+        code.require(quoted + ECHO, exits.pass);
+        require_header(code, family, ip, exits.pass);
+        code.require_byte(quoted, family.request, exits.pass);
+        self.require_identifier(code, quoted, exits.pass);
+        let least = ECHO + family.ip_bytes + ECHO + COOKIE;
+        find_end(code, family, least, exits.notice, exits.pass);
+        sum(code, family, quoted + ECHO + COOKIE, exits.pass);
+        code.extend([Insn::jump_if(
+            Condition::NotEqual,
+            Reg::R0,
+            0xffff,
+            exits.pass,
+        )]);
+        self.verify(code, quoted, exits.foreign);
+        code.look_up(self.targets, KEY, exits.foreign);
+        code.extend([Insn::mov(ENTRY, Reg::R0)]);
+        // Who says what.
+        let (source, words, at) = family.source;
+        code.extend([
+            Insn::store(Size::Double, Reg::R10, ERROR, 0),
+            Insn::store(Size::Word, Reg::R10, ERROR + 8, wire32_mapped()),
+            Insn::store(Size::Word, Reg::R10, ERROR + 16, 0),
+        ]);
+        for word in (0..words).map(|word| 4 * word) {
+            code.extend([
+                Insn::load(Size::Word, Reg::R1, START, source + word),
+                Insn::store(Size::Word, Reg::R10, ERROR + at + word, Reg::R1),
+            ]);
+        }
+        code.extend([
+            Insn::load(Size::Half, Reg::R1, START, family.icmp),
+            Insn::store(Size::Half, Reg::R10, ERROR + 16, Reg::R1),
+            Insn::Jump {
+                target: exits.error,
+            },
+        ]);
+    }
+
+    fn require_identifier(&self, code: &mut Code<'m>, message: i16, otherwise: Label) {
+        code.extend([
+            Insn::load(Size::Half, Reg::R1, START, message + 4),
+            Insn::jump_if32(
+                Condition::NotEqual,
+                Reg::R1,
+                wire16(self.identifier.to_be_bytes()),
+                otherwise,
+            ),
+        ]);
+    }
+
+    /// Puts the words of the cookie of the echo message at `message` and its target onto the stack. Jumps to `invalid` if
+    /// its tag is wrong.
+    fn verify(&self, code: &mut Code<'m>, message: i16, invalid: Label) {
+        code.extend([Insn::load(Size::Double, Reg::R1, START, message + ECHO)]);
+        code.swap_bytes(Size::Double, Reg::R1);
+        code.extend([
+            Insn::store(Size::Double, Reg::R10, WORDS[0], Reg::R1),
+            Insn::load(Size::Word, Reg::R2, START, message + ECHO + 8),
+        ]);
+        code.swap_bytes(Size::Word, Reg::R2);
+        code.extend([
+            Insn::store(Size::Word, Reg::R10, KEY, Reg::R2),
+            Insn::alu64(Alu::Lsh, Reg::R2, 32),
+            Insn::load(Size::Half, Reg::R1, START, message + 6),
+        ]);
+        code.swap_bytes(Size::Half, Reg::R1);
+        code.extend([
+            Insn::alu64(Alu::Or, Reg::R2, Reg::R1),
+            Insn::mov32(Reg::R1, (u32::from(self.identifier) << 16).cast_signed()),
+            Insn::alu64(Alu::Or, Reg::R2, Reg::R1),
+            Insn::store(Size::Double, Reg::R10, WORDS[1], Reg::R2),
+        ]);
+        tag(code, self.key, WORDS);
+        code.extend([Insn::load(Size::Word, Reg::R1, START, message + ECHO + 12)]);
+        code.swap_bytes(Size::Word, Reg::R1);
+        code.extend([Insn::jump_if32(
+            Condition::NotEqual,
+            Reg::R0,
+            Reg::R1,
+            invalid,
+        )]);
+    }
+
+    /// Jumps to `otherwise` unless the first bytes after the cookie are those of this run.
+    fn require_filler(&self, code: &mut Code<'m>, family: &Family, otherwise: Label) {
+        let at = family.icmp + ECHO + COOKIE;
+        let bytes = self
+            .payload_bytes
+            .saturating_sub(COOKIE as u16)
+            .min(8)
+            .cast_signed();
+        code.require(at + bytes, otherwise);
+        for (offset, byte) in (0..bytes).zip(self.filler) {
+            code.require_byte(at + offset, byte.into(), otherwise);
+        }
+    }
+
+    /// A verified reply of the target in [`ENTRY`].
+    fn answer(&self, code: &mut Code<'m>, exits: Exits) {
+        let late = code.label();
+        self.age(code);
+        self.settle(code, exits);
+        code.constant(Reg::R1, self.timeout_ns, Reg::R2);
+        code.extend([Insn::jump_if(Condition::Greater, RTT, Reg::R1, late)]);
+        record(code, self.totals);
+        self.end(code, Total::Received, None, XDP_DROP);
+        code.place(late);
+        self.end(code, Total::Late, Some(target::LATE), XDP_DROP);
+    }
+
+    /// A verified error about a probe to the target in [`ENTRY`].
+    fn error(&self, code: &mut Code<'m>, exits: Exits) {
+        let [known, counted, full] = [(); 3].map(|()| code.label());
+        let address = |code: &mut Code<'m>, register, at: i16| {
+            code.extend([
+                Insn::mov(register, Reg::R10),
+                Insn::add(register, i32::from(at)),
+            ]);
+        };
+        code.extend([Insn::LoadMap {
+            dst: Reg::R1,
+            map: self.errors,
+        }]);
+        address(code, Reg::R2, ERROR);
+        code.extend([
+            Insn::Call(Helper::MapLookupElem),
+            Insn::jump_if(Condition::NotEqual, Reg::R0, 0, known),
+            Insn::store(Size::Double, Reg::R10, ONE, 1),
+            Insn::LoadMap {
+                dst: Reg::R1,
+                map: self.errors,
+            },
+        ]);
+        address(code, Reg::R2, ERROR);
+        address(code, Reg::R3, ONE);
+        code.extend([
+            Insn::mov(Reg::R4, 0),
+            Insn::Call(Helper::MapUpdateElem),
+            Insn::jump_if(Condition::Equal, Reg::R0, 0, counted),
+            Insn::Jump { target: full },
+            Insn::Place(known),
+        ]);
+        code.count(Reg::R0, 0);
+        code.extend([Insn::Jump { target: counted }, Insn::Place(full)]);
+        self.total(code, Total::OtherErrors);
+        code.place(counted);
+        self.age(code);
+        self.settle(code, exits);
+        self.end(code, Total::Errors, Some(target::ERRORS), XDP_DROP);
+    }
+
+    /// `RTT =` the time since the probe of the cookie was sent.
+    fn age(&self, code: &mut Code<'m>) {
+        let past = code.label();
+        code.extend([Insn::Call(Helper::KtimeGetNs)]);
+        code.constant(Reg::R1, self.start_ns, Reg::R2);
+        code.extend([
+            Insn::alu64(Alu::Sub, Reg::R0, Reg::R1),
+            Insn::load(Size::Double, Reg::R1, Reg::R10, WORDS[0]),
+            Insn::alu64(Alu::Rsh, Reg::R1, 8),
+            Insn::mov(RTT, 0),
+            // Clocks of two CPUs may differ.
+            Insn::jump_if(Condition::Greater, Reg::R1, Reg::R0, past),
+            Insn::mov(RTT, Reg::R0),
+            Insn::alu64(Alu::Sub, RTT, Reg::R1),
+            Insn::Place(past),
+        ]);
+    }
+
+    /// Continues if this is the first answer to the probe of the cookie, and it is within the window.
+    fn settle(&self, code: &mut Code<'m>, exits: Exits) {
+        let first = code.label();
+        code.constant(Reg::R1, self.window_ns, Reg::R2);
+        code.extend([
+            Insn::jump_if(Condition::Greater, RTT, Reg::R1, exits.stale),
+            Insn::load(Size::Double, NUMBER, Reg::R10, WORDS[0]),
+            Insn::alu64(Alu::And, NUMBER, 0xff),
+            Insn::alu64(Alu::Lsh, NUMBER, 16),
+            Insn::load(Size::Double, Reg::R1, Reg::R10, WORDS[1]),
+            Insn::alu64(Alu::And, Reg::R1, 0xffff),
+            Insn::alu64(Alu::Or, NUMBER, Reg::R1),
+            Insn::load(Size::Word, Reg::R1, Reg::R10, KEY),
+            Insn::alu64(Alu::Mul, Reg::R1, self.slots.cast_signed()),
+            Insn::mov(Reg::R2, NUMBER),
+            Insn::alu64(Alu::And, Reg::R2, self.slots.cast_signed() - 1),
+            Insn::add(Reg::R1, Reg::R2),
+            Insn::store(Size::Word, Reg::R10, SLOT, Reg::R1),
+        ]);
+        code.look_up(self.window, SLOT, exits.stale);
+        code.extend([
+            Insn::mov(Reg::R1, Reg::R0),
+            Insn::load(Size::Double, Reg::R0, Reg::R1, 0),
+            // How many probes later this one is than the latest answered one of the slot.
+            Insn::mov(Reg::R2, NUMBER),
+            Insn::alu64(Alu::Sub, Reg::R2, Reg::R0),
+            Insn::alu64(Alu::And, Reg::R2, (1 << NUMBER_BITS) - 1),
+            Insn::jump_if(Condition::Equal, Reg::R2, 0, exits.duplicate),
+            Insn::jump_if(
+                Condition::GreaterOrEqual,
+                Reg::R2,
+                1 << (NUMBER_BITS - 1),
+                exits.stale,
+            ),
+            Insn::mov(Reg::R2, Reg::R0),
+            Insn::AtomicCompareExchange {
+                base: Reg::R1,
+                offset: 0,
+                src: NUMBER,
+            },
+            Insn::jump_if(Condition::Equal, Reg::R0, Reg::R2, first),
+            // Another CPU was faster.
+            Insn::jump_if(Condition::Equal, Reg::R0, NUMBER, exits.duplicate),
+            Insn::Jump {
+                target: exits.stale,
+            },
+            Insn::Place(first),
+        ]);
+    }
+
+    fn total(&self, code: &mut Code<'m>, total: Total) {
+        code.extend([Insn::LoadMapValue {
+            dst: Reg::R1,
+            map: self.totals,
+        }]);
+        code.count(Reg::R1, total.offset());
+    }
+
+    /// Counts the packet, also for the target in [`ENTRY`], and ends the program.
+    fn end(&self, code: &mut Code<'m>, total: Total, entry: Option<i16>, verdict: i32) {
+        if let Some(at) = entry {
+            code.count(ENTRY, at);
+        }
+        self.total(code, total);
+        code.exit(verdict);
+    }
+}
+
+/// The third word of a mapped IPv4 address.
+const fn wire32_mapped() -> i32 {
+    u32::from_ne_bytes([0, 0, 0xff, 0xff]).cast_signed()
+}
+
+/// Jumps to `otherwise` unless the IP header at `ip` has no options or extensions, is no fragment, and is followed by
+/// ICMP.
+fn require_header(code: &mut Code<'_>, family: &Family, ip: i16, otherwise: Label) {
+    if family.is_ipv6 {
+        code.extend([
+            Insn::load(Size::Byte, Reg::R1, START, ip),
+            Insn::alu32(Alu::Rsh, Reg::R1, 4),
+            Insn::jump_if32(Condition::NotEqual, Reg::R1, 6, otherwise),
+        ]);
+        code.require_byte(ip + 6, 58, otherwise);
+    } else {
+        code.require_byte(ip, 0x45, otherwise);
+        code.require_byte(ip + 9, 1, otherwise);
+        code.extend([
+            Insn::load(Size::Half, Reg::R1, START, ip + 6),
+            Insn::jump_if32(
+                Condition::AnyBitSet,
+                Reg::R1,
+                wire16([0x3f, 0xff]),
+                otherwise,
+            ),
+        ]);
+    }
+}
+
+/// Puts the end of the message into `R9`, and its length onto the stack. Jumps to `short` if the message has fewer than
+/// `least` bytes, and to `cut` if the frame ends before it.
+fn find_end(code: &mut Code<'_>, family: &Family, least: i16, short: Label, cut: Label) {
+    let (at, from) = if family.is_ipv6 {
+        (ETHERNET + 4, family.icmp)
+    } else {
+        (ETHERNET + 2, ETHERNET)
+    };
+    code.extend([Insn::load(Size::Half, Reg::R9, START, at)]);
+    code.swap_bytes(Size::Half, Reg::R9);
+    code.extend([
+        Insn::store(Size::Double, Reg::R10, LENGTH, Reg::R9),
+        Insn::jump_if(
+            Condition::Less,
+            Reg::R9,
+            i32::from(least + family.counted),
+            short,
+        ),
+        Insn::add(Reg::R9, START),
+        Insn::add(Reg::R9, i32::from(from)),
+        Insn::jump_if(Condition::Greater, Reg::R9, END, cut),
+    ]);
+}
+
+/// `R0 =` the folded sum of the message that ends at `R9`; 0xffff if its checksum is right. The frame has at least
+/// `bytes` bytes afterwards; otherwise jumps to `cut`.
+fn sum(code: &mut Code<'_>, family: &Family, bytes: i16, cut: Label) {
+    code.extend([Insn::mov(Reg::R0, 0)]);
+    pseudo_header(code, family);
+    code.extend([
+        Insn::mov(Reg::R1, START),
+        Insn::add(Reg::R1, i32::from(family.icmp)),
+    ]);
+    code.sum_message(cut);
+    code.fold();
+    // The verifier knows how much of the frame each number of steps has seen, and would examine what follows for each of
+    // them. It forgets that with new addresses.
+    code.extend([
+        Insn::load(Size::Word, START, CONTEXT, DATA),
+        Insn::load(Size::Word, END, CONTEXT, DATA_END),
+    ]);
+    code.require(bytes, cut);
+}
+
+/// Adds the pseudo header of IPv6 to `R0`.
+fn pseudo_header(code: &mut Code<'_>, family: &Family) {
+    if !family.is_ipv6 {
+        return;
+    }
+    code.extend([
+        Insn::load(Size::Half, Reg::R1, START, ETHERNET + 4),
+        Insn::add(Reg::R0, Reg::R1),
+        Insn::add(Reg::R0, wire16([0, 58])),
+    ]);
+    code.sum_words(START, ETHERNET + 8, 8);
+}
+
+/// Jumps to `otherwise` unless the packet comes from the target in [`ENTRY`].
+fn require_source(code: &mut Code<'_>, family: &Family, otherwise: Label) {
+    let (source, words, at) = family.source;
+    if !family.is_ipv6 {
+        code.extend([
+            Insn::load(Size::Word, Reg::R1, ENTRY, target::ADDRESS + 8),
+            Insn::jump_if32(Condition::NotEqual, Reg::R1, wire32_mapped(), otherwise),
+        ]);
+    }
+    for word in (0..words).map(|word| 4 * word) {
+        code.extend([
+            Insn::load(Size::Word, Reg::R1, START, source + word),
+            Insn::load(Size::Word, Reg::R2, ENTRY, at + word),
+            Insn::jump_if32(Condition::NotEqual, Reg::R1, Reg::R2, otherwise),
+        ]);
+    }
+}

@@ -1,0 +1,215 @@
+//! The program that makes a request of a live frame.
+//!
+//! ```text
+//! record: target, number ─▶ template ─▶ addresses ─▶ stamp, tag ─▶ checksum ─▶ redirected to the interface
+//! ```
+
+use std::os::fd::BorrowedFd;
+
+use super::code::{
+    CONTEXT, Code, DATA, DATA_END, ETHERNET, IPV4, IPV6, START, XDP_DROP, immediate,
+};
+use super::layout::target;
+use super::tag::tag;
+use crate::live_frames::program as frames;
+use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
+
+/// Records of one run; a power of two.
+pub(super) const RECORDS: usize = 1 << 14;
+/// Bytes of a record: target and number, 4 bytes each.
+pub(super) const RECORD_BYTES: usize = 8;
+pub(super) const MEMORY_BYTES: usize = frames::RECORDS_AT + RECORDS * RECORD_BYTES;
+
+// The stack.
+const TARGET: i16 = -8;
+const NUMBER: i16 = -4;
+const HOP: i16 = -12;
+const WORDS: [i16; 2] = [-24, -32];
+
+/// What a program is generated from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Program<'m> {
+    pub is_ipv6: bool,
+    pub key: [u64; 2],
+    pub identifier: u16,
+    /// Start of the run on the monotonic clock.
+    pub start_ns: u64,
+    /// Length of the frame.
+    pub bytes: usize,
+    /// Sums of the IPv4 header and of the message with its pseudo header, without what differs between requests.
+    pub sums: [u16; 2],
+    pub template: BorrowedFd<'m>,
+    pub targets: BorrowedFd<'m>,
+    pub hops: BorrowedFd<'m>,
+    pub memory: BorrowedFd<'m>,
+    pub device: BorrowedFd<'m>,
+}
+
+impl<'m> Program<'m> {
+    pub fn code(&self) -> Vec<Insn<'m>> {
+        let mut code = Code::default();
+        let drop = code.label();
+        self.take_record(&mut code, drop);
+        // The template.
+        code.extend([
+            Insn::mov(Reg::R1, CONTEXT),
+            Insn::mov(Reg::R2, 0),
+            Insn::LoadMapValue {
+                dst: Reg::R3,
+                map: self.template,
+            },
+            Insn::mov(Reg::R4, immediate(self.bytes)),
+            Insn::Call(Helper::XdpStoreBytes),
+            Insn::jump_if(Condition::NotEqual, Reg::R0, 0, drop),
+        ]);
+        code.look_up(self.targets, TARGET, drop);
+        code.extend([
+            Insn::mov(Reg::R8, Reg::R0),
+            Insn::load(Size::Word, Reg::R1, Reg::R8, target::HOP),
+            Insn::store(Size::Word, Reg::R10, HOP, Reg::R1),
+        ]);
+        code.look_up(self.hops, HOP, drop);
+        code.extend([
+            Insn::mov(Reg::R9, Reg::R0),
+            Insn::load(Size::Word, START, CONTEXT, DATA),
+            Insn::load(Size::Word, Reg::R2, CONTEXT, DATA_END),
+            Insn::mov(Reg::R1, START),
+            Insn::add(Reg::R1, i32::from(self.icmp() + 24)),
+            Insn::jump_if(Condition::Greater, Reg::R1, Reg::R2, drop),
+        ]);
+        self.write_addresses(&mut code);
+        self.write_cookie(&mut code);
+        code.extend([Insn::LoadMapValue {
+            dst: frames::PAGE,
+            map: self.memory,
+        }]);
+        code.extend(frames::redirect(self.device));
+        code.place(drop);
+        code.exit(XDP_DROP);
+        code.insns
+    }
+
+    fn icmp(&self) -> i16 {
+        ETHERNET + if self.is_ipv6 { IPV6 } else { IPV4 }
+    }
+
+    /// Copies the next record to the stack. Drops the frame if one before it was refused, so that none overtakes it.
+    fn take_record(&self, code: &mut Code<'m>, drop: Label) {
+        use frames::{CPU, NEXT, PAGE, RECORDS_AT, REFUSED};
+        code.extend([
+            Insn::mov(CONTEXT, Reg::R1),
+            Insn::LoadMapValue {
+                dst: PAGE,
+                map: self.memory,
+            },
+            Insn::load(Size::Double, Reg::R1, PAGE, REFUSED),
+            Insn::jump_if(Condition::NotEqual, Reg::R1, 0, drop),
+            Insn::Call(Helper::GetSmpProcessorId),
+            Insn::store(Size::Double, PAGE, CPU, Reg::R0),
+            Insn::load(Size::Double, Reg::R1, PAGE, NEXT),
+            Insn::mov(Reg::R2, Reg::R1),
+            Insn::alu64(Alu::And, Reg::R2, immediate(RECORDS - 1)),
+            Insn::alu64(Alu::Mul, Reg::R2, immediate(RECORD_BYTES)),
+            Insn::add(Reg::R2, PAGE),
+            Insn::load(
+                Size::Double,
+                Reg::R3,
+                Reg::R2,
+                (RECORDS_AT as u16).cast_signed(),
+            ),
+            Insn::store(Size::Double, Reg::R10, TARGET, Reg::R3),
+            Insn::add(Reg::R1, 1),
+            Insn::store(Size::Double, PAGE, NEXT, Reg::R1),
+        ]);
+    }
+
+    fn write_addresses(&self, code: &mut Code<'m>) {
+        for (size, at) in [(Size::Word, 0), (Size::Half, 4)] {
+            code.extend([
+                Insn::load(size, Reg::R1, Reg::R9, at),
+                Insn::store(size, START, at, Reg::R1),
+            ]);
+        }
+        let (from, to, words) = if self.is_ipv6 {
+            (0, ETHERNET + 24, 4)
+        } else {
+            (12, ETHERNET + 16, 1)
+        };
+        for at in (0..words).map(|word| 4 * word) {
+            code.extend([
+                Insn::load(Size::Word, Reg::R1, Reg::R8, target::ADDRESS + from + at),
+                Insn::store(Size::Word, START, to + at, Reg::R1),
+            ]);
+        }
+        if !self.is_ipv6 {
+            code.extend([Insn::mov(Reg::R0, i32::from(self.sums[0]))]);
+            code.sum_words(START, to, words);
+            write_checksum(code, ETHERNET + 10);
+        }
+    }
+
+    /// The sequence number, the cookie with the time of now, and the checksum over both.
+    fn write_cookie(&self, code: &mut Code<'m>) {
+        const SUM: Reg = Reg::R9;
+        let icmp = self.icmp();
+        code.extend([Insn::Call(Helper::KtimeGetNs)]);
+        code.constant(Reg::R1, self.start_ns, Reg::R2);
+        code.extend([
+            Insn::alu64(Alu::Sub, Reg::R0, Reg::R1),
+            Insn::alu64(Alu::Lsh, Reg::R0, 8),
+            Insn::load(Size::Word, Reg::R1, Reg::R10, NUMBER),
+            Insn::mov(Reg::R2, Reg::R1),
+            Insn::alu64(Alu::Rsh, Reg::R2, 16),
+            Insn::alu64(Alu::And, Reg::R2, 0xff),
+            Insn::alu64(Alu::Or, Reg::R0, Reg::R2),
+            Insn::store(Size::Double, Reg::R10, WORDS[0], Reg::R0),
+            // The sequence number.
+            Insn::alu64(Alu::And, Reg::R1, 0xffff),
+            Insn::load(Size::Word, Reg::R2, Reg::R10, TARGET),
+            Insn::alu64(Alu::Lsh, Reg::R2, 32),
+            Insn::alu64(Alu::Or, Reg::R2, Reg::R1),
+            Insn::mov32(Reg::R3, (u32::from(self.identifier) << 16).cast_signed()),
+            Insn::alu64(Alu::Or, Reg::R2, Reg::R3),
+            Insn::store(Size::Double, Reg::R10, WORDS[1], Reg::R2),
+            Insn::mov(SUM, Reg::R1),
+        ]);
+        code.swap_bytes(Size::Half, SUM);
+        code.extend([Insn::store(Size::Half, START, icmp + 6, SUM)]);
+        tag(code, self.key, WORDS);
+        code.swap_bytes(Size::Word, Reg::R0);
+        code.extend([
+            Insn::store(Size::Word, START, icmp + 20, Reg::R0),
+            Insn::add(SUM, Reg::R0),
+            Insn::load(Size::Word, Reg::R1, Reg::R10, TARGET),
+        ]);
+        code.swap_bytes(Size::Word, Reg::R1);
+        code.extend([
+            Insn::store(Size::Word, START, icmp + 16, Reg::R1),
+            Insn::add(SUM, Reg::R1),
+            Insn::load(Size::Double, Reg::R1, Reg::R10, WORDS[0]),
+        ]);
+        code.swap_bytes(Size::Double, Reg::R1);
+        code.extend([
+            Insn::store(Size::Double, START, icmp + 8, Reg::R1),
+            Insn::mov32(Reg::R2, Reg::R1),
+            Insn::add(SUM, Reg::R2),
+            Insn::alu64(Alu::Rsh, Reg::R1, 32),
+            Insn::add(SUM, Reg::R1),
+            Insn::mov(Reg::R0, i32::from(self.sums[1])),
+            Insn::add(Reg::R0, SUM),
+        ]);
+        if self.is_ipv6 {
+            code.sum_words(START, ETHERNET + 24, 4);
+        }
+        write_checksum(code, icmp + 2);
+    }
+}
+
+/// Writes the complement of the sum in `R0` to offset `at` of the frame.
+fn write_checksum(code: &mut Code<'_>, at: i16) {
+    code.fold();
+    code.extend([
+        Insn::alu64(Alu::Xor, Reg::R0, 0xffff),
+        Insn::store(Size::Half, START, at, Reg::R0),
+    ]);
+}

@@ -1,0 +1,151 @@
+//! The prober and the responder of ICMP echo, joined by a veth pair: all numbers are known.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use abi::clock::monotonic_ns;
+use lab::{Host, Net};
+use tapline_bpf::{
+    EchoProber, EchoProberOptions, EchoResponder, EchoResponderOptions, EchoTotals, Insn, Program,
+    ProgramKind, Reg, XdpAttachMode, XdpLink,
+};
+use wire::MacAddress;
+use wire::build::{Frame, IpFrame};
+
+const IDENTIFIER: u16 = 0xbeef;
+const PAYLOAD: [u8; 56] = [0x5a; 56];
+
+/// A host that probes and one that answers.
+struct Pair {
+    left: Host,
+    right: Host,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let [left, right] = Net::new().pair();
+        Self { left, right }
+    }
+
+    /// A frame from `from` to the other host, up to the IP header.
+    fn frame(from: &Host, to: &Host, is_ipv6: bool) -> IpFrame {
+        let (from, to) = (from.interface(), to.interface());
+        let frame = Frame::ethernet(MacAddress(from.mac.0), MacAddress(to.mac.0));
+        if is_ipv6 {
+            frame.ipv6(from.v6, to.v6)
+        } else {
+            frame.ipv4(from.v4, to.v4)
+        }
+    }
+
+    /// A prober at left with right as its targets: 0 by IPv4, 1 by IPv6.
+    fn prober(&self, timeout: Duration) -> EchoProber {
+        let frame = |is_ipv6| {
+            let frame = Self::frame(&self.left, &self.right, is_ipv6);
+            Some(frame.echo_request(IDENTIFIER, 0).payload(&PAYLOAD))
+        };
+        let options = EchoProberOptions {
+            key: [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210],
+            identifier: IDENTIFIER,
+            start_ns: monotonic_ns(),
+            timeout_ns: timeout.as_nanos() as u64,
+            window_ns: 60_000_000_000,
+            window: 1 << 20,
+            targets: 2,
+            hops: 1,
+            ipv4: frame(false),
+            ipv6: frame(true),
+            payload_bytes: PAYLOAD.len() as u16,
+            mode: XdpAttachMode::Native,
+        };
+        let index = self.left.interface().index.0;
+        let prober = self.left.run(|| EchoProber::open(index, &options));
+        let mut prober = prober.unwrap_or_else(|error| panic!("{}", crate::support::whole(&error)));
+        let right = self.right.interface();
+        prober.set_hop(0, right.mac.0);
+        prober.set_target(0, right.v4.into(), 0);
+        prober.set_target(1, right.v6.into(), 0);
+        prober
+    }
+
+    fn responder(&self) -> EchoResponder {
+        let right = *self.right.interface();
+        let options = EchoResponderOptions {
+            mac: right.mac.0,
+            ttl: 64,
+            hop_limit: 64,
+            rate_pps: None,
+            mode: XdpAttachMode::Native,
+        };
+        let attached = self
+            .right
+            .run(|| EchoResponder::attach(right.index.0, &options));
+        let mut responder = attached.unwrap();
+        let local: [(IpAddr, u8); 2] = [(right.v4.into(), 32), (right.v6.into(), 128)];
+        responder.set_local(local).unwrap();
+        responder
+    }
+}
+
+/// Sends probes `first..=last` to the target; the driver takes all of them in the end.
+fn send(pair: &Pair, prober: &mut EchoProber, target: u32, first: u32, last: u32) {
+    let probes: Vec<_> = (first..=last).map(|number| (target, number)).collect();
+    let mut rest = &probes[..];
+    while !rest.is_empty() {
+        let sent = pair.left.run(|| prober.send(target == 1, rest)).unwrap();
+        rest = &rest[sent.sent as usize..];
+    }
+}
+
+/// Waits until the totals are `expected`.
+#[track_caller]
+fn expect(prober: &EchoProber, expected: EchoTotals) {
+    let is_there = || prober.totals() == expected;
+    lab::wait::until(&format!("{expected:?}"), is_there);
+}
+
+#[test]
+fn a_million_probes_are_all_answered_and_counted_once() {
+    const PROBES: u32 = 1_000_000;
+    let pair = Pair::new();
+    let mut prober = pair.prober(Duration::from_secs(60));
+    let responder = pair.responder();
+    for target in [0, 1] {
+        send(&pair, &mut prober, target, 1, PROBES);
+    }
+    let all = 2 * u64::from(PROBES);
+    let mut expected = EchoTotals::default();
+    expected.received = all;
+    expect(&prober, expected);
+    let answered = responder.counts().unwrap();
+    assert_eq!((answered.answered, answered.damaged), (all, 0));
+    assert_eq!(prober.histogram().iter().sum::<u64>(), all);
+    for target in [0, 1] {
+        let found = prober.target(target);
+        assert_eq!(found.received, u64::from(PROBES));
+        assert!(found.min_ns <= found.last_ns && found.last_ns <= found.max_ns);
+        let mean = found.sum_ns / u64::from(PROBES);
+        assert!((found.min_ns..=found.max_ns).contains(&mean));
+        // The mean of the squares is at least the square of the mean.
+        assert!(found.squares / u128::from(PROBES) >= u128::from(mean).pow(2));
+    }
+}
+
+/// The kernel answers, which the programs do not know.
+#[test]
+fn the_kernel_answers_the_requests() {
+    let pair = Pair::new();
+    let mut prober = pair.prober(Duration::from_secs(60));
+    // A veth takes XDP frames only with a program.
+    let code = [Insn::mov(Reg::R0, 2), Insn::Exit];
+    let pass = Program::load(ProgramKind::Xdp, "tapline_pass", &code).unwrap();
+    let index = pair.right.interface().index.0;
+    let attach = || XdpLink::attach(&pass, index, XdpAttachMode::Native);
+    let _pass = pair.right.run(attach).unwrap();
+    for target in [0, 1] {
+        send(&pair, &mut prober, target, 1, 300);
+    }
+    let mut expected = EchoTotals::default();
+    expected.received = 600;
+    expect(&prober, expected);
+}

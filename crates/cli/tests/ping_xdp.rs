@@ -1,0 +1,82 @@
+//! `tapline ping --backend xdp`, beside the counters of the other host.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::ping::{ping, start};
+use crate::support::run::{Running, spawn};
+use crate::support::{Scene, assert_has, ip_json, number};
+
+/// A responder at right in the driver, so that the interface takes XDP frames of left.
+fn responder(scene: &Scene) -> Running {
+    let line = "ping --respond --xdp native -I right0 --rate max --json";
+    let mut running = spawn(scene.command(line));
+    assert_eq!(running.ready()["mode"], "native");
+    running
+}
+
+#[test]
+fn all_outputs_have_the_numbers_of_the_other_end() {
+    let scene = Scene::new();
+    let responder = responder(&scene);
+    let fast = "--backend xdp -i 0 --rate max -W 30";
+    let ended = ping(&scene, &format!("{fast} -q -c 20000 10.1.0.2"));
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    ended.assert_mentions("20000 packets transmitted, 20000 received, 0% packet loss");
+    ended.assert_mentions("rtt min/avg/max/mdev = ");
+    let two = "10.1.0.2 fd00:1::2";
+    let ended = ping(&scene, &format!("{fast} -c 1000 {two}"));
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    ended.assert_mentions("fd00:1::2 : xmt/rcv/%loss = 1000/1000/0%, min/avg/max = ");
+    let ended = ping(&scene, &format!("{fast} --csv -c 1000 {two}"));
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert_eq!(ended.stdout.len(), 3, "{ended:?}");
+    assert!(
+        ended.stdout[1].contains(",1000,1000,0,0,0,0,0,0,0,"),
+        "{ended:?}"
+    );
+    let ended = ping(&scene, &format!("{fast} --json --histogram -c 1000 {two}"));
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let events = ended.events();
+    let summary = events.last().expect("a summary");
+    assert_has(
+        summary,
+        &json!({
+            "sent": 2000, "received": 2000, "lost": 0, "late": 0, "errors": 0, "pending": 0,
+            "backend": "xdp", "timestamp_source": "kernel", "forged": 0, "ended": "count",
+        }),
+    );
+    assert!(number(summary, "rtt_p50_ns") > 0 && !summary["histogram"].is_null());
+    assert!(events[1]["longest_outage"].is_null(), "{}", events[1]);
+    let ended = responder.stop();
+    let answered = ended.events().pop().expect("a summary");
+    assert_eq!(number(&answered, "answered"), 20_000 + 3 * 2000);
+}
+
+#[test]
+fn nothing_stays_attached_after_kill_and_lines_are_refused() {
+    let scene = Scene::new();
+    let _responder = responder(&scene);
+    let is_attached = || {
+        ip_json(&scene.left, "link show left0")[0]
+            .get("xdp")
+            .is_some()
+    };
+    let running = start(&scene, "--backend xdp -q 10.1.0.2");
+    lab::wait::until("the program is attached", is_attached);
+    running.signal(Signal::KILL);
+    running.finish();
+    lab::wait::until("the program is detached", || !is_attached());
+    for line in ["-c 1 10.1.0.2", "-v -c 1 10.1.0.2 fd00:1::2"] {
+        let ended = ping(&scene, &format!("--backend xdp {line}"));
+        let refusal = ended.refusal(2);
+        assert!(
+            refusal.ends_with("has no line for each: add -q"),
+            "{refusal}"
+        );
+    }
+    let ended = ping(&scene, "--backend xdp -q --paths 2 10.1.0.2");
+    assert_eq!(ended.refusal(2), "the XDP back end does not support paths");
+    let ended = ping(&scene, "-c 5 --rate 400kpps -i 1us 10.1.0.2");
+    ended.assert_mentions("--backend xdp sends more probes per second than sockets can");
+}

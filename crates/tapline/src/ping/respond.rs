@@ -1,0 +1,340 @@
+//! Answering echo requests in an XDP program.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use bpf::{
+    EchoAnswerCounts, EchoResponder, EchoResponderOptions, XdpAttachMode, XdpMode, XdpProgramError,
+};
+use netlink::{Netlink, NetlinkError, Route, RouteTable, RouteType};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+
+use crate::stop::{Stop, Stopper};
+use crate::wait::wait;
+
+/// Time between two reads of the addresses of this host.
+const REFRESH: Duration = Duration::from_secs(1);
+
+/// TTL and hop limit of a kernel that does not say.
+const DEFAULT_HOPS: u8 = 64;
+
+/// Prepares to answer echo requests that arrive on interface `interface`.
+///
+/// ```no_run
+/// # // Not run: it needs an interface.
+/// use std::time::Duration;
+///
+/// let mut responder = tapline::ping::respond("veth1").rate_pps(100_000).open()?;
+/// let stopper = responder.stopper();
+/// responder.run(Duration::from_secs(1), |counts| println!("{} answered", counts.answered))?;
+/// # Ok::<(), tapline::ping::RespondError>(())
+/// ```
+pub fn respond(interface: impl Into<String>) -> RespondOptions {
+    RespondOptions {
+        link: interface.into(),
+        rate_pps: None,
+        mode: None,
+        stop: None,
+    }
+}
+
+/// Where to answer, and how much. [`open`](Self::open) starts it.
+#[derive(Debug)]
+#[must_use = "nothing is answered before `open`"]
+pub struct RespondOptions {
+    link: String,
+    rate_pps: Option<u32>,
+    mode: Option<XdpAttachMode>,
+    stop: Option<Stop>,
+}
+
+/// Why requests cannot be answered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RespondError {
+    /// The interface or the addresses of this host cannot be queried; ENODEV: there is no such interface.
+    #[error(transparent)]
+    Netlink(#[from] NetlinkError),
+    /// The interface has no Ethernet header.
+    #[error("interface {link} is not an Ethernet interface")]
+    NotEthernet {
+        /// Its name.
+        link: String,
+    },
+    /// The program cannot be loaded or attached.
+    #[error("cannot answer echo requests on {link}")]
+    Program {
+        /// The interface.
+        link: String,
+        /// Why.
+        source: XdpProgramError,
+    },
+    /// The program's maps cannot be read or changed.
+    #[error("cannot access the maps of the XDP program")]
+    Map {
+        /// The kernel's error.
+        source: io::Error,
+    },
+    /// Waiting failed.
+    #[error("cannot wait")]
+    Wait {
+        /// The kernel's error.
+        source: io::Error,
+    },
+}
+
+impl RespondError {
+    /// Whether a privilege is missing.
+    pub fn is_privilege(&self) -> bool {
+        let errno = match self {
+            Self::Program { source, .. } => match source {
+                XdpProgramError::Map(error) => Errno::from_io_error(&error.source),
+                XdpProgramError::Load(error) => return error.is_privilege(),
+                XdpProgramError::Attach(error) => Errno::from_io_error(&error.source),
+                _ => None,
+            },
+            _ => None,
+        };
+        matches!(errno, Some(Errno::PERM | Errno::ACCESS))
+    }
+}
+
+impl RespondOptions {
+    /// Most answers per second, at most 1 000 000 000; requests above it are dropped. Those of 10 ms may be answered at
+    /// once. Default: no limit.
+    pub fn rate_pps(mut self, rate_pps: impl Into<Option<u32>>) -> Self {
+        self.rate_pps = rate_pps.into();
+        self
+    }
+
+    /// Where the program runs. A program in the driver of a veth interface answers only while its peer has an XDP program;
+    /// GRO there is not enough. Default: in the network stack of a veth interface; else in the driver where that works, or
+    /// in the network stack.
+    ///
+    /// # Source
+    /// `veth_xdp_flush`, drivers/net/veth.c.
+    pub fn mode(mut self, mode: impl Into<Option<XdpAttachMode>>) -> Self {
+        self.mode = mode.into();
+        self
+    }
+
+    /// Uses this stop, for example one that a signal handler writes to.
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Attaches the program in the network namespace of the calling thread.
+    ///
+    /// The MAC address of the interface and the default TTL are those of this moment.
+    ///
+    /// # Errors
+    /// [`RespondError`].
+    /// # Privileges
+    /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`.
+    /// # Kernel
+    /// Linux 5.18.
+    pub fn open(self) -> Result<Responder, RespondError> {
+        let mut netlink = Netlink::open()?;
+        let link = netlink.link_named(&self.link)?;
+        let name = self.link;
+        let is_ethernet = link.hardware == Some(libc::ARPHRD_ETHER);
+        let mac = link.mac();
+        let (true, Some(mac)) = (is_ethernet, mac) else {
+            return Err(RespondError::NotEthernet { link: name });
+        };
+        let is_veth = link.kind_name() == Some("veth");
+        let default = if is_veth {
+            XdpAttachMode::Generic
+        } else {
+            XdpAttachMode::NativeOrGeneric
+        };
+        let options = EchoResponderOptions {
+            mac: mac.0,
+            ttl: hops("ipv4/ip_default_ttl"),
+            hop_limit: hops(&format!("ipv6/conf/{name}/hop_limit")),
+            rate_pps: self.rate_pps,
+            mode: self.mode.unwrap_or(default),
+        };
+        let program = |source| RespondError::Program {
+            link: name.clone(),
+            source,
+        };
+        let responder = EchoResponder::attach(link.ifindex().0, &options).map_err(program)?;
+        let stop = match self.stop {
+            Some(stop) => stop,
+            None => Stop::new().map_err(|source| RespondError::Wait { source })?,
+        };
+        let mut responder = Responder {
+            program: responder,
+            netlink,
+            stop,
+            start: Instant::now(),
+            link: name,
+            avoids_peer: is_veth && self.mode.is_none(),
+        };
+        responder.refresh()?;
+        Ok(responder)
+    }
+}
+
+/// Answers echo requests until it is dropped, or the process ends.
+#[derive(Debug)]
+pub struct Responder {
+    program: EchoResponder,
+    netlink: Netlink,
+    stop: Stop,
+    start: Instant,
+    link: String,
+    avoids_peer: bool,
+}
+
+impl Responder {
+    /// Waits until the job is stopped. Follows changes of this host's addresses within a second, and calls `observe` with
+    /// the counters every `tick`, at least 1 ms.
+    ///
+    /// # Errors
+    /// [`RespondError`].
+    pub fn run(
+        &mut self,
+        tick: Duration,
+        mut observe: impl FnMut(&EchoAnswerCounts),
+    ) -> Result<(), RespondError> {
+        let period = tick.max(Duration::from_millis(1));
+        let now = Instant::now();
+        let [mut refresh, mut tick] = [now + REFRESH, now + period];
+        loop {
+            let mut stop = [PollFd::from_borrowed_fd(self.stop.as_fd(), PollFlags::IN)];
+            let left = refresh.min(tick).saturating_duration_since(Instant::now());
+            wait(&mut stop, left).map_err(|source| RespondError::Wait { source })?;
+            if !stop[0].revents().is_empty() {
+                return Ok(());
+            }
+            let now = Instant::now();
+            if now >= refresh {
+                self.refresh()?;
+                refresh = now + REFRESH;
+            }
+            if now >= tick {
+                observe(&self.counts()?);
+                tick = now + period;
+            }
+        }
+    }
+
+    /// Reads the addresses of this host again: those of `ip route show table local type local`. Loopback addresses are
+    /// not answered.
+    ///
+    /// # Errors
+    /// [`RespondError`]. A list that changes while it is read is used as it is.
+    pub fn refresh(&mut self) -> Result<(), RespondError> {
+        let local = Route::new().table(RouteTable::Local);
+        let routes = self.netlink.list(&local)?.items;
+        let prefixes = routes
+            .iter()
+            .filter(|route| route.kind == Some(RouteType::Local))
+            .filter_map(|route| route.dst)
+            .filter(|prefix| !is_loopback(prefix.ip))
+            .map(|prefix| (prefix.ip, prefix.len));
+        let set = self.program.set_local(prefixes);
+        set.map_err(|source| RespondError::Map { source })
+    }
+
+    /// What was answered so far.
+    ///
+    /// # Errors
+    /// [`RespondError::Map`]; none is known.
+    pub fn counts(&self) -> Result<EchoAnswerCounts, RespondError> {
+        let counts = self.program.counts();
+        counts.map_err(|source| RespondError::Map { source })
+    }
+
+    /// Where the program runs.
+    pub fn mode(&self) -> XdpMode {
+        self.program.mode()
+    }
+
+    /// Whether the program runs in the network stack because the peer of the veth interface may have no XDP program.
+    pub fn avoids_peer(&self) -> bool {
+        self.avoids_peer
+    }
+
+    /// A handle that stops this job from any thread or signal handler.
+    pub fn stopper(&self) -> Stopper {
+        self.stop.stopper()
+    }
+
+    /// Detaches the program and returns its account.
+    ///
+    /// # Errors
+    /// As [`counts`](Self::counts).
+    pub fn finish(self) -> Result<RespondSummary, RespondError> {
+        Ok(RespondSummary {
+            counts: self.counts()?,
+            duration: self.start.elapsed(),
+            mode: self.mode(),
+            link: self.link,
+        })
+    }
+}
+
+/// The account of a [`Responder`]. `Display` prints it as one line.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+#[must_use]
+pub struct RespondSummary {
+    /// The interface.
+    pub link: String,
+    /// Frames that the program has seen.
+    pub counts: EchoAnswerCounts,
+    /// Time from the attachment to the end.
+    pub duration: Duration,
+    /// Where the program ran.
+    pub mode: XdpMode,
+}
+
+impl fmt::Display for RespondSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EchoAnswerCounts {
+            answered,
+            limited,
+            damaged,
+            passed,
+            ..
+        } = self.counts;
+        write!(
+            f,
+            "{answered} echo requests answered on {} in {:.1?} ({} XDP)",
+            self.link, self.duration, self.mode
+        )?;
+        for (count, what) in [
+            (limited, "dropped above the limit"),
+            (damaged, "with a wrong checksum"),
+            (passed, "other packets passed on"),
+        ] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sysctl `net/NAME` as a number of hops.
+fn hops(name: &str) -> u8 {
+    let text = fs::read_to_string(format!("/proc/sys/net/{name}"));
+    let number = text.ok().and_then(|text| text.trim().parse().ok());
+    number.unwrap_or(DEFAULT_HOPS)
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_loopback(),
+        IpAddr::V6(address) => address.is_loopback(),
+    }
+}

@@ -1,0 +1,557 @@
+//! A run whose probes are sent and whose replies are counted by programs in the kernel.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use abi::clock::monotonic_ns;
+use bpf::{EchoProber, EchoProberError, EchoProberOptions, EchoTarget, XdpAttachMode};
+use netlink::{Link, Netlink};
+use probe::targets::Targets;
+use probe::{
+    COOKIE_BYTES, CountedAnswers, NetworkError, NextAction, OtherCounts, Probe, Prober, SendFailure,
+};
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+
+use super::hops::{NextHops, unreachable};
+use super::requests::request;
+use crate::ping::changes::{RunRequests, TargetControl, TargetRequests};
+use crate::ping::engine::{EngineState, probe_plan};
+use crate::ping::error::{PingError, PingOperation, XdpRefusal, during};
+use crate::ping::event::PingEvent;
+use crate::ping::options::{Backend, PingOptions, nanoseconds};
+use crate::ping::route;
+use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
+use crate::send::is_uplink;
+use crate::stop::Stop;
+use crate::wait::wait;
+
+/// Probes that are sent in one call at most.
+const BATCH: usize = 4096;
+/// Longest payload: a frame of a page of memory, beside the kernel's own data.
+const MAX_PAYLOAD_BYTES: usize = 1452;
+/// Maximum positions of all windows, 8 bytes each.
+const MAX_POSITIONS: u64 = 1 << 24;
+/// Rate up to which an interface with a default route may be used without consent.
+const MAX_UPLINK_PPS: u64 = 10_000;
+/// Targets whose counters are read at each tick. Those of more are read at the end.
+const MAX_LIVE_TARGETS: u32 = 65_536;
+/// Time between two reads of the neighbour table.
+const REFRESH_NS: u64 = 1_000_000_000;
+/// How long the driver may take no frame before a probe counts as refused here.
+const MAX_FULL_NS: u64 = 200_000_000;
+/// Pause while the driver has no room.
+const FULL_PAUSE: Duration = Duration::from_micros(50);
+/// Time between two looks at the counters once all probes are sent.
+const LAST_ANSWERS_NS: u64 = 5_000_000;
+/// Shorter waits do not sleep: waking up takes longer.
+const SPIN_NS: u64 = 50_000;
+
+/// A run. Its statistics are those of the programs whenever they were read last.
+#[derive(Debug)]
+pub(in crate::ping) struct XdpEngine {
+    prober: Prober,
+    echo: EchoProber,
+    hops: NextHops,
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    /// Nobody takes requests: the list does not change.
+    requests: RunRequests,
+    start_ns: u64,
+    timeout_ns: u64,
+    last_sent_ns: u64,
+    duration_ns: u64,
+    has_stopped_sending: bool,
+    tick_ns: Option<u64>,
+    next_tick_ns: u64,
+    next_refresh_ns: u64,
+    local_drops: LocalDrops,
+    /// Probes of each family that are due, as the programs take them.
+    due: [Vec<(u32, u32)>; 2],
+    is_over: bool,
+}
+
+impl XdpEngine {
+    pub fn open(targets: Targets, options: &PingOptions) -> Result<Self, PingError> {
+        check(options)?;
+        let (plan, _) = probe_plan(options, targets.len())?;
+        let interface = options.interface.clone();
+        let interface = interface.or_else(|| route::egress_interface(&targets));
+        let interface = interface.ok_or(PingError::NoInterface)?;
+        let mut netlink = Netlink::open()?;
+        let link = netlink.link_named(&interface)?;
+        let forecast = plan.forecast(targets.len())?;
+        let pps = u64::from(targets.len()) * 1_000_000_000;
+        let pps = pps.checked_div(forecast.round_ns).unwrap_or(u64::MAX);
+        let is_fast = pps > MAX_UPLINK_PPS && !options.allow_uplink;
+        if is_fast && is_uplink(&mut netlink, &link)? {
+            return Err(PingError::Uplink { link: interface });
+        }
+        let mut hops = NextHops::look_up(&targets, link.ifindex())?;
+        if hops.is_empty() {
+            return Err(refused(XdpRefusal::OtherInterface { link: interface }));
+        }
+        hops.resolve()?;
+        let prober = Prober::new(&plan, targets)?;
+        let start_ns = monotonic_ns();
+        // Room for the probes of twice the timeout.
+        let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
+        let most = (MAX_POSITIONS / u64::from(prober.targets().len()).max(1)).max(1);
+        let window = window.min(1 << most.ilog2()) as u32;
+        let frame = |is_ipv6| {
+            frame(
+                &prober,
+                &link,
+                &interface,
+                is_ipv6,
+                plan.identifier,
+                options,
+            )
+        };
+        let echo_options = EchoProberOptions {
+            key: plan.key.0,
+            identifier: plan.identifier,
+            start_ns,
+            timeout_ns: plan.timeout_ns,
+            window_ns: 2 * plan.timeout_ns,
+            window,
+            targets: prober.targets().len(),
+            hops: hops.len(),
+            ipv4: frame(false)?,
+            ipv6: frame(true)?,
+            payload_bytes: options.payload_bytes as u16,
+            mode: XdpAttachMode::NativeOrGeneric,
+        };
+        let echo = EchoProber::open(link.ifindex().0, &echo_options);
+        let mut echo = echo.map_err(|source| PingError::Xdp {
+            link: interface,
+            source: Box::new(source),
+        })?;
+        for target in 0..prober.targets().len() {
+            if let (Some(address), Some(hop)) = (prober.targets().address(target), hops.of(target))
+            {
+                echo.set_target(target, address, hop);
+            }
+        }
+        let during_wait = || during(PingOperation::Wait);
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(PingOperation::Wait))?;
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags);
+        let timer = timer.map_err(during(PingOperation::Wait))?;
+        let requests = TargetRequests::new().map_err(during_wait())?;
+        requests.end();
+        let tick_ns = options.tick.map(nanoseconds);
+        let mut engine = Self {
+            prober,
+            echo,
+            hops,
+            epoll,
+            timer,
+            requests: RunRequests(Arc::new(requests)),
+            start_ns,
+            timeout_ns: plan.timeout_ns,
+            last_sent_ns: 0,
+            duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
+            has_stopped_sending: false,
+            tick_ns,
+            next_tick_ns: tick_ns.unwrap_or(u64::MAX),
+            next_refresh_ns: REFRESH_NS,
+            local_drops: LocalDrops::default(),
+            due: [Vec::with_capacity(BATCH), Vec::with_capacity(BATCH)],
+            is_over: false,
+        };
+        engine.write_hops();
+        engine.add(engine.timer.as_fd()).map_err(during_wait())?;
+        engine.set_timer(0).map_err(during_wait())?;
+        Ok(engine)
+    }
+
+    pub fn wake_on(&self, stop: &Stop) -> io::Result<()> {
+        self.add(stop.as_fd())
+    }
+
+    fn add(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        let data = EventData::new_u64(0);
+        epoll::add(&self.epoll, descriptor, data, EventFlags::IN)?;
+        Ok(())
+    }
+
+    pub fn prober(&self) -> &Prober {
+        &self.prober
+    }
+
+    pub fn control(&self) -> TargetControl {
+        TargetControl::new(Arc::clone(&self.requests.0), 0)
+    }
+
+    pub fn end_sending(&mut self) -> io::Result<()> {
+        self.duration_ns = self.duration_ns.min(self.now_ns());
+        self.set_timer(0)
+    }
+
+    pub fn ended(&self) -> Ended {
+        match (self.is_over, self.has_stopped_sending) {
+            (false, _) => Ended::Stopped,
+            (true, true) => Ended::Duration,
+            (true, false) => Ended::Count,
+        }
+    }
+
+    pub fn into_summary(mut self, ended: Ended) -> PingSummary {
+        self.read_all();
+        let received = self.prober.total().received;
+        let stamped = TimestampCounts {
+            kernel: received,
+            user: 0,
+        };
+        PingSummary {
+            ended,
+            duration: Duration::from_nanos(self.now_ns()),
+            backend: Backend::Xdp,
+            local_drops: self.local_drops,
+            overruns: Some(0),
+            checksum_drops: Some(0),
+            clock_steps: 0,
+            rx_timestamps: stamped,
+            tx_timestamps: stamped,
+            statistics: self.prober,
+        }
+    }
+
+    /// Does what is due, and reports it. Does not sleep, except while the driver has no room.
+    pub fn on_readable(
+        &mut self,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) -> io::Result<EngineState> {
+        let Some(until_ns) = self.round(observe) else {
+            return Ok(EngineState::Done);
+        };
+        self.set_timer(until_ns)?;
+        Ok(EngineState::Running)
+    }
+
+    /// Runs until all probes are answered or lost, the duration is over, or `stop` is requested.
+    pub fn run(
+        &mut self,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+        stop: &Stop,
+    ) -> io::Result<Ended> {
+        while let Some(until_ns) = self.round(observe) {
+            let left_ns = until_ns.saturating_sub(self.now_ns());
+            let left_ns = if left_ns <= SPIN_NS { 0 } else { left_ns };
+            let mut stop = [PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN)];
+            wait(&mut stop, Duration::from_nanos(left_ns))?;
+            if !stop[0].revents().is_empty() {
+                return Ok(Ended::Stopped);
+            }
+        }
+        Ok(self.ended())
+    }
+
+    /// Sends what is due. Returns when to continue; `None` at the end of the run.
+    fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> Option<u64> {
+        let now_ns = self.now_ns();
+        if now_ns >= self.duration_ns && !self.has_stopped_sending {
+            self.has_stopped_sending = true;
+            self.prober.stop(now_ns);
+        }
+        self.prober.expire(now_ns, |_| {});
+        let mut until_ns = now_ns;
+        for _ in 0..BATCH {
+            match self.prober.next(now_ns) {
+                NextAction::Send(probe) => self.take(probe, now_ns, observe),
+                NextAction::Wait(at_ns) => {
+                    until_ns = at_ns;
+                    break;
+                }
+                NextAction::Done => break,
+            }
+        }
+        for is_ipv6 in [false, true] {
+            self.flush(is_ipv6, observe);
+        }
+        if self.prober.has_sent_all() {
+            let end_ns = self.last_sent_ns.saturating_add(self.timeout_ns);
+            let now_ns = self.now_ns();
+            if now_ns > end_ns || self.are_all_answered() {
+                self.read_all();
+                self.prober.end_unanswered();
+                self.is_over = true;
+                return None;
+            }
+            until_ns = (end_ns + 1).min(now_ns + LAST_ANSWERS_NS);
+        }
+        self.keep_up(now_ns, observe);
+        Some(until_ns.min(self.next_tick_ns).min(self.next_refresh_ns))
+    }
+
+    fn take(&mut self, probe: Probe, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
+        let address = self.prober.targets().address(probe.target);
+        match address.filter(|_| self.hops.is_known(probe.target)) {
+            Some(address) => {
+                let due = &mut self.due[usize::from(address.is_ipv6())];
+                due.push((probe.target, probe.number()));
+            }
+            None => self.refuse(probe, SendFailure::Refused, unreachable(), now_ns, observe),
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        probe: Probe,
+        why: SendFailure,
+        error: io::Error,
+        now_ns: u64,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) {
+        self.prober.not_sent(probe, why, now_ns);
+        self.local_drops.count(&error);
+        observe(PingEvent::NotSent { probe, error }, &self.prober);
+    }
+
+    /// Sends the probes of a family that are due. Offers again what the driver does not take.
+    fn flush(&mut self, is_ipv6: bool, observe: &mut impl FnMut(PingEvent, &Prober)) {
+        let due = std::mem::take(&mut self.due[usize::from(is_ipv6)]);
+        let mut rest = &due[..];
+        let mut full_since_ns = None;
+        while !rest.is_empty() {
+            let (taken, error) = match self.echo.send(is_ipv6, rest) {
+                Ok(sent) if sent.sent > 0 => (sent.sent as usize, None),
+                Ok(sent) if sent.errno > 0 => (0, Some(io::Error::from_raw_os_error(sent.errno))),
+                Ok(_) => (0, Some(Errno::NOBUFS.into())),
+                Err(error) => (0, Some(error)),
+            };
+            let now_ns = self.now_ns();
+            let (sent, left) = rest.split_at(taken.min(rest.len()));
+            for probe in sent.iter().copied().map(probe) {
+                self.prober.sent_uncounted(probe, now_ns);
+            }
+            if taken > 0 {
+                self.last_sent_ns = now_ns;
+                full_since_ns = None;
+            }
+            rest = left;
+            let Some(error) = error else { continue };
+            if now_ns - *full_since_ns.get_or_insert(now_ns) > MAX_FULL_NS {
+                let errno = error.raw_os_error().unwrap_or(libc::ENOBUFS);
+                for probe in rest.iter().copied().map(probe) {
+                    let error = io::Error::from_raw_os_error(errno);
+                    self.refuse(probe, SendFailure::QueueFull, error, now_ns, observe);
+                }
+                break;
+            }
+            // A signal only shortens the pause.
+            let _ = wait(&mut [], FULL_PAUSE);
+        }
+        let mut due = due;
+        due.clear();
+        self.due[usize::from(is_ipv6)] = due;
+    }
+
+    /// Whether each probe that was sent has its first answer.
+    fn are_all_answered(&self) -> bool {
+        let totals = self.echo.totals();
+        totals.received + totals.late + totals.errors >= self.prober.total().sent
+    }
+
+    /// Ticks, and changes of the neighbours.
+    fn keep_up(&mut self, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
+        if now_ns >= self.next_refresh_ns {
+            // The next refresh reads the table again.
+            if self.hops.refresh().is_ok() {
+                self.write_hops();
+            }
+            self.next_refresh_ns = now_ns + REFRESH_NS;
+        }
+        if now_ns >= self.next_tick_ns {
+            if self.prober.targets().len() <= MAX_LIVE_TARGETS {
+                self.read_targets();
+            }
+            observe(PingEvent::Tick { overruns: Some(0) }, &self.prober);
+            let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
+            self.next_tick_ns = now_ns.saturating_add(tick_ns);
+        }
+    }
+
+    fn write_hops(&mut self) {
+        for (hop, mac) in self.hops.known() {
+            self.echo.set_hop(hop, mac.0);
+        }
+    }
+
+    /// Copies the counters of the programs.
+    fn read_targets(&mut self) {
+        let mut all = CountedAnswers {
+            min_ns: u64::MAX,
+            ..CountedAnswers::default()
+        };
+        for target in 0..self.prober.targets().len() {
+            let answers = counted(&self.echo.target(target));
+            self.prober.set_answers(target, &answers);
+            all.received += answers.received;
+            all.sum_ns += answers.sum_ns;
+            all.squares += answers.squares;
+            all.max_ns = all.max_ns.max(answers.max_ns);
+            if answers.received > 0 {
+                all.min_ns = all.min_ns.min(answers.min_ns);
+            }
+        }
+        self.prober.set_histogram(&self.echo.histogram(), &all);
+        let totals = self.echo.totals();
+        let mut others = OtherCounts::default();
+        others.wrong_source = totals.wrong_source;
+        others.forged = totals.forged;
+        others.cut_short = totals.cut_short;
+        others.foreign = totals.foreign;
+        others.stale = totals.stale;
+        others.notices = totals.notices;
+        self.prober.set_other_counts(others);
+    }
+
+    /// The same, with the ICMP errors: once, at the end.
+    fn read_all(&mut self) {
+        if self.is_over {
+            return;
+        }
+        self.read_targets();
+        let prober = &mut self.prober;
+        // Without the table, the counters of the targets still say how many errors there were.
+        let _ = self.echo.errors(|error, count| {
+            let error = NetworkError {
+                router: error.router,
+                kind: error.kind,
+                code: error.code,
+            };
+            prober.add_error(error, count);
+        });
+    }
+
+    fn now_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.start_ns)
+    }
+
+    /// Sets the timer to `at_ns` of the run.
+    fn set_timer(&mut self, at_ns: u64) -> io::Result<()> {
+        // A time of 0 would disarm it.
+        let at_ns = self.start_ns.saturating_add(at_ns).max(1);
+        let value = Itimerspec {
+            it_interval: Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            },
+            it_value: Timespec {
+                tv_sec: (at_ns / 1_000_000_000).cast_signed(),
+                tv_nsec: (at_ns % 1_000_000_000).cast_signed(),
+            },
+        };
+        timerfd_settime(self.timer.as_fd(), TimerfdTimerFlags::ABSTIME, &value)?;
+        Ok(())
+    }
+}
+
+/// Readable when there is something to do.
+impl AsFd for XdpEngine {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
+/// Refuses what the programs do not do.
+fn check(options: &PingOptions) -> Result<(), PingError> {
+    let refusal = if options.paths.is_some() {
+        XdpRefusal::Option { what: "paths" }
+    } else if options.resolve_every.is_some() {
+        XdpRefusal::Option {
+            what: "names that are looked up again",
+        }
+    } else if options.histograms {
+        XdpRefusal::Option {
+            what: "histograms of targets",
+        }
+    } else if options.payload_bytes > MAX_PAYLOAD_BYTES {
+        XdpRefusal::Payload {
+            most: MAX_PAYLOAD_BYTES,
+        }
+    } else {
+        return Ok(());
+    };
+    Err(refused(refusal))
+}
+
+fn refused(refusal: XdpRefusal) -> PingError {
+    PingError::XdpRefused(refusal)
+}
+
+/// The request of a family, if there are targets of it.
+fn frame(
+    prober: &Prober,
+    link: &Link,
+    interface: &str,
+    is_ipv6: bool,
+    identifier: u16,
+    options: &PingOptions,
+) -> Result<Option<Vec<u8>>, PingError> {
+    let targets = prober.targets();
+    let mut addresses = (0..targets.len()).filter_map(|target| targets.address(target));
+    let Some(first) = addresses.find(|address| address.is_ipv6() == is_ipv6) else {
+        return Ok(None);
+    };
+    let given = options.source.filter(|source| source.is_ipv6() == is_ipv6);
+    let source: Option<IpAddr> = given.or_else(|| route::source_address(first, Some(interface)));
+    let (Some(source), Some(mac)) = (source, link.mac()) else {
+        let link = interface.to_owned();
+        return Err(refused(XdpRefusal::OtherInterface { link }));
+    };
+    let mut payload = vec![0; COOKIE_BYTES];
+    payload.extend(prober.filler());
+    Ok(Some(request(mac, source, identifier, &payload, options)))
+}
+
+fn probe((target, number): (u32, u32)) -> Probe {
+    Probe {
+        target,
+        round: number - 1,
+    }
+}
+
+fn counted(answers: &EchoTarget) -> CountedAnswers {
+    CountedAnswers {
+        received: answers.received,
+        late: answers.late,
+        duplicate: answers.duplicate,
+        corrupt: answers.corrupt,
+        errors: answers.errors,
+        sum_ns: answers.sum_ns.into(),
+        squares: answers.squares,
+        min_ns: answers.min_ns,
+        max_ns: answers.max_ns,
+        last_ns: answers.last_ns,
+        jitter_16: answers.jitter_16,
+    }
+}
+
+/// Whether the back end cannot be opened for lack of a privilege.
+pub(in crate::ping) fn is_privilege(error: &EchoProberError) -> bool {
+    use bpf::{LiveFramesError, XdpProgramError};
+    let load = match error {
+        EchoProberError::Program(XdpProgramError::Load(load))
+        | EchoProberError::Frames(LiveFramesError::Load(load)) => return load.is_privilege(),
+        EchoProberError::Program(XdpProgramError::Map(map))
+        | EchoProberError::Frames(LiveFramesError::Map(map)) => &map.source,
+        EchoProberError::Frames(LiveFramesError::Tracepoint { source, .. }) => source,
+        EchoProberError::Program(XdpProgramError::Attach(attach)) => &attach.source,
+        _ => return false,
+    };
+    matches!(
+        Errno::from_io_error(load),
+        Some(Errno::PERM | Errno::ACCESS)
+    )
+}

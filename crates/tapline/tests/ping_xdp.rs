@@ -1,0 +1,239 @@
+//! The XDP back end: what it sends is what the other host's kernel or responder counts, and only answers count.
+
+use std::time::Duration;
+
+use lab::Host;
+use tapline::ping::{
+    Backend, PingError, PingOptions, PingSummary, Prober, XdpAttachMode, XdpRefusal,
+};
+
+use crate::send_paths::pass_all;
+use crate::support::answering::{Answerer, FAMILIES, Family, hosts};
+use crate::support::ping::{complete, echoes_answered, open, options, run, try_open};
+use lab::Net;
+
+/// Bytes of an ICMP header.
+const HEADER: usize = 8;
+
+/// `count` probes to each target, as fast as possible; a delayed process does not make answers late. The run ends when
+/// all have arrived.
+fn xdp(count: u32) -> PingOptions {
+    let mut options = options(Backend::Xdp, count);
+    options.interval = Duration::ZERO;
+    options.timeout = Duration::from_mins(1);
+    options.tick = Some(Duration::from_millis(10));
+    options.interface = Some("left0".into());
+    options
+}
+
+/// Runs with `options` against a host whose replies come from `answer`, until `is_complete`.
+fn run_against(
+    hosts: &[Host; 2],
+    family: Family,
+    options: &PingOptions,
+    is_complete: impl Fn(&Prober) -> bool,
+    answer: impl FnOnce(&Answerer<'_>) + Send,
+) -> PingSummary {
+    let answerer = Answerer::new(hosts, family);
+    let ping = open(&hosts[0], options, &family.target());
+    let stopper = ping.stopper();
+    std::thread::scope(|scope| {
+        scope.spawn(|| answer(&answerer));
+        complete(ping, |_, statistics| {
+            if is_complete(statistics) {
+                stopper.stop();
+            }
+        })
+    })
+}
+
+#[test]
+fn the_kernel_answers_and_every_probe_is_accounted_for() {
+    let [left, right] = Net::new().pair();
+    let _pass = pass_all(&right);
+    // Enabling ARP flushes the neighbours.
+    left.ip("link set left0 arp on");
+    let mac = right.interface().mac;
+    left.ip(&format!(
+        "neighbour replace 10.1.0.2 lladdr {mac} dev left0"
+    ));
+    left.ip(&format!(
+        "neighbour replace fd00:1::2 lladdr {mac} dev left0"
+    ));
+    // The third address is nobody's: its neighbour is not known, so nothing is sent to it.
+    let summary = run(&left, &xdp(2000), "10.1.0.2 fd00:1::2 10.1.0.9");
+    assert_eq!(summary.backend, Backend::Xdp);
+    let total = summary.statistics.total();
+    assert_eq!((total.sent, total.local_drops), (4000, 2000));
+    assert_eq!((total.received, total.lost, total.late), (4000, 0, 0));
+    assert_eq!(echoes_answered(&right), [2000, 2000]);
+    for target in [0, 1] {
+        let rtt = summary.statistics.rtt(target).expect("it was timed");
+        assert_eq!(rtt.count, 2000);
+        let [min, max] = [rtt.min_ns, rtt.max_ns].map(|ns| ns as f64);
+        assert!(0.0 < min && min <= rtt.mean_ns && rtt.mean_ns <= max);
+    }
+    let histogram = summary.statistics.histogram();
+    assert_eq!(histogram.count(), 4000);
+}
+
+#[test]
+fn a_responder_answers_a_million_probes() {
+    const PROBES: u32 = 500_000;
+    let [left, right] = Net::new().pair();
+    // In the driver: the program that counts replies is at the other end.
+    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+    let responder = right.run(|| options.open()).unwrap();
+    let summary = run(&left, &xdp(PROBES), "10.1.0.2 fd00:1::2");
+    let total = summary.statistics.total();
+    let all = 2 * u64::from(PROBES);
+    assert_eq!(total.sent, all, "{summary}");
+    assert_eq!(total.received + total.late + total.lost, all);
+    // Nothing is lost on the way: what the responder has answered has arrived.
+    let answered = responder.finish().unwrap().counts.answered;
+    assert_eq!((answered, total.received + total.late), (all, all));
+    assert_eq!((total.duplicate, total.corrupt, total.errors), (0, 0, 0));
+}
+
+/// As the other back ends: `ping_answers`.
+#[test]
+fn what_is_not_the_answer_is_told_and_the_probe_waited_for() {
+    let hosts = hosts();
+    let _pass = pass_all(&hosts[1]);
+    // The last message.
+    let is_complete = |statistics: &Prober| statistics.other_counts().foreign == 1;
+    for family in FAMILIES {
+        let summary = run_against(&hosts, family, &xdp(1), is_complete, |answerer| {
+            let request = answerer.next_request();
+            let reply = |change: fn(&mut Vec<u8>)| answerer.reply(2, &request, change);
+            // Damaged, cut short, shorter still, another time, another probe: the last two with a wrong tag.
+            answerer.send(2, &reply(|bytes| bytes[HEADER + 32] ^= 1));
+            answerer.send(2, &reply(|bytes| bytes.truncate(HEADER + 22)));
+            answerer.send(2, &reply(|bytes| bytes.truncate(HEADER + 3)));
+            answerer.send(2, &reply(|bytes| bytes[HEADER + 1] ^= 1));
+            answerer.send(2, &reply(|bytes| bytes[HEADER - 1] ^= 1));
+            answerer.send(3, &answerer.reply(3, &request, |_| ()));
+            // A wrong checksum, with an intact cookie and a damaged one.
+            let mut damaged = reply(|_| ());
+            damaged[HEADER + 40] ^= 1;
+            answerer.send(2, &damaged);
+            let mut damaged = reply(|_| ());
+            damaged[HEADER + 4] ^= 1;
+            answerer.send(2, &damaged);
+            // What ping(8) of another process would get that has the same identifier.
+            answerer.send(
+                2,
+                &reply(|bytes| {
+                    bytes.truncate(HEADER);
+                    bytes.extend(0..56);
+                }),
+            );
+        });
+        let (counts, others) = (
+            summary.statistics.counts(0),
+            summary.statistics.other_counts(),
+        );
+        let found = (counts.sent, counts.received, counts.pending());
+        assert_eq!(found, (1, 0, 1), "{family:?}");
+        let found = (counts.corrupt, others.forged, others.wrong_source);
+        assert_eq!(found, (4, 2, 1), "{family:?}");
+        assert_eq!((others.foreign, others.cut_short), (1, 1), "{family:?}");
+    }
+}
+
+#[test]
+fn duplicates_late_answers_and_errors_are_counted_once() {
+    let hosts = hosts();
+    let _pass = pass_all(&hosts[1]);
+    // The last message.
+    let is_complete = |statistics: &Prober| statistics.other_counts().notices == 1;
+    for family in FAMILIES {
+        let summary = run_against(&hosts, family, &xdp(3), is_complete, |answerer| {
+            let requests: Vec<_> = (0..3).map(|_| answerer.next_request()).collect();
+            // One answer and two duplicates, an error with the whole probe and again, and an error with too little of it.
+            let reply = answerer.reply(2, &requests[0], |_| ());
+            answerer.send_copies(2, &reply, 3);
+            let error = answerer.unreachable(&requests[1], HEADER + 16);
+            answerer.send_copies(2, &error, 2);
+            answerer.send(2, &answerer.unreachable(&requests[2], HEADER + 8));
+        });
+        let (counts, others) = (
+            summary.statistics.counts(0),
+            summary.statistics.other_counts(),
+        );
+        let found = (counts.sent, counts.received, counts.errors);
+        assert_eq!((found, counts.pending()), ((3, 1, 1), 1), "{family:?}");
+        assert_eq!((counts.duplicate, others.notices), (3, 1), "{family:?}");
+        let errors: Vec<_> = summary.statistics.errors().iter().collect();
+        assert_eq!(errors.len(), 1);
+        let (error, times) = errors[0];
+        assert_eq!((error.router, times), (family.host(2), 2));
+        assert_eq!([error.kind, error.code], family.unreachable);
+    }
+}
+
+#[test]
+fn an_answer_after_the_timeout_is_late_and_none_is_a_loss() {
+    let hosts = hosts();
+    let _pass = pass_all(&hosts[1]);
+    for family in FAMILIES {
+        // When the second probe is sent, it is too late for the answer to the first one.
+        let mut options = xdp(1);
+        options.count = None;
+        options.interval = Duration::from_secs(1);
+        options.timeout = Duration::from_millis(900);
+        let is_complete =
+            |statistics: &Prober| statistics.total().late + statistics.other_counts().stale == 1;
+        let summary = run_against(&hosts, family, &options, is_complete, |answerer| {
+            let first = answerer.next_request();
+            answerer.next_request();
+            answerer.send(2, &answerer.reply(2, &first, |_| ()));
+        });
+        let counts = summary.statistics.counts(0);
+        // On a busy machine it may be too late to be classified.
+        let stale = summary.statistics.other_counts().stale;
+        assert_eq!((counts.received, counts.late + stale), (0, 1), "{family:?}");
+        let mut options = xdp(100);
+        options.timeout = Duration::from_millis(100);
+        let summary = run(&hosts[0], &options, &family.target());
+        let counts = summary.statistics.counts(0);
+        assert_eq!((counts.sent, counts.lost), (100, 100), "{family:?}");
+    }
+}
+
+#[test]
+fn what_it_does_not_do_is_refused() {
+    let [left, right] = Net::new().pair();
+    let refused = |change: &dyn Fn(&mut PingOptions), words: &str| {
+        let mut options = xdp(1);
+        change(&mut options);
+        try_open(&left, &options, words).expect_err("it is refused")
+    };
+    let error = refused(&|options| options.payload_bytes = 2000, "10.1.0.2");
+    assert!(matches!(
+        error,
+        PingError::XdpRefused(XdpRefusal::Payload { most: 1452 })
+    ));
+    let error = refused(&|_| (), "10.9.0.2");
+    let expected = XdpRefusal::OtherInterface {
+        link: "left0".into(),
+    };
+    assert!(matches!(error, PingError::XdpRefused(found) if found == expected));
+    left.ip("route add default via 10.1.0.2");
+    let error = refused(&|_| (), "10.1.0.2");
+    assert!(matches!(error, PingError::Uplink { link } if link == "left0"));
+    // Slow enough, or with consent.
+    let _pass = pass_all(&right);
+    let mut slow = xdp(1);
+    slow.interval = Duration::from_secs(1);
+    assert_eq!(run(&left, &slow, "10.1.0.2").statistics.total().received, 1);
+    let mut consent = xdp(1);
+    consent.allow_uplink = true;
+    consent.timeout = Duration::from_millis(100);
+    let summary = run(&left, &consent, "10.1.0.2 192.0.2.1");
+    assert_eq!(
+        summary.statistics.total().sent,
+        2,
+        "the second by the gateway"
+    );
+}
