@@ -108,7 +108,7 @@ fn expect(prober: &EchoProber, expected: EchoTotals) {
 fn a_million_probes_are_all_answered_and_counted_once() {
     const PROBES: u32 = 1_000_000;
     let pair = Pair::new();
-    let mut prober = pair.prober(Duration::from_secs(60));
+    let mut prober = pair.prober(Duration::from_mins(1));
     let responder = pair.responder();
     for target in [0, 1] {
         send(&pair, &mut prober, target, 1, PROBES);
@@ -135,7 +135,7 @@ fn a_million_probes_are_all_answered_and_counted_once() {
 #[test]
 fn the_kernel_answers_the_requests() {
     let pair = Pair::new();
-    let mut prober = pair.prober(Duration::from_secs(60));
+    let mut prober = pair.prober(Duration::from_mins(1));
     // A veth takes XDP frames only with a program.
     let code = [Insn::mov(Reg::R0, 2), Insn::Exit];
     let pass = Program::load(ProgramKind::Xdp, "tapline_pass", &code).unwrap();

@@ -60,7 +60,7 @@ fn the_examples_of_the_article_work_and_sanitizers_find_nothing() {
         "g++",
         &["-fsanitize=address,undefined", "-fno-sanitize-recover"],
     );
-    let [host, _] = Net::new().pair();
+    let [host, _peer] = Net::new().pair();
     let mut command = host.command(program.to_str().expect("a path of text"));
     command.arg("--gtest_filter=-Kinds.*");
     let said = succeed(&mut command);
@@ -87,7 +87,7 @@ fn the_examples_create_a_bridge_and_report_it() {
         let compiler = if extension == "c" { "gcc" } else { "g++" };
         let program = |name: &str| compile(compiler, &format!("examples/{name}.{extension}"), &[]);
         let (bridge, watch) = (program("bridge"), program("watch"));
-        let [host, _] = Net::new().pair();
+        let [host, _peer] = Net::new().pair();
         let mut events = start(&host, &watch, &["1000"]);
         // The loopback and the link of the pair exist.
         let known = [events.line(), events.line()];

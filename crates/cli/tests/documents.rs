@@ -109,7 +109,9 @@ fn commands_of_tables(document: &Path) -> Vec<Block> {
     let rows = text.lines().enumerate().filter_map(|(number, line)| {
         let (_, right) = line.split_once("` | `tapline ")?;
         let command = right.strip_suffix("` |")?.replace("\\|", "|");
-        Some((number, format!("tapline {command}")))
+        // Other tables have words in their columns.
+        let is_whole = !command.contains('`');
+        is_whole.then(|| (number, format!("tapline {command}")))
     });
     let block = |(number, command): (usize, String)| Block {
         document: name.clone().into_owned(),

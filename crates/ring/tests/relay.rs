@@ -213,7 +213,7 @@ fn a_successor_belongs_to_the_interface_of_the_first_ring() {
     let options = options(TpacketVersion::V2);
     let (_ring, mut relay) = relay(&right, &options);
     let elsewhere = Net::new();
-    let [other, _] = elsewhere.pair();
+    let [other, _peer] = elsewhere.pair();
     match other.run(|| relay.prepare(&options).map(drop)) {
         Err(RingOpenError::Setup(error)) => assert_eq!(error.step, SetupStep::Interface),
         answer => panic!("{answer:?}"),

@@ -99,6 +99,8 @@ pub enum Command {
     Nexthop(Box<NetArgs>),
 
     /// Show and configure routing rules, as 'ip rule' does
+    // ip(8) takes 'ru', which 'run' begins with, too.
+    #[command(alias = "ru")]
     Rule(Box<NetArgs>),
 
     /// Show and configure neighbours (ARP and NDP), as 'ip neighbour' does

@@ -119,7 +119,7 @@ struct FieldWriter {
         T::fields(set, [this](std::uint32_t id, const char *, const auto &value) {
             // Most fields are empty: the code that appends them is kept out of the way.
             if (value) [[unlikely]] {
-                field(id, *value);
+                this->field(id, *value);
             }
         });
     }

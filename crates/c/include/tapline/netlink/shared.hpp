@@ -133,7 +133,7 @@ struct IpEncap {
     std::optional<IpAddress> dst;
     /// Time to live.
     std::optional<std::uint8_t> ttl;
-    /// Type of service.
+    /// The DS field.
     std::optional<std::uint8_t> tos;
     /// Options of the tunnel header (`TUNNEL_*`).
     std::optional<std::uint16_t> flags;
