@@ -39,12 +39,23 @@ pub fn failure(error: &clap::Error) -> Failure {
     let line = STANDARD_WORDS
         .iter()
         .fold(words.join(" "), |line, (from, to)| line.replace(from, to));
-    let advice = match (advice(error), error.get(ContextKind::SuggestedArg)) {
+    let advice = match (advice(error), similar(error)) {
         (Some(advice), _) => advice.to_owned(),
-        (None, Some(ContextValue::String(similar))) => format!("did you mean '{similar}'?"),
+        (None, Some(similar)) => format!("did you mean '{similar}'?"),
         _ => format!("see '{} --help'", command()),
     };
     Failure::new(Exit::Usage, format!("{line} ({advice})"))
+}
+
+/// The flag or command that resembles the unknown one most.
+fn similar(error: &clap::Error) -> Option<&str> {
+    let flag = error.get(ContextKind::SuggestedArg);
+    match flag.or_else(|| error.get(ContextKind::SuggestedSubcommand))? {
+        ContextValue::String(similar) => Some(similar),
+        // The most similar is the last one.
+        ContextValue::Strings(all) => all.last().map(String::as_str),
+        _ => None,
+    }
 }
 
 /// What to use instead of a flag that the command does not know, but other commands, tcpdump or dumpcap do.
@@ -84,7 +95,7 @@ fn other_name(flag: &str) -> Option<&'static str> {
         "-f" => "the filter is the last argument",
         "-G" => "use --rotate-interval TIME",
         "-I" | "-y" => "the link type of the interface is used",
-        "-j" => "use --timestamp auto, hardware or software",
+        "-j" => "use --timestamp auto, hardware, driver or software",
         "-J" | "-L" => "'tapline doctor -i IF' shows what the interface can do",
         "-K" => "checksums are verified with -v only",
         "-N" => "names are never looked up",

@@ -282,7 +282,7 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
     (
         "ping 300.1.1.1",
         2,
-        "'300.1.1.1' is no name, address, prefix or range (a target is like example.org",
+        "'300.1.1.1' is not a name, address, prefix or range (a target is like example.org",
     ),
     ("link add x type bridg", 4, "(did you mean 'bridge'?)"),
     ("link add x type vxlam id 5", 2, "is not a word here"),
@@ -299,7 +299,7 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
     (
         "link shwo",
         2,
-        "\"shwo\" is no verb here; did you mean 'show'? (use add, set",
+        "\"shwo\" is not a verb here; did you mean 'show'? (use add, set",
     ),
     (
         "link set right0 upp",

@@ -257,7 +257,7 @@ fn the_file_is_read_again_on_sighup() {
     // A broken list, and none: the targets stay.
     let broken = ["10.1.0.5\n10.0.0.0/33\n", ""];
     let told = [
-        "list: line 2: '10.0.0.0/33' is no name, address, prefix or range",
+        "list: line 2: '10.0.0.0/33' is not a name, address, prefix or range",
         "the list has no targets",
     ];
     for (text, told) in broken.into_iter().zip(told) {

@@ -108,7 +108,7 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
     assert_refused(
         |line| ping(&scene, line),
         &[
-            ("10.1.0.2 10.1.0.0/33", 2, "'10.1.0.0/33' is no name"),
+            ("10.1.0.2 10.1.0.0/33", 2, "'10.1.0.0/33' is not a name"),
             ("10.1.0.9-2", 2, "ends before it begins"),
             (
                 "10.1.0.9-fd00::1",
@@ -118,7 +118,7 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
             (
                 &format!("-f {list}"),
                 2,
-                "list: line 2: '10.1.0.300' is no name",
+                "list: line 2: '10.1.0.300' is not a name",
             ),
             ("-f /dev/null", 2, "the list has no targets"),
             ("10.1.0.2 --exclude 10.0.0.0/8", 2, "excluded"),

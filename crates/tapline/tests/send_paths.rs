@@ -103,33 +103,41 @@ fn frames_of_all_lengths_arrive_as_they_were() {
 /// A receiving thread that does not keep up makes the veth interface refuse frames: its ring holds 256.
 #[test]
 fn a_slow_receiver_costs_no_packet_and_no_order() {
-    const PACKETS: u32 = 30_000;
-    for path in [SendPath::LiveFrames, SendPath::Xdp, SendPath::Bypass] {
-        let pair = Pair::new();
-        let _pass = pass_all(&pair.right);
-        let name = pair.right.interface().name;
-        let line = format!("mount -t sysfs none /sys && echo 1 > /sys/class/net/{name}/threaded");
-        let threaded = pair
-            .right
-            .command("unshare")
-            .args(["--mount", "sh", "-c", &line])
-            .status();
-        assert!(threaded.unwrap().success());
-        let capture = options(&pair.right, Backend::PacketV3).packets(PACKETS.into());
-        let mut capture = pair.open(capture);
-        let mut sender = open(&pair, |options| options.path(path));
-        assert!(sender.transmit(&queue(&frames(0, PACKETS))).unwrap());
-        let summary = sender.finish().unwrap();
-        let all = Some(PACKETS.into());
-        let sent = (Some(summary.accepted), summary.delivered);
-        assert_eq!(sent, (all, all), "{summary:?}");
-        // The other ways cost more for each packet than receiving it may.
-        assert!(summary.retries > 0 || path != SendPath::LiveFrames);
-        for expected in 0..PACKETS {
-            let packet = capture.next().unwrap().expect("all packets arrive");
-            assert_eq!(number(packet.data()), expected, "{path:?}");
-        }
+    for path in [SendPath::Xdp, SendPath::Bypass] {
+        send_to_a_thread(path);
     }
+    // The other ways cost more for each packet than receiving it may. With this one it depends on the scheduler how
+    // soon frames are refused.
+    let is_refused = (0..20).any(|_| send_to_a_thread(SendPath::LiveFrames) > 0);
+    assert!(is_refused, "the thread has kept up each time");
+}
+
+/// Sends to an interface that a thread of the kernel serves, and returns how often it refused frames.
+fn send_to_a_thread(path: SendPath) -> u64 {
+    const PACKETS: u32 = 30_000;
+    let pair = Pair::new();
+    let _pass = pass_all(&pair.right);
+    let name = pair.right.interface().name;
+    let line = format!("mount -t sysfs none /sys && echo 1 > /sys/class/net/{name}/threaded");
+    let threaded = pair
+        .right
+        .command("unshare")
+        .args(["--mount", "sh", "-c", &line])
+        .status();
+    assert!(threaded.unwrap().success());
+    let capture = options(&pair.right, Backend::PacketV3).packets(PACKETS.into());
+    let mut capture = pair.open(capture);
+    let mut sender = open(&pair, |options| options.path(path));
+    assert!(sender.transmit(&queue(&frames(0, PACKETS))).unwrap());
+    let summary = sender.finish().unwrap();
+    let all = Some(PACKETS.into());
+    let sent = (Some(summary.accepted), summary.delivered);
+    assert_eq!(sent, (all, all), "{summary:?}");
+    for expected in 0..PACKETS {
+        let packet = capture.next().unwrap().expect("all packets arrive");
+        assert_eq!(number(packet.data()), expected, "{path:?}");
+    }
+    summary.retries
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl fmt::Display for TargetError {
         let target = &self.target;
         match &self.kind {
             TargetErrorKind::Malformed => {
-                write!(f, "'{target}' is no name, address, prefix or range")
+                write!(f, "'{target}' is not a name, address, prefix or range")
             }
             TargetErrorKind::Backwards => write!(f, "the range {target} ends before it begins"),
             TargetErrorKind::MixedRange => {
