@@ -49,6 +49,11 @@ pub fn failure(error: &clap::Error) -> Failure {
 
 /// The flag or command that resembles the unknown one most.
 fn similar(error: &clap::Error) -> Option<&str> {
+    // A letter or two begin several commands.
+    let is_short = matches!(error.get(ContextKind::InvalidSubcommand), Some(ContextValue::String(word)) if word.len() < 3);
+    if is_short {
+        return None;
+    }
     let flag = error.get(ContextKind::SuggestedArg);
     match flag.or_else(|| error.get(ContextKind::SuggestedSubcommand))? {
         ContextValue::String(similar) => Some(similar),

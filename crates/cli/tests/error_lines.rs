@@ -11,7 +11,7 @@ const OTHER_FLAGS: [(&str, &str); 16] = [
     ("-G 5", "use --rotate-interval TIME"),
     ("-W 5", "use --keep N"),
     ("-z gzip", "use --compress zstd"),
-    ("-j host", "use --timestamp auto, hardware or software"),
+    ("-j host", "use --timestamp auto, hardware, driver or software"),
     ("-I", "the link type of the interface is used"),
     ("-m mib", "use --decode tshark"),
     ("-K", "checksums are verified with -v only"),
@@ -296,6 +296,9 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
         2,
         "\"abc\" is not a value of mtu",
     ),
+    ("captrue -i lo", 2, "did you mean 'capture'?"),
+    ("lnik", 2, "did you mean 'link'?"),
+    ("l", 2, "see 'tapline --help'"),
     (
         "link shwo",
         2,
