@@ -11,7 +11,10 @@ const OTHER_FLAGS: [(&str, &str); 16] = [
     ("-G 5", "use --rotate-interval TIME"),
     ("-W 5", "use --keep N"),
     ("-z gzip", "use --compress zstd"),
-    ("-j host", "use --timestamp auto, hardware, driver or software"),
+    (
+        "-j host",
+        "use --timestamp auto, hardware, driver or software",
+    ),
     ("-I", "the link type of the interface is used"),
     ("-m mib", "use --decode tshark"),
     ("-K", "checksums are verified with -v only"),
