@@ -89,6 +89,20 @@ pub unsafe extern "C" fn pcap_dump_open(
     handle: *mut pcap_t,
     path: *const c_char,
 ) -> *mut pcap_dumper_t {
+    // SAFETY: a handle and a string of the caller.
+    unsafe { dump_to(handle, path, c"wb", begin) }
+}
+
+/// Opens a file and begins to write to it; `-` is standard output, which begins a file in any case.
+///
+/// # Safety
+/// `handle` is null or a handle, `path` null or a string. `start` may be called with a stream opened in `mode`.
+unsafe fn dump_to(
+    handle: *mut pcap_t,
+    path: *const c_char,
+    mode: &CStr,
+    start: unsafe fn(&mut State, *mut libc::FILE, &str) -> *mut pcap_dumper_t,
+) -> *mut pcap_dumper_t {
     let body = |state: &mut State| {
         // SAFETY: a string of C.
         let Some(path) = (unsafe { text(path) }) else {
@@ -99,11 +113,11 @@ pub unsafe extern "C" fn pcap_dump_open(
             // SAFETY: an open stream.
             return unsafe { begin(state, standard_output(), "standard output") };
         }
-        let Some(file) = open(state, path, c"wb") else {
+        let Some(file) = open(state, path, mode) else {
             return ptr::null_mut();
         };
         // SAFETY: opened above.
-        let dumper = unsafe { begin(state, file, &path.to_string_lossy()) };
+        let dumper = unsafe { start(state, file, &path.to_string_lossy()) };
         if dumper.is_null() {
             // SAFETY: opened above, and nobody else has it.
             unsafe { libc::fclose(file) };
@@ -145,29 +159,8 @@ pub unsafe extern "C" fn pcap_dump_open_append(
     handle: *mut pcap_t,
     path: *const c_char,
 ) -> *mut pcap_dumper_t {
-    let body = |state: &mut State| {
-        // SAFETY: a string of C.
-        let Some(path) = (unsafe { text(path) }) else {
-            state.fail(ERROR, "A null pointer was supplied as the file name");
-            return ptr::null_mut();
-        };
-        if path.to_bytes() == b"-" {
-            // SAFETY: an open stream.
-            return unsafe { begin(state, standard_output(), "standard output") };
-        }
-        let Some(file) = open(state, path, c"ab+") else {
-            return ptr::null_mut();
-        };
-        // SAFETY: opened above.
-        let dumper = unsafe { append(state, file, &path.to_string_lossy()) };
-        if dumper.is_null() {
-            // SAFETY: opened above, and nobody else has it.
-            unsafe { libc::fclose(file) };
-        }
-        dumper
-    };
-    // SAFETY: a handle of the caller.
-    unsafe { with(handle, body) }
+    // SAFETY: a handle and a string of the caller.
+    unsafe { dump_to(handle, path, c"ab+", append) }
 }
 
 /// # Safety

@@ -12,10 +12,6 @@ use probe::targets::Targets;
 use probe::{ClockReading, NeighbourPace, Prober, WallClock};
 use ring::PacketRing;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
 
 use super::open::{self, probe_plan};
 use super::reply_batcher::ReplyBatcher;
@@ -27,6 +23,7 @@ use crate::ping::resolver::LookupFailure;
 use crate::ping::route;
 use crate::ping::socket::{Dropped, FamilySocket, SocketSetup, stamps_on_arrival};
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
+use crate::ping::timer::Timer;
 use crate::stop::Stop;
 
 /// A run: sockets, clocks, and the state machine.
@@ -39,7 +36,7 @@ pub(in crate::ping) struct Engine {
     /// Receives the replies that arrive on its interface.
     pub(super) ring: Option<PacketRing>,
     pub(super) epoll: OwnedFd,
-    pub(super) timer: OwnedFd,
+    pub(super) timer: Timer,
     pub(super) clock: WallClock,
     /// Start of the run on the monotonic clock.
     pub(super) start_ns: u64,
@@ -133,8 +130,7 @@ impl Engine {
 
         let wait = PingOperation::Wait;
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(wait))?;
-        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(during(wait))?;
+        let timer = Timer::new().map_err(during(wait))?;
         let requests = TargetRequests::new().map_err(during(wait))?;
         let others = [timer.as_fd(), requests.as_fd()];
         for source in sources(ring.as_ref(), &sockets).chain(others) {
@@ -277,20 +273,7 @@ impl Engine {
 
     /// Sets the timer to `at_ns` of the run.
     pub(super) fn set_timer(&mut self, at_ns: u64) -> io::Result<()> {
-        // A time of 0 would disarm it.
-        let at_ns = self.start_ns.saturating_add(at_ns).max(1);
-        let value = Itimerspec {
-            it_interval: Timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            },
-            it_value: Timespec {
-                tv_sec: (at_ns / 1_000_000_000).cast_signed(),
-                tv_nsec: (at_ns % 1_000_000_000).cast_signed(),
-            },
-        };
-        timerfd_settime(self.timer.as_fd(), TimerfdTimerFlags::ABSTIME, &value)?;
-        Ok(())
+        self.timer.set(self.start_ns.saturating_add(at_ns))
     }
 }
 

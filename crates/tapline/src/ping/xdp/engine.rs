@@ -16,10 +16,6 @@ use probe::{
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
 
 use super::hops::{NextHops, unreachable};
 use super::requests::request;
@@ -30,6 +26,7 @@ use crate::ping::event::PingEvent;
 use crate::ping::options::{Backend, PingOptions, nanoseconds};
 use crate::ping::route;
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
+use crate::ping::timer::Timer;
 use crate::send::is_uplink;
 use crate::stop::Stop;
 use crate::wait::wait;
@@ -62,7 +59,7 @@ pub(in crate::ping) struct XdpEngine {
     echo: EchoProber,
     hops: NextHops,
     epoll: OwnedFd,
-    timer: OwnedFd,
+    timer: Timer,
     /// Nobody takes requests: the list does not change.
     requests: RunRequests,
     start_ns: u64,
@@ -143,8 +140,7 @@ impl XdpEngine {
         }
         let during_wait = || during(PingOperation::Wait);
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(PingOperation::Wait))?;
-        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags);
+        let timer = Timer::new();
         let timer = timer.map_err(during(PingOperation::Wait))?;
         let requests = TargetRequests::new().map_err(during_wait())?;
         requests.end();
@@ -440,20 +436,7 @@ impl XdpEngine {
 
     /// Sets the timer to `at_ns` of the run.
     fn set_timer(&mut self, at_ns: u64) -> io::Result<()> {
-        // A time of 0 would disarm it.
-        let at_ns = self.start_ns.saturating_add(at_ns).max(1);
-        let value = Itimerspec {
-            it_interval: Timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            },
-            it_value: Timespec {
-                tv_sec: (at_ns / 1_000_000_000).cast_signed(),
-                tv_nsec: (at_ns % 1_000_000_000).cast_signed(),
-            },
-        };
-        timerfd_settime(self.timer.as_fd(), TimerfdTimerFlags::ABSTIME, &value)?;
-        Ok(())
+        self.timer.set(self.start_ns.saturating_add(at_ns))
     }
 }
 

@@ -10,7 +10,7 @@ use rustix::event::{Timespec, poll};
 
 /// Targets whose routes are looked up one by one. Of more, one lookup serves the targets of an IPv4 /24 or IPv6 /64.
 const MAX_LOOKUPS: u32 = 4096;
-/// Neighbours that the kernel is asked to resolve at a time, and how often: as many as its table holds without effort.
+/// How many neighbours the kernel is asked to resolve at a time, and how often. Its table holds that many by default.
 const RESOLVED_AT_ONCE: usize = 256;
 /// Reads of the neighbour table before a run begins, at most, and the time between two.
 const ATTEMPTS: usize = 20;
