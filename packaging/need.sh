@@ -7,6 +7,8 @@ build=(gcc:gcc g++:g++)
 test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
     ethtool:ethtool fping:fping zstd:zstd gzip:gzip unshare:util-linux script:bsdutils setpriv:util-linux ping:iputils-ping
     python3:python3 jq:jq nft:nftables
+    # Units run under a systemd of the test's own.
+    systemctl:systemd nsenter:util-linux
     # Programs in C and C++ with the C library.
     clang:clang cmake:cmake make:make pkg-config:pkg-config valgrind:valgrind)
 # The kernels that tests of rare kinds of links run in.

@@ -15,6 +15,7 @@ pub mod oracle;
 pub mod refusal;
 pub mod rerun;
 pub mod skip;
+pub mod systemd;
 pub mod tool;
 pub mod uml;
 pub mod vm;

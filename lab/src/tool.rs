@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and its Debian package.
-const PACKAGES: [(&str, &str); 42] = [
+const PACKAGES: [(&str, &str); 43] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("busybox", "busybox-static"),
@@ -30,6 +30,7 @@ const PACKAGES: [(&str, &str); 42] = [
     ("netsniff-ng", "netsniff-ng"),
     ("nft", "nftables"),
     ("nm", "binutils"),
+    ("nsenter", "util-linux"),
     ("ping", "iputils-ping"),
     ("pkg-config", "pkg-config"),
     ("prlimit", "util-linux"),

@@ -62,7 +62,7 @@ fn assert_known(watch: &Watch<Route>, state: &HashMap<RouteKey, Route>, host: &H
 }
 
 #[test]
-fn a_burst_beyond_the_buffer_is_told_as_differences() {
+fn a_burst_beyond_the_buffer_is_reported_as_differences() {
     let [host, _there] = Net::new().pair();
     let mut watch = host.run(|| Watch::open(filter())).expect("a watch");
     let mut state = HashMap::new();

@@ -103,7 +103,7 @@ fn a_watch_knows_what_a_fresh_list_has() {
 /// The entry of the port's own address becomes the bridge's without a word (`fdb_delete_local`,
 /// net/bridge/br_fdb.c).
 #[test]
-fn entries_that_leave_with_a_port_are_told() {
+fn entries_that_leave_with_a_port_are_reported() {
     let host = host();
     run(
         &host,

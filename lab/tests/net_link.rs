@@ -161,7 +161,7 @@ fn a_link_is_moved_and_removed() {
 }
 
 #[test]
-fn alternative_names_and_aliases_are_told_and_found() {
+fn alternative_names_and_aliases_are_reported_and_found() {
     let [left, _right] = Net::new().pair();
     let name = left.interface().name.to_string();
     let long = "a-name-that-is-longer-than-fifteen-bytes";

@@ -3,7 +3,7 @@
 
 use std::net::Ipv6Addr;
 
-use crate::witness::{assert_told, named};
+use crate::witness::{assert_reported, named};
 use netlink::{Bridge, BridgePort, LabelPolicy, Macvlan, MacvlanMode, Veth, Vxlan};
 use tapline_lab::Host;
 use tapline_lab::skip::{self, Feature, kernel_at_least};
@@ -14,7 +14,7 @@ const NEWER_OPTIONS: Feature = Feature {
 };
 
 #[test]
-fn newer_options_are_told_as_they_were_said() {
+fn newer_options_are_reported_as_they_were_said() {
     if skip::without(&NEWER_OPTIONS) {
         return;
     }
@@ -22,8 +22,8 @@ fn newer_options_are_told_as_they_were_said() {
     let mut netlink = host.netlink();
     let bridge = named("br0").kind(Bridge::new().fdb_max_learned(77));
     let made = netlink.create(&bridge).expect("made");
-    assert_told(&host, &bridge);
-    assert_told(&host, &named("br0").kind(Bridge::new().fdb_n_learned(0)));
+    assert_reported(&host, &bridge);
+    assert_reported(&host, &named("br0").kind(Bridge::new().fdb_n_learned(0)));
 
     let pair = named("one").kind(Veth::to(named("two")));
     netlink.add(&pair.master(made.ifindex())).expect("made");
@@ -35,14 +35,14 @@ fn newer_options_are_told_as_they_were_said() {
         .learning(true);
     let port = named("one").port(port);
     netlink.set(&port).expect("set");
-    assert_told(&host, &port);
+    assert_reported(&host, &port);
 
     let limit = Macvlan::new().mode(MacvlanMode::Bridge).bclim(7);
     let mut upper = named("mac0").kind(limit);
     let lower = netlink.link_named("two").expect("told");
     upper.lower = lower.index;
     netlink.add(&upper).expect("made");
-    assert_told(&host, &upper);
+    assert_reported(&host, &upper);
 
     let tunnel = Vxlan::new()
         .id(5)
@@ -51,5 +51,5 @@ fn newer_options_are_told_as_they_were_said() {
         .localbypass(false);
     let tunnel = named("vx0").kind(tunnel.label_policy(LabelPolicy::Inherit));
     netlink.add(&tunnel).expect("made");
-    assert_told(&host, &tunnel);
+    assert_reported(&host, &tunnel);
 }

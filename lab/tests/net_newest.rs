@@ -1,7 +1,7 @@
 //! Kinds of links that neither the running kernel nor user-mode-linux has: what is said is told again by the kernel.
 
 use crate::VM;
-use crate::witness::{assert_told, json, named, run};
+use crate::witness::{assert_reported, json, named, run};
 use netlink::{LinkKind, Netkit, NetkitMode, NetkitPolicy};
 use tapline_lab::Host;
 
@@ -21,11 +21,11 @@ fn a_wireguard_link_is_made_and_removed() {
     let host = Host::new("host");
     let wanted = named("wg0").kind(LinkKind::Wireguard).mtu(1380);
     host.netlink().add(&wanted).expect("made");
-    assert_told(&host, &wanted);
+    assert_reported(&host, &wanted);
     assert_eq!(kind_shown(&host, "wg0"), "wireguard");
     host.netlink().del(&named("wg0")).expect("removed");
     run(&host, "ip link add wg1 type wireguard");
-    assert_told(&host, &named("wg1").kind(LinkKind::Wireguard));
+    assert_reported(&host, &named("wg1").kind(LinkKind::Wireguard));
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn a_netkit_pair_is_made_and_removed() {
     host.netlink()
         .add(&named("nk0").up(true).kind(pair))
         .expect("made");
-    assert_told(&host, &named("nk0").kind(data.primary(true)));
-    assert_told(
+    assert_reported(&host, &named("nk0").kind(data.primary(true)));
+    assert_reported(
         &host,
         &named("nk1").up(true).kind(Netkit::new().primary(false)),
     );
@@ -53,5 +53,5 @@ fn a_netkit_pair_is_made_and_removed() {
         .expect_err("its end went along");
     run(&host, "ip link add nk2 type netkit");
     let of_ip = Netkit::new().mode(NetkitMode::L3).primary(true);
-    assert_told(&host, &named("nk2").kind(of_ip));
+    assert_reported(&host, &named("nk2").kind(of_ip));
 }

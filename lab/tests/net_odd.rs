@@ -138,7 +138,7 @@ fn words(error: &NetlinkError) -> String {
 }
 
 #[test]
-fn a_namespace_that_is_gone_is_told() {
+fn a_namespace_that_is_gone_is_reported() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
     // A process that has ended, and a file that is no namespace.

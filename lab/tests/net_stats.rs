@@ -86,7 +86,7 @@ fn what_a_bridge_counts_of_a_port_is_that_of_ip() {
 }
 
 #[test]
-fn counters_are_told_and_not_made() {
+fn counters_are_reported_and_not_made() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
     let error = refused_with(netlink.get(&Stats::of(IfIndex(4711))), Errno::NODEV);

@@ -111,7 +111,7 @@ fn a_range_is_made_in_one_message() {
 }
 
 #[test]
-fn options_of_vlans_are_set_and_told() {
+fn options_of_vlans_are_set_and_reported() {
     let Some((host, _, a)) = host() else { return };
     let mut netlink = host.netlink();
     netlink.add(&PortVlan::range(a, 10..=20)).expect("added");

@@ -157,7 +157,7 @@ fn replay(events: Vec<Event<Link>>) -> BTreeMap<IfIndex, Link> {
 }
 
 #[test]
-fn an_overrun_is_told_and_made_good() {
+fn an_overrun_is_reported_and_made_good() {
     let host = Host::new("host");
     let mut watch = host.watch();
     host.ip("link add goes type bridge");

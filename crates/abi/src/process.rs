@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_is_told_its_own_work_and_waits() {
+    fn a_thread_gets_its_own_work_and_waits() {
         let (sender, receiver) = std::sync::mpsc::sync_channel::<u32>(0);
         let before = thread_usage();
         // A thread that is always ready and one that waits for each of its numbers, or the reverse.

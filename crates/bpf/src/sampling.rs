@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn samplings_are_told_as_they_are_asked_for() {
+    fn samplings_are_reported_as_they_are_asked_for() {
         let first = |ns| Sampling::FirstAfter(Duration::from_nanos(ns)).to_string();
         assert_eq!(
             Sampling::OneIn(NonZeroU32::new(100).unwrap()).to_string(),

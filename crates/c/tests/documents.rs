@@ -295,6 +295,38 @@ fn cmake(project: &Block, blocks: &[Block]) {
     assert!(symbols.contains("tapline_capture_open"), "{symbols}");
 }
 
+/// The compiler commands of the guide build the programs of their page.
+#[test]
+fn the_commands_that_build_programs_do() {
+    let page = repository().join("docs/guide/c.md");
+    let text = fs::read_to_string(&page).expect("the page");
+    let (_, rest) = text.split_once("```sh build\n").expect("a block");
+    let (script, _) = rest.split_once("```").expect("its end");
+    assert_eq!(script.lines().count(), 2);
+    let folder = tempfile::tempdir().expect("a folder");
+    let blocks = blocks(&page);
+    for language in ["c", "cpp"] {
+        let program = blocks.iter().find(|block| block.language == language);
+        let text = &program.expect("a program").text;
+        let path = folder.path().join("capture").with_extension(language);
+        fs::write(path, text).expect("a file");
+    }
+    for line in script.lines() {
+        let mut command = Command::new("sh");
+        command.args(["-e", "-c", line]).current_dir(&folder);
+        let packages = workshop().join("usr/lib/pkgconfig");
+        succeed(command.env("PKG_CONFIG_PATH", packages));
+        let program = folder.path().join("capture");
+        let symbols = succeed(Command::new("nm").arg("-D").arg(&program));
+        let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
+        assert!(
+            symbols.contains("tapline_capture_open"),
+            "{line}: {symbols}"
+        );
+        fs::remove_file(program).expect("a file");
+    }
+}
+
 #[test]
 fn blocks_that_are_not_run_say_why() {
     let all: Vec<_> = pages().iter().flat_map(|page| blocks(page)).collect();

@@ -44,13 +44,13 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Parses a packet rate: packets per second, or with `k`, `M`, `pps`, `kpps`, `Mpps` powers of 1000.
+/// Parses a packet rate: packets per second, or with `k`, `M`, `pps`, `kpps`, `Mpps` in either case powers of 1000.
 pub fn rate_pps(text: &str) -> Result<u32, String> {
     let (number, unit) = split(text);
-    let factor = match unit {
+    let factor = match unit.to_ascii_lowercase().as_str() {
         "" | "pps" => 1,
         "k" | "kpps" => 1_000,
-        "M" | "Mpps" => 1_000_000,
+        "m" | "mpps" => 1_000_000,
         _ => return Err(format!("unknown unit '{unit}', use pps, kpps or Mpps")),
     };
     let rate = scaled(number, factor).and_then(|rate| u32::try_from(rate).ok());
@@ -197,6 +197,7 @@ mod tests {
         assert_eq!(seconds("10ms"), Ok(Duration::from_millis(10)));
         assert_eq!(rate_pps("10kpps"), Ok(10_000));
         assert_eq!(rate_pps("1.5M"), Ok(1_500_000));
+        assert_eq!(rate_pps("1mpps"), Ok(1_000_000));
         assert_eq!(rate_pps("7"), Ok(7));
         for wrong in ["", "0", "0.1", "5G", "-1", "10M10", "5000Mpps"] {
             assert!(rate_pps(wrong).is_err(), "{wrong}");

@@ -39,9 +39,10 @@ pub fn failure(error: &clap::Error) -> Failure {
     let line = STANDARD_WORDS
         .iter()
         .fold(words.join(" "), |line, (from, to)| line.replace(from, to));
-    let advice = match (advice(error), similar(error)) {
-        (Some(advice), _) => advice.to_owned(),
-        (None, Some(similar)) => format!("did you mean '{similar}'?"),
+    let advice = match (advice(error), similar(error), beginning(error)) {
+        (Some(advice), ..) => advice.to_owned(),
+        (None, Some(similar), _) => format!("did you mean '{similar}'?"),
+        (None, None, Some(names)) => format!("short for {names}"),
         _ => format!("see '{} --help'", command()),
     };
     Failure::new(Exit::Usage, format!("{line} ({advice})"))
@@ -61,6 +62,17 @@ fn similar(error: &clap::Error) -> Option<&str> {
         ContextValue::Strings(all) => all.last().map(String::as_str),
         _ => None,
     }
+}
+
+/// The commands that begin with the given word, if there are several.
+fn beginning(error: &clap::Error) -> Option<String> {
+    let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    let known = Args::command();
+    let names = known.get_subcommands().map(clap::Command::get_name);
+    let names: Vec<_> = names.filter(|name| name.starts_with(word)).collect();
+    (command_name().is_none() && !names.is_empty()).then(|| names.join(" or "))
 }
 
 /// What to use instead of a flag that the command does not know, but other commands, tcpdump or dumpcap do.

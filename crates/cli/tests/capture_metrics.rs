@@ -90,7 +90,7 @@ fn what_sampling_leaves_out_has_a_counter() {
 
 /// Whoever asks does not have to wait for a long interval's end.
 #[test]
-fn with_metrics_counters_are_measured_more_often_than_told() {
+fn with_metrics_counters_are_measured_more_often_than_reported() {
     let scene = Scene::new();
     let (running, to) = start(&scene, "--stats-interval 1h ether proto 0x88b5");
     scene.send(&vec![udp(b"refused"); 50]);

@@ -257,7 +257,7 @@ fn quiet_is_quiet() {
 }
 
 #[test]
-fn counters_are_told_at_the_interval() {
+fn counters_are_reported_at_the_interval() {
     let scene = Scene::new();
     let mut running = scene.capture("-w file.pcapng --stats-interval 10ms");
     scene.send(&frames(30, 100));

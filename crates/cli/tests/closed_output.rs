@@ -59,7 +59,7 @@ fn a_reader_that_is_gone_is_an_end_in_order() {
 
 /// A reader that is gone is no failure; a device without room is one.
 #[test]
-fn other_failures_of_standard_output_are_told() {
+fn other_failures_of_standard_output_are_reported() {
     let scene = Scene::new();
     let mut command = scene.command("count -i right0 --interval 1ms");
     command.stdout(File::create("/dev/full").expect("the device"));

@@ -221,7 +221,7 @@ fn assert_counters(counters: &BTreeMap<String, u64>, expected: &[(String, u64)])
 }
 
 #[test]
-fn prometheus_is_told_the_same() {
+fn prometheus_gets_the_same() {
     let scene = Scene::new();
     let (mut running, start) = start_begun(&scene, "--metrics 0 'test=ether proto 0x88b5' all=");
     scene.send(&frames(300, 100));
@@ -247,7 +247,7 @@ fn prometheus_is_told_the_same() {
 
 /// The sum of a class less its groups told is what the others had.
 #[test]
-fn prometheus_is_told_of_the_largest_groups() {
+fn prometheus_gets_the_largest_groups() {
     let scene = Scene::new();
     let flags = "--by smac --top 2 --groups 3 --direction in --metrics 0";
     let (mut running, start) = start_begun(&scene, &format!("{flags} 'test=ether proto 0x88b5'"));

@@ -21,7 +21,7 @@ fn state(running: &mut Running) -> String {
 }
 
 #[test]
-fn an_interface_that_is_down_is_told_and_counted_when_it_comes_up() {
+fn an_interface_that_is_down_is_reported_and_counted_when_it_comes_up() {
     let scene = Scene::new();
     set(&scene.right, "down");
     let mut running = start(&scene, "'test=ether proto 0x88b5'");
@@ -41,7 +41,7 @@ fn an_interface_that_is_down_is_told_and_counted_when_it_comes_up() {
 }
 
 #[test]
-fn each_change_of_an_interface_is_told_once() {
+fn each_change_of_an_interface_is_reported_once() {
     let scene = Scene::new();
     let mut running = start(&scene, "-i lo --interval 1h");
     for (host, change, expected) in [
@@ -61,7 +61,7 @@ fn each_change_of_an_interface_is_told_once() {
 
 /// The zeros of values, and of a quiet count, need an explanation too.
 #[test]
-fn people_are_told_on_standard_error() {
+fn changes_are_reported_on_standard_error() {
     let scene = Scene::new();
     let mut running = start_text(&scene, "--interval 1h");
     let warning = "warning: right0 is down: nothing to count (use 'ip link set right0 up')";

@@ -7,7 +7,7 @@ use crate::support::run::spawn;
 use crate::support::{PROGRAM, Scene, assert_has, assert_refused, ip};
 
 #[test]
-fn a_driver_without_xdp_is_told_of_and_got_around() {
+fn a_driver_without_xdp_is_reported_and_another_back_end_is_used() {
     let scene = Scene::new();
     ip(
         &scene.right,
@@ -52,7 +52,7 @@ fn an_interface_without_queues_is_refused_in_one_line() {
 }
 
 #[test]
-fn too_little_locked_memory_is_told_with_a_remedy() {
+fn too_little_locked_memory_is_reported_with_a_remedy() {
     let scene = Scene::new();
     let run = |line: &str| {
         let mut command = scene.right.command("setpriv");

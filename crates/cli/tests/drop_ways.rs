@@ -44,7 +44,7 @@ fn a_busy_reader_takes_every_packet_and_says_how() {
 }
 
 #[test]
-fn a_missing_privilege_for_the_fast_way_is_told() {
+fn a_missing_privilege_for_the_fast_way_is_reported() {
     let scene = Scene::new();
     fs::set_permissions(
         scene.folder.path(),
@@ -73,7 +73,7 @@ fn a_missing_privilege_for_the_fast_way_is_told() {
 
 /// The reader is stopped while ten times as many packets come as its memory holds.
 #[test]
-fn a_loss_is_told_with_what_the_reader_was_given() {
+fn a_loss_is_reported_with_what_the_reader_was_given() {
     let scene = Scene::new();
     let running = scene.capture_text(&format!("{SHORT} --buffer 64k -w lost.pcapng"));
     running.signal(Signal::STOP);

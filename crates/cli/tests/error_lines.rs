@@ -288,7 +288,7 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
         "'300.1.1.1' is not a name, address, prefix or range (a target is like example.org",
     ),
     ("link add x type bridg", 4, "(did you mean 'bridge'?)"),
-    ("link add x type vxlam id 5", 2, "is not a word here"),
+    ("link add x type vxlam id 5", 2, "is not a known word"),
     (
         "link add x type nothing",
         4,
@@ -301,16 +301,22 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
     ),
     ("captrue -i lo", 2, "did you mean 'capture'?"),
     ("lnik", 2, "did you mean 'link'?"),
-    ("l", 2, "see 'tapline --help'"),
+    ("l", 2, "'l' (short for latency or link)"),
+    ("x", 2, "see 'tapline --help'"),
+    (
+        "read any port 53",
+        2,
+        "no file before the filter: use tapline read FILE 'any port 53'",
+    ),
     (
         "link shwo",
         2,
-        "\"shwo\" is not a verb here; did you mean 'show'? (use add, set",
+        "\"shwo\" is not a known verb; did you mean 'show'? (use add, set",
     ),
     (
         "link set right0 upp",
         2,
-        "link: \"upp\" is not a word here; did you mean 'up'? (see 'tapline link --help')",
+        "link: \"upp\" is not a known word; did you mean 'up'? (see 'tapline link --help')",
     ),
     ("link set right0 up mut 1400", 2, "did you mean 'mtu'?"),
     (
@@ -350,7 +356,7 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
     (
         "link set right0 sideways",
         2,
-        "\"sideways\" is not a word here (see",
+        "\"sideways\" is not a known word (see",
     ),
     (
         "link set right0 mtu up",

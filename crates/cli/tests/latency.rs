@@ -64,7 +64,7 @@ fn the_summary_has_every_packet_in_its_percentiles_and_its_histogram() {
 }
 
 #[test]
-fn each_packet_is_told_with_both_moments() {
+fn each_packet_is_reported_with_both_moments() {
     let scene = Scene::new();
     let before_ns = now_ns();
     let running = start(&scene, "--each -c 20 udp");

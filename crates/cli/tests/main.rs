@@ -5,7 +5,12 @@ mod support;
 use lab::uml;
 
 /// The tests that run under user-mode-linux.
-static UML: uml::Tests = uml::Tests::named(&["net_kinds::", "net_vlan::", "old_kernel::"]);
+static UML: uml::Tests = uml::Tests::named(&[
+    "documents::commands_for_bridges_with_vlans_do_what_they_say",
+    "net_kinds::",
+    "net_vlan::",
+    "old_kernel::",
+]);
 
 mod capture_account;
 mod capture_failures;
@@ -88,5 +93,6 @@ mod send_errors;
 mod send_generate;
 mod send_split;
 mod send_stamps;
+mod service;
 mod tunnels;
 mod without_bpf;

@@ -195,7 +195,7 @@ fn a_name_that_is_given_to_another_link_means_that() {
 
 /// What is no text is one line that fails.
 #[test]
-fn a_line_that_is_no_text_is_told_with_its_number() {
+fn a_line_that_is_no_text_is_reported_with_its_number() {
     let bytes: &[u8] = b"link add g1 type ifb\nlink set g1 mtu 1300\n\xff\nlink add g2 type ifb\n";
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("commands");

@@ -334,7 +334,7 @@ fn a_refusal_says_what_is_wrong() {
                 "add or replace it",
                 2,
             ),
-            ("mdb frob", "\"frob\" is not a verb", 2),
+            ("mdb frob", "\"frob\" is not a known verb", 2),
             (
                 "mdb add dev br0 port va grp 10.0.0.1",
                 "address is not multicast",

@@ -64,7 +64,7 @@ fn a_link_without_a_word_is_that_of_ip() {
 }
 
 #[test]
-fn a_vxlan_without_a_port_is_told_of() {
+fn a_vxlan_without_a_port_is_reported() {
     if UML.has_run() {
         return;
     }

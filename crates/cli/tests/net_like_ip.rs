@@ -89,7 +89,7 @@ fn new_links_are_those_of_ip() {
 }
 
 #[test]
-fn a_peer_that_is_down_is_told_of() {
+fn a_peer_that_is_down_is_reported() {
     let host = host();
     done(&host, "link set vb down");
     assert!(theirs(&host, "ip", "link show va").contains(",M-DOWN>"));

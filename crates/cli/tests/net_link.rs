@@ -136,7 +136,7 @@ fn a_refusal_is_one_line_and_says_what_is_wrong() {
                 "cannot set link vb (mtu less than device minimum): Invalid argument",
                 1,
             ),
-            ("link frob", "\"frob\" is not a verb", 2),
+            ("link frob", "\"frob\" is not a known verb", 2),
             ("link add one two type ifb", "\"two\"", 2),
             (
                 "link add a-name-that-is-too-long type ifb",
@@ -234,7 +234,7 @@ fn a_monitor_tells_what_happens() {
 }
 
 #[test]
-fn a_message_is_told_byte_by_byte() {
+fn a_message_is_reported_byte_by_byte() {
     let host = Host::new("host");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hex");

@@ -3,7 +3,7 @@
 use crate::support::stack::{assert_refused, done, pair_host, refused};
 
 #[test]
-fn a_number_out_of_its_range_is_told_the_range() {
+fn a_number_out_of_its_range_is_refused_with_the_range() {
     let host = pair_host(&[]);
     for (line, words) in [
         (

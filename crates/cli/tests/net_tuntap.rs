@@ -72,7 +72,7 @@ fn they_are_made_and_shown_as_by_ip() {
 }
 
 #[test]
-fn they_are_removed_and_refusals_are_told() {
+fn they_are_removed_and_refusals_are_reported() {
     let host = Host::new("host");
     done(&host, "tuntap add t0 mode tun");
     let (text, status) = refused(&host, "tuntap add t0 mode tun");

@@ -237,8 +237,12 @@ fn a_refusal_says_what_is_wrong() {
             ("vlan set dev va vid 7 pvid", "add the VLAN again", 2),
             ("vlan set dev va vid 7 state nonsense", "\"nonsense\"", 2),
             ("vlan add dev va vid 7 frob", "\"frob\"", 2),
-            ("vlan append dev va vid 7", "\"append\" is not a verb", 2),
-            ("vlan frob", "\"frob\" is not a verb", 2),
+            (
+                "vlan append dev va vid 7",
+                "\"append\" is not a known verb",
+                2,
+            ),
+            ("vlan frob", "\"frob\" is not a known verb", 2),
             (
                 "vlan set dev va vid 7 state blocking",
                 "cannot set VLAN 7 of link",

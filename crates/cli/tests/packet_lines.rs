@@ -155,7 +155,7 @@ fn tshark_decodes() {
 }
 
 #[test]
-fn the_failures_of_tshark_are_told() {
+fn the_failures_of_tshark_are_reported() {
     let file = capture("icmpv6.pcap");
     let folder = tempfile::tempdir().expect("a folder");
     let with_path = |path: &std::path::Path| {

@@ -307,7 +307,7 @@ fn without_a_file_sighup_ends_the_run() {
 }
 
 #[test]
-fn a_reload_is_told_in_text_and_changes_the_summary() {
+fn a_reload_is_reported_in_text_and_changes_the_summary() {
     let scene = scene();
     let list = scene.write("list", "10.1.0.2\n");
     let mut running = start(&scene, &format!("-i 20ms -f {list}"));

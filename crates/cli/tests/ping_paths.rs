@@ -114,7 +114,7 @@ fn rows(ended: &Ended) -> Vec<Value> {
 }
 
 /// Runs over a router that loses every tenth probe on one of two links.
-fn loss_is_told_by_path(target: &str, expression: impl Fn(&Value) -> String) {
+fn loss_is_reported_by_path(target: &str, expression: impl Fn(&Value) -> String) {
     let ecmp = Ecmp::new();
     let fields = rows(&ecmp.ping("--json", target, 1));
     let matches = fields
@@ -148,16 +148,16 @@ fn loss_is_told_by_path(target: &str, expression: impl Fn(&Value) -> String) {
 }
 
 #[test]
-fn loss_on_one_of_two_ipv6_routes_is_told_by_flow_label() {
-    loss_is_told_by_path("fd09::1", |row| {
+fn loss_on_one_of_two_ipv6_routes_shows_by_flow_label() {
+    loss_is_reported_by_path("fd09::1", |row| {
         assert!(row["icmp_checksum"].is_null());
         format!("@nh,12,20 {}", number(row, "flow_label"))
     });
 }
 
 #[test]
-fn loss_on_one_of_two_ipv4_routes_is_told_by_checksum() {
-    loss_is_told_by_path("10.9.0.1", |row| {
+fn loss_on_one_of_two_ipv4_routes_shows_by_checksum() {
+    loss_is_reported_by_path("10.9.0.1", |row| {
         assert!(row["flow_label"].is_null());
         format!("@th,16,16 {}", number(row, "icmp_checksum"))
     });

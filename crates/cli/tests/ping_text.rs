@@ -98,7 +98,7 @@ fn one_target_reads_as_ping_tells_it() {
 
 /// The header of ICMP says what it is; a target that sends only that, and three bytes, is heard.
 #[test]
-fn answers_that_are_cut_short_are_told() {
+fn answers_that_are_cut_short_are_reported() {
     let scene = Scene::new();
     scene.right.set_sysctl("ipv4/icmp_echo_ignore_all", "1");
     let asked = || socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));

@@ -92,7 +92,7 @@ fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
 }
 
 #[test]
-fn what_is_unknown_is_told_and_the_others_are_asked() {
+fn what_is_unknown_is_reported_and_the_others_are_asked() {
     let scene = Scene::new();
     let ended = ping(&scene, "-q -c 1 no.such.invalid 10.1.0.2 fe80::1%nope");
     assert_eq!(ended.status.code(), Some(2), "{ended:?}");

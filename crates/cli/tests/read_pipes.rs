@@ -97,8 +97,11 @@ fn a_capture_reads_pipes_as_dumpcap_does() {
     assert!(expected > 0);
     let made = Command::new("mkfifo").arg(&fifo).status();
     assert!(made.expect("mkfifo runs").success());
-    let line = format!("capture -i {fifo} -w {kept} --json udp port 53");
-    let reader = spawn(command(&line));
+    // A pipe in the folder needs no path, unless an interface has its name.
+    let line = format!("capture -i fifo -w {kept} --json udp port 53");
+    let mut reader = command(&line);
+    reader.current_dir(folder.path());
+    let reader = spawn(reader);
     // Opening it waits for the reader.
     std::fs::copy(&source, &fifo).expect("written");
     let summary = reader.done();

@@ -98,7 +98,7 @@ fn counts_sizes_times_rates_and_order_are_capinfos() {
 }
 
 #[test]
-fn interfaces_and_their_statistics_are_told() {
+fn interfaces_and_their_statistics_are_reported() {
     let objects = events(&format!("read --summary {}", made("little.pcapng")));
     // As the file was made by hand; tshark shows the same numbers in the statistics block.
     let first = json!({
@@ -138,7 +138,7 @@ fn text_says_the_same() {
 }
 
 #[test]
-fn every_file_is_told_of_though_one_fails() {
+fn every_file_is_summarised_though_one_fails() {
     let good = capture("icmpv6.pcap");
     let bytes = std::fs::read(&good).expect("the file");
     let cut = tempfile::NamedTempFile::new().expect("a file");

@@ -117,7 +117,7 @@ fn an_answer_without_a_trusted_stamp_is_received_and_not_timed() {
 }
 
 #[test]
-fn an_answer_from_elsewhere_is_told_and_does_not_count() {
+fn an_answer_from_elsewhere_is_reported_and_does_not_count() {
     let (mut world, probe, packet) = one_in_flight("10.0.0.1");
     let source = address("10.0.0.2");
     let reply = EchoReply {

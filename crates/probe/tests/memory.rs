@@ -8,7 +8,7 @@ use tapline_probe::{
 };
 
 #[test]
-fn answers_that_overtake_are_received_and_told() {
+fn answers_that_overtake_are_received_and_reported() {
     let quick = ProbePlan {
         interval_ns: MS,
         ..plan(3)
@@ -51,7 +51,7 @@ fn an_answer_older_than_memory_is_stale() {
 }
 
 #[test]
-fn the_longest_outage_is_told() {
+fn the_longest_outage_is_reported() {
     let mut world = World::new(&plan(20), "10.0.0.1");
     world.run(|probe| match probe.round {
         3..=6 | 10..=12 => Vec::new(),

@@ -86,7 +86,7 @@ fn probes_that_gather_leave_in_groups_and_each_target_keeps_its_interval() {
 }
 
 #[test]
-fn where_probes_gather_losses_are_told_with_the_next_group() {
+fn where_probes_gather_losses_are_reported_with_the_next_group() {
     let plan = ProbePlan {
         gather_ns: 50 * MS,
         timeout_ns: 210 * MS,

@@ -137,7 +137,7 @@ fn a_reader_that_does_not_read_costs_packets_and_each_is_counted() {
 /// Reads and sends concurrently on two threads. The frame numbers show the order, and a gap between two batches equals
 /// the loss that the later batch reports.
 #[test]
-fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
+fn under_load_every_packet_is_delivered_or_reported_at_its_place() {
     for buffer_bytes in [4096, SMALL, 1 << 20] {
         let [left, right] = Net::new().pair();
         let mut mirrored = mirror(&right, XdpAttachMode::Native, &options(buffer_bytes));

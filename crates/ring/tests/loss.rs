@@ -55,7 +55,7 @@ fn a_full_ring_counts_the_loss() {
 
 /// The first packet after a loss reports it, even if nobody reads the statistics.
 #[test]
-fn the_loss_is_told_before_the_packet_that_follows_it() {
+fn the_loss_is_reported_before_the_packet_that_follows_it() {
     for version in BACKENDS {
         let [left, right] = Net::new().pair();
         let mut ring = open(&right, &small(version));

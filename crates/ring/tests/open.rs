@@ -168,7 +168,7 @@ fn until_broken(ring: &PacketRing) {
 }
 
 #[test]
-fn an_interface_that_goes_down_is_told_once_and_what_came_before_stays() {
+fn an_interface_that_goes_down_is_reported_once_and_what_came_before_stays() {
     for version in BACKENDS {
         let [left, right] = Net::new().pair();
         let mut ring = open(&right, &options(version));
@@ -195,7 +195,7 @@ fn an_interface_that_goes_down_is_told_once_and_what_came_before_stays() {
 }
 
 #[test]
-fn an_interface_that_is_removed_is_told_and_what_came_before_stays() {
+fn an_interface_that_is_removed_is_reported_and_what_came_before_stays() {
     for version in BACKENDS {
         let [left, right] = Net::new().pair();
         let mut ring = open(&right, &options(version));

@@ -105,7 +105,7 @@ fn packets_are_the_frames_that_were_sent() {
 }
 
 #[test]
-fn how_a_packet_was_addressed_is_told() {
+fn how_a_packet_was_addressed_is_reported() {
     for version in BACKENDS {
         let [left, right] = Net::new().pair();
         let mut ring = open(&right, &options(version));

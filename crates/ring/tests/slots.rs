@@ -144,7 +144,7 @@ fn no_packet_lies_unseen_by_a_sleeper() {
 /// Reads and sends concurrently on two threads. The frame numbers show the order, and a gap between two batches equals
 /// the loss that the later batch reports.
 #[test]
-fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
+fn under_load_every_packet_is_delivered_or_reported_at_its_place() {
     const COUNT: u64 = 1_000_000;
     let [left, right] = Net::new().pair();
     let options = SlotProgramOptions {

@@ -64,7 +64,7 @@ fn slow_packets_are_all_delivered() {
 }
 
 #[test]
-fn a_reader_that_stalls_is_told_of_each_packet_it_lost() {
+fn a_reader_that_stalls_learns_of_each_packet_it_lost() {
     let [left, right] = Net::new().pair();
     let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
     let mut generator = generator(&left);

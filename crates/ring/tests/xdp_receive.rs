@@ -36,7 +36,7 @@ fn packets_are_what_was_sent_with_their_tags() {
 }
 
 #[test]
-fn what_is_known_of_a_packet_is_told() {
+fn what_is_known_of_a_packet_is_reported() {
     for (place, way) in PLACES
         .into_iter()
         .flat_map(|place| WAYS.map(|way| (place, way)))

@@ -153,7 +153,7 @@ fn be_killed(link: &str) -> ! {
 }
 
 #[test]
-fn an_interface_that_is_removed_is_told_to_who_asks_and_what_came_before_stays() {
+fn an_interface_that_is_removed_is_reported_on_request_and_what_came_before_stays() {
     let [left, right] = Net::new().pair();
     let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 256));
     send(&left, &[frame(BROADCAST, 60)]);

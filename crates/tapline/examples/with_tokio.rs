@@ -10,7 +10,7 @@ use tapline::Capture;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 async fn print_packets(capture: &mut Capture) -> Result<(), Box<dyn Error>> {
     #[expect(
@@ -18,7 +18,7 @@ async fn print_packets(capture: &mut Capture) -> Result<(), Box<dyn Error>> {
         reason = "its successor is unsafe; an owned descriptor is valid as long as AsyncFd holds it"
     )]
     let readable = AsyncFd::new(capture.as_fd().try_clone_to_owned()?)?;
-    while let Ok(guard) = timeout(PATIENCE, readable.readable()).await {
+    while let Ok(guard) = timeout(MAX_WAIT, readable.readable()).await {
         let mut guard = guard?;
         // A timeout of zero never blocks the runtime's thread.
         let Some(mut batch) = capture.next_batch(Duration::ZERO)? else {

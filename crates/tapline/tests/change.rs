@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::changes::{Numbers, batch, change, open, send_during, set};
 use crate::support::{
-    Teller, Told, Witness, assert_account, frames, options, run_open, send, until_told,
+    Teller, Told, Witness, assert_account, frames, options, run_open, send, until_reported,
 };
 use lab::Net;
 use ring::{
@@ -60,16 +60,16 @@ fn a_reader_that_sleeps_goes_on_with_the_new_ring() {
     let (capture, control) = open(&right, options);
     let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
         send(&left, &frames(0, 1));
-        until_told(&told, Told::Holding);
+        until_reported(&told, Told::Holding);
         release.send(()).unwrap();
-        until_told(&told, Told::Idle);
+        until_reported(&told, Told::Idle);
         set(&control, DeliveryMode::Immediate).unwrap();
         control.wait();
         control.set_buffer(1 << 20).unwrap();
         control.wait();
         while told.try_recv().is_ok() {}
         send(&left, &frames(1, 1));
-        until_told(&told, Told::Idle);
+        until_reported(&told, Told::Idle);
         stopper.stop();
     });
     assert_account(&outcome.account, 2, 0, 0);
@@ -85,7 +85,7 @@ fn a_capture_that_ends_amid_a_change_loses_nothing() {
         let (capture, control) = open(&right, options(&right, backend));
         let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
             send(&left, &frames(0, 10));
-            until_told(&told, Told::Holding);
+            until_reported(&told, Told::Holding);
             witness.until(10);
             control.set_buffer(16 << 20).unwrap();
             send(&left, &frames(10, 10));
@@ -160,15 +160,15 @@ fn the_buffer_of_an_af_xdp_socket_stays_and_its_delivery_changes() {
     }
     let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
         send(&left, &frames(0, 1));
-        until_told(&told, Told::Holding);
+        until_reported(&told, Told::Holding);
         release.send(()).unwrap();
         for (number, turn) in (1..).zip(0..8) {
-            until_told(&told, Told::Idle);
+            until_reported(&told, Told::Idle);
             set(&control, changes::delivery(turn)).unwrap();
             while told.try_recv().is_ok() {}
             send(&left, &frames(number, 1));
         }
-        until_told(&told, Told::Idle);
+        until_reported(&told, Told::Idle);
         stopper.stop();
     });
     assert_account(&outcome.account, 9, 0, 0);

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::support::changes::{Numbers, batch, change, open, send_during, set, until_delivered};
-use crate::support::{Teller, Told, assert_account, frames, run_open, send, until_told};
+use crate::support::{Teller, Told, assert_account, frames, run_open, send, until_reported};
 use lab::{Host, Net};
 use netlink::Link;
 use ring::{DeliveryMode, DirectionFilter, RingOpenError};
@@ -67,7 +67,7 @@ fn each_frame_comes_once_and_in_order_however_often_the_memory_changes() {
 
 /// Each CPU has room for a few hundred packets at first, and for many after the change.
 #[test]
-fn what_was_lost_before_a_change_is_told_behind_it() {
+fn what_was_lost_before_a_change_is_reported_behind_it() {
     let [left, right] = Net::new().pair();
     for way in ways(&right) {
         let options = way.buffer_bytes(1);
@@ -76,7 +76,7 @@ fn what_was_lost_before_a_change_is_told_behind_it() {
         let live = capture.live();
         let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
             send(&left, &frames(0, 1));
-            until_told(&told, Told::Holding);
+            until_reported(&told, Told::Holding);
             send(&left, &frames(1, 1999));
             control.set_buffer(8 << 20).unwrap();
             match control.set_buffer(16 << 20) {
@@ -141,17 +141,17 @@ fn a_reader_that_sleeps_goes_on_with_the_new_memory() {
             let (capture, control) = open(&right, options);
             let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
                 send(&left, &frames(0, 1));
-                until_told(&told, Told::Holding);
+                until_reported(&told, Told::Holding);
                 release.send(()).unwrap();
                 for number in 1..5 {
-                    until_told(&told, Told::Idle);
+                    until_reported(&told, Told::Idle);
                     control.set_buffer((1 << 20) << number).unwrap();
                     control.wait();
                     set(&control, changes::delivery(number as usize)).unwrap();
                     while told.try_recv().is_ok() {}
                     send(&left, &frames(number, 1));
                 }
-                until_told(&told, Told::Idle);
+                until_reported(&told, Told::Idle);
                 stopper.stop();
             });
             assert_account(&outcome.account, 5, 0, 0);

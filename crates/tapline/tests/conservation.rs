@@ -9,7 +9,7 @@ use tapline::capture::{CaptureSummary, Ended, Filter, Limits};
 
 use crate::support::{
     BACKENDS, Pair, Teller, Told, Witness, assert_account, frames, ipv4_only,
-    ipv4_only_untranslatable, options, run, send, until_told,
+    ipv4_only_untranslatable, options, run, send, until_reported,
 };
 
 /// Checks that the counters add up to `received`, in total and per interface, and so do the final statistics.
@@ -123,7 +123,7 @@ fn what_a_filter_refuses_is_unknown_where_it_cannot_count() {
 }
 
 #[test]
-fn at_overload_what_the_ring_dropped_is_counted_and_told_with_a_packet() {
+fn at_overload_what_the_ring_dropped_is_counted_and_reported_with_a_packet() {
     for (backend, filter) in BACKENDS
         .into_iter()
         .flat_map(|backend| filters().map(|f| (backend, f)))
@@ -136,12 +136,12 @@ fn at_overload_what_the_ring_dropped_is_counted_and_told_with_a_packet() {
             .with_filter(filter);
         let outcome = pair.run(small, &mut teller, |pair, stopper| {
             pair.deliver(1);
-            until_told(&told, Told::Holding);
+            until_reported(&told, Told::Holding);
             pair.deliver(30_000);
             pair.until(30_001);
             release.send(()).unwrap();
             // The ring is empty; a packet that finds room brings the loss to light.
-            until_told(&told, Told::Idle);
+            until_reported(&told, Told::Idle);
             pair.deliver(1);
             pair.until(30_002);
             stopper.stop();
@@ -168,7 +168,7 @@ fn after_the_last_packet_asked_for_the_others_count_as_filtered() {
             .packets(777);
         let outcome = pair.run(limited, &mut teller, |pair, _| {
             pair.deliver(1);
-            until_told(&told, Told::Holding);
+            until_reported(&told, Told::Holding);
             // Everything arrives before the capture comes to its limit.
             pair.deliver(4999);
             pair.until(5000);
@@ -243,7 +243,7 @@ fn what_a_consumer_does_not_take_or_loses_is_unwritten() {
         teller.fails_at = Some(400);
         let outcome = pair.run(options(&pair.right, backend), &mut teller, |pair, _| {
             pair.deliver(1);
-            until_told(&told, Told::Holding);
+            until_reported(&told, Told::Holding);
             pair.deliver(999);
             pair.until(1000);
             release.send(()).unwrap();

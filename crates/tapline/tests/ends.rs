@@ -13,7 +13,7 @@ use tapline::capture::{Backend, CaptureOptions, CaptureSummary, Ended, Limits};
 
 use crate::support::{
     BACKENDS, Call, Pair, Teller, Told, assert_account, file_consumer, options, run_open, summary,
-    tshark, until_told,
+    tshark, until_reported,
 };
 
 #[test]
@@ -171,7 +171,7 @@ fn what_a_removed_interface_left_in_the_ring_is_delivered() {
         let (mut teller, release, told) = Teller::stalling();
         let outcome = pair.run(options(&pair.right, backend), &mut teller, |pair, _| {
             pair.send(0, 1);
-            until_told(&told, Told::Holding);
+            until_reported(&told, Told::Holding);
             pair.send(1, 299);
             pair.until(300);
             pair.right.ip("link del right0");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::support::{
     BACKENDS, Teller, Told, Witness, expression, frames, number, options, run, run_open, summary,
-    until_told,
+    until_reported,
 };
 use lab::generator::{pin_to_cpu, send_frames};
 use lab::{Host, Net};
@@ -53,9 +53,9 @@ fn packets_that_lie_ready_together_are_merged_by_their_time() {
         }
         let (mut teller, release, told) = Teller::stalling();
         let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
-            until_told(&told, Told::Holding);
+            until_reported(&told, Told::Holding);
             release.send(()).unwrap();
-            until_told(&told, Told::Idle);
+            until_reported(&told, Told::Idle);
             stopper.stop();
         });
         assert_eq!(outcome.account.received(), Some(100));

@@ -37,7 +37,7 @@ fn one_probe(backend: Backend) -> PingOptions {
 }
 
 #[test]
-fn what_is_not_the_answer_is_told_and_the_probe_waited_for() {
+fn what_is_not_the_answer_is_reported_and_the_probe_waited_for() {
     let hosts = hosts();
     for (family, backend) in cases() {
         let summary = run_against(&hosts, family, &one_probe(backend), |answerer| {
@@ -180,7 +180,7 @@ fn an_answer_after_the_timeout_is_late() {
 }
 
 #[test]
-fn an_error_is_told_of_its_probe_however_little_it_quotes() {
+fn an_error_is_reported_of_its_probe_however_little_it_quotes() {
     let hosts = hosts();
     for (family, backend) in cases() {
         // The ICMP header alone, part of the cookie, the cookie, all of the probe.
@@ -215,7 +215,7 @@ fn an_error_is_told_of_its_probe_however_little_it_quotes() {
 
 /// "Parameter problem" with its pointer. The kernel passes it to ping sockets as a number.
 #[test]
-fn what_an_error_says_beside_is_told_by_every_back_end() {
+fn what_an_error_says_beside_is_reported_by_every_back_end() {
     let hosts = hosts();
     for (family, backend) in cases() {
         let (kind, parameter) = if family.is_ipv6 {

@@ -97,7 +97,7 @@ fn a_responder_answers_a_million_probes() {
 
 /// As the other back ends: `ping_answers`.
 #[test]
-fn what_is_not_the_answer_is_told_and_the_probe_waited_for() {
+fn what_is_not_the_answer_is_reported_and_the_probe_waited_for() {
     let hosts = hosts();
     let _pass = pass_all(&hosts[1]);
     // The last message.

@@ -14,7 +14,8 @@ use tapline::capture::{
 };
 
 use crate::support::{
-    self, Pair, TWO_PROCESSORS, Teller, Told, assert_account, expression, frames, send, until_told,
+    self, Pair, TWO_PROCESSORS, Teller, Told, assert_account, expression, frames, send,
+    until_reported,
 };
 
 const BATCH: DeliveryMode = DeliveryMode::Batch {
@@ -110,7 +111,7 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
 
 /// The consumer stalls while many times the buffer's capacity arrives.
 #[test]
-fn at_overload_what_found_no_room_is_counted_and_told_with_a_packet() {
+fn at_overload_what_found_no_room_is_counted_and_reported_with_a_packet() {
     for filter in [None, Some(expression("ip"))] {
         let mut pair = Pair::new();
         let (mut teller, release, told) = Teller::stalling();
@@ -118,12 +119,12 @@ fn at_overload_what_found_no_room_is_counted_and_told_with_a_packet() {
         let outcome = pair.run(small, &mut teller, |pair, stopper| {
             pin_to_cpu(0).unwrap();
             pair.deliver(1);
-            until_told(&told, Told::Holding);
+            until_reported(&told, Told::Holding);
             pair.deliver(30_000);
             pair.until(30_001);
             release.send(()).unwrap();
             // The buffer is empty; a packet that finds room brings the loss to light.
-            until_told(&told, Told::Idle);
+            until_reported(&told, Told::Idle);
             pair.deliver(1);
             pair.until(30_002);
             stopper.stop();
@@ -184,7 +185,7 @@ fn after_the_last_packet_asked_for_the_others_count_as_filtered() {
     let limited = options(&pair.right).packets(777);
     let outcome = pair.run(limited, &mut teller, |pair, _| {
         pair.deliver(1);
-        until_told(&told, Told::Holding);
+        until_reported(&told, Told::Holding);
         pair.deliver(4999);
         pair.until(5000);
         release.send(()).unwrap();

@@ -144,7 +144,7 @@ fn ipvlans() {
 }
 
 #[test]
-fn tun_and_tap_are_told() {
+fn tun_and_tap_are_reported() {
     let Some(host) = host() else { return };
     for (mode, line) in [
         (TunMode::Tun, "tuntap add new0 mode tun user 5 pi"),

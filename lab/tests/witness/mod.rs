@@ -230,7 +230,7 @@ pub fn named(text: &str) -> Link {
 
 /// Asserts that the kernel says of an object what was said to it.
 #[track_caller]
-pub fn assert_told<O: Object>(host: &Host, wanted: &O) {
+pub fn assert_reported<O: Object>(host: &Host, wanted: &O) {
     let told = host.netlink().get(wanted).expect("told");
     assert!(Object::matches(&told, wanted), "{told:#?}");
 }

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samplings_are_read_as_they_are_told() {
+    fn samplings_are_read_as_they_are_reported() {
         for text in [
             "1/1",
             "1/100",

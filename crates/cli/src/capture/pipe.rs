@@ -6,6 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use tapline::capture::{DEFAULT_SNAPLEN, DirectionFilter, Mode, TimestampSource};
+use tapline::net::Netlink;
 
 use crate::args::{BackendChoice, CaptureArgs, ReadArgs};
 use crate::failure::{Exit, Failure, NO_LINK};
@@ -49,15 +50,19 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
     }))
 }
 
-/// Standard input or a named pipe. No interface has such a name, or a file with the name of an interface has to be
-/// given with its path.
+/// Standard input or a named pipe. A pipe with the name of an interface has to be given with its path.
 fn is_pipe(name: &str) -> bool {
     let is_fifo = || {
         Path::new(name)
             .metadata()
             .is_ok_and(|file| file.file_type().is_fifo())
     };
-    name == "-" || (name.contains('/') && is_fifo())
+    // Without netlink, the capture itself says what is missing.
+    let is_interface = || {
+        let netlink = Netlink::open();
+        netlink.is_ok_and(|mut netlink| netlink.link_named(name).is_ok())
+    };
+    name == "-" || (is_fifo() && (name.contains('/') || !is_interface()))
 }
 
 /// Why a path, which no interface has as its name, is not captured from.

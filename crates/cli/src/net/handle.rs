@@ -20,7 +20,7 @@ pub fn unknown_word(word: &str) -> InvalidValue {
     let expected = if is_number && word.contains(['.', ':', '/']) {
         "a valid address or prefix"
     } else {
-        "a word here"
+        "a known word"
     };
     InvalidValue::new(expected, Some(word))
 }

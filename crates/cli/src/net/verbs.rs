@@ -91,7 +91,7 @@ pub fn split(verbs: Verbs, words: &[String]) -> Result<(Action, &[String]), Fail
             let names: Vec<_> = verbs.iter().map(|(name, _)| *name).collect();
             let meant = did_you_mean(similar_word(first, names.iter().copied()));
             let line = format!(
-                "{first:?} is not a verb here{meant} (use {})",
+                "{first:?} is not a known verb{meant} (use {})",
                 names.join(", ")
             );
             Err(Failure::new(Exit::Usage, line))

@@ -9,7 +9,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tapline::filter::{NameResolver, Transport};
+use tapline::filter::{
+    CompiledFilter, FilterOptions, LinkType, NameResolver, NoNames, SystemNames, Transport,
+};
 use tapline::read::ReadBuilder;
 use tapline::{Expression, Filter};
 
@@ -18,7 +20,6 @@ use crate::failure::{Exit, Failure};
 use crate::filter::warn;
 use crate::filter_file;
 use crate::output;
-use tapline::filter::SystemNames;
 
 /// The words of the command line, separated into files and filter.
 pub struct Arguments {
@@ -48,6 +49,9 @@ impl Arguments {
         if files.iter().filter(|path| is_stdin(path)).count() > 1 {
             let line = "standard input can be read only once";
             return Err(Failure::new(Exit::Usage, line));
+        }
+        if args.filter.is_empty() && args.filter_file.is_none() {
+            refuse_filter_without_file(&args.words)?;
         }
         refuse_overwrite(&args.output, files)?;
         Ok(arguments)
@@ -129,6 +133,24 @@ impl Arguments {
 
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
+}
+
+/// Refuses words that are a filter as a whole and begin with no file.
+fn refuse_filter_without_file(words: &[OsString]) -> Result<(), Failure> {
+    let is_missing = |word: &&OsString| !is_file(Path::new(word));
+    let text: Option<Vec<_>> = words.iter().map(|word| word.to_str()).collect();
+    let (Some(_), Some(text)) = (words.first().filter(is_missing), text) else {
+        return Ok(());
+    };
+    let text = text.join(" ");
+    let options = FilterOptions::new(LinkType::Ethernet);
+    if CompiledFilter::new(&text, &options, &NoNames).is_err() {
+        return Ok(());
+    }
+    let line = format!(
+        "no file before the filter: use tapline read FILE '{text}', or - for standard input"
+    );
+    Err(Failure::new(Exit::Usage, line))
 }
 
 /// The first word of a filter, unless it is an expression in quotes.

@@ -43,7 +43,7 @@ fn a_wireguard_link_is_a_name_and_a_kind() {
 /// with a `struct ifinfomsg`, IFLA_NETKIT_POLICY 3, IFLA_NETKIT_PEER_POLICY 4, IFLA_NETKIT_MODE 5,
 /// IFLA_NETKIT_SCRUB 6, IFLA_NETKIT_HEADROOM 8; NETKIT_L3 1, NETKIT_DROP 2, NETKIT_PASS 0.
 #[test]
-fn a_netkit_pair_is_said_and_told_as_the_headers_have_it() {
+fn a_netkit_pair_is_said_and_reported_as_the_headers_have_it() {
     let peer = [vec![0; 16], attribute(3, b"far0\0")].concat();
     let settings = [
         attribute(5, &1_u32.to_ne_bytes()),

@@ -4,7 +4,9 @@ use crate::support;
 use std::time::Duration;
 
 use crate::support::changes::{batch, open};
-use crate::support::{Teller, Told, Witness, deliver, frames, options, run_open, send, until_told};
+use crate::support::{
+    Teller, Told, Witness, deliver, frames, options, run_open, send, until_reported,
+};
 use lab::Host;
 use lab::Net;
 use lab::generator::{Generator, GeneratorOptions, udp_frame};
@@ -42,7 +44,7 @@ fn stalled(
         change(&control);
         control.wait();
         send(left, &frames(0, 1));
-        until_told(&told, Told::Holding);
+        until_reported(&told, Told::Holding);
         deliver(left, &mut generator, PACKETS);
         witness.until(PACKETS + 1);
         release.send(()).unwrap();

@@ -449,7 +449,7 @@ impl Teller {
 
 /// Waits until the teller reports `what`.
 #[track_caller]
-pub fn until_told(told: &Receiver<Told>, what: Told) {
+pub fn until_reported(told: &Receiver<Told>, what: Told) {
     while told.recv_timeout(DEADLINE).expect("the consumer tells") != what {}
 }
 

@@ -108,7 +108,7 @@ impl Arguments {
                 _ => Some(word),
             };
             if name.is_some() || value.is_none() {
-                return Err(failure(&format!("{word:?} is not a word here")));
+                return Err(failure(&format!("{word:?} is not a known word")));
             }
             name = value.cloned();
         }
