@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|bench|aarch64.
+# Sees to the programs that a make target needs: need.sh build|lint|test|bench|aarch64|deb.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -18,13 +18,15 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
     nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
+deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
 
 case ${1:-} in
     build | lint) needed=("${build[@]}") ;;
     test) needed=("${test[@]}") ;;
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|bench|aarch64" >&2; exit 2 ;;
+    deb) needed=("${deb[@]}") ;;
+    *) echo "usage: need.sh build|lint|test|bench|aarch64|deb" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Makes Debian packages of what `make install` installs: deb.sh TREE FOLDER
+#
+# TREE is a DESTDIR that was filled with PREFIX=/usr. The packages, in FOLDER:
+#   tapline         the program, its manual, completions and units, and the library that replaces libpcap
+#   libtapline0     the library for C
+#   libtapline-dev  headers, the static library, pkg-config and CMake files
+#   tapline-dbgsym  line numbers for backtraces of the program and the libraries
+set -euo pipefail
+
+tree=$1 folder=$2
+here=$(cd "$(dirname "$0")/.." && pwd)
+version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
+architecture=$(dpkg --print-architecture)
+soname=libtapline.so.${version%%.*}
+# The same input makes the same packages.
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# take PACKAGE PATH...: moves paths of the tree into the package. Paths are relative to /usr.
+take() {
+    local package=$1 path
+    shift
+    for path; do
+        install -d "$work/$package/usr/$(dirname "$path")"
+        mv "$work/tree/usr/$path" "$work/$package/usr/$path"
+    done
+}
+
+# split PACKAGE FILE: moves the debugging information of an object into tapline-dbgsym.
+split() {
+    local object=$work/$1/usr/$2 id place
+    id=$(readelf --notes "$object" | sed -n 's/^ *Build ID: //p')
+    place=$work/tapline-dbgsym/usr/lib/debug/.build-id/${id:0:2}
+    install -d "$place"
+    objcopy --only-keep-debug --compress-debug-sections "$object" "$place/${id:2}.debug"
+    chmod 644 "$place/${id:2}.debug"
+    strip --strip-unneeded --remove-section=.comment "$object"
+    objcopy --add-gnu-debuglink="$place/${id:2}.debug" "$object"
+}
+
+# What the objects of a package need from others, with the oldest version that serves.
+depends() {
+    (
+        cd "$work"
+        mkdir -p debian
+        printf 'Source: tapline\n\nPackage: tapline\nArchitecture: any\n' >debian/control
+        dpkg-shlibdeps -O "$@" 2>/dev/null | sed -n 's/^shlibs:Depends=//p'
+    )
+}
+
+# finish PACKAGE SECTION DEPENDS DESCRIPTION: writes the package into the folder.
+finish() {
+    local root=$work/$1 document=$work/$1/usr/share/doc/$1 size
+    install -d "$document" "$root/DEBIAN"
+    {
+        echo "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/"
+        printf '\nFiles: *\nCopyright: %s\nLicense: MIT or Apache-2.0\n' \
+            "$(sed -n 's/^Copyright (c) //p' "$here/LICENSE-MIT")"
+        printf ' The text of the Apache licence is in /usr/share/common-licenses/Apache-2.0.\n .\n'
+        sed 's/^$/./; s/^/ /' "$here/LICENSE-MIT"
+    } >"$document/copyright"
+    gzip -9n <"$here/CHANGELOG.md" >"$document/changelog.gz"
+    chmod -R u=rwX,go=rX "$root"
+    find "$root" -newermt "@$SOURCE_DATE_EPOCH" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+    size=$(du -k --apparent-size -s "$root" | cut -f1)
+    cat >"$root/DEBIAN/control" <<END
+Package: $1
+Source: tapline
+Version: $version
+Architecture: $architecture
+Maintainer: ${DEB_MAINTAINER:-The tapline authors <root@localhost>}
+Installed-Size: $size
+Section: $2
+Priority: optional
+${3:+Depends: $3
+}Description: $4
+END
+    (cd "$root" && find . -type f ! -path './DEBIAN/*' -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' md5sum) \
+        >"$root/DEBIAN/md5sums"
+    chmod 644 "$root/DEBIAN/"*
+    [ ! -e "$root/DEBIAN/postinst" ] || chmod 755 "$root/DEBIAN/postinst"
+    dpkg-deb --root-owner-group --build "$root" "$folder/$1_${version}_$architecture.deb" >/dev/null
+    echo "$folder/$1_${version}_$architecture.deb"
+}
+
+mkdir -p "$folder"
+cp -a "$tree" "$work/tree"
+install -d "$work/tree/usr/lib/systemd/system"
+install -m 644 "$here"/packaging/systemd/tapline-capture@.* "$work/tree/usr/lib/systemd/system/"
+install -D -m 644 "$here/README.md" "$work/tree/usr/share/doc/tapline/README.md"
+cp -a "$here/docs/guide" "$work/tree/usr/share/doc/tapline/"
+
+take libtapline0 "lib/$soname" "lib/libtapline.so.$version"
+take libtapline-dev include lib/libtapline.so lib/libtapline.a lib/pkgconfig lib/cmake
+take tapline bin lib/systemd lib/tapline lib/libtapline_pcap.so.1 share
+left=$(cd "$work/tree" && find . ! -type d)
+[ -z "$left" ] || { echo "files in no package: $left" >&2; exit 1; }
+
+split tapline bin/tapline
+split tapline lib/libtapline_pcap.so.1
+split libtapline0 "lib/libtapline.so.$version"
+gzip -9n "$work"/tapline/usr/share/man/man1/*.1
+for package in tapline libtapline0; do
+    install -d "$work/$package/DEBIAN"
+    echo 'activate-noawait ldconfig' >"$work/$package/DEBIAN/triggers"
+done
+cat >"$work/tapline/DEBIAN/postinst" <<'END'
+#!/bin/sh
+# Members of the group 'tapline' may run the program with its capabilities, if an administrator made that group:
+#   addgroup --system tapline && dpkg-reconfigure tapline
+set -e
+if [ "$1" = configure ] && getent group tapline >/dev/null; then
+    chgrp tapline /usr/bin/tapline
+    chmod 750 /usr/bin/tapline
+    setcap cap_net_raw,cap_bpf,cap_net_admin+ep /usr/bin/tapline
+fi
+END
+
+finish tapline net "$(depends "$work/tapline/usr/bin/tapline" "$work/tapline/usr/lib/libtapline_pcap.so.1"), libcap2-bin" \
+    "capture, count, send, ping and configure on the Linux network path
+ Captures every packet, counts in the kernel, sends at the rate asked for, pings
+ thousands of hosts and configures the network stack. Every packet is accounted
+ for. 'tapline run -- tcpdump' runs other programs on its engine."
+finish libtapline0 libs "$(depends "$work/libtapline0/usr/lib/libtapline.so.$version")" \
+    "library of tapline for C and C++
+ Captures, capture files, filters, counters, sending, pings and typed netlink."
+finish libtapline-dev libdevel "libtapline0 (= $version)" \
+    "headers of tapline for C and C++
+ Headers for C11 and C++20, the static library, pkg-config and CMake files."
+finish tapline-dbgsym debug "tapline (= $version) | libtapline0 (= $version)" \
+    "line numbers for backtraces of tapline
+ Separate debugging information of the program and its libraries."
