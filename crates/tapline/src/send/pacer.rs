@@ -17,8 +17,8 @@ use crate::wait::wait;
 const MIN_MARGIN_NS: u64 = 2_000;
 const MAX_MARGIN_NS: u64 = 200_000;
 
-/// Before any sleep was measured: later than most sleeps.
-const FIRST_MARGIN_NS: u64 = 50_000;
+/// Before any sleep was measured: later than most sleeps. A quarter of the gap at most.
+const FIRST_MARGIN_NS: u64 = 100_000;
 
 /// Shorter sleeps are not worth a system call.
 const MIN_SLEEP_NS: u64 = 10_000;
@@ -115,8 +115,9 @@ impl Pacer {
     fn learn(&mut self, late_ns: u64, until_ns: u64) {
         let gap_ns = self.last_ns.map_or(0, |last| until_ns.saturating_sub(last));
         self.last_ns = Some(until_ns);
-        if self.gap_ns == 0 {
+        if self.gap_ns == 0 && gap_ns > 0 {
             self.gap_ns = gap_ns;
+            self.margin_ns = self.margin_ns.min(gap_ns / 4);
         }
         average(&mut self.gap_ns, gap_ns.min(MAX_SLEEP_NS));
         let in_time = if self.cost.is_high {
