@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use crate::socket::check;
 
@@ -35,6 +35,13 @@ pub struct TunOptions {
 /// A file of the tun driver. It belongs to the network namespace of the thread that opened it.
 #[derive(Debug)]
 pub struct TunFile(File);
+
+/// Writing to the descriptor has the interface receive a packet, reading takes one that it sent.
+impl AsFd for TunFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 /// `struct ifreq` with its `ifr_flags` member.
 #[repr(C)]

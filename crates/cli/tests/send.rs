@@ -1,6 +1,7 @@
 //! `tapline send`: what arrives at the other end of a veth, as tcpdump reads it from the file of a capture there.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::io::Write;
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -194,6 +195,93 @@ fn an_interface_that_goes_down_and_a_signal_end_it_with_a_true_account() {
 }
 
 #[test]
+fn an_endless_replay_ends_at_a_signal_or_the_limit_on_every_path() {
+    let scene = Scene::new();
+    let path = file(&scene, "frames.pcap", &frames(1000, 60));
+    // Its XDP program makes the veth interface take XDP frames.
+    let mut count = spawn(tapline(&scene.right, "count -i right0 --json"));
+    count.ready();
+    for way in [
+        "--path live-frames",
+        "--path xdp",
+        "--path bypass",
+        "--path qdisc",
+        "--path bypass --threads 2",
+        "--rate 10kpps",
+    ] {
+        let before = arrived(&scene.right);
+        let running = start(&scene, &format!("-r {path} --loop 0 {way} --json"));
+        lab::wait::until("more than one pass arrives", || {
+            arrived(&scene.right) > before + 1000
+        });
+        running.signal(Signal::INT);
+        let ended = running.finish();
+        let summary = ended.done();
+        summary.has(&json!({ "stopped": true, "failed": {} }));
+        let accepted = summary.number("accepted");
+        lab::wait::until("all packets arrive", || {
+            arrived(&scene.right) == before + accepted
+        });
+    }
+    let before = arrived(&scene.right);
+    let limited = send(&scene, &format!("-r {path} --loop 0 -c 2500 --json"));
+    limited
+        .done()
+        .has(&json!({ "accepted": 2500, "stopped": false }));
+    lab::wait::until("all packets arrive", || {
+        arrived(&scene.right) == before + 2500
+    });
+    count.stop().exit(0);
+}
+
+#[test]
+fn a_signal_ends_it_while_a_pipe_gives_no_packets() {
+    for threads in ["", "--threads 2"] {
+        let scene = Scene::new();
+        let path = file(&scene, "frames.pcap", &frames(3, 60));
+        let content = fs::read(path).expect("the file");
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        writer.write_all(&content).expect("room");
+        let mut command = tapline(&scene.left, &format!("send -i left0 -r - {threads} --json"));
+        command.stdin(reader);
+        let mut running = spawn_with_input(command);
+        running.ready();
+        running.signal(Signal::INT);
+        running.finish().done().has(&json!({ "stopped": true }));
+        drop(writer);
+    }
+}
+
+#[test]
+fn packets_before_the_damage_of_a_file_are_sent() {
+    let scene = Scene::new();
+    let wanted = frames(5, 100);
+    let whole = fs::read(file(&scene, "whole.pcap", &wanted)).expect("the file");
+    let cut = scene.write("cut.pcap", &whole[..whole.len() - 7]);
+    let mut huge = whole.clone();
+    // The captured length of the fourth packet.
+    let at = 24 + 3 * 116 + 8;
+    huge[at..at + 4].copy_from_slice(&[0xff; 4]);
+    let huge = scene.write("huge.pcap", huge);
+    let noise = scene.write("noise.pcap", [7; 400]);
+    for (path, count, text) in [
+        (&cut, 4, "truncated packet record (block 5 at byte 488)"),
+        (&huge, 3, "corrupt packet record (block 4 at byte 372)"),
+        (&noise, 0, "not a capture file"),
+    ] {
+        let before = arrived(&scene.right);
+        let ended = send(&scene, &format!("-r {path} --json"));
+        let said = ended.exit(1);
+        assert!(said.contains(text), "{said}");
+        if count > 0 {
+            let summary = ended.summary();
+            summary.has(&json!({ "submitted": count, "accepted": count, "delivered": count }));
+        }
+        assert_eq!(arrived(&scene.right), before + count);
+    }
+}
+
+#[test]
 fn what_cannot_be_sent_is_refused() {
     let scene = Scene::new();
     let path = file(&scene, "frames.pcap", &frames(3, 60));
@@ -236,6 +324,12 @@ fn what_cannot_be_sent_is_refused() {
                 "4095 is not in 0..=4094",
             ),
             ("-r - --loop 2", 2, "--loop needs a file"),
+            ("-r - --loop 0", 2, "--loop needs a file"),
+            (
+                &format!("-r {path} --loop 0 --dry-run"),
+                2,
+                "give --count for a dry run",
+            ),
         ],
     );
     assert_eq!(arrived(&scene.right), 0);

@@ -66,8 +66,11 @@ fn a_queue_that_stays_full_ends_the_job_with_a_true_account() {
 
 #[test]
 fn an_interface_that_is_deleted_ends_the_job_with_a_true_account() {
-    for path in ["bypass", "qdisc", "xdp"] {
+    for path in ["bypass", "qdisc", "xdp", "live-frames"] {
         let scene = Scene::new();
+        // Its XDP program makes the veth interface take XDP frames.
+        let mut count = spawn(tapline(&scene.right, "count -i right0 --json"));
+        count.ready();
         let line = format!("--path {path} --rate 2kpps --loop 1000");
         let running = start(&scene, (1000, 60), &line);
         lab::wait::until("packets arrive", || arrived(&scene.right) > 0);

@@ -23,6 +23,7 @@ mod count_exact;
 mod count_groups;
 mod count_leaks;
 mod count_offload;
+mod count_stamps;
 mod doctor;
 mod doctor_machine;
 mod doctor_programs;

@@ -177,8 +177,8 @@ pub fn measure(programs: &Programs, report: &mut Report) {
          gap and the time between two arrivals. \"By its own clock\" is tapline's own figure: from the planned time \
          to the kernel's transmit time stamp. CPU is that of the sender from start to exit, divided by the time \
          between the first and the last packet. The timer is a loop in C that only sleeps, with a timer slack of 1 \
-         ns. No sender that sleeps once per packet can cost less. The other one sleeps until as long before the planned time \
-         as 99 of 100 sleeps were late, and then watches the clock.",
+         ns and with SCHED_FIFO, as tapline. No sender that sleeps once per packet can cost less. The other one sleeps \
+         until as long before the planned time as 99 of 100 sleeps were late, and then watches the clock.",
     );
 }
 

@@ -71,7 +71,7 @@ pub struct SendArgs {
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = speed, requires = "read", conflicts_with = "rate", help_heading = "Timing")]
     pub speed: Option<f64>,
 
-    /// Send the files N times
+    /// Send the files N times; 0: until Ctrl-C, or --count packets
     #[arg(
         hide_short_help = true,
         long = "loop",
@@ -80,7 +80,7 @@ pub struct SendArgs {
         requires = "read",
         help_heading = "Input"
     )]
-    pub passes: NonZeroU64,
+    pub passes: u64,
 
     /// Read all packets into memory before the first is sent
     ///
@@ -237,6 +237,17 @@ fn clients(text: &str) -> Result<ClientSide, String> {
 }
 
 impl SendArgs {
+    /// How often the files are sent; `None` without end.
+    pub fn passes(&self) -> Option<NonZeroU64> {
+        NonZeroU64::new(self.passes)
+    }
+
+    /// Whether packets come without end.
+    pub fn is_endless(&self) -> bool {
+        let of_files = !self.read.is_empty() && self.passes().is_some();
+        self.count.is_none() && !of_files
+    }
+
     /// How the packets are split between two interfaces, if they are. Roles are still to be learned.
     pub fn clients(&self) -> Option<Clients> {
         self.split.as_ref()?;

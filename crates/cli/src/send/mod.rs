@@ -102,8 +102,8 @@ fn begin(
 fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
     let mut plan = summary::Plan::default();
     let most = args.count.map_or(u64::MAX, NonZeroU64::get);
-    if args.count.is_none() && args.read.is_empty() {
-        let line = "generated packets have no end: give --count for a dry run";
+    if args.is_endless() {
+        let line = "the packets have no end: give --count for a dry run";
         return Err(Failure::new(Exit::Usage, line));
     }
     let mut queue = SendQueue::default();

@@ -31,14 +31,15 @@ pub struct Share(Arc<Mutex<Option<Pass>>>);
 /// The current pass through the files.
 struct Pass {
     number: u64,
-    of: u64,
+    /// `None` if the files are sent without end.
+    of: Option<u64>,
     /// The last pass in which the files were read: packets that are kept in memory are not read again.
     read_in: u64,
     progress: ReadProgress,
 }
 
 impl Share {
-    /// 0 to 1; `None` if there are no files, or if their size is not known.
+    /// 0 to 1; `None` if there are no files, if they are sent without end, or if their size is not known.
     pub fn get(&self) -> Option<f64> {
         let pass = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pass = pass.as_ref()?;
@@ -48,11 +49,11 @@ impl Share {
         } else {
             0.0
         };
-        Some(((pass.number - 1) as f64 + read) / pass.of as f64)
+        Some(((pass.number - 1) as f64 + read) / pass.of? as f64)
     }
 
     /// The files are opened, for the first pass or a repetition that begins.
-    fn open(&self, of: u64, progress: ReadProgress) {
+    fn open(&self, of: Option<u64>, progress: ReadProgress) {
         let mut pass = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (number, read_in) = match &*pass {
             None => (1, 1),
@@ -156,7 +157,7 @@ fn failure(error: &GeneratorError) -> Failure {
 fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
     let has_stdin = args.read.iter().any(is_stdin);
-    if args.passes.get() > 1 && has_stdin {
+    if args.passes != 1 && has_stdin {
         let line = "standard input can be sent only once: --loop needs a file";
         return Err(Failure::new(Exit::Usage, line));
     }
@@ -171,7 +172,7 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
             .map_err(|error| Failure::new(Exit::Usage, chain(&error)))?;
     }
     let unreadable = |error| super::failure(&SendError::Source(error));
-    let (files, passes) = (args.read.clone(), args.passes.get());
+    let (files, passes) = (args.read.clone(), args.passes().map(NonZeroU64::get));
     let open = move || open_files(&files, filter.as_deref());
     let clients = match args.clients() {
         Some(Clients::Learned(_)) if has_stdin => Some(Clients::Auto),
@@ -195,7 +196,11 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
         }
         Ok(read)
     };
-    let mut replay = Replay::new(open).repeat(args.passes);
+    let mut replay = Replay::new(open);
+    replay = match args.passes() {
+        Some(passes) => replay.repeat(passes),
+        None => replay.repeat_endlessly(),
+    };
     if let Some(clients) = clients {
         replay = replay.split(clients);
     }
@@ -259,13 +264,16 @@ mod tests {
         };
         let share = Share::default();
         assert_eq!(share.get(), None);
-        share.open(4, progress());
+        share.open(Some(4), progress());
         share.repeat();
         assert_eq!(share.get(), Some(0.25));
         share.repeat();
         assert_eq!(share.get(), Some(0.5));
-        share.open(4, progress());
+        share.open(Some(4), progress());
         share.repeat();
         assert_eq!(share.get(), Some(0.75));
+        let endless = Share::default();
+        endless.open(None, progress());
+        assert_eq!(endless.get(), None);
     }
 }

@@ -9,6 +9,7 @@ use super::error::SendError;
 use super::lane::{self, DeviceCounter, Lane, LiveSent, SentCounts};
 use super::one_cpu::OneCpu;
 use super::options::{SendOptions, SendPath};
+use super::pacer::is_stopped;
 use super::parallel;
 use super::queue::SendQueue;
 use super::run::Run;
@@ -128,12 +129,22 @@ impl Sender {
         let size = self.runs[0].lane.queue_size();
         let queues = FilledQueues::start(source, size);
         let queues = queues.map_err(|source| SendError::Wait { source })?;
-        if self.runs.len() > 1 {
-            return parallel::run(&mut self.runs, &queues, &self.options, &self.stop);
+        let is_complete = if self.runs.len() > 1 {
+            parallel::run(&mut self.runs, &queues, &self.options, &self.stop)?
+        } else {
+            self.run_here(&queues)?
+        };
+        let is_stopped = || is_stopped(&self.stop, 0);
+        if !is_complete && is_stopped().map_err(|source| SendError::Wait { source })? {
+            self.runs[0].is_stopped = true;
         }
+        Ok(is_complete)
+    }
+
+    /// Sends the packets of `queues` from this thread.
+    fn run_here(&mut self, queues: &FilledQueues) -> Result<bool, SendError> {
         let _settings = (PreciseWakeup::begin_prompt(), OneCpu::begin());
-        loop {
-            let (fill, queue) = queues.next()?;
+        while let Some((fill, queue)) = queues.next(&self.stop)? {
             if fill == Fill::Repeat {
                 self.runs[0].repeat();
             }
@@ -145,6 +156,7 @@ impl Sender {
             }
             queues.recycle(queue);
         }
+        Ok(false)
     }
 
     /// Ends the job and returns its summary. Waits up to half a second for the device's counters.

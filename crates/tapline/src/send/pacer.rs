@@ -8,6 +8,7 @@ use abi::scheduling::{ThreadPolicy, run_first, set_thread_policy};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
+use rustix::time::clock_gettime;
 
 use crate::stop::Stop;
 use crate::wait::wait;
@@ -16,23 +17,27 @@ use crate::wait::wait;
 const MIN_MARGIN_NS: u64 = 2_000;
 const MAX_MARGIN_NS: u64 = 200_000;
 
-/// Before any sleep was measured: later than most sleeps.
-const FIRST_MARGIN_NS: u64 = 50_000;
+/// Before any sleep was measured: later than most sleeps. A quarter of the gap at most.
+const FIRST_MARGIN_NS: u64 = 100_000;
 
 /// Shorter sleeps are not worth a system call.
 const MIN_SLEEP_NS: u64 = 10_000;
 
-/// The margin grows by this part of itself after a sleep that ends behind the planned time.
+/// The margin grows by this part of itself after a sleep that ends behind the planned time; by larger parts at first.
 const GROWTH: u64 = 64;
+const FIRST_GROWTH: u64 = 4;
 
 /// It shrinks by so much less after the others: about one sleep of a hundred ends behind the planned time, mostly by little.
 const IN_TIME: u64 = 99;
 
-/// The same while watching the clock takes more than [`MAX_WATCH`]: one sleep of twenty.
+/// The same while the thread takes more than [`MAX_CPU_PERCENT`]: one sleep of twenty.
 const IN_TIME_IF_COSTLY: u64 = 19;
 
-/// Watching the clock takes at most this part of the time, unless more than a twentieth of the sleeps end late.
-const MAX_WATCH: u64 = 16;
+/// The thread takes at most so much of a CPU, unless more than a twentieth of the sleeps would end late.
+const MAX_CPU_PERCENT: u64 = 28;
+
+/// Waits between two looks at the thread's CPU time.
+const WAITS_PER_LOOK: u64 = 32;
 
 /// Times are averaged over about so many waits.
 const AVERAGED: u64 = 32;
@@ -50,11 +55,12 @@ const MAX_FIRST_NS: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct Pacer {
     margin_ns: u64,
-    /// Averages: of the time between two planned times, 0 if unknown, and of the time for which the clock was watched.
+    /// The average time between two planned times, 0 if unknown.
     gap_ns: u64,
-    watch_ns: u64,
     /// The planned time of the last wait.
     last_ns: Option<u64>,
+    waits: u64,
+    cost: Cost,
     priority: Priority,
 }
 
@@ -63,8 +69,9 @@ impl Pacer {
         Self {
             margin_ns: FIRST_MARGIN_NS,
             gap_ns: 0,
-            watch_ns: 0,
             last_ns: None,
+            waits: 0,
+            cost: Cost::default(),
             priority: Priority::default(),
         }
     }
@@ -73,6 +80,9 @@ impl Pacer {
     pub fn wait_until(&mut self, until_ns: u64, stop: &Stop) -> io::Result<Option<u64>> {
         let mut now_ns = monotonic_ns();
         self.priority.limit(now_ns);
+        if self.waits.is_multiple_of(WAITS_PER_LOOK) {
+            self.cost.look(now_ns, thread_cpu_ns());
+        }
         let mut late_ns = None;
         while now_ns + self.margin_ns + MIN_SLEEP_NS < until_ns {
             let wake_ns = until_ns - self.margin_ns;
@@ -86,11 +96,7 @@ impl Pacer {
             late_ns = now_ns.checked_sub(wake_ns);
         }
         // Without a sleep nothing is learned, so that a margin that is too large must shrink by itself.
-        self.learn(
-            late_ns.unwrap_or(0),
-            until_ns,
-            until_ns.saturating_sub(now_ns),
-        );
+        self.learn(late_ns.unwrap_or(0), until_ns);
         while now_ns < until_ns {
             std::hint::spin_loop();
             now_ns = monotonic_ns();
@@ -103,23 +109,24 @@ impl Pacer {
         self.priority.lower();
     }
 
-    /// Takes a sleep into account that ended `late_ns` late, `watch_ns` before the planned time `until_ns`. The margin
-    /// becomes the lateness that a hundredth of the sleeps exceeds, or a twentieth if that costs too much. Single late
-    /// ones, while another thread has the CPU, change it little.
-    fn learn(&mut self, late_ns: u64, until_ns: u64, watch_ns: u64) {
+    /// Takes a sleep into account that ended `late_ns` late; the planned time was `until_ns`. The margin becomes the lateness
+    /// that a hundredth of the sleeps exceeds, or a twentieth if that costs too much. Single late ones, while another thread
+    /// has the CPU, change it little.
+    fn learn(&mut self, late_ns: u64, until_ns: u64) {
         let gap_ns = self.last_ns.map_or(0, |last| until_ns.saturating_sub(last));
         self.last_ns = Some(until_ns);
-        if self.gap_ns == 0 {
+        if self.gap_ns == 0 && gap_ns > 0 {
             self.gap_ns = gap_ns;
+            self.margin_ns = self.margin_ns.min(gap_ns / 4);
         }
         average(&mut self.gap_ns, gap_ns.min(MAX_SLEEP_NS));
-        average(&mut self.watch_ns, watch_ns.min(gap_ns));
-        let in_time = if self.watch_ns > self.gap_ns / MAX_WATCH {
+        let in_time = if self.cost.is_high {
             IN_TIME_IF_COSTLY
         } else {
             IN_TIME
         };
-        let step_ns = self.margin_ns / GROWTH;
+        self.waits += 1;
+        let step_ns = self.margin_ns / (FIRST_GROWTH + self.waits / 4).min(GROWTH);
         let margin_ns = if late_ns > self.margin_ns {
             self.margin_ns + step_ns
         } else {
@@ -137,9 +144,33 @@ impl Pacer {
     }
 }
 
+/// CPU time of this thread.
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default().as_nanos() as u64
+}
+
 /// Moves an average a step towards a value.
 fn average(average_ns: &mut u64, value_ns: u64) {
     *average_ns = (*average_ns * (AVERAGED - 1) + value_ns) / AVERAGED;
+}
+
+/// Whether the thread takes much of a CPU: for sleeps and sending, and for watching the clock.
+#[derive(Debug, Default)]
+struct Cost {
+    /// The time and the thread's CPU time at the last look.
+    last: Option<(u64, u64)>,
+    is_high: bool,
+}
+
+impl Cost {
+    fn look(&mut self, now_ns: u64, cpu_ns: u64) {
+        if let Some((last_ns, last_cpu_ns)) = self.last.replace((now_ns, cpu_ns)) {
+            let percent = 100 * u128::from(cpu_ns.saturating_sub(last_cpu_ns));
+            let most = u128::from(MAX_CPU_PERCENT) * u128::from(now_ns.saturating_sub(last_ns));
+            self.is_high = percent > most;
+        }
+    }
 }
 
 /// Whether this thread runs before all others when it wakes. Only as long as it sleeps most of the time: it never keeps
@@ -216,12 +247,15 @@ mod tests {
 
     const GAP_NS: u64 = 1_000_000;
 
-    /// The margin after sleeps that end late by turns, one every `gap_ns`.
-    fn margin(gap_ns: u64, late_ns: &[u64]) -> u64 {
+    /// The margin after sleeps that end late by turns, one every `gap_ns`. Each costs `timer_ns` of CPU time, and that for
+    /// which the clock is watched.
+    fn margin(gap_ns: u64, timer_ns: u64, late_ns: &[u64]) -> u64 {
         let mut pacer = Pacer::new();
+        let mut cpu_ns = 0;
         for (late_ns, number) in late_ns.iter().cycle().zip(0..100_000) {
-            let watch_ns = pacer.margin_ns.saturating_sub(*late_ns);
-            pacer.learn(*late_ns, number * gap_ns, watch_ns);
+            cpu_ns += timer_ns + pacer.margin_ns.saturating_sub(*late_ns);
+            pacer.cost.look(number * gap_ns, cpu_ns);
+            pacer.learn(*late_ns, number * gap_ns);
         }
         pacer.margin_ns
     }
@@ -239,19 +273,29 @@ mod tests {
 
     #[test]
     fn the_margin_is_a_lateness_that_a_hundredth_of_the_sleeps_exceeds() {
-        assert_within(margin(GAP_NS, &[5_000]), 4_900..5_500);
-        assert_within(margin(GAP_NS, &rarely_late(30)), 14_000..16_000);
-        assert_within(margin(GAP_NS, &rarely_late(500)), 4_900..5_500);
-        assert_eq!(margin(GAP_NS, &[0]), MIN_MARGIN_NS);
-        assert_eq!(margin(GAP_NS, &[u64::MAX]), MAX_MARGIN_NS);
+        assert_within(margin(GAP_NS, 0, &[5_000]), 4_900..5_500);
+        assert_within(margin(GAP_NS, 0, &rarely_late(30)), 14_000..16_000);
+        assert_within(margin(GAP_NS, 0, &rarely_late(500)), 4_900..5_500);
+        assert_eq!(margin(GAP_NS, 0, &[0]), MIN_MARGIN_NS);
+        assert_eq!(margin(GAP_NS, 0, &[u64::MAX]), MAX_MARGIN_NS);
     }
 
     #[test]
-    fn watching_the_clock_takes_a_bounded_part_of_the_time() {
-        // A sixteenth of the gap is less than the 10 µs that the late ones need: a twentieth may be late.
+    fn the_margin_is_found_soon() {
+        let mut pacer = Pacer::new();
+        for number in 0..10 {
+            pacer.learn(150_000, number * GAP_NS);
+        }
+        assert_within(pacer.margin_ns, 150_000..200_000);
+    }
+
+    #[test]
+    fn the_thread_takes_a_bounded_part_of_a_cpu() {
         let gap_ns = 100_000;
-        assert_within(margin(gap_ns, &rarely_late(30)), 9_000..12_000);
-        assert_within(margin(gap_ns, &rarely_late(4)), 14_000..16_000);
-        assert_eq!(margin(gap_ns, &[u64::MAX]), gap_ns / 2);
+        // 28 µs of each gap: those that the timer leaves are enough for the late ones, or not.
+        assert_within(margin(gap_ns, 17_000, &rarely_late(30)), 14_000..16_000);
+        assert_within(margin(gap_ns, 20_000, &rarely_late(30)), 11_000..14_500);
+        assert_within(margin(gap_ns, 25_000, &rarely_late(4)), 14_000..16_000);
+        assert_eq!(margin(gap_ns, 0, &[u64::MAX]), gap_ns / 2);
     }
 }

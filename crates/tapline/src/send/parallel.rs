@@ -69,7 +69,7 @@ pub fn run(
                 thread: thread.map_err(|source| SendError::Wait { source })?,
             });
         }
-        let divided = divide(&mut workers, source, options);
+        let divided = divide(&mut workers, source, options, stop);
         let mut is_complete = matches!(divided, Ok(true));
         let mut failed = divided.err();
         for worker in workers {
@@ -111,12 +111,12 @@ fn divide(
     workers: &mut [Worker<'_>],
     source: &FilledQueues,
     options: &SendOptions,
+    stop: &Stop,
 ) -> Result<bool, SendError> {
     let start_ns = monotonic_ns() + LEAD.as_nanos() as u64;
     let mut schedule = Schedule::new(options.rate, start_ns);
     let mut left = options.packets.unwrap_or(u64::MAX);
-    loop {
-        let (fill, queue) = source.next()?;
+    while let Some((fill, queue)) = source.next(stop)? {
         if fill == Fill::Repeat {
             schedule.repeat();
         }
@@ -148,6 +148,7 @@ fn divide(
         }
         source.recycle(queue);
     }
+    Ok(false)
 }
 
 impl Worker<'_> {

@@ -1,5 +1,7 @@
 //! Capture files as a source.
 
+use std::num::NonZeroU64;
+
 use store::model::LinkType;
 
 use super::clients::Clients;
@@ -69,9 +71,16 @@ where
 
     /// Opens the job `passes` times, and sends its packets each time.
     #[must_use]
-    pub fn repeat(mut self, passes: std::num::NonZeroU64) -> Self {
+    pub fn repeat(mut self, passes: NonZeroU64) -> Self {
         self.passes = passes.get();
         self
+    }
+
+    /// Sends the packets over and over, until the sender is stopped or has reached its packet limit.
+    #[must_use]
+    pub fn repeat_endlessly(self) -> Self {
+        // Not reached in any time.
+        self.repeat(NonZeroU64::MAX)
     }
 
     /// Changes each frame before it is sent.

@@ -12,14 +12,35 @@ use super::queue::SendQueue;
 use super::schedule::{Rate, Schedule};
 use crate::stop::Stop;
 
-/// Batches between two looks at the stop, at full speed.
+/// Batches and packets between two looks at the stop: what comes first.
 const BATCHES_PER_LOOK: u32 = 32;
+const PACKETS_PER_LOOK: usize = 2048;
 
 /// Packets that carry the same send time, at most.
 const STAMPED_BATCH: usize = 64;
 
 /// Packets are stamped at most so often: each costs about two system calls more.
 const STAMP_INTERVAL_NS: u64 = 1_000_000;
+
+/// Batches and packets since the last look at the stop. They add up over queues, which may be small.
+#[derive(Default)]
+struct Unseen {
+    batches: u32,
+    packets: usize,
+}
+
+impl Unseen {
+    /// Adds a batch. Returns whether it is time for a look.
+    fn add(&mut self, packets: usize) -> bool {
+        self.batches += 1;
+        self.packets += packets;
+        let is_time = self.batches >= BATCHES_PER_LOOK || self.packets >= PACKETS_PER_LOOK;
+        if is_time {
+            *self = Self::default();
+        }
+        is_time
+    }
+}
 
 /// Sends queues on one lane, or on two.
 pub struct Run {
@@ -35,6 +56,7 @@ pub struct Run {
     timed: SendQueue,
     /// When a packet is to be stamped again.
     next_stamp_ns: u64,
+    unseen: Unseen,
     pub first_ns: Option<u64>,
     pub lateness: Histogram,
     pub is_stopped: bool,
@@ -51,6 +73,7 @@ impl Run {
             pacer: Pacer::new(),
             timed: SendQueue::default(),
             next_stamp_ns: 0,
+            unseen: Unseen::default(),
             first_ns: None,
             lateness: Histogram::default(),
             is_stopped: false,
@@ -92,7 +115,6 @@ impl Run {
         };
         let limit = limit.unwrap_or(u64::MAX);
         let mut next = 0;
-        let mut batches = 0;
         while next < queue.len() {
             let left = limit.saturating_sub(self.submitted());
             let left = usize::try_from(left).unwrap_or(usize::MAX);
@@ -113,9 +135,9 @@ impl Run {
                 self.timed.clear();
                 result?;
             }
+            let is_time = self.unseen.add(end - next);
             next = end;
-            batches += 1;
-            if batches % BATCHES_PER_LOOK == 0 && is_stopped(stop, 0).map_err(wait)? {
+            if is_time && is_stopped(stop, 0).map_err(wait)? {
                 self.is_stopped = true;
                 return Ok(false);
             }

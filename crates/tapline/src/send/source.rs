@@ -1,16 +1,22 @@
 //! Sources of packets: fill queues on a thread of their own, ahead of the sender.
 
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use super::error::SendError;
+use super::pacer::is_stopped;
 use super::queue::{QueueSize, SendQueue};
+use crate::stop::Stop;
 
 /// Why a source failed.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Queues that a source may fill ahead of the sender.
 const QUEUES: usize = 4;
+
+/// How often the sender looks for a stop while the source has no packets, such as that of an idle pipe.
+const STOP_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What a source has put into a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +58,25 @@ impl FilledQueues {
         })
     }
 
-    /// The next queue.
+    /// The next queue; `None` if `stop` was requested while the source had none.
     ///
     /// # Errors
     /// [`SendError::Source`] if the source failed or panicked.
-    pub fn next(&self) -> Result<(Fill, SendQueue), SendError> {
-        let panicked = |_| SendError::Source("the source of packets panicked".into());
-        let filled = self.filled.recv().map_err(panicked)?;
-        filled.map_err(SendError::Source)
+    pub fn next(&self, stop: &Stop) -> Result<Option<(Fill, SendQueue)>, SendError> {
+        loop {
+            match self.filled.recv_timeout(STOP_INTERVAL) {
+                Ok(filled) => return filled.map(Some).map_err(SendError::Source),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(SendError::Source("the source of packets panicked".into()));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let is_stopped = is_stopped(stop, 0);
+                    if is_stopped.map_err(|source| SendError::Wait { source })? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
     }
 
     /// Gives a queue back to be filled again.
