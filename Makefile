@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny package aarch64 soak install fuzz clean
+.PHONY: help demo test bench lint deny package aarch64 soak install wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -16,6 +16,7 @@ help:
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes (root, two hours)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
+	@echo "make wheel    the Python package, with the C library in it, into target/wheel"
 	@echo "make install  program, manual pages, completions and the C libraries below PREFIX ($(PREFIX))"
 
 demo: build
@@ -106,6 +107,11 @@ install: build c-library pcap-library
 	install -D -m 644 $(MANUAL)/completions/tapline.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tapline.fish
 	packaging/c-library.sh $(C_LIBRARY) $(DESTDIR)$(PREFIX) $(PREFIX)
 	packaging/pcap-library.sh $(PCAP_LIBRARY) $(DESTDIR)$(PREFIX)
+
+wheel: c-library
+	@packaging/need.sh wheel
+	packaging/c-library.sh $(C_LIBRARY) target/wheel/lib
+	packaging/python-wheel.sh target/wheel/lib/libtapline.so target/wheel
 
 clean:
 	cargo clean

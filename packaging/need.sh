@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|bench|aarch64.
+# Sees to the programs that a make target needs: need.sh build|lint|test|bench|wheel|aarch64.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -18,11 +18,11 @@ bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsni
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
 
 case ${1:-} in
-    build | lint) needed=("${build[@]}") ;;
+    build | lint | wheel) needed=("${build[@]}") ;;
     test) needed=("${test[@]}") ;;
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|bench|aarch64" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|bench|wheel|aarch64" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
@@ -43,6 +43,12 @@ if [ "${1:-}" = test ]; then
     [ -e /usr/include/gtest/gtest.h ] || missing+=(libgtest-dev)
     [ -e /usr/include/gmock/gmock.h ] || missing+=(libgmock-dev)
     [ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
+fi
+# The Python package and its build. The tests take Debian's Python if that in the path lacks them.
+if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then
+    has_wheel_tools() { "$1" -c 'import cffi, setuptools, wheel' 2>/dev/null; }
+    has_wheel_tools python3 || { [ "$1" = test ] && has_wheel_tools /usr/bin/python3; } ||
+        missing+=(python3-cffi python3-setuptools python3-wheel)
 fi
 [ "${1:-}" != bench ] || [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
 # Valgrind needs the symbols of the C library.
