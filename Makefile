@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny package aarch64 soak install deb fuzz clean
+.PHONY: help demo test bench lint deny package aarch64 soak install deb wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -17,6 +17,7 @@ help:
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes (root, two hours)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
 	@echo "make deb      Debian packages into target/deb; root also tries them in a new Debian 12"
+	@echo "make wheel    the Python package, with the C library in it, into target/wheel"
 	@echo "make install  program, manual pages, completions and the C libraries below PREFIX ($(PREFIX))"
 
 demo: build

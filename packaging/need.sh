@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|bench|aarch64|deb.
+# Sees to the programs that a make target needs: need.sh build|lint|test|bench|aarch64|deb|wheel.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -21,12 +21,12 @@ aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-
 deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
 
 case ${1:-} in
-    build | lint) needed=("${build[@]}") ;;
+    build | lint | wheel) needed=("${build[@]}") ;;
     test) needed=("${test[@]}") ;;
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
     deb) needed=("${deb[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|bench|aarch64|deb" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|bench|aarch64|deb|wheel" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
@@ -47,6 +47,12 @@ if [ "${1:-}" = test ]; then
     [ -e /usr/include/gtest/gtest.h ] || missing+=(libgtest-dev)
     [ -e /usr/include/gmock/gmock.h ] || missing+=(libgmock-dev)
     [ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
+fi
+# The Python package and its build. The tests take Debian's Python if that in the path lacks them.
+if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then
+    has_wheel_tools() { "$1" -c 'import cffi, setuptools, wheel' 2>/dev/null; }
+    has_wheel_tools python3 || { [ "$1" = test ] && has_wheel_tools /usr/bin/python3; } ||
+        missing+=(python3-cffi python3-setuptools python3-wheel)
 fi
 [ "${1:-}" != bench ] || [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
 # Valgrind needs the symbols of the C library.

@@ -1,8 +1,10 @@
 // bridge NAME: creates a bridge with its settings in one message, and prints what the kernel made of it.
+#include <chrono>
 #include <iostream>
 #include <tapline/netlink/factory.hpp>
 
 using namespace tapline::netlink;
+using namespace std::chrono_literals;
 
 int main(int count, char **words)
 {
@@ -14,7 +16,7 @@ int main(int count, char **words)
         std::cerr << factory.error().describe() << '\n';
         return 1;
     }
-    const auto bridge = LinkInfo().setName(words[1]).setAdmin(true).setMtu(1400).setBridgeAgeingTime(12300);
+    const auto bridge = LinkInfo().setName(words[1]).setAdmin(true).setMtu(1400).setBridgeAgeingTime(123s);
     const auto created = (*factory)->link()->create(bridge);
     if (!created) {
         std::cerr << created.error().describe() << ' ' << created.error().kernel_text << '\n';

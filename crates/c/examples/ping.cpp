@@ -20,11 +20,10 @@ int main(int argc, char **argv) try {
     std::ptrdiff_t answers = 0;
     for (;;) {
         tapline::ping_events events = ping.next_batch().value();
-        if (events.is_end) {
+        if (events.is_end()) {
             break;
         }
-        answers += std::ranges::count(events.events, static_cast<std::uint32_t>(TAPLINE_PING_EVENT_KIND_RECEIVED),
-                                      &tapline_ping_event::kind);
+        answers += std::ranges::count(events, TAPLINE_PING_EVENT_KIND_RECEIVED, &tapline::ping_event::kind);
     }
 
     for (std::uint32_t index = 0; auto stats = ping.target(index).value(); index++) {

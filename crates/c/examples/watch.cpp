@@ -13,7 +13,7 @@ int main(int count, char **words)
     }
     const auto watch = NetlinkFactory::open().value()->link()->watch(LinkInfo()).value();
     while (left > 0) {
-        const auto events = watch->next(-1);
+        const auto events = watch->next();
         if (!events) {
             std::cerr << events.error().describe() << '\n';
             return 1;

@@ -744,8 +744,9 @@ typedef struct tapline_capture_options {
   uint32_t hardware_timestamps;
   // Not 0: in drop mode, also drop the packets that the filter refuses, instead of passing them to the stack.
   uint32_t drop_others;
-  // Zero.
-  uint32_t reserved;
+  // Not 0: measure the delay of each packet: see `tapline_capture_delays`. Costs a clock read per batch. Requires
+  // the kernel's time stamps.
+  uint32_t measure_delays;
 } tapline_capture_options;
 
 // A packet. Its bytes belong to whoever lends it.
@@ -812,6 +813,31 @@ typedef struct tapline_capture_stats {
   // From the opening of the rings to the end of reception; `TAPLINE_UNKNOWN` while the capture runs.
   uint64_t duration_ns;
 } tapline_capture_stats;
+
+// How long after their time stamps packets were lent to the caller. A time without packets is `TAPLINE_UNKNOWN`.
+// Quantiles have a relative error of at most 1/256.
+typedef struct tapline_delays {
+  // `sizeof(tapline_delays)`; the caller sets it. The library writes no more than that.
+  size_t size;
+  // Measured packets.
+  uint64_t packets;
+  // Packets with a time stamp later than their delivery: the clock was set. Not measured.
+  uint64_t ahead;
+  // Packets without a time stamp. Not measured.
+  uint64_t unstamped;
+  // Shortest delay.
+  uint64_t min_ns;
+  // Mean delay.
+  uint64_t mean_ns;
+  // Half of the packets had at most this delay.
+  uint64_t p50_ns;
+  // 99 % of the packets had at most this delay.
+  uint64_t p99_ns;
+  // 99.9 % of the packets had at most this delay.
+  uint64_t p999_ns;
+  // Longest delay.
+  uint64_t max_ns;
+} tapline_delays;
 
 // A class of packets. A packet counts in each class that it matches.
 typedef struct tapline_class {
@@ -1130,7 +1156,8 @@ tapline_status tapline_capture_open(const struct tapline_capture_options *captur
 // most 128. Without packets in that time the array is empty. With a timeout of 0 packets do not wait for their batch.
 //
 // Nothing is copied or allocated. The array and the bytes are valid until the next call with this handle, other than
-// `tapline_capture_stats_read`, `tapline_capture_interface_stats` and `tapline_capture_stop`. Meanwhile their memory is not free for new packets.
+// `tapline_capture_stats_read`, `tapline_capture_interface_stats`, `tapline_capture_delays` and `tapline_capture_stop`.
+// Meanwhile their memory is not free for new packets.
 // Packets of several interfaces come in the order of their times, as far as they are ready together.
 //
 // Returns END when the capture has ended and its rings are empty.
@@ -1168,6 +1195,14 @@ tapline_status tapline_capture_interface_stats(const struct tapline_capture *cap
                                                size_t index,
                                                struct tapline_capture_stats *out_stats,
                                                struct tapline_error **error);
+
+// How long after their time stamps the packets so far were lent, if the option `measure_delays` is set. A packet that
+// waits because the caller is busy has a longer delay.
+//
+// Errors: INVALID_ARGUMENT without the option.
+tapline_status tapline_capture_delays(struct tapline_capture *capture,
+                                      struct tapline_delays *out_delays,
+                                      struct tapline_error **error);
 
 // Ends the flow of packets. Those in the rings can still be read, up to END. Further calls change nothing.
 //
@@ -1400,8 +1435,8 @@ tapline_status tapline_netlink_open(const struct tapline_netlink_options *netlin
 tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tapline_error **error);
 
 // Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
-// notifies watches, and deletes what stands on a link with the link. It has no VLANs of bridge ports, checks neither
-// ranges nor the support of drivers, and identifies a rule by all of its fields.
+// notifies watches, and deletes what stands on a link with the link. It checks neither ranges nor the support of drivers,
+// gives a port of a bridge no VLAN of its own accord, and identifies a rule by all of its fields.
 tapline_status tapline_fake_kernel_new(struct tapline_fake_kernel **out_fake,
                                        struct tapline_error **error);
 

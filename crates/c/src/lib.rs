@@ -20,7 +20,9 @@
 
 mod arguments;
 mod capture;
+mod capture_options;
 mod count;
+mod delays;
 mod doctor;
 mod error;
 mod failure;
@@ -38,7 +40,12 @@ mod version;
 mod writer;
 
 pub use capture::*;
+pub use capture_options::{
+    tapline_backend, tapline_capture_direction, tapline_capture_mode, tapline_capture_options,
+    tapline_delivery, tapline_xdp_mode,
+};
 pub use count::*;
+pub use delays::tapline_delays;
 pub use doctor::*;
 pub use error::*;
 pub use filter::*;

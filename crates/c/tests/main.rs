@@ -10,4 +10,5 @@ mod jobs;
 mod misuse;
 mod netlink;
 mod netlink_types;
+mod python;
 mod support;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use lab::Net;
+use lab::skip::{self, Feature};
 use lab::uml::Tests;
 
 use crate::support::{built, compile, is_inside_uml, library, room, start, succeed};
@@ -66,6 +67,53 @@ fn the_examples_of_the_article_work_and_sanitizers_find_nothing() {
     let said = succeed(&mut command);
     let said = String::from_utf8_lossy(&said.stdout);
     assert!(said.contains("[  PASSED  ] "), "{said}");
+}
+
+/// Compilers whose standard library may have `std::format`, the first one that does.
+fn formatting_compiler() -> Option<(&'static str, &'static [&'static str])> {
+    let candidates: [(&str, &[&str]); 3] = [
+        ("g++", &[]),
+        ("g++-13", &[]),
+        ("clang++-19", &["-stdlib=libc++"]),
+    ];
+    let has_format = |(compiler, flags): &(&str, &[&str])| {
+        let mut command = Command::new(compiler);
+        command.args(FLAGS).args(*flags);
+        command.args(["-x", "c++", "-include", "version", "-dM", "-E", "/dev/null"]);
+        command.output().is_ok_and(|output| {
+            String::from_utf8_lossy(&output.stdout).contains("#define __cpp_lib_format ")
+        })
+    };
+    candidates.into_iter().find(has_format)
+}
+
+/// GCC 13, or clang 17 with libc++.
+const FORMAT: Feature = Feature {
+    name: "std::format",
+    probe: || match formatting_compiler() {
+        Some(_) => Ok(()),
+        None => Err("no compiler here has it: clang-19 and libc++-19-dev do".to_owned()),
+    },
+};
+
+#[test]
+fn objects_are_formatted_where_the_library_has_std_format() {
+    if skip::without(&FORMAT) {
+        return;
+    }
+    let (compiler, flags) = formatting_compiler().expect("a compiler");
+    let program = built().join("netlink-format");
+    let mut command = Command::new(compiler);
+    command.args(FLAGS).args(flags);
+    command.arg("-I").arg(room().join("include"));
+    command.arg(room().join("tests/programs/netlink/format.cpp"));
+    succeed(command.arg("-o").arg(&program));
+    let printed = succeed(&mut Command::new(program)).stdout;
+    assert_eq!(
+        String::from_utf8_lossy(&printed),
+        "AddrInfo{dev=eth0, prefixlen=24, validLifeTime=300s, local=192.0.2.1}\n   \
+         192.0.2.1|inet  |10.0.0.0/8\n"
+    );
 }
 
 #[test]

@@ -36,6 +36,58 @@ const RENAMED: [(&str, &str); 4] = [
     ("namespace", "netns"),
 ];
 
+/// The fields that are times: their set, their names, and the number of their units in a second.
+const TIMES: [(&str, &[&str], u32); 11] = [
+    ("Addr", &["valid_life_time", "preferred_life_time"], 1),
+    ("Bond", &["lp_interval"], 1),
+    (
+        "Bond",
+        &[
+            "miimon",
+            "updelay",
+            "downdelay",
+            "peer_notify_delay",
+            "arp_interval",
+        ],
+        1000,
+    ),
+    (
+        "Bridge",
+        &[
+            "forward_delay",
+            "hello_time",
+            "max_age",
+            "ageing_time",
+            "hello_timer",
+            "tcn_timer",
+            "topology_change_timer",
+            "gc_timer",
+            "mcast_last_member_intvl",
+            "mcast_membership_intvl",
+            "mcast_querier_intvl",
+            "mcast_query_intvl",
+            "mcast_query_response_intvl",
+            "mcast_startup_query_intvl",
+        ],
+        100,
+    ),
+    (
+        "BridgePort",
+        &["hold_timer", "message_age_timer", "forward_delay_timer"],
+        100,
+    ),
+    ("Fdb", &["used", "updated"], 1),
+    ("Metrics", &["rtt", "rttvar", "rto_min"], 1000),
+    ("Neigh", &["used", "confirmed", "updated"], 1),
+    (
+        "ResilientArgs",
+        &["idle_timer", "unbalanced_timer", "unbalanced_time"],
+        100,
+    ),
+    ("Route", &["age", "expires"], 1),
+    ("Vxlan", &["ageing"], 1),
+];
+
 fn shape_of<T: FieldSet>() -> FieldSetShape {
     let (name, doc, fields) = (T::NAME, T::DOC, T::fields);
     FieldSetShape { name, doc, fields }
@@ -179,19 +231,35 @@ fn cpp_type(shape: &Shape) -> String {
     }
 }
 
+/// The type of the value of a field.
+fn value_type(set: &str, field: &FieldShape) -> String {
+    let number = cpp_type(&field.shape);
+    let units = TIMES
+        .iter()
+        .find(|(of, names, _)| *of == set && names.contains(&field.name));
+    match units {
+        None => number,
+        Some((.., 1)) => format!("std::chrono::duration<{number}>"),
+        Some((.., 100)) => format!("std::chrono::duration<{number}, std::centi>"),
+        Some((.., 1000)) => format!("std::chrono::duration<{number}, std::milli>"),
+        Some((.., units)) => panic!("{units} in a second have no name"),
+    }
+}
+
 /// The type of a member, which can be empty.
-fn member_type(shape: &Shape) -> String {
-    match shape {
-        Shape::Set(_) => format!("Boxed<{}>", cpp_type(shape)),
-        _ => format!("std::optional<{}>", cpp_type(shape)),
+fn member_type(set: &str, field: &FieldShape) -> String {
+    let value = value_type(set, field);
+    match field.shape {
+        Shape::Set(_) => format!("Boxed<{value}>"),
+        _ => format!("std::optional<{value}>"),
     }
 }
 
 /// The type of a setter's parameter.
-fn parameter_type(shape: &Shape) -> String {
-    match shape {
-        Shape::Set(_) => member_type(shape),
-        _ => cpp_type(shape),
+fn parameter_type(set: &str, field: &FieldShape) -> String {
+    match field.shape {
+        Shape::Set(_) => member_type(set, field),
+        _ => value_type(set, field),
     }
 }
 
@@ -264,13 +332,19 @@ fn set(of: &FieldSetShape, out: &mut String) {
     .expect("text");
     for field in &fields {
         doc(field.doc, "    ", out);
-        writeln!(out, "    {} {};", member_type(&field.shape), member(field)).expect("text");
+        writeln!(
+            out,
+            "    {} {};",
+            member_type(of.name, field),
+            member(field)
+        )
+        .expect("text");
     }
     writeln!(out).expect("text");
     for field in &fields {
         let member = member(field);
         let setter = format!("set{}", pascal(&member));
-        let (parameter, value) = (parameter_type(&field.shape), handed_over(&field.shape));
+        let (parameter, value) = (parameter_type(of.name, field), handed_over(&field.shape));
         writeln!(
             out,
             "    {name} &{setter}({parameter} value) {{ {member} = {value}; return *this; }}"
@@ -284,7 +358,7 @@ fn set(of: &FieldSetShape, out: &mut String) {
             for inner_field in (inner.fields)() {
                 let inner_member = self::member(&inner_field);
                 let setter = format!("set{}{}", field.name, pascal(&inner_member));
-                let parameter = parameter_type(&inner_field.shape);
+                let parameter = parameter_type(inner.name, &inner_field);
                 let value = handed_over(&inner_field.shape);
                 writeln!(
                     out,
@@ -362,6 +436,21 @@ fn header(types: &Types, header: &'static str) -> String {
     }
     write!(out, "}}  // namespace tapline::netlink\n\n#endif\n").expect("text");
     out
+}
+
+#[test]
+fn every_time_is_a_field() {
+    let types = all_types();
+    for (set, names, _) in TIMES {
+        let Some((Type::Set(of), _)) = types.types.get(set) else {
+            panic!("there is no set {set}");
+        };
+        let fields = (of.fields)();
+        for name in names {
+            let is_known = fields.iter().any(|field| field.name == *name);
+            assert!(is_known, "{set}.{name}");
+        }
+    }
 }
 
 #[test]

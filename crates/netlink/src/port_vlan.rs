@@ -133,7 +133,7 @@ impl PortVlan {
 }
 
 /// The highest VLAN id.
-const MAX_VLAN: u16 = 4094;
+pub(crate) const MAX_VLAN: u16 = 4094;
 
 /// The attributes of VLAN messages.
 const ENTRIES: &[AttributeSpec] = specs! {
@@ -149,6 +149,12 @@ const AF_SPEC_ENTRIES: &[AttributeSpec] = specs! {
     IFLA_BRIDGE_FLAGS: AttributeType::Number,
     IFLA_BRIDGE_VLAN_INFO: AttributeType::Bytes,
 };
+
+/// The flags of `struct bridge_vlan_info` that a VLAN has.
+pub(crate) fn known_flags(flags: u16) -> PortVlanFlags {
+    let known = PortVlanFlags::PVID | PortVlanFlags::UNTAGGED;
+    PortVlanFlags(flags & known.0)
+}
 
 /// `struct bridge_vlan_info`.
 fn info(flags: u16, vlan: u16) -> [u8; 4] {
@@ -193,8 +199,20 @@ impl PortVlan {
         });
     }
 
+    /// Appends the entry of a message about one VLAN.
+    pub(crate) fn put_entry(&self, request: &mut Request) {
+        request.nested(BRIDGE_VLANDB_ENTRY, &[], |request| {
+            let info = info(
+                self.flags.unwrap_or_default().0,
+                self.vlan.unwrap_or_default(),
+            );
+            request.attribute(BRIDGE_VLANDB_ENTRY_INFO, &info);
+            AttributeSet::encode_attributes(self, request);
+        });
+    }
+
     /// Decodes a message about the VLANs of a port. Ranges are expanded.
-    fn read(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
+    pub(crate) fn read(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
         let (header, rest) = BridgeHeader::split(body)?;
         if header.family != AF_BRIDGE {
             return Ok(());
@@ -227,8 +245,7 @@ impl PortVlan {
             match attribute.kind {
                 BRIDGE_VLANDB_ENTRY_INFO => {
                     let [f0, f1, v0, v1] = attribute.array()?;
-                    let known = PortVlanFlags::PVID | PortVlanFlags::UNTAGGED;
-                    vlan.flags = Some(PortVlanFlags(u16::from_ne_bytes([f0, f1]) & known.0));
+                    vlan.flags = Some(known_flags(u16::from_ne_bytes([f0, f1])));
                     vlan.vlan = Some(u16::from_ne_bytes([v0, v1]));
                 }
                 BRIDGE_VLANDB_ENTRY_RANGE => {

@@ -4,7 +4,7 @@
 use netlink::transport::{FakeKernel, Fault, Faulty, Player, Recorder, Spoken};
 use netlink::{
     Addr, Cause, Event, IfIndex, IfName, ItemResult, Link, LinkKind, Neigh, Netlink, OnError,
-    Prefix, Route, Watch,
+    PortState, PortVlan, PortVlanFlags, Prefix, Route, Watch,
 };
 use tapline_netlink as netlink;
 
@@ -216,6 +216,75 @@ fn what_is_on_a_link_is_kept_and_goes_with_it() {
     let left = netlink.list(&Route::new()).expect("routes").items;
     assert_eq!(left.len(), 1);
     assert_eq!(left[0].dev, Some(IfIndex(2)));
+}
+
+#[test]
+fn ports_have_vlans() {
+    let kernel = with_links(2);
+    let mut netlink = kernel.netlink().expect("a socket");
+    let (first, second) = (IfIndex(1), IfIndex(2));
+    let mut watch = kernel.watch(PortVlan::new(), 100).expect("a watch");
+    let (pvid, untagged) = (PortVlanFlags::PVID, PortVlanFlags::UNTAGGED);
+    let add = |netlink: &mut Netlink, vlan: &PortVlan| netlink.add(vlan).expect("added");
+    add(
+        &mut netlink,
+        &PortVlan::on(first, 10).flags(pvid | untagged),
+    );
+    add(&mut netlink, &PortVlan::range(first, 20..=22));
+    add(&mut netlink, &PortVlan::on(second, 10));
+    let ids = |netlink: &mut Netlink, filter: &PortVlan| {
+        let listing = netlink.list(filter).expect("a list");
+        let ids = listing.items.iter().map(|vlan| vlan.vlan.expect("an id"));
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        ids(&mut netlink, &PortVlan::new().dev(first)),
+        [10, 20, 21, 22]
+    );
+    assert_eq!(ids(&mut netlink, &PortVlan::new()), [10, 20, 21, 22, 10]);
+
+    // Another PVID takes the place of the first. Adding a VLAN again changes its flags.
+    add(&mut netlink, &PortVlan::on(first, 21).flags(pvid));
+    let found = netlink.get(&PortVlan::on(first, 10)).expect("there");
+    assert_eq!(found.flags, Some(untagged));
+    assert!(
+        netlink
+            .get(&PortVlan::on(first, 21))
+            .expect("there")
+            .is_pvid()
+    );
+
+    // Options are those of a VLAN that exists, and start as in the kernel.
+    assert_eq!(found.state, Some(PortState::Forwarding));
+    let blocking = PortVlan::range(first, 20..=21).state(PortState::Blocking);
+    netlink.set(&blocking).expect("set");
+    let found = netlink.list(&PortVlan::new().state(PortState::Blocking));
+    assert_eq!(found.expect("a list").items.len(), 2);
+    let missing = netlink.set(&PortVlan::on(second, 11).state(PortState::Blocking));
+    let missing = errno(&missing.expect_err("no such VLAN"));
+    assert_eq!(missing, Some(rustix::io::Errno::NOENT));
+
+    netlink
+        .del(&PortVlan::range(first, 20..=4094))
+        .expect("deleted");
+    assert_eq!(ids(&mut netlink, &PortVlan::new().dev(first)), [10]);
+    netlink.del(&Link::at(second)).expect("deleted");
+    assert_eq!(ids(&mut netlink, &PortVlan::new()), [10]);
+
+    // A watch that saw every change has the same VLANs.
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(event) = watch.try_next().expect("an event") {
+        match event {
+            Event::Added(vlan) => assert!(seen.insert((vlan.dev, vlan.vlan))),
+            Event::Removed(vlan) => assert!(seen.remove(&(vlan.dev, vlan.vlan))),
+            Event::Changed { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(
+        seen.into_iter().collect::<Vec<_>>(),
+        [(Some(first), Some(10))]
+    );
 }
 
 #[test]

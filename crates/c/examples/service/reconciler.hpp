@@ -2,6 +2,7 @@
 // compare the two, and change the kernel where they differ.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <tapline/netlink/interfaces.hpp>
@@ -10,6 +11,7 @@
 
 namespace service {
 
+using namespace std::chrono_literals;
 using namespace tapline::netlink;
 
 /// An interface as it is wanted.
@@ -61,7 +63,7 @@ public:
 private:
     void readEvents()
     {
-        const auto links = links_->next(0).value();
+        const auto links = links_->next(0s).value();
         for (const auto &event : links) {
             if (event.before) {
                 known_.erase(*event.before->name);
@@ -72,7 +74,7 @@ private:
                 known_[*event.object->name] = *event.object;
             }
         }
-        const auto addresses = addresses_->next(0).value();
+        const auto addresses = addresses_->next(0s).value();
         for (const auto &event : addresses) {
             if (event.object) {
                 auto &here = assigned_[event.object->dev->index];

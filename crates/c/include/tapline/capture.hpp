@@ -36,6 +36,36 @@ struct capture_options {
     bool promiscuous = true;
     bool hardware_timestamps = false;
     bool drop_others = false;
+    /// Measure the delay of each packet: see `capture::delays`.
+    bool measure_delays = false;
+};
+
+/// How long after their time stamps packets were lent. A time without packets is none. Quantiles have a relative error
+/// of at most 1/256.
+struct delay_stats {
+    /// Measured packets.
+    std::uint64_t packets = 0;
+    /// Packets with a time stamp later than their delivery: the clock was set. Not measured.
+    std::uint64_t ahead = 0;
+    /// Packets without a time stamp. Not measured.
+    std::uint64_t unstamped = 0;
+    std::optional<std::chrono::nanoseconds> min;
+    std::optional<std::chrono::nanoseconds> mean;
+    std::optional<std::chrono::nanoseconds> p50;
+    std::optional<std::chrono::nanoseconds> p99;
+    std::optional<std::chrono::nanoseconds> p999;
+    std::optional<std::chrono::nanoseconds> max;
+
+    explicit delay_stats(const ::tapline_delays &raw)
+        : packets(raw.packets),
+          ahead(raw.ahead),
+          unstamped(raw.unstamped),
+          min(known_time(raw.min_ns)),
+          mean(known_time(raw.mean_ns)),
+          p50(known_time(raw.p50_ns)),
+          p99(known_time(raw.p99_ns)),
+          p999(known_time(raw.p999_ns)),
+          max(known_time(raw.max_ns)) {}
 };
 
 /// What became of every packet. A number that cannot be known is none.
@@ -61,16 +91,8 @@ struct capture_stats {
           lost_driver(known(raw.lost_driver)),
           lost_ring(raw.lost_ring),
           lost_program(raw.lost_program),
-          lost_reader(raw.lost_reader) {
-        if (raw.duration_ns != TAPLINE_UNKNOWN) {
-            duration = std::chrono::nanoseconds(static_cast<std::int64_t>(raw.duration_ns));
-        }
-    }
-
-private:
-    static std::optional<std::uint64_t> known(std::uint64_t count) {
-        return count == TAPLINE_UNKNOWN ? std::nullopt : std::optional(count);
-    }
+          lost_reader(raw.lost_reader),
+          duration(known_time(raw.duration_ns)) {}
 };
 
 /// A running capture. One thread at a time; `stats` and `stop` from any.
@@ -103,6 +125,7 @@ public:
         raw.no_promiscuous = options.promiscuous ? 0 : 1;
         raw.hardware_timestamps = options.hardware_timestamps ? 1 : 0;
         raw.drop_others = options.drop_others ? 1 : 0;
+        raw.measure_delays = options.measure_delays ? 1 : 0;
         ::tapline_capture *opened = nullptr;
         auto status = call(&::tapline_capture_open, &raw, &opened);
         if (!status) {
@@ -136,6 +159,17 @@ public:
             return std::move(status).error();
         }
         return *status == TAPLINE_STATUS_END ? std::optional<capture_stats>() : std::optional(capture_stats(raw));
+    }
+
+    /// How long after their time stamps the packets so far were lent, with the option `measure_delays`.
+    result<delay_stats> delays() const {
+        ::tapline_delays raw = {};
+        raw.size = sizeof raw;
+        auto status = call(&::tapline_capture_delays, handle_.get(), &raw);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return delay_stats(raw);
     }
 
     /// Ends the flow of packets; those in the rings can still be read. Any thread.

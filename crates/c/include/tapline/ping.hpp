@@ -5,11 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "handle.hpp"
+#include "range.hpp"
 
 namespace tapline {
 
@@ -30,21 +30,82 @@ struct ping_options {
     bool histograms = false;
 };
 
-/// A time of `tapline_ping_stats` and `tapline_ping_event`; none if it is not known.
-inline std::optional<std::chrono::nanoseconds> known_time(std::uint64_t time_ns) {
-    if (time_ns == TAPLINE_UNKNOWN) {
-        return std::nullopt;
-    }
-    return std::chrono::nanoseconds(static_cast<std::int64_t>(time_ns));
-}
+/// Something that happened in a run, lent.
+class ping_event {
+public:
+    explicit ping_event(const ::tapline_ping_event &raw) noexcept : raw_(&raw) {}
 
-/// The events of a batch, lent until the next call. `is_end` when the run is over.
-struct ping_events {
-    std::span<const ::tapline_ping_event> events;
-    bool is_end = false;
+    ::tapline_ping_event_kind kind() const noexcept { return static_cast<::tapline_ping_event_kind>(raw_->kind); }
+    /// Position of the target; 0 with `OTHER`.
+    std::uint32_t target() const noexcept { return raw_->target; }
+    /// Sequence number of the probe, in the ICMP header.
+    std::uint16_t sequence() const noexcept { return raw_->sequence; }
+    /// Type of an ICMP error.
+    std::uint8_t icmp_type() const noexcept { return raw_->icmp_type; }
+    /// Code of an ICMP error.
+    std::uint8_t icmp_code() const noexcept { return raw_->icmp_code; }
+    /// Error number of the kernel, with `NOT_SENT`.
+    int os_error() const noexcept { return raw_->os_error; }
+    /// Round-trip time of an answer; none without one.
+    std::optional<std::chrono::nanoseconds> rtt() const noexcept { return known_time(raw_->rtt_ns); }
+    /// When an answer arrived; none without one.
+    std::optional<time_point> time() const noexcept { return known_time_point(raw_->time_ns); }
 
-    auto begin() const noexcept { return events.begin(); }
-    auto end() const noexcept { return events.end(); }
+    /// As the C interface has it.
+    const ::tapline_ping_event &raw() const noexcept { return *raw_; }
+
+private:
+    const ::tapline_ping_event *raw_;
+};
+
+/// The events of a batch. `is_end` when the run is over.
+using ping_events = lent_range<ping_event, ::tapline_ping_event>;
+
+/// The account of a target, or of all: sent = received + lost + late + errors + those in flight. A time that is not
+/// known is none.
+struct ping_stats {
+    std::uint64_t sent = 0;
+    /// Probes answered in time.
+    std::uint64_t received = 0;
+    /// Probes without an answer.
+    std::uint64_t lost = 0;
+    /// Probes answered after the timeout.
+    std::uint64_t late = 0;
+    /// Further answers to answered probes.
+    std::uint64_t duplicate = 0;
+    /// Answers whose bytes differ from those sent.
+    std::uint64_t corrupt = 0;
+    /// Probes that an ICMP error ended.
+    std::uint64_t errors = 0;
+    /// Probes that this host could not send.
+    std::uint64_t local_drops = 0;
+    std::optional<std::chrono::nanoseconds> rtt_min;
+    std::optional<std::chrono::nanoseconds> rtt_mean;
+    std::optional<std::chrono::nanoseconds> rtt_max;
+    std::optional<std::chrono::nanoseconds> rtt_stddev;
+    /// Of a target only with the option `histograms`.
+    std::optional<std::chrono::nanoseconds> rtt_p50;
+    /// Of a target only with the option `histograms`.
+    std::optional<std::chrono::nanoseconds> rtt_p99;
+    /// The target's address; empty if it has none, or for all.
+    std::string address;
+
+    explicit ping_stats(const ::tapline_ping_stats &raw)
+        : sent(raw.sent),
+          received(raw.received),
+          lost(raw.lost),
+          late(raw.late),
+          duplicate(raw.duplicate),
+          corrupt(raw.corrupt),
+          errors(raw.errors),
+          local_drops(raw.local_drops),
+          rtt_min(known_time(raw.rtt_min_ns)),
+          rtt_mean(known_time(raw.rtt_mean_ns)),
+          rtt_max(known_time(raw.rtt_max_ns)),
+          rtt_stddev(known_time(raw.rtt_stddev_ns)),
+          rtt_p50(known_time(raw.rtt_p50_ns)),
+          rtt_p99(known_time(raw.rtt_p99_ns)),
+          address(raw.address) {}
 };
 
 /// A run of probes. One thread at a time; `stop` from any.
@@ -84,25 +145,25 @@ public:
     result<ping_events> next_batch() { return next(-1); }
 
     /// The account of all targets so far.
-    result<::tapline_ping_stats> stats() const {
+    result<ping_stats> stats() const {
         ::tapline_ping_stats raw = {};
         raw.size = sizeof raw;
         auto status = call(&::tapline_ping_stats_read, handle_.get(), &raw);
         if (!status) {
             return std::move(status).error();
         }
-        return raw;
+        return ping_stats(raw);
     }
 
     /// The account of one target so far; none behind the last one.
-    result<std::optional<::tapline_ping_stats>> target(std::uint32_t index) const {
+    result<std::optional<ping_stats>> target(std::uint32_t index) const {
         ::tapline_ping_stats raw = {};
         raw.size = sizeof raw;
         auto status = call(&::tapline_ping_target_stats, handle_.get(), index, &raw);
         if (!status) {
             return std::move(status).error();
         }
-        return *status == TAPLINE_STATUS_END ? std::optional<::tapline_ping_stats>() : std::optional(raw);
+        return *status == TAPLINE_STATUS_END ? std::optional<ping_stats>() : std::optional(ping_stats(raw));
     }
 
     /// Ends the run. Any thread.
@@ -116,14 +177,14 @@ public:
     }
 
     /// Closes the run and returns the account of all targets.
-    result<::tapline_ping_stats> finish() {
+    result<ping_stats> finish() {
         ::tapline_ping_stats raw = {};
         raw.size = sizeof raw;
         auto status = call(&::tapline_ping_finish, handle_.release(), &raw);
         if (!status) {
             return std::move(status).error();
         }
-        return raw;
+        return ping_stats(raw);
     }
 
 private:
@@ -140,7 +201,7 @@ private:
         if (!status) {
             return std::move(status).error();
         }
-        return ping_events{{events, count}, *status == TAPLINE_STATUS_END};
+        return ping_events(events, count, *status == TAPLINE_STATUS_END);
     }
 
     handle<::tapline_ping, &abandon> handle_;

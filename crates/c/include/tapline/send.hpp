@@ -11,6 +11,7 @@
 #include <string>
 
 #include "handle.hpp"
+#include "range.hpp"
 
 namespace tapline {
 
@@ -32,6 +33,8 @@ public:
         return done(call(&::tapline_queue_push, handle_.get(), static_cast<std::uint64_t>(time.count()),
                          reinterpret_cast<const std::uint8_t *>(frame.data()), frame.size()));
     }
+    /// Adds a packet with the time of a recorded one.
+    result<void> push(std::span<const std::byte> frame, time_point time) { return push(frame, time.time_since_epoch()); }
     /// Removes all packets and keeps the memory.
     result<void> clear() { return done(call(&::tapline_queue_clear, handle_.get())); }
 
@@ -173,9 +176,7 @@ public:
         stats.submitted = raw.submitted;
         stats.accepted = raw.accepted;
         stats.failed = raw.failed;
-        if (raw.delivered != TAPLINE_UNKNOWN) {
-            stats.delivered = raw.delivered;
-        }
+        stats.delivered = known(raw.delivered);
         stats.bytes = raw.bytes;
         stats.skipped = raw.skipped;
         stats.truncated = raw.truncated;

@@ -134,8 +134,8 @@ pub extern "C" fn tapline_netlink_close(
 }
 
 /// Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
-/// notifies watches, and deletes what stands on a link with the link. It has no VLANs of bridge ports, checks neither
-/// ranges nor the support of drivers, and identifies a rule by all of its fields.
+/// notifies watches, and deletes what stands on a link with the link. It checks neither ranges nor the support of drivers,
+/// gives a port of a bridge no VLAN of its own accord, and identifies a rule by all of its fields.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_fake_kernel_new(
     out_fake: Option<&mut MaybeUninit<*mut tapline_fake_kernel>>,

@@ -26,6 +26,7 @@ int main(int count, char **words) {
         .snaplen = 2000,
         .max_packets = std::strtoull(words[3], nullptr, 10),
         .max_time = std::chrono::seconds(20),
+        .measure_delays = true,
     });
     if (!capture) {
         return fail(capture.error());
@@ -50,6 +51,10 @@ int main(int count, char **words) {
             }
             std::puts("");
         }
+    }
+    const auto delays = capture->delays().value();
+    if (delays.packets != std::strtoull(words[3], nullptr, 10) || delays.p50 > delays.max) {
+        return 4;
     }
     auto stats = capture->finish();
     if (!stats) {

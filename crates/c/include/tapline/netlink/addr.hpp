@@ -38,9 +38,9 @@ struct AddrInfo {
     /// Its scope; IPv4 only. The scope of an IPv6 address follows from the address.
     std::optional<Scope> scope;
     /// Valid lifetime.
-    std::optional<std::uint32_t> validLifeTime;
+    std::optional<std::chrono::duration<std::uint32_t>> validLifeTime;
     /// Preferred lifetime: how long new connections use it. At most the valid lifetime.
-    std::optional<std::uint32_t> preferredLifeTime;
+    std::optional<std::chrono::duration<std::uint32_t>> preferredLifeTime;
     /// No duplicate address detection; IPv6.
     std::optional<bool> nodad;
     /// Usable during duplicate address detection; IPv6.
@@ -86,8 +86,8 @@ struct AddrInfo {
     AddrInfo &setFamily(Family value) { family = value; return *this; }
     AddrInfo &setPrefixlen(std::uint8_t value) { prefixlen = value; return *this; }
     AddrInfo &setScope(Scope value) { scope = value; return *this; }
-    AddrInfo &setValidLifeTime(std::uint32_t value) { validLifeTime = value; return *this; }
-    AddrInfo &setPreferredLifeTime(std::uint32_t value) { preferredLifeTime = value; return *this; }
+    AddrInfo &setValidLifeTime(std::chrono::duration<std::uint32_t> value) { validLifeTime = value; return *this; }
+    AddrInfo &setPreferredLifeTime(std::chrono::duration<std::uint32_t> value) { preferredLifeTime = value; return *this; }
     AddrInfo &setNodad(bool value) { nodad = value; return *this; }
     AddrInfo &setOptimistic(bool value) { optimistic = value; return *this; }
     AddrInfo &setHome(bool value) { home = value; return *this; }

@@ -74,10 +74,11 @@ class Watch final : public IWatch<Info> {
 public:
     explicit Watch(tapline_watch *raw) : handle_(raw) {}
 
-    result<std::vector<Event<Info>>> next(std::int64_t timeoutNs) override
+    using IWatch<Info>::next;
+    result<std::vector<Event<Info>>> next(std::chrono::nanoseconds timeout) override
     {
         tapline_list *raw = nullptr;
-        const auto status = call(tapline_watch_next, handle_.get(), timeoutNs, &raw);
+        const auto status = call(tapline_watch_next, handle_.get(), std::int64_t{timeout.count()}, &raw);
         if (!status) {
             return status.error();
         }

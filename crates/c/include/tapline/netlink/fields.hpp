@@ -93,6 +93,11 @@ struct FieldWriter {
     {
         out.number(static_cast<std::underlying_type_t<T>>(value));
     }
+    template <Time T>
+    void put(T value)
+    {
+        out.number(value.count());
+    }
     void put(const std::string &value) { out.append(value.data(), value.size()); }
     void put(const IpAddress &value) { out.append(value.data(), value.size()); }
     void put(const MacAddress &value) { out.append(value.data(), value.size()); }
@@ -134,7 +139,7 @@ private:
     template <class T>
     void field(std::uint32_t id, const T &value)
     {
-        if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+        if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || Time<T>) {
             const Header header{id, sizeof value};
             std::uint8_t *place = out.extend(sizeof header + sizeof value);
             std::memcpy(place, &header, sizeof header);
@@ -191,6 +196,13 @@ struct FieldReader {
         std::underlying_type_t<T> number = 0;
         get(number);
         value = static_cast<T>(number);
+    }
+    template <Time T>
+    void get(T &value) const
+    {
+        typename T::rep number = 0;
+        get(number);
+        value = T(number);
     }
     void get(std::string &value) const { value.assign(reinterpret_cast<const char *>(at), left); }
     void get(IpAddress &value) const { value = IpAddress::fromBytes(at, left); }

@@ -56,8 +56,10 @@ template <class Info>
 class IWatch {
 public:
     virtual ~IWatch() = default;
-    /// Waits at most `timeoutNs` nanoseconds for events, for ever if it is negative, and returns those that are available.
-    virtual result<std::vector<Event<Info>>> next(std::int64_t timeoutNs) = 0;
+    /// Waits at most `timeout` for events, for ever if it is negative, and returns those that are available.
+    virtual result<std::vector<Event<Info>>> next(std::chrono::nanoseconds timeout) = 0;
+    /// Waits for events without a limit.
+    result<std::vector<Event<Info>>> next() { return next(std::chrono::nanoseconds(-1)); }
     /// Readable when events may be available.
     virtual result<int> fd() const = 0;
 };

@@ -39,7 +39,8 @@ public:
 template <class Info>
 class MockWatch : public IWatch<Info> {
 public:
-    MOCK_METHOD(result<std::vector<Event<Info>>>, next, (std::int64_t), (override));
+    using IWatch<Info>::next;
+    MOCK_METHOD(result<std::vector<Event<Info>>>, next, (std::chrono::nanoseconds), (override));
     MOCK_METHOD(result<int>, fd, (), (const, override));
 };
 

@@ -42,11 +42,11 @@ struct NeighInfo {
     /// The kernel keeps its hardware address resolved; Linux 5.16.
     std::optional<bool> managed;
     /// Seconds since it was last used. Read-only.
-    std::optional<std::uint32_t> used;
+    std::optional<std::chrono::duration<std::uint32_t>> used;
     /// Seconds since it was last confirmed. Read-only.
-    std::optional<std::uint32_t> confirmed;
+    std::optional<std::chrono::duration<std::uint32_t>> confirmed;
     /// Seconds since it was last updated. Read-only.
-    std::optional<std::uint32_t> updated;
+    std::optional<std::chrono::duration<std::uint32_t>> updated;
     /// Reference count. Read-only.
     std::optional<std::uint32_t> refcnt;
     /// A proxy entry: this host answers for the address. Queries return either proxy entries or
@@ -73,9 +73,9 @@ struct NeighInfo {
     NeighInfo &setFamily(Family value) { family = value; return *this; }
     NeighInfo &setState(NeighState value) { state = value; return *this; }
     NeighInfo &setManaged(bool value) { managed = value; return *this; }
-    NeighInfo &setUsed(std::uint32_t value) { used = value; return *this; }
-    NeighInfo &setConfirmed(std::uint32_t value) { confirmed = value; return *this; }
-    NeighInfo &setUpdated(std::uint32_t value) { updated = value; return *this; }
+    NeighInfo &setUsed(std::chrono::duration<std::uint32_t> value) { used = value; return *this; }
+    NeighInfo &setConfirmed(std::chrono::duration<std::uint32_t> value) { confirmed = value; return *this; }
+    NeighInfo &setUpdated(std::chrono::duration<std::uint32_t> value) { updated = value; return *this; }
     NeighInfo &setRefcnt(std::uint32_t value) { refcnt = value; return *this; }
     NeighInfo &setProxy(bool value) { proxy = value; return *this; }
     NeighInfo &setRouter(bool value) { router = value; return *this; }

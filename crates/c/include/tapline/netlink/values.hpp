@@ -9,12 +9,20 @@
 #include <cstring>
 #include <iosfwd>
 #include <optional>
+#include <ratio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+// In C++20 <chrono> includes streams, which take GCC 12 0.2 s.
+#if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
+#include <bits/chrono.h>
+#else
+#include <chrono>
+#endif
 
 namespace tapline::netlink {
 
@@ -317,6 +325,15 @@ constexpr T operator|(T a, T b)
     return static_cast<T>(static_cast<Number>(a) | static_cast<Number>(b));
 }
 
+/// A time, in the unit and with the width of the kernel's attribute. Coarser and equal units convert to it: `90s`.
+/// Its greatest value, `max()`, stands for an infinite lifetime.
+template <class T>
+inline constexpr bool isTime = false;
+template <class Number, class Unit>
+inline constexpr bool isTime<std::chrono::duration<Number, Unit>> = true;
+template <class T>
+concept Time = isTime<T>;
+
 /// Whether all of `flags` are set.
 template <Flags T>
 constexpr bool contains(T value, T flags)
@@ -339,6 +356,16 @@ template <class T>
 std::string toString(const T &value)
 {
     return value.toString();
+}
+template <Time T>
+std::string toString(T value)
+{
+    using Unit = typename T::period;
+    if (value == T::max()) {
+        return "forever";
+    }
+    constexpr const char *unit = Unit::den == 1 ? "s" : Unit::den == 100 ? "cs" : "ms";
+    return std::to_string(value.count()) + unit;
 }
 template <NamedNumber T>
 std::string toString(T value)

@@ -1,7 +1,9 @@
 // The examples of the article on typed netlink, against the kernel of a private namespace.
 #include "support.hpp"
 
+using namespace std::chrono_literals;
 using namespace tapline::netlink;
+using testing::AllOf;
 using testing::HasSubstr;
 
 namespace {
@@ -15,7 +17,7 @@ TEST(Article, ABridgeIsSetUpInOneMessage)
                             .setAddress("02:00:00:00:00:07")
                             .setMtu(1400)
                             .setAdmin(true)
-                            .setBridgeAgeingTime(12300)
+                            .setBridgeAgeingTime(123s)
                             .setBridgeMcastSnooping(false)
                             .setBridgeNoLinklocalLearn(true);
     ASSERT_TRUE(link->add(bridge));
@@ -54,8 +56,8 @@ TEST(Article, AnAddressHasALifetime)
                              .setLocal("192.0.2.1")
                              .setPrefixlen(24)
                              .setScope(Scope::Link)
-                             .setValidLifeTime(600)
-                             .setPreferredLifeTime(300);
+                             .setValidLifeTime(10min)
+                             .setPreferredLifeTime(300s);
     ASSERT_TRUE(factory->addr()->add(address));
     const auto shown = output("ip -json address show br2");
     EXPECT_THAT(shown, HasSubstr(R"("local":"192.0.2.1","prefixlen":24)"));
@@ -64,10 +66,25 @@ TEST(Article, AnAddressHasALifetime)
     ASSERT_EQ(got.size(), 1u);
     EXPECT_EQ(got[0].dev->name, "br2");
     EXPECT_EQ(got[0].local, IpAddress("192.0.2.1"));
-    EXPECT_LE(got[0].validLifeTime, 600u);
-    EXPECT_GT(got[0].validLifeTime, 300u);
+    EXPECT_LE(got[0].validLifeTime, 600s);
+    EXPECT_GT(got[0].validLifeTime, 300s);
+    EXPECT_THAT(toString(address), HasSubstr("validLifeTime=600s, preferredLifeTime=300s"));
     ASSERT_TRUE(factory->addr()->del(AddrInfo().setDev("br2").setLocal("192.0.2.1").setPrefixlen(24)));
     EXPECT_EQ(factory->addr()->list(AddrInfo().setDev("br2").setFamily(Family::V4)).value().size(), 0u);
+}
+
+TEST(Kernel, TimesHaveTheUnitsOfTheirAttributes)
+{
+    const auto route = RouteInfo().setDst("203.0.113.0/24").setDev("lo").setMetrics(Metrics().setRtoMin(1s).setRtt(40ms));
+    ASSERT_TRUE(kernel()->route()->add(route));
+    EXPECT_THAT(output("ip route show 203.0.113.0/24"), AllOf(HasSubstr("rto_min 1s"), HasSubstr("rtt 40ms")));
+    const auto got = kernel()->route()->get(route).value();
+    EXPECT_EQ(got.metrics->rtoMin, 1s);
+    EXPECT_THAT(toString(got), HasSubstr("rtt=40ms"));
+    ASSERT_TRUE(kernel()->route()->del(route));
+    EXPECT_EQ(toString(Bridge().setAgeingTime(2min)), "Bridge{ageingTime=12000cs}");
+    const auto forever = AddrInfo().setValidLifeTime(decltype(AddrInfo::validLifeTime)::value_type::max());
+    EXPECT_EQ(toString(forever), "AddrInfo{validLifeTime=forever}");
 }
 
 TEST(Kernel, ARefusalHasTheKernelsTextAndThePathOfTheAttribute)
@@ -167,7 +184,7 @@ TEST(Kernel, AWatchReportsWhatExistsAndThenEveryChange)
     ASSERT_TRUE(link->add(LinkInfo().setName("br5").setType("bridge")));
     const auto watch = link->watch(LinkInfo().setType("bridge")).value();
     EXPECT_GE(watch->fd().value(), 0);
-    const auto first = watch->next(0).value();
+    const auto first = watch->next(0s).value();
     ASSERT_FALSE(first.empty());
     for (const auto &event : first) {
         EXPECT_EQ(event.kind, TAPLINE_EVENT_ADDED);
@@ -176,7 +193,7 @@ TEST(Kernel, AWatchReportsWhatExistsAndThenEveryChange)
     ASSERT_TRUE(link->del(LinkInfo().setName("br5")));
     bool isChanged = false;
     for (bool isRemoved = false; !isRemoved;) {
-        const auto events = watch->next(5'000'000'000).value();
+        const auto events = watch->next(5s).value();
         ASSERT_FALSE(events.empty());
         for (const auto &event : events) {
             isChanged |= event.kind == TAPLINE_EVENT_CHANGED && event.object->mtu == 1300u && event.before->mtu != 1300u;

@@ -3,6 +3,7 @@
 
 #include "support.hpp"
 
+using namespace std::chrono_literals;
 using namespace tapline::netlink;
 using tapline::result;
 using testing::Return;
@@ -94,12 +95,12 @@ public:
     {
         int restored = 0;
         // The addresses of a deleted link are removed after it.
-        for (const auto &event : addresses_->next(0).value()) {
+        for (const auto &event : addresses_->next(0s).value()) {
             if (event.kind == TAPLINE_EVENT_ADDED) {
                 wanted_[names_[event.object->dev->index]].push_back(*event.object);
             }
         }
-        for (const auto &event : links_->next(0).value()) {
+        for (const auto &event : links_->next(0s).value()) {
             const auto &link = *event.object;
             if (event.kind == TAPLINE_EVENT_REMOVED) {
                 continue;
@@ -141,7 +142,7 @@ TEST(TransparentIpMgr, AnInterfaceKeepsItsAddressWhenItIsCreatedAgain)
     EXPECT_EQ(found[0].dev->name, "eth7");
 }
 
-TEST(FakeKernel, StoresEveryKindButVlans)
+TEST(FakeKernel, StoresEveryKind)
 {
     const auto kernel = FakeKernel::create().value();
     const auto factory = NetlinkFactory::open(kernel).value();
@@ -159,7 +160,9 @@ TEST(FakeKernel, StoresEveryKindButVlans)
     ASSERT_TRUE(factory->nexthop()->add(NexthopInfo().setId(3).setDev("br0").setGateway("192.0.2.2")));
     ASSERT_TRUE(factory->route()->add(RouteInfo().setDst("10.0.0.0/8").setNhid(3)));
     EXPECT_EQ(factory->route()->list({}).value().at(0).nhid, 3u);
-    EXPECT_EQ(factory->vlan()->add(VlanInfo().setDev("br0").setVlan(2)).error().status, TAPLINE_STATUS_UNSUPPORTED);
+    ASSERT_TRUE(factory->vlan()->add(VlanInfo().setDev("br0").setVlan(2).setVlanEnd(4).setFlags(PortVlanFlags::Untagged)));
+    ASSERT_TRUE(factory->vlan()->del(VlanInfo().setDev("br0").setVlan(3)));
+    EXPECT_EQ(factory->vlan()->list(VlanInfo().setDev("br0").setFlags(PortVlanFlags::Untagged)).value().size(), 2u);
     const auto second = NetlinkFactory::open(kernel).value();
     EXPECT_EQ(second->link()->list({}).value().size(), 1u) << "factories share the kernel";
 }

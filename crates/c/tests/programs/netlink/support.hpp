@@ -6,6 +6,7 @@
 #include <tapline/netlink/factory.hpp>
 #include <tapline/netlink/mock.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <ostream>
 #include <string>

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rustix::io::Errno;
 
+use super::port_vlans::PortVlans;
 use super::queue::{CAPACITY, Queue};
 use super::store::{Done, ObjectStore, StorableObject, Store};
 use crate::codec::{Message, Request, messages};
@@ -21,8 +22,8 @@ use crate::{Addr, Link, Neigh, Nexthop, Route};
 /// Maximum size of a part of a list in bytes, as in the kernel.
 const PART_BYTES: usize = 32 * 1024;
 
-/// A fake kernel for tests. It stores links, addresses, routes, nexthops and neighbours, and other objects after
-/// [`keeping`](Self::keeping). It replies, rejects duplicates and missing objects, and notifies watches. Objects on a
+/// A fake kernel for tests. It stores links, addresses, routes, nexthops, neighbours and VLANs of bridge ports, and
+/// other objects after [`keeping`](Self::keeping). It replies, rejects duplicates and missing objects, and notifies watches. Objects on a
 /// link are deleted with the link.
 ///
 /// It checks neither ranges nor driver support. Clones share one kernel.
@@ -63,6 +64,7 @@ impl FakeKernel {
                 Box::new(ObjectStore::<Route>::new()),
                 Box::new(ObjectStore::<Nexthop>::new()),
                 Box::new(ObjectStore::<Neigh>::new()),
+                Box::<PortVlans>::default(),
             ],
             last_index: 0,
             listeners: Vec::new(),

@@ -1,0 +1,65 @@
+"""Capture, read, filter, count, send, ping and configure on the Linux network path.
+
+The C library does the work: `docs/guide/python.md` shows how, and `tapline.h` documents each option.
+"""
+
+from ._jobs import (
+    ClassCount,
+    Count,
+    Finding,
+    GroupCount,
+    Interval,
+    Ping,
+    PingEvent,
+    PingStats,
+    Queue,
+    Sender,
+    SenderStats,
+    examine,
+    version,
+)
+from ._library import Error
+from ._netlink import FakeKernel, Netlink, NetlinkEvent, Watch
+from ._packets import (
+    PACKET_DTYPE,
+    Batch,
+    Capture,
+    CaptureStats,
+    Delays,
+    Filter,
+    Interface,
+    Packet,
+    Reader,
+    Writer,
+)
+
+__all__ = [
+    "PACKET_DTYPE",
+    "Batch",
+    "Capture",
+    "CaptureStats",
+    "ClassCount",
+    "Count",
+    "Delays",
+    "Error",
+    "FakeKernel",
+    "Filter",
+    "Finding",
+    "GroupCount",
+    "Interface",
+    "Interval",
+    "Netlink",
+    "NetlinkEvent",
+    "Packet",
+    "Ping",
+    "PingEvent",
+    "PingStats",
+    "Queue",
+    "Reader",
+    "Sender",
+    "SenderStats",
+    "Watch",
+    "Writer",
+    "examine",
+    "version",
+]

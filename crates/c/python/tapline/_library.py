@@ -1,0 +1,253 @@
+"""The C library: how it is loaded and called, and how options and accounts cross."""
+
+import collections
+import math
+import os
+import pathlib
+import select
+import time
+
+from ._abi import ffi
+
+
+def _load():
+    beside = pathlib.Path(__file__).with_name("libtapline.so")
+    return ffi.dlopen(os.environ.get("TAPLINE_LIBRARY") or (str(beside) if beside.exists() else "libtapline.so.0"))
+
+
+lib = _load()
+
+UNKNOWN = 2**64 - 1
+NO_QUEUE = 2**32 - 1
+
+
+class Error(Exception):
+    """What failed, on what, why, and what to do about it."""
+
+    def __init__(self, status, message, hint="", kernel_text="", attribute="", os_error=0):
+        super().__init__(f"{message} ({hint})" if hint else message)
+        #: Name of the status: ``"NOT_FOUND"``, ``"PRIVILEGE"`` …
+        self.status = status
+        #: What failed, on what, and why.
+        self.message = message
+        #: What to do about it; empty if nothing is known.
+        self.hint = hint
+        #: The kernel's own text; empty without one.
+        self.kernel_text = kernel_text
+        #: Path of the netlink attribute that the kernel rejected; empty without one.
+        self.attribute = attribute
+        #: As in ``errno``; 0 without one.
+        self.os_error = os_error
+
+
+_STATUS = {
+    value: name.removeprefix("TAPLINE_STATUS_") for value, name in ffi.typeof("enum tapline_status").elements.items()
+}
+
+
+def text(raw):
+    """A string of the library; empty if there is none."""
+    return ffi.string(raw).decode() if raw else ""
+
+
+def error_of(raw, status):
+    """Takes an error of the library."""
+    error = Error(
+        _STATUS.get(status, str(status)),
+        text(lib.tapline_error_message(raw)),
+        text(lib.tapline_error_hint(raw)),
+        text(lib.tapline_error_kernel_text(raw)),
+        text(lib.tapline_error_attribute(raw)),
+        lib.tapline_error_os_error(raw),
+    )
+    lib.tapline_error_free(raw)
+    return error
+
+
+def call(function, *arguments):
+    """Calls a function of the library. Returns whether it did not report END."""
+    error = ffi.new("tapline_error **")
+    status = function(*arguments, error)
+    if status < 0:
+        raise error_of(error[0], status)
+    return status != lib.TAPLINE_STATUS_END
+
+
+# The enumerations of option fields, by struct or for all.
+_ENUMS = {
+    ("tapline_capture_options", "direction"): "CAPTURE_DIRECTION",
+    ("tapline_count_options", "direction"): "COUNT_DIRECTION",
+    "backend": "BACKEND",
+    "by": "COUNT_BY",
+    "delivery": "DELIVERY",
+    "format": "FORMAT",
+    "kind": "GENERATED",
+    "layer": "COUNT_LAYER",
+    "long_frames": "LONG_FRAMES",
+    "mode": "CAPTURE_MODE",
+    "path": "SEND_PATH",
+    "rate_unit": "RATE",
+    "xdp_mode": "XDP_MODE",
+}
+
+
+def _number(struct, name, value):
+    if not isinstance(value, str):
+        return int(value)
+    enum = _ENUMS.get((struct, name)) or _ENUMS.get(name)
+    if enum is None:
+        raise TypeError(f"{name} is a number")
+    constant = f"TAPLINE_{enum}_{value.upper().replace('-', '_')}"
+    try:
+        return getattr(lib, constant)
+    except AttributeError:
+        raise ValueError(f"{name}: unknown value {value!r}") from None
+
+
+class Options:
+    """An option struct. Its options are the fields of the C struct.
+
+    A time is also an option in seconds: without ``_ns``, or with ``_time`` in its place. A value of an enumeration is also a string: ``"immediate"``.
+    """
+
+    def __init__(self, struct, given):
+        self.raw = ffi.new(f"{struct} *")
+        self.raw.size = ffi.sizeof(struct)
+        # What the struct points to.
+        self._kept = []
+        fields = dict(ffi.typeof(struct).fields)
+        for name, value in given.items():
+            if value is None:
+                continue
+            time = f"{name.removesuffix('_time')}_ns"
+            if name not in fields and time in fields:
+                name, value = time, _nanoseconds(name, value)
+            if name not in fields or name == "size":
+                raise TypeError(f"{struct} has no option {name!r}")
+            kind = fields[name].type
+            if kind.kind != "pointer":
+                setattr(self.raw, name, _number(struct, name, value))
+            elif kind.item.kind == "pointer":
+                if isinstance(value, (str, os.PathLike)):
+                    value = [value]
+                self.array(name, kind, [self.string(one) for one in value])
+            elif kind.item.cname == "char":
+                setattr(self.raw, name, self.string(value))
+            elif kind.item.cname in ("uint8_t", "unsigned char"):
+                setattr(self.raw, name, self.keep(ffi.new("uint8_t[]", _hardware_address(value))))
+            else:
+                self.array(name, kind, value)
+
+    def keep(self, value):
+        """Keeps a value as long as the options."""
+        self._kept.append(value)
+        return value
+
+    def string(self, value):
+        """A C string."""
+        return self.keep(ffi.new("char[]", os.fsencode(value)))
+
+    def array(self, name, kind, values):
+        """Sets an array and its length, ``interfaces`` and ``interface_count``."""
+        values = list(values)
+        setattr(self.raw, name, self.keep(ffi.new(ffi.getctype(kind.item, "[]"), values)))
+        stem = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
+        setattr(self.raw, f"{stem}_count", len(values))
+
+
+def _nanoseconds(name, seconds):
+    if not (math.isfinite(seconds) and 0 <= seconds < 2**33):
+        raise ValueError(f"{name}: {seconds} is not a number of seconds")
+    return round(seconds * 1e9)
+
+
+def _hardware_address(value):
+    address = bytes.fromhex(value.replace(":", " ")) if isinstance(value, str) else bytes(value)
+    if len(address) != 6:
+        raise ValueError(f"{value!r} is not a hardware address")
+    return address
+
+
+def _fields(struct):
+    return [name for name, _ in ffi.typeof(struct).fields if name not in ("size", "reserved")]
+
+
+def record(name, struct):
+    """A named tuple with the fields of a struct."""
+    return collections.namedtuple(name, _fields(struct))
+
+
+def read(kind, raw):
+    """The struct as a named tuple. A number that is not known is None."""
+    values = (getattr(raw, name) for name in kind._fields)
+    return kind(*(text(v) if isinstance(v, ffi.CData) else None if v == UNKNOWN else v for v in values))
+
+
+def account(kind, struct, function, *arguments):
+    """Calls a function that writes an account. None at END."""
+    raw = ffi.new(f"{struct} *")
+    raw.size = ffi.sizeof(struct)
+    return read(kind, raw) if call(function, *arguments, raw) else None
+
+
+class Handle:
+    """Owns a handle of the library. A context manager: at its end the handle is closed."""
+
+    _raw = ffi.NULL
+
+    def __init__(self, raw):
+        self._raw = raw
+
+    def _close(self, raw):
+        raise NotImplementedError
+
+    def _release(self):
+        """Gives the handle to the caller, who closes it."""
+        raw, self._raw = self._raw, ffi.NULL
+        return raw
+
+    def close(self):
+        """Closes it. Further calls change nothing."""
+        raw = self._release()
+        if raw:
+            self._close(raw)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        self.close()
+
+
+def opened(kind, function, *arguments):
+    """Calls a function that opens a handle of this type."""
+    raw = ffi.new(f"{kind} **")
+    call(function, *arguments, raw)
+    return raw[0]
+
+
+class Pollable(Handle):
+    """A handle with a descriptor. Python's own waits for it, so that signals are handled."""
+
+    _fd_of = None
+
+    def fileno(self):
+        """The descriptor, for ``select`` and event loops. It belongs to the object."""
+        fd = ffi.new(ffi.typeof(self._fd_of).args[1])
+        call(self._fd_of, self._raw, fd)
+        return fd[0]
+
+    def _until_ready(self, timeout, attempt):
+        """Calls ``attempt``, which returns None if there is nothing yet, until it returns something or the time is over."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        while (found := attempt()) is None:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return None
+            poll.poll(None if left is None else math.ceil(left * 1e3))
+        return found

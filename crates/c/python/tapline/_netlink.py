@@ -1,0 +1,139 @@
+"""Network configuration over netlink. Objects are dictionaries with the names of the JSON objects of ``tapline.h``."""
+
+import collections
+import json
+
+from ._library import Handle, Options, Pollable, call, ffi, lib, opened
+
+#: A change that a watch reports: ``kind`` is ``"added"``, ``"changed"``, ``"removed"`` or ``"overrun"``.
+NetlinkEvent = collections.namedtuple("NetlinkEvent", ["kind", "object", "before"])
+
+
+def _constant(group, name):
+    try:
+        return getattr(lib, f"TAPLINE_NETLINK_{group}_{name.upper()}")
+    except AttributeError:
+        raise ValueError(f"there is no {group.lower()} {name!r}") from None
+
+
+def _lines(raw):
+    """The objects of a list, which is freed."""
+    data, length = ffi.new("const uint8_t **"), ffi.new("size_t *")
+    try:
+        call(lib.tapline_list_bytes, raw, data, length)
+        lines = ffi.buffer(data[0], length[0])[:] if length[0] else b""
+    finally:
+        call(lib.tapline_list_free, raw)
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+class FakeKernel(Handle):
+    """A kernel in memory, for tests: ``Netlink(fake=FakeKernel())``."""
+
+    def __init__(self):
+        super().__init__(opened("tapline_fake_kernel", lib.tapline_fake_kernel_new))
+
+    def _close(self, raw):
+        call(lib.tapline_fake_kernel_free, raw)
+
+
+class Netlink(Handle):
+    """The network configuration of a namespace: by default that of the calling thread.
+
+    ``kind`` is ``"link"``, ``"addr"``, ``"route"``, ``"neigh"``, ``"fdb"``, ``"vlan"``, ``"rule"`` or ``"nexthop"``.
+    Objects refer to interfaces by index: see ``index``. Changes require CAP_NET_ADMIN.
+    """
+
+    _form = lib.TAPLINE_NETLINK_FORM_JSON
+
+    def __init__(self, netns=None, fake=None):
+        given = Options("tapline_netlink_options", {"netns": netns})
+        given.raw.fake = ffi.NULL if fake is None else fake._raw
+        super().__init__(opened("tapline_netlink", lib.tapline_netlink_open, given.raw))
+
+    def index(self, name):
+        """The index of the interface with this name."""
+        return self.get("link", name=name)["index"]
+
+    def add(self, kind, /, **fields):
+        """Creates an object, which must not exist."""
+        self._change("add", kind, fields)
+
+    def replace(self, kind, /, **fields):
+        """Creates an object, or replaces the existing one."""
+        self._change("replace", kind, fields)
+
+    def set(self, kind, /, **fields):
+        """Changes the given fields of an existing object."""
+        self._change("set", kind, fields)
+
+    def append(self, kind, /, **fields):
+        """Creates an object next to others with the same key."""
+        self._change("append", kind, fields)
+
+    def delete(self, kind, /, **fields):
+        """Deletes the object that the fields identify."""
+        self._change("del", kind, fields)
+
+    def create(self, kind, /, **fields):
+        """Creates an object and returns it with the values that the kernel chose."""
+        return self._query(lib.tapline_netlink_create, kind, fields)[0]
+
+    def get(self, kind, /, **fields):
+        """Reads the object that the fields identify."""
+        return self._query(lib.tapline_netlink_get, kind, fields)[0]
+
+    def list(self, kind, /, **fields):
+        """The objects in which each of the fields has this value."""
+        return self._query(lib.tapline_netlink_list, kind, fields)
+
+    def lookup(self, **query):
+        """The route of a packet: ``lookup(to="192.0.2.1")``. Equals ``ip route get``."""
+        data = json.dumps(query).encode()
+        raw = opened("tapline_list", lib.tapline_netlink_lookup, self._raw, self._form, data, len(data))
+        return _lines(raw)[0]
+
+    def watch(self, kind, /, **fields):
+        """Watches objects: first those that exist, and then every change, without a gap."""
+        return Watch(opened("tapline_watch", *self._request(lib.tapline_watch_open, kind, fields)))
+
+    def _request(self, function, kind, fields):
+        data = json.dumps(fields).encode()
+        return function, self._raw, _constant("OBJECT", kind), self._form, data, len(data)
+
+    def _query(self, function, kind, fields):
+        return _lines(opened("tapline_list", *self._request(function, kind, fields)))
+
+    def _change(self, verb, kind, fields):
+        data = json.dumps(fields).encode()
+        verb, kind = _constant("VERB", verb), _constant("OBJECT", kind)
+        call(lib.tapline_netlink_change, self._raw, verb, kind, self._form, data, len(data))
+
+    def _close(self, raw):
+        call(lib.tapline_netlink_close, raw)
+
+
+class Watch(Pollable):
+    """A watch. Iterating gives the events."""
+
+    _fd_of = lib.tapline_watch_fd
+
+    def next(self, timeout=None):
+        """Waits for events, at most ``timeout`` seconds, and returns those that are available."""
+
+        def attempt():
+            raw = opened("tapline_list", lib.tapline_watch_next, self._raw, 0)
+            return [_event(line) for line in _lines(raw)] or None
+
+        return self._until_ready(timeout, attempt) or []
+
+    def __iter__(self):
+        while True:
+            yield from self.next()
+
+    def _close(self, raw):
+        call(lib.tapline_watch_close, raw)
+
+
+def _event(line):
+    return NetlinkEvent(line["event"], line.get("object", line.get("after")), line.get("before"))

@@ -1,0 +1,341 @@
+"""Captures, capture files and filters."""
+
+import operator
+
+from ._library import (
+    NO_QUEUE,
+    UNKNOWN,
+    Handle,
+    Options,
+    Pollable,
+    account,
+    call,
+    ffi,
+    lib,
+    opened,
+    record,
+    text,
+)
+
+#: Layout of ``Batch.records``, for ``numpy.dtype(tapline.PACKET_DTYPE)``.
+PACKET_DTYPE = {
+    "names": [],
+    "formats": [],
+    "offsets": [],
+    "itemsize": ffi.sizeof("tapline_packet"),
+}
+for _name, _field in ffi.typeof("tapline_packet").fields:
+    if _name not in ("data", "reserved"):
+        PACKET_DTYPE["names"].append(_name)
+        PACKET_DTYPE["formats"].append(f"u{ffi.sizeof(_field.type)}")
+        PACKET_DTYPE["offsets"].append(_field.offset)
+
+_DIRECTIONS = (None, "in", "out")
+_RECEPTIONS = (None, "unicast", "multicast", "broadcast", "promiscuous")
+_CHECKSUMS = (None, "not-ready", "valid")
+
+CaptureStats = record("CaptureStats", "tapline_capture_stats")
+Delays = record("Delays", "tapline_delays")
+
+
+class Interface:
+    """An interface of a capture or a file. Packets refer to it by position."""
+
+    def __init__(self, name=None, link_type=1, snaplen=0):
+        #: Its name on the capturing machine; None if unknown.
+        self.name = name
+        #: Link-layer header type (LINKTYPE_ of libpcap): 1 is Ethernet.
+        self.link_type = link_type
+        #: Maximum captured bytes of a packet; 0 is no limit.
+        self.snaplen = snaplen
+
+    def __repr__(self):
+        return f"Interface({self.name!r}, link_type={self.link_type}, snaplen={self.snaplen})"
+
+
+class Packet:
+    """A packet of a batch. Valid as long as the batch, that is until the next one is read."""
+
+    __slots__ = ("_batch", "_index")
+
+    def __init__(self, batch, index):
+        self._batch, self._index = batch, index
+
+    def _field(name, of=lambda value: value):  # noqa: N805 - makes the properties below
+        get = operator.attrgetter(name)
+        return property(lambda self: of(get(self._batch._packets()[self._index])))
+
+    #: Length on the wire.
+    len = _field("len")
+    #: Number of captured bytes.
+    captured_len = _field("captured_len")
+    #: When it was received or sent: nanoseconds since 1970; None if a file has no time for it.
+    time_ns = _field("time_ns", lambda value: None if value == UNKNOWN else value)
+    #: Position of its interface.
+    interface = _field("interface")
+    #: Receive queue; None if it is not known, or if the interface has only one.
+    queue = _field("queue", lambda value: None if value == NO_QUEUE else value)
+    #: Packets that the ring dropped before this one.
+    drops_before = _field("drops_before")
+    #: ``"in"``, ``"out"``, or None.
+    direction = _field("direction", lambda value: _DIRECTIONS[value])
+    #: ``"unicast"``, ``"multicast"``, ``"broadcast"``, ``"promiscuous"``, or None.
+    reception = _field("reception", lambda value: _RECEPTIONS[value])
+    #: ``"not-ready"``, ``"valid"``, or None.
+    checksum = _field("checksum", lambda value: _CHECKSUMS[value])
+    del _field
+
+    @property
+    def data(self):
+        """A copy of the captured bytes, from the link-layer header on."""
+        raw = self._batch._packets()[self._index]
+        return ffi.buffer(raw.data, raw.captured_len)[:]
+
+    @property
+    def view(self):
+        """The captured bytes where they lie, as a read-only memoryview. It ends with the batch; copy what you keep.
+
+        A slice of it does not end with the batch, and must not be used after it.
+        """
+        raw = self._batch._packets()[self._index]
+        return self._batch._lend(memoryview(ffi.buffer(raw.data, raw.captured_len)).toreadonly())
+
+    def __len__(self):
+        return self.captured_len
+
+    def __bytes__(self):
+        return self.data
+
+
+class Batch:
+    """Packets that are ready: a sequence. Valid until the next batch is read, or its source is closed."""
+
+    def __init__(self, raw, count):
+        self._raw, self._count, self._views = raw, count, []
+
+    def _packets(self):
+        if self._raw is None:
+            raise ValueError("the batch has ended: copy what you keep of it")
+        return self._raw
+
+    def _lend(self, view):
+        self._views.append(view)
+        return view
+
+    def _end(self):
+        """Ends the views. A BufferError of a view that is in use, such as by an array, leaves the batch as it is."""
+        while self._views:
+            self._views[-1].release()
+            self._views.pop()
+        self._raw = None
+
+    def __len__(self):
+        return self._count
+
+    def __getitem__(self, index):
+        # Also turns negative ones around, and reports those that are too great.
+        return Packet(self, range(self._count)[index])
+
+    @property
+    def records(self):
+        """The fields of all packets, copied: ``numpy.frombuffer(batch.records, numpy.dtype(tapline.PACKET_DTYPE))``."""
+        size = self._count * ffi.sizeof("tapline_packet")
+        return bytearray(ffi.buffer(self._packets(), size)) if size else bytearray()
+
+    def heads(self, length):
+        """The first ``length`` bytes of all packets, one after the other, shorter ones followed by zeros.
+
+        ``numpy.frombuffer(batch.heads(64), numpy.uint8).reshape(-1, 64)`` has a packet in each row.
+        """
+        packets, rows = self._packets(), bytearray(self._count * length)
+        row = ffi.from_buffer(rows)
+        for index in range(self._count):
+            packet = packets[index]
+            ffi.memmove(row + index * length, packet.data, min(packet.captured_len, length))
+        return rows
+
+
+class _Lender:
+    """What lends batches."""
+
+    _batch = None
+
+    def _read(self, function, *arguments):
+        """The next batch; None at the end."""
+        self._end_batch()
+        packets, count = ffi.new("const tapline_packet **"), ffi.new("size_t *")
+        if not call(function, self._raw, *arguments, packets, count):
+            return None
+        self._batch = Batch(packets[0], count[0])
+        return self._batch
+
+    def _end_batch(self):
+        if self._batch is not None:
+            self._batch._end()
+            self._batch = None
+
+    def close(self):
+        """Closes it. Further calls change nothing."""
+        self._end_batch()
+        super().close()
+
+    def _interface(self, function, index):
+        raw = ffi.new("tapline_interface *")
+        if not call(function, self._raw, index, raw):
+            raise IndexError(index)
+        return Interface(text(raw.name) or None, raw.link_type, raw.snaplen)
+
+    def __iter__(self):
+        """The batches up to the end. Empty ones are left out."""
+        while (batch := self.next_batch()) is not None:
+            if batch:
+                yield batch
+
+
+class Capture(_Lender, Pollable):
+    """A running capture: packets gather in its rings. Options: ``tapline_capture_options``.
+
+    ``Capture("eth0", filter="udp", delivery="immediate", max_time=2.5)``. Requires CAP_NET_RAW.
+    """
+
+    _fd_of = lib.tapline_capture_fd
+    _ENDED = object()
+
+    def __init__(self, interfaces, **options):
+        given = Options("tapline_capture_options", {"interfaces": interfaces, **options})
+        super().__init__(opened("tapline_capture", lib.tapline_capture_open, given.raw))
+
+    def next_batch(self, timeout=None):
+        """Waits for packets, at most ``timeout`` seconds. Empty without packets in that time; None when it has ended."""
+
+        def attempt():
+            batch = self._read(lib.tapline_capture_next_batch, 0)
+            return self._ENDED if batch is None else batch or None
+
+        found = self._until_ready(timeout, attempt)
+        return None if found is self._ENDED else self._batch if found is None else found
+
+    def interface(self, index=0):
+        """The interface at this position."""
+        return self._interface(lib.tapline_capture_interface, index)
+
+    def stats(self):
+        """The account so far. A number that cannot be known is None."""
+        return account(CaptureStats, "tapline_capture_stats", lib.tapline_capture_stats_read, self._raw)
+
+    def delays(self):
+        """How long after their time stamps the packets so far were read, with the option ``measure_delays``."""
+        return account(Delays, "tapline_delays", lib.tapline_capture_delays, self._raw)
+
+    def stop(self):
+        """Ends the flow of packets. Those in the rings can still be read. Any thread."""
+        call(lib.tapline_capture_stop, self._raw)
+
+    def finish(self):
+        """Ends and closes the capture, and returns its final account."""
+        self._end_batch()
+        return account(CaptureStats, "tapline_capture_stats", lib.tapline_capture_finish, self._release())
+
+    def _close(self, raw):
+        call(lib.tapline_capture_close, raw)
+
+
+class Reader(_Lender, Handle):
+    """A capture file: pcap or pcapng, also compressed. Options: ``tapline_reader_options``."""
+
+    def __init__(self, path, **options):
+        given = Options("tapline_reader_options", options)
+        name = given.string(path)
+        super().__init__(opened("tapline_reader", lib.tapline_reader_open, name, given.raw))
+
+    def next_batch(self):
+        """The next packets; None at the end of the file."""
+        return self._read(lib.tapline_reader_next_batch)
+
+    def interface(self, index=0):
+        """The interface at this position, of the packets that were read so far."""
+        return self._interface(lib.tapline_reader_interface, index)
+
+    def _close(self, raw):
+        call(lib.tapline_reader_close, raw)
+
+
+def _array(packets):
+    """Packets for a call: an array, its length, and what has to live as long."""
+    if isinstance(packets, Batch):
+        return packets._packets(), len(packets), packets
+    frames = [ffi.from_buffer(packet) for packet in packets]
+    array = ffi.new("tapline_packet[]", len(frames))
+    for raw, frame in zip(array, frames):
+        raw.data = ffi.cast("uint8_t *", frame)
+        raw.captured_len = raw.len = len(frame)
+        raw.queue = NO_QUEUE
+    return array, len(frames), frames
+
+
+class Writer(Handle):
+    """A capture file that is being written. Options: ``tapline_writer_options``."""
+
+    def __init__(self, path, interfaces=None, **options):
+        given = Options("tapline_writer_options", options)
+        if interfaces is not None:
+            described = [
+                {"name": given.string(i.name) if i.name else ffi.NULL, "link_type": i.link_type, "snaplen": i.snaplen}
+                for i in interfaces
+            ]
+            given.raw.interfaces = given.keep(ffi.new("tapline_interface[]", described))
+            given.raw.interface_count = len(described)
+        name = given.string(path)
+        super().__init__(opened("tapline_writer", lib.tapline_writer_create, name, given.raw))
+
+    def write(self, packets, time_ns=None):
+        """Writes a batch, or frames, which are bytes, with one time for all. Default: the time of a batch's packets."""
+        array, count, kept = _array(packets)
+        if kept is not packets:
+            for index in range(count):
+                array[index].time_ns = UNKNOWN if time_ns is None else time_ns
+        call(lib.tapline_writer_write, self._raw, array, count)
+
+    def flush(self):
+        """Writes what is in the buffer."""
+        call(lib.tapline_writer_flush, self._raw)
+
+    def finish(self):
+        """Closes the file, and returns the number of its packets."""
+        packets = ffi.new("uint64_t *")
+        call(lib.tapline_writer_close, self._release(), packets)
+        return packets[0]
+
+    def _close(self, raw):
+        call(lib.tapline_writer_close, raw, ffi.NULL)
+
+
+class Filter(Handle):
+    """A compiled filter, in the language of pcap-filter(7). Options: ``tapline_filter_options``."""
+
+    def __init__(self, text="", **options):
+        given = Options("tapline_filter_options", options)
+        source = given.string(text)
+        super().__init__(opened("tapline_filter", lib.tapline_filter_compile, source, given.raw))
+
+    def run(self, packets):
+        """Runs it on a batch, or on frames, which are bytes. Returns a buffer of 32-bit numbers, one for each packet: how
+        many bytes to keep, 0 if it does not match. ``numpy.frombuffer(filter.run(batch), numpy.uint32)``.
+        """
+        array, count, _kept = _array(packets)
+        keep = memoryview(bytearray(4 * count)).cast("I")
+        call(lib.tapline_filter_run, self._raw, array, count, ffi.from_buffer("uint32_t[]", keep))
+        return keep
+
+    def matches(self, frame):
+        """Whether a frame, which is bytes, matches."""
+        return self.run([frame])[0] != 0
+
+    def classic(self):
+        """The program of classic BPF: tuples of code, jt, jf and k."""
+        code, count = ffi.new("const tapline_instruction **"), ffi.new("size_t *")
+        call(lib.tapline_filter_classic, self._raw, code, count)
+        return [(one.code, one.jt, one.jf, one.k) for one in code[0][0 : count[0]]]
+
+    def _close(self, raw):
+        call(lib.tapline_filter_free, raw)

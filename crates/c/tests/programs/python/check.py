@@ -1,0 +1,200 @@
+"""check.py JOB …: what the tests of the Python package run on test hosts."""
+
+import gc
+import json
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+
+import tapline
+
+
+def fails(status, text, function, *arguments, **options):
+    """The call fails with this status and text."""
+    try:
+        function(*arguments, **options)
+    except tapline.Error as error:
+        assert error.status == status and text in str(error), (error.status, str(error))
+    else:
+        raise AssertionError(f"no {status}")
+
+
+def raises(kind, function, *arguments, **options):
+    """The call raises an exception of this kind."""
+    try:
+        function(*arguments, **options)
+    except kind:
+        pass
+    else:
+        raise AssertionError(f"no {kind}")
+
+
+def capture(interface, packets, path):
+    """Captures packets to a file, and prints them."""
+    options = {"filter": "udp", "delivery": "immediate", "max_time": 20, "max_packets": int(packets)}
+    running = tapline.Capture([interface], snaplen=2000, measure_delays=True, **options)
+    assert running.interface().name == interface and running.interface().link_type == 1
+    raises(IndexError, running.interface, 1)
+    raises(ValueError, running.next_batch, timeout=float("nan"))
+    assert len(running.next_batch(timeout=0)) == 0
+    writer = tapline.Writer(path, interfaces=[running.interface()])
+    udp, kept = tapline.Filter("udp"), None
+    print("ready", flush=True)
+    for batch in running:
+        writer.write(batch)
+        assert all(udp.run(batch))
+        # As numpy reads it: a row for each packet, and the fields by their offsets.
+        records, size = memoryview(batch.records), tapline.PACKET_DTYPE["itemsize"]
+        place = dict(zip(tapline.PACKET_DTYPE["names"], tapline.PACKET_DTYPE["offsets"]))
+        heads = batch.heads(32)
+        assert len(records) == size * len(batch) and len(heads) == 32 * len(batch)
+        for index, packet in enumerate(batch):
+            assert packet.data == bytes(packet.view) and len(packet) == packet.captured_len
+            assert heads[32 * index : 32 * index + 32] == packet.data[:32]
+            (length,) = struct.unpack_from("I", records, index * size + place["len"])
+            assert length == packet.len and packet.direction == "in" and packet.time_ns > 0
+            print(packet.len, packet.data.hex())
+        kept = batch[-1]
+    raises(ValueError, lambda: kept.data)
+    delays = running.delays()
+    assert delays.packets == int(packets) and 0 <= delays.min_ns <= delays.p50_ns <= delays.max_ns, delays
+    account = running.finish()
+    print(f"{account.received} received, {account.delivered} delivered, {account.filtered} filtered")
+    print(f"{writer.finish()} written")
+    fails("INVALID_HANDLE", "", running.stats)
+
+
+def read(path, expression):
+    """Counts the packets of a file that match: by the filter of the reader, and by a compiled one."""
+    with tapline.Reader(path, filter=expression) as reader:
+        matching = sum(len(batch) for batch in reader)
+    compiled, all_of_them = tapline.Filter(expression), 0
+    with tapline.Reader(path) as reader:
+        for batch in reader:
+            all_of_them += sum(keep > 0 for keep in compiled.run(batch))
+            assert [compiled.matches(bytes(packet)) for packet in batch] == [keep > 0 for keep in compiled.run(batch)]
+    assert matching == all_of_them and compiled.classic()
+    print(matching)
+
+
+def views(path):
+    """A view ends with its batch, unless something uses its memory: then the batch cannot end."""
+    reader = tapline.Reader(path)
+    batch = reader.next_batch()
+    view = batch[0].view
+    assert view.readonly and bytes(view) == batch[0].data
+    # It uses the memory as an array of numpy does.
+    user = pickle.PickleBuffer(view)
+    raises(BufferError, reader.next_batch)
+    raises(BufferError, reader.close)
+    assert bytes(view) == batch[0].data
+    user.release()
+    assert reader.next_batch() is None
+    raises(ValueError, view.tobytes)
+    raises(ValueError, lambda: batch[0].data)
+    reader.close()
+
+
+def count(interface, packets):
+    """Counts packets until there are as many."""
+    with tapline.Count(interface, classes={"udp": "udp", "all": ""}, interval=0.01, by="dst-port") as counter:
+        print("ready", flush=True)
+        for interval in counter:
+            assert interval.span_ns > 0 and [one.name for one in interval.classes] == ["udp", "all"]
+            if counter.totals()[1].packets >= int(packets):
+                break
+        udp, every = counter.totals()
+        groups = counter.groups(0)
+        print(udp.packets, udp.bytes, every.packets, every.bytes)
+        print(groups[0].key, groups[0].packets)
+        counter.stop()
+        # The interval that had begun, and then the end.
+        assert len(list(counter)) <= 1
+
+
+def ping(address):
+    """Pings a host three times, and prints the account."""
+    with tapline.Ping(address, count=3, interval=0.01) as run:
+        kinds = [event.kind for event in run]
+        assert kinds.count("sent") == 3 and kinds.count("received") == 3, kinds
+        target = run.target(0)
+        raises(IndexError, run.target, 1)
+        account = run.finish()
+    assert target.address == address and 0 < target.rtt_min_ns <= target.rtt_max_ns
+    print(account.sent, account.received, account.lost)
+
+
+def send(interface, packets):
+    """Sends frames: one alone, the others from a queue."""
+    frame = bytes.fromhex("020000000002020000000001") + b"\x88\xb5" + bytes(46)
+    with tapline.Sender(interface) as sender, tapline.Queue() as queue:
+        sender.inject(frame)
+        for _ in range(int(packets) - 1):
+            queue.push(frame)
+        assert sender.transmit(queue)
+        account = sender.finish()
+    print(account.submitted, account.accepted, account.failed)
+
+
+def netlink():
+    """Configures links and routes, and watches."""
+    network = tapline.Netlink()
+    watch = network.watch("link")
+    assert {event.kind for event in watch.next(timeout=5)} == {"added"}
+    created = network.create("link", name="br7", linkinfo={"info_kind": "bridge"}, mtu=1400)
+    assert network.index("br7") == created["index"]
+    fails("EXISTS", "br7", network.add, "link", name="br7", linkinfo={"info_kind": "bridge"})
+    network.set("link", name="br7", up=True)
+    network.add("addr", dev=created["index"], local="192.0.2.1", prefixlen=24)
+    network.add("route", dst="198.51.100.0/24", dev=created["index"])
+    assert network.get("link", name="br7")["mtu"] == 1400
+    assert network.lookup(to="198.51.100.7")["dev"] == created["index"]
+    network.delete("route", dst="198.51.100.0/24")
+    assert not network.list("route", dst="198.51.100.0/24")
+    for event in watch:
+        if event.kind == "added" and event.object["name"] == "br7":
+            break
+    fails("NOT_FOUND", "nowhere", network.get, "link", name="nowhere")
+    subprocess.run(["ip", "-json", "-details", "link", "show", "br7"], check=True)
+
+    fake = tapline.Netlink(fake=tapline.FakeKernel())
+    fake.add("link", name="eth7", linkinfo={"info_kind": "dummy"})
+    assert [link["name"] for link in fake.list("link")] == ["eth7"]
+
+
+def misuse():
+    """Wrong use is an exception, and never a crash."""
+    fails("NOT_FOUND", "nowhere0", tapline.Capture, "nowhere0")
+    fails("SYNTAX", "prot", tapline.Filter, "prot 80")
+    fails("INVALID_ARGUMENT", "", tapline.Capture, [])
+    fails("NOT_FOUND", "/nowhere", tapline.Reader, "/nowhere")
+    raises(TypeError, tapline.Capture, "lo", colour="red")
+    raises(TypeError, tapline.Capture, "lo", size=3)
+    raises(TypeError, tapline.Capture, "lo", snaplen="long")
+    raises(ValueError, tapline.Capture, "lo", delivery="never")
+    raises(ValueError, tapline.Capture, "lo", max_time=-1)
+    raises(ValueError, tapline.Netlink().list, "no-such-kind")
+    closed = tapline.Filter("udp")
+    closed.close()
+    closed.close()
+    fails("INVALID_HANDLE", "", closed.matches, b"")
+    assert list(tapline.Filter("udp").run([])) == []
+    assert not tapline.Filter("udp").matches(b"") and tapline.Filter().matches(b"x")
+    with tapline.Capture("lo") as running:
+        # Another thread may stop it while this one waits.
+        stopper = threading.Timer(0, running.stop)
+        stopper.start()
+        assert running.next_batch() is None
+        stopper.join()
+    for _ in range(1000):
+        tapline.Filter("udp")
+    gc.collect()
+    assert tapline.version().count(".") == 2
+    assert all(finding.id for finding in tapline.examine("lo"))
+    json.dumps(tapline.CaptureStats._fields)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the Python wheel with libtapline.so in it. No compiler is needed.
+#
+#   python-wheel.sh libtapline.so FOLDER     the wheel into FOLDER
+#
+# PYTHON is the interpreter, which has cffi, setuptools and wheel. Default: python3.
+set -euo pipefail
+
+library=$(realpath "$1") folder=$2
+here=$(cd "$(dirname "$0")/.." && pwd)
+version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
+mkdir -p "$folder"
+folder=$(realpath "$folder")
+
+# setuptools writes beside the sources.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r "$here/crates/c/python/." "$work"
+cd "$work"
+strip --strip-debug -o libtapline.so "$library"
+# setuptools warns of the module that it is about to make.
+if ! TAPLINE_HEADER=$here/crates/c/include/tapline.h TAPLINE_LIBRARY=$work/libtapline.so TAPLINE_VERSION=$version \
+    "${PYTHON:-python3}" setup.py --quiet bdist_wheel --dist-dir "$folder" >log 2>&1; then
+    cat log >&2
+    exit 1
+fi
