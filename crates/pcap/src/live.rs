@@ -223,8 +223,10 @@ fn refusal(error: &CaptureError) -> Refusal {
         CaptureErrorKind::InterfaceDown => ERROR_IFACE_NOT_UP,
         _ => ERROR,
     };
-    Refusal {
-        status,
-        message: chain(error),
-    }
+    let message = match status {
+        // libpcap's text: programs show it beside the interface's name.
+        ERROR_NO_SUCH_DEVICE => "No such device exists".to_owned(),
+        _ => chain(error),
+    };
+    Refusal { status, message }
 }

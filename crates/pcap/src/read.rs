@@ -272,24 +272,20 @@ pub unsafe extern "C" fn pcap_breakloop(handle: *mut pcap_t) {
     }
 }
 
-/// Whether calls return at once if there are no packets.
+/// Whether calls return at once if there are no packets. Before `pcap_activate` too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_setnonblock(
     handle: *mut pcap_t,
     nonblock: c_int,
-    errbuf: *mut c_char,
+    _errbuf: *mut c_char,
 ) -> c_int {
     guard(ERROR, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
         };
-        if state.is_created() {
-            // SAFETY: the caller's buffer.
-            unsafe { report(errbuf, "the handle is not activated") };
-            return state.not_activated();
-        }
-        if state.is_live() {
+        // A file never blocks, and says so.
+        if state.is_created() || state.is_live() {
             state.is_nonblocking = nonblock != 0;
         }
         0
