@@ -48,11 +48,12 @@ test:
 	@packaging/need.sh test
 	@packaging/test.sh
 
-bench: build c-library
+bench: build c-library pcap-library
 	@packaging/need.sh bench
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench pull -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench c_library -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench libpcap_door -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench recorder -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)

@@ -10,7 +10,9 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
     # Units run under a systemd of the test's own.
     systemctl:systemd nsenter:util-linux
     # Programs in C and C++ with the C library.
-    clang:clang cmake:cmake make:make pkg-config:pkg-config valgrind:valgrind)
+    clang:clang cmake:cmake make:make pkg-config:pkg-config valgrind:valgrind
+    # Programs that use libpcap.
+    ngrep:ngrep arp-scan:arp-scan p0f:p0f nmap:nmap)
 # The kernels that tests of rare kinds of links run in.
 [ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod
     qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils make:make
@@ -47,6 +49,8 @@ if [ "${1:-}" = test ]; then
     [ -e /usr/include/gtest/gtest.h ] || missing+=(libgtest-dev)
     [ -e /usr/include/gmock/gmock.h ] || missing+=(libgmock-dev)
     [ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
+    # A Python module.
+    [ -e /usr/lib/python3/dist-packages/scapy ] || missing+=(python3-scapy)
 fi
 # The Python package and its build. The tests take Debian's Python if that in the path lacks them.
 if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then

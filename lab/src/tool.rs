@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and its Debian package.
-const PACKAGES: [(&str, &str); 43] = [
+const PACKAGES: &[(&str, &str)] = &[
+    ("arp-scan", "arp-scan"),
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("busybox", "busybox-static"),
@@ -29,8 +30,11 @@ const PACKAGES: [(&str, &str); 43] = [
     ("modprobe", "kmod"),
     ("netsniff-ng", "netsniff-ng"),
     ("nft", "nftables"),
+    ("ngrep", "ngrep"),
     ("nm", "binutils"),
+    ("nmap", "nmap"),
     ("nsenter", "util-linux"),
+    ("p0f", "p0f"),
     ("ping", "iputils-ping"),
     ("pkg-config", "pkg-config"),
     ("prlimit", "util-linux"),

@@ -224,7 +224,10 @@ fn try_activate(state: &mut State) -> Result<(Source, c_int), Refusal> {
         return Err(refusal(ERROR_NOT_ACTIVATED, "nothing to activate"));
     };
     if settings.is_monitor {
-        return Err(refusal(ERROR_RFMON_NOTSUP, "monitor mode is not supported"));
+        return Err(refusal(
+            ERROR_RFMON_NOTSUP,
+            "That device doesn't support monitor mode",
+        ));
     }
     let snaplen = state.snaplen.unsigned_abs();
     if settings.device.as_c_str() == ANY {

@@ -1,6 +1,7 @@
 //! Writing capture files: `pcap_dump` and its kin. A `pcap_dumper_t` is the stream, as in libpcap.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_uchar};
+use std::mem::MaybeUninit;
 use std::ptr;
 
 use crate::abi::{ERROR, PRECISION_NANO, pcap_pkthdr};
@@ -189,6 +190,12 @@ unsafe fn append(state: &mut State, file: *mut libc::FILE, name: &str) -> *mut p
     file
 }
 
+/// Header of a packet in a file.
+const RECORD_BYTES: usize = 16;
+
+/// Packets up to this length are written with their header in one call.
+const MOST_IN_ONE: usize = 2048;
+
 /// Writes a packet: a function for `pcap_loop`, with the file as its first argument.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_dump(
@@ -196,25 +203,38 @@ pub unsafe extern "C" fn pcap_dump(
     header: *const pcap_pkthdr,
     packet: *const c_uchar,
 ) {
-    guard((), || {
-        let file: *mut libc::FILE = file.cast();
-        // SAFETY: a header of the caller.
-        let Some(header) = (unsafe { header.as_ref() }) else {
-            return;
-        };
-        let record = [
-            header.ts.tv_sec.cast_unsigned() as u32,
-            header.ts.tv_usec.cast_unsigned() as u32,
-            header.caplen,
-            header.len,
-        ];
+    let file: *mut libc::FILE = file.cast();
+    // SAFETY: a header of the caller.
+    let Some(header) = (unsafe { header.as_ref() }) else {
+        return;
+    };
+    let fields = [
+        header.ts.tv_sec.cast_unsigned() as u32,
+        header.ts.tv_usec.cast_unsigned() as u32,
+        header.caplen,
+        header.len,
+    ];
+    let fields = fields.map(u32::to_ne_bytes);
+    let bytes = header.caplen as usize;
+    if bytes > MOST_IN_ONE {
         // A half record at the end of a full disk would make what follows unreadable.
         // SAFETY: an open stream of the caller.
-        if unsafe { put(file, record.map(u32::to_ne_bytes).as_flattened()) } {
+        if unsafe { put(file, fields.as_flattened()) } {
             // SAFETY: as many bytes as the header says, to an open stream.
-            unsafe { libc::fwrite(packet.cast(), header.caplen as usize, 1, file) };
+            unsafe { libc::fwrite(packet.cast(), bytes, 1, file) };
         }
-    });
+        return;
+    }
+    let mut record = MaybeUninit::<[u8; RECORD_BYTES + MOST_IN_ONE]>::uninit();
+    let start: *mut u8 = record.as_mut_ptr().cast();
+    // SAFETY: the record begins with room for the fields.
+    unsafe { start.copy_from_nonoverlapping(fields.as_ptr().cast(), RECORD_BYTES) };
+    // SAFETY: inside the record.
+    let place = unsafe { start.add(RECORD_BYTES) };
+    // SAFETY: as many bytes of the caller as the header says, at most `MOST_IN_ONE`.
+    unsafe { place.copy_from_nonoverlapping(packet, bytes) };
+    // SAFETY: as many bytes as were copied, to an open stream of the caller.
+    unsafe { libc::fwrite(start.cast(), RECORD_BYTES + bytes, 1, file) };
 }
 
 /// The stream of a file.

@@ -26,6 +26,19 @@ const SMALLEST_RING: usize = 2 << 20;
 /// Largest packet that has a frame of its own in immediate mode: GRO and GSO merge up to 64 KiB.
 const LARGEST_FRAME: u32 = 65_535 + 18;
 
+/// Time in which packets gather at high rates: a wake-up then brings thousands.
+const GATHER: Duration = Duration::from_millis(3);
+
+/// Packets of a burst that is worth it: some ten thousand packets a second.
+const DENSE: u32 = 64;
+
+/// Packets that were read since the reader slept.
+#[derive(Clone, Copy, Default)]
+struct Burst {
+    packets: u32,
+    bytes: usize,
+}
+
 /// An open capture of one interface.
 pub struct Live {
     /// `None` once the interface is gone.
@@ -40,6 +53,10 @@ pub struct Live {
     pub direction: Option<Direction>,
     /// Whether the batch at hand may have more packets.
     is_in_batch: bool,
+    /// Packets and bytes since the last [`gather`](Self::gather).
+    burst: Burst,
+    /// Size of the ring, bytes; 0 in immediate mode, where nothing gathers.
+    ring_bytes: usize,
     descriptor: RawFd,
     is_promiscuous: bool,
 }
@@ -64,7 +81,7 @@ impl Live {
         if let Ok(bytes @ 1..) = usize::try_from(settings.buffer_bytes) {
             options = options.buffer_bytes(bytes);
         }
-        let capture = open_smaller(&options).map_err(|error| refusal(&error))?;
+        let (capture, ring_bytes) = open_smaller(&options).map_err(|error| refusal(&error))?;
         Ok(Self {
             descriptor: capture.as_fd().as_raw_fd(),
             capture: Some(capture),
@@ -73,6 +90,8 @@ impl Live {
             timeout: settings.timeout(),
             direction: None,
             is_in_batch: false,
+            burst: Burst::default(),
+            ring_bytes: if settings.is_immediate { 0 } else { ring_bytes },
             is_promiscuous: settings.is_promiscuous,
         })
     }
@@ -104,20 +123,40 @@ impl Live {
                 None => return Err(self.end()),
             }
         }
+        if let Some(packet) = self.next_in_batch() {
+            return Ok(Ready::Packet(packet));
+        }
+        Ok(Ready::Nothing)
+    }
+
+    /// The next packet of the batch at hand.
+    #[inline]
+    pub fn next_in_batch(&mut self) -> Option<Lent> {
+        let capture = self.capture.as_mut().filter(|_| self.is_in_batch)?;
         while let Some(packet) = capture.next_ready() {
+            let data = packet.data();
+            self.burst.packets = self.burst.packets.saturating_add(1);
+            self.burst.bytes += data.len();
             if self.direction.is_some() && packet.direction() != self.direction {
                 continue;
             }
-            let data = packet.data();
-            return Ok(Ready::Packet(Lent {
+            return Some(Lent {
                 data: data.as_ptr(),
                 captured: data.len() as u32,
                 len: packet.len() as u32,
                 time_ns: packet.time().as_nanos().unwrap_or(0),
-            }));
+            });
         }
         self.is_in_batch = false;
-        Ok(Ready::Nothing)
+        None
+    }
+
+    /// How long packets may gather before the reader looks at the ring again, after a burst; `None` at low rates, and
+    /// where the ring could fill meanwhile.
+    pub fn gather(&mut self) -> Option<Duration> {
+        let burst = std::mem::take(&mut self.burst);
+        let has_room = burst.bytes < self.ring_bytes / 32;
+        (burst.packets >= DENSE && has_room).then_some(GATHER)
     }
 
     /// Closes the capture after its end, and says why it ended.
@@ -200,13 +239,13 @@ fn disappeared() -> String {
     "The interface disappeared".to_owned()
 }
 
-/// Opens a capture, with a smaller ring if there is no memory for the one of the options.
-fn open_smaller(options: &CaptureOptions) -> Result<Capture, CaptureError> {
+/// Opens a capture, with a smaller ring if there is no memory for the one of the options. Also returns its size.
+fn open_smaller(options: &CaptureOptions) -> Result<(Capture, usize), CaptureError> {
     let mut bytes = options.buffer_bytes;
     loop {
         match options.clone().buffer_bytes(bytes).open() {
             Err(error) if is_memory(&error) && bytes > SMALLEST_RING => bytes /= 2,
-            opened => return opened,
+            opened => return opened.map(|capture| (capture, bytes)),
         }
     }
 }
@@ -223,8 +262,10 @@ fn refusal(error: &CaptureError) -> Refusal {
         CaptureErrorKind::InterfaceDown => ERROR_IFACE_NOT_UP,
         _ => ERROR,
     };
-    Refusal {
-        status,
-        message: chain(error),
-    }
+    let message = match status {
+        // libpcap's text: programs show it beside the interface's name.
+        ERROR_NO_SUCH_DEVICE => "No such device exists".to_owned(),
+        _ => chain(error),
+    };
+    Refusal { status, message }
 }

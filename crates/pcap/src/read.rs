@@ -53,7 +53,16 @@ unsafe fn read(
         let Some(state) = (unsafe { state(handle) }) else {
             return Ended::Failed;
         };
-        match state.ready() {
+        // Most calls find a packet here.
+        let next = match &mut state.source {
+            Source::Live(live) => live.next_in_batch(),
+            _ => None,
+        };
+        let ready = match next {
+            Some(packet) => Ok(Ready::Packet(packet)),
+            None => state.ready(),
+        };
+        match ready {
             Ok(Ready::Packet(packet)) => {
                 let header = state.header_of(&packet);
                 deliver(header, packet.data);
@@ -68,7 +77,15 @@ unsafe fn read(
             Ok(Ready::Nothing) => {
                 let timeout = timeout(state);
                 let until = until.get_or_insert_with(|| timeout.map(|time| Instant::now() + time));
-                match wait(state, wake, *until) {
+                let gather = match &mut state.source {
+                    Source::Live(live) => live.gather(),
+                    _ => None,
+                };
+                let waited = match gather {
+                    Some(time) => gather_packets(wake, timeout.map_or(time, |most| time.min(most))),
+                    None => wait(state, wake, *until),
+                };
+                match waited {
                     Ok(true) => {}
                     Ok(false) => return Ended::Packets(0),
                     Err(error) => {
@@ -113,34 +130,51 @@ fn wait(state: &State, wake: &Wake, until: Option<Instant>) -> io::Result<bool> 
     let Some(descriptor) = descriptor(state) else {
         return Ok(true);
     };
-    let poll = |fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    let mut descriptors = [poll(descriptor), poll(wake.fd())];
     while !wake.is_requested() {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let time = left.map(|left| libc::timespec {
-            tv_sec: left.as_secs().cast_signed(),
-            tv_nsec: left.subsec_nanos().into(),
-        });
-        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: two descriptors and a time that live; no signal mask.
-        let ready = unsafe { libc::ppoll(descriptors.as_mut_ptr(), 2, time, ptr::null()) };
-        match ready {
-            0 => return Ok(false),
-            1.. => return Ok(true),
-            _ => {
-                let error = io::Error::last_os_error();
-                // A signal handler may have asked to end.
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
+        match poll([descriptor, wake.fd()], left) {
+            Ok(ready) => return Ok(ready),
+            // A signal handler may have asked to end.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(true)
+}
+
+/// Lets packets gather for `time`, unless there is a request to end. Always `true`: there may be packets.
+fn gather_packets(wake: &Wake, time: Duration) -> io::Result<bool> {
+    match poll([wake.fd()], Some(time)) {
+        Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+        _ => Ok(true),
+    }
+}
+
+/// Waits until one of the descriptors is readable; `false` if the time is over.
+fn poll<const N: usize>(descriptors: [RawFd; N], time: Option<Duration>) -> io::Result<bool> {
+    let mut descriptors = descriptors.map(|fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let time = time.map(|time| libc::timespec {
+        tv_sec: time.as_secs().cast_signed(),
+        tv_nsec: time.subsec_nanos().into(),
+    });
+    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: as many descriptors as are passed and a time, which live; no signal mask.
+    match unsafe {
+        libc::ppoll(
+            descriptors.as_mut_ptr(),
+            N as libc::nfds_t,
+            time,
+            ptr::null(),
+        )
+    } {
+        0 => Ok(false),
+        1.. => Ok(true),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Calls `callback` with each packet until `count` packets have come (no end, if it is not positive), the file ends, or
@@ -272,24 +306,20 @@ pub unsafe extern "C" fn pcap_breakloop(handle: *mut pcap_t) {
     }
 }
 
-/// Whether calls return at once if there are no packets.
+/// Whether calls return at once if there are no packets. Before `pcap_activate` too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_setnonblock(
     handle: *mut pcap_t,
     nonblock: c_int,
-    errbuf: *mut c_char,
+    _errbuf: *mut c_char,
 ) -> c_int {
     guard(ERROR, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
         };
-        if state.is_created() {
-            // SAFETY: the caller's buffer.
-            unsafe { report(errbuf, "the handle is not activated") };
-            return state.not_activated();
-        }
-        if state.is_live() {
+        // A file never blocks, and says so.
+        if state.is_created() || state.is_live() {
             state.is_nonblocking = nonblock != 0;
         }
         0

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::{BOTH, Library, built, repository};
+use crate::support::{BOTH, Library, built, captures, repository};
 
 /// A fraction of a second that is a whole second or more: libpcap gives it to the program, which prints seven digits. Here it
 /// carries over into the seconds.
@@ -20,21 +20,6 @@ fn output(command: &mut Command) -> Output {
     command
         .output()
         .unwrap_or_else(|error| panic!("{command:?}: {error}"))
-}
-
-/// The capture files of a folder of the corpus.
-fn captures(folder: &str) -> Vec<PathBuf> {
-    let folder = repository().join("lab/corpus").join(folder);
-    let entries = fs::read_dir(&folder).expect("a folder of the corpus");
-    let mut files: Vec<_> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    files.retain(|file| {
-        let end = file.extension().unwrap_or_default();
-        end == "pcap" || end == "pcapng"
-    });
-    files.sort();
-    files
 }
 
 #[test]

@@ -5,3 +5,4 @@ mod files;
 mod programs;
 mod scenarios;
 mod support;
+mod tools;

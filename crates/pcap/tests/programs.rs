@@ -1,38 +1,12 @@
 //! Debian's programs, live on test hosts, with libpcap and with this library.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
+use lab::Net;
 use lab::generator::udp_frame;
-use lab::{Host, Net};
 
-use crate::support::{BOTH, Library, built};
-
-/// Starts a program whose standard error says when packets gather: in the line with `ready`.
-fn begin(host: &Host, library: Library, program: &str, arguments: &[&str], ready: &str) -> Child {
-    let mut command = host.command(program);
-    library.load(command.args(arguments));
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the program starts");
-    let mut lines = BufReader::new(child.stderr.as_mut().expect("a pipe")).lines();
-    let is_ready = |line: &Result<String, _>| line.as_ref().is_ok_and(|line| line.contains(ready));
-    assert!(lines.any(|line| is_ready(&line)), "{program} ended early");
-    child
-}
-
-/// What a program printed that ends by itself.
-fn end(mut child: Child) -> String {
-    let mut printed = String::new();
-    let output = child.stdout.as_mut().expect("a pipe");
-    output.read_to_string(&mut printed).expect("text");
-    let status = child.wait().expect("it ends");
-    assert!(status.success(), "{status}: {printed}");
-    printed
-}
+use crate::support::{BOTH, begin, built, end};
 
 fn frames(count: usize) -> Vec<Vec<u8>> {
     (0..count).map(|number| udp_frame(60 + number)).collect()

@@ -1,7 +1,8 @@
 //! The library of this build, and programs that run with it and with libpcap.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Lines, Write};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -58,6 +59,19 @@ pub fn library() -> &'static Path {
     })
 }
 
+/// A folder with links to the library that have libpcap's names, for `LD_LIBRARY_PATH`.
+pub fn folder_of_links() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = built().join(format!("links-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        for name in ["libpcap.so.0.8", "libpcap.so.1"] {
+            symlink(library(), folder.join(name)).expect("a link");
+        }
+        folder
+    })
+}
+
 impl Library {
     /// Has `command` run with this library.
     pub fn load(self, command: &mut Command) -> &mut Command {
@@ -66,6 +80,66 @@ impl Library {
             Self::Tapline => command.env("LD_PRELOAD", library()),
         }
     }
+}
+
+/// The capture files of a folder of the corpus.
+pub fn captures(folder: &str) -> Vec<PathBuf> {
+    let folder = repository().join("lab/corpus").join(folder);
+    let entries = fs::read_dir(&folder).expect("a folder of the corpus");
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.retain(|file| {
+        let end = file.extension().unwrap_or_default();
+        end == "pcap" || end == "pcapng"
+    });
+    files.sort();
+    files
+}
+
+/// Starts a program whose standard error says when packets gather: in the line with `ready`.
+#[track_caller]
+pub fn begin(
+    host: &Host,
+    library: Library,
+    program: &str,
+    arguments: &[&str],
+    ready: &str,
+) -> Child {
+    let mut command = host.command(program);
+    command.args(arguments);
+    begin_command(command, library, ready)
+}
+
+/// As [`begin`], for a command of a host.
+#[track_caller]
+pub fn begin_command(mut command: Command, library: Library, ready: &str) -> Child {
+    library
+        .load(&mut command)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let mut lines = BufReader::new(child.stderr.as_mut().expect("a pipe")).lines();
+    let mut before = Vec::new();
+    let is_ready = |line: Result<String, _>| {
+        let line = line.unwrap_or_default();
+        before.push(line);
+        before.last().is_some_and(|line| line.contains(ready))
+    };
+    let is_ready = lines.any(is_ready);
+    assert!(is_ready, "{command:?} is not ready: {before:#?}");
+    child
+}
+
+/// What a program printed that ends by itself.
+pub fn end(mut child: Child) -> String {
+    let mut printed = String::new();
+    let output = child.stdout.as_mut().expect("a pipe");
+    output.read_to_string(&mut printed).expect("text");
+    let status = child.wait().expect("it ends");
+    assert!(status.success(), "{status}: {printed}");
+    printed
 }
 
 /// Runs a command that must succeed, and returns its output.

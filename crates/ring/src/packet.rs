@@ -137,6 +137,7 @@ impl Stamps {
     }
 }
 
+#[inline]
 fn describe<'a, H: Header>(
     bytes: &'a [u8],
     header: &H,

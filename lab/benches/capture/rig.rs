@@ -38,7 +38,8 @@ pub struct Rig {
     pub receiver: Host,
     /// Folder for output files and filters; removed at the end.
     pub folder: TempDir,
-    _ballast: Ballast,
+    /// Memory for output files.
+    _ballast: Option<Ballast>,
 }
 
 /// The XDP program on the receiver's interface.
@@ -57,12 +58,20 @@ pub struct Traffic<'r> {
 }
 
 impl Rig {
+    /// A rig for readers that write to /dev/null.
+    ///
     /// # Panics
-    /// Without root, a second CPU, or enough space for a file.
+    /// Without root or a second CPU.
+    pub fn without_files() -> Self {
+        Self::new(None)
+    }
+
+    /// A rig for readers that also write files.
+    ///
+    /// # Panics
+    /// As [`Self::without_files`], and without enough space for a file.
     pub fn build() -> Self {
-        pin_to_cpu(READER_CPU).expect("two CPUs, 0 and 1: one sends, one reads");
-        pin_to_cpu(SENDER_CPU).expect("CPU 0");
-        let folder = TempDir::with_prefix_in("tapline-bench.", TMPFS).expect("a folder on tmpfs");
+        let folder = folder();
         let room = statvfs(folder.path()).expect("its free space");
         let free = room.f_bavail * room.f_frsize;
         // Leave some space for other kernel allocations between two files.
@@ -71,13 +80,19 @@ impl Rig {
             free > needed,
             "{TMPFS} has {free} bytes free and the bench needs {needed}"
         );
-        let ballast = Ballast::hold(folder.path(), needed).expect("a file on tmpfs");
+        Self::new(Some(
+            Ballast::hold(folder.path(), needed).expect("a file on tmpfs"),
+        ))
+    }
 
+    fn new(ballast: Option<Ballast>) -> Self {
+        pin_to_cpu(READER_CPU).expect("two CPUs, 0 and 1: one sends, one reads");
+        pin_to_cpu(SENDER_CPU).expect("CPU 0");
         let [sender, receiver] = Net::new().pair();
         Self {
             sender,
             receiver,
-            folder,
+            folder: folder(),
             _ballast: ballast,
         }
     }
@@ -123,6 +138,10 @@ impl Rig {
         fs::write(&path, snaplen_program()).expect("the filter is written");
         path
     }
+}
+
+fn folder() -> TempDir {
+    TempDir::with_prefix_in("tapline-bench.", TMPFS).expect("a folder on tmpfs")
 }
 
 impl Traffic<'_> {

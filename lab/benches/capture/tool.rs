@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tapline_lab::tool;
 
@@ -27,6 +28,8 @@ pub struct Tool {
     pub program: Option<PathBuf>,
     /// Its Debian package.
     pub package: &'static str,
+    /// A library that is loaded before those that it asks for.
+    pub preload: Option<PathBuf>,
 }
 
 impl Tool {
@@ -46,6 +49,7 @@ impl Tool {
                 },
                 program: Some(path.clone()),
                 package: "",
+                preload: None,
             })
         });
         let peers = [
@@ -53,13 +57,34 @@ impl Tool {
             (Kind::Dumpcap, "dumpcap"),
             (Kind::NetsniffNg, "netsniff-ng"),
         ]
-        .map(|(kind, name)| Self {
+        .map(|(kind, name)| Self::peer(kind, name));
+        own.chain(peers).collect()
+    }
+
+    /// A program of Debian.
+    pub fn peer(kind: Kind, name: &'static str) -> Self {
+        Self {
             kind,
             name: name.into(),
             program: tool::find(name),
             package: tool::package(name),
-        });
-        own.chain(peers).collect()
+            preload: None,
+        }
+    }
+
+    /// A command of the program on the receiver.
+    ///
+    /// # Panics
+    /// If it is not installed.
+    pub fn command(&self, rig: &Rig) -> Command {
+        let program = self.program.as_ref().expect("it is installed");
+        let program = program.to_str().expect("a path of text");
+        let mut command = rig.receiver.command(program);
+        match &self.preload {
+            Some(library) => command.env("LD_PRELOAD", library),
+            None => command.env_remove("LD_PRELOAD"),
+        };
+        command
     }
 
     pub fn is_peer(&self) -> bool {

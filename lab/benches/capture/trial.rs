@@ -150,10 +150,7 @@ fn one_trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u6
         Sink::Tmpfs => rig.folder.path().join("capture"),
     };
     let mut traffic = rig.traffic(tool.arrival());
-    let program = tool.program.as_ref().expect("it is installed");
-    let mut command = rig
-        .receiver
-        .command(program.to_str().expect("a path of text"));
+    let mut command = tool.command(rig);
     command.args(tool.arguments(rig, &path, &count.to_string()));
     let mut reader = on_cpu(READER_CPU, || Running::start(command));
     // The sockets of a program with XDP are not listed: it prints when its program is attached.

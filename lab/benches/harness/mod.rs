@@ -24,7 +24,7 @@ pub use libpcap::each_packet;
 pub use options::BenchOptions;
 pub use process::{
     Running, Used, cpu_of, on_cpu, pause, softirq_thread, softirq_time, thread_time,
-    thread_time_since, version,
+    thread_time_since, version, version_of,
 };
 pub use report::Report;
 pub use table::{Column, Table, column, ratios};

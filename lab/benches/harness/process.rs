@@ -99,7 +99,12 @@ pub fn pause(time: Duration) {
 
 /// The first lines of a program's version output.
 pub fn version(program: &Path, flag: &str, lines: usize) -> Option<String> {
-    let output = Command::new(program).arg(flag).output().ok()?;
+    version_of(&mut Command::new(program), flag, lines)
+}
+
+/// The first lines of the version output of a command.
+pub fn version_of(command: &mut Command, flag: &str, lines: usize) -> Option<String> {
+    let output = command.arg(flag).output().ok()?;
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<_> = text.lines().take(lines).map(str::trim).collect();
