@@ -85,6 +85,7 @@ mod read_lines;
 mod read_pipes;
 mod read_rotation;
 mod read_summary;
+mod readers_control;
 mod recorder;
 mod run;
 mod send;

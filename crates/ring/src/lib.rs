@@ -44,7 +44,7 @@ pub use options::{
     RingOptions, STALL_PPS, TimestampSource, TpacketVersion,
 };
 pub use packet::RingPacket;
-pub use tpacket::{HandoverGroup, PacketRing, PreparedRing};
+pub use tpacket::{HandoverGroup, LiveFilter, PacketRing, PreparedRing};
 pub use xdp::{
     BusyPoll, XdpOpenError, XdpRing, XdpRingOptions, XdpSendOptions, XdpSender, XdpSetupError,
     XdpSetupStep, ZeroCopy,

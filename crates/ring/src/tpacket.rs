@@ -8,10 +8,12 @@
 mod filter;
 mod geometry;
 mod handover;
+mod live_filter;
 mod ring;
 mod setup;
 mod walk;
 
 pub use handover::{HandoverGroup, PreparedRing};
+pub use live_filter::LiveFilter;
 pub use ring::PacketRing;
 pub(crate) use walk::{SlotWalk, Slots};

@@ -111,11 +111,12 @@ impl Source {
         }
     }
 
-    /// Changes the capture while it runs; `None` for interfaces that come and go, and for several readers.
+    /// Changes the capture while it runs; `None` for interfaces that come and go.
     pub fn control(&mut self) -> Option<Control> {
         match self {
             Self::Fixed(capture) => Some(capture.control()),
-            Self::Group(_) | Self::Parallel(_) => None,
+            Self::Parallel(parallel) => Some(parallel.control()),
+            Self::Group(_) => None,
         }
     }
 

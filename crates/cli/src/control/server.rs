@@ -149,7 +149,7 @@ pub fn failure(error: &ControlError) -> Failure {
 
 struct Server {
     name: String,
-    /// `None` for interfaces that come and go, and for several readers.
+    /// `None` for interfaces that come and go.
     control: Option<CaptureControl>,
     delivery: DeliveryMode,
     /// Of deliveries other than batches.
@@ -215,9 +215,7 @@ impl Server {
     /// Changes a setting, waits until no packet is left in the ring before, and notes it in the file.
     fn set(&mut self, setting: &Setting, peer: Peer) -> Result<(), String> {
         let Some(control) = &self.control else {
-            let line =
-                "a capture of interfaces that come and go, or with --queues, cannot be changed";
-            return Err(line.to_owned());
+            return Err("a capture of interfaces that come and go cannot be changed".to_owned());
         };
         let told = |result: Result<(), ChangeError>| result.map_err(|error| chain(&error));
         let what = match setting {

@@ -25,7 +25,7 @@ use super::account::loss_account::Account;
 use super::account::reader_time::ReaderTime;
 use super::account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface};
 use super::account::survey::{InterfaceState, Presence, Survey};
-use super::control::change::ControlThread;
+use super::control::change::{ControlThread, Member};
 use super::control::hand_over::RunOptions;
 use super::control::handle::Control;
 use super::control::pending::PendingChanges;
@@ -172,18 +172,29 @@ impl Engine {
     }
 
     pub fn control(&mut self) -> Control {
-        let (options, queues, interfaces) = (&self.options, &self.queues, &mut self.interfaces);
-        let control = self.control.get_or_insert_with(|| {
-            let hand_overs = interfaces.iter_mut();
-            let hand_overs = hand_overs.map(|interface| interface.take_hand_over(queues));
-            ControlThread::begin(
-                hand_overs.collect(),
-                RunOptions::from(options),
-                options.namespace.clone(),
-                self.pending.clone(),
-            )
-        });
-        Control::new(self.pending.clone(), control.messages())
+        let messages = if let Some(control) = &self.control {
+            control.messages()
+        } else {
+            let members = vec![self.member()];
+            let (now, namespace) = (RunOptions::from(&self.options), &self.options.namespace);
+            let control = ControlThread::begin(members, now, namespace.clone());
+            self.control.insert(control).messages()
+        };
+        Control::new(vec![self.pending.clone()], messages)
+    }
+
+    pub fn pending(&self) -> Arc<PendingChanges> {
+        self.pending.clone()
+    }
+
+    /// What a control thread changes. Call it once.
+    pub fn member(&mut self) -> Member {
+        let hand_overs = self.interfaces.iter_mut();
+        let hand_overs = hand_overs.map(|interface| interface.take_hand_over(&self.queues));
+        Member {
+            interfaces: hand_overs.collect(),
+            pending: self.pending.clone(),
+        }
     }
 
     pub fn statistics_source(&self) -> StatisticsSource {
@@ -313,6 +324,7 @@ impl Engine {
     pub fn begin_closing(&mut self, stop: &Stop) -> u64 {
         // Completes a change that is being carried out.
         self.control = None;
+        self.pending.close();
         self.apply_pending();
         for interface in &mut self.interfaces {
             interface.stop(&mut self.queues);

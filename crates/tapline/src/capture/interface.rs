@@ -147,15 +147,18 @@ impl Interface {
         self.place = Some(FilterPlace::Kernel);
     }
 
-    /// Its queues continue with `rings` once they have read the present ones.
+    /// Its queues continue with the rings of `new` once they have read the present ones.
     pub fn follow(&mut self, new: NewRings, queues: &mut [RxQueue]) {
         let queues = self.own_mut(queues);
+        let replaces = !new.rings.is_empty();
         for (queue, next) in queues.iter_mut().zip(new.rings) {
             queue.next = Some(next);
         }
         if let Some(filter) = new.filter {
-            // Packet rings alone have other filters, and one queue.
-            queues[0].next_filter = Some(ReaderFilter(filter.exact));
+            if replaces {
+                // Packet rings alone have other filters, and one queue.
+                queues[0].next_filter = Some(ReaderFilter(filter.exact));
+            }
             self.kernel_filter.follow(filter.kernel);
         }
     }

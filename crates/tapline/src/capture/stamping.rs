@@ -115,6 +115,11 @@ impl Stamping {
         })
     }
 
+    /// Whether the time stamps are of the hardware and no clock is known that converts them to the time of day.
+    pub fn is_unconverted(&self) -> bool {
+        self.source == TimestampSource::Hardware && self.clock.is_none()
+    }
+
     /// Whether the interface's setting will be restored, which takes `CAP_NET_ADMIN`.
     pub fn restores(&self) -> bool {
         self.lease.as_ref().is_some_and(StampLease::restores)

@@ -10,7 +10,7 @@ use ring::{DeliveryMode, DirectionFilter, RingOpenError};
 
 use super::super::plan::backend::Backend;
 use super::error::ChangeError;
-use super::hand_over::{HandOver, NewRings, RunOptions};
+use super::hand_over::{HandOver, RunOptions};
 use super::pending::PendingChanges;
 use crate::packet_filter::Filter;
 use netlink::Namespace;
@@ -41,7 +41,7 @@ impl Change {
         !matches!(self, Self::Delivery(..) | Self::Buffer(_) | Self::Stall(_))
     }
 
-    /// Whether rings of `backend` cannot be changed so, although they can be replaced.
+    /// Whether rings of `backend` cannot be changed so.
     fn is_fixed(&self, backend: Backend) -> bool {
         let is_packet = matches!(backend, Backend::PacketV2 | Backend::PacketV3);
         self.is_of_filter() && !is_packet
@@ -57,6 +57,13 @@ pub enum Message {
 /// What replaces the rings of an interface, or the back end whose rings cannot be replaced.
 pub type HandOverResult = Result<Box<dyn HandOver>, Backend>;
 
+/// A reader whose capture is changed.
+pub struct Member {
+    /// In the order of the interfaces.
+    pub interfaces: Vec<HandOverResult>,
+    pub pending: Arc<PendingChanges>,
+}
+
 /// The control thread. It stays in the network namespace of the interfaces, wherever reader and caller are,
 /// and the reader does not wait for the kernel.
 pub struct ControlThread {
@@ -66,18 +73,9 @@ pub struct ControlThread {
 
 impl ControlThread {
     /// Starts the thread. If that fails, every change is refused.
-    pub fn begin(
-        interfaces: Vec<HandOverResult>,
-        now: RunOptions,
-        namespace: Option<Namespace>,
-        pending: Arc<PendingChanges>,
-    ) -> Self {
+    pub fn begin(members: Vec<Member>, now: RunOptions, namespace: Option<Namespace>) -> Self {
         let (messages, received) = channel();
-        let work = Work {
-            interfaces,
-            now,
-            pending,
-        };
+        let work = Work { members, now };
         let thread = thread::Builder::new().name("tapline-control".into());
         let run = move || match namespace {
             // If it cannot be entered, the messages are dropped unanswered.
@@ -108,10 +106,9 @@ impl Drop for ControlThread {
 }
 
 struct Work {
-    /// In the order of the interfaces.
-    interfaces: Vec<HandOverResult>,
+    /// At least one.
+    members: Vec<Member>,
     now: RunOptions,
-    pending: Arc<PendingChanges>,
 }
 
 impl Work {
@@ -134,31 +131,41 @@ impl Work {
             Change::Sampling(sampling) => options.sampling = sampling,
             Change::Direction(direction) => options.direction = Some(direction),
         }
-        let mut fixed = (self.interfaces.iter()).filter_map(|interface| interface.as_ref().err());
-        if let Some(&backend) = fixed.find(|&&backend| change.replaces(backend)) {
-            return Err(ChangeError::Fixed { backend });
+        let pending: Vec<_> = (self.members.iter())
+            .map(|member| member.pending.clone())
+            .collect();
+        let held: Option<Vec<_>> = pending.iter().map(|one| one.begin_change()).collect();
+        let _held = held.ok_or(ChangeError::Over)?;
+        for interface in self.members.iter().flat_map(|member| &member.interfaces) {
+            let backend = match interface {
+                Ok(hand_over) => hand_over.backend(),
+                Err(backend) => *backend,
+            };
+            if change.is_fixed(backend) {
+                return Err(ChangeError::FixedFilter { backend });
+            }
+            if interface.is_err() && change.replaces(backend) {
+                return Err(ChangeError::Fixed { backend });
+            }
         }
-        let mut others = (self.interfaces.iter()).filter_map(|interface| interface.as_ref().ok());
-        if let Some(other) = others.find(|other| change.is_fixed(other.backend())) {
-            return Err(ChangeError::FixedFilter {
-                backend: other.backend(),
-            });
-        }
-        let replacements = self.replace(&options, change)?;
-        (self.pending).add(options.delivery, options.spin, replacements);
+        replace(&mut self.members, &options, change, &self.now)?;
         self.now = options;
         Ok(())
     }
+}
 
-    /// Replaces all rings that the change concerns, or none.
-    fn replace(
-        &mut self,
-        options: &RunOptions,
-        change: &Change,
-    ) -> Result<Vec<(usize, NewRings)>, ChangeError> {
-        let is_busy = self.pending.is_settling();
+/// Replaces all rings that the change concerns, or none.
+fn replace(
+    members: &mut [Member],
+    options: &RunOptions,
+    change: &Change,
+    before: &RunOptions,
+) -> Result<(), ChangeError> {
+    let mut prepared = Vec::with_capacity(members.len());
+    for member in members {
+        let is_busy = member.pending.is_settling();
         let mut ready = Vec::new();
-        for (number, interface) in self.interfaces.iter_mut().enumerate() {
+        for (number, interface) in member.interfaces.iter_mut().enumerate() {
             let Ok(hand_over) = interface else { continue };
             if !change.replaces(hand_over.backend()) {
                 continue;
@@ -169,17 +176,29 @@ impl Work {
             }
             ready.push((number, hand_over.prepare(options)?));
         }
+        prepared.push((&member.pending, ready));
+    }
+    let mut keeps_rings = false;
+    for (pending, ready) in prepared {
         let mut replacements = Vec::new();
         for (number, ready) in ready {
             match ready.take_over() {
-                Ok(rings) => replacements.push((number, rings)),
+                Ok(new) => {
+                    keeps_rings |= new.rings.is_empty();
+                    replacements.push((number, new));
+                }
                 Err(error) => {
                     // The rings before it receive packets already and have to be read.
-                    (self.pending).add(self.now.delivery, self.now.spin, replacements);
+                    pending.add(before.delivery, before.spin, replacements);
                     return Err(error);
                 }
             }
         }
-        Ok(replacements)
+        pending.add(options.delivery, options.spin, replacements);
     }
+    if keeps_rings {
+        // The counters of the filters before are final when the next change comes.
+        let _ = ring::LiveFilter::wait();
+    }
+    Ok(())
 }

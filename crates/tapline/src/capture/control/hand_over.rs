@@ -53,6 +53,9 @@ pub trait HandOver: Send {
     /// Name of the interface.
     fn link(&self) -> &str;
 
+    /// The reader filters what the first rings receive once more.
+    fn has_exact_filter(&mut self) {}
+
     /// Opens rings with these options, in the network namespace of the first ones. They receive no packets
     /// yet; dropping them changes nothing.
     fn prepare(&mut self, options: &RunOptions) -> Result<Box<dyn Replacement + '_>, ChangeError>;
@@ -66,7 +69,7 @@ pub trait Replacement {
 
 /// Rings that have taken over.
 pub struct NewRings {
-    /// One per queue.
+    /// One per queue; none if the rings stay.
     pub rings: Vec<RingReader>,
     /// The filter in front of them, unless it is that of the rings before.
     pub filter: Option<NewFilter>,

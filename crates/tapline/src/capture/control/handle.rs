@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bpf::Sampling;
 use ring::{DeliveryMode, DirectionFilter};
@@ -22,6 +22,9 @@ use crate::packet_filter::Filter;
 /// A process that forks keeps the old ring alive until the child calls execve(2). A change within that time loses packets:
 /// do not start programs from the process while the capture changes.
 ///
+/// Several readers that share the packets of a packet ring keep their rings: filter, snaplen, sampling and direction change
+/// in the socket filters in place, and the others only as far as the rings can stay.
+///
 /// | back end | delivery, spin | buffer | stall | filter, snaplen, sampling, direction |
 /// |---|---|---|---|---|
 /// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same | the same |
@@ -31,12 +34,16 @@ use crate::packet_filter::Filter;
 /// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect | [refused](ChangeError::Fixed) |
 #[derive(Clone, Debug)]
 pub struct Control {
-    pending: Arc<PendingChanges>,
+    /// Of all readers.
+    pending: Vec<Arc<PendingChanges>>,
     messages: Sender<Message>,
 }
 
 impl Control {
-    pub(in super::super) fn new(pending: Arc<PendingChanges>, messages: Sender<Message>) -> Self {
+    pub(in super::super) fn new(
+        pending: Vec<Arc<PendingChanges>>,
+        messages: Sender<Message>,
+    ) -> Self {
         Self { pending, messages }
     }
 
@@ -118,20 +125,21 @@ impl Control {
         self.change(Change::Direction(direction))
     }
 
-    /// Wakes the reader if it sleeps, so that its [`Consumer`](super::super::Consumer) becomes idle.
+    /// Wakes the readers that sleep, so that its [`Consumer`](super::super::Consumer) becomes idle.
     pub fn wake(&self) {
-        self.pending.wake();
+        self.pending.iter().for_each(|one| one.wake());
     }
 
     /// Waits until all replaced rings have been read and freed, or until the capture is over. The reading
     /// thread must not call this: it would wait for itself.
     pub fn wait(&self) {
-        self.pending.wait();
+        self.pending.iter().for_each(|one| one.wait());
     }
 
     /// As [`wait`](Self::wait), at most for this time. Returns whether all have been read or the capture is over.
     pub fn wait_for(&self, time: Duration) -> bool {
-        self.pending.wait_for(time)
+        let begun = Instant::now();
+        (self.pending.iter()).all(|one| one.wait_for(time.saturating_sub(begun.elapsed())))
     }
 
     fn change(&self, change: Change) -> Result<(), ChangeError> {

@@ -19,6 +19,8 @@ pub struct PendingChanges {
     event: OwnedFd,
     state: Mutex<State>,
     settled: Condvar,
+    /// Held during a change. Whether the capture has begun to close its rings.
+    is_closing: Mutex<bool>,
 }
 
 #[derive(Default)]
@@ -44,6 +46,7 @@ impl PendingChanges {
             event: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             state: Mutex::default(),
             settled: Condvar::new(),
+            is_closing: Mutex::new(false),
         })
     }
 
@@ -109,6 +112,19 @@ impl PendingChanges {
     pub fn settle_one(&self) {
         self.state().unread_replacements -= 1;
         self.settled.notify_all();
+    }
+
+    /// Keeps the reader from closing its rings while a change is carried out; `None` if it has begun to.
+    pub fn begin_change(&self) -> Option<MutexGuard<'_, bool>> {
+        let is_closing = self.is_closing.lock();
+        let is_closing = is_closing.unwrap_or_else(PoisonError::into_inner);
+        (!*is_closing).then_some(is_closing)
+    }
+
+    /// The reader closes its rings. Waits for a change that is being carried out; no other one begins.
+    pub fn close(&self) {
+        let is_closing = self.is_closing.lock();
+        *is_closing.unwrap_or_else(PoisonError::into_inner) = true;
     }
 
     /// The capture is over.

@@ -102,6 +102,12 @@ impl Engine {
         times.max().map_or(0, nanoseconds)
     }
 
+    /// Whether an interface has time stamps of a clock that cannot be compared with the time of day.
+    pub fn has_unconverted_stamps(&self) -> bool {
+        let mut interfaces = self.interfaces.iter();
+        interfaces.any(|interface| interface.stamping.is_unconverted())
+    }
+
     /// Leaves the counters of the interfaces to another capture of them, whose account gets their losses.
     pub fn leave_survey(&mut self) {
         self.survey_netlink = None;

@@ -29,7 +29,8 @@ pub const CHUNKS: usize = 64;
 const WAKE_CHUNKS: usize = CHUNKS / 16;
 
 /// Longest time between the time stamp of a packet and its arrival in the ring. The kernel stamps packets before it
-/// queues them for the CPU that delivers them.
+/// queues them for the CPU that delivers them; a device stamps them before it interrupts a CPU. The error of a device's
+/// time stamps that are converted to the time of day is far smaller.
 pub const IN_FLIGHT_NS: u64 = 50_000_000;
 
 /// How late the kernel may hand over a block of TPACKET_V3: its timer counts jiffies, of at most 10 ms.

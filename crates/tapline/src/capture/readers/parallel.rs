@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use filter::FilterWarning;
 use filter::classic::ClassicProgram;
-use ring::{DeliveryMode, Fanout, FanoutMode, TimestampSource, XdpRing};
+use ring::{DeliveryMode, Fanout, FanoutMode, XdpRing};
 use store::model::{Interface as Description, Statistics};
 use store::write::{ChunkMerge, PacketChunk, StatisticsSource};
 
 use super::super::account::counters::LiveCounters;
 use super::super::account::reader_time::ReaderTime;
 use super::super::account::summary::{CaptureSummary, Ended, MergeSummary, OpenInterface};
+use super::super::control::change::ControlThread;
+use super::super::control::handle::Control;
 use super::super::engine::Engine;
 use super::super::error::{CaptureError, run_result};
 use super::super::job::run;
@@ -48,10 +50,11 @@ const MAX_DELAY: Duration = Duration::from_secs(1);
 /// one is held up, the others' packets wait for at most [`max_delay`](Self::max_delay), and for less if
 /// [`memory_bytes`](Self::memory_bytes) are full. A packet that comes after younger ones were written counts as late.
 ///
-/// Nothing can be changed while it runs, except files.
 #[doc(alias = "PACKET_FANOUT")]
 #[must_use = "packets gather until the capture is run"]
 pub struct ParallelCapture {
+    /// Started on demand. Dropped first, so that it does not hold the rings when they are closed.
+    control: Option<ControlThread>,
     /// At least one. The first has the losses of the interfaces in its account.
     engines: Vec<Engine>,
     readers: Vec<OpenReader>,
@@ -75,12 +78,6 @@ impl ParallelCapture {
     /// # Kernel
     /// Linux 4.20 (`PACKET_FANOUT_FLAG_UNIQUEID` is of 4.12); 5.9 in drop mode.
     pub fn open(options: CaptureOptions, readers: &ReaderOptions) -> Result<Self, CaptureError> {
-        if options.timestamps == TimestampSource::Hardware {
-            return Err(CaptureError::Readers {
-                reason: "several readers need time stamps by the kernel: a silent queue tells the \
-                         time by its clock",
-            });
-        }
         let opened = match options.namespace.clone() {
             Some(namespace) => namespace.run(|| open_engines(options, readers))??,
             None => open_engines(options, readers)?,
@@ -92,6 +89,12 @@ impl ParallelCapture {
             unread,
             unread_queues,
         } = opened;
+        if engines.iter().any(Engine::has_unconverted_stamps) {
+            return Err(CaptureError::Readers {
+                reason: "the clock of the interface cannot be read, and a silent queue tells the time of day: \
+                         use --timestamp software",
+            });
+        }
         let wait = |source| CaptureError::Wait { source };
         let stop = Stop::new().map_err(wait)?;
         let cpus = readers.place(engines.len())?;
@@ -102,6 +105,7 @@ impl ParallelCapture {
             open.push(OpenReader { queue, cpu });
         }
         let mut parallel = Self {
+            control: None,
             engines,
             readers: open,
             _unread: unread,
@@ -179,6 +183,20 @@ impl ParallelCapture {
     /// Stops the capture from another thread or a signal handler.
     pub fn stopper(&self) -> Stopper {
         self.stop.stopper()
+    }
+
+    /// Changes the capture while it runs, as [`Capture::control`](super::super::Capture::control) does.
+    pub fn control(&mut self) -> Control {
+        let pending = self.engines.iter().map(Engine::pending).collect();
+        let messages = if let Some(control) = &self.control {
+            control.messages()
+        } else {
+            let members = self.engines.iter_mut().map(Engine::member).collect();
+            let (now, namespace) = (self.options().into(), self.options().namespace.clone());
+            let control = ControlThread::begin(members, now, namespace);
+            self.control.insert(control).messages()
+        };
+        Control::new(pending, messages)
     }
 
     /// Counters for capture files that end while the capture continues.

@@ -13,7 +13,8 @@ use super::super::super::plan::interface_plan::InterfacePlan;
 use super::super::super::plan::options::CaptureOptions;
 use super::super::super::read::ring::RingReader;
 use super::blocks;
-use super::successor::{choose, ring_options};
+use super::shared::SharedRing;
+use super::successor::{ChosenFilter, choose, ring_options};
 
 /// Opens the packet rings of one interface, one after another.
 pub struct PacketHandOver {
@@ -49,15 +50,20 @@ struct Newest<'r> {
 }
 
 impl PacketHandOver {
-    /// Opens the first ring. Without threads, in a fanout group that shares packets, and on a kernel without groups
-    /// that hand over, it cannot be replaced.
+    /// Opens the first ring. Without threads, and on a kernel without groups that hand over, it cannot be replaced. In a
+    /// fanout group that shares packets it stays, and its filter can be replaced.
     pub fn open(
         link: &str,
         options: ring::RingOptions,
         capture: &CaptureOptions,
     ) -> Result<(PacketRing, Option<Box<dyn HandOver>>), RingOpenError> {
-        if options.fanout.is_some() || !capture.threads {
+        if !capture.threads {
             return Ok((PacketRing::open(link, &options)?, None));
+        }
+        if options.fanout.is_some() {
+            let ring = PacketRing::open(link, &options)?;
+            let shared = SharedRing::new(&ring, capture).ok();
+            return Ok((ring, shared.map(|shared| Box::new(shared) as _)));
         }
         match HandoverGroup::open(link, &options) {
             Ok((ring, group)) => {
@@ -112,27 +118,10 @@ impl PacketHandOver {
         &mut self,
         options: &RunOptions,
     ) -> Result<Box<dyn Replacement + '_>, ChangeError> {
-        let mut capture = self.capture.clone();
-        capture.filter.clone_from(&options.filter);
-        capture.snaplen = options.snaplen;
-        capture.sampling = options.sampling;
-        capture.buffer_bytes = options.buffer_bytes;
-        capture.stall = options.stall;
-        capture.delivery = options.delivery;
-        let opened = self.capture.direction;
-        capture.direction = options.direction.unwrap_or(opened);
-        let netlink = &mut Netlink::open().map_err(CaptureError::from)?;
-        let plan = InterfacePlan::new(&self.link, &capture, netlink);
-        let chosen = choose(&self.link, plan.map_err(CaptureError::from)?, &capture)?;
-        let is_program = matches!(chosen.ring, ring::RingFilter::Program(_));
-        let narrows = opened == DirectionFilter::Both && is_program;
-        if capture.direction != opened && !narrows {
-            let link = self.link.clone();
-            return Err(ChangeError::FixedDirection { link });
-        }
+        let chosen = choose_filter(&self.link, &self.capture, options)?;
         let mut ring = ring_options(&chosen.options, chosen.ring);
         // All rings of the group have one; the program narrows it.
-        ring.direction = opened;
+        ring.direction = self.capture.direction;
         Ok(Box::new(PacketReplacement {
             ring: self.group.prepare(&ring)?,
             filter: Some(FilteredOptions {
@@ -146,6 +135,33 @@ impl PacketHandOver {
             },
         }))
     }
+}
+
+/// The filter of a ring of `capture` that has these options now.
+pub fn choose_filter(
+    link: &str,
+    capture: &CaptureOptions,
+    options: &RunOptions,
+) -> Result<ChosenFilter, ChangeError> {
+    let opened = capture.direction;
+    let mut capture = capture.clone();
+    capture.filter.clone_from(&options.filter);
+    capture.snaplen = options.snaplen;
+    capture.sampling = options.sampling;
+    capture.buffer_bytes = options.buffer_bytes;
+    capture.stall = options.stall;
+    capture.delivery = options.delivery;
+    capture.direction = options.direction.unwrap_or(opened);
+    let netlink = &mut Netlink::open().map_err(CaptureError::from)?;
+    let plan = InterfacePlan::new(link, &capture, netlink);
+    let chosen = choose(link, plan.map_err(CaptureError::from)?, &capture)?;
+    let is_program = matches!(chosen.ring, ring::RingFilter::Program(_));
+    let narrows = opened == DirectionFilter::Both && is_program;
+    if capture.direction != opened && !narrows {
+        let link = link.to_owned();
+        return Err(ChangeError::FixedDirection { link });
+    }
+    Ok(chosen)
 }
 
 impl Replacement for PacketReplacement<'_> {

@@ -3,6 +3,7 @@
 pub mod blocks;
 mod filter;
 mod hand_over;
+mod shared;
 mod successor;
 
 use std::io;
@@ -95,7 +96,10 @@ fn with_expression(
     let whole = options
         .clone()
         .snaplen(ring::DEFAULT_SNAPLEN.max(options.snaplen));
-    let opened = with_program(link, &filter.coarse(), &whole)?;
+    let mut opened = with_program(link, &filter.coarse(), &whole)?;
+    if let Some(hand_over) = &mut opened.hand_over {
+        hand_over.has_exact_filter();
+    }
     Ok(OpenedInterface {
         exact: Some(ExactFilter::new(filter, options.snaplen)),
         place: Some(FilterPlace::Split),
