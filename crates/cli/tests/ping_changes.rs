@@ -190,7 +190,7 @@ fn text_and_csv_say_that_a_name_has_no_address() {
     let ended = start_with_files(&scene, &files, line).finish();
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
     ended.assert_says("h.test.  : xmt/rcv/%loss = 0/0/-");
-    ended.assert_mentions("2 targets: 1 answered, 0 did not, 1 were not pinged");
+    ended.assert_mentions("2 targets: 1 answered, 0 did not, 1 was not pinged");
     let ended = start_with_files(&scene, &files, &format!("--csv -q {line}")).finish();
     ended.assert_says("h.test.,,0,0,0,0,0,0,0,0,0,,,,,,,,0");
     let ended = start_with_files(&scene, &files, "--resolve-every 1m -c 1 h.test.").finish();

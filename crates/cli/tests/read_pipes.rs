@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use lab::wait;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::files::{capture, column, count, count_by_tcpdump, pcap};
@@ -85,6 +86,29 @@ fn a_closed_pipe_is_an_end_in_order() {
         drop(stdout);
         assert_ends(child, "");
     }
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_the_writer_of_a_pipe() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fifo = text(&folder.path().join("fifo"));
+    let made = Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.expect("mkfifo runs").success());
+    let mut reader = command(&format!("capture -i {fifo}"));
+    let mut child = reader.stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let mut line = || lines.next().expect("a line").expect("text");
+    assert_eq!(line(), format!("reading packets from the pipe {fifo}"));
+    wait::until("it handles signals", || {
+        let path = format!("/proc/{}/status", child.id());
+        let status = std::fs::read_to_string(path).expect("its status");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.expect("a mask").trim(), 16);
+        caught.expect("a mask") & 1 << (Signal::INT.as_raw() - 1) != 0
+    });
+    signal(&child, Signal::INT);
+    assert!(line().ends_with("not a capture file: the input is empty"));
+    assert_eq!(child.wait().expect("its status").code(), Some(1));
 }
 
 #[test]

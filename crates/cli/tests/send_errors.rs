@@ -78,11 +78,17 @@ fn an_interface_that_is_deleted_ends_the_job_with_a_true_account() {
         ip(&scene.left, "link del left0");
         let ended = running.finish();
         let said = ended.exit(1);
-        assert!(said.starts_with("cannot send on left0 by "), "{said}");
+        // While the kernel removes it, it may drop packets for a moment.
+        let is_dropping = said == "interface left0 takes no more packets: its queue stays full, or it drops them";
+        let is_gone = said.starts_with("cannot send on left0 by ");
+        assert!(is_gone || is_dropping, "{said}");
         let summary = ended.summary();
         let accepted = summary.number("accepted");
         assert!(accepted >= before, "{accepted}");
-        assert_eq!(summary.number("submitted"), accepted + 1);
+        let failed = summary.0["failed"].as_object().expect("errors");
+        let failed: u64 = failed.values().filter_map(serde_json::Value::as_u64).sum();
+        assert!(failed > 0);
+        assert_eq!(summary.number("submitted"), accepted + failed);
         // Its counters went with it.
         summary.has(&json!({ "delivered": null }));
     }

@@ -17,7 +17,8 @@ pub struct Cgroup(PathBuf);
 impl Cgroup {
     pub fn create() -> Result<Self, Failure> {
         let parent = own().ok_or_else(|| {
-            let line = "--own-sockets needs control groups of version 2, and none are mounted";
+            let line = "--own-sockets needs control groups of version 2, and none are mounted \
+                (mount -t cgroup2 none /sys/fs/cgroup; inside 'netns exec', use capture --netns instead)";
             Failure::new(Exit::Unsupported, line)
         })?;
         remove_leftovers(&parent);

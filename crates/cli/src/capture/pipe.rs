@@ -2,6 +2,7 @@
 //! `tapline read` does the work.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -27,6 +28,12 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
     if let Some(flag) = misplaced(args) {
         let line = format!("{flag} needs an interface, not a pipe");
         return Err(Failure::new(Exit::Usage, line));
+    }
+    for path in args.interface.iter().filter(|name| *name != "-") {
+        if !args.quiet && !args.json {
+            // Its writer may come later.
+            let _ = writeln!(io::stderr(), "reading packets from the pipe {path}");
+        }
     }
     let words = |words: &[String]| words.iter().map(OsString::from).collect();
     Ok(Some(ReadArgs {

@@ -102,8 +102,12 @@ fn only_name(directory: &Path) -> Result<String, Failure> {
 }
 
 fn show_all(args: &CtlArgs, directory: &Path) -> Result<Exit, Failure> {
-    for stats in running(directory)? {
-        show(args, &stats)?;
+    let running = running(directory)?;
+    for stats in &running {
+        show(args, stats)?;
+    }
+    if running.is_empty() && !args.json {
+        writeln!(io::stderr(), "no capture is running")?;
     }
     Ok(Exit::Done)
 }

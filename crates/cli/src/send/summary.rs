@@ -38,12 +38,16 @@ pub fn show_plan(args: &SendArgs, plan: &Plan) -> io::Result<()> {
             "longest_bytes": plan.longest,
         }));
     }
+    let sizes = if shortest == plan.longest {
+        format!("{shortest}")
+    } else {
+        format!("{shortest} to {}", plan.longest)
+    };
     writeln!(
         io::stdout(),
-        "{} packets, {} bytes, of {shortest} to {} bytes each, would be sent on {}",
+        "{} packets, {} bytes, of {sizes} bytes each, would be sent on {}",
         grouped(plan.packets),
         grouped(plan.bytes),
-        plan.longest,
         args.interface.as_deref().unwrap_or_default(),
     )
 }

@@ -1,14 +1,16 @@
 //! The inputs of a read job: files and streams, one alone or several merged by time.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use store::model::{Packet, Section};
 use store::read::{DetectedCompression, Item, Merge, Reader};
@@ -51,7 +53,7 @@ impl InputSource {
             source,
         };
         let (file, is_path) = match self {
-            Self::Path(path) => (File::open(path).map_err(open_error)?, true),
+            Self::Path(path) => (open_path(&path).map_err(open_error)?, true),
             Self::Stream { file, .. } => (file, false),
         };
         let metadata = file.metadata().map_err(open_error)?;
@@ -77,6 +79,16 @@ impl InputSource {
             .into()),
         }
     }
+}
+
+/// Opens a file or pipe. A named pipe does not wait for its writer here, where the job could not be stopped.
+fn open_path(path: &Path) -> io::Result<File> {
+    let nonblocking = OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.custom_flags(nonblocking.bits().cast_signed());
+    let file = options.read(true).open(path)?;
+    fcntl_setfl(&file, fcntl_getfl(&file)? - nonblocking)?;
+    Ok(file)
 }
 
 /// A pipe or other stream that ends when the job is stopped, even while no data arrives.

@@ -26,7 +26,8 @@ pub fn targets(statistics: &Prober, skipped: usize) -> String {
     let who = who(statistics);
     let mut line = format!("{who}: {answered} answered, {silent} did not");
     if unsent > 0 {
-        line = format!("{line}, {} were not pinged", grouped(unsent));
+        let were = if unsent == 1 { "was" } else { "were" };
+        line = format!("{line}, {} {were} not pinged", grouped(unsent));
     }
     let removed = statistics.removed();
     if removed.hosts > 0 {
