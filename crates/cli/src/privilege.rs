@@ -74,7 +74,9 @@ pub fn to_capture_anywhere(finds_processes: bool) -> CapabilitySet {
         | CapabilitySet::NET_ADMIN
         | CapabilitySet::SYS_ADMIN
         | CapabilitySet::BPF
-        | CapabilitySet::PERFMON;
+        | CapabilitySet::PERFMON
+        // The memory of AF_XDP sockets is locked.
+        | CapabilitySet::IPC_LOCK;
     needed.set(CapabilitySet::SYS_PTRACE, finds_processes);
     needed
 }

@@ -30,6 +30,7 @@ mod capture_who;
 mod closed_output;
 mod coming_from_ip;
 mod control;
+mod control_interfaces;
 mod count_figures;
 mod count_links;
 mod count_text;

@@ -7,6 +7,7 @@ use std::thread;
 use serde_json::json;
 
 use crate::capture_readers::{COUNT, has_run, seen, send, send_from_both, start, stop};
+use crate::control_interfaces::Over;
 use crate::support::files::column;
 use crate::support::run::{events, run};
 use crate::support::{number, text};
@@ -87,10 +88,10 @@ fn filters_change_under_load() {
     let (mut rounds, is_over) = (0, AtomicBool::new(false));
     thread::scope(|scope| {
         let changes = scope.spawn(|| {
+            let _over = Over(&is_over);
             for number in 0..CHANGES {
                 ctl(&name, &format!("filter udp[8] = {}", number % 2));
             }
-            is_over.store(true, Ordering::Relaxed);
         });
         while !is_over.load(Ordering::Relaxed) {
             send_from_both();
@@ -118,24 +119,29 @@ fn what_cannot_change_for_several_readers_is_refused() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    for (mode, line, text) in [
-        ("", "buffer 4M", "while several readers share its packets"),
+    let of_mirror: &[_] = &[
+        ("buffer 4M", "while several readers share its packets"),
         (
-            "",
             "delivery immediate",
             "while several readers share its packets",
         ),
-        ("-s 96", "snaplen 128", "can be at most 96"),
-        ("", "filter tcp prt 1", "filter for v1 is invalid"),
-        ("--mode drop", "filter tcp", "use mirror mode"),
-        ("--mode drop", "buffer 4M", "AF_XDP"),
-    ] {
+        ("snaplen 128", "can be at most 96"),
+        ("filter tcp prt 1", "filter for v1 is invalid"),
+        (
+            "add v0",
+            "the interfaces and modes of several readers are fixed",
+        ),
+    ];
+    let of_drop = &[("filter tcp", "use mirror mode"), ("buffer 4M", "AF_XDP")];
+    for (mode, lines) in [("-s 96", of_mirror), ("--mode drop", of_drop)] {
         let name = name("refused");
         let flags = format!("--queues all --name {name} -w file.pcapng {mode}");
         let (running, _) = start(&folder, &flags);
-        let ended = run(&format!("ctl --name {name} {line}"));
-        let shown = ended.exit(1).to_owned();
-        assert!(shown.contains(text), "{line}: {shown}");
+        for (line, text) in lines {
+            let ended = run(&format!("ctl --name {name} {line}"));
+            let shown = ended.exit(1);
+            assert!(shown.contains(text), "{line}: {shown}");
+        }
         stop(running, 0);
     }
 }

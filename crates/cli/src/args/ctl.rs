@@ -106,6 +106,24 @@ pub enum CtlCommand {
         time: Duration,
     },
 
+    /// Capture from another interface, too
+    Add {
+        #[arg(value_name = "IF", value_parser = super::name())]
+        interface: String,
+    },
+
+    /// Capture from an interface no more
+    Remove {
+        #[arg(value_name = "IF", value_parser = super::name())]
+        interface: String,
+    },
+
+    /// Change the mode of an interface, or of all: set [dev IF] mode mirror|drop
+    Set {
+        #[arg(value_name = "[dev IF] mode mirror|drop", required = true, num_args = 1..=4)]
+        words: Vec<String>,
+    },
+
     /// Start the next file of a rotation
     Rotate,
 

@@ -37,7 +37,7 @@ pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use generate::GeneratorArgs;
 pub use latency::LatencyArgs;
-pub use mode::ModeArgs;
+pub use mode::{ModeArgs, mode};
 pub use net::{BatchArgs, Color, ExplainArgs, MDB_WORDS, MonitorArgs, NetArgs, ShowArgs, VlanArgs};
 pub use net_flags::{find_command, from_ip_syntax, leading_flags, translate_flags};
 pub use netns::{NetnsArgs, NetnsCommand, Nsid, Process};

@@ -33,7 +33,7 @@ pub struct ModeArgs {
     pub busy_poll: Option<NonZeroU16>,
 }
 
-fn mode(text: &str) -> Result<Mode, String> {
+pub fn mode(text: &str) -> Result<Mode, String> {
     match text {
         "mirror" => Ok(Mode::Mirror),
         "drop" => Ok(Mode::Drop),

@@ -28,6 +28,15 @@ pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
         CtlCommand::Rotate => ControlRequest::Rotate,
         CtlCommand::Trigger => ControlRequest::Trigger,
         CtlCommand::Stop => ControlRequest::Stop,
+        CtlCommand::Add { interface } => ControlRequest::Add {
+            interface: interface.clone(),
+        },
+        CtlCommand::Remove { interface } => ControlRequest::Remove {
+            interface: interface.clone(),
+        },
+        CtlCommand::Set { words } => ControlRequest::Set {
+            setting: mode_setting(words)?,
+        },
         command => ControlRequest::Set {
             setting: setting(command),
         },
@@ -49,6 +58,21 @@ pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The words `[dev IF] mode MODE`.
+fn mode_setting(words: &[String]) -> Result<Setting, Failure> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (interface, mode) = match words[..] {
+        ["mode", mode] => (None, mode),
+        ["dev", interface, "mode", mode] => (Some(interface.to_owned()), mode),
+        _ => {
+            let line = "'ctl set' takes: [dev IF] mode mirror|drop";
+            return Err(Failure::new(Exit::Usage, line));
+        }
+    };
+    let mode = mode.to_owned();
+    Ok(Setting::Mode { interface, mode })
+}
+
 fn setting(command: &CtlCommand) -> Setting {
     let ns = |time: &std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     match command {
@@ -67,6 +91,9 @@ fn setting(command: &CtlCommand) -> Setting {
         CtlCommand::Hwtstamp { .. }
         | CtlCommand::List
         | CtlCommand::Stats
+        | CtlCommand::Add { .. }
+        | CtlCommand::Remove { .. }
+        | CtlCommand::Set { .. }
         | CtlCommand::Rotate
         | CtlCommand::Trigger
         | CtlCommand::Stop

@@ -16,11 +16,13 @@ use tapline::control::{
 };
 use tapline::{Expression, Stop, Stopper};
 
-use crate::args::{CaptureArgs, Delivery, TARGET, direction, sample};
+use crate::args::{CaptureArgs, Delivery, TARGET, direction, mode as parse_mode, sample};
 use crate::capture::Source;
 use crate::failure::{Exit, Failure, chain};
 use crate::moment;
+use crate::output;
 use crate::privilege;
+use tapline::file::write::Format;
 use tapline::filter::SystemNames;
 
 /// Batch of a capture that did not begin with batches.
@@ -74,6 +76,7 @@ impl Control {
                 trigger: None,
                 stopper: stop.stopper(),
                 filter: args.filter.join(" "),
+                takes_interfaces: takes_interfaces(args),
                 start_ns: moment::now_ns(),
                 files: Vec::new(),
             },
@@ -127,6 +130,12 @@ impl Drop for RunningControl {
     }
 }
 
+/// Packets of a pcap file do not say to which interface they belong.
+fn takes_interfaces(args: &CaptureArgs) -> bool {
+    let path = args.output.write.as_ref();
+    path.is_none_or(|path| output::format(&args.output, path) == Format::Pcapng)
+}
+
 /// The first interface or namespace, and the process ID.
 fn default_name(args: &CaptureArgs) -> String {
     let of = args.interface.first().or(args.netns.first());
@@ -159,6 +168,8 @@ struct Server {
     trigger: Option<RecorderTrigger>,
     stopper: Stopper,
     filter: String,
+    /// Whether the output takes interfaces later.
+    takes_interfaces: bool,
     start_ns: u64,
     files: Vec<String>,
 }
@@ -168,6 +179,8 @@ impl Server {
         let done = match request {
             ControlRequest::Stats => return ControlReply::Stats(self.stats()),
             ControlRequest::Set { setting } => self.set(setting, peer),
+            ControlRequest::Add { interface } => self.add(interface, peer),
+            ControlRequest::Remove { interface } => self.remove(interface, peer),
             ControlRequest::Rotate => self.rotate(),
             ControlRequest::Trigger => match &self.trigger {
                 Some(trigger) => {
@@ -214,10 +227,7 @@ impl Server {
 
     /// Changes a setting, waits until no packet is left in the ring before, and notes it in the file.
     fn set(&mut self, setting: &Setting, peer: Peer) -> Result<(), String> {
-        let Some(control) = &self.control else {
-            return Err("a capture of interfaces that come and go cannot be changed".to_owned());
-        };
-        let told = |result: Result<(), ChangeError>| result.map_err(|error| chain(&error));
+        let control = self.changeable()?;
         let what = match setting {
             Setting::Filter(text) => {
                 let names = Arc::new(SystemNames::new());
@@ -259,12 +269,48 @@ impl Server {
                 self.delivery = delivery;
                 what
             }
+            Setting::Mode { interface, mode } => {
+                told(control.set_mode(interface.clone(), parse_mode(mode)?))?;
+                let of =
+                    (interface.as_ref()).map_or_else(String::new, |name| format!("dev {name} "));
+                format!("set {of}mode {mode}")
+            }
             _ => return Err("this version does not support that".to_owned()),
         };
-        // A reader that is held up longer, e.g. by a pipe, has the change nevertheless.
-        control.wait_for(SETTLE);
-        self.note(&format!("{what}{}", by(peer)));
+        self.complete(&what, peer);
         Ok(())
+    }
+
+    /// Captures from another interface, too.
+    fn add(&mut self, interface: &str, peer: Peer) -> Result<(), String> {
+        if !self.takes_interfaces || self.trigger.is_some() {
+            let line = "a pcap file and a flight recorder take no interfaces later (write pcapng)";
+            return Err(line.to_owned());
+        }
+        told(self.changeable()?.add_interface(interface))?;
+        self.complete(&format!("add {interface}"), peer);
+        Ok(())
+    }
+
+    /// Captures from an interface no more.
+    fn remove(&mut self, interface: &str, peer: Peer) -> Result<(), String> {
+        told(self.changeable()?.remove_interface(interface))?;
+        self.complete(&format!("remove {interface}"), peer);
+        Ok(())
+    }
+
+    fn changeable(&self) -> Result<CaptureControl, String> {
+        let line = "a capture of interfaces that come and go cannot be changed";
+        self.control.clone().ok_or_else(|| line.to_owned())
+    }
+
+    /// Waits until the reader follows a change, and notes it in the file.
+    fn complete(&self, what: &str, peer: Peer) {
+        if let Some(control) = &self.control {
+            // A reader that is held up longer, e.g. by a pipe, has the change nevertheless.
+            control.wait_for(SETTLE);
+        }
+        self.note(&format!("{what}{}", by(peer)));
     }
 
     fn rotate(&self) -> Result<(), String> {
@@ -295,6 +341,10 @@ impl Server {
             control.wake();
         }
     }
+}
+
+fn told(result: Result<(), ChangeError>) -> Result<(), String> {
+    result.map_err(|error| chain(&error))
 }
 
 fn by(peer: Peer) -> String {

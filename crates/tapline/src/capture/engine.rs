@@ -5,8 +5,10 @@
 //! begin ─▶ (before_round ─▶ round ─▶ after_round)* ─▶ begin_closing ─▶ (round ─▶ closing_step)* ─▶ summary
 //! ```
 
+mod changes;
 mod refilter;
 mod split;
+mod summary;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -17,15 +19,16 @@ use abi::clock::{monotonic_ns, realtime_ns};
 use filter::FilterWarning;
 use netlink::{IfIndex, Netlink};
 use ring::DeliveryMode;
-use store::model::{Interface as Description, Statistics};
+use store::model::Interface as Description;
 use store::write::StatisticsSource;
 
+use self::changes::Leaving;
 use super::account::counters::LiveCounters;
 use super::account::loss_account::Account;
 use super::account::reader_time::ReaderTime;
-use super::account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface};
+use super::account::summary::{Ended, OpenInterface};
 use super::account::survey::{InterfaceState, Presence, Survey};
-use super::control::change::{ControlThread, Member};
+use super::control::change::{ControlThread, Member, Slot};
 use super::control::hand_over::RunOptions;
 use super::control::handle::Control;
 use super::control::pending::PendingChanges;
@@ -66,6 +69,11 @@ pub struct Engine {
     /// The longest block time of all replaced rings.
     block_ns: u64,
     start_ns: u64,
+    live: LiveCounters,
+    /// Interfaces that get no more packets.
+    leaving: Vec<Leaving>,
+    /// Changes of the list of queues.
+    layout: u64,
 }
 
 /// The state of a running capture between rounds.
@@ -141,7 +149,11 @@ impl Engine {
             pending,
             block_ns: 0,
             start_ns,
-        })
+            live: LiveCounters::default(),
+            leaving: Vec::new(),
+            layout: 0,
+        }
+        .with_counters())
     }
 
     pub fn descriptions(&self) -> &[Description] {
@@ -161,6 +173,7 @@ impl Engine {
                 None => description.to_owned(),
             });
         }
+        self.live = self.counters();
     }
 
     pub fn warnings(&self) -> &[FilterWarning] {
@@ -168,7 +181,9 @@ impl Engine {
     }
 
     pub fn interfaces(&self) -> impl Iterator<Item = OpenInterface<'_>> {
-        (self.interfaces.iter()).map(|interface| interface.opened(&self.queues))
+        let open = self.interfaces.iter();
+        let open = open.filter(|interface| !interface.is_leaving());
+        open.map(|interface| interface.opened(&self.queues))
     }
 
     pub fn control(&mut self) -> Control {
@@ -177,7 +192,8 @@ impl Engine {
         } else {
             let members = vec![self.member()];
             let (now, namespace) = (RunOptions::from(&self.options), &self.options.namespace);
-            let control = ControlThread::begin(members, now, namespace.clone());
+            let capture = Some(self.options.clone());
+            let control = ControlThread::begin(members, now, namespace.clone(), capture);
             self.control.insert(control).messages()
         };
         Control::new(vec![self.pending.clone()], messages)
@@ -189,23 +205,28 @@ impl Engine {
 
     /// What a control thread changes. Call it once.
     pub fn member(&mut self) -> Member {
-        let hand_overs = self.interfaces.iter_mut();
-        let hand_overs = hand_overs.map(|interface| interface.take_hand_over(&self.queues));
+        let (mode, queues) = (self.options.mode, &self.queues);
+        let slots = self.interfaces.iter_mut().map(|interface| Slot {
+            link: interface.link.clone(),
+            number: interface.number,
+            mode,
+            hand_over: Some(interface.take_hand_over(queues)),
+        });
         Member {
-            interfaces: hand_overs.collect(),
+            interfaces: slots.collect(),
             pending: self.pending.clone(),
         }
     }
 
     pub fn statistics_source(&self) -> StatisticsSource {
-        let counters = self.counters();
+        let counters = self.live.clone();
         Box::new(move || counters.statistics())
     }
 
     pub fn live(&mut self) -> LiveCounters {
         let states = self.query();
         self.measure(&states, 0);
-        self.counters()
+        self.live.clone()
     }
 
     /// Packets delivered so far.
@@ -216,6 +237,12 @@ impl Engine {
             .sum()
     }
 
+    fn with_counters(mut self) -> Self {
+        self.live = self.counters();
+        self
+    }
+
+    /// Counters of the interfaces as they were opened.
     fn counters(&self) -> LiveCounters {
         let counters = |interface: &Interface| {
             let name = interface.link.name.clone();
@@ -243,11 +270,20 @@ impl Engine {
     }
 
     /// Applies pending changes. Returns whether the waiting packets have to wait longer.
-    pub fn before_round(&mut self, run: &mut Run) -> bool {
-        run.is_changed = self.apply_pending();
-        run.is_replacing = self.queues.iter().any(|queue| queue.next.is_some());
+    pub fn before_round<C: Consumer>(
+        &mut self,
+        run: &mut Run,
+        dispatcher: &mut Dispatcher<'_, C>,
+    ) -> io::Result<bool> {
+        run.is_changed = self.apply_pending(dispatcher, run.survey.as_ref())?;
+        let is_replaced = self.queues.iter().any(|queue| queue.next.is_some());
+        run.is_replacing = is_replaced || !self.leaving.is_empty();
+        if run.is_changed {
+            // Of queues that are others now.
+            run.policy = None;
+        }
         let policy = run.policy.as_mut();
-        !run.is_replacing && policy.is_some_and(|policy| policy.holds_back(&self.queues))
+        Ok(!run.is_replacing && policy.is_some_and(|policy| policy.holds_back(&self.queues)))
     }
 
     /// Checks limits and interfaces after a round, calls the consumer's `idle` and `tick`, and sleeps at most
@@ -261,9 +297,13 @@ impl Engine {
         max_until_ns: u64,
     ) -> io::Result<Option<Ended>> {
         run.is_changed |= run.is_replacing && self.advance()?;
+        if !self.leaving.is_empty() {
+            run.is_changed |= self.close_left(&self.states(run.survey.as_ref()))?;
+        }
         if run.is_changed {
             // Both set the timer slack of the thread: drop the old one first.
             run.policy = None;
+            run.next_check_ns = run.next_check_ns.min(self.next_check_ns());
         }
         let policy =
             (run.policy).get_or_insert_with(|| WakePolicy::new(&self.options, &self.queues));
@@ -305,10 +345,11 @@ impl Engine {
             now_ns,
             until_ns: (run.next_tick_ns.min(run.end_ns))
                 .min(run.next_check_ns)
+                .min(self.next_leave_ns(now_ns))
                 .min(max_until_ns),
         };
         let wakeup = policy.wait(next, &sleep)?;
-        Ok(wakeup.map(|wakeup| self.ended(wakeup)))
+        Ok(wakeup.and_then(|wakeup| self.ended(wakeup)))
     }
 
     /// The time of a run that ends now.
@@ -321,11 +362,16 @@ impl Engine {
     }
 
     /// Ends the flow of packets. Returns when to stop waiting for those on their way.
-    pub fn begin_closing(&mut self, stop: &Stop) -> u64 {
+    pub fn begin_closing<C: Consumer>(
+        &mut self,
+        dispatcher: &mut Dispatcher<'_, C>,
+        stop: &Stop,
+    ) -> u64 {
         // Completes a change that is being carried out.
         self.control = None;
         self.pending.close();
-        self.apply_pending();
+        // Packets of a ring that cannot be waited for are read nevertheless.
+        let _ = self.apply_pending(dispatcher, None);
         for interface in &mut self.interfaces {
             interface.stop(&mut self.queues);
         }
@@ -366,56 +412,11 @@ impl Engine {
         }
     }
 
-    /// The final counters, as a capture file stores them.
-    pub fn statistics(&self) -> Vec<Statistics> {
-        let statistics = |(number, interface): (u32, &Interface)| {
-            let untaken = interface.untaken(&self.queues);
-            interface.counters.statistics(number, untaken)
-        };
-        (0..).zip(&self.interfaces).map(statistics).collect()
-    }
-
-    /// The summary; the consumer lost `writer` packets.
-    pub fn summary(&self, ended: Ended, time: RunTime, writer: u64) -> CaptureSummary {
-        let account = |interface: &Interface| {
-            let mut account = interface.counters.account();
-            account.lost.writer = interface.unwritten(&self.queues);
-            if self.interfaces.len() == 1 {
-                account = self.account(writer);
-            }
-            InterfaceAccount {
-                name: interface.link.name.clone(),
-                account,
-                backend: interface.opened(&self.queues).backend,
-                filter: interface.place,
-                rings: interface.rings(),
-                xdp_mode: interface.xdp_mode,
-                sockets: interface.sockets,
-                fall_back: interface.fall_back,
-                native_refusal: interface.native_refusal.clone(),
-                uncounted: interface.uncounted().cloned(),
-                timestamps: interface.stamping.source,
-                timestamp_counts: interface.stamps(&self.queues),
-                timestamp_refusal: interface.stamping.refusal.clone(),
-                device_clock: interface.device_clock(&self.queues),
-            }
-        };
-        CaptureSummary {
-            ended,
-            account: self.account(writer),
-            links: self.interfaces.iter().map(account).collect(),
-            duration: time.duration,
-            reader_time: time.reader,
-            readers: Vec::new(),
-            unread_queues: Vec::new(),
-            merge: None,
-        }
-    }
-
     /// Why the capture ends after this wake-up.
-    fn ended(&mut self, wakeup: Wakeup) -> Ended {
-        match wakeup {
+    fn ended(&mut self, wakeup: Wakeup) -> Option<Ended> {
+        Some(match wakeup {
             Wakeup::Stopped => Ended::Stopped,
+            Wakeup::Broken(queue) if self.give_up(queue) => return None,
             Wakeup::Broken(queue) => {
                 let link = self.queues[queue].ring().link();
                 let (name, index) = (link.name.clone(), IfIndex(link.index));
@@ -424,7 +425,7 @@ impl Engine {
                     Err(_) => Ended::LinkRemoved { link: name },
                 }
             }
-        }
+        })
     }
 
     fn next_check_ns(&self) -> u64 {
@@ -451,14 +452,10 @@ impl Engine {
 
     /// The latest answers of the survey.
     fn states(&self, survey: Option<&Survey>) -> Vec<InterfaceState> {
-        match survey {
-            Some(survey) => survey.states(),
-            None => self
-                .interfaces
-                .iter()
-                .map(Interface::state_at_start)
-                .collect(),
-        }
+        let mut states = survey.map_or_else(Vec::new, Survey::states);
+        let others = self.interfaces.iter().skip(states.len());
+        states.extend(others.map(Interface::state_at_start));
+        states
     }
 
     fn survey(&mut self) -> Option<Survey> {
@@ -472,21 +469,6 @@ impl Engine {
         let states = interfaces.map(Interface::state_at_start).collect();
         let netlink = self.survey_netlink.take()?;
         Some(Survey::begin(netlink, links, states, interval))
-    }
-
-    /// Applies the changes that another thread has prepared; returns whether there were any.
-    fn apply_pending(&mut self) -> bool {
-        let Some(changes) = self.pending.take() else {
-            return false;
-        };
-        if !changes.replacements.is_empty() {
-            self.block_ns = self.block_ns.max(block_ns(self.options.delivery));
-        }
-        (self.options.delivery, self.options.spin) = (changes.delivery, changes.spin);
-        for (number, new) in changes.replacements {
-            self.interfaces[number].follow(new, &mut self.queues);
-        }
-        true
     }
 
     /// Continues with the replacement of each ring that is at its end; returns whether there was one.

@@ -15,10 +15,9 @@ use super::account::stamp_counts::TimestampCounts;
 use super::account::summary::{OpenInterface, Sockets};
 use super::account::survey::{InterfaceState, Presence};
 use super::backend;
-use super::control::change::HandOverResult;
-use super::control::hand_over::{HandOver, NewRings};
+use super::control::hand_over::{HandOver, HandOverResult, NewRings};
 use super::error::CaptureError;
-use super::plan::backend::{FallBack, FilterPlace};
+use super::plan::backend::{Backend, FallBack, FilterPlace};
 use super::plan::interface_plan::InterfacePlan;
 use super::plan::options::CaptureOptions;
 use super::read::queue::{ReaderFilter, Reading, RxQueue};
@@ -27,6 +26,8 @@ use super::stamping::Stamping;
 /// An interface with one queue or several.
 pub struct Interface {
     pub link: InterfaceInfo,
+    /// The number by which packets refer to it.
+    pub number: u32,
     /// Its queues among those of the capture; at least one.
     queues: Range<usize>,
     pub counters: Arc<Counters>,
@@ -46,6 +47,21 @@ pub struct Interface {
     /// Its counters at the start; `None` if it reports none.
     at_start: Option<LinkStatistics>,
     pub stamping: Stamping,
+    /// It gets no more packets, and leaves once its rings are read.
+    is_leaving: bool,
+    /// It has left.
+    closed: Option<Closed>,
+}
+
+/// What is known of an interface that has left. Its counters are final.
+struct Closed {
+    backend: Backend,
+    rings: usize,
+    unwritten: u64,
+    surplus: u64,
+    stamps: TimestampCounts,
+    device_clock: Option<DeviceClockState>,
+    uncounted: Option<Arc<CountingFilterError>>,
 }
 
 impl Interface {
@@ -98,6 +114,7 @@ impl Interface {
         let sockets = sockets.filter_map(|queue| queue.ring().sockets());
         Ok(Self {
             link: queues[first].ring().link().clone(),
+            number,
             queues: first..queues.len(),
             counters,
             place: opened.place,
@@ -112,16 +129,19 @@ impl Interface {
             direction: options.direction,
             at_start,
             stamping,
+            is_leaving: false,
+            closed: None,
         })
     }
 
     /// What is known of it, now that it is open.
     pub fn opened(&self, queues: &[RxQueue]) -> OpenInterface<'_> {
         let queues = self.own(queues);
+        let closed = self.closed.as_ref().map(|closed| closed.backend);
         let bytes = |queue: &RxQueue| queue.ring().buffer_bytes();
         OpenInterface {
             link: &self.link,
-            backend: queues[0].ring().backend(),
+            backend: closed.unwrap_or_else(|| queues[0].ring().backend()),
             rings: queues.len(),
             buffer_bytes: queues.iter().map(bytes).sum(),
             filter: self.place,
@@ -173,6 +193,7 @@ impl Interface {
         let parts = SharedFilter::parts(filter, queues.len());
         let mut shares = parts.zip(queues).map(|(part, queues)| Self {
             link: self.link.clone(),
+            number: self.number,
             queues: queues.clone(),
             counters: Arc::new(Counters::begin()),
             place: self.place,
@@ -185,6 +206,8 @@ impl Interface {
             direction: self.direction,
             at_start: self.at_start,
             stamping: self.stamping.of_other_reader(),
+            is_leaving: false,
+            closed: None,
         });
         let first = shares.next();
         let others = shares.collect();
@@ -197,17 +220,60 @@ impl Interface {
 
     /// Whether no event reports that it goes down or away: an AF_XDP socket polls no error.
     pub fn ends_silently(&self) -> bool {
-        self.xdp_mode.is_some()
+        self.xdp_mode.is_some() && !self.is_leaving
     }
 
     /// Number of its rings.
     pub fn rings(&self) -> usize {
-        self.queues.len()
+        let closed = self.closed.as_ref().map(|closed| closed.rings);
+        closed.unwrap_or(self.queues.len())
     }
 
     /// Why its filter does not count refused packets.
     pub fn uncounted(&self) -> Option<&Arc<CountingFilterError>> {
-        self.kernel_filter.uncounted()
+        let closed = self.closed.as_ref();
+        closed.map_or_else(
+            || self.kernel_filter.uncounted(),
+            |closed| closed.uncounted.as_ref(),
+        )
+    }
+
+    /// Its queues are those from `first` on.
+    pub fn place(&mut self, first: usize) {
+        self.queues = first..first + self.queues.len();
+    }
+
+    /// Its queues among those of the capture.
+    pub fn queues(&self) -> Range<usize> {
+        self.queues.clone()
+    }
+
+    /// Whether it gets no more packets.
+    pub fn is_leaving(&self) -> bool {
+        self.is_leaving
+    }
+
+    /// Ends the flow of its packets. Those in its rings can still be read.
+    pub fn leave(&mut self, queues: &mut [RxQueue]) {
+        self.stop(queues);
+        self.is_leaving = true;
+    }
+
+    /// Keeps what its account needs of its `queues`, which are closed now.
+    pub fn close(&mut self, queues: &[RxQueue]) {
+        self.queues = 0..queues.len();
+        self.closed = Some(Closed {
+            backend: queues[0].ring().backend(),
+            rings: queues.len(),
+            unwritten: self.unwritten(queues),
+            surplus: self.untaken(queues) - self.unwritten(queues),
+            stamps: self.stamps(queues),
+            device_clock: self.device_clock(queues),
+            uncounted: self.uncounted().cloned(),
+        });
+        self.queues = 0..0;
+        self.kernel_filter = FilterHistory::new(Box::new(AcceptAll));
+        self.stamping = self.stamping.of_other_reader();
     }
 
     /// Ends the flow. Packets in the rings can still be read.
@@ -244,18 +310,23 @@ impl Interface {
     /// Packets read after the consumer had failed.
     pub fn unwritten(&self, queues: &[RxQueue]) -> u64 {
         let unwritten = |queue: &RxQueue| queue.reading.unwritten;
-        self.own(queues).iter().map(unwritten).sum()
+        let closed = self.closed.as_ref().map_or(0, |closed| closed.unwritten);
+        self.own(queues).iter().map(unwritten).sum::<u64>() + closed
     }
 
     /// Packets that passed the filter and were read, but not delivered.
     pub fn untaken(&self, queues: &[RxQueue]) -> u64 {
         let surplus = |queue: &RxQueue| queue.reading.surplus;
-        self.own(queues).iter().map(surplus).sum::<u64>() + self.unwritten(queues)
+        let closed = self.closed.as_ref().map_or(0, |closed| closed.surplus);
+        self.own(queues).iter().map(surplus).sum::<u64>() + self.unwritten(queues) + closed
     }
 
     /// Updates the counters; `now` are the interface's own. What cannot be determined any more, e.g. because
     /// the interface is gone, becomes unknown.
     pub fn measure(&mut self, queues: &mut [RxQueue], now: Option<LinkStatistics>) {
+        if self.closed.is_some() {
+            return;
+        }
         let queues = self.own_mut(queues);
         for queue in queues.iter_mut() {
             queue.refresh();
@@ -289,6 +360,9 @@ impl Interface {
     /// Whether every accepted packet has arrived in a ring and been read, as of the last
     /// [`measure`](Self::measure).
     pub fn is_settled(&self, queues: &[RxQueue]) -> bool {
+        if self.closed.is_some() {
+            return true;
+        }
         let queues = self.own(queues);
         self.kernel_filter.has_arrived(accepted(queues))
             && queues.iter().all(|queue| queue.account().waiting() == 0)
@@ -297,6 +371,9 @@ impl Interface {
     /// Counts packets still in the rings as lost by the reader, and accepted packets that no ring received as
     /// lost by the program.
     pub fn abandon(&mut self, queues: &[RxQueue]) {
+        if self.closed.is_some() {
+            return;
+        }
         let queues = self.own(queues);
         let left = |queue: &RxQueue| {
             let account = queue.account();
@@ -309,6 +386,9 @@ impl Interface {
 
     /// Delivered packets by the source of their time stamps.
     pub fn stamps(&self, queues: &[RxQueue]) -> TimestampCounts {
+        if let Some(closed) = &self.closed {
+            return closed.stamps;
+        }
         let stamps = self.own(queues).iter().map(|queue| queue.reading.stamps);
         let counted = stamps.fold(TimestampCounts::default(), |sum, stamps| sum + stamps);
         counted.of_delivered(self.counters.account().delivered)
@@ -316,7 +396,10 @@ impl Interface {
 
     /// The clock behind its hardware time stamps.
     pub fn device_clock(&self, queues: &[RxQueue]) -> Option<DeviceClockState> {
-        self.own(queues)[0].ring().device_clock()
+        match &self.closed {
+            Some(closed) => closed.device_clock,
+            None => self.own(queues)[0].ring().device_clock(),
+        }
     }
 }
 

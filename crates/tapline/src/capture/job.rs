@@ -393,7 +393,7 @@ fn read<C: Consumer>(
     stop: &Stop,
 ) -> io::Result<Ended> {
     loop {
-        let round = if engine.before_round(run) {
+        let round = if engine.before_round(run, dispatcher)? {
             Round::EMPTY
         } else {
             dispatcher.round(&mut engine.queues)
@@ -415,7 +415,7 @@ pub(super) fn close<C: Consumer>(
     let time = engine.run_time(run.as_ref());
     // The survey thread and the thread's timer settings end here.
     drop(run);
-    let deadline_ns = engine.begin_closing(stop);
+    let deadline_ns = engine.begin_closing(&mut dispatcher, stop);
     engine.settle(&mut dispatcher, deadline_ns);
     let Dispatcher {
         failure, consumer, ..

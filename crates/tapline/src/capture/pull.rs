@@ -27,6 +27,8 @@ pub struct Pull {
     direct_start: usize,
     /// The next packet of each queue.
     heads: Vec<Head>,
+    /// The list of queues that `heads` belong to.
+    layout: u64,
     /// The queue of the packet that was lent last.
     last: Option<usize>,
     /// A batch that could stay in its ring is at its end: the others that could wait for its next one.
@@ -60,19 +62,25 @@ struct Head {
     is_divisible: bool,
 }
 
-impl Pull {
-    pub fn new(engine: &Engine) -> Self {
-        let head = |queue: &RxQueue| Head {
+impl Head {
+    fn of(queue: &RxQueue) -> Self {
+        Self {
             time_ns: None,
             // A block of TPACKET_V3 is given back as a whole.
             is_divisible: queue.ring().wakes_early(),
-        };
+        }
+    }
+}
+
+impl Pull {
+    pub fn new(engine: &Engine) -> Self {
         Self {
             phase: Phase::Opened,
             remaining: engine.options.limits.packets.unwrap_or(u64::MAX),
             direct_end: usize::MAX,
             direct_start: 0,
-            heads: engine.queues.iter().map(head).collect(),
+            heads: engine.queues.iter().map(Head::of).collect(),
+            layout: engine.layout(),
             last: None,
             is_first_at_end: false,
             batches: 0,
@@ -244,7 +252,15 @@ impl Pull {
             }
             Phase::Reading(run) => {
                 if !self.is_in_round {
-                    self.is_in_round = !engine.before_round(run) || is_urgent;
+                    let mut nobody = nobody();
+                    let dispatcher = &mut Dispatcher::new(&mut nobody, self.remaining);
+                    match engine.before_round(run, dispatcher) {
+                        Ok(waits) => self.is_in_round = !waits || is_urgent,
+                        Err(error) => {
+                            self.close(engine, stop, Ended::Wait(error));
+                            return true;
+                        }
+                    }
                 }
                 // Limits are checked between rounds.
                 let batches = if self.heads.len() == 1 {
@@ -288,11 +304,7 @@ impl Pull {
         };
         (self.batches, self.is_in_round) = (0, false);
         let mut nobody = nobody();
-        let mut dispatcher = Dispatcher {
-            consumer: &mut nobody,
-            remaining: self.remaining,
-            failure: None,
-        };
+        let mut dispatcher = Dispatcher::new(&mut nobody, self.remaining);
         match engine.after_round(run, round, &mut dispatcher, stop, until_ns) {
             Ok(None) => {}
             Ok(Some(ended)) => self.close(engine, stop, ended),
@@ -304,6 +316,10 @@ impl Pull {
     fn begin_batches(&mut self, engine: &mut Engine) -> bool {
         self.last = None;
         self.is_first_at_end = false;
+        if self.layout != engine.layout() {
+            self.layout = engine.layout();
+            self.heads = engine.queues.iter().map(Head::of).collect();
+        }
         let mut has_packet = false;
         for (number, queue) in engine.queues.iter_mut().enumerate() {
             if queue.reader.begin_batch() {
@@ -342,10 +358,12 @@ impl Pull {
         let time = engine.run_time(run);
         // Ends the survey thread, and restores the timer settings of this one.
         self.phase = Phase::Opened;
+        let mut nobody = nobody();
+        let dispatcher = &mut Dispatcher::new(&mut nobody, 0);
         self.phase = Phase::Closing {
             ended,
             time,
-            deadline_ns: engine.begin_closing(stop),
+            deadline_ns: engine.begin_closing(dispatcher, stop),
         };
     }
 
@@ -368,11 +386,7 @@ impl Pull {
         self.close(engine, stop, Ended::Stopped);
         if let Phase::Closing { deadline_ns, .. } = self.phase {
             let mut nobody = nobody();
-            let mut dispatcher = Dispatcher {
-                consumer: &mut nobody,
-                remaining: 0,
-                failure: None,
-            };
+            let mut dispatcher = Dispatcher::new(&mut nobody, 0);
             engine.settle(&mut dispatcher, deadline_ns);
         }
         let (Phase::Closing { ended, time, .. } | Phase::Over { ended, time }) = self.phase else {

@@ -18,6 +18,16 @@ pub enum ControlRequest {
         /// The setting with its new value.
         setting: Setting,
     },
+    /// Capture from another interface, too.
+    Add {
+        /// Its name.
+        interface: String,
+    },
+    /// Capture from an interface no more.
+    Remove {
+        /// Its name.
+        interface: String,
+    },
     /// Start the next file of a rotation.
     Rotate,
     /// Write what the flight recorder holds to a file.
@@ -49,6 +59,13 @@ pub enum Setting {
     TimeoutNs(u64),
     /// How long the reader may be away.
     StallNs(u64),
+    /// Whether the stack sees the captured packets.
+    Mode {
+        /// Name of the interface; without it, all interfaces.
+        interface: Option<String>,
+        /// `mirror` or `drop`.
+        mode: String,
+    },
 }
 
 /// The answer to a request.

@@ -99,13 +99,8 @@ impl Counters {
         }
     }
 
-    /// The counters as a capture file stores them; `untaken` packets passed the filter and were not
-    /// delivered.
-    pub fn statistics(&self, interface: u32, untaken: u64) -> Statistics {
-        statistics(interface, &self.account(), self.start_ns(), untaken)
-    }
-
-    fn start_ns(&self) -> u64 {
+    /// When it began, nanoseconds since 1970 UTC.
+    pub fn start_ns(&self) -> u64 {
         self.start_ns.load(Ordering::Relaxed)
     }
 }
@@ -169,15 +164,20 @@ struct NamedCounters {
     link: String,
     /// By reader: at least one.
     readers: Vec<Arc<Counters>>,
+    /// By back end that followed the first one.
+    successors: Vec<Arc<Counters>>,
 }
 
 impl NamedCounters {
     fn account(&self) -> Account {
-        shared_account(self.readers.iter().map(|counters| counters.account()))
+        let first = shared_account(self.readers.iter().map(|counters| counters.account()));
+        let others = self.successors.iter().map(|counters| counters.account());
+        std::iter::once(first).chain(others).sum()
     }
 
     fn sum(&self, count: impl Fn(&Counters) -> u64) -> u64 {
-        self.readers.iter().map(|counters| count(counters)).sum()
+        let all = self.readers.iter().chain(&self.successors);
+        all.map(|counters| count(counters)).sum()
     }
 }
 
@@ -187,6 +187,7 @@ impl LiveCounters {
         let named = |(link, counters)| NamedCounters {
             link,
             readers: vec![counters],
+            successors: Vec::new(),
         };
         Self {
             interfaces: Arc::new(RwLock::new(interfaces.into_iter().map(named).collect())),
@@ -215,6 +216,15 @@ impl LiveCounters {
         let interfaces = self.interfaces.write();
         let mut interfaces = interfaces.unwrap_or_else(PoisonError::into_inner);
         interfaces.extend_from_slice(&others.read());
+    }
+
+    /// Interface `number` continues with `counters`.
+    pub(in super::super) fn succeed(&self, number: u32, counters: Arc<Counters>) {
+        let interfaces = self.interfaces.write();
+        let mut interfaces = interfaces.unwrap_or_else(PoisonError::into_inner);
+        if let Some(interface) = interfaces.get_mut(number as usize) {
+            interface.successors.push(counters);
+        }
     }
 
     /// The accounts, in the order of the interfaces.

@@ -144,6 +144,17 @@ pub struct InterfaceAccount {
     pub device_clock: Option<DeviceClockState>,
 }
 
+impl InterfaceAccount {
+    /// The account of an interface that continued with another back end, which has the account `next`.
+    pub(in super::super) fn followed_by(self, next: Self) -> Self {
+        Self {
+            account: [self.account, next.account].into_iter().sum(),
+            timestamp_counts: self.timestamp_counts + next.timestamp_counts,
+            ..next
+        }
+    }
+}
+
 /// The result of a capture. Displayed, it is the account in one line:
 /// `120 packets received = 100 delivered + 20 filtered + 0 lost`.
 #[derive(Debug)]

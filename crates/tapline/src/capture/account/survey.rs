@@ -54,7 +54,7 @@ fn is_gone(error: &NetlinkError) -> bool {
 pub struct Survey {
     states: Arc<Mutex<Vec<InterfaceState>>>,
     /// Dropped to end the thread.
-    open: Option<Sender<()>>,
+    open: Option<Sender<IfIndex>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -63,16 +63,24 @@ impl Survey {
     /// are reported.
     pub fn begin(
         mut netlink: Netlink,
-        links: Vec<IfIndex>,
+        mut links: Vec<IfIndex>,
         states: Vec<InterfaceState>,
         interval: Duration,
     ) -> Self {
         let states = Arc::new(Mutex::new(states));
         let shared = Arc::clone(&states);
-        let (open, over) = channel::<()>();
+        let (open, over) = channel();
         let interval = interval.max(MIN_INTERVAL);
         let poll = move || {
-            while over.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+            loop {
+                match over.recv_timeout(interval) {
+                    Ok(link) => {
+                        links.push(link);
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
                 let answers = links
                     .iter()
                     .map(|&link| InterfaceState::query(&mut netlink, link));
@@ -88,7 +96,15 @@ impl Survey {
         }
     }
 
-    /// The latest answers, in the order of the interfaces. Does not block.
+    /// Polls `link`, too.
+    pub fn add(&self, link: IfIndex) {
+        if let Some(open) = &self.open {
+            // Without a thread the states at the start are reported.
+            let _ = open.send(link);
+        }
+    }
+
+    /// The latest answers, in the order of the interfaces. The last interfaces may have none yet. Does not block.
     pub fn states(&self) -> Vec<InterfaceState> {
         let states = self.states.lock();
         states.unwrap_or_else(PoisonError::into_inner).clone()

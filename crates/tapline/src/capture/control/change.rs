@@ -6,16 +6,23 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use bpf::Sampling;
-use ring::{DeliveryMode, DirectionFilter, RingOpenError};
+use ring::{DeliveryMode, DirectionFilter, InterfaceInfo, RingOpenError};
 
+use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
+use super::super::plan::mode::Mode;
+use super::super::plan::options::{CaptureOptions, DROP_BUFFER_BYTES};
 use super::error::ChangeError;
-use super::hand_over::{HandOver, RunOptions};
-use super::pending::PendingChanges;
+use super::hand_over::{HandOverResult, RunOptions};
+use super::new_interface::NewInterface;
+use super::pending::{PendingChanges, Step};
 use crate::packet_filter::Filter;
 use netlink::Namespace;
 
-/// A change of one option.
+/// Interfaces that a capture can have had, one after another.
+const MAX_INTERFACES: usize = 16_384;
+
+/// A change of one option, or of the interfaces.
 #[derive(Clone, Debug)]
 pub enum Change {
     Delivery(DeliveryMode, Duration),
@@ -25,6 +32,12 @@ pub enum Change {
     Snaplen(u32),
     Sampling(Option<Sampling>),
     Direction(DirectionFilter),
+    /// Another interface.
+    Add(String),
+    /// One interface fewer.
+    Remove(String),
+    /// The mode of an interface, or of all.
+    Mode(Option<String>, Mode),
 }
 
 impl Change {
@@ -54,14 +67,21 @@ pub enum Message {
     Over,
 }
 
-/// What replaces the rings of an interface, or the back end whose rings cannot be replaced.
-pub type HandOverResult = Result<Box<dyn HandOver>, Backend>;
-
 /// A reader whose capture is changed.
 pub struct Member {
-    /// In the order of the interfaces.
-    pub interfaces: Vec<HandOverResult>,
+    /// Those that it ever had, in their order.
+    pub interfaces: Vec<Slot>,
     pub pending: Arc<PendingChanges>,
+}
+
+/// An interface of a reader.
+pub struct Slot {
+    pub link: InterfaceInfo,
+    /// The number by which packets refer to it.
+    pub number: u32,
+    pub mode: Mode,
+    /// What replaces its rings. `None`: it has been removed.
+    pub hand_over: Option<HandOverResult>,
 }
 
 /// The control thread. It stays in the network namespace of the interfaces, wherever reader and caller are,
@@ -73,9 +93,24 @@ pub struct ControlThread {
 
 impl ControlThread {
     /// Starts the thread. If that fails, every change is refused.
-    pub fn begin(members: Vec<Member>, now: RunOptions, namespace: Option<Namespace>) -> Self {
+    ///
+    /// With the options of the `capture`, interfaces can be added and removed. There is one member then.
+    pub fn begin(
+        members: Vec<Member>,
+        now: RunOptions,
+        namespace: Option<Namespace>,
+        capture: Option<CaptureOptions>,
+    ) -> Self {
         let (messages, received) = channel();
-        let work = Work { members, now };
+        let mode = capture
+            .as_ref()
+            .map_or(Mode::Mirror, |capture| capture.mode);
+        let work = Work {
+            members,
+            now,
+            capture,
+            mode,
+        };
         let thread = thread::Builder::new().name("tapline-control".into());
         let run = move || match namespace {
             // If it cannot be entered, the messages are dropped unanswered.
@@ -109,6 +144,10 @@ struct Work {
     /// At least one.
     members: Vec<Member>,
     now: RunOptions,
+    /// Options of the capture, unless its interfaces are fixed.
+    capture: Option<CaptureOptions>,
+    /// Mode of interfaces that are added.
+    mode: Mode,
 }
 
 impl Work {
@@ -120,6 +159,21 @@ impl Work {
     }
 
     fn carry_out(&mut self, change: &Change) -> Result<(), ChangeError> {
+        let pending: Vec<_> = (self.members.iter())
+            .map(|member| member.pending.clone())
+            .collect();
+        let held: Option<Vec<_>> = pending.iter().map(|one| one.begin_change()).collect();
+        let _held = held.ok_or(ChangeError::Over)?;
+        match change {
+            Change::Add(link) => self.add(link),
+            Change::Remove(link) => self.remove(link),
+            Change::Mode(link, mode) => self.set_mode(link.as_deref(), *mode),
+            change => self.set(change),
+        }
+    }
+
+    /// Changes an option.
+    fn set(&mut self, change: &Change) -> Result<(), ChangeError> {
         let mut options = self.now.clone();
         options.filter_version += u64::from(change.is_of_filter());
         match change.clone() {
@@ -130,27 +184,140 @@ impl Work {
             Change::Snaplen(bytes) => options.snaplen = bytes,
             Change::Sampling(sampling) => options.sampling = sampling,
             Change::Direction(direction) => options.direction = Some(direction),
+            Change::Add(_) | Change::Remove(_) | Change::Mode(..) => {}
         }
-        let pending: Vec<_> = (self.members.iter())
-            .map(|member| member.pending.clone())
-            .collect();
-        let held: Option<Vec<_>> = pending.iter().map(|one| one.begin_change()).collect();
-        let _held = held.ok_or(ChangeError::Over)?;
-        for interface in self.members.iter().flat_map(|member| &member.interfaces) {
-            let backend = match interface {
+        let slots = self.members.iter().flat_map(|member| &member.interfaces);
+        for hand_over in slots.filter_map(|slot| slot.hand_over.as_ref()) {
+            let backend = match hand_over {
                 Ok(hand_over) => hand_over.backend(),
                 Err(backend) => *backend,
             };
             if change.is_fixed(backend) {
                 return Err(ChangeError::FixedFilter { backend });
             }
-            if interface.is_err() && change.replaces(backend) {
+            if hand_over.is_err() && change.replaces(backend) {
                 return Err(ChangeError::Fixed { backend });
             }
         }
         replace(&mut self.members, &options, change, &self.now)?;
         self.now = options;
         Ok(())
+    }
+}
+
+/// Interfaces that come and go, of a capture with a single reader.
+impl Work {
+    /// The options of an interface that is opened now.
+    fn options(&self, mode: Mode) -> Result<CaptureOptions, ChangeError> {
+        let capture = self.capture.as_ref().ok_or(ChangeError::FixedInterfaces)?;
+        let mut options = capture.clone();
+        self.now.clone().apply(&mut options);
+        if mode != capture.mode {
+            // Selected for the other mode.
+            (options.backend, options.busy_poll) = (None, None);
+            options.mode = mode;
+            if mode == Mode::Drop {
+                options.buffer_bytes = options.buffer_bytes.max(DROP_BUFFER_BYTES);
+            }
+        }
+        Ok(options)
+    }
+
+    fn add(&mut self, link: &str) -> Result<(), ChangeError> {
+        let options = self.options(self.mode)?;
+        let member = &mut self.members[0];
+        if member.open().any(|(_, slot)| slot.link.name == link) {
+            let link = link.to_owned();
+            return Err(CaptureError::LinkTwice { link }.into());
+        }
+        if member.interfaces.len() >= MAX_INTERFACES {
+            return Err(ChangeError::TooManyInterfaces);
+        }
+        let numbers = member.interfaces.iter().map(|slot| slot.number);
+        let number = numbers.max().map_or(0, |last| last + 1);
+        let mut new = NewInterface::open(link, number, &options)?;
+        member.interfaces.push(Slot::of(&mut new, options.mode));
+        let steps = vec![Step::Add(Box::new(new))];
+        (member.pending).add(self.now.delivery, self.now.spin, steps);
+        Ok(())
+    }
+
+    fn remove(&mut self, link: &str) -> Result<(), ChangeError> {
+        if self.capture.is_none() {
+            return Err(ChangeError::FixedInterfaces);
+        }
+        let member = &mut self.members[0];
+        let found = member.open().find(|(_, slot)| slot.link.name == link);
+        let place = found.map(|(place, _)| place);
+        let link = link.to_owned();
+        let Some(place) = place else {
+            return Err(ChangeError::NotCaptured { link });
+        };
+        if member.open().count() == 1 {
+            return Err(ChangeError::LastInterface { link });
+        }
+        if member.pending.is_settling() {
+            return Err(RingOpenError::Busy { link }.into());
+        }
+        member.interfaces[place].hand_over = None;
+        let steps = vec![Step::Remove(place)];
+        (member.pending).add(self.now.delivery, self.now.spin, steps);
+        Ok(())
+    }
+
+    /// Opens the interfaces once more, one after another, and leaves it to the reader to close the rings before.
+    fn set_mode(&mut self, link: Option<&str>, mode: Mode) -> Result<(), ChangeError> {
+        let options = self.options(mode)?;
+        let member = &mut self.members[0];
+        let is_meant = |slot: &Slot| link.is_none_or(|link| slot.link.name == link);
+        let meant = member.open().filter(|(_, slot)| is_meant(slot));
+        let meant: Vec<usize> = meant.map(|(place, _)| place).collect();
+        if let (Some(link), true) = (link, meant.is_empty()) {
+            let link = link.to_owned();
+            return Err(ChangeError::NotCaptured { link });
+        }
+        let is_busy = member.pending.is_settling();
+        for place in meant {
+            let slot = &mut member.interfaces[place];
+            if slot.mode == mode {
+                continue;
+            }
+            let link = slot.link.name.clone();
+            if is_busy {
+                return Err(RingOpenError::Busy { link }.into());
+            }
+            let mut new = NewInterface::open(&link, slot.number, &options)?;
+            if new.interface.link.link_type != slot.link.link_type {
+                return Err(ChangeError::OtherLinkType { link, mode });
+            }
+            slot.hand_over = None;
+            member.interfaces.push(Slot::of(&mut new, mode));
+            let steps = vec![Step::Exchange(place, Box::new(new))];
+            (member.pending).add(self.now.delivery, self.now.spin, steps);
+        }
+        if link.is_none() {
+            self.mode = mode;
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    /// The interfaces that are captured, with their places.
+    fn open(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        let slots = self.interfaces.iter().enumerate();
+        slots.filter(|(_, slot)| slot.hand_over.is_some())
+    }
+}
+
+impl Slot {
+    fn of(new: &mut NewInterface, mode: Mode) -> Self {
+        Self {
+            link: new.interface.link.clone(),
+            number: new.interface.number,
+            mode,
+            hand_over: Some(new.interface.take_hand_over(&new.queues)),
+        }
     }
 }
 
@@ -165,8 +332,10 @@ fn replace(
     for member in members {
         let is_busy = member.pending.is_settling();
         let mut ready = Vec::new();
-        for (number, interface) in member.interfaces.iter_mut().enumerate() {
-            let Ok(hand_over) = interface else { continue };
+        for (number, slot) in member.interfaces.iter_mut().enumerate() {
+            let Some(Ok(hand_over)) = &mut slot.hand_over else {
+                continue;
+            };
             if !change.replaces(hand_over.backend()) {
                 continue;
             }
@@ -185,7 +354,7 @@ fn replace(
             match ready.take_over() {
                 Ok(new) => {
                     keeps_rings |= new.rings.is_empty();
-                    replacements.push((number, new));
+                    replacements.push(Step::Rings(number, new));
                 }
                 Err(error) => {
                     // The rings before it receive packets already and have to be read.

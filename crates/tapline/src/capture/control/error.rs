@@ -6,7 +6,7 @@ use ring::RingOpenError;
 
 use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
-use super::super::plan::mode::SHORT_SNAPLEN;
+use super::super::plan::mode::{Mode, SHORT_SNAPLEN};
 
 /// Why a capture was not changed. It continues as before.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +54,32 @@ pub enum ChangeError {
     SharedSnaplen {
         /// Snaplen at the start, bytes.
         most: u32,
+    },
+    /// Only captures with a single reader and fixed interfaces can be given others, or another mode.
+    #[error("the interfaces and modes of several readers are fixed (restart the capture)")]
+    FixedInterfaces,
+    /// The interface is not captured.
+    #[error("{link} is not captured")]
+    NotCaptured {
+        /// Name of the interface.
+        link: String,
+    },
+    /// The last interface of a capture cannot be removed.
+    #[error("{link} is the last interface (stop the capture)")]
+    LastInterface {
+        /// Name of the interface.
+        link: String,
+    },
+    /// The capture has had as many interfaces as it can have.
+    #[error("the capture has had too many interfaces")]
+    TooManyInterfaces,
+    /// In the other mode the interface has packets of another link type.
+    #[error("{link} has another link type in {} mode", mode.name())]
+    OtherLinkType {
+        /// Name of the interface.
+        link: String,
+        /// The mode.
+        mode: Mode,
     },
     /// The direction can be narrowed only in a capture that began with both, and by a filter that the kernel runs
     /// as eBPF (`CAP_BPF`).

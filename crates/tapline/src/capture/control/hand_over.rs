@@ -29,6 +29,20 @@ pub struct RunOptions {
     pub filter_version: u64,
 }
 
+impl RunOptions {
+    /// Sets these options in `options`.
+    pub fn apply(self, options: &mut CaptureOptions) {
+        options.delivery = self.delivery;
+        options.spin = self.spin;
+        options.buffer_bytes = self.buffer_bytes;
+        options.stall = self.stall;
+        options.filter = self.filter;
+        options.snaplen = self.snaplen;
+        options.sampling = self.sampling;
+        options.direction = self.direction.unwrap_or(options.direction);
+    }
+}
+
 impl From<&CaptureOptions> for RunOptions {
     fn from(options: &CaptureOptions) -> Self {
         Self {
@@ -44,6 +58,9 @@ impl From<&CaptureOptions> for RunOptions {
         }
     }
 }
+
+/// What replaces the rings of an interface, or the back end whose rings cannot be replaced.
+pub type HandOverResult = Result<Box<dyn HandOver>, Backend>;
 
 /// Replaces the rings of one interface, one set after another.
 pub trait HandOver: Send {

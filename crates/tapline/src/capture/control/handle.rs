@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bpf::Sampling;
 use ring::{DeliveryMode, DirectionFilter};
 
+use super::super::plan::mode::Mode;
 use super::change::{Change, Message};
 use super::error::ChangeError;
 use super::pending::PendingChanges;
@@ -123,6 +124,45 @@ impl Control {
     /// `CAP_BPF`.
     pub fn set_direction(&self, direction: DirectionFilter) -> Result<(), ChangeError> {
         self.change(Change::Direction(direction))
+    }
+
+    /// Captures from interface `link`, too, with the options of the others. Packets refer to it by the next number, and
+    /// [`Consumer::interface`](super::super::Consumer::interface) is called before the first of them.
+    ///
+    /// # Errors
+    /// [`ChangeError::FixedInterfaces`] with several readers; [`ChangeError::Memory`] with the reason why it cannot be
+    /// captured, e.g. that it is captured already.
+    /// # Privileges
+    /// As [`Capture::open`](super::super::Capture::open).
+    pub fn add_interface(&self, link: impl Into<String>) -> Result<(), ChangeError> {
+        self.change(Change::Add(link.into()))
+    }
+
+    /// Captures from interface `link` no more. Packets in its rings are delivered, and its account stays part of the
+    /// summary. An interface that has been removed can be added again, under another number.
+    ///
+    /// # Errors
+    /// [`ChangeError::FixedInterfaces`] with several readers; [`ChangeError::NotCaptured`];
+    /// [`ChangeError::LastInterface`]; [`RingOpenError::Busy`](ring::RingOpenError::Busy) in it while another change is
+    /// not complete ([`Control::wait`]).
+    pub fn remove_interface(&self, link: impl Into<String>) -> Result<(), ChangeError> {
+        self.change(Change::Remove(link.into()))
+    }
+
+    /// Changes the mode of interface `link`, or of all interfaces and those that are added later. Each packet that passes
+    /// the filter is delivered once. One that does not counts twice as filtered if it arrives during the change. A driver
+    /// may lose packets when an XDP program is attached or detached.
+    ///
+    /// Drop mode gets a buffer of at least [`DROP_BUFFER_BYTES`](super::super::DROP_BUFFER_BYTES), and captures received
+    /// packets only.
+    ///
+    /// # Errors
+    /// As [`remove_interface`](Self::remove_interface), and [`ChangeError::Memory`] with the reason why the mode is not
+    /// available. With several interfaces, those before the one that failed have changed.
+    /// # Privileges
+    /// As [`Capture::open`](super::super::Capture::open).
+    pub fn set_mode(&self, link: Option<String>, mode: Mode) -> Result<(), ChangeError> {
+        self.change(Change::Mode(link, mode))
     }
 
     /// Wakes the readers that sleep, so that its [`Consumer`](super::super::Consumer) becomes idle.

@@ -4,4 +4,5 @@ pub mod change;
 pub mod error;
 pub mod hand_over;
 pub mod handle;
+pub mod new_interface;
 pub mod pending;

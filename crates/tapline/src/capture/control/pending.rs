@@ -11,6 +11,7 @@ use ring::DeliveryMode;
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::hand_over::NewRings;
+use super::new_interface::NewInterface;
 
 /// Pending configuration changes, handed from the control thread to the reader.
 pub struct PendingChanges {
@@ -26,7 +27,7 @@ pub struct PendingChanges {
 #[derive(Default)]
 struct State {
     changes: Option<Changes>,
-    /// Replacements that are not read yet, because the rings before them are.
+    /// Replacements that are not read yet, because the rings before them are, and interfaces that have not left yet.
     unread_replacements: usize,
     is_over: bool,
 }
@@ -35,8 +36,31 @@ struct State {
 pub struct Changes {
     pub delivery: DeliveryMode,
     pub spin: Duration,
-    /// The rings that have taken over, with the numbers of their interfaces.
-    pub replacements: Vec<(usize, NewRings)>,
+    /// What has been changed, in this order.
+    pub steps: Vec<Step>,
+}
+
+/// A change that the reader follows. Interfaces are given by their place among those that the capture ever had.
+pub enum Step {
+    /// Rings that have taken over.
+    Rings(usize, NewRings),
+    /// An interface joins.
+    Add(Box<NewInterface>),
+    /// An interface leaves, once its rings are read.
+    Remove(usize),
+    /// The interface leaves, and joins again with another back end.
+    Exchange(usize, Box<NewInterface>),
+}
+
+impl Step {
+    /// Rings that are to be read before the change is complete.
+    fn unread(&self) -> usize {
+        match self {
+            Self::Rings(_, new) => new.rings.len(),
+            Self::Add(_) => 0,
+            Self::Remove(_) | Self::Exchange(..) => 1,
+        }
+    }
 }
 
 impl PendingChanges {
@@ -56,21 +80,15 @@ impl PendingChanges {
     }
 
     /// Adds changes and wakes the reader.
-    pub fn add(
-        &self,
-        delivery: DeliveryMode,
-        spin: Duration,
-        replacements: Vec<(usize, NewRings)>,
-    ) {
+    pub fn add(&self, delivery: DeliveryMode, spin: Duration, steps: Vec<Step>) {
         let mut state = self.state();
-        let rings = replacements.iter().map(|(_, new)| new.rings.len());
-        state.unread_replacements += rings.sum::<usize>();
-        let before = state.changes.take().map(|changes| changes.replacements);
-        let replacements = before.into_iter().flatten().chain(replacements).collect();
+        state.unread_replacements += steps.iter().map(Step::unread).sum::<usize>();
+        let before = state.changes.take().map(|changes| changes.steps);
+        let steps = before.into_iter().flatten().chain(steps).collect();
         state.changes = Some(Changes {
             delivery,
             spin,
-            replacements,
+            steps,
         });
         // Set and cleared under the lock, which orders the changes themselves; so `Relaxed` is enough.
         self.is_pending.store(true, Ordering::Relaxed);
@@ -108,7 +126,7 @@ impl PendingChanges {
         state.changes.take()
     }
 
-    /// The reader has begun to read a replacement.
+    /// The reader has begun to read a replacement, or an interface has left.
     pub fn settle_one(&self) {
         self.state().unread_replacements -= 1;
         self.settled.notify_all();

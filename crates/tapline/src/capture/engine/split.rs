@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use netlink::Netlink;
 
+use super::super::account::counters::LiveCounters;
 use super::super::control::pending::PendingChanges;
 use super::super::error::CaptureError;
 use super::super::interface::Interface;
@@ -53,6 +54,9 @@ impl Engine {
                 pending: Arc::new(PendingChanges::new().map_err(wait)?),
                 block_ns: self.block_ns,
                 start_ns: self.start_ns,
+                live: LiveCounters::default(),
+                leaving: Vec::new(),
+                layout: 0,
             };
             other.take_queues(queues)?;
             others.push(other);
@@ -68,6 +72,7 @@ impl Engine {
             queue.counters = interface.counters.clone();
         }
         self.queues = queues;
+        self.live = self.counters();
         self.poller = Poller::new().map_err(wait)?;
         for (number, queue) in self.queues.iter().enumerate() {
             self.poller.add(number, queue).map_err(wait)?;

@@ -39,6 +39,17 @@ pub struct Dispatcher<'c, C> {
     pub failure: Option<ConsumerError>,
 }
 
+impl<'c, C> Dispatcher<'c, C> {
+    /// Hands over at most `remaining` packets.
+    pub fn new(consumer: &'c mut C, remaining: u64) -> Self {
+        Self {
+            consumer,
+            remaining,
+            failure: None,
+        }
+    }
+}
+
 impl<C: Consumer> Dispatcher<'_, C> {
     /// Calls the consumer and keeps its error. Does nothing once it has failed.
     pub fn try_to(&mut self, call: impl FnOnce(&mut C) -> Result<(), ConsumerError>) {

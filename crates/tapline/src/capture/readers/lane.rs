@@ -173,7 +173,7 @@ fn read_until_end(
     loop {
         // Read before the rings: later packets cannot be older than this, however long the reader is held up.
         let now_ns = realtime_ns();
-        let waits = engine.before_round(run);
+        let waits = engine.before_round(run, dispatcher)?;
         let round = if waits {
             Round::EMPTY
         } else {

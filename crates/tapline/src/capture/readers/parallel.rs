@@ -193,7 +193,7 @@ impl ParallelCapture {
         } else {
             let members = self.engines.iter_mut().map(Engine::member).collect();
             let (now, namespace) = (self.options().into(), self.options().namespace.clone());
-            let control = ControlThread::begin(members, now, namespace);
+            let control = ControlThread::begin(members, now, namespace, None);
             self.control.insert(control).messages()
         };
         Control::new(pending, messages)

@@ -145,13 +145,7 @@ pub fn choose_filter(
 ) -> Result<ChosenFilter, ChangeError> {
     let opened = capture.direction;
     let mut capture = capture.clone();
-    capture.filter.clone_from(&options.filter);
-    capture.snaplen = options.snaplen;
-    capture.sampling = options.sampling;
-    capture.buffer_bytes = options.buffer_bytes;
-    capture.stall = options.stall;
-    capture.delivery = options.delivery;
-    capture.direction = options.direction.unwrap_or(opened);
+    options.clone().apply(&mut capture);
     let netlink = &mut Netlink::open().map_err(CaptureError::from)?;
     let plan = InterfacePlan::new(link, &capture, netlink);
     let chosen = choose(link, plan.map_err(CaptureError::from)?, &capture)?;

@@ -1,0 +1,43 @@
+//! An interface that joins a running capture, or that continues with another back end.
+
+use netlink::Netlink;
+use store::model::Interface as Description;
+
+use super::super::account::counters::LiveCounters;
+use super::super::error::CaptureError;
+use super::super::interface::Interface;
+use super::super::plan::description;
+use super::super::plan::interface_plan::InterfacePlan;
+use super::super::plan::options::{CaptureOptions, check_mode};
+use super::super::read::queue::RxQueue;
+
+/// An interface whose rings receive packets and that no reader has.
+pub struct NewInterface {
+    pub interface: Interface,
+    pub queues: Vec<RxQueue>,
+    pub description: Description,
+}
+
+impl NewInterface {
+    /// Its counters by name.
+    pub fn counters(&self) -> LiveCounters {
+        let name = self.interface.link.name.clone();
+        LiveCounters::new(vec![(name, self.interface.counters.clone())])
+    }
+
+    /// Opens interface `link` as the one with `number`, in the network namespace of the calling thread.
+    pub fn open(link: &str, number: u32, options: &CaptureOptions) -> Result<Self, CaptureError> {
+        check_mode(options)?;
+        let netlink = &mut Netlink::open()?;
+        let plan = InterfacePlan::new(link, options, netlink)?;
+        let mut queues = Vec::new();
+        let interface = Interface::open(link, number, plan, options, netlink, &mut queues)?;
+        let (link, stamping) = (&interface.link, &interface.stamping);
+        let description = description::interface(netlink, link, options, stamping)?;
+        Ok(Self {
+            interface,
+            queues,
+            description,
+        })
+    }
+}
