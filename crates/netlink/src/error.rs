@@ -61,11 +61,13 @@ pub enum Syscall {
     Socket,
     /// bind(2).
     Bind,
+    /// connect(2).
+    Connect,
     /// setsockopt(2).
     SetOption,
-    /// sendto(2).
+    /// send(2).
     Send,
-    /// recvfrom(2); `TimedOut` if the kernel did not reply in time.
+    /// recv(2); `TimedOut` if the kernel did not reply in time.
     Receive,
     /// ioctl(2): `SIOCETHTOOL` or a request of the tun driver.
     Ioctl,

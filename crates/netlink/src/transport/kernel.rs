@@ -13,8 +13,8 @@ use rustix::net::sockopt::{
     socket_recv_buffer_size,
 };
 use rustix::net::{
-    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recvfrom, sendto,
-    socket_with,
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, connect, recv,
+    recvfrom, send, socket_with,
 };
 
 use super::{Transport, Wait};
@@ -23,7 +23,7 @@ use crate::uapi::{
     NETLINK_ADD_MEMBERSHIP, NETLINK_CAP_ACK, NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK, SOL_NETLINK,
 };
 
-/// The kernel replies before `sendto` returns, so a wait means that the reply was lost.
+/// The kernel replies before `send` returns, so a wait means that the reply was lost.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Receive buffer space of one acknowledgement or notification (`skb->truesize`).
 const REPLY_BYTES: usize = 832;
@@ -41,6 +41,8 @@ pub(crate) type Protocols = Option<Protocol>;
 pub struct KernelSocket {
     descriptor: OwnedFd,
     buffer_bytes: usize,
+    /// Nobody but the kernel can send to it.
+    is_connected: bool,
 }
 
 impl KernelSocket {
@@ -64,7 +66,8 @@ impl KernelSocket {
 
     /// Opens a socket for requests of `protocol`.
     pub(crate) fn of(protocol: Protocols) -> Result<Self, Cause> {
-        let socket = Self::bound(protocol)?;
+        let mut socket = Self::bound(protocol)?;
+        socket.connect()?;
         for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
             socket.set(option, 1)?;
         }
@@ -98,9 +101,24 @@ impl KernelSocket {
         let mut socket = Self {
             descriptor,
             buffer_bytes: 0,
+            is_connected: false,
         };
         socket.buffer_bytes = socket.granted()?;
         Ok(socket)
+    }
+
+    /// Connects to the kernel, which then refuses messages of other processes (`netlink_getsockbyportid`,
+    /// net/netlink/af_netlink.c): replies need not be checked for their sender.
+    fn connect(&mut self) -> Result<(), Cause> {
+        connect(&self.descriptor, &SocketAddrNetlink::new(0, 0))
+            .map_err(Cause::system(Syscall::Connect))?;
+        // Messages that arrived before are dropped. No more can arrive.
+        let mut buffer = [0; 1];
+        while retry_on_intr(|| recv(&self.descriptor, &mut buffer[..], RecvFlags::DONTWAIT)).is_ok()
+        {
+        }
+        self.is_connected = true;
+        Ok(())
     }
 
     fn set(&self, option: i32, value: u32) -> Result<(), Cause> {
@@ -116,8 +134,8 @@ impl KernelSocket {
 
 impl Transport for KernelSocket {
     fn send(&mut self, messages: &[u8]) -> io::Result<()> {
-        let kernel = SocketAddrNetlink::new(0, 0);
-        retry_on_intr(|| sendto(&self.descriptor, messages, SendFlags::empty(), &kernel))?;
+        // Without an address a message goes to the kernel, whether or not the socket is connected.
+        retry_on_intr(|| send(&self.descriptor, messages, SendFlags::empty()))?;
         Ok(())
     }
 
@@ -127,6 +145,10 @@ impl Transport for KernelSocket {
                 Wait::Answer => RecvFlags::empty(),
                 Wait::No => RecvFlags::DONTWAIT,
             };
+        if self.is_connected {
+            let (_, bytes) = retry_on_intr(|| recv(&self.descriptor, &mut *buffer, flags))?;
+            return Ok(bytes);
+        }
         for _ in 0..MAX_FOREIGN {
             let (_, bytes, sender) =
                 retry_on_intr(|| recvfrom(&self.descriptor, &mut *buffer, flags))?;
@@ -149,5 +171,33 @@ impl Transport for KernelSocket {
 
     fn namespace(&self) -> Option<Result<NetNamespace, NamespaceError>> {
         Some(NetNamespace::of_socket(self.descriptor.as_fd()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{getsockname, sendto};
+
+    use super::*;
+
+    #[test]
+    fn other_processes_cannot_send_to_a_socket_of_requests() {
+        let socket = KernelSocket::open().expect("a socket");
+        let other = KernelSocket::listen(&[]).expect("a socket");
+        let send_to = |to: &KernelSocket| {
+            let address = getsockname(&to.descriptor).expect("an address");
+            let address = SocketAddrNetlink::try_from(address).expect("of netlink");
+            let from = KernelSocket::listen(&[]).expect("a socket");
+            sendto(&from.descriptor, b"forged", SendFlags::empty(), &address)
+        };
+        // Without CAP_NET_ADMIN they cannot send to each other at all.
+        let refused = send_to(&socket).expect_err("refused");
+        assert!(
+            [Errno::CONNREFUSED, Errno::PERM].contains(&refused),
+            "{refused}"
+        );
+        if refused == Errno::CONNREFUSED {
+            assert_eq!(send_to(&other), Ok(6));
+        }
     }
 }
