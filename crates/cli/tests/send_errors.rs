@@ -79,7 +79,8 @@ fn an_interface_that_is_deleted_ends_the_job_with_a_true_account() {
         let ended = running.finish();
         let said = ended.exit(1);
         // While the kernel removes it, it may drop packets for a moment.
-        let is_dropping = said == "interface left0 takes no more packets: its queue stays full, or it drops them";
+        let is_dropping =
+            said == "interface left0 takes no more packets: its queue stays full, or it drops them";
         let is_gone = said.starts_with("cannot send on left0 by ");
         assert!(is_gone || is_dropping, "{said}");
         let summary = ended.summary();

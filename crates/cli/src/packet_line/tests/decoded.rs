@@ -1,11 +1,12 @@
 //! What lines say about protocols. The messages were made by other programs, or are examples of the standards.
 
 use tapline::packet::build::Frame;
-use tapline::packet::{Icmpv4Fields, MacAddress};
+use tapline::packet::{Icmpv4Fields, MacAddress, TcpFields, TcpFlags};
 
 use super::super::options::{Dump, DumpForm};
 use super::{
-    A, A4, A6, B, B4, B6, LineOptions, LinkType, Packet, line, lines_of, options, segment,
+    A, A4, A6, B, B4, B6, Direction, LineOptions, LinkType, Packet, TIME_NS, line, lines_of,
+    options, segment,
 };
 
 /// An answer to `dig example.com`: header, question, answer with a compressed name.
@@ -283,4 +284,54 @@ fn a_dump_as_text_cannot_forge_a_line() {
     let lines = lines_of(&[Packet::new(0, payload)], LinkType(147), "eth0", options);
     let (_, dump) = lines.split_once('\n').unwrap();
     assert_eq!(dump, "\ta\n\t12:00:00 eth0 in  forged\n\t.[2J.end\n");
+}
+
+#[test]
+fn the_lines_of_the_guide_are_printed() {
+    let ip = |source, destination| Frame::ethernet(A, B).ipv4(source, destination);
+    // Segment size 1460, selective acknowledgments, time stamps, no operation, window scale 7.
+    let options_of_syn = b"\x02\x04\x05\xb4\x04\x02\x08\x0a\0\0\0\x01\0\0\0\0\x01\x03\x03\x07";
+    let syn = TcpFields {
+        source_port: 40000,
+        destination_port: 443,
+        sequence: 1,
+        flags: TcpFlags::SYN,
+        window: 64240,
+        ..TcpFields::default()
+    };
+    let quoted = Frame::raw().ipv4(A4, B4).tcp(segment()).payload(&[]);
+    let unreachable = Icmpv4Fields {
+        kind: 3,
+        code: 1,
+        parameter: [0; 4],
+        checksum: 0,
+    };
+    let inner = ip([10, 1, 0, 1].into(), [10, 1, 0, 2].into());
+    let inner = inner.echo_request(1, 1).payload(&[0; 56]);
+    let frames = [
+        ip(A4, B4).tcp_with(syn, options_of_syn).payload(&[]),
+        ip(B4, A4).udp(53, 5000).payload(ANSWER),
+        ip([10, 0, 0, 9].into(), A4)
+            .icmp(unreachable)
+            .payload(&quoted[..28]),
+        ip(A4, B4).udp(5000, 4789).vxlan(100, &inner),
+    ];
+    let moments = [0, 300_000, 400_000, 500_000];
+    let packets: Vec<_> = (frames.iter().zip(moments).enumerate())
+        .map(|(number, (frame, after_ns))| Packet {
+            direction: Some(if number == 1 {
+                Direction::Out
+            } else {
+                Direction::In
+            }),
+            ..Packet::new(TIME_NS + after_ns, frame)
+        })
+        .collect();
+    let printed = lines_of(&packets, LinkType::ETHERNET, "eth0", options());
+    let page = include_str!("../../../../../docs/guide/coming-from-tcpdump.md");
+    let (_, page) = page
+        .split_once("## What a line shows\n\n```\n")
+        .expect("the lines");
+    let (shown, _) = page.split_once("```").expect("their end");
+    assert_eq!(printed, shown);
 }
