@@ -130,6 +130,10 @@ fn no_packet_is_sent_before_its_time() {
         );
         assert!(summary.number("late_p50_ns") <= summary.number("late_max_ns"));
     }
+    // A plan of half a millisecond: packets go out together, and the few that the kernel stamps say nothing about the others.
+    let behind = format!("-r {path} --loop 500 --rate 100Mpps --json");
+    let behind = send(&scene, &behind).done();
+    behind.has(&json!({ "late_against": "system call", "late_packets": 50_000 }));
     let unpaced = send(&scene, &format!("-r {path} --path bypass --json")).done();
     unpaced.has(&json!({ "late_p50_ns": null, "path": "packet-bypass" }));
 }

@@ -222,6 +222,13 @@ fn an_af_xdp_queue_in_use_and_missing_zero_copy_are_reported() {
     let refused = try_open(&pair, |options| options.path(SendPath::XdpTimed));
     let text = chain(&refused.err().unwrap());
     assert!(text.contains("the device has no launch times"), "{text}");
+    let two = 2.try_into().unwrap();
+    let refused = try_open(&pair, |options| options.path(SendPath::Xdp).threads(two));
+    let text = chain(&refused.err().unwrap());
+    assert!(
+        text.contains("queue 1 of left0 (the interface has no such queue)"),
+        "{text}"
+    );
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

@@ -40,11 +40,11 @@ pub struct GeneratorArgs {
     pub dst: Option<Addresses>,
 
     /// Source ports. Default: 49152
-    #[arg(long, value_name = "PORTS", requires = "kind")]
+    #[arg(hide_short_help = true, long, value_name = "PORTS", requires = "kind")]
     pub sport: Option<Ports>,
 
     /// Destination ports. Default: 9, which discards
-    #[arg(hide_short_help = true, long, value_name = "PORTS", requires = "kind")]
+    #[arg(long, value_name = "PORTS", requires = "kind")]
     pub dport: Option<Ports>,
 
     /// Bytes of each frame without FCS, or imix. Default: 60, or the headers

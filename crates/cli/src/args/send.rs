@@ -73,7 +73,6 @@ pub struct SendArgs {
 
     /// Send the files N times; 0: until Ctrl-C, or --count packets
     #[arg(
-        hide_short_help = true,
         long = "loop",
         value_name = "N",
         default_value = "1",

@@ -86,6 +86,8 @@ impl XdpSetupError {
                 XdpSetupStep::Bind | XdpSetupStep::BindToSend,
                 Some(libc::EOPNOTSUPP | libc::EINVAL),
             ) if self.is_zero_copy => " (its driver has no zero copy for this MTU: allow copying)",
+            // `xsk_bind`, net/xdp/xsk.c: the other reasons are options that are not used to send.
+            (XdpSetupStep::BindToSend, Some(libc::EINVAL)) => " (the interface has no such queue)",
             _ => "",
         }
     }

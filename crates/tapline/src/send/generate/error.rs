@@ -45,7 +45,10 @@ pub enum GeneratorError {
         most: usize,
     },
     /// The fields have fewer combinations than flows.
-    #[error("{flows} flows need more values: addresses and ports have {combinations} combinations")]
+    #[error(
+        "{flows} flows need more values: addresses and ports have {combinations} combination{}",
+        if *combinations == 1 { "" } else { "s" }
+    )]
     TooFewValues {
         /// The number of flows.
         flows: u64,
