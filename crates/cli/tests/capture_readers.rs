@@ -386,6 +386,32 @@ fn files_of_the_queues_merge_to_the_file_in_order() {
 }
 
 #[test]
+fn the_files_of_the_queues_are_in_several_directories() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+    for directory in [&one, &other] {
+        std::fs::create_dir(directory).expect("a directory");
+    }
+    let stripe = format!("{},{}", text(&one), text(&other));
+    let line = "--queues all --direction in --order queue -w parts.pcapng";
+    let (running, begun) = start(&folder, &format!("{line} --stripe {stripe}"));
+    let files = [
+        one.join("parts-queue0.pcapng"),
+        other.join("parts-queue1.pcapng"),
+    ];
+    let files = files.map(|file| text(&file));
+    assert_eq!(begun["files"], serde_json::json!(files));
+    send_from_both();
+    let summary = stop(running, 2 * COUNT);
+    assert_eq!(summary.number("written"), 2 * COUNT);
+    let all: Vec<Seen> = files.iter().flat_map(|file| seen(file)).collect();
+    assert_complete(&all, true);
+}
+
+#[test]
 fn a_limit_and_rotation_hold_for_all_readers_together() {
     if has_run() {
         return;
@@ -471,6 +497,16 @@ fn what_several_readers_do_not_support_is_refused() {
                 "does not support -c",
             ),
             ("-i any --queues all -w x", 2, "not for -i any"),
+            (
+                "-i lo --queues all --order strict --stripe a,b -w x",
+                2,
+                "--stripe needs --order queue",
+            ),
+            (
+                "-i lo --queues all --order queue --stripe a,b -w c/x",
+                2,
+                "give -w a name without one",
+            ),
             (
                 "-i lo --queues all --order queue --record 1M -w x.pcapng",
                 2,

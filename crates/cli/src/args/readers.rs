@@ -1,6 +1,7 @@
 //! Flags of captures with several readers.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tapline::capture::{FanoutMode, Queues};
@@ -13,8 +14,7 @@ pub struct ReadersArgs {
     ///
     /// In drop mode with a short snaplen all is a reader for each CPU. Packet rings share the packets by
     /// PACKET_FANOUT, see --fanout. A list selects received packets; a single queue is written as 3-3. auto is one
-    /// reader unless an interface has several queues and several CPUs are free. Such a capture cannot be changed while
-    /// it runs.
+    /// reader unless an interface has several queues and several CPUs are free.
     #[arg(hide_short_help = true, long, value_name = "all|auto|N|LIST", value_parser = queues, help_heading = "Performance")]
     pub queues: Option<ReaderCount>,
 
@@ -43,6 +43,17 @@ pub struct ReadersArgs {
         help_heading = "Performance"
     )]
     pub order: Option<Order>,
+
+    /// With --order queue: write the files of the readers into these directories in turn, e.g. one for each disk
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "DIR,DIR...",
+        value_delimiter = ',',
+        requires = "order",
+        help_heading = "Output"
+    )]
+    pub stripe: Vec<PathBuf>,
 }
 
 /// How packet rings share packets.

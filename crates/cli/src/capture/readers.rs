@@ -31,6 +31,10 @@ pub fn options(
         "--queues needs interfaces that stay: it is not for -i any or --netns"
     } else if is_queue && to_stdout {
         "--order queue needs -w FILE, after which its files are named"
+    } else if !flags.stripe.is_empty() && !is_queue {
+        "--stripe needs --order queue: one file is in one directory"
+    } else if !flags.stripe.is_empty() && has_directory(args) {
+        "--stripe names the directories: give -w a name without one"
     } else if is_queue && args.count.is_some() {
         "--order queue does not support -c: no reader counts the packets of the others"
     } else {
@@ -52,6 +56,11 @@ pub fn options(
     Err(Failure::new(Exit::Usage, line))
 }
 
+fn has_directory(args: &CaptureArgs) -> bool {
+    let path = args.output.write.as_deref();
+    path.is_some_and(|path| path.file_name() != Some(path.as_os_str()))
+}
+
 /// Whether each reader has a file.
 pub fn has_files(args: &CaptureArgs) -> bool {
     args.readers.order == Some(Order::Queue)
@@ -64,11 +73,16 @@ pub fn files(
     capture: &Source,
     flush: Duration,
 ) -> Result<Vec<FileConsumer>, Failure> {
+    let directories = &args.readers.stripe;
     let readers = capture.readers().iter().enumerate();
     readers
-        .map(|(number, reader)| {
-            let number = reader.queue.map_or(number, |queue| queue as usize);
-            let file = setup::file(args, &numbered(path, number), capture)?;
+        .map(|(place, reader)| {
+            let number = reader.queue.map_or(place, |queue| queue as usize);
+            let mut path = numbered(path, number);
+            if !directories.is_empty() {
+                path = directories[place % directories.len()].join(path);
+            }
+            let file = setup::file(args, &path, capture)?;
             Ok(FileConsumer::new(file, flush))
         })
         .collect()

@@ -22,7 +22,6 @@ use ring::DeliveryMode;
 use store::model::Interface as Description;
 use store::write::StatisticsSource;
 
-use self::changes::Leaving;
 use super::account::counters::LiveCounters;
 use super::account::loss_account::Account;
 use super::account::reader_time::ReaderTime;
@@ -74,6 +73,14 @@ pub struct Engine {
     leaving: Vec<Leaving>,
     /// Changes of the list of queues.
     layout: u64,
+}
+
+/// An interface that gets no more packets.
+struct Leaving {
+    /// Its place.
+    place: usize,
+    /// When not to wait for packets on their way any more.
+    deadline_ns: u64,
 }
 
 /// The state of a running capture between rounds.

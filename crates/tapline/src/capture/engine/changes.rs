@@ -10,18 +10,10 @@ use super::super::control::pending::Step;
 use super::super::read::consumer::Consumer;
 use super::super::read::dispatcher::Dispatcher;
 use super::super::read::poller::nanoseconds;
-use super::{Engine, SETTLE, block_ns};
+use super::{Engine, Leaving, SETTLE, block_ns};
 
 /// Interval at which an interface that leaves is checked for packets.
 const LEAVE_NS: u64 = 1_000_000;
-
-/// An interface that gets no more packets.
-pub struct Leaving {
-    /// Its place.
-    place: usize,
-    /// When not to wait for packets on their way any more.
-    deadline_ns: u64,
-}
 
 impl Engine {
     /// Changes of the list of queues so far.

@@ -1,20 +1,17 @@
 //! Replacing a packet ring: a second ring of its fanout group takes over.
 
-use netlink::Netlink;
-use ring::{DirectionFilter, HandoverGroup, PacketRing, PreparedRing, RingOpenError, SetupStep};
+use ring::{HandoverGroup, PacketRing, PreparedRing, RingOpenError, SetupStep};
 
 use super::super::super::control::error::ChangeError;
 use super::super::super::control::hand_over::{
     HandOver, NewFilter, NewRings, Replacement, RunOptions,
 };
-use super::super::super::error::CaptureError;
 use super::super::super::plan::backend::Backend;
-use super::super::super::plan::interface_plan::InterfacePlan;
 use super::super::super::plan::options::CaptureOptions;
 use super::super::super::read::ring::RingReader;
 use super::blocks;
 use super::shared::SharedRing;
-use super::successor::{ChosenFilter, choose, ring_options};
+use super::successor::{choose_filter, ring_options};
 
 /// Opens the packet rings of one interface, one after another.
 pub struct PacketHandOver {
@@ -135,27 +132,6 @@ impl PacketHandOver {
             },
         }))
     }
-}
-
-/// The filter of a ring of `capture` that has these options now.
-pub fn choose_filter(
-    link: &str,
-    capture: &CaptureOptions,
-    options: &RunOptions,
-) -> Result<ChosenFilter, ChangeError> {
-    let opened = capture.direction;
-    let mut capture = capture.clone();
-    options.clone().apply(&mut capture);
-    let netlink = &mut Netlink::open().map_err(CaptureError::from)?;
-    let plan = InterfacePlan::new(link, &capture, netlink);
-    let chosen = choose(link, plan.map_err(CaptureError::from)?, &capture)?;
-    let is_program = matches!(chosen.ring, ring::RingFilter::Program(_));
-    let narrows = opened == DirectionFilter::Both && is_program;
-    if capture.direction != opened && !narrows {
-        let link = link.to_owned();
-        return Err(ChangeError::FixedDirection { link });
-    }
-    Ok(chosen)
 }
 
 impl Replacement for PacketReplacement<'_> {

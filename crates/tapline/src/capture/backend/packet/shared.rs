@@ -10,7 +10,7 @@ use super::super::super::control::hand_over::{
 };
 use super::super::super::plan::backend::Backend;
 use super::super::super::plan::options::CaptureOptions;
-use super::hand_over::choose_filter;
+use super::successor::choose_filter;
 
 /// Replaces the filter of a ring whose fanout group shares packets. Another ring cannot take over: members that join or
 /// leave change which packets the others get.

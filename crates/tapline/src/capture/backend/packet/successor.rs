@@ -1,8 +1,11 @@
 //! Options of a packet ring, and of one with another filter that takes over.
 
 use ::filter::classic::ClassicProgram;
+use netlink::Netlink;
+use ring::DirectionFilter;
 
-use super::super::super::control::hand_over::NewFilter;
+use super::super::super::control::error::ChangeError;
+use super::super::super::control::hand_over::{NewFilter, RunOptions};
 use super::super::super::error::CaptureError;
 use super::super::super::plan::backend::Backend;
 use super::super::super::plan::interface_plan::InterfacePlan;
@@ -20,7 +23,7 @@ pub struct ChosenFilter {
 
 /// The filter of `plan`. Its exact form, unless the language of the kernel lacks it: so a filter that is too
 /// large for a socket is refused.
-pub fn choose(
+fn choose(
     link: &str,
     plan: InterfacePlan,
     options: &CaptureOptions,
@@ -50,6 +53,27 @@ pub fn choose(
         filter: NewFilter { kernel, exact },
         options,
     })
+}
+
+/// The filter of a ring of `capture` that has these options now.
+pub fn choose_filter(
+    link: &str,
+    capture: &CaptureOptions,
+    options: &RunOptions,
+) -> Result<ChosenFilter, ChangeError> {
+    let opened = capture.direction;
+    let mut capture = capture.clone();
+    options.clone().apply(&mut capture);
+    let netlink = &mut Netlink::open().map_err(CaptureError::from)?;
+    let plan = InterfacePlan::new(link, &capture, netlink);
+    let chosen = choose(link, plan.map_err(CaptureError::from)?, &capture)?;
+    let is_program = matches!(chosen.ring, ring::RingFilter::Program(_));
+    let narrows = opened == DirectionFilter::Both && is_program;
+    if capture.direction != opened && !narrows {
+        let link = link.to_owned();
+        return Err(ChangeError::FixedDirection { link });
+    }
+    Ok(chosen)
 }
 
 /// The options of a ring behind `filter`.
