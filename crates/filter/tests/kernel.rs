@@ -110,7 +110,10 @@ fn the_longest_program_is_the_kernels() {
     let mut list = vec![Instruction::new(opcode::RET_K, 1); MAX_INSTRUCTIONS];
     assert_eq!(assert_same_rules(&list), None);
     list.push(Instruction::new(opcode::RET_K, 1));
-    assert_eq!(assert_same_rules(&list), Some(KernelRule::TooLong));
+    assert_eq!(
+        assert_same_rules(&list),
+        Some(KernelRule::TooLong(MAX_INSTRUCTIONS))
+    );
 }
 
 /// Our verdict on `packet`, limited to the range in which the kernel's is visible.
