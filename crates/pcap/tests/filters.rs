@@ -1,6 +1,7 @@
 //! Filters: what this library compiles runs in the kernel and in libpcap's interpreter, with the verdicts of libpcap's programs.
 
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -42,9 +43,10 @@ fn compiled(library: Library, filters: &[(i32, String)]) -> Vec<String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
     let mut input = child.stdin.take().expect("a pipe");
-    let lines: String = (filters.iter())
-        .map(|(dlt, text)| format!("{dlt} 262144 1 {text}\n"))
-        .collect();
+    let mut lines = String::new();
+    for (dlt, text) in filters {
+        writeln!(lines, "{dlt} 262144 1 {text}").expect("memory");
+    }
     let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
     let output = child.wait_with_output().expect("its output");
     writer.join().expect("a thread").expect("it reads");

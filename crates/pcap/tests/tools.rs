@@ -102,7 +102,7 @@ const DIFFERENT: [&str; 4] = [
     "gre-heapoverflow-1.pcap",
     "time_2038_overflow.pcap",
     "time_2039.pcap",
-    "time_2106.pcap",
+    "time_2106_max.pcap",
 ];
 
 #[test]
