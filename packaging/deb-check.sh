@@ -18,13 +18,13 @@ cp "$folder"/*.deb "$root/packages/"
 inside() {
     unshare --net --mount --pid --fork sh -c '
         mount -t proc proc "$0/proc" && ip link set lo up
-        exec chroot "$0" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C sh -e -c "$1"' "$root" "$1"
+        exec chroot "$0" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive sh -e -c "$1"' "$root" "$1"
 }
 
-# The files of the system, with mode, owner and size. dpkg's and apt's own records change.
+# The files of the system, with mode and owner. Not those that a reboot removes, and the records of dpkg, apt and groupdel.
 files() {
     (cd "$root" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/log -o -path ./var/cache -o -path ./packages \
-        -o -path ./proc -o -path ./etc/ld.so.cache \) -prune -o -printf '%p %M %U %G %l\n' | LC_ALL=C sort)
+        -o -path ./proc -o -path ./run -o -path ./etc/ld.so.cache -o -path ./etc/gshadow- \) -prune -o -printf '%p %M %U %G %l\n' | LC_ALL=C sort)
 }
 
 files >"$work/before"

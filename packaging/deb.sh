@@ -81,7 +81,7 @@ END
         >"$root/DEBIAN/md5sums"
     chmod 644 "$root/DEBIAN/"*
     [ ! -e "$root/DEBIAN/postinst" ] || chmod 755 "$root/DEBIAN/postinst"
-    dpkg-deb --root-owner-group --build "$root" "$folder/$1_${version}_$architecture.deb" >/dev/null
+    dpkg-deb --root-owner-group -Zxz -z2 --build "$root" "$folder/$1_${version}_$architecture.deb" >/dev/null
     echo "$folder/$1_${version}_$architecture.deb"
 }
 

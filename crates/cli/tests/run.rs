@@ -77,6 +77,21 @@ fn the_program_gets_the_library_and_its_arguments() {
 }
 
 #[test]
+fn a_folder_with_links_is_searched_first() {
+    let (folder, library) = library();
+    let script = "echo \"$LD_LIBRARY_PATH\"";
+    let searched = || {
+        let output = run(&["-q", "--library", &library, "--", "sh", "-c", script]);
+        text(&output.stdout).replace("loaded\n", "")
+    };
+    let outside = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    assert_eq!(searched(), format!("{outside}\n"));
+    fs::create_dir(folder.path().join("tapline")).expect("a folder");
+    let links = library.replace("hello.so", "tapline");
+    assert!(searched().starts_with(&links), "{links}");
+}
+
+#[test]
 fn programs_that_cannot_get_the_library_are_refused_with_a_reason() {
     let (folder, library) = library();
     let refused = |program: &PathBuf, reason: &str| {

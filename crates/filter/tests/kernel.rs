@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use socket2::{SockFilter, SockRef};
 use std::os::unix::net::UnixDatagram;
 use tapline_filter::classic::{
-    Ancillary, ClassicProgram, Instruction, KernelRule, MAX_INSTRUCTIONS, opcode,
+    Ancillary, ClassicProgram, Instruction, KernelRule, MAX_INSTRUCTIONS, opcode, run_unchecked,
 };
 
 /// Two connected sockets; a filter on the second receives what the first sends.
@@ -110,7 +110,27 @@ fn the_longest_program_is_the_kernels() {
     let mut list = vec![Instruction::new(opcode::RET_K, 1); MAX_INSTRUCTIONS];
     assert_eq!(assert_same_rules(&list), None);
     list.push(Instruction::new(opcode::RET_K, 1));
-    assert_eq!(assert_same_rules(&list), Some(KernelRule::TooLong));
+    assert_eq!(
+        assert_same_rules(&list),
+        Some(KernelRule::TooLong(MAX_INSTRUCTIONS))
+    );
+    // User space runs it, checked or not.
+    assert_eq!(run_unchecked(&list, &[], 0), 1);
+    let program = ClassicProgram::for_user_space(list).expect("a valid program");
+    assert_eq!(program.run(&[], 0), 1);
+}
+
+#[test]
+fn a_program_without_an_end_rejects_when_nobody_checked_it() {
+    let endless = [
+        Instruction::new(opcode::LD_IMM, 7),
+        Instruction::new(opcode::JA, u32::MAX),
+    ];
+    assert_eq!(run_unchecked(&endless, &[0; 60], 60), 0);
+    assert_eq!(run_unchecked(&[], &[0; 60], 60), 0);
+    assert_eq!(run_unchecked(&[Instruction::new(0xffff, 0)], &[], 0), 0);
+    let word_that_is_not_there = [Instruction::new(opcode::LD_MEM, 99)];
+    assert_eq!(run_unchecked(&word_that_is_not_there, &[], 0), 0);
 }
 
 /// Our verdict on `packet`, limited to the range in which the kernel's is visible.

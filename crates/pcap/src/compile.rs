@@ -4,7 +4,9 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint};
 use std::net::Ipv4Addr;
 use std::{ptr, slice};
 
-use tapline::filter::classic::{ClassicProgram, Instruction, MAX_INSTRUCTIONS, opcode};
+use tapline::filter::classic::{
+    ClassicProgram, Instruction, MAX_USER_INSTRUCTIONS, opcode, run_unchecked,
+};
 use tapline::filter::{
     CompiledFilter, FilterError, FilterOptions, FilterTarget, LinkType, SystemNames,
 };
@@ -14,6 +16,11 @@ use crate::datalinks;
 use crate::guard::guard;
 use crate::handle::{Source, State, pcap_t, state};
 use crate::text::text;
+
+/// `LINKTYPE_PPP`.
+const PPP: u16 = 9;
+/// `LINKTYPE_PPP_HDLC`.
+const PPP_HDLC: u16 = 50;
 
 /// Compiles a filter in the language of pcap-filter(7) for the packets of a handle. `netmask`, in network byte order, is
 /// what `ip broadcast` uses. The compiler always optimizes.
@@ -53,7 +60,11 @@ fn compile(text: &str, state: &State, netmask: u32) -> Result<ClassicProgram, St
     if text.trim().is_empty() {
         return Ok(ClassicProgram::keep(snaplen));
     }
-    let number = datalinks::to_file(state.datalink);
+    let number = match datalinks::to_file(state.datalink) {
+        // PPP in HDLC-like framing has the header of PPP with address and control bytes.
+        PPP_HDLC => PPP,
+        number => number,
+    };
     let Some(link) = LinkType::from_number(number.into()) else {
         return Err(format!(
             "filters do not support link-layer header type {}",
@@ -67,8 +78,15 @@ fn compile(text: &str, state: &State, netmask: u32) -> Result<ClassicProgram, St
         options.target = FilterTarget::Socket;
     }
     let describe = |error: FilterError| error.to_string();
-    let filter = CompiledFilter::new(text, &options, &SystemNames::new()).map_err(describe)?;
-    filter.classic().map_err(describe)
+    let new = |options: &FilterOptions| CompiledFilter::new(text, options, &SystemNames::new());
+    let mut filter = new(&options);
+    if filter.is_err() && matches!(state.source, Source::Dead) {
+        // Words such as `inbound` are for captures, and such a handle may compile for one.
+        options.target = FilterTarget::Socket;
+        filter = new(&options).or(filter);
+    }
+    let filter = filter.map_err(describe)?;
+    filter.classic_for_user_space().map_err(describe)
 }
 
 /// Copies a program into memory that `pcap_freecode` frees; `false` if there is none.
@@ -134,17 +152,18 @@ pub unsafe extern "C" fn pcap_freecode(program: *mut bpf_program) {
 /// The instructions of a program; `None` if there are none.
 ///
 /// # Safety
-/// `program` is null or a program whose memory lives.
-unsafe fn instructions(program: *const bpf_program) -> Option<Vec<Instruction>> {
+/// `program` is null or a program whose memory lives for `'a`.
+unsafe fn instructions<'a>(program: *const bpf_program) -> Option<&'a [Instruction]> {
     // SAFETY: promised by the caller.
     let program = unsafe { program.as_ref() }?;
     let count = program.bf_len as usize;
-    if program.bf_insns.is_null() || count == 0 || count > MAX_INSTRUCTIONS {
+    if program.bf_insns.is_null() || count == 0 || count > MAX_USER_INSTRUCTIONS {
         return None;
     }
+    // Both have the layout of the kernel's `struct sock_filter`.
+    const { assert!(size_of::<Instruction>() == size_of::<bpf_insn>()) };
     // SAFETY: promised by the caller.
-    let instructions = unsafe { slice::from_raw_parts(program.bf_insns, count) };
-    Some(instructions.iter().copied().map(instruction).collect())
+    Some(unsafe { slice::from_raw_parts(program.bf_insns.cast(), count) })
 }
 
 fn instruction(given: bpf_insn) -> Instruction {
@@ -156,7 +175,8 @@ fn instruction(given: bpf_insn) -> Instruction {
 /// As [`instructions`].
 unsafe fn checked(program: *const bpf_program) -> Option<ClassicProgram> {
     // SAFETY: promised by the caller.
-    ClassicProgram::new(unsafe { instructions(program) }?).ok()
+    let instructions = unsafe { instructions(program) }?;
+    ClassicProgram::for_user_space(instructions.to_vec()).ok()
 }
 
 /// Sets the filter of a handle. Packets that are in the ring have to pass it, too.
@@ -200,7 +220,7 @@ pub unsafe extern "C" fn pcap_offline_filter(
 ) -> c_int {
     guard(0, || {
         // SAFETY: a program of the caller.
-        let program = unsafe { checked(program) };
+        let program = unsafe { instructions(program) };
         // SAFETY: a header of the caller.
         let header = unsafe { header.as_ref() };
         let (Some(program), Some(header)) = (program, header) else {
@@ -210,7 +230,7 @@ pub unsafe extern "C" fn pcap_offline_filter(
         let Some(bytes) = (unsafe { array(packet, header.caplen) }) else {
             return 0;
         };
-        program.run(bytes, header.len).cast_signed()
+        run_unchecked(program, bytes, header.len).cast_signed()
     })
 }
 
@@ -240,10 +260,7 @@ pub unsafe extern "C" fn bpf_filter(
         let program = unsafe { to_its_end(program) };
         // SAFETY: as many bytes as the caller says.
         let bytes = unsafe { array(packet, captured) };
-        match (ClassicProgram::new(program), bytes) {
-            (Ok(program), Some(bytes)) => program.run(bytes, len),
-            _ => 0,
-        }
+        bytes.map_or(0, |bytes| run_unchecked(&program, bytes, len))
     })
 }
 
@@ -255,7 +272,7 @@ unsafe fn to_its_end(program: *const bpf_insn) -> Vec<Instruction> {
     const RETURN: u16 = opcode::RET_K & 7;
     let mut found = Vec::new();
     let mut last = 0;
-    while found.len() <= last && found.len() < MAX_INSTRUCTIONS {
+    while found.len() <= last && found.len() < MAX_USER_INSTRUCTIONS {
         // SAFETY: promised by the caller: a way leads here.
         let place = unsafe { program.add(found.len()) };
         // SAFETY: as above.

@@ -1,10 +1,10 @@
 //! The binary interface: the symbols of libpcap, and the name that programs ask for.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use crate::support::{library, repository, succeed};
+use crate::support::{libpcap, library, repository, succeed};
 
 /// The defined dynamic symbols of a library.
 fn symbols(library: &Path) -> BTreeSet<String> {
@@ -18,15 +18,6 @@ fn symbols(library: &Path) -> BTreeSet<String> {
         .lines()
         .filter_map(|line| line.split_whitespace().nth(2));
     names.map(str::to_owned).collect()
-}
-
-/// The library that tcpdump runs with.
-fn libpcap() -> PathBuf {
-    let output = succeed(Command::new("ldd").arg(lab::tool::path("tcpdump")));
-    let text = String::from_utf8(output.stdout).expect("text");
-    let mut paths = text.lines().filter(|line| line.contains("libpcap.so"));
-    let path = paths.next().and_then(|line| line.split_whitespace().nth(2));
-    path.expect("tcpdump is linked with libpcap").into()
 }
 
 #[test]

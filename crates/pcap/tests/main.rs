@@ -2,6 +2,8 @@
 
 mod abi;
 mod files;
+mod filters;
+mod guide;
 mod programs;
 mod scenarios;
 mod support;

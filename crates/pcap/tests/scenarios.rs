@@ -13,12 +13,21 @@ fn program() -> &'static PathBuf {
     PROGRAM.get_or_init(|| compile("scenario", &[]))
 }
 
-/// What a scenario prints, if `sent` is what happens once it is ready.
-fn run(library: Library, name: &str, sent: impl Fn(&Host, &Host)) -> Vec<String> {
+/// What a scenario prints, if `sent` is what happens once it is ready. `device` is `any`, or the host's interface.
+fn run(
+    library: Library,
+    name: &str,
+    device: Option<&str>,
+    sent: impl Fn(&Host, &Host),
+) -> Vec<String> {
     let [left, right] = Net::new().pair();
-    let interface = right.interface().name.to_string();
+    let own = right.interface().name.to_string();
+    let interface = device.unwrap_or(&own).to_owned();
     let mut running = start(&right, library, program(), &[name, &interface]);
-    let mut lines = running.ready();
+    let mut lines = match name {
+        "nonblock" => return running.finish(),
+        _ => running.ready(),
+    };
     let before = right.counters().rx_packets;
     sent(&left, &right);
     // Without its interface the program has ended, or will.
@@ -31,7 +40,15 @@ fn run(library: Library, name: &str, sent: impl Fn(&Host, &Host)) -> Vec<String>
 
 #[track_caller]
 fn prints_the_same(name: &str, sent: impl Fn(&Host, &Host)) -> Vec<String> {
-    let [libpcap, tapline] = BOTH.map(|library| run(library, name, &sent));
+    let [libpcap, tapline] = BOTH.map(|library| run(library, name, None, &sent));
+    assert_eq!(libpcap, tapline, "{name}");
+    tapline
+}
+
+/// As [`prints_the_same`], on the device `any`.
+#[track_caller]
+fn prints_the_same_on_any(name: &str, sent: impl Fn(&Host, &Host)) -> Vec<String> {
+    let [libpcap, tapline] = BOTH.map(|library| run(library, name, Some("any"), &sent));
     assert_eq!(libpcap, tapline, "{name}");
     tapline
 }
@@ -112,8 +129,14 @@ fn a_handle_survives_a_fork() {
 fn a_thousand_handles_leave_nothing_behind() {
     let [_left, right] = Net::new().pair();
     let interface = right.interface().name.to_string();
-    let running = start(&right, Library::Tapline, program(), &["cycles", &interface]);
-    assert_eq!(running.finish(), ["descriptors +0", "memory as before"]);
+    for device in [&*interface, "any"] {
+        let running = start(&right, Library::Tapline, program(), &["cycles", device]);
+        assert_eq!(
+            running.finish(),
+            ["descriptors +0", "memory as before"],
+            "{device}"
+        );
+    }
 }
 
 #[test]
@@ -131,6 +154,41 @@ fn statistics_mean_the_same_under_loss() {
     let send = |left: &Host, _: &Host| left.send((0..PACKETS).map(|_| udp_frame(1000)));
     let lines = prints_the_same("loss", send);
     assert_eq!(lines, ["received all", "sum right, interface 0"]);
+}
+
+#[test]
+fn the_device_any_behaves_like_libpcaps() {
+    let lines = prints_the_same_on_any("late_filter", |left, _| left.send(frames(20)));
+    assert_eq!(lines[20..], ["loop 0", "next_ex 0"]);
+    let lines = prints_the_same_on_any("dispatch", |left, _| left.send(udp_frames(11)));
+    assert_eq!(lines.len(), 13);
+    let lines = prints_the_same_on_any("breakloop", |left, _| left.send(udp_frames(5)));
+    assert_eq!(lines[4..], ["thread -2", "signal -2"]);
+    let lines = prints_the_same_on_any("forked", |left, _| left.send(udp_frames(10)));
+    assert_eq!([&*lines[5], &lines[11]], ["parent 0", "child 0"]);
+    let lines = prints_the_same_on_any("nonblock", |_, _| {});
+    assert_eq!(lines, ["before 0 -3", "after 1", "idle 0", "back 0 0"]);
+}
+
+#[test]
+fn statistics_mean_the_same_under_loss_on_any() {
+    const PACKETS: usize = 20_000;
+    let send = |left: &Host, _: &Host| left.send((0..PACKETS).map(|_| udp_frame(1000)));
+    let lines = prints_the_same_on_any("loss", send);
+    assert_eq!(lines, ["received all", "sum right, interface 0"]);
+}
+
+#[test]
+fn two_threads_read_two_handles_and_a_third_ends_them() {
+    let lines = prints_the_same("threads", |left, _| left.send(udp_frames(40)));
+    let expected = [0, 1].map(|at| format!("handle {at}: -2, 40 packets of 40"));
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_handle_can_be_made_nonblocking_before_it_is_activated() {
+    let lines = prints_the_same("nonblock", |_, _| {});
+    assert_eq!(lines, ["before 0 -3", "after 1", "idle 0", "back 0 0"]);
 }
 
 #[test]

@@ -30,6 +30,15 @@ pub fn repository() -> &'static Path {
     room().ancestors().nth(2).expect("crates/pcap is below it")
 }
 
+/// The library that tcpdump runs with.
+pub fn libpcap() -> PathBuf {
+    let output = succeed(Command::new("ldd").arg(lab::tool::path("tcpdump")));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut paths = text.lines().filter(|line| line.contains("libpcap.so"));
+    let path = paths.next().and_then(|line| line.split_whitespace().nth(2));
+    path.expect("tcpdump is linked with libpcap").into()
+}
+
 /// A folder of this test program for what it builds.
 pub fn built() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pcap");
@@ -160,11 +169,17 @@ pub fn succeed(command: &mut Command) -> Output {
 
 /// The program of `tests/programs/NAME.c`, built once against the machine's libpcap.
 pub fn compile(name: &str, flags: &[&str]) -> PathBuf {
+    let source = room().join(format!("tests/programs/{name}.c"));
+    compile_source(&source, name, flags)
+}
+
+/// The program of a file, as [`compile`].
+pub fn compile_source(source: &Path, name: &str, flags: &[&str]) -> PathBuf {
     let program = built().join(format!("{name}-{}-{}", flags.len(), std::process::id()));
     let mut command = Command::new("gcc");
     command
         .args(["-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror"])
-        .arg(room().join(format!("tests/programs/{name}.c")))
+        .arg(source)
         .arg("-o")
         .arg(&program)
         .args(flags)

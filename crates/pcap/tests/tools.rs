@@ -1,12 +1,12 @@
 //! More of Debian's programs with libpcap and with this library: they print the same.
 
-use std::fs;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Lines};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use lab::generator::udp_frame;
-use lab::{Host, Net, wait};
+use lab::{Host, Net};
 
 use crate::support::{BOTH, Library, begin, begin_command, captures, end, folder_of_links};
 
@@ -96,10 +96,22 @@ fn ngrep_prints_the_packets_that_match() {
     assert_eq!(libpcap, tapline);
 }
 
+/// ngrep prints memory of the first file that it has never set. The others have times from 2038 on, and libpcap takes them for
+/// times from 1901 on.
+const DIFFERENT: [&str; 4] = [
+    "gre-heapoverflow-1.pcap",
+    "time_2038_overflow.pcap",
+    "time_2039.pcap",
+    "time_2106_max.pcap",
+];
+
 #[test]
 fn ngrep_finds_the_same_in_files() {
     let mut found = 0;
     for file in captures("captures") {
+        if DIFFERENT.iter().any(|name| file.ends_with(name)) {
+            continue;
+        }
         let [libpcap, tapline] = BOTH.map(|library| {
             let mut ngrep = lab::tool::command("ngrep");
             ngrep.env("TZ", "UTC").args(["-q", "-t", "-x", "-I"]);
@@ -114,21 +126,37 @@ fn ngrep_finds_the_same_in_files() {
     assert!(found > 1 << 20, "{found} bytes");
 }
 
+/// Link-layer header types in files of the corpus for which only libpcap compiles filters: ATM, Frame Relay and Juniper's.
+const ONLY_LIBPCAP: [&str; 6] = ["107", "11", "123", "132", "137", "178"];
+
 #[test]
 fn p0f_recognises_the_same_systems_in_files() {
     let mut recognised = 0;
+    let mut refused = BTreeSet::new();
     for file in captures("captures") {
         let [libpcap, tapline] = BOTH.map(|library| {
             let mut p0f = lab::tool::command("p0f");
             let output = library.load(p0f.arg("-r").arg(&file)).output();
             let output = output.expect("p0f runs");
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let text = [output.stdout, output.stderr].concat();
+            let text = String::from_utf8_lossy(&text).into_owned();
             (output.status.code(), text)
         });
         recognised += libpcap.1.matches("raw_sig").count();
-        assert_eq!(libpcap, tapline, "{}", file.display());
+        let is_refused = |(_, text): &(_, String)| text.contains("pcap_compile");
+        match (is_refused(&libpcap), is_refused(&tapline)) {
+            (false, true) => {
+                let (_, link_type) = tapline.1.split_once("header type ").expect("a number");
+                let link_type = link_type.split_whitespace().next();
+                refused.insert(link_type.unwrap_or_default().to_owned());
+            }
+            // The texts differ.
+            (true, true) => assert_eq!(libpcap.0, tapline.0, "{}", file.display()),
+            _ => assert_eq!(libpcap, tapline, "{}", file.display()),
+        }
     }
     assert!(recognised > 20, "{recognised} fingerprints");
+    assert!(refused.iter().eq(ONLY_LIBPCAP), "{refused:?}");
 }
 
 #[test]
@@ -184,19 +212,23 @@ fn arp_scan_finds_the_neighbour() {
 fn nmap_finds_the_same_ports() {
     let [libpcap, tapline] = BOTH.map(|library| {
         let [left, right] = Net::new().pair();
-        left.ip(&format!("link set {} arp on", left.interface().name));
+        for host in [&left, &right] {
+            host.ip(&format!("link set {} arp on", host.interface().name));
+        }
         let address = left.interface().v4;
         let listener = left.run(|| std::net::TcpListener::bind((address, 7)));
         let _listener = listener.expect("a listener");
         let mut command = right.command("nmap");
         command.args(["-n", "-sS", "-p", "5-9", "-oG", "-"]);
         let text = output(library, command.arg(address.to_string()));
+        assert!(
+            text.contains("6/closed") && text.contains("7/open"),
+            "{text}"
+        );
         // Comments have the time.
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         lines.map(str::to_owned).collect::<Vec<_>>()
     });
-    let is_found = |line: &String| line.contains("6/closed") && line.contains("7/open");
-    assert!(libpcap.iter().any(is_found), "{libpcap:#?}");
     assert_eq!(libpcap, tapline);
 }
 

@@ -3,6 +3,7 @@
 mod program;
 
 use std::env;
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,12 @@ const FOLDERS: [&str; 2] = ["/usr/local/lib", "/usr/lib"];
 
 /// The variable that names libraries to load before those that a program asks for.
 const PRELOAD: &str = "LD_PRELOAD";
+
+/// The variable that names folders to search first for libraries.
+const SEARCH: &str = "LD_LIBRARY_PATH";
+
+/// Folder beside the library with links that have libpcap's names.
+const LINKS: &str = "tapline";
 
 /// Runs the command. Returns only if the program cannot be started.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
@@ -44,18 +51,25 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         // If standard error is closed, nobody can read the message.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
-    let mut preload = library.into_os_string();
-    if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
-        preload.push(":");
-        preload.push(others);
-    }
     let mut command = Command::new(&program);
-    let error = command
-        .arg0(name)
-        .args(arguments)
-        .env(PRELOAD, preload)
-        .exec();
+    command.arg0(name).args(arguments);
+    // Programs such as those in Python load libpcap by its name (dlopen(3)), which ignores libraries that are loaded.
+    let links = library.parent().map(|folder| folder.join(LINKS));
+    if let Some(links) = links.filter(|links| links.is_dir()) {
+        command.env(SEARCH, before(links, SEARCH));
+    }
+    let error = command.env(PRELOAD, before(library, PRELOAD)).exec();
     Err(Failure::job_on(format!("cannot run {shown}"), &error))
+}
+
+/// `path` before what a variable has.
+fn before(path: PathBuf, variable: &str) -> OsString {
+    let mut list = path.into_os_string();
+    if let Some(others) = env::var_os(variable).filter(|others| !others.is_empty()) {
+        list.push(":");
+        list.push(others);
+    }
+    list
 }
 
 /// The path of the library.

@@ -1,5 +1,7 @@
 use crate::classic::ancillary::Ancillary;
-use crate::classic::instruction::{Instruction, MAX_INSTRUCTIONS};
+use crate::classic::instruction::Instruction;
+#[cfg(doc)]
+use crate::classic::instruction::MAX_INSTRUCTIONS;
 use crate::classic::opcode;
 
 /// Words of scratch memory (`BPF_MEMWORDS`).
@@ -12,9 +14,9 @@ pub enum KernelRule {
     /// A program has at least one instruction.
     #[error("no instructions")]
     Empty,
-    /// A program has at most [`MAX_INSTRUCTIONS`].
-    #[error("more than {MAX_INSTRUCTIONS} instructions")]
-    TooLong,
+    /// A program has at most so many instructions: [`MAX_INSTRUCTIONS`] in the kernel.
+    #[error("more than {0} instructions")]
+    TooLong(usize),
     /// The operation is unknown.
     #[error("unknown operation {0:#x}")]
     Opcode(u16),
@@ -52,14 +54,14 @@ pub struct InvalidProgram {
     pub rule: KernelRule,
 }
 
-/// Checks `program` by the rules of `bpf_check_classic`.
-pub(super) fn check(program: &[Instruction]) -> Result<(), InvalidProgram> {
+/// Checks `program` by the rules of `bpf_check_classic`, but allows `most` instructions.
+pub(super) fn check(program: &[Instruction], most: usize) -> Result<(), InvalidProgram> {
     let fail = |index, rule| Err(InvalidProgram { index, rule });
     let Some(last) = program.last() else {
         return fail(0, KernelRule::Empty);
     };
-    if program.len() > MAX_INSTRUCTIONS {
-        return fail(MAX_INSTRUCTIONS, KernelRule::TooLong);
+    if program.len() > most {
+        return fail(most, KernelRule::TooLong(most));
     }
     for (index, instruction) in program.iter().copied().enumerate() {
         if let Some(rule) = broken_rule(instruction, program.len() - index - 1) {

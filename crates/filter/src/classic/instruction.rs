@@ -4,6 +4,9 @@ use std::fmt;
 #[doc(alias = "BPF_MAXINSNS")]
 pub const MAX_INSTRUCTIONS: usize = libc::BPF_MAXINSNS as usize;
 
+/// Maximum number of instructions in a program that only runs in user space.
+pub const MAX_USER_INSTRUCTIONS: usize = 1 << 20;
+
 /// One instruction, in the kernel's layout.
 ///
 /// `Display` writes the decimal form of `tcpdump -ddd`: `code jt jf k`.
@@ -12,6 +15,7 @@ pub const MAX_INSTRUCTIONS: usize = libc::BPF_MAXINSNS as usize;
 /// `struct sock_filter`, include/uapi/linux/filter.h.
 #[doc(alias = "sock_filter")]
 #[doc(alias = "bpf_insn")]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
     /// The operation: one of [`opcode`](super::opcode).

@@ -23,28 +23,37 @@ impl ClassicProgram {
     /// # Source
     /// `bpf_convert_filter`, net/core/filter.c.
     pub fn run_with(&self, packet: &[u8], original_len: u32, ancillary: &Ancillary) -> u32 {
-        let mut interpreter = Interpreter {
-            packet,
-            original_len,
-            ancillary,
-            a: 0,
-            x: 0,
-            memory: [0; MEMORY_WORDS],
-        };
-        let mut rest = self.instructions().iter().copied();
-        // Every iteration consumes at least one instruction of `rest`. A checked program reaches a
-        // return.
-        while let Some(instruction) = rest.next() {
-            match interpreter.step(instruction) {
-                Flow::Next | Flow::Skip(0) => {}
-                Flow::Skip(count) => {
-                    rest.nth(count as usize - 1);
-                }
-                Flow::Return(verdict) => return verdict,
-            }
-        }
-        0
+        run(self.instructions(), packet, original_len, ancillary)
     }
+}
+
+/// Runs a program that nobody has checked. An invalid one rejects the packet when it comes to an instruction that is unknown,
+/// or to its end.
+pub fn run_unchecked(program: &[Instruction], packet: &[u8], original_len: u32) -> u32 {
+    run(program, packet, original_len, &Ancillary::default())
+}
+
+fn run(program: &[Instruction], packet: &[u8], original_len: u32, ancillary: &Ancillary) -> u32 {
+    let mut interpreter = Interpreter {
+        packet,
+        original_len,
+        ancillary,
+        a: 0,
+        x: 0,
+        memory: [0; MEMORY_WORDS],
+    };
+    let mut rest = program.iter().copied();
+    // Every iteration consumes at least one instruction of `rest`. A checked program reaches a return.
+    while let Some(instruction) = rest.next() {
+        match interpreter.step(instruction) {
+            Flow::Next | Flow::Skip(0) => {}
+            Flow::Skip(count) => {
+                rest.nth(count as usize - 1);
+            }
+            Flow::Return(verdict) => return verdict,
+        }
+    }
+    0
 }
 
 enum Flow {

@@ -26,6 +26,7 @@ mod program;
 
 pub use ancillary::Ancillary;
 pub use check::{InvalidProgram, KernelRule};
-pub use instruction::{Instruction, MAX_INSTRUCTIONS};
+pub use instruction::{Instruction, MAX_INSTRUCTIONS, MAX_USER_INSTRUCTIONS};
+pub use interpreter::run_unchecked;
 pub use listing::ClassicListing;
 pub use program::{ClassicProgram, ParseError, ParseErrorReason};

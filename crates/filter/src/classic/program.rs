@@ -1,11 +1,11 @@
 use crate::classic::check::InvalidProgram;
-use crate::classic::instruction::{Instruction, MAX_INSTRUCTIONS};
+use crate::classic::instruction::{Instruction, MAX_INSTRUCTIONS, MAX_USER_INSTRUCTIONS};
 use crate::classic::{check, opcode};
 use std::fmt;
 use std::num::IntErrorKind;
 use std::str::FromStr;
 
-/// A classic BPF program that satisfies the kernel's rules.
+/// A classic BPF program that satisfies the kernel's rules, possibly except for its length.
 ///
 /// `FromStr` parses the decimal form of `tcpdump -ddd`, and `Display` prints it.
 /// [`ClassicProgram::run`] returns the verdict on a packet, and [`ClassicProgram::listing`] a
@@ -23,7 +23,17 @@ impl ClassicProgram {
     /// # Source
     /// `bpf_check_classic`, net/core/filter.c.
     pub fn new(instructions: Vec<Instruction>) -> Result<Self, InvalidProgram> {
-        check::check(&instructions)?;
+        check::check(&instructions, MAX_INSTRUCTIONS)?;
+        Ok(Self { instructions })
+    }
+
+    /// Checks `instructions` by the rules of the kernel, but allows [`MAX_USER_INSTRUCTIONS`]: a longer program than the
+    /// kernel's limit runs in user space alone.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_user_space(instructions: Vec<Instruction>) -> Result<Self, InvalidProgram> {
+        check::check(&instructions, MAX_USER_INSTRUCTIONS)?;
         Ok(Self { instructions })
     }
 

@@ -179,6 +179,61 @@ static void breakloop(const char *interface)
     waitpid(child, NULL, 0);
 }
 
+/* Settings of blocking before and after the handle is activated. */
+static void nonblock(const char *interface)
+{
+    handle = pcap_create(interface, errbuf);
+    check(handle != NULL, "create");
+    printf("before %d %d\n", pcap_setnonblock(handle, 1, errbuf), pcap_getnonblock(handle, errbuf));
+    check(pcap_activate(handle) == 0, "activate");
+    printf("after %d\n", pcap_getnonblock(handle, errbuf));
+    printf("idle %d\n", pcap_dispatch(handle, -1, print, NULL));
+    printf("back %d", pcap_setnonblock(handle, 0, errbuf));
+    printf(" %d\n", pcap_getnonblock(handle, errbuf));
+    pcap_close(handle);
+}
+
+/* Two handles, each with a thread that reads it, and a third thread that ends both loops. */
+struct reader {
+    pcap_t *handle;
+    unsigned packets;
+    int result;
+};
+
+static void *read_all(void *place)
+{
+    struct reader *reader = place;
+    reader->result = pcap_loop(reader->handle, -1, count, (u_char *)&reader->packets);
+    return NULL;
+}
+
+static void threads(const char *interface)
+{
+    struct reader readers[2] = {{0}};
+    pthread_t running[2], third;
+    for (int at = 0; at < 2; at++) {
+        open_with(interface, 0);
+        set_filter("udp");
+        readers[at].handle = handle;
+        check(pthread_create(&running[at], NULL, read_all, &readers[at]) == 0, "a thread");
+    }
+    say("ready");
+    unsigned sent = wait_for_line();
+    struct pcap_stat stats;
+    for (int at = 0; at < 2; at++) {
+        /* Handles may be asked for nothing but to end while another thread reads them, so wait for its count. */
+        while (__atomic_load_n(&readers[at].packets, __ATOMIC_RELAXED) < sent)
+            usleep(100);
+        handle = readers[at].handle;
+        check(pthread_create(&third, NULL, break_later, NULL) == 0, "a thread");
+        pthread_join(third, NULL);
+        pthread_join(running[at], NULL);
+        check(pcap_stats(handle, &stats) == 0, "stats");
+        printf("handle %d: %d, %u packets of %u\n", at, readers[at].result, readers[at].packets, stats.ps_recv);
+        pcap_close(handle);
+    }
+}
+
 /* A child closes its copy of the handle; the parent goes on. Then a child reads and the parent does not. */
 static void forked(const char *interface)
 {
@@ -261,7 +316,7 @@ static void loss(const char *interface)
 {
     unsigned packets = 0;
     struct pcap_stat stats;
-    open_with(interface, 2 << 20);
+    open_with(interface, strcmp(interface, "any") == 0 ? 64 << 10 : 2 << 20);
     set_filter("udp");
     say("ready");
     unsigned sent = wait_for_line();
@@ -352,7 +407,7 @@ static const struct {
     {"late_filter", late_filter}, {"dispatch", dispatch}, {"direction", direction},
     {"breakloop", breakloop},     {"forked", forked},     {"cycles", cycles},
     {"removed", removed},         {"loss", loss},         {"names", names},
-    {"refusals", refusals},
+    {"refusals", refusals},       {"threads", threads},   {"nonblock", nonblock},
 #ifdef ACCOUNT
     {"account", account},
 #endif
