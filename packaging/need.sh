@@ -54,9 +54,11 @@ if [ "${1:-}" = test ]; then
 fi
 # The Python package and its build. The tests take Debian's Python if that in the path lacks them.
 if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then
-    has_wheel_tools() { "$1" -c 'import cffi, setuptools, wheel' 2>/dev/null; }
-    has_wheel_tools python3 || { [ "$1" = test ] && has_wheel_tools /usr/bin/python3; } ||
-        missing+=(python3-cffi python3-setuptools python3-wheel)
+    modules=(cffi setuptools wheel)
+    [ "$1" = wheel ] || modules+=(numpy)
+    has_modules() { "$1" -c "import $(IFS=, && echo "${modules[*]}")" 2>/dev/null; }
+    has_modules python3 || { [ "$1" = test ] && has_modules /usr/bin/python3; } ||
+        missing+=("${modules[@]/#/python3-}")
 fi
 [ "${1:-}" != bench ] || [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
 # Valgrind needs the symbols of the C library.

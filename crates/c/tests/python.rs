@@ -11,11 +11,11 @@ use lab::{Host, Net, wait};
 
 use crate::support::{Running, built, hex, library, repository, room, run, succeed};
 
-/// The first Python that has what building the wheel takes.
+/// The first Python that has what building the wheel and the examples take.
 fn python() -> &'static str {
     let has_tools = |name: &&str| {
         let mut command = Command::new(name);
-        let tried = command.args(["-c", "import cffi, setuptools, wheel"]);
+        let tried = command.args(["-c", "import cffi, numpy, setuptools, wheel"]);
         tried
             .stderr(Stdio::null())
             .status()
