@@ -58,18 +58,10 @@ pub struct Traffic<'r> {
 }
 
 impl Rig {
-    /// A rig for readers that write to /dev/null.
-    ///
-    /// # Panics
-    /// Without root or a second CPU.
-    pub fn without_files() -> Self {
-        Self::new(None)
-    }
-
     /// A rig for readers that also write files.
     ///
     /// # Panics
-    /// As [`Self::without_files`], and without enough space for a file.
+    /// As [`Self::new`], and without enough space for a file.
     pub fn build() -> Self {
         let folder = folder();
         let room = statvfs(folder.path()).expect("its free space");
@@ -85,7 +77,11 @@ impl Rig {
         ))
     }
 
-    fn new(ballast: Option<Ballast>) -> Self {
+    /// A rig for readers that write to /dev/null, or to files in the memory that the ballast holds.
+    ///
+    /// # Panics
+    /// Without root or a second CPU.
+    pub fn new(ballast: Option<Ballast>) -> Self {
         pin_to_cpu(READER_CPU).expect("two CPUs, 0 and 1: one sends, one reads");
         pin_to_cpu(SENDER_CPU).expect("CPU 0");
         let [sender, receiver] = Net::new().pair();

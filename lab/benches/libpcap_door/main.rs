@@ -64,7 +64,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(options: &BenchOptions, report: &mut Report) {
-    let rig = Rig::without_files();
+    let rig = Rig::new(None);
     let tools = tools();
     if options.has("latency") {
         for round in report.rounds("latency") {
