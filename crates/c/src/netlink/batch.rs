@@ -2,11 +2,13 @@
 
 use std::mem::MaybeUninit;
 
-use tapline::net::schema::{FieldReader, FieldSet, NameLookup};
+use tapline::net::schema::NameLookup;
 use tapline::net::{Batch, BatchSummary, ItemResult, OnError, Verb};
 
 use super::handle::{Open, tapline_netlink};
-use super::object::{Crossing, invalid, tapline_netlink_object, tapline_netlink_verb, with_type};
+use super::object::{
+    Crossing, read, tapline_netlink_form, tapline_netlink_object, tapline_netlink_verb, with_type,
+};
 use super::request::error_of;
 use crate::arguments::array;
 use crate::error::{report, tapline_error};
@@ -96,8 +98,7 @@ fn push<O: Crossing + tapline::net::Object>(
     names: &mut dyn NameLookup,
 ) -> Result<(), Error> {
     let mut object = O::default();
-    let read = FieldSet::take_fields(&mut object, bytes, &mut FieldReader::new(names));
-    read.map_err(|error| invalid::<O>(&error))?;
+    read(&mut object, tapline_netlink_form::Fields, bytes, names)?;
     batch.push(verb, &object);
     Ok(())
 }

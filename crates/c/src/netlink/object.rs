@@ -149,28 +149,29 @@ impl NameLookup for Nameless {
     }
 }
 
-/// Reads an object that C passed.
+/// Reads an object that C passed into an empty one. It is large, so it stays where the caller has it.
 pub fn read<T: Crossing>(
+    object: &mut T,
     form: tapline_netlink_form,
     bytes: &[u8],
     names: &mut dyn NameLookup,
-) -> Result<T, Error> {
+) -> Result<(), Error> {
     match form {
         tapline_netlink_form::Fields => {
-            let mut object = T::default();
             let read = object.take_fields(bytes, &mut FieldReader::new(names));
-            read.map_err(|error| invalid::<T>(&error))?;
-            Ok(object)
+            read.map_err(|error| invalid::<T>(&error))
         }
         // No bytes: a filter that matches everything.
-        tapline_netlink_form::Json if bytes.is_empty() => Ok(T::default()),
+        tapline_netlink_form::Json if bytes.is_empty() => Ok(()),
         tapline_netlink_form::Json => {
-            serde_json::from_slice(bytes).map_err(|error| Error::argument(error.to_string()))
+            *object = serde_json::from_slice(bytes)
+                .map_err(|error| Error::argument(error.to_string()))?;
+            Ok(())
         }
     }
 }
 
-pub fn invalid<T: FieldSet>(error: &InvalidField) -> Error {
+fn invalid<T: FieldSet>(error: &InvalidField) -> Error {
     Error::argument(format!("{}.{error}", T::NAME))
 }
 

@@ -53,7 +53,8 @@ impl Open {
         form: tapline_netlink_form,
         bytes: &[u8],
     ) -> Result<(), Error> {
-        let object: O = read(form, bytes, &mut self.names.for_a_call())?;
+        let mut object = O::default();
+        read(&mut object, form, bytes, &mut self.names.for_a_call())?;
         Ok(self.netlink.change(verb, &object)?)
     }
 
@@ -65,7 +66,8 @@ impl Open {
         bytes: &[u8],
     ) -> Result<Vec<u8>, Error> {
         let mut names = self.names.for_a_call();
-        let object: O = read(form, bytes, &mut names)?;
+        let mut object = O::default();
+        read(&mut object, form, bytes, &mut names)?;
         let reply = if verb == Verb::Add {
             self.netlink.create(&object)?
         } else {
@@ -82,7 +84,8 @@ impl Open {
         bytes: &[u8],
     ) -> Result<(Vec<u8>, bool), Error> {
         let mut names = self.names.for_a_call();
-        let filter: O = read(form, bytes, &mut names)?;
+        let mut filter = O::default();
+        read(&mut filter, form, bytes, &mut names)?;
         let listing = self.netlink.list(&filter)?;
         let mut out = Vec::new();
         for object in &listing.items {
@@ -237,7 +240,8 @@ pub unsafe extern "C" fn tapline_netlink_lookup(
         let bytes = unsafe { array(bytes, length, "bytes") }?;
         Open::table().with(netlink, |open| {
             let mut names = open.names.for_a_call();
-            let query: RouteQuery = read(form, bytes, &mut names)?;
+            let mut query = RouteQuery::default();
+            read(&mut query, form, bytes, &mut names)?;
             let route = open.netlink.lookup(&query)?;
             let mut out = Vec::new();
             write(form, &route, &mut out, &mut names)?;

@@ -170,7 +170,8 @@ pub unsafe extern "C" fn tapline_watch_open(
         let bytes = unsafe { array(bytes, length, "bytes") }?;
         Open::table().with(netlink, |handle| {
             let watch = with_type!(object, O => {
-                let filter: O = read(form, bytes, &mut handle.names.for_a_call())?;
+                let mut filter = O::default();
+                read(&mut filter, form, bytes, &mut handle.names.for_a_call())?;
                 open(&handle.source, filter)
             })?;
             let names = Lookup::new(handle.source.clone());

@@ -21,6 +21,9 @@ static void arguments(const char *name) {
     options.mode = 17;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "mode has no value 17", tapline_capture_open(&options, &capture, &error));
     options.mode = TAPLINE_CAPTURE_MODE_MIRROR;
+    options.measure_delays = options.hardware_timestamps = 1;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the kernel's time stamps", tapline_capture_open(&options, &capture, &error));
+    options.measure_delays = options.hardware_timestamps = 0;
     options.interfaces = NULL;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "interfaces is null", tapline_capture_open(&options, &capture, &error));
     interfaces[0] = NULL;
@@ -81,6 +84,9 @@ static void versions(const char *name) {
     tapline_capture_stats of_one = {.size = sizeof of_one};
     CHECK(tapline_capture_interface_stats(capture, 1, &of_one, NULL) == TAPLINE_STATUS_END);
     OK(tapline_capture_interface_stats(capture, 0, &of_one, &error));
+    tapline_delays delays = {.size = sizeof delays};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "no option measure_delays", tapline_capture_delays(capture, &delays, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_delays is null", tapline_capture_delays(capture, NULL, &error));
     stats.size = 3;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the size of", tapline_capture_finish(capture, &stats, &error));
     OK(tapline_capture_close(capture, &error));
