@@ -11,7 +11,8 @@ use std::process::Command;
 use pcap::Precision;
 use tapline::capture::{
     Backend, Capture, CaptureErrorKind, CaptureOptions, CaptureSummary, DeliveryMode,
-    DirectionFilter, FileConsumer, Mode, TimestampSource,
+    DirectionFilter, FanoutMode, FileConsumer, Mode, ParallelCapture, ReaderOptions,
+    TimestampSource,
 };
 use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
 use tapline::hwtstamp::{HardwareStamping, Restored, StampDevice, undo_left_behind};
@@ -157,6 +158,40 @@ fn stamps_arrive_in_the_file_to_the_nanosecond() {
                 let [real_ns, device_ns] = times(&bytes);
                 assert_eq!(device_ns, real_ns.wrapping_add_signed(offset_ns));
                 assert_eq!(time_ns, real_ns, "{backend:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn several_readers_merge_packets_by_hardware_stamps() {
+    if VM.has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for offset_ns in [0, TAI_NS, -1_600_000_000_000_000_000] {
+        for backend in [Backend::PacketV3, Backend::Xdp] {
+            let host = host(&[("offset_ns", &offset_ns.to_string())]);
+            let mut readers = ReaderOptions::default();
+            readers.distribution = (backend == Backend::PacketV3).then_some(FanoutMode::RoundRobin);
+            let opened = host.run(|| ParallelCapture::open(options(backend), &readers));
+            let capture = opened.expect("a capture");
+            assert!(capture.readers().len() > 1, "{backend:?}");
+            let path = folder.path().join("file.pcapng");
+            let output = Output::Path(path.clone());
+            let file = CaptureFileOptions::new(output, capture.interfaces().to_vec());
+            let file = CaptureFile::create(file, 0).expect("a file");
+            let mut consumer = FileConsumer::new(file, std::time::Duration::ZERO);
+            let stop = tapline::Stop::new().expect("a stop");
+            send(&host, 0..FRAMES);
+            let summary = capture.run_file(&mut consumer, &stop).expect("captured");
+            assert_eq!(summary.timestamp_counts().hardware, FRAMES);
+            assert_eq!(summary.merge.expect("a merge").late, 0);
+            let packets = packets(&path);
+            assert_eq!(packets.len() as u64, FRAMES);
+            for (number, (time_ns, bytes)) in (0..).zip(packets) {
+                assert_eq!(bytes[14..22], u64::to_be_bytes(number));
+                assert_eq!(time_ns, times(&bytes)[0], "{backend:?}");
             }
         }
     }
