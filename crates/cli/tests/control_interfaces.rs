@@ -128,10 +128,13 @@ fn changes_of_other_interfaces_lose_nothing() {
     thread::scope(|scope| {
         let changes = scope.spawn(|| {
             let _over = Over(&is_over);
-            for _ in 0..10 {
-                for line in ["add x0", "set dev x0 mode drop", "remove x0"] {
-                    ctl(&name, line);
+            for round in 0..10 {
+                ctl(&name, "add x0");
+                // Once: the kernel takes its time to free the queue of a socket that is closed.
+                if round == 0 {
+                    ctl(&name, "set dev x0 mode drop");
                 }
+                ctl(&name, "remove x0");
             }
         });
         let frames = frames(100, 100);
@@ -146,7 +149,7 @@ fn changes_of_other_interfaces_lose_nothing() {
     let summary = running.done();
     summary.conserves(sent);
     summary.has(&json!({"delivered": sent}));
-    assert_eq!(notes(&scene.file("file.pcapng")).len(), 31);
+    assert_eq!(notes(&scene.file("file.pcapng")).len(), 22);
 }
 
 #[test]
