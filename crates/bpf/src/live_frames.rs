@@ -92,7 +92,8 @@ pub struct LiveFramesSent {
     pub sent: u32,
     /// Frames behind them that were handed to the driver and that it did not take.
     pub refused: u32,
-    /// The error with which the driver or the kernel refused; 0 if the driver had no room.
+    /// The error with which the driver or the kernel refused; 0 if the driver had no room, ENODEV if the interface was
+    /// deleted.
     pub errno: i32,
 }
 
@@ -255,19 +256,27 @@ impl LiveRun {
             flags: BPF_F_TEST_XDP_LIVE_FRAMES,
             batch_frames,
         };
+        let mut has_run = false;
         if count > 0 {
             match program.program.test_run(&run, &mut []) {
+                Ok(_) => has_run = true,
                 // A signal ended it early; the counters say where.
-                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
-                _ => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
         let counter = |at| self.word(at).load(Ordering::Relaxed);
+        let (sent, refused) = (counter(program::SENT), counter(program::REFUSED));
         Ok(LiveFramesSent {
-            sent: counter(program::SENT) as u32,
-            refused: counter(program::REFUSED) as u32,
-            // The kernel writes a negative number.
-            errno: (counter(program::ERROR) as i32).saturating_neg(),
+            sent: sent as u32,
+            refused: refused as u32,
+            errno: if has_run && sent == 0 && refused == 0 {
+                // The kernel takes an interface that is deleted out of the map, so that the program drops its frames.
+                libc::ENODEV
+            } else {
+                // The kernel writes a negative number.
+                (counter(program::ERROR) as i32).saturating_neg()
+            },
         })
     }
 

@@ -53,7 +53,7 @@ fn a_queue_that_stays_full_ends_the_job_with_a_true_account() {
     // A packet in eight seconds, behind the burst.
     throttle(&scene, "1kbit");
     let ended = start(&scene, (300, 1000), "--path qdisc").finish();
-    let line = "interface left0 takes no more packets: its queue stays full, or it drops them";
+    let line = "interface left0 takes no more packets: its queue stays full, or it drops them ('ip link' shows NO-CARRIER if its other end is down)";
     assert_eq!(ended.exit(1), line);
     let summary = ended.summary();
     let accepted = summary.number("accepted");

@@ -254,6 +254,23 @@ fn frames_above_the_mtu_are_cut_on_every_path() {
     }
 }
 
+#[test]
+fn an_interface_that_was_deleted_ends_the_job_on_every_path() {
+    for path in PATHS {
+        let pair = Pair::new();
+        let _pass = (path == SendPath::LiveFrames).then(|| pass_all(&pair.right));
+        let mut sender = open(&pair, |options| options.path(path));
+        sender.inject(&frame(60, false)).unwrap();
+        pair.left
+            .ip(&format!("link delete {}", pair.left.interface().name));
+        let failed = sender.inject(&frame(60, false)).unwrap_err();
+        assert!(matches!(failed, SendError::Send { .. }), "{failed}");
+        let summary = sender.finish().unwrap();
+        assert_eq!((summary.submitted, summary.accepted), (2, 1), "{path:?}");
+        assert_eq!(summary.delivered, None);
+    }
+}
+
 /// 16 flows by turns; each packet has its number in its flow.
 fn flows(packets: u32) -> impl Iterator<Item = Vec<u8>> {
     let macs = [1, 2].map(|host| MacAddress([2, 0, 0, 0, 0, host]));

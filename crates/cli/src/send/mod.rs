@@ -153,6 +153,10 @@ fn failure(error: &SendError) -> Failure {
             "; a veth interface needs an XDP program or GRO at its peer, --path auto chooses another path",
         ),
         SendError::Uplink { .. } => (Exit::Usage, "; give --yes-on-uplink to send on it"),
+        SendError::Stalled { .. } => (
+            Exit::Failed,
+            " ('ip link' shows NO-CARRIER if its other end is down)",
+        ),
         SendError::TooLong { .. } => (Exit::Failed, "; use --fit truncate or --fit skip"),
         SendError::Link(error) if error.errno() == Some(19) => {
             (Exit::Failed, " ('ip link' lists the interfaces)")
