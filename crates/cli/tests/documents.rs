@@ -14,7 +14,7 @@ use wire::{MacAddress, TcpFields};
 use super::support::PROGRAM;
 
 /// Blocks that are not executed. Each states its reason in the document.
-const NOT_RUN: usize = 6;
+const NOT_RUN: usize = 7;
 
 /// How long a line that waits for Ctrl-C runs, in seconds.
 const BEFORE_INTERRUPT: &str = "timeout --foreground --preserve-status --signal INT 2";
@@ -133,31 +133,6 @@ struct Site {
     peer_link: IfIndex,
     frames: Vec<Vec<u8>>,
     folder: TempDir,
-    /// The prefix of installed libraries.
-    installed: TempDir,
-}
-
-/// Installs the libpcap door of this build.
-fn install_library() -> TempDir {
-    let folder = Path::new(PROGRAM).with_file_name("deps");
-    let entries = fs::read_dir(folder).expect("the folder of dependencies");
-    let libraries = entries.map(|entry| entry.expect("an entry").path());
-    let libraries = libraries.filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("libtapline_pcap") && name.ends_with(".so")
-    });
-    let time = |path: &PathBuf| {
-        path.metadata()
-            .and_then(|metadata| metadata.modified())
-            .ok()
-    };
-    let library = libraries.max_by_key(time);
-    let prefix = tempfile::tempdir().expect("a folder");
-    let mut script = std::process::Command::new(root().join("packaging/pcap-library.sh"));
-    script.arg(library.expect("cargo builds the shared library"));
-    let status = script.arg(prefix.path()).status();
-    assert!(status.expect("a shell").success());
-    prefix
 }
 
 impl Site {
@@ -185,7 +160,6 @@ impl Site {
             peer_link,
             frames: frames(MacAddress(here_mac.0), MacAddress(peer_mac.0)),
             folder: tempfile::tempdir().expect("a folder"),
-            installed: install_library(),
         }
     }
 
@@ -195,12 +169,9 @@ impl Site {
         let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", program.display());
         let file = |name: &str| fs::File::create(self.folder.path().join(name)).expect("a file");
         // Names of namespaces and the record of `doctor --fix` are in /run: it is one of its own.
-        // Installed libraries are, too.
-        let own_run = "mount -t tmpfs tmpfs /run && mount --bind \"$1\" /usr/local/lib \
-                       && exec /bin/sh -e -c \"$0\"";
+        let own_run = "mount -t tmpfs tmpfs /run && exec /bin/sh -e -c \"$0\"";
         let mut command = self.here.command("unshare");
         command.args(["--mount", "/bin/sh", "-c", own_run, script]);
-        command.arg(self.installed.path().join("lib"));
         command.env("PATH", path);
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         command.stdout(file(".stdout")).stderr(file(".stderr"));
