@@ -62,6 +62,7 @@ impl Rig {
     ///
     /// # Panics
     /// Without root or a second CPU.
+    #[allow(dead_code, reason = "the bench libpcap_door uses it")]
     pub fn without_files() -> Self {
         Self::new(None)
     }

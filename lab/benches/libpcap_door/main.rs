@@ -104,7 +104,7 @@ fn tools() -> [Tool; 2] {
 /// They take turns to go first.
 fn in_turn(tools: &[Tool; 2], round: u32) -> [&Tool; 2] {
     let [one, other] = tools;
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         [other, one]
     } else {
         [one, other]
