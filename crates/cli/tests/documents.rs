@@ -162,7 +162,7 @@ fn install_library() -> TempDir {
     let library = libraries.max_by_key(time);
     let prefix = tempfile::tempdir().expect("a folder");
     let mut script = std::process::Command::new(root().join("packaging/pcap-library.sh"));
-    script.arg(library.expect("cargo builds the shared library"));
+    script.arg(library.expect("cargo build -p tapline-pcap comes first: make test does that"));
     let status = script.arg(prefix.path()).status();
     assert!(status.expect("a shell").success());
     prefix
