@@ -145,7 +145,7 @@ struct Site {
     installed: TempDir,
 }
 
-/// Installs the libpcap door of this build.
+/// Installs libtapline_pcap of this build.
 fn install_library() -> TempDir {
     let folder = Path::new(PROGRAM).with_file_name("deps");
     let entries = fs::read_dir(folder).expect("the folder of dependencies");
