@@ -8,7 +8,7 @@ use tapline::capture::{Mode, UnmatchedAction, XdpAttachMode};
 /// Whether the stack still sees captured packets.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ModeArgs {
-    /// Copy packets (mirror), or take them from the stack (drop)
+    /// Copy packets, or take them from the stack (drop)
     ///
     /// With mirror the stack sees captured packets too. With drop, an XDP program takes received packets from the driver, before the stack sees them.
     #[arg(long, value_name = "mirror|drop", default_value = "mirror", value_parser = mode, help_heading = "Input")]
