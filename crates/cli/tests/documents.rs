@@ -277,7 +277,7 @@ fn the_commands_of_the_documents_do_what_they_say() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(executed > 80, "{executed}");
+    assert!(executed > 70, "{executed}");
 }
 
 /// Has make(1) print what it would do: the tests themselves are one of its targets.
