@@ -71,8 +71,8 @@ struct CapturedInterface {
 /// when the first packet of a flow arrives, so sockets older than the capture are found as well.
 ///
 /// Not found are sockets that were closed before their packets were read; sockets of processes in other network namespaces;
-/// and, without the privilege, of other users. A socket that several processes have belongs to the one with the lowest
-/// number.
+/// and, without the privilege, of other users. A socket that several processes have belongs to the one that started
+/// first.
 ///
 /// Cost: one look-up in a table per packet; for a new flow two system calls; for a new socket a search of `/proc`, at most
 /// 50 ms, during which packets wait in the ring. Searches take at most a tenth of the time.

@@ -53,7 +53,7 @@ impl Processes {
         processes
     }
 
-    /// The process that has the socket `inode` open; of several, the one with the lowest number. Searches for a socket that
+    /// The process that has the socket `inode` open; of several, the one that started first. Searches for a socket that
     /// is not known yet, at most [`SEARCH_MAX`] long. `None` if it is not found, or if the last search was just before.
     pub fn of_socket(&mut self, inode: u32) -> Option<Arc<Process>> {
         if !self.by_socket.contains_key(&inode) {
@@ -88,9 +88,35 @@ impl Processes {
                     return;
                 }
                 if let Some(inode) = socket(&entry.path()) {
-                    self.by_socket.insert(inode, number);
+                    let holder = match self.by_socket.get(&inode) {
+                        Some(other) if *other != number => self.first_of(*other, number),
+                        _ => number,
+                    };
+                    self.by_socket.insert(inode, holder);
                 }
             }
+        }
+    }
+
+    /// The process that started first. A child has the sockets of its parent until it runs a program. Numbers begin anew
+    /// after the largest, so they do not tell.
+    fn first_of(&self, one: u32, other: u32) -> u32 {
+        let start = |number: u32| {
+            let stat = fs::read_to_string(self.folder(number).join("stat")).ok()?;
+            let stat = Stat::parse(&stat)?;
+            Some((stat.parent, stat.start_ticks))
+        };
+        match (start(one), start(other)) {
+            (Some((parent_of_one, one_ticks)), Some((parent_of_other, other_ticks))) => {
+                let is_child = parent_of_one == other;
+                if is_child || parent_of_other != one && other_ticks < one_ticks {
+                    other
+                } else {
+                    one
+                }
+            }
+            (Some(_), None) => one,
+            (None, _) => other,
         }
     }
 
@@ -197,6 +223,27 @@ mod tests {
         for damaged in ["", "12 (curl", "12 (curl) S", "12 (curl) S x"] {
             assert!(Stat::parse(damaged).is_none());
         }
+    }
+
+    #[test]
+    fn a_socket_of_parent_and_child_is_the_parents() {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let inode = rustix::fs::fstat(&socket).expect("its state").st_ino;
+        let inode = u32::try_from(inode).expect("an inode of the socket file system");
+        let copy = std::os::fd::OwnedFd::from(socket.try_clone().expect("a copy"));
+        let mut command = std::process::Command::new("cat");
+        let mut child = command.stdin(copy).spawn().expect("a child");
+        let mut processes = Processes::find(Path::new("/proc"));
+        let (own, other) = (std::process::id(), child.id());
+        let found = processes.of_socket(inode).map(|process| process.id);
+        let either_way = [
+            processes.first_of(own, other),
+            processes.first_of(other, own),
+        ];
+        child.kill().expect("it runs");
+        child.wait().expect("its status");
+        assert_eq!(found, Some(own));
+        assert_eq!(either_way, [own; 2]);
     }
 
     /// Compares with what the kernel says about this process otherwise.
