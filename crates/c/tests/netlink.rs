@@ -87,7 +87,9 @@ fn valgrind_finds_nothing_in_the_examples_of_the_article() {
     let mut command = host.command("valgrind");
     command.args(["--error-exitcode=9", "--quiet", "--leak-check=full"]);
     command.arg("--errors-for-leak-kinds=definite").arg(program);
-    let said = succeed(command.arg("--gtest_filter=-Kinds.*"));
+    // Slow as it is here, it sees changes that the kernel makes meanwhile; its own test runs it at full speed.
+    let filter = "--gtest_filter=-Kinds.*:Kernel.AWatchReportsWhatExistsAndThenEveryChange";
+    let said = succeed(command.arg(filter));
     let said = String::from_utf8_lossy(&said.stdout);
     assert!(said.contains("[  PASSED  ] "), "{said}");
 }
