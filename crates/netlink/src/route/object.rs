@@ -410,7 +410,9 @@ impl Object for Route {
     }
 
     /// Routes are deleted with links, addresses and nexthop objects, and when a link goes down
-    /// (`fib_sync_down_dev`, `fib_sync_down_addr`, net/ipv4/fib\_semantics.c).
+    /// (`fib_sync_down_dev`, `fib_sync_down_addr`, net/ipv4/fib\_semantics.c). They are `linkdown` while their
+    /// link has no carrier: the kernel reports the carrier, with nothing in `ifi_change`
+    /// (`netdev_state_change`, net/core/dev.c), and not the routes.
     fn requires_relist(message: Message<'_>) -> bool {
         match message.kind {
             RTM_DELLINK | RTM_DELADDR | RTM_DELNEXTHOP => true,
@@ -419,7 +421,7 @@ impl Object for Route {
                 Some([f0, f1, f2, f3, c0, c1, c2, c3]) => {
                     let flags = u32::from_ne_bytes([*f0, *f1, *f2, *f3]);
                     let change = u32::from_ne_bytes([*c0, *c1, *c2, *c3]);
-                    change & !flags & IFF_UP != 0
+                    change == 0 || change & !flags & IFF_UP != 0
                 }
                 _ => false,
             },
