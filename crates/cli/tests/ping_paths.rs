@@ -58,19 +58,18 @@ impl Ecmp {
         }
     }
 
-    /// Counts the probes of each path by link: `one_3`, `other_3`, and drops exactly every tenth on the other link:
-    /// `dropped_3`. `matches` has the nftables expression for the header field of each path.
+    /// Counts the probes of each path by link: `one_3`, `other_3`, and drops exactly every tenth of each path on the
+    /// other link: `dropped_3`. `matches` has the nftables expression for the header field of each path.
     fn count(&self, matches: &BTreeMap<u64, String>) {
-        let [mut counters, mut one, mut other, mut dropped] = [(); 4].map(|()| String::new());
+        let [mut counters, mut one, mut other] = [(); 3].map(|()| String::new());
         for (path, expression) in matches {
-            for (rules, name) in [
-                (&mut one, "one"),
-                (&mut other, "other"),
-                (&mut dropped, "dropped"),
-            ] {
+            for name in ["one", "other", "dropped"] {
                 let _ = writeln!(counters, "counter {name}_{path} {{}}");
-                let _ = writeln!(rules, "{expression} counter name {name}_{path}");
             }
+            let _ = writeln!(one, "{expression} counter name one_{path}");
+            let _ = writeln!(other, "{expression} counter name other_{path}");
+            let drop = format!("numgen inc mod 10 0 counter name dropped_{path} drop");
+            let _ = writeln!(other, "{expression} {drop}");
         }
         let [first, second] = [1, 2].map(|at: usize| self.router.interfaces()[at].name.to_string());
         load(
@@ -79,10 +78,7 @@ impl Ecmp {
                 "table inet paths {{
                 {counters}
                 chain one {{ {one} }}
-                chain other {{ {other} numgen inc mod 10 0 jump lossy
- }}
-                chain lossy {{ {dropped} drop
- }}
+                chain other {{ {other} }}
                 chain forward {{
                     type filter hook forward priority 0
                     icmp type echo-request oifname {first} jump one
