@@ -25,6 +25,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),
     ("linux.uml", "user-mode-linux"),
+    ("masscan", "masscan"),
     ("mausezahn", "netsniff-ng"),
     ("mergecap", "wireshark-common"),
     ("modprobe", "kmod"),
@@ -52,6 +53,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("tshark", "tshark"),
     ("unshare", "util-linux"),
     ("valgrind", "valgrind"),
+    ("zmap", "zmap"),
     ("zstd", "zstd"),
 ];
 

@@ -138,7 +138,7 @@ fn deaf_socket() -> OwnedFd {
 }
 
 /// An Ethernet frame to the peer with a request to `target`, as the kernel would build it.
-fn frame(rig: &Rig, target: Ipv4Addr) -> Vec<u8> {
+pub fn frame(rig: &Rig, target: Ipv4Addr) -> Vec<u8> {
     let (from, to) = (rig.left.interface(), rig.right.interface());
     let [source, destination] = [from.mac, to.mac].map(|mac| MacAddress(mac.0));
     let frame = Frame::ethernet(source, destination).ipv4(from.v4, target);

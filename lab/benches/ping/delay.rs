@@ -11,7 +11,7 @@ use tapline::ping::{Backend, Classification, PingEvent, PingOptions, Prober};
 use crate::harness::{Column, Report, column, on_cpu};
 use crate::rig::{PEER, PEER_IPV6, Rig, on_subject_cpu};
 use crate::tool::{Kind, Tool};
-use crate::truth::{self, Truth};
+use crate::truth::{self, Truth, quantiles};
 
 /// Probes per trial, one every millisecond.
 const PROBES: u32 = 500;
@@ -101,7 +101,7 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
     for _ in report.rounds("round trips") {
         for load in &LOADS {
             let mut add = |name: &str, tell: &dyn Fn() -> Told| {
-                let (truth, told) = truth::beside(rig, || busy_while(load.is_busy, tell));
+                let (truth, told) = truth::at(&rig.left, || busy_while(load.is_busy, tell));
                 let figures = figures(&truth, &told);
                 report.table(&title(load), &COLUMNS).add(name, &figures);
             };
@@ -159,18 +159,6 @@ fn figures(truth: &Truth, told: &Told) -> [f64; 7] {
         beyond[1],
         missing as f64,
     ]
-}
-
-/// Medians and 99th percentiles.
-fn quantiles(mut values: Vec<f64>) -> [f64; 2] {
-    values.sort_by(f64::total_cmp);
-    let last = values.len().saturating_sub(1);
-    [50, 99].map(|percent| {
-        values
-            .get(last * percent / 100)
-            .copied()
-            .unwrap_or(f64::NAN)
-    })
 }
 
 /// Runs `job`. If `is_busy`, threads keep both CPUs busy meanwhile.

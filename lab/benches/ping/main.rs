@@ -1,7 +1,7 @@
-//! Compares tapline's pinger with iputils ping, fping and bpfpinger in one run.
+//! Compares tapline's pinger with iputils ping, fping, zmap, masscan and bpfpinger in one run.
 //!
 //! `cargo bench -p tapline-lab --bench ping -- [--rounds N | --quick] [--tapline FILE]
-//! [--only delay|flood|rate|many|counts]` requires root, two CPUs, libpcap and the release build of the program.
+//! [--only delay|flood|rate|many|counts|xdp]` requires root, two CPUs, libpcap and the release build of the program.
 //!
 //! ```text
 //! CPU 0: who is measured, the link, the peer's kernel, the link back     CPU 1: the bench
@@ -29,6 +29,7 @@ mod rig;
 mod steady;
 mod tool;
 mod truth;
+mod xdp;
 
 use std::process::ExitCode;
 
@@ -37,7 +38,7 @@ use rig::Rig;
 use tool::Tool;
 
 fn main() -> ExitCode {
-    let parts = &["delay", "flood", "rate", "many", "counts"];
+    let parts = &["delay", "flood", "rate", "many", "counts", "xdp"];
     harness::run(3, parts, measure)
 }
 
@@ -58,5 +59,8 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     }
     if options.has("counts") {
         rate::counts(&rig, &tools[0], !options.quick, report);
+    }
+    if options.has("xdp") {
+        xdp::measure(&rig, &tools, options, report);
     }
 }

@@ -13,9 +13,11 @@ pub const PEER_IPV6: &str = "fd00:1::2";
 /// Routes to hosts behind the peer, which are all addresses of the peer itself, and to hosts behind a router that does
 /// not exist on the link. The peer receives packets to the latter and drops them, because they are for another MAC
 /// address.
-const ROUTES: [(bool, &str); 6] = [
+const ROUTES: [(bool, &str); 8] = [
     (true, "route add 10.2.0.0/16 via 10.1.0.2"),
     (false, "route add local 10.2.0.0/16 dev lo"),
+    (true, "route add 10.64.0.0/12 via 10.1.0.2"),
+    (false, "route add local 10.64.0.0/12 dev lo"),
     (true, "-6 route add fd00:2::/64 via fd00:1::2"),
     (false, "-6 route add local fd00:2::/64 dev lo"),
     (

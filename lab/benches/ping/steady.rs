@@ -13,7 +13,7 @@ use crate::harness::{Column, Report, Spread, column, pause, ratios};
 use crate::rig::{PEER, Rig, on_subject_cpu};
 use crate::tool::{Kind, Tool};
 
-const COLUMNS: [Column; 3] = [
+pub const COLUMNS: [Column; 3] = [
     column("CPU, %", 1.0, 2),
     column("probes lost", 1.0, 0),
     column("packets/s that came", 1.0, 0),
@@ -21,7 +21,7 @@ const COLUMNS: [Column; 3] = [
 
 /// Runs a tool for `probes` probes. Measures CPU time in %, and received packets per second, in a window that starts
 /// `before` after the tool. The probes continue beyond the window.
-fn figures(
+pub fn figures(
     rig: &Rig,
     tool: &Tool,
     arguments: &str,
@@ -68,7 +68,7 @@ pub fn flood(rig: &Rig, tools: &[Tool], report: &mut Report) {
     for _ in report.rounds("floods") {
         for payload in FLOODS {
             let _flood = payload.and_then(|bytes| Flood::start(rig, tools, bytes, count));
-            for tool in tools {
+            for tool in tools.iter().filter(|tool| !tool.is_scanner()) {
                 let arguments = tool.steady(PEER, PROBES, INTERVAL_MS);
                 let figures = figures(rig, tool, &arguments, PROBES, FLOOD_TIMES);
                 report
@@ -129,9 +129,9 @@ impl Drop for Flood {
 }
 
 /// Number of targets, each probed once a second.
-const TARGETS: u32 = 1000;
-const ROUNDS: u32 = 4;
-const MANY_TIMES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
+pub const TARGETS: u32 = 1000;
+pub const ROUNDS: u32 = 4;
+pub const MANY_TIMES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 const MANY: &str = "1000 targets, once a second each";
 
 pub fn many(rig: &Rig, tools: &[Tool], report: &mut Report) {

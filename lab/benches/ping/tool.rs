@@ -1,5 +1,6 @@
 //! The ping programs: their command lines and output parsers.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -7,6 +8,10 @@ use tapline_lab::{Host, tool};
 
 use crate::harness::{BenchOptions, Report, Running, version};
 use crate::peer;
+use crate::rig::{PEER, Rig};
+
+/// The first of a million addresses of the peer.
+const FIRST: Ipv4Addr = Ipv4Addr::new(10, 64, 0, 0);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -14,6 +19,8 @@ pub enum Kind {
     Ping,
     Fping,
     Bpfpinger,
+    Zmap,
+    Masscan,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +53,8 @@ impl Tool {
             (Kind::Ping, "ping", found("ping"), "-V"),
             (Kind::Fping, "fping", found("fping"), "--version"),
             (Kind::Bpfpinger, "bpfpinger", peer::build(), ""),
+            (Kind::Zmap, "zmap", found("zmap"), "--version"),
+            (Kind::Masscan, "masscan", found("masscan"), "--version"),
         ];
         let found = tools
             .into_iter()
@@ -88,7 +97,36 @@ impl Tool {
             }
             Kind::Fping => format!("-q -c {count} -p {interval_ms} {target}"),
             Kind::Bpfpinger => format!("{target} {count} {interval_ms}"),
+            Kind::Zmap | Kind::Masscan => unreachable!("a scanner has no rate per target"),
         }
+    }
+
+    /// Arguments for `count` probes as fast as possible, for those whose rate is compared with the XDP back end's. ping and
+    /// fping print a summary, the others nothing.
+    pub fn fastest(&self, rig: &Rig, count: u64) -> String {
+        let link = rig.interface();
+        let (from, mac) = (rig.left.interface().v4, rig.right.interface().mac);
+        match self.kind {
+            Kind::Zmap => format!(
+                "-q -M icmp_echo_time -i {link} -G {mac} -S {from} -T 1 -r 10000000 -c 1 -n {count} -b /dev/null \
+                 -o /dev/null 10.64.0.0/12"
+            ),
+            Kind::Masscan => {
+                let mac = mac.to_string().replace(':', "-");
+                let last = Ipv4Addr::from_bits(FIRST.to_bits() + (count - 1) as u32);
+                format!(
+                    "--ping {FIRST}-{last} --rate 10000000 -e {link} --router-mac {mac} --adapter-ip {from} --wait 1 \
+                     -oL /dev/null"
+                )
+            }
+            Kind::Fping => "-q -b 16 -i 0 -c 1 -g 10.2.0.1 10.2.234.96".into(),
+            _ => format!("-f -n -q -s 16 -l 100 -c {count} {PEER}"),
+        }
+    }
+
+    /// Whether it probes each of many targets once, and has no steady rate per target.
+    pub fn is_scanner(&self) -> bool {
+        matches!(self.kind, Kind::Zmap | Kind::Masscan)
     }
 
     /// Parses the counts from its output. It was started with `count` probes.
@@ -128,6 +166,7 @@ impl Tool {
                 let lost: f64 = text.split(' ').next()?.parse().ok()?;
                 Some([count, (count * (1.0 - lost)).round()])
             }
+            Kind::Zmap | Kind::Masscan => None,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Measures the kernel's round-trip times with libpcap on the interface: from the time stamp of the outgoing request to
-//! that of the incoming reply.
+//! Measures the kernel's round-trip times with libpcap on an interface: from the time stamp of the request to that of the
+//! reply.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use pcap::{Active, Capture, Precision};
+use tapline_lab::Host;
 
 use crate::harness::{each_packet, pause};
-use crate::rig::Rig;
 
 const SNAPLEN: i32 = 64;
 const RING_BYTES: i32 = 64 << 20;
@@ -19,13 +19,14 @@ const TIMEOUT_MS: i32 = 100;
 /// Kernel round-trip times in nanoseconds, by target and request number (from 0).
 pub type Truth = HashMap<(IpAddr, u32), u64>;
 
-/// Captures while `job` runs.
-pub fn beside<T>(rig: &Rig, job: impl FnOnce() -> T) -> (Truth, T) {
+/// Captures on the interface of `host` while `job` runs.
+pub fn at<T>(host: &Host, job: impl FnOnce() -> T) -> (Truth, T) {
     let (ready, is_ready) = channel();
     thread::scope(|scope| {
         let capture = scope.spawn(|| {
-            rig.left.run(|| {
-                let handle = Capture::from_device(&*rig.interface()).expect("a device");
+            host.run(|| {
+                let interface = host.interface().name.to_string();
+                let handle = Capture::from_device(&*interface).expect("a device");
                 let handle = handle
                     .snaplen(SNAPLEN)
                     .buffer_size(RING_BYTES)
@@ -90,4 +91,16 @@ fn echo(frame: &[u8]) -> Option<(bool, IpAddr, [u8; 4])> {
         Ipv4Addr::from(*address.first_chunk::<4>()?).into()
     };
     Some((message[0] == request, host, *message.last_chunk()?))
+}
+
+/// Median and 99th percentile.
+pub fn quantiles(mut values: Vec<f64>) -> [f64; 2] {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().saturating_sub(1);
+    [50, 99].map(|percent| {
+        values
+            .get(last * percent / 100)
+            .copied()
+            .unwrap_or(f64::NAN)
+    })
 }
