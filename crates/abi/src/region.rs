@@ -20,6 +20,8 @@ pub struct Region {
 
 // SAFETY: the mapping belongs to the process, not to a thread, and is unmapped once, by the owner.
 unsafe impl Send for Region {}
+// SAFETY: what a shared reference gives are atomics, and addresses, which are for the caller to use.
+unsafe impl Sync for Region {}
 
 impl Region {
     /// Maps the first `bytes` bytes of `fd`.

@@ -26,6 +26,8 @@ const MEM: u8 = 0x60;
 const ATOMIC: u8 = 0xc0;
 // Operation of an atomic access: compare, exchange, and load what was there (`BPF_CMPXCHG`).
 const COMPARE_EXCHANGE: i32 = 0xf1;
+// Set bits, and load what was there (`BPF_OR | BPF_FETCH`).
+const FETCH_OR: i32 = 0x41;
 // Opcodes without an enum of their own.
 const NEG: u8 = 0x80;
 const END_TO_BE: u8 = 0xd8;
@@ -188,6 +190,13 @@ fn encode(
             src,
             offset,
             COMPARE_EXCHANGE,
+        ),
+        Insn::AtomicFetchOr { base, offset, src } => plain(
+            STX | ATOMIC | Size::Double as u8,
+            base,
+            src,
+            offset,
+            FETCH_OR,
         ),
         Insn::LoadMap { dst, map } => {
             slots.push(map_slot(dst, PSEUDO_MAP_FD, map));

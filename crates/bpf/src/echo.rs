@@ -9,16 +9,17 @@
 //! ```
 
 mod code;
+mod counters;
 mod layout;
 mod prober;
 mod reply;
 mod request;
 mod respond;
 mod responder;
+mod single;
 mod statistics;
 mod tag;
 
-pub use prober::{
-    EchoError, EchoProber, EchoProberError, EchoProberOptions, EchoTarget, EchoTotals,
-};
+pub use counters::{EchoCounters, EchoTarget};
+pub use prober::{EchoError, EchoProber, EchoProberError, EchoProberOptions, EchoTotals};
 pub use responder::{EchoAnswerCounts, EchoResponder, EchoResponderOptions};

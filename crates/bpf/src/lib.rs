@@ -51,8 +51,8 @@ pub use capture::{
     XskProgramOptions,
 };
 pub use echo::{
-    EchoAnswerCounts, EchoError, EchoProber, EchoProberError, EchoProberOptions, EchoResponder,
-    EchoResponderOptions, EchoTarget, EchoTotals,
+    EchoAnswerCounts, EchoCounters, EchoError, EchoProber, EchoProberError, EchoProberOptions,
+    EchoResponder, EchoResponderOptions, EchoTarget, EchoTotals,
 };
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
 pub use filter_map::FilterMaps;

@@ -40,6 +40,11 @@ impl Pair {
 
     /// A prober at left with right as its targets: 0 by IPv4, 1 by IPv6.
     fn prober(&self, timeout: Duration) -> EchoProber {
+        self.prober_of(timeout, false)
+    }
+
+    /// The same; `is_single`: for one probe to each.
+    fn prober_of(&self, timeout: Duration, is_single: bool) -> EchoProber {
         let frame = |is_ipv6| {
             let frame = Self::frame(&self.left, &self.right, is_ipv6);
             Some(frame.echo_request(IDENTIFIER, 0).payload(&PAYLOAD))
@@ -52,6 +57,7 @@ impl Pair {
             window_ns: 60_000_000_000,
             window: 1 << 20,
             targets: 2,
+            is_single,
             hops: 1,
             ipv4: frame(false),
             ipv6: frame(true),
@@ -63,8 +69,8 @@ impl Pair {
         let mut prober = prober.unwrap_or_else(|error| panic!("{}", crate::support::whole(&error)));
         let right = self.right.interface();
         prober.set_hop(0, right.mac.0);
-        prober.set_target(0, right.v4.into(), 0);
-        prober.set_target(1, right.v6.into(), 0);
+        prober.set_target(0, right.v4.into(), Some(0));
+        prober.set_target(1, right.v6.into(), Some(0));
         prober
     }
 
@@ -121,7 +127,7 @@ fn a_million_probes_are_all_answered_and_counted_once() {
     assert_eq!((answered.answered, answered.damaged), (all, 0));
     assert_eq!(prober.histogram().iter().sum::<u64>(), all);
     for target in [0, 1] {
-        let found = prober.target(target);
+        let found = prober.counters().target(target);
         assert_eq!(found.received, u64::from(PROBES));
         assert!(found.min_ns <= found.last_ns && found.last_ns <= found.max_ns);
         let mean = found.sum_ns / u64::from(PROBES);
@@ -148,4 +154,47 @@ fn the_kernel_answers_the_requests() {
     let mut expected = EchoTotals::default();
     expected.received = 600;
     expect(&prober, expected);
+}
+
+/// One word holds the answer, instead of counters and a window.
+#[test]
+fn the_only_probe_to_a_target_is_counted_once() {
+    let pair = Pair::new();
+    let mut prober = pair.prober_of(Duration::from_mins(1), true);
+    let _responder = pair.responder();
+    let mut expected = EchoTotals::default();
+    for (target, copies) in [(0, 3), (1, 400)] {
+        // Answers to further probes with the same number are duplicates.
+        for _ in 0..copies {
+            send(&pair, &mut prober, target, 1, 1);
+        }
+        expected.received += 1;
+        expected.duplicate += copies - 1;
+        expect(&prober, expected);
+    }
+    let counters = prober.counters();
+    prober.detach();
+    drop(prober);
+    let [few, many] = [0, 1].map(|target| counters.target(target));
+    assert_eq!((few.received, few.duplicate, few.corrupt), (1, 2, 0));
+    assert_eq!((few.late, few.errors, many.received), (0, 0, 1));
+    // The bits of a target count no further.
+    assert_eq!(many.duplicate, 255);
+    let rtt = few.min_ns;
+    assert!(rtt > 0);
+    assert_eq!([few.max_ns, few.last_ns, few.sum_ns], [rtt; 3]);
+    assert_eq!(few.squares, u128::from(rtt).pow(2));
+}
+
+#[test]
+fn late_answers_to_only_probes_have_no_round_trip() {
+    let pair = Pair::new();
+    let mut prober = pair.prober_of(Duration::from_nanos(1), true);
+    let _responder = pair.responder();
+    send(&pair, &mut prober, 0, 1, 1);
+    let mut expected = EchoTotals::default();
+    expected.late = 1;
+    expect(&prober, expected);
+    let found = prober.counters().target(0);
+    assert_eq!((found.received, found.late, found.sum_ns), (0, 1, 0));
 }

@@ -1,5 +1,7 @@
 //! `tapline ping --backend xdp`, beside the counters of the other host.
 
+use std::collections::BTreeSet;
+
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -79,4 +81,63 @@ fn nothing_stays_attached_after_kill_and_lines_are_refused() {
     assert_eq!(ended.refusal(2), "the XDP back end does not support paths");
     let ended = ping(&scene, "-c 5 --rate 400kpps -i 1us 10.1.0.2");
     ended.assert_mentions("--backend xdp sends more probes per second than sockets can");
+}
+
+/// Each target has one line in all runs together, and the file is gone at the end.
+#[test]
+fn a_sweep_continues_from_its_state() {
+    let scene = Scene::new();
+    scene.left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+    scene.right.ip("route add local 10.64.0.0/22 dev lo");
+    let _responder = responder(&scene);
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("sweep");
+    let common = format!("--backend xdp -c 1 -W 100ms --state {}", state.display());
+    let targets = "10.64.0.0-10.64.7.207";
+    let mut running = start(&scene, &format!("{common} --rate 4kpps --csv -q {targets}"));
+    for _ in 0..300 {
+        running.line();
+    }
+    running.signal(Signal::INT);
+    let first = running.finish();
+    let header = &first.stdout[0];
+    assert!(header.starts_with("target,address,sent,"), "{header}");
+    let mut lines = first.stdout[1..].to_vec();
+    assert!((300..2000).contains(&lines.len()), "{first:?}");
+    assert!(state.is_file());
+    let other = ping(&scene, &format!("{common} --csv -q 10.64.0.0/28"));
+    let refusal = other.refusal(2);
+    assert!(
+        refusal
+            .ends_with("it is for other targets; give the same ones, or delete it to start again"),
+        "{refusal}"
+    );
+    let second = ping(&scene, &format!("{common} --rate max --csv -q {targets}"));
+    lines.extend_from_slice(&second.stdout[1..]);
+    let addresses: BTreeSet<_> = lines.iter().map(|line| line.split(',').next()).collect();
+    assert_eq!((lines.len(), addresses.len()), (2000, 2000));
+    let answered = lines
+        .iter()
+        .filter(|line| line.contains(",1,1,0,0,0,0,0,0,0,"));
+    assert_eq!(answered.count(), 1024);
+    assert!(!state.exists());
+    std::fs::write(&state, "{}").expect("a file");
+    let refused = ping(&scene, &format!("{common} -q {targets}"));
+    assert!(refused.refusal(2).contains("this is no state of a sweep"));
+    for line in [
+        "--state x 10.1.0.2",
+        "--backend xdp -c 2 -q --state x 10.1.0.2",
+    ] {
+        let refused = ping(&scene, line);
+        assert_eq!(
+            refused.refusal(2),
+            "--state is for --backend xdp with -c 1, and not for --dry-run"
+        );
+    }
+    let unwritable = ping(&scene, "--backend xdp -c 1 -q --state /nowhere/x 10.1.0.2");
+    assert!(
+        unwritable
+            .refusal(1)
+            .starts_with("cannot write /nowhere/x: ")
+    );
 }

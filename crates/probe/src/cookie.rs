@@ -89,6 +89,10 @@ impl CookieCodec {
         Self { key, identifier }
     }
 
+    pub fn key(&self) -> RunKey {
+        self.key
+    }
+
     /// Encodes the cookie of `probe`, sent at `sent_ns`. It holds the low 56 bits of the time: two years.
     #[inline]
     pub fn encode(&self, probe: Probe, sent_ns: u64) -> [u8; COOKIE_BYTES] {

@@ -1,19 +1,78 @@
 //! Answers that are counted elsewhere, such as by a program in the kernel.
 
 use crate::classification::OtherCounts;
-use crate::probe::Probe;
+use crate::plan::{PlanError, ProbePlan, SweepPosition};
 use crate::prober::Prober;
-use crate::statistics::{CountedAnswers, Histogram, NetworkError};
+use crate::statistics::{
+    AnswerCounters, CountedAnswers, Histogram, NetworkError, ProbeCounts, TargetsElsewhere,
+};
+use crate::targets::Targets;
 
 /// A run whose answers are counted elsewhere. Until [`Prober::end_unanswered`], probes without an answer are in flight.
 impl Prober {
-    /// As [`Prober::sent`], for a probe whose answer is counted elsewhere.
-    #[inline]
-    pub fn sent_uncounted(&mut self, probe: Probe, now_ns: u64) {
-        let slot = self.slot_of(probe);
-        self.sent(probe, now_ns);
-        // Its timeout ends nothing.
-        self.statistics.withdraw(slot);
+    /// Memory for a target whose answers are counted elsewhere.
+    pub const BYTES_ELSEWHERE: u64 = TargetsElsewhere::BYTES;
+
+    /// As [`Prober::new`], for a run whose answers are counted elsewhere: each target takes 8 bytes here. Call
+    /// [`Prober::read_from`] next.
+    ///
+    /// # Errors
+    /// [`PlanError`] names the value that is out of its range.
+    pub fn counted_elsewhere(plan: &ProbePlan, targets: Targets) -> Result<Self, PlanError> {
+        let elsewhere = TargetsElsewhere::new(targets.len());
+        Self::with_statistics(plan, targets, Some(elsewhere))
+    }
+
+    /// Sets who has counted the answers of each target.
+    pub fn read_from(&mut self, counters: Box<dyn AnswerCounters>) {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            elsewhere.read_from(counters);
+        }
+    }
+
+    /// As [`Prober::expire`], for one probe to each target: calls `ended` for each target whose probe has ended, answered or
+    /// not. It ends after twice the timeout; later answers are stale.
+    pub fn expire_elsewhere(&mut self, now_ns: u64, mut ended: impl FnMut(u32, &Self)) {
+        while let Some(end) = self.expiry.take(now_ns) {
+            self.end_before(end, &mut ended);
+        }
+    }
+
+    /// Ends the run, with the probes in flight lost. Calls `ended` for the targets that
+    /// [`expire_elsewhere`](Self::expire_elsewhere) has not reported, if there is one probe to each.
+    pub fn end_all(&mut self, mut ended: impl FnMut(u32, &Self)) {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            elsewhere.end();
+            self.statistics.total.lost += self.statistics.total.pending();
+        }
+        if self.schedule.is_single() {
+            self.end_before(self.schedule.issued_end(), &mut ended);
+        }
+    }
+
+    fn end_before(&mut self, end: u64, ended: &mut impl FnMut(u32, &Self)) {
+        while self.expired_slots < end {
+            let slot = self.schedule.slot_at(self.expired_slots);
+            self.expired_slots += 1;
+            ended(self.schedule.probe_in(slot).target, self);
+        }
+    }
+
+    /// The counters of a target whose probe has ended.
+    pub fn ended_counts(&self, target: u32) -> ProbeCounts {
+        let counts = self.counts(target);
+        ProbeCounts {
+            lost: counts.lost + counts.pending(),
+            ..counts
+        }
+    }
+
+    /// Where a later run to the same targets continues, if there is one probe to each.
+    pub fn position(&self) -> SweepPosition {
+        SweepPosition {
+            key: self.cookies.key(),
+            ended: self.expired_slots,
+        }
     }
 
     /// Whether all probes were sent or withdrawn.
@@ -21,15 +80,9 @@ impl Prober {
         self.schedule.is_over() && self.unreported == 0
     }
 
-    /// Sets what was counted for `target` so far.
-    pub fn set_answers(&mut self, target: u32, answers: &CountedAnswers) {
-        let position = self.schedule.position_of(target);
-        self.statistics.set_answers(position, answers);
-    }
-
-    /// Sets the histogram of the round trips of all targets: the count of each bucket of [`Histogram`], and the sums of
-    /// `answers`.
-    pub fn set_histogram(&mut self, counts: &[u64], answers: &CountedAnswers) {
+    /// Sets what was counted for all targets so far: the count of each bucket of [`Histogram`], and their `answers`.
+    pub fn set_answers(&mut self, counts: &[u64], answers: &CountedAnswers) {
+        self.statistics.set_total(answers);
         self.statistics.histogram = Histogram::from_answers(counts, answers);
     }
 
@@ -42,13 +95,6 @@ impl Prober {
     /// Counts `count` errors.
     pub fn add_error(&mut self, error: NetworkError, count: u64) {
         self.errors.add(error, count);
-    }
-
-    /// Counts every probe in flight as lost.
-    pub fn end_unanswered(&mut self) {
-        for position in 0..self.targets.len() {
-            self.statistics.lose_pending(position);
-        }
     }
 }
 

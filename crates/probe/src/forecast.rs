@@ -62,6 +62,8 @@ impl ProbePlan {
         let payload_bytes = self.payload_bytes as u64;
         in_range("targets", targets.into(), 1, most_rounds)?;
         in_range("count", self.rounds.unwrap_or(1).into(), 1, most_rounds)?;
+        let probes = u64::from(self.rounds.unwrap_or(1)) * u64::from(targets);
+        in_range("first probe", self.first_probe, 0, probes)?;
         in_range("interval (ns)", self.interval_ns, 0, MAX_NS)?;
         in_range("rate", self.rate_pps.unwrap_or(1).into(), 1, most)?;
         in_range("prefix rate", self.prefix_pps.unwrap_or(1).into(), 1, most)?;

@@ -76,11 +76,11 @@ pub use host_change::{HostChange, HostChangeKind, RemovedHosts};
 pub use message::{EchoReply, IcmpError, IcmpMessage, QuotedProbe};
 pub use packet::{EchoRequest, parse_icmpv4, parse_icmpv6, parse_ipv4, parse_ipv6};
 pub use path::{BALANCE_BYTES, EcmpPath, MAX_PATHS};
-pub use plan::{MAX_NS, MAX_PAYLOAD_BYTES, NeighbourPace, PlanError, ProbePlan};
+pub use plan::{MAX_NS, MAX_PAYLOAD_BYTES, NeighbourPace, PlanError, ProbePlan, SweepPosition};
 pub use probe::Probe;
 pub use prober::{NextAction, Prober, SendFailure};
 pub use schedule::Permutation;
 pub use statistics::{
-    CountedAnswers, Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors, ProbeCounts,
-    RttStatistics,
+    AnswerCounters, CountedAnswers, Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors,
+    ProbeCounts, RttStatistics,
 };

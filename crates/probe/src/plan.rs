@@ -18,6 +18,9 @@ pub const MAX_NS: u64 = 1_000_000_000_000_000;
 pub struct ProbePlan {
     /// Probes to each target, 1 to `u32::MAX - 1`; `None` continues until stopped.
     pub rounds: Option<u32>,
+    /// How many probes to skip at the start, in the order of the run: [`SweepPosition::ended`] of an earlier run with the
+    /// same key and targets. At most the number of probes.
+    pub first_probe: u64,
     /// Time between two probes to one target. Targets are spread evenly over it.
     pub interval_ns: u64,
     /// Maximum probes per second to all targets together; `None` sets no limit. If the rate is too low
@@ -75,6 +78,7 @@ impl ProbePlan {
     pub fn new(identifier: u16, key: RunKey) -> Self {
         Self {
             rounds: None,
+            first_probe: 0,
             interval_ns: 1_000_000_000,
             rate_pps: Some(10_000),
             gather_ns: 0,
@@ -88,6 +92,15 @@ impl ProbePlan {
             histograms: false,
         }
     }
+}
+
+/// Where a run with one probe to each target continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SweepPosition {
+    /// The order of the targets comes from this key.
+    pub key: RunKey,
+    /// How many probes have ended, in that order.
+    pub ended: u64,
 }
 
 /// A value of a [`ProbePlan`] is out of range.

@@ -11,7 +11,7 @@ use crate::plan::{MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
 use crate::probe::{Probe, Slot};
 use crate::schedule::{Expiry, Schedule, Turn};
 use crate::statistics::{
-    Histogram, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics, RunStatistics,
+    Histogram, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics, RunStatistics, TargetsElsewhere,
 };
 use crate::targets::Targets;
 
@@ -56,6 +56,8 @@ pub struct Prober {
     pub(crate) schedule: Schedule,
     pub(crate) expiry: Expiry,
     pub(crate) statistics: RunStatistics,
+    /// The targets, if their answers are counted elsewhere; `statistics` has none of them then.
+    pub(crate) elsewhere: Option<TargetsElsewhere>,
     pub(crate) cookies: CookieCodec,
     /// The payload after the cookie.
     pub(crate) filler: Box<[u8]>,
@@ -86,6 +88,14 @@ impl Prober {
     /// # Errors
     /// [`PlanError`] names the value that is out of its range.
     pub fn new(plan: &ProbePlan, targets: Targets) -> Result<Self, PlanError> {
+        Self::with_statistics(plan, targets, None)
+    }
+
+    pub(crate) fn with_statistics(
+        plan: &ProbePlan,
+        targets: Targets,
+        elsewhere: Option<TargetsElsewhere>,
+    ) -> Result<Self, PlanError> {
         let forecast = plan.forecast(targets.len())?;
         let has_paths = check_paths(plan, &targets)?;
         let cookies = CookieCodec::new(plan.key, plan.identifier);
@@ -97,11 +107,22 @@ impl Prober {
         let balance = has_paths.then(|| ChecksumBalance::new(plan.identifier, &filler));
         let schedule = Schedule::new(plan, &forecast);
         let first = schedule.slot_at(0);
+        let rows = if elsewhere.is_some() {
+            0
+        } else {
+            forecast.targets
+        };
+        // A single answer that is counted elsewhere is final when it cannot be late any more.
+        let expiry_ns = match elsewhere {
+            Some(_) if schedule.is_single() => plan.timeout_ns.saturating_mul(2),
+            _ => plan.timeout_ns,
+        };
         Ok(Self {
             latest: (schedule.probe_in(first), first),
             schedule,
-            expiry: Expiry::new(plan.timeout_ns),
-            statistics: RunStatistics::new(forecast.targets, forecast.flight(), plan.histograms),
+            expiry: Expiry::new(expiry_ns),
+            statistics: RunStatistics::new(rows, forecast.flight(), plan.histograms),
+            elsewhere,
             cookies,
             filler,
             other_counts: OtherCounts::default(),
@@ -110,7 +131,7 @@ impl Prober {
             gather_ns: forecast.gather_ns(),
             identifier: plan.identifier,
             unreported: 0,
-            expired_slots: 0,
+            expired_slots: plan.first_probe,
             next_due_ns: None,
             balance,
             accounts: AddressAccounts::default(),
@@ -177,9 +198,15 @@ impl Prober {
 
     /// Ends the probe of `slot`, which is not sent.
     fn skip(&mut self, slot: Slot, now_ns: u64) {
-        self.statistics.withdraw(slot);
+        self.withdraw(slot);
         if self.unreported == 0 {
             self.expiry.note(self.schedule.issued_end(), now_ns);
+        }
+    }
+
+    fn withdraw(&mut self, slot: Slot) {
+        if self.elsewhere.is_none() {
+            self.statistics.withdraw(slot);
         }
     }
 
@@ -217,14 +244,26 @@ impl Prober {
     /// Reports that `probe` was passed to the kernel.
     #[inline]
     pub fn sent(&mut self, probe: Probe, now_ns: u64) {
-        self.statistics.sent(self.slot_of(probe));
+        match &mut self.elsewhere {
+            None => self.statistics.sent(self.slot_of(probe)),
+            Some(elsewhere) => {
+                elsewhere.sent(probe.target);
+                self.statistics.total.sent += 1;
+            }
+        }
         self.schedule.sent();
         self.reported(now_ns);
     }
 
     /// Reports that this host could not send `probe`.
     pub fn not_sent(&mut self, probe: Probe, why: SendFailure, now_ns: u64) {
-        self.statistics.not_sent(self.slot_of(probe));
+        match &mut self.elsewhere {
+            None => self.statistics.not_sent(self.slot_of(probe)),
+            Some(elsewhere) => {
+                elsewhere.not_sent(probe.target);
+                self.statistics.total.local_drops += 1;
+            }
+        }
         if why == SendFailure::QueueFull {
             self.schedule.congested(now_ns);
         }
@@ -270,6 +309,10 @@ impl Prober {
     #[inline]
     pub fn expire_with(&mut self, now_ns: u64, mut lost: impl FnMut(Probe, &Self)) {
         while let Some(end) = self.expiry.take(now_ns) {
+            if self.elsewhere.is_some() {
+                // Their timeout ends nothing here.
+                self.expired_slots = self.expired_slots.max(end);
+            }
             while self.expired_slots < end {
                 let slot = self.schedule.slot_at(self.expired_slots);
                 self.expired_slots += 1;
@@ -285,7 +328,7 @@ impl Prober {
     /// Stops sending. Probes in flight still wait for their answers.
     pub fn stop(&mut self, now_ns: u64) {
         for slot in self.schedule.stop() {
-            self.statistics.withdraw(slot);
+            self.withdraw(slot);
             self.other_counts.unsent += 1;
         }
         if self.unreported == 0 {
@@ -311,7 +354,10 @@ impl Prober {
 
     /// Probe counters of `target`.
     pub fn counts(&self, target: u32) -> ProbeCounts {
-        self.statistics.counts(self.schedule.position_of(target))
+        match &self.elsewhere {
+            None => self.statistics.counts(self.schedule.position_of(target)),
+            Some(elsewhere) => elsewhere.counts(target),
+        }
     }
 
     /// The counters of `target` by address, the current one last. Their sum is [`Prober::counts`]. Counters of an address
@@ -323,7 +369,10 @@ impl Prober {
 
     /// Round-trip times of `target`; `None` if no answer arrived in time.
     pub fn rtt(&self, target: u32) -> Option<RttStatistics> {
-        self.statistics.rtt(self.schedule.position_of(target))
+        match &self.elsewhere {
+            None => self.statistics.rtt(self.schedule.position_of(target)),
+            Some(elsewhere) => elsewhere.rtt(target),
+        }
     }
 
     /// Round-trip time of `target` at `quantile` (0 to 1), with a relative error of 1/16. `None` without
@@ -340,8 +389,11 @@ impl Prober {
     }
 
     /// Maximum number of consecutive probes to `target` without an answer in time: lost, late, answered by
-    /// an error, or not sent.
+    /// an error, or not sent. 0 if answers are counted elsewhere.
     pub fn longest_outage(&self, target: u32) -> u32 {
+        if self.elsewhere.is_some() {
+            return 0;
+        }
         let position = self.schedule.position_of(target);
         let [ended, issued] = [self.expired_slots, self.schedule.issued_end()]
             .map(|slot| self.schedule.rounds_before(slot, position));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lab::Host;
 use tapline::ping::{
-    Backend, PingError, PingOptions, PingSummary, Prober, XdpAttachMode, XdpRefusal,
+    Backend, PingError, PingEvent, PingOptions, PingSummary, Prober, XdpAttachMode, XdpRefusal,
 };
 
 use crate::send_paths::pass_all;
@@ -170,6 +170,119 @@ fn duplicates_late_answers_and_errors_are_counted_once() {
         assert_eq!((error.router, times), (family.host(2), 2));
         assert_eq!([error.kind, error.code], family.unreachable);
     }
+}
+
+/// With one probe to each target, its counters are a few bits.
+#[test]
+fn an_error_ends_an_only_probe() {
+    let hosts = hosts();
+    let _pass = pass_all(&hosts[1]);
+    for family in FAMILIES {
+        let summary = run_against(
+            &hosts,
+            family,
+            &xdp(1),
+            |_| false,
+            |answerer| {
+                let request = answerer.next_request();
+                answerer.send(2, &answerer.unreachable(&request, HEADER + 16));
+            },
+        );
+        for counts in [summary.statistics.counts(0), summary.statistics.total()] {
+            let found = (counts.sent, counts.received, counts.errors);
+            assert_eq!((found, counts.pending()), ((1, 0, 1), 0), "{family:?}");
+        }
+        let errors: Vec<_> = summary.statistics.errors().iter().collect();
+        assert_eq!((errors.len(), errors[0].0.router), (1, family.host(2)));
+    }
+}
+
+/// Each address is probed once in all runs together, and each is reported when its probe has ended.
+#[test]
+fn a_sweep_continues_where_it_was_stopped() {
+    const TARGETS: usize = 5000;
+    const WORDS: &str = "10.64.0.0-10.64.19.135";
+    let [left, right] = Net::new().pair();
+    left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+    // A quarter of them answers.
+    right.ip("route add local 10.64.0.0/21 dev lo");
+    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+    let responder = right.run(|| options.open()).unwrap();
+    let mut ended: Vec<(u32, u64, u64)> = Vec::new();
+    let mut position = None;
+    let mut sent = 0;
+    for stop_after in [1000, 3000, usize::MAX] {
+        let mut options = xdp(1);
+        options.rate_pps = Some(20_000);
+        options.timeout = Duration::from_millis(20);
+        options.resume = position;
+        let ping = open(&left, &options, WORDS);
+        let stopper = ping.stopper();
+        let summary = complete(ping, |event, statistics| {
+            if let PingEvent::Ended { target } = event {
+                let counts = statistics.ended_counts(*target);
+                assert_eq!((counts.sent, counts.pending()), (1, 0));
+                ended.push((*target, counts.received, counts.lost));
+            }
+            if ended.len() >= stop_after {
+                stopper.stop();
+            }
+        });
+        position = Some(summary.statistics.position());
+        assert_eq!(position.unwrap().ended, ended.len() as u64);
+        sent += summary.statistics.total().sent;
+    }
+    assert_eq!(ended.len(), TARGETS);
+    // What was in flight when a run was stopped is probed again.
+    assert!(sent >= TARGETS as u64);
+    let mut answered: Vec<_> = ended
+        .iter()
+        .filter(|(_, received, _)| *received == 1)
+        .collect();
+    answered.sort_unstable();
+    let expected: Vec<_> = (0..2048).map(|target| (target, 1, 0)).collect();
+    assert_eq!(answered, expected.iter().collect::<Vec<_>>());
+    let lost = ended.iter().filter(|(_, _, lost)| *lost == 1);
+    assert_eq!(lost.count(), TARGETS - 2048);
+    assert!(responder.finish().unwrap().counts.answered >= 2048);
+}
+
+/// The kernel sends no event for that: routes are looked up again.
+#[test]
+fn a_route_that_changes_is_followed() {
+    let [left, right] = Net::new().pair();
+    let _pass = pass_all(&right);
+    let mac = right.interface().mac;
+    for neighbour in ["10.1.0.2", "10.1.0.3"] {
+        let mac = if neighbour == "10.1.0.2" {
+            "02:00:00:00:00:77".to_owned()
+        } else {
+            mac.to_string()
+        };
+        left.ip(&format!(
+            "neighbour replace {neighbour} lladdr {mac} dev left0"
+        ));
+    }
+    left.ip("route add 10.2.0.0/24 via 10.1.0.2");
+    right.ip("route add local 10.2.0.0/24 dev lo");
+    let mut options = xdp(1);
+    options.count = None;
+    options.interval = Duration::from_millis(10);
+    let ping = open(&left, &options, "10.2.0.1");
+    let stopper = ping.stopper();
+    let mut is_changed = false;
+    let summary = complete(ping, |_, statistics| {
+        let total = statistics.total();
+        if total.sent > 2 && !is_changed {
+            is_changed = true;
+            assert_eq!(total.received, 0);
+            left.ip("route replace 10.2.0.0/24 via 10.1.0.3");
+        }
+        if total.received > 0 {
+            stopper.stop();
+        }
+    });
+    assert!(summary.statistics.total().received > 0);
 }
 
 #[test]

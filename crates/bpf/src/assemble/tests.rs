@@ -14,6 +14,11 @@ fn instructions_have_the_standard_encoding() {
             offset: 8,
             src: Reg::R1,
         },
+        Insn::AtomicFetchOr {
+            base: Reg::R9,
+            offset: 16,
+            src: Reg::R4,
+        },
         Insn::Exit,
     ])
     .unwrap();
@@ -22,6 +27,7 @@ fn instructions_have_the_standard_encoding() {
         Instruction::new(0x07, 2, 0, 0, -68),
         Instruction::new(0x69, 3, 6, 16, 0),
         Instruction::new(0xdb, 9, 1, 8, 0),
+        Instruction::new(0xdb, 9, 4, 16, 0x41),
         Instruction::new(0x95, 0, 0, 0, 0),
     ];
     assert_eq!(slots, expected);

@@ -1,18 +1,15 @@
 //! Memory that the programs of a prober share with user space.
 //!
 //! ```text
-//! targets   one entry each   address, number of the next hop │ counters, round trips
+//! targets   one entry each   address, number of the next hop │ counters, round trips, or one answer
 //! hops      one entry each   MAC address
-//! window    8 bytes each     number of the latest answered probe, `slots` per target
+//! window    8 bytes each     number of the latest answered probe, `slots` per target; none for one probe to each
 //! totals    one value        counters │ histogram
 //! ```
 
-/// An entry of a target, 8 bytes each unless stated.
+/// An entry of a target with any number of probes, 8 bytes each unless stated. Before them, its address in 16 bytes and its
+/// hop in 4: [`Entries`].
 pub(super) mod target {
-    /// 16 bytes; an IPv4 address is mapped (`::ffff:a.b.c.d`).
-    pub const ADDRESS: i16 = 0;
-    /// 4 bytes.
-    pub const HOP: i16 = 16;
     pub const RECEIVED: i16 = 24;
     pub const LATE: i16 = 32;
     pub const DUPLICATE: i16 = 40;
@@ -30,6 +27,74 @@ pub(super) mod target {
     /// In sixteenths.
     pub const JITTER: i16 = 112;
     pub const BYTES: usize = 120;
+}
+
+/// The answer to the only probe of a target: one word.
+///
+/// ```text
+/// bit 63   62–54     53–44        42–40   39–0
+/// settled  damaged   duplicates   kind    round trip, nanoseconds, at most 18 minutes
+/// ```
+pub(super) mod answer {
+    pub const SETTLED: u64 = 1 << 63;
+    /// Where the kind begins.
+    pub const KIND: i32 = 40;
+    pub const RECEIVED: i32 = 1;
+    pub const LATE: i32 = 2;
+    pub const ERROR: i32 = 3;
+    pub const DUPLICATE: i32 = 44;
+    pub const CORRUPT: i32 = 54;
+    pub const DUPLICATE_MASK: i32 = 0x3ff;
+    pub const CORRUPT_MASK: i32 = 0x1ff;
+    /// Not counted beyond this, with room for CPUs that count at the same time.
+    pub const MOST: i32 = 255;
+    pub const MAX_RTT_NS: u64 = (1 << KIND) - 1;
+}
+
+/// The hop of a target that is not reached.
+pub(super) const NO_HOP: u32 = u32::MAX;
+
+/// Where the entries of targets have what. Their address is at offset 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entries {
+    /// Bytes of an address; IPv4 addresses are mapped (`::ffff:a.b.c.d`) to 16.
+    pub address_bytes: i16,
+    /// Whether each has one probe at most, whose answer is the last word.
+    pub is_single: bool,
+}
+
+impl Entries {
+    /// For one probe to each target, or for more; `has_ipv6`: some targets have IPv6 addresses.
+    pub fn new(is_single: bool, has_ipv6: bool) -> Self {
+        let is_narrow = is_single && !has_ipv6;
+        Self {
+            address_bytes: if is_narrow { 4 } else { 16 },
+            is_single,
+        }
+    }
+
+    /// Offset of the number of the next hop, 4 bytes.
+    pub fn hop(self) -> i16 {
+        self.address_bytes
+    }
+
+    /// Offset of the answer, if there is one probe.
+    pub fn answer(self) -> i16 {
+        if self.address_bytes == 4 { 8 } else { 24 }
+    }
+
+    pub fn bytes(self) -> usize {
+        if self.is_single {
+            usize::from(self.answer().cast_unsigned()) + 8
+        } else {
+            target::BYTES
+        }
+    }
+
+    /// Offset of the 4 bytes of an IPv4 address.
+    pub fn ipv4(self) -> i16 {
+        self.address_bytes - 4
+    }
 }
 
 /// Bytes of a next hop: its MAC address, and 2 unused ones.

@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 use abi::bpf::{MapLayout, MapType};
 use abi::region::Region;
 
-use super::layout::{BUCKETS, ERROR_KEY_BYTES, HISTOGRAM, HOP_BYTES, TOTALS_BYTES, Total, target};
+use super::counters::{EchoCounters, offset};
+use super::layout::{BUCKETS, ERROR_KEY_BYTES, Entries, HISTOGRAM, HOP_BYTES, TOTALS_BYTES, Total};
 use super::request::{MEMORY_BYTES, RECORD_BYTES, RECORDS};
 use super::{reply, request};
 use crate::capture::XdpProgramError;
@@ -47,6 +48,9 @@ pub struct EchoProberOptions {
     pub window: u32,
     /// Number of targets.
     pub targets: u32,
+    /// Whether there is one probe to each target, with number 1. Such a target takes 16 bytes, or 32 if there are IPv6
+    /// targets; others take 120, and 8 for each probe of the window.
+    pub is_single: bool,
     /// Number of next hops.
     pub hops: u32,
     /// The request to IPv4 targets, if there are any: the whole frame. The programs write the destination's MAC and IP
@@ -90,34 +94,6 @@ pub struct EchoTotals {
     pub other_errors: u64,
 }
 
-/// The answers of one target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EchoTarget {
-    /// First answers in time.
-    pub received: u64,
-    /// First answers after the timeout.
-    pub late: u64,
-    /// Further answers.
-    pub duplicate: u64,
-    /// Damaged or truncated answers.
-    pub corrupt: u64,
-    /// ICMP errors that were the first answer.
-    pub errors: u64,
-    /// Sum of the round trips, nanoseconds.
-    pub sum_ns: u64,
-    /// Sum of their squares; each counted as at most 4.29 seconds.
-    pub squares: u128,
-    /// The shortest.
-    pub min_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
-    /// The latest.
-    pub last_ns: u64,
-    /// Smoothed difference between consecutive ones (RFC 3550, 6.4.1), in sixteenths of a nanosecond.
-    pub jitter_16: u64,
-}
-
 /// An ICMP error of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoError {
@@ -138,14 +114,14 @@ pub struct EchoError {
 /// other packets pass, also replies to other programs. The payload behind the cookie is verified by its length and its sum.
 #[derive(Debug)]
 pub struct EchoProber {
-    link: XdpLink,
+    link: Option<XdpLink>,
+    mode: XdpMode,
     run: LiveRun,
     senders: [Option<Sender>; 2],
-    targets: Region,
+    targets: EchoCounters,
     hops: Region,
     totals: Region,
     errors: CounterTable<1>,
-    count: u32,
     hop_count: u32,
 }
 
@@ -161,6 +137,12 @@ impl EchoProber {
     /// Requests in one call of [`send`](Self::send).
     pub const MAX_BATCH: usize = RECORDS;
 
+    /// Memory for a target with `window` probes in its window; for one probe if `is_single`.
+    pub fn bytes_per_target(is_single: bool, has_ipv6: bool, window: u32) -> u64 {
+        let entry = Entries::new(is_single, has_ipv6).bytes() as u64;
+        entry + if is_single { 0 } else { 8 * u64::from(window) }
+    }
+
     /// Attaches to interface `ifindex` of the calling thread's network namespace. Sends nothing.
     ///
     /// # Errors
@@ -170,13 +152,18 @@ impl EchoProber {
     /// # Kernel
     /// Linux 5.18.
     pub fn open(ifindex: u32, options: &EchoProberOptions) -> Result<Self, EchoProberError> {
+        let entries = Entries::new(options.is_single, options.ipv6.is_some());
         let slots = options
             .window
             .clamp(1, Self::MAX_WINDOW)
             .next_power_of_two();
-        let entries = u64::from(slots) * u64::from(options.targets);
-        let window = array(8, u32::try_from(entries).unwrap_or(u32::MAX))?;
-        let (targets, target_memory) = shared_array(target::BYTES as u32, options.targets)?;
+        let positions = if entries.is_single {
+            1
+        } else {
+            u64::from(slots) * u64::from(options.targets)
+        };
+        let window = array(8, u32::try_from(positions).unwrap_or(u32::MAX))?;
+        let (targets, target_memory) = shared_array(entries.bytes() as u32, options.targets)?;
         let (hops, hop_memory) = shared_array(HOP_BYTES, options.hops.max(1))?;
         let (totals, totals_memory) = shared_array(TOTALS_BYTES as u32, 1)?;
         let errors = CounterTable::create(
@@ -188,10 +175,7 @@ impl EchoProber {
             },
         )
         .map_err(XdpProgramError::from)?;
-        for at in (0..options.targets as usize).map(|number| number * target::BYTES) {
-            let min = target_memory.word64(at + offset(target::MIN));
-            min.store(u64::MAX, Ordering::Relaxed);
-        }
+        let target_memory = EchoCounters::new(target_memory, entries, options.targets);
         let run = LiveRun::open(ifindex, NAME, MEMORY_BYTES)?;
         let sender = |is_ipv6: bool, frame: &Vec<u8>| {
             let frame = cleared(frame, is_ipv6);
@@ -204,6 +188,7 @@ impl EchoProber {
                 bytes: frame.len(),
                 sums: sums(&frame, is_ipv6),
                 template: template.as_fd(),
+                entries,
                 targets: targets.as_fd(),
                 hops: hops.as_fd(),
                 memory: run.shared.as_fd(),
@@ -225,6 +210,7 @@ impl EchoProber {
             start_ns: options.start_ns,
             timeout_ns: options.timeout_ns,
             window_ns: options.window_ns,
+            entries,
             slots,
             payload_bytes: options.payload_bytes,
             filler: rest(options).0,
@@ -237,28 +223,31 @@ impl EchoProber {
         let program = Program::load(ProgramKind::XdpFrags, NAME, &program.code());
         let program = program.map_err(XdpProgramError::from)?;
         let link = XdpLink::attach(&program, ifindex, options.mode);
+        let link = link.map_err(XdpProgramError::from)?;
         Ok(Self {
-            link: link.map_err(XdpProgramError::from)?,
+            mode: link.mode(),
+            link: Some(link),
             run,
             senders: [ipv4?, ipv6?],
             targets: target_memory,
             hops: hop_memory,
             totals: totals_memory,
             errors,
-            count: options.targets,
             hop_count: options.hops.max(1),
         })
     }
 
-    /// Sets the address of a target and its next hop. Ignores targets and hops that do not exist.
-    pub fn set_target(&mut self, target: u32, address: IpAddr, hop: u32) {
-        if target >= self.count || hop >= self.hop_count {
-            return;
-        }
-        let at = target as usize * target::BYTES;
-        self.targets.write(at, &mapped(address));
-        self.targets
-            .write(at + offset(target::HOP), &hop.to_ne_bytes());
+    /// Sets the address of a target and its next hop; without one, nothing can be sent to it. Ignores targets and hops that
+    /// do not exist.
+    pub fn set_target(&mut self, target: u32, address: IpAddr, hop: Option<u32>) {
+        let hop = hop.filter(|hop| *hop < self.hop_count);
+        self.targets.set(target, address, hop);
+    }
+
+    /// The next hop of a target.
+    #[inline]
+    pub fn hop_of(&self, target: u32) -> Option<u32> {
+        self.targets.hop_of(target)
     }
 
     /// Sets the MAC address of a next hop. Ignores hops that do not exist.
@@ -326,31 +315,14 @@ impl EchoProber {
             .collect()
     }
 
-    /// The answers of a target; none if there is no such target.
-    pub fn target(&self, target: u32) -> EchoTarget {
-        if target >= self.count {
-            return EchoTarget::default();
-        }
-        let base = target as usize * target::BYTES;
-        let of = |at: i16| {
-            self.targets
-                .word64(base + offset(at))
-                .load(Ordering::Relaxed)
-        };
-        let [low, high] = [target::SQUARES_LOW, target::SQUARES_HIGH].map(|at| u128::from(of(at)));
-        EchoTarget {
-            received: of(target::RECEIVED),
-            late: of(target::LATE),
-            duplicate: of(target::DUPLICATE),
-            corrupt: of(target::CORRUPT),
-            errors: of(target::ERRORS),
-            sum_ns: of(target::SUM),
-            squares: (high << 32) + low,
-            min_ns: of(target::MIN),
-            max_ns: of(target::MAX),
-            last_ns: of(target::LAST),
-            jitter_16: of(target::JITTER),
-        }
+    /// The answers of each target, also after the prober is dropped.
+    pub fn counters(&self) -> EchoCounters {
+        self.targets.clone()
+    }
+
+    /// Detaches the program that counts replies. The counters stay as they are from now on.
+    pub fn detach(&mut self) {
+        self.link = None;
     }
 
     /// Calls `row` with each kind of ICMP error and how often it arrived.
@@ -374,7 +346,7 @@ impl EchoProber {
 
     /// Where the program that counts replies runs.
     pub fn mode(&self) -> XdpMode {
-        self.link.mode()
+        self.mode
     }
 }
 
@@ -423,11 +395,6 @@ fn template(frame: &[u8]) -> Result<abi::bpf::Map, XdpProgramError> {
     let written = map.update(&0u32.to_ne_bytes(), frame);
     written.map_err(MapError::creating(NAME, MapType::Array))?;
     Ok(map)
-}
-
-/// An offset of the layout, which is not negative.
-fn offset(at: i16) -> usize {
-    at.cast_unsigned().into()
 }
 
 /// The frame with zeros where the program writes.
@@ -505,11 +472,4 @@ fn rest(options: &EchoProberOptions) -> ([u8; 8], u16) {
         *to = *from;
     }
     (first, folded(sum_of(rest)))
-}
-
-fn mapped(address: IpAddr) -> [u8; 16] {
-    match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-        IpAddr::V6(address) => address.octets(),
-    }
 }

@@ -10,8 +10,9 @@ use std::os::fd::BorrowedFd;
 use super::code::{
     CONTEXT, Code, DATA, DATA_END, END, ETHERNET, IPV4, IPV6, START, XDP_DROP, XDP_PASS, wire16,
 };
-use super::layout::{NUMBER_BITS, Total, target};
-use super::statistics::{ENTRY, RTT, record};
+use super::layout::{Entries, NUMBER_BITS, Total, target};
+use super::single;
+use super::statistics::{ENTRY, RTT, histogram, record};
 use super::tag::tag;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
 
@@ -46,6 +47,7 @@ pub(super) struct Program<'m> {
     pub timeout_ns: u64,
     /// Answers after this time are not classified.
     pub window_ns: u64,
+    pub entries: Entries,
     /// Numbers in the window of a target; a power of two.
     pub slots: u32,
     pub payload_bytes: u16,
@@ -71,8 +73,8 @@ struct Family {
     request: i32,
     reply: i32,
     errors: &'static [i32],
-    /// Offset and words of the source address; offset in the target's entry.
-    source: (i16, i16, i16),
+    /// Offset and words of the source address.
+    source: (i16, i16),
 }
 
 const V4: Family = Family {
@@ -83,7 +85,7 @@ const V4: Family = Family {
     request: 8,
     reply: 0,
     errors: &[3, 11, 12],
-    source: (ETHERNET + 12, 1, target::ADDRESS + 12),
+    source: (ETHERNET + 12, 1),
 };
 
 const V6: Family = Family {
@@ -94,7 +96,7 @@ const V6: Family = Family {
     request: 128,
     reply: 129,
     errors: &[1, 2, 3, 4],
-    source: (ETHERNET + 8, 4, target::ADDRESS),
+    source: (ETHERNET + 8, 4),
 };
 
 /// Where packets leave the part of a family.
@@ -139,26 +141,32 @@ impl<'m> Program<'m> {
         code.extend([
             Insn::load(Size::Half, Reg::R1, START, 12),
             Insn::jump_if32(Condition::Equal, Reg::R1, wire16([0x08, 0x00]), v4),
-            Insn::jump_if32(Condition::Equal, Reg::R1, wire16([0x86, 0xdd]), v6),
-            Insn::Place(exits.pass),
         ]);
+        let has_ipv6 = self.entries.address_bytes == 16;
+        if has_ipv6 {
+            let is_ipv6 = wire16([0x86, 0xdd]);
+            code.extend([Insn::jump_if32(Condition::Equal, Reg::R1, is_ipv6, v6)]);
+        }
+        code.place(exits.pass);
         code.exit(XDP_PASS);
         code.place(v4);
         self.family(&mut code, &V4, exits);
-        code.place(v6);
-        self.family(&mut code, &V6, exits);
+        if has_ipv6 {
+            code.place(v6);
+            self.family(&mut code, &V6, exits);
+        }
         code.place(exits.answer);
         self.answer(&mut code, exits);
         code.place(exits.error);
         self.error(&mut code, exits);
-        for (label, total, entry) in [
-            (exits.corrupt, Total::Corrupt, Some(target::CORRUPT)),
-            (exits.duplicate, Total::Duplicate, Some(target::DUPLICATE)),
-            (exits.stale, Total::Stale, None),
-            (exits.wrong_source, Total::WrongSource, None),
+        for (label, total) in [
+            (exits.corrupt, Total::Corrupt),
+            (exits.duplicate, Total::Duplicate),
+            (exits.stale, Total::Stale),
+            (exits.wrong_source, Total::WrongSource),
         ] {
             code.place(label);
-            self.end(&mut code, total, entry, XDP_DROP);
+            self.end(&mut code, total, XDP_DROP);
         }
         for (label, total) in [
             (exits.forged, Total::Forged),
@@ -167,7 +175,7 @@ impl<'m> Program<'m> {
             (exits.notice, Total::Notices),
         ] {
             code.place(label);
-            self.end(&mut code, total, None, XDP_PASS);
+            self.end(&mut code, total, XDP_PASS);
         }
         code.insns
     }
@@ -220,7 +228,7 @@ impl<'m> Program<'m> {
             0xffff,
             exits.corrupt,
         )]);
-        require_source(code, family, exits.wrong_source);
+        self.require_source(code, family, exits.wrong_source);
         code.extend([
             Insn::Jump {
                 target: exits.answer,
@@ -242,7 +250,7 @@ impl<'m> Program<'m> {
         ]);
         code.look_up(self.targets, KEY, exits.foreign);
         code.extend([Insn::mov(ENTRY, Reg::R0)]);
-        require_source(code, family, exits.foreign);
+        self.require_source(code, family, exits.foreign);
         code.extend([Insn::Jump {
             target: exits.corrupt,
         }]);
@@ -269,7 +277,8 @@ impl<'m> Program<'m> {
         code.look_up(self.targets, KEY, exits.foreign);
         code.extend([Insn::mov(ENTRY, Reg::R0)]);
         // Who says what.
-        let (source, words, at) = family.source;
+        let (source, words) = family.source;
+        let at = 16 - 4 * words;
         code.extend([
             Insn::store(Size::Double, Reg::R10, ERROR, 0),
             Insn::store(Size::Word, Reg::R10, ERROR + 8, wire32_mapped()),
@@ -356,10 +365,18 @@ impl<'m> Program<'m> {
         self.settle(code, exits);
         code.constant(Reg::R1, self.timeout_ns, Reg::R2);
         code.extend([Insn::jump_if(Condition::Greater, RTT, Reg::R1, late)]);
-        record(code, self.totals);
-        self.end(code, Total::Received, None, XDP_DROP);
+        if self.entries.is_single {
+            single::write(code, self.entries, Total::Received);
+            histogram(code, self.totals);
+        } else {
+            record(code, self.totals);
+        }
+        self.end(code, Total::Received, XDP_DROP);
         code.place(late);
-        self.end(code, Total::Late, Some(target::LATE), XDP_DROP);
+        if self.entries.is_single {
+            single::write(code, self.entries, Total::Late);
+        }
+        self.end(code, Total::Late, XDP_DROP);
     }
 
     /// A verified error about a probe to the target in [`ENTRY`].
@@ -400,7 +417,10 @@ impl<'m> Program<'m> {
         code.place(counted);
         self.age(code);
         self.settle(code, exits);
-        self.end(code, Total::Errors, Some(target::ERRORS), XDP_DROP);
+        if self.entries.is_single {
+            single::write(code, self.entries, Total::Errors);
+        }
+        self.end(code, Total::Errors, XDP_DROP);
     }
 
     /// `RTT =` the time since the probe of the cookie was sent.
@@ -423,10 +443,18 @@ impl<'m> Program<'m> {
 
     /// Continues if this is the first answer to the probe of the cookie, and it is within the window.
     fn settle(&self, code: &mut Code<'m>, exits: Exits) {
-        let first = code.label();
         code.constant(Reg::R1, self.window_ns, Reg::R2);
+        code.extend([Insn::jump_if(Condition::Greater, RTT, Reg::R1, exits.stale)]);
+        if self.entries.is_single {
+            single::settle(code, self.entries, exits.duplicate);
+        } else {
+            self.settle_in_window(code, exits);
+        }
+    }
+
+    fn settle_in_window(&self, code: &mut Code<'m>, exits: Exits) {
+        let first = code.label();
         code.extend([
-            Insn::jump_if(Condition::Greater, RTT, Reg::R1, exits.stale),
             Insn::load(Size::Double, NUMBER, Reg::R10, WORDS[0]),
             Insn::alu64(Alu::And, NUMBER, 0xff),
             Insn::alu64(Alu::Lsh, NUMBER, 16),
@@ -471,6 +499,25 @@ impl<'m> Program<'m> {
         ]);
     }
 
+    /// Jumps to `otherwise` unless the packet comes from the target in [`ENTRY`].
+    fn require_source(&self, code: &mut Code<'m>, family: &Family, otherwise: Label) {
+        let (source, words) = family.source;
+        let at = self.entries.address_bytes - 4 * words;
+        if at > 0 {
+            code.extend([
+                Insn::load(Size::Word, Reg::R1, ENTRY, at - 4),
+                Insn::jump_if32(Condition::NotEqual, Reg::R1, wire32_mapped(), otherwise),
+            ]);
+        }
+        for word in (0..words).map(|word| 4 * word) {
+            code.extend([
+                Insn::load(Size::Word, Reg::R1, START, source + word),
+                Insn::load(Size::Word, Reg::R2, ENTRY, at + word),
+                Insn::jump_if32(Condition::NotEqual, Reg::R1, Reg::R2, otherwise),
+            ]);
+        }
+    }
+
     fn total(&self, code: &mut Code<'m>, total: Total) {
         code.extend([Insn::LoadMapValue {
             dst: Reg::R1,
@@ -479,10 +526,19 @@ impl<'m> Program<'m> {
         code.count(Reg::R1, total.offset());
     }
 
-    /// Counts the packet, also for the target in [`ENTRY`], and ends the program.
-    fn end(&self, code: &mut Code<'m>, total: Total, entry: Option<i16>, verdict: i32) {
-        if let Some(at) = entry {
-            code.count(ENTRY, at);
+    /// Counts the packet, also for the target in [`ENTRY`] if it has one, and ends the program.
+    fn end(&self, code: &mut Code<'m>, total: Total, verdict: i32) {
+        let at = match total {
+            Total::Late => Some(target::LATE),
+            Total::Duplicate => Some(target::DUPLICATE),
+            Total::Corrupt => Some(target::CORRUPT),
+            Total::Errors => Some(target::ERRORS),
+            _ => None,
+        };
+        match at {
+            Some(_) if self.entries.is_single => single::count(code, self.entries, total),
+            Some(at) => code.count(ENTRY, at),
+            None => {}
         }
         self.total(code, total);
         code.exit(verdict);
@@ -574,22 +630,4 @@ fn pseudo_header(code: &mut Code<'_>, family: &Family) {
         Insn::add(Reg::R0, wire16([0, 58])),
     ]);
     code.sum_words(START, ETHERNET + 8, 8);
-}
-
-/// Jumps to `otherwise` unless the packet comes from the target in [`ENTRY`].
-fn require_source(code: &mut Code<'_>, family: &Family, otherwise: Label) {
-    let (source, words, at) = family.source;
-    if !family.is_ipv6 {
-        code.extend([
-            Insn::load(Size::Word, Reg::R1, ENTRY, target::ADDRESS + 8),
-            Insn::jump_if32(Condition::NotEqual, Reg::R1, wire32_mapped(), otherwise),
-        ]);
-    }
-    for word in (0..words).map(|word| 4 * word) {
-        code.extend([
-            Insn::load(Size::Word, Reg::R1, START, source + word),
-            Insn::load(Size::Word, Reg::R2, ENTRY, at + word),
-            Insn::jump_if32(Condition::NotEqual, Reg::R1, Reg::R2, otherwise),
-        ]);
-    }
 }

@@ -9,7 +9,7 @@ use std::os::fd::BorrowedFd;
 use super::code::{
     CONTEXT, Code, DATA, DATA_END, ETHERNET, IPV4, IPV6, START, XDP_DROP, immediate,
 };
-use super::layout::target;
+use super::layout::Entries;
 use super::tag::tag;
 use crate::live_frames::program as frames;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
@@ -39,6 +39,7 @@ pub(super) struct Program<'m> {
     /// Sums of the IPv4 header and of the message with its pseudo header, without what differs between requests.
     pub sums: [u16; 2],
     pub template: BorrowedFd<'m>,
+    pub entries: Entries,
     pub targets: BorrowedFd<'m>,
     pub hops: BorrowedFd<'m>,
     pub memory: BorrowedFd<'m>,
@@ -65,7 +66,7 @@ impl<'m> Program<'m> {
         code.look_up(self.targets, TARGET, drop);
         code.extend([
             Insn::mov(Reg::R8, Reg::R0),
-            Insn::load(Size::Word, Reg::R1, Reg::R8, target::HOP),
+            Insn::load(Size::Word, Reg::R1, Reg::R8, self.entries.hop()),
             Insn::store(Size::Word, Reg::R10, HOP, Reg::R1),
         ]);
         code.look_up(self.hops, HOP, drop);
@@ -133,11 +134,11 @@ impl<'m> Program<'m> {
         let (from, to, words) = if self.is_ipv6 {
             (0, ETHERNET + 24, 4)
         } else {
-            (12, ETHERNET + 16, 1)
+            (self.entries.ipv4(), ETHERNET + 16, 1)
         };
         for at in (0..words).map(|word| 4 * word) {
             code.extend([
-                Insn::load(Size::Word, Reg::R1, Reg::R8, target::ADDRESS + from + at),
+                Insn::load(Size::Word, Reg::R1, Reg::R8, from + at),
                 Insn::store(Size::Word, START, to + at, Reg::R1),
             ]);
         }

@@ -92,8 +92,8 @@ fn jitter(code: &mut Code<'_>) {
     ]);
 }
 
-/// Counts the round trip in its bucket.
-fn histogram<'m>(code: &mut Code<'m>, totals: BorrowedFd<'m>) {
+/// Counts the round trip in [`RTT`] in its bucket of `totals`. Clobbers `R1` to `R3` and `R5`.
+pub(super) fn histogram<'m>(code: &mut Code<'m>, totals: BorrowedFd<'m>) {
     const SHIFT: Reg = Reg::R3;
     code.extend([Insn::mov(Reg::R1, RTT), Insn::mov(SHIFT, 0)]);
     // The round trip is shifted until it has 8 bits.

@@ -108,6 +108,19 @@ pub struct PingArgs {
     #[arg(long, hide_short_help = true, help_heading = "Performance")]
     pub yes_on_uplink: bool,
 
+    /// With --backend xdp and -c 1, write to FILE which targets have been pinged, and continue there if FILE exists
+    ///
+    /// FILE is written every 5 seconds and at the end, and removed when all targets have been pinged. It is for the same
+    /// targets only. What --csv and --json print continues too: each target has one line in all runs together, except those
+    /// of the last 5 seconds before a crash.
+    #[arg(
+        long,
+        value_name = "FILE",
+        hide_short_help = true,
+        help_heading = "Performance"
+    )]
+    pub state: Option<PathBuf>,
+
     /// Payload bytes after the ICMP header, at least 16
     #[arg(short, long, value_name = "BYTES", default_value_t = 56, value_parser = payload, help_heading = "Probes")]
     pub size: usize,
@@ -142,7 +155,7 @@ pub struct PingArgs {
     #[arg(
         long,
         requires = "interface",
-        conflicts_with_all = ["targets", "file", "csv", "live", "dry_run", "metrics", "count", "duration"],
+        conflicts_with_all = ["targets", "file", "csv", "live", "dry_run", "metrics", "count", "duration", "state"],
         hide_short_help = true,
         help_heading = "Probes"
     )]

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::io::{self, IsTerminal};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::thread::CapabilitySet;
-use tapline::Stopper;
-use tapline::ping::{Forecast, PingError, PingOperation};
+use tapline::ping::{Forecast, PingError, PingOperation, PingOptions, Prober};
+use tapline::{Stop, Stopper};
 
 use super::live::LiveTable;
 use super::output::csv::CsvOutput;
@@ -16,6 +18,7 @@ use super::output::ping_style::PingStyle;
 use super::output::reporter::{Reporter, RunEnd, RunStart};
 use super::output::warnings;
 use super::reload::Reloader;
+use super::sweep_state::SweepState;
 use super::target_list::{KnownNames, TargetList};
 use super::watch::Watch;
 use super::{dry_run, failure, respond, setup};
@@ -44,6 +47,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     }
     let count = list.targets.len();
     require_no_lines(args, count)?;
+    require_sweep(args)?;
     let mut options = setup::options(args, count);
     let max_replies = setup::max_replies(args, count);
     options.max_wait = max_wait(args, max_replies);
@@ -56,12 +60,8 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let forecast = options.forecast(count);
     let forecast = forecast.map_err(|error| failure::open(args, error))?;
     require_memory(&forecast)?;
-    let (stop, hangups) = if setup::can_reload(args) {
-        let (stop, hangups) = signals::stop_or_reload()?;
-        (stop, Some(hangups))
-    } else {
-        (signals::stop()?, None)
-    };
+    let (stop, hangups) = stop_signals(args)?;
+    let mut state = open_state(args, &list, &mut options)?;
     let known = list.names();
     let status_request = signals::quit()?;
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -80,18 +80,13 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         reloader.start()?;
     }
     privilege::drop_all_but(kept(args))?;
-    let url = server.as_ref().map(Server::url);
-    let mut board = None;
-    if let Some(server) = server {
-        let posted = Board::new(ping_families(
-            ping.statistics(),
-            Some(0),
-            &ChangeCounts::default(),
-        ));
-        let read = posted.clone();
-        server.serve(move || read.read().to_vec())?;
-        board = Some(posted);
+    // If the file cannot be written, nothing is sent.
+    if let Some(state) = &mut state {
+        state.write(ping.statistics())?;
     }
+    let url = server.as_ref().map(Server::url);
+    let board = server.map(|server| serve(server, ping.statistics()));
+    let board = board.transpose()?;
 
     let mut reporter = reporter(args, count, ping.stopper());
     let start = RunStart {
@@ -113,12 +108,14 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         smoothed_ns: None,
         changes: ChangeCounts::default(),
         is_json: args.json,
+        state,
+        unkept: None,
     };
     let ran = ping.run(|event, statistics| watch.event(event, statistics));
     if let Some(progress) = &watch.progress {
         progress.clear();
     }
-    let failed = watch.failed;
+    let (failed, mut unkept, state) = (watch.failed, watch.unkept, watch.state);
     let mut summary = ping.finish().map_err(wait_failure)?;
     if max_replies.is_some_and(|count| summary.statistics.total().received >= count.into()) {
         summary.ended = tapline::ping::Ended::Count;
@@ -131,7 +128,42 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let reported = failed.map_or_else(|| reporter.end(&end), Err);
     ran.map_err(wait_failure)?;
     reported.map_err(|error| Failure::stdout(&error))?;
+    if let (Some(mut state), None) = (state, &unkept) {
+        unkept = state.write(&summary.statistics).err();
+    }
+    unkept.map_or(Ok(()), Err)?;
     exit_status(args, &end)
+}
+
+/// The signals that end the run, and those that reload the file of targets if there is one.
+fn stop_signals(args: &PingArgs) -> Result<(Stop, Option<UnixStream>), Failure> {
+    if !setup::can_reload(args) {
+        return Ok((signals::stop()?, None));
+    }
+    let (stop, hangups) = signals::stop_or_reload()?;
+    Ok((stop, Some(hangups)))
+}
+
+/// Opens the file of `--state`, and continues where it says.
+fn open_state(
+    args: &PingArgs,
+    list: &TargetList,
+    options: &mut PingOptions,
+) -> Result<Option<SweepState>, Failure> {
+    let Some(path) = &args.state else {
+        return Ok(None);
+    };
+    let (state, position) = SweepState::open(path, &list.targets)?;
+    options.resume = position;
+    Ok(Some(state))
+}
+
+/// Serves the metrics that are posted on the board.
+fn serve(server: Server, statistics: &Prober) -> Result<Arc<Board>, Failure> {
+    let board = Board::new(ping_families(statistics, Some(0), &ChangeCounts::default()));
+    let read = board.clone();
+    server.serve(move || read.read().to_vec())?;
+    Ok(board)
 }
 
 /// Begins the reports. Says if the rate is beyond what sockets reach.
@@ -166,6 +198,15 @@ fn require_no_lines(args: &PingArgs, targets: u32) -> Result<(), Failure> {
         return Ok(());
     }
     let line = "--backend xdp counts answers in the kernel and has no line for each: add -q";
+    Err(Failure::new(Exit::Usage, line))
+}
+
+/// A state is that of one probe to each target.
+fn require_sweep(args: &PingArgs) -> Result<(), Failure> {
+    if args.state.is_none() || (setup::is_sweep(args) && !args.dry_run) {
+        return Ok(());
+    }
+    let line = "--state is for --backend xdp with -c 1, and not for --dry-run";
     Err(Failure::new(Exit::Usage, line))
 }
 

@@ -13,6 +13,7 @@ mod output;
 mod reload;
 mod respond;
 mod setup;
+mod sweep_state;
 mod target_list;
 mod watch;
 

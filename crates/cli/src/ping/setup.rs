@@ -33,6 +33,11 @@ pub fn is_in_kernel(args: &PingArgs) -> bool {
     args.backend.0 == Some(Backend::Xdp)
 }
 
+/// Whether there is one probe to each target, whose answer the kernel keeps: targets are printed as they end.
+pub fn is_sweep(args: &PingArgs) -> bool {
+    is_in_kernel(args) && args.count.is_some_and(|count| count.get() == 1)
+}
+
 pub fn options(args: &PingArgs, targets: u32) -> PingOptions {
     let (source, interface) = match &args.interface {
         Some(Origin::Address(address)) => (Some(*address), None),

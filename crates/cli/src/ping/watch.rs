@@ -12,6 +12,8 @@ use super::output::figures::PingFigures;
 use super::output::milliseconds::summary_ms;
 use super::output::reporter::Reporter;
 use super::output::{target_changes, warnings};
+use super::sweep_state::SweepState;
+use crate::failure::Failure;
 use crate::metrics::{Board, ChangeCounts, ping_families};
 use crate::screen::{self, Progress};
 
@@ -40,6 +42,9 @@ pub struct Watch<'a> {
     pub changes: ChangeCounts,
     /// The reporter prints changes of the targets itself.
     pub is_json: bool,
+    /// The file of a sweep, and why it could not be written.
+    pub state: Option<SweepState>,
+    pub unkept: Option<Failure>,
 }
 
 impl Watch<'_> {
@@ -85,6 +90,14 @@ impl Watch<'_> {
         }
         if let Err(error) = self.reporter.event(event, statistics) {
             self.failed = Some(error);
+            self.stopper.stop();
+            return;
+        }
+        // What the state says has ended was printed before.
+        if let (PingEvent::Tick { .. }, Some(state)) = (event, &mut self.state)
+            && let Err(failure) = state.keep(statistics)
+        {
+            self.unkept = Some(failure);
             self.stopper.stop();
         }
     }

@@ -100,7 +100,7 @@ impl Schedule {
             interval_ns: plan.interval_ns,
             rate_pps: plan.rate_pps,
             slots: targets * u64::from(plan.rounds.unwrap_or(u32::MAX - 1)),
-            next_slot: 0,
+            next_slot: plan.first_probe,
             due: 0,
             gap: forecast.gap(),
             group: forecast.group.into(),
@@ -290,6 +290,11 @@ impl Schedule {
     pub fn issued_end(&self) -> u64 {
         let waiting = self.deferred.iter().map(|Reverse((_, slot))| *slot);
         waiting.min().unwrap_or(self.next_slot)
+    }
+
+    /// Whether there is one probe to each target.
+    pub fn is_single(&self) -> bool {
+        self.rounds == Some(1)
     }
 
     pub fn is_over(&self) -> bool {

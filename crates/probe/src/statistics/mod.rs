@@ -1,6 +1,7 @@
 //! What is counted and measured, per target and for the whole run.
 
 mod answers;
+mod elsewhere;
 mod histogram;
 mod network_errors;
 mod run;
@@ -8,6 +9,8 @@ mod target;
 mod window;
 
 pub use answers::CountedAnswers;
+pub use elsewhere::AnswerCounters;
+pub(crate) use elsewhere::TargetsElsewhere;
 pub use histogram::Histogram;
 pub use network_errors::{MAX_ERROR_KINDS, NetworkError, NetworkErrors};
 pub(crate) use run::{AnswerOrder, RunStatistics};

@@ -199,29 +199,16 @@ impl RunStatistics {
         self.total.corrupt += 1;
     }
 
-    /// Sets what was counted elsewhere for the target at `position`.
-    pub fn set_answers(&mut self, position: u32, answers: &CountedAnswers) {
-        let before = self.counts(position);
-        self.record(position).set_answers(answers);
-        self.window.swap_last(position, answers.last_ns as f32);
-        let now = self.counts(position);
-        let total = &mut self.total;
-        for (sum, before, now) in [
-            (&mut total.received, before.received, now.received),
-            (&mut total.late, before.late, now.late),
-            (&mut total.duplicate, before.duplicate, now.duplicate),
-            (&mut total.corrupt, before.corrupt, now.corrupt),
-            (&mut total.errors, before.errors, now.errors),
-        ] {
-            *sum = *sum - before + now;
-        }
-    }
-
-    /// Counts the probes in flight to the target at `position` as lost.
-    pub fn lose_pending(&mut self, position: u32) {
-        let pending = self.counts(position).pending();
-        self.record(position).lost += pending as u32;
-        self.total.lost += pending;
+    /// Sets the totals of what was counted elsewhere.
+    pub fn set_total(&mut self, answers: &CountedAnswers) {
+        self.total = ProbeCounts {
+            received: answers.received,
+            late: answers.late,
+            duplicate: answers.duplicate,
+            corrupt: answers.corrupt,
+            errors: answers.errors,
+            ..self.total
+        };
     }
 
     pub fn counts(&self, position: u32) -> ProbeCounts {

@@ -13,7 +13,7 @@ use super::event::PingEvent;
 use super::handle::Ping;
 use super::options::{Backend, PingOptions};
 use super::resolver::SystemResolver;
-use super::route;
+use super::{route, xdp};
 use crate::stop::Stop;
 
 /// Prepares a run of probes to `targets`.
@@ -98,7 +98,16 @@ impl PingOptions {
     /// [`PingError::Options`] if an option is out of range.
     pub fn forecast(&self, targets: u32) -> Result<Forecast, PingError> {
         let (plan, _) = probe_plan(self, targets)?;
-        Ok(plan.forecast(targets)?)
+        Ok(self.with_memory(plan.forecast(targets)?, true))
+    }
+
+    /// The forecast with the memory of the back end.
+    fn with_memory(&self, mut forecast: Forecast, has_ipv6: bool) -> Forecast {
+        if self.backend == Some(Backend::Xdp) {
+            let bytes = xdp::bytes_per_target(&forecast, has_ipv6);
+            forecast.memory_bytes = bytes * u64::from(forecast.targets);
+        }
+        forecast
     }
 }
 
@@ -198,7 +207,8 @@ pub fn forecast_with_limits(
     let (plan, _) = probe_plan(options, targets.len())?;
     let on_link = route::count_on_link(targets, options.neighbours.most)?;
     let forecast = plan.forecast(targets.len())?;
-    Ok(forecast.with_limits(&plan, targets, on_link))
+    let forecast = forecast.with_limits(&plan, targets, on_link);
+    Ok(options.with_memory(forecast, targets.has_family(true)))
 }
 
 /// Sends one probe to `address` and waits up to `timeout` for the reply. Returns the round-trip time, or `None`

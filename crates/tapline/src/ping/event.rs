@@ -34,6 +34,12 @@ pub enum PingEvent {
         /// Its arrival time in nanoseconds of `CLOCK_REALTIME`.
         wall_ns: Option<u64>,
     },
+    /// The only probe to a target has ended, with [`Backend::Xdp`](super::Backend::Xdp) and a count of 1:
+    /// [`Prober::ended_counts`](super::Prober::ended_counts) says how.
+    Ended {
+        /// The target.
+        target: u32,
+    },
     /// A probe timed out.
     Lost {
         /// The probe.
@@ -87,6 +93,7 @@ impl PingEvent {
                 _ => None,
             },
             Self::ClockStep { .. }
+            | Self::Ended { .. }
             | Self::TargetChange { .. }
             | Self::TargetsReplaced { .. }
             | Self::Tick { .. } => None,
@@ -231,6 +238,7 @@ impl fmt::Display for PingEvent {
             Self::Lost { probe } => return write!(f, "lost: {}", Named(*probe)),
             Self::ClockStep { by_ns } => return write!(f, "the wall clock was set by {by_ns} ns"),
             Self::Tick { .. } => return write!(f, "tick"),
+            Self::Ended { target } => return write!(f, "target {target}: its probe has ended"),
             Self::TargetChange { target, change } => {
                 return write!(f, "target {target}: {change}");
             }

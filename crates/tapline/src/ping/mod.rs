@@ -101,7 +101,7 @@ pub use summary::{Ended, LocalDrops, PingSummary, TimestampCounts, TimestampSour
 pub use probe::{
     AddressAccount, BALANCE_BYTES, COOKIE_BYTES, Classification, EcmpPath, Forecast, Histogram,
     MAX_PATHS, MAX_PAYLOAD_BYTES, NeighbourPace, NetworkError, NetworkErrors, OtherCounts, Probe,
-    ProbeCounts, Prober, RemovedHosts, RttStatistics,
+    ProbeCounts, Prober, RemovedHosts, RttStatistics, SweepPosition,
 };
 
 pub use bpf::{EchoAnswerCounts, XdpAttachMode};

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use probe::NeighbourPace;
+use probe::{NeighbourPace, SweepPosition};
 
 /// How probes are sent and replies received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,9 @@ pub struct PingOptions {
     pub prefix_pps: Option<u32>,
     /// Pace for on-link targets that have not answered yet.
     pub neighbours: NeighbourPace,
+    /// Continue an earlier run with one probe to each target, which ended at this position
+    /// ([`Prober::position`](super::Prober::position)). The targets must be the same. Default: `None`.
+    pub resume: Option<SweepPosition>,
     /// Keep a histogram for each target. Default: false.
     pub histograms: bool,
     /// Paths to each host, at most [`MAX_PATHS`](super::MAX_PATHS). Each path is a target of its own
@@ -138,6 +141,7 @@ impl Default for PingOptions {
             backend: None,
             prefix_pps: None,
             neighbours: NeighbourPace::default(),
+            resume: None,
             histograms: false,
             paths: None,
             resolve_every: None,

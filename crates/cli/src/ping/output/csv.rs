@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use tapline::ping::{PingEvent, Prober};
 
-use super::figures::{self, PingFigures};
+use super::figures::{self, PingFigures, RttFigures};
 use super::reporter::{Reporter, RunEnd, RunStart};
 use super::{account, warnings};
 use crate::args::PingArgs;
@@ -17,7 +17,10 @@ pending,rtt_min_ns,rtt_p50_ns,rtt_mean_ns,rtt_p99_ns,rtt_max_ns,rtt_stddev_ns,ji
 const PATH: &str = ",path";
 
 pub struct CsvOutput {
+    out: BufWriter<io::Stdout>,
     quiet: bool,
+    /// Targets are printed as they end.
+    is_sweep: bool,
     /// The kernel counts answers without their order.
     has_outages: bool,
 }
@@ -25,62 +28,90 @@ pub struct CsvOutput {
 impl CsvOutput {
     pub fn new(args: &PingArgs) -> Self {
         Self {
+            out: BufWriter::new(io::stdout()),
             quiet: args.quiet,
+            is_sweep: setup::is_sweep(args),
             has_outages: !setup::is_in_kernel(args),
         }
+    }
+
+    fn header(&mut self, statistics: &Prober) -> io::Result<()> {
+        let has_paths = statistics.targets().paths() > 0;
+        writeln!(self.out, "{HEADER}{}", if has_paths { PATH } else { "" })
+    }
+
+    fn row(&mut self, statistics: &Prober, target: u32, figures: &PingFigures) -> io::Result<()> {
+        let targets = statistics.targets();
+        let out = &mut self.out;
+        let name = quoted(&figures::name(targets, target));
+        let address = figures::address(targets, target).unwrap_or_default();
+        write!(out, "{name},{address}")?;
+        let PingFigures { counts, rtt } = figures;
+        for count in [
+            counts.sent,
+            counts.received,
+            counts.lost,
+            counts.late,
+            counts.duplicate,
+            counts.corrupt,
+            counts.errors,
+            counts.local_drops,
+            counts.pending(),
+        ] {
+            write!(out, ",{count}")?;
+        }
+        let times = rtt.as_ref().map_or([None; 7], RttFigures::in_order);
+        for time in times {
+            // An unknown value is empty.
+            let time = time.map_or_else(String::new, |ns| ns.to_string());
+            write!(out, ",{time}")?;
+        }
+        let outage = self
+            .has_outages
+            .then(|| statistics.longest_outage(target).to_string());
+        write!(out, ",{}", outage.unwrap_or_default())?;
+        if let Some(path) = targets.path(target) {
+            write!(out, ",{}", path.number)?;
+        }
+        writeln!(out)
     }
 }
 
 impl Reporter for CsvOutput {
     fn begin(&mut self, start: &RunStart<'_>) -> io::Result<()> {
         warnings::metrics_url(start);
+        if self.is_sweep {
+            self.header(start.statistics)?;
+            self.out.flush()?;
+        }
         Ok(())
     }
 
-    fn event(&mut self, _: &PingEvent, _: &Prober) -> io::Result<()> {
-        Ok(())
+    fn event(&mut self, event: &PingEvent, statistics: &Prober) -> io::Result<()> {
+        match event {
+            PingEvent::Ended { target } => self.row(
+                statistics,
+                *target,
+                &PingFigures::of_ended(statistics, *target),
+            ),
+            PingEvent::Tick { .. } if self.is_sweep => self.out.flush(),
+            _ => Ok(()),
+        }
     }
 
     fn end(&mut self, end: &RunEnd<'_>) -> io::Result<()> {
         let statistics = &end.summary.statistics;
-        let mut out = BufWriter::new(io::stdout());
-        let targets = statistics.targets();
-        let path = if targets.paths() > 0 { PATH } else { "" };
-        writeln!(out, "{HEADER}{path}")?;
-        for target in targets.indices() {
-            let name = quoted(&figures::name(targets, target));
-            let address = figures::address(targets, target).unwrap_or_default();
-            write!(out, "{name},{address}")?;
-            let PingFigures { counts, rtt } = PingFigures::of_target(statistics, target);
-            for count in [
-                counts.sent,
-                counts.received,
-                counts.lost,
-                counts.late,
-                counts.duplicate,
-                counts.corrupt,
-                counts.errors,
-                counts.local_drops,
-                counts.pending(),
-            ] {
-                write!(out, ",{count}")?;
+        if !self.is_sweep {
+            self.header(statistics)?;
+            for target in statistics.targets().indices() {
+                self.row(
+                    statistics,
+                    target,
+                    &PingFigures::of_target(statistics, target),
+                )?;
             }
-            let times = rtt.map_or([None; 7], |rtt| rtt.in_order());
-            for time in times {
-                // An unknown value is empty.
-                let time = time.map_or_else(String::new, |ns| ns.to_string());
-                write!(out, ",{time}")?;
-            }
-            let outage = self
-                .has_outages
-                .then(|| statistics.longest_outage(target).to_string());
-            write!(out, ",{}", outage.unwrap_or_default())?;
-            if let Some(path) = targets.path(target) {
-                write!(out, ",{}", path.number)?;
-            }
-            writeln!(out)?;
         }
-        out.flush()?;
+        self.out.flush()?;
         if !self.quiet {
             // If standard error is closed, the line is lost.
             let _ = account::sources(&mut io::stderr(), end.summary);

@@ -30,6 +30,7 @@ const TIMES: [&str; 7] = [
 ];
 
 pub struct JsonOutput<'a> {
+    out: BufWriter<io::Stdout>,
     args: &'a PingArgs,
     with_events: bool,
 }
@@ -37,7 +38,37 @@ pub struct JsonOutput<'a> {
 impl<'a> JsonOutput<'a> {
     pub fn new(args: &'a PingArgs, targets: u32) -> Self {
         let with_events = args.verbose || (targets == 1 && !args.quiet);
-        Self { args, with_events }
+        Self {
+            out: BufWriter::new(io::stdout()),
+            args,
+            with_events,
+        }
+    }
+
+    fn target(
+        &mut self,
+        statistics: &Prober,
+        target: u32,
+        figures: &PingFigures,
+    ) -> io::Result<()> {
+        let targets = statistics.targets();
+        let mut object = Map::new();
+        object.insert("event".into(), "target".into());
+        object.insert("target".into(), figures::name(targets, target).into());
+        object.insert("address".into(), figures::address(targets, target).into());
+        if let Some(path) = targets.path(target) {
+            insert_path(&mut object, path, targets.address(target));
+        }
+        insert_figures(&mut object, figures);
+        let is_known = !setup::is_in_kernel(self.args);
+        let outage = is_known.then(|| statistics.longest_outage(target));
+        object.insert("longest_outage".into(), outage.into());
+        let accounts = statistics.accounts(target);
+        if accounts.len() > 1 || targets.address(target).is_none() {
+            let accounts: Vec<Value> = accounts.iter().map(account).collect();
+            object.insert("addresses".into(), accounts.into());
+        }
+        writeln!(self.out, "{}", json::line(&Value::Object(object)))
     }
 
     fn summary(&self, end: &RunEnd<'_>) -> Value {
@@ -135,6 +166,11 @@ impl Reporter for JsonOutput<'_> {
 
     fn event(&mut self, event: &PingEvent, statistics: &Prober) -> io::Result<()> {
         let value = match event {
+            PingEvent::Ended { target } => {
+                let figures = PingFigures::of_ended(statistics, *target);
+                return self.target(statistics, *target, &figures);
+            }
+            PingEvent::Tick { .. } if setup::is_sweep(self.args) => return self.out.flush(),
             PingEvent::ClockStep { by_ns } => {
                 Some(json!({ "event": "clock_step", "by_ns": by_ns }))
             }
@@ -171,29 +207,18 @@ impl Reporter for JsonOutput<'_> {
 
     fn end(&mut self, end: &RunEnd<'_>) -> io::Result<()> {
         let statistics = &end.summary.statistics;
-        let mut out = BufWriter::new(io::stdout());
-        let targets = statistics.targets();
-        for target in targets.indices() {
-            let mut object = Map::new();
-            object.insert("event".into(), "target".into());
-            object.insert("target".into(), figures::name(targets, target).into());
-            object.insert("address".into(), figures::address(targets, target).into());
-            if let Some(path) = targets.path(target) {
-                insert_path(&mut object, path, targets.address(target));
+        if !setup::is_sweep(self.args) {
+            for target in statistics.targets().indices() {
+                self.target(
+                    statistics,
+                    target,
+                    &PingFigures::of_target(statistics, target),
+                )?;
             }
-            insert_figures(&mut object, &PingFigures::of_target(statistics, target));
-            let is_known = !setup::is_in_kernel(self.args);
-            let outage = is_known.then(|| statistics.longest_outage(target));
-            object.insert("longest_outage".into(), outage.into());
-            let accounts = statistics.accounts(target);
-            if accounts.len() > 1 || targets.address(target).is_none() {
-                let accounts: Vec<Value> = accounts.iter().map(account).collect();
-                object.insert("addresses".into(), accounts.into());
-            }
-            writeln!(out, "{}", json::line(&Value::Object(object)))?;
         }
-        writeln!(out, "{}", json::line(&self.summary(end)))?;
-        out.flush()
+        let summary = self.summary(end);
+        writeln!(self.out, "{}", json::line(&summary))?;
+        self.out.flush()
     }
 }
 

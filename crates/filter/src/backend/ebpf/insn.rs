@@ -85,6 +85,16 @@ pub enum Insn<M> {
         /// The new value.
         src: Reg,
     },
+    /// `*(base + offset) |= src` on 8 bytes; `src =` what was there, atomically (Linux 5.12).
+    #[doc(alias = "BPF_OR")]
+    AtomicFetchOr {
+        /// Address, aligned to 8 bytes.
+        base: Reg,
+        /// Displacement, bytes.
+        offset: i16,
+        /// The bits; then the result.
+        src: Reg,
+    },
     /// `dst =` the map, as an argument of a helper.
     LoadMap {
         /// Result.
@@ -195,6 +205,7 @@ impl<M> Insn<M> {
             Self::AtomicCompareExchange { base, offset, src } => {
                 Insn::AtomicCompareExchange { base, offset, src }
             }
+            Self::AtomicFetchOr { base, offset, src } => Insn::AtomicFetchOr { base, offset, src },
             Self::LoadPacket { size, offset } => Insn::LoadPacket { size, offset },
             Self::LoadPacketAt {
                 size,

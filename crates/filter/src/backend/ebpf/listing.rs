@@ -80,6 +80,10 @@ fn write_insn<M: fmt::Display>(
             let memory = Memory(Size::Double, *base, *offset);
             write!(f, "r0 = cmpxchg({memory}, r0, {src})")
         }
+        Insn::AtomicFetchOr { base, offset, src } => {
+            let memory = Memory(Size::Double, *base, *offset);
+            write!(f, "{src} = fetch_or({memory}, {src})")
+        }
         Insn::LoadMap { dst, map } => write!(f, "{dst} = map[{map}]"),
         Insn::LoadMapValue { dst, map } => write!(f, "{dst} = map[{map}][0]"),
         Insn::LoadPacket { size, offset } => {

@@ -36,7 +36,10 @@ pub(in crate::ping) fn probe_plan(
     targets: u32,
 ) -> Result<(ProbePlan, Option<u64>), PingError> {
     let (key, identifier) = secrets()?;
+    let resume = options.resume;
+    let key = resume.map_or(key, |position| position.key);
     let plan = ProbePlan {
+        first_probe: resume.map_or(0, |position| position.ended),
         rounds: options.count,
         interval_ns: nanoseconds(options.interval),
         rate_pps: options.rate_pps,

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
-use bpf::{EchoProber, EchoProberError, EchoProberOptions, EchoTarget, XdpAttachMode};
+use bpf::{
+    EchoCounters, EchoProber, EchoProberError, EchoProberOptions, EchoTarget, XdpAttachMode,
+};
 use netlink::{Link, Netlink};
 use probe::targets::Targets;
 use probe::{
-    COOKIE_BYTES, CountedAnswers, NetworkError, NextAction, OtherCounts, Probe, Prober, SendFailure,
+    AnswerCounters, COOKIE_BYTES, CountedAnswers, Forecast, NetworkError, NextAction, OtherCounts,
+    Probe, Prober, SendFailure,
 };
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
@@ -41,6 +44,8 @@ const MAX_POSITIONS: u64 = 1 << 24;
 const MAX_UPLINK_PPS: u64 = 10_000;
 /// Targets whose counters are read at each tick. Those of more are read at the end.
 const MAX_LIVE_TARGETS: u32 = 65_536;
+/// Next hops that may be added while routes change.
+const SPARE_HOPS: u32 = 256;
 /// Time between two reads of the neighbour table.
 const REFRESH_NS: u64 = 1_000_000_000;
 /// How long the driver may take no frame before a probe counts as refused here.
@@ -67,6 +72,8 @@ pub(in crate::ping) struct XdpEngine {
     last_sent_ns: u64,
     duration_ns: u64,
     has_stopped_sending: bool,
+    /// Whether there is one probe to each target.
+    is_single: bool,
     tick_ns: Option<u64>,
     next_tick_ns: u64,
     next_refresh_ns: u64,
@@ -97,12 +104,8 @@ impl XdpEngine {
             return Err(refused(XdpRefusal::OtherInterface { link: interface }));
         }
         hops.resolve()?;
-        let prober = Prober::new(&plan, targets)?;
+        let mut prober = Prober::counted_elsewhere(&plan, targets)?;
         let start_ns = monotonic_ns();
-        // Room for the probes of twice the timeout.
-        let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
-        let most = (MAX_POSITIONS / u64::from(prober.targets().len()).max(1)).max(1);
-        let window = window.min(1 << most.ilog2()) as u32;
         let frame = |is_ipv6| {
             frame(
                 &prober,
@@ -119,9 +122,10 @@ impl XdpEngine {
             start_ns,
             timeout_ns: plan.timeout_ns,
             window_ns: 2 * plan.timeout_ns,
-            window,
+            window: window(&forecast),
             targets: prober.targets().len(),
-            hops: hops.len(),
+            is_single: plan.rounds == Some(1),
+            hops: hops.len().saturating_add(SPARE_HOPS),
             ipv4: frame(false)?,
             ipv6: frame(true)?,
             payload_bytes: options.payload_bytes as u16,
@@ -132,12 +136,8 @@ impl XdpEngine {
             link: interface,
             source: Box::new(source),
         })?;
-        for target in 0..prober.targets().len() {
-            if let (Some(address), Some(hop)) = (prober.targets().address(target), hops.of(target))
-            {
-                echo.set_target(target, address, hop);
-            }
-        }
+        set_targets(&mut echo, &mut hops, prober.targets());
+        prober.read_from(Box::new(Counters(echo.counters())));
         let during_wait = || during(PingOperation::Wait);
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(PingOperation::Wait))?;
         let timer = Timer::new();
@@ -157,6 +157,7 @@ impl XdpEngine {
             last_sent_ns: 0,
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             has_stopped_sending: false,
+            is_single: plan.rounds == Some(1),
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
             next_refresh_ns: REFRESH_NS,
@@ -259,7 +260,12 @@ impl XdpEngine {
             self.has_stopped_sending = true;
             self.prober.stop(now_ns);
         }
-        self.prober.expire(now_ns, |_| {});
+        if self.is_single {
+            let ended = |target, prober: &Prober| observe(PingEvent::Ended { target }, prober);
+            self.prober.expire_elsewhere(now_ns, ended);
+        } else {
+            self.prober.expire(now_ns, |_| {});
+        }
         let mut until_ns = now_ns;
         for _ in 0..BATCH {
             match self.prober.next(now_ns) {
@@ -278,8 +284,7 @@ impl XdpEngine {
             let end_ns = self.last_sent_ns.saturating_add(self.timeout_ns);
             let now_ns = self.now_ns();
             if now_ns > end_ns || self.are_all_answered() {
-                self.read_all();
-                self.prober.end_unanswered();
+                self.end(observe);
                 self.is_over = true;
                 return None;
             }
@@ -291,7 +296,9 @@ impl XdpEngine {
 
     fn take(&mut self, probe: Probe, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
         let address = self.prober.targets().address(probe.target);
-        match address.filter(|_| self.hops.is_known(probe.target)) {
+        let hop = self.echo.hop_of(probe.target);
+        let is_known = hop.is_some_and(|hop| self.hops.is_known(hop));
+        match address.filter(|_| is_known) {
             Some(address) => {
                 let due = &mut self.due[usize::from(address.is_ipv6())];
                 due.push((probe.target, probe.number()));
@@ -328,7 +335,7 @@ impl XdpEngine {
             let now_ns = self.now_ns();
             let (sent, left) = rest.split_at(taken.min(rest.len()));
             for probe in sent.iter().copied().map(probe) {
-                self.prober.sent_uncounted(probe, now_ns);
+                self.prober.sent(probe, now_ns);
             }
             if taken > 0 {
                 self.last_sent_ns = now_ns;
@@ -361,6 +368,9 @@ impl XdpEngine {
     /// Ticks, and changes of the neighbours.
     fn keep_up(&mut self, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
         if now_ns >= self.next_refresh_ns {
+            if self.hops.follow_routes() {
+                set_targets(&mut self.echo, &mut self.hops, self.prober.targets());
+            }
             // The next refresh reads the table again.
             if self.hops.refresh().is_ok() {
                 self.write_hops();
@@ -369,7 +379,7 @@ impl XdpEngine {
         }
         if now_ns >= self.next_tick_ns {
             if self.prober.targets().len() <= MAX_LIVE_TARGETS {
-                self.read_targets();
+                self.read_totals();
             }
             observe(PingEvent::Tick { overruns: Some(0) }, &self.prober);
             let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
@@ -383,25 +393,36 @@ impl XdpEngine {
         }
     }
 
+    /// Ends the run: what arrives from now on is not counted.
+    fn end(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) {
+        self.read_all();
+        let ended = |target, prober: &Prober| observe(PingEvent::Ended { target }, prober);
+        self.prober.end_all(ended);
+    }
+
     /// Copies the counters of the programs.
-    fn read_targets(&mut self) {
+    fn read_totals(&mut self) {
+        let totals = self.echo.totals();
         let mut all = CountedAnswers {
+            received: totals.received,
+            late: totals.late,
+            duplicate: totals.duplicate,
+            corrupt: totals.corrupt,
+            errors: totals.errors,
             min_ns: u64::MAX,
             ..CountedAnswers::default()
         };
+        let counters = self.echo.counters();
         for target in 0..self.prober.targets().len() {
-            let answers = counted(&self.echo.target(target));
-            self.prober.set_answers(target, &answers);
-            all.received += answers.received;
-            all.sum_ns += answers.sum_ns;
+            let answers = counters.target(target);
+            all.sum_ns += u128::from(answers.sum_ns);
             all.squares += answers.squares;
             all.max_ns = all.max_ns.max(answers.max_ns);
             if answers.received > 0 {
                 all.min_ns = all.min_ns.min(answers.min_ns);
             }
         }
-        self.prober.set_histogram(&self.echo.histogram(), &all);
-        let totals = self.echo.totals();
+        self.prober.set_answers(&self.echo.histogram(), &all);
         let mut others = OtherCounts::default();
         others.wrong_source = totals.wrong_source;
         others.forged = totals.forged;
@@ -412,12 +433,13 @@ impl XdpEngine {
         self.prober.set_other_counts(others);
     }
 
-    /// The same, with the ICMP errors: once, at the end.
+    /// The same at the end, with the ICMP errors. The counters do not change after that.
     fn read_all(&mut self) {
         if self.is_over {
             return;
         }
-        self.read_targets();
+        self.echo.detach();
+        self.read_totals();
         let prober = &mut self.prober;
         // Without the table, the counters of the targets still say how many errors there were.
         let _ = self.echo.errors(|error, count| {
@@ -445,6 +467,20 @@ impl AsFd for XdpEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
+}
+
+/// Probes to a target whose answers are told apart: those of twice the timeout.
+fn window(forecast: &Forecast) -> u32 {
+    let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
+    let most = (MAX_POSITIONS / u64::from(forecast.targets).max(1)).max(1);
+    window.min(1 << most.ilog2()) as u32
+}
+
+/// Memory for a target, in the programs and here.
+pub(in crate::ping) fn bytes_per_target(forecast: &Forecast, has_ipv6: bool) -> u64 {
+    let is_single = forecast.rounds == Some(1);
+    let of_programs = EchoProber::bytes_per_target(is_single, has_ipv6, window(forecast));
+    of_programs + Prober::BYTES_ELSEWHERE
 }
 
 /// Refuses what the programs do not do.
@@ -496,6 +532,25 @@ fn frame(
     let mut payload = vec![0; COOKIE_BYTES];
     payload.extend(prober.filler());
     Ok(Some(request(mac, source, identifier, &payload, options)))
+}
+
+/// The counters of the programs, as the prober reads them.
+#[derive(Debug)]
+struct Counters(EchoCounters);
+
+impl AnswerCounters for Counters {
+    fn answers(&self, target: u32) -> CountedAnswers {
+        counted(&self.0.target(target))
+    }
+}
+
+/// Writes the addresses and hops of all targets.
+fn set_targets(echo: &mut EchoProber, hops: &mut NextHops, targets: &Targets) {
+    hops.assign(targets, |target, hop| {
+        if let Some(address) = targets.address(target) {
+            echo.set_target(target, address, hop);
+        }
+    });
 }
 
 fn probe((target, number): (u32, u32)) -> Probe {

@@ -12,12 +12,23 @@ use rustix::event::{Timespec, poll};
 const MAX_LOOKUPS: u32 = 4096;
 /// How many neighbours the kernel is asked to resolve at a time, and how often. Its table holds that many by default.
 const RESOLVED_AT_ONCE: usize = 256;
+/// Routes that are looked up again at a time.
+const ROUTES_AT_ONCE: usize = 256;
 /// Reads of the neighbour table before a run begins, at most, and the time between two.
 const ATTEMPTS: usize = 20;
 const PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
+
+/// How a target is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Gateway(IpAddr),
+    OnLink,
+    /// By another interface, or not at all.
+    None,
+}
 
 /// The next hops on one interface.
 #[derive(Debug)]
@@ -26,40 +37,91 @@ pub(super) struct NextHops {
     netlink: Netlink,
     /// Address and MAC address of each.
     hops: Vec<(IpAddr, Option<MacAddress>)>,
-    /// The hop of each target; `None` if it is not reached by this interface.
-    of_targets: Vec<Option<u32>>,
+    numbers: HashMap<IpAddr, u32>,
+    /// An address of each place, and the way to it.
+    routes: HashMap<IpAddr, (IpAddr, Way)>,
+    /// Whether a place is one address, and not a network.
+    is_exact: bool,
+    /// Places whose routes are looked up again, the next one last.
+    turn: Vec<IpAddr>,
 }
 
 impl NextHops {
     /// Looks up the routes of `targets`. Targets that are routed through another interface than `link` have no hop.
     pub fn look_up(targets: &Targets, link: IfIndex) -> Result<Self, NetlinkError> {
-        let mut netlink = Netlink::open()?;
-        let mut hops: Vec<(IpAddr, Option<MacAddress>)> = Vec::new();
-        let mut numbers: HashMap<IpAddr, u32> = HashMap::new();
-        let mut routes: HashMap<IpAddr, Option<Option<IpAddr>>> = HashMap::new();
-        let is_few = targets.len() <= MAX_LOOKUPS;
-        let of_targets = (0..targets.len()).map(|target| {
-            let address = targets.address(target)?;
-            let place = if is_few { address } else { network(address) };
-            // The gateway, or none if the target is on-link; nothing if there is no way.
-            let gateway = *routes.entry(place).or_insert_with(|| {
-                let route = netlink.lookup(&RouteQuery::address(address)).ok()?;
-                let via = route.via.as_ref().map(|via| via.0);
-                (route.dev == Some(link)).then(|| route.gateway.or(via))
-            });
-            let hop = gateway?.unwrap_or(address);
-            let number = *numbers.entry(hop).or_insert_with(|| {
-                hops.push((hop, None));
-                hops.len() as u32 - 1
-            });
-            Some(number)
-        });
-        let of_targets = of_targets.collect();
-        Ok(Self {
+        let mut hops = Self {
             link,
-            netlink,
-            hops,
-            of_targets,
+            netlink: Netlink::open()?,
+            hops: Vec::new(),
+            numbers: HashMap::new(),
+            routes: HashMap::new(),
+            is_exact: targets.len() <= MAX_LOOKUPS,
+            turn: Vec::new(),
+        };
+        hops.assign(targets, |_, _| {});
+        Ok(hops)
+    }
+
+    /// Calls `set` with the hop of each target; with none if the interface does not reach it.
+    pub fn assign(&mut self, targets: &Targets, mut set: impl FnMut(u32, Option<u32>)) {
+        // Neighbouring targets mostly share their hop.
+        let mut latest = None;
+        for target in 0..targets.len() {
+            let Some(address) = targets.address(target) else {
+                continue;
+            };
+            let place = self.place(address);
+            let hop = match latest {
+                Some((known, hop)) if known == place => hop,
+                _ => {
+                    let way = self.way(place, address);
+                    let hop = match way {
+                        Way::Gateway(gateway) => Some(self.number(gateway)),
+                        Way::OnLink => Some(self.number(address)),
+                        Way::None => None,
+                    };
+                    // On-link targets of a place have hops of their own.
+                    latest = (way != Way::OnLink).then_some((place, hop));
+                    hop
+                }
+            };
+            set(target, hop);
+        }
+    }
+
+    fn place(&self, address: IpAddr) -> IpAddr {
+        if self.is_exact {
+            address
+        } else {
+            network(address)
+        }
+    }
+
+    /// The way to `place`, where `address` is.
+    fn way(&mut self, place: IpAddr, address: IpAddr) -> Way {
+        if let Some((_, way)) = self.routes.get(&place) {
+            return *way;
+        }
+        let way = self.look_up_route(address);
+        self.routes.insert(place, (address, way));
+        way
+    }
+
+    fn look_up_route(&mut self, address: IpAddr) -> Way {
+        let route = self.netlink.lookup(&RouteQuery::address(address));
+        let Some(route) = route.ok().filter(|route| route.dev == Some(self.link)) else {
+            return Way::None;
+        };
+        let via = route.via.as_ref().map(|via| via.0);
+        route.gateway.or(via).map_or(Way::OnLink, Way::Gateway)
+    }
+
+    /// The number of a hop, which is added if it is new.
+    fn number(&mut self, hop: IpAddr) -> u32 {
+        let hops = &mut self.hops;
+        *self.numbers.entry(hop).or_insert_with(|| {
+            hops.push((hop, None));
+            hops.len() as u32 - 1
         })
     }
 
@@ -73,15 +135,29 @@ impl NextHops {
         self.hops.is_empty()
     }
 
-    pub fn of(&self, target: u32) -> Option<u32> {
-        *self.of_targets.get(target as usize)?
+    /// Whether frames to the hop can be addressed.
+    #[inline]
+    pub fn is_known(&self, hop: u32) -> bool {
+        let hop = self.hops.get(hop as usize);
+        hop.is_some_and(|(_, mac)| mac.is_some())
     }
 
-    /// Whether frames to the target can be addressed.
-    #[inline]
-    pub fn is_known(&self, target: u32) -> bool {
-        let hop = self.of_targets.get(target as usize).copied().flatten();
-        hop.is_some_and(|hop| self.hops[hop as usize].1.is_some())
+    /// Looks up the next routes again. Returns whether some have changed: [`assign`](Self::assign) tells the hops.
+    pub fn follow_routes(&mut self) -> bool {
+        if self.turn.is_empty() {
+            self.turn.extend(self.routes.keys());
+        }
+        let mut has_changed = false;
+        for _ in 0..ROUTES_AT_ONCE {
+            let Some(place) = self.turn.pop() else { break };
+            let Some((address, before)) = self.routes.get(&place).copied() else {
+                continue;
+            };
+            let way = self.look_up_route(address);
+            has_changed |= way != before;
+            self.routes.insert(place, (address, way));
+        }
+        has_changed
     }
 
     /// Each hop with its MAC address, if it has one.

@@ -4,4 +4,4 @@ mod engine;
 mod hops;
 mod requests;
 
-pub(super) use engine::{XdpEngine, is_privilege};
+pub(super) use engine::{XdpEngine, bytes_per_target, is_privilege};
