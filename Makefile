@@ -119,5 +119,12 @@ deb: build c-library pcap-library
 	packaging/deb.sh $(DEB)/tree $(DEB)
 	[ "$$(id -u)" -ne 0 ] || packaging/deb-check.sh $(DEB)
 
+WHEEL := target/wheel
+wheel: c-library
+	@packaging/need.sh wheel
+	rm -rf $(WHEEL)
+	packaging/c-library.sh $(C_LIBRARY) $(WHEEL)/library
+	packaging/python-wheel.sh $(WHEEL)/library/libtapline.so $(WHEEL)
+
 clean:
 	cargo clean

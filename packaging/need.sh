@@ -52,13 +52,12 @@ if [ "${1:-}" = test ]; then
     # A Python module.
     [ -e /usr/lib/python3/dist-packages/scapy ] || missing+=(python3-scapy)
 fi
-# The Python package and its build. The tests take Debian's Python if that in the path lacks them.
+# The Python package and its build, for which Debian's Python serves if that in the path lacks them.
 if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then
     modules=(cffi setuptools wheel)
     [ "$1" = wheel ] || modules+=(numpy)
     has_modules() { "$1" -c "import $(IFS=, && echo "${modules[*]}")" 2>/dev/null; }
-    has_modules python3 || { [ "$1" = test ] && has_modules /usr/bin/python3; } ||
-        missing+=("${modules[@]/#/python3-}")
+    has_modules python3 || has_modules /usr/bin/python3 || missing+=("${modules[@]/#/python3-}")
 fi
 [ "${1:-}" != bench ] || [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
 # Valgrind needs the symbols of the C library.

@@ -3,8 +3,12 @@
 #
 #   python-wheel.sh libtapline.so FOLDER     the wheel into FOLDER
 #
-# PYTHON is the interpreter, which has cffi, setuptools and wheel. Default: python3.
+# PYTHON is the interpreter, which has cffi, setuptools and wheel. Default: the first of python3 and Debian's that has them.
 set -euo pipefail
+
+for python in ${PYTHON:-python3 /usr/bin/python3}; do
+    ! "$python" -c 'import cffi, setuptools, wheel' 2>/dev/null || break
+done
 
 library=$(realpath "$1") folder=$2
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -20,7 +24,7 @@ cd "$work"
 strip --strip-debug -o libtapline.so "$library"
 # setuptools warns of the module that it is about to make.
 if ! TAPLINE_HEADER=$here/crates/c/include/tapline.h TAPLINE_LIBRARY=$work/libtapline.so TAPLINE_VERSION=$version \
-    "${PYTHON:-python3}" setup.py --quiet bdist_wheel --dist-dir "$folder" >log 2>&1; then
+    "$python" setup.py --quiet bdist_wheel --dist-dir "$folder" >log 2>&1; then
     cat log >&2
     exit 1
 fi

@@ -566,8 +566,11 @@ enum tapline_netlink_form
   // As fields: for each its id and its length, 32-bit numbers, and its value. `tapline/netlink/*.hpp` has the ids,
   // the C++ types, and the code that writes them.
   TAPLINE_NETLINK_FORM_FIELDS = 0,
-  // As a JSON object. Interfaces are numbers. A list has one object in each line.
+  // As a JSON object. Interfaces are numbers. A list has one object in each line. A name of a field that the object
+  // does not have is an error.
   TAPLINE_NETLINK_FORM_JSON = 1,
+  // As the netlink message that makes the change, with its header. Only for changes, and not of VLANs.
+  TAPLINE_NETLINK_FORM_MESSAGE = 2,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -1380,8 +1383,8 @@ tapline_status tapline_sender_generate(struct tapline_sender *sender,
 
 // Carries out many changes and returns the results of all.
 //
-// `items` has, for each, three 32-bit numbers: its `tapline_netlink_verb`, its `tapline_netlink_object` and the length
-// of its fields, and then the fields. The kernel gets up to 256 changes in one system call and acknowledges the last,
+// `items` has, for each, three 32-bit numbers and then its object: its `tapline_netlink_verb` plus 256 times the
+// `tapline_netlink_form` of the object, its `tapline_netlink_object`, and the length of the object in bytes. The kernel gets up to 256 changes in one system call and acknowledges the last,
 // so an item costs little more than the change itself. `on_error` is a `tapline_on_error`.
 //
 // Succeeds even if items fail. An error means that nothing is known about the items behind the first invalid one:
@@ -1434,6 +1437,15 @@ tapline_status tapline_netlink_open(const struct tapline_netlink_options *netlin
 // Closes a handle. Its watches stay open. Does nothing if `netlink` is null.
 tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tapline_error **error);
 
+// The descriptor of the socket for requests, or -1 with a fake kernel. It belongs to the handle.
+//
+// The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. Their
+// sequence numbers have bit 31 set, and the library skips replies to them. A reply that is not received in 10 s fails
+// with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
+tapline_status tapline_netlink_fd(struct tapline_netlink *netlink,
+                                  int32_t *out_fd,
+                                  struct tapline_error **error);
+
 // Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
 // notifies watches, and deletes what stands on a link with the link. It checks neither ranges nor the support of drivers,
 // gives a port of a bridge no VLAN of its own accord, and identifies a rule by all of its fields.
@@ -1482,6 +1494,24 @@ tapline_status tapline_netlink_change(struct tapline_netlink *netlink,
                                       const uint8_t *bytes,
                                       size_t length,
                                       struct tapline_error **error);
+
+// The error of a change that the caller itself sent over the descriptor of `tapline_netlink_fd`: `message` with what
+// the kernel replied, one message. Without a reply, `os_error` says why it could not be received, as in `errno`.
+//
+// Never succeeds: the status is that of `tapline_netlink_change` for the same reply.
+//
+// Threads: any.
+//
+// # Safety
+// `message` points to `length` bytes, and `reply` to `reply_length`.
+tapline_status tapline_netlink_refusal(uint32_t verb,
+                                       uint32_t object,
+                                       const uint8_t *message,
+                                       size_t length,
+                                       const uint8_t *reply,
+                                       size_t reply_length,
+                                       int32_t os_error,
+                                       struct tapline_error **error);
 
 // Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
 // a link: a list with one object.

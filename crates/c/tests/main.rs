@@ -9,6 +9,8 @@ mod install;
 mod jobs;
 mod misuse;
 mod netlink;
+mod netlink_encoders;
+mod netlink_messages;
 mod netlink_types;
 mod python;
 mod support;

@@ -12,6 +12,8 @@ use tapline::net::{
     Addr, Fdb, Link, LinkKind, Neigh, Nexthop, PortKind, PortVlan, Route, RouteQuery, Rule,
 };
 
+use crate::netlink_encoders;
+
 /// The objects: the name of the Rust type, that of the C++ type, and the header.
 const OBJECTS: [(&str, &str, &str); 9] = [
     ("Addr", "AddrInfo", "addr"),
@@ -239,9 +241,9 @@ fn value_type(set: &str, field: &FieldShape) -> String {
         .find(|(of, names, _)| *of == set && names.contains(&field.name));
     match units {
         None => number,
-        Some((.., 1)) => format!("std::chrono::duration<{number}>"),
-        Some((.., 100)) => format!("std::chrono::duration<{number}, std::centi>"),
-        Some((.., 1000)) => format!("std::chrono::duration<{number}, std::milli>"),
+        Some((.., 1)) => format!("Duration<{number}>"),
+        Some((.., 100)) => format!("Duration<{number}, std::centi>"),
+        Some((.., 1000)) => format!("Duration<{number}, std::milli>"),
         Some((.., units)) => panic!("{units} in a second have no name"),
     }
 }
@@ -330,6 +332,10 @@ fn set(of: &FieldSetShape, out: &mut String) {
         "struct {name} {{\n    static constexpr const char *typeName = \"{name}\";\n"
     )
     .expect("text");
+    if netlink_encoders::is_encoded(of.name) {
+        // Not defaulted: `T()` would first fill all of a large struct with zeros.
+        writeln!(out, "    {name}() {{}}\n").expect("text");
+    }
     for field in &fields {
         doc(field.doc, "    ", out);
         writeln!(
@@ -384,9 +390,11 @@ fn set(of: &FieldSetShape, out: &mut String) {
         )
         .expect("text");
     }
+    writeln!(out, "    }}").expect("text");
+    netlink_encoders::write(of, member, out);
     writeln!(
         out,
-        "    }}\n\n    bool operator==(const {name} &) const = default;"
+        "\n    bool operator==(const {name} &) const = default;"
     )
     .expect("text");
     if name == "LinkInfo" {
@@ -418,7 +426,13 @@ fn header(types: &Types, header: &'static str) -> String {
         .iter()
         .filter(|name| types.header_of(name) == header)
         .collect();
-    let file = if header == SHARED { "values" } else { SHARED };
+    let mut objects = OBJECTS.iter().filter(|(.., of)| *of == header);
+    let is_encoded = objects.any(|(object, ..)| netlink_encoders::is_encoded(object));
+    let file = match header {
+        SHARED => "values",
+        _ if is_encoded => "message",
+        _ => SHARED,
+    };
     write!(
         out,
         "#include \"{file}.hpp\"\n\nnamespace tapline::netlink {{\n\n"

@@ -35,6 +35,7 @@ mod batch;
 pub mod codec;
 mod drivers;
 mod ds_field;
+pub mod encoded;
 mod error;
 pub mod explain;
 mod fdb;

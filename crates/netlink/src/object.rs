@@ -49,6 +49,15 @@ pub trait Object: AttributeSet + Clone + fmt::Debug + PartialEq + Send + Sync + 
     /// [`Malformed`] if the message is truncated.
     fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed>;
 
+    /// Decodes the body of a request, without what it does not change. Requires
+    /// [`DECODES_REQUESTS`](Self::DECODES_REQUESTS).
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        Self::decode(body)
+    }
+
     /// What identifies it; `None` if a part of the key is missing.
     fn key(&self) -> Option<Self::Key>;
 

@@ -243,6 +243,15 @@ impl Object for Rule {
         Ok(true)
     }
 
+    /// Without an action that is 0: deletion then ignores it.
+    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let rule = Self::decode(body)?;
+        Ok(rule.map(|rule| Self {
+            action: rule.action.filter(|action| u8::from(*action) != 0),
+            ..rule
+        }))
+    }
+
     fn key(&self) -> Option<Vec<u8>> {
         let mut request = Request::default();
         Object::encode(self, Verb::Del, &mut request).ok()?;

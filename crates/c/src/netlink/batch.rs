@@ -17,6 +17,9 @@ use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
 use crate::status::tapline_status;
 
+/// What the form of an item is multiplied by, in the number with its verb.
+const FORM_UNIT: u32 = 256;
+
 /// What happens when an item of a batch fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -60,13 +63,21 @@ impl Object for Results {
     }
 }
 
+/// A change of a batch.
+struct Item<'b> {
+    verb: Verb,
+    object: tapline_netlink_object,
+    form: tapline_netlink_form,
+    bytes: &'b [u8],
+}
+
 /// Reads the items one after another.
 struct Items<'b> {
     rest: &'b [u8],
 }
 
 impl<'b> Iterator for Items<'b> {
-    type Item = Result<(Verb, tapline_netlink_object, &'b [u8]), Error>;
+    type Item = Result<Item<'b>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         (!self.rest.is_empty()).then(|| self.item())
@@ -74,7 +85,7 @@ impl<'b> Iterator for Items<'b> {
 }
 
 impl<'b> Items<'b> {
-    fn item(&mut self) -> Result<(Verb, tapline_netlink_object, &'b [u8]), Error> {
+    fn item(&mut self) -> Result<Item<'b>, Error> {
         let truncated = || Error::argument("the items are truncated");
         let (header, rest) = self.rest.split_first_chunk::<12>().ok_or_else(truncated)?;
         let [verb, object, length] =
@@ -83,30 +94,36 @@ impl<'b> Items<'b> {
             .split_at_checked(length as usize)
             .ok_or_else(truncated)?;
         self.rest = rest;
-        Ok((
-            tapline_netlink_verb::try_from(verb)?.into(),
-            object.try_into()?,
+        Ok(Item {
+            verb: tapline_netlink_verb::try_from(verb % FORM_UNIT)?.into(),
+            object: object.try_into()?,
+            form: (verb / FORM_UNIT).try_into()?,
             bytes,
-        ))
+        })
     }
 }
 
 fn push<O: Crossing + tapline::net::Object>(
     batch: &mut Batch<'_>,
-    verb: Verb,
-    bytes: &[u8],
+    item: &Item<'_>,
     names: &mut dyn NameLookup,
 ) -> Result<(), Error> {
+    if item.form == tapline_netlink_form::Message {
+        let pushed = batch.push_encoded::<O>(item.verb, item.bytes);
+        return pushed
+            .map(|_| ())
+            .map_err(|error| Error::argument(error.to_string()));
+    }
     let mut object = O::default();
-    read(&mut object, tapline_netlink_form::Fields, bytes, names)?;
-    batch.push(verb, &object);
+    read(&mut object, item.form, item.bytes, names)?;
+    batch.push(item.verb, &object);
     Ok(())
 }
 
 /// Carries out many changes and returns the results of all.
 ///
-/// `items` has, for each, three 32-bit numbers: its `tapline_netlink_verb`, its `tapline_netlink_object` and the length
-/// of its fields, and then the fields. The kernel gets up to 256 changes in one system call and acknowledges the last,
+/// `items` has, for each, three 32-bit numbers and then its object: its `tapline_netlink_verb` plus 256 times the
+/// `tapline_netlink_form` of the object, its `tapline_netlink_object`, and the length of the object in bytes. The kernel gets up to 256 changes in one system call and acknowledges the last,
 /// so an item costs little more than the change itself. `on_error` is a `tapline_on_error`.
 ///
 /// Succeeds even if items fail. An error means that nothing is known about the items behind the first invalid one:
@@ -138,9 +155,9 @@ pub unsafe extern "C" fn tapline_netlink_run(
             let mut batch = open.netlink.batch(on_error);
             let mut failed = None;
             for item in (Items { rest: items }) {
-                let pushed = item.and_then(|(verb, object, bytes)| {
-                    with_type!(object, O => push::<O>(&mut batch, verb, bytes, &mut names))
-                });
+                let pushed = item.and_then(
+                    |item| with_type!(item.object, O => push::<O>(&mut batch, &item, &mut names)),
+                );
                 if let Err(error) = pushed {
                     failed = Some(error);
                     break;

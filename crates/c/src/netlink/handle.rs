@@ -1,6 +1,7 @@
 //! Handles on the configuration of a network namespace, and the fake kernel.
 
 use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd};
 
 use tapline::net::transport::FakeKernel;
 use tapline::net::{Fdb, Namespace, Netlink, Rule};
@@ -130,6 +131,29 @@ pub extern "C" fn tapline_netlink_close(
             Open::table().remove(netlink)?;
         }
         Ok(tapline_status::Ok)
+    })
+}
+
+/// The descriptor of the socket for requests, or -1 with a fake kernel. It belongs to the handle.
+///
+/// The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. Their
+/// sequence numbers have bit 31 set, and the library skips replies to them. A reply that is not received in 10 s fails
+/// with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_netlink_fd(
+    netlink: *mut tapline_netlink,
+    out_fd: Option<&mut MaybeUninit<i32>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_fd = out_fd.ok_or_else(|| Error::null("out_fd"))?;
+        Open::table().with(netlink, |open| {
+            out_fd.write(match open.source {
+                Source::Fake(_) => -1,
+                Source::Here | Source::Namespace(_) => open.netlink.as_fd().as_raw_fd(),
+            });
+            Ok(tapline_status::Ok)
+        })
     })
 }
 

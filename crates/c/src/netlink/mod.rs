@@ -5,6 +5,7 @@
 
 mod batch;
 mod handle;
+mod json;
 mod list;
 mod names;
 mod object;

@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tapline::net::encoded::decode_change;
 use tapline::net::schema::{FieldReader, FieldSet, FieldWriter, InvalidField, NameLookup};
 use tapline::net::{
     Addr, Fdb, IfIndex, Link, Neigh, Nexthop, PortVlan, Route, RouteQuery, Rule, Verb,
 };
 
+use super::json;
 use crate::failure::Error;
 
 /// What a request is about.
@@ -54,8 +56,11 @@ pub enum tapline_netlink_form {
     /// As fields: for each its id and its length, 32-bit numbers, and its value. `tapline/netlink/*.hpp` has the ids,
     /// the C++ types, and the code that writes them.
     Fields = 0,
-    /// As a JSON object. Interfaces are numbers. A list has one object in each line.
+    /// As a JSON object. Interfaces are numbers. A list has one object in each line. A name of a field that the object
+    /// does not have is an error.
     Json = 1,
+    /// As the netlink message that makes the change, with its header. Only for changes, and not of VLANs.
+    Message = 2,
 }
 
 macro_rules! numbered {
@@ -75,7 +80,7 @@ macro_rules! numbered {
 }
 numbered!(tapline_netlink_object: Link, Addr, Route, Neigh, Fdb, Vlan, Rule, Nexthop);
 numbered!(tapline_netlink_verb: Add, Replace, Set, Append, Del);
-numbered!(tapline_netlink_form: Fields, Json);
+numbered!(tapline_netlink_form: Fields, Json, Message);
 
 impl From<tapline_netlink_verb> for Verb {
     fn from(verb: tapline_netlink_verb) -> Self {
@@ -113,7 +118,7 @@ macro_rules! with_type {
 pub(super) use with_type;
 
 /// An object that crosses the border.
-pub trait Crossing: FieldSet + Serialize + DeserializeOwned {
+pub trait Crossing: FieldSet + PartialEq + Serialize + DeserializeOwned {
     /// Whether its interfaces are those of the handle's namespace, so that they can be named.
     fn is_of_this_namespace(&self) -> bool {
         true
@@ -164,11 +169,26 @@ pub fn read<T: Crossing>(
         // No bytes: a filter that matches everything.
         tapline_netlink_form::Json if bytes.is_empty() => Ok(()),
         tapline_netlink_form::Json => {
-            *object = serde_json::from_slice(bytes)
-                .map_err(|error| Error::argument(error.to_string()))?;
+            *object = json::parse(bytes)?;
             Ok(())
         }
+        tapline_netlink_form::Message => Err(Error::argument("only a change can be a message")),
     }
+}
+
+/// Reads an object that C passed for a change into an empty one.
+pub fn read_change<T: Crossing + tapline::net::Object>(
+    object: &mut T,
+    verb: Verb,
+    form: tapline_netlink_form,
+    bytes: &[u8],
+    names: &mut dyn NameLookup,
+) -> Result<(), Error> {
+    if form != tapline_netlink_form::Message {
+        return read(object, form, bytes, names);
+    }
+    *object = decode_change(verb, bytes).map_err(|error| Error::argument(error.to_string()))?;
+    Ok(())
 }
 
 fn invalid<T: FieldSet>(error: &InvalidField) -> Error {
@@ -197,6 +217,9 @@ pub fn write<T: Crossing>(
             serde_json::to_writer(&mut *bytes, object)
                 .map_err(|error| Error::argument(error.to_string()))?;
             bytes.push(b'\n');
+        }
+        tapline_netlink_form::Message => {
+            return Err(Error::argument("only a change can be a message"));
         }
     }
     Ok(())

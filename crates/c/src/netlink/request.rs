@@ -1,5 +1,6 @@
 //! Single requests: changes, queries, lists, and route lookups.
 
+use std::io;
 use std::mem::MaybeUninit;
 
 use tapline::net::{Cause, KernelError, NetlinkError, RouteQuery, Verb};
@@ -7,8 +8,8 @@ use tapline::net::{Cause, KernelError, NetlinkError, RouteQuery, Verb};
 use super::handle::{Open, tapline_netlink};
 use super::list::{list, tapline_list};
 use super::object::{
-    Crossing, read, tapline_netlink_form, tapline_netlink_object, tapline_netlink_verb, with_type,
-    write,
+    Crossing, read, read_change, tapline_netlink_form, tapline_netlink_object,
+    tapline_netlink_verb, with_type, write,
 };
 use crate::arguments::array;
 use crate::error::tapline_error;
@@ -54,7 +55,8 @@ impl Open {
         bytes: &[u8],
     ) -> Result<(), Error> {
         let mut object = O::default();
-        read(&mut object, form, bytes, &mut self.names.for_a_call())?;
+        let names = &mut self.names.for_a_call();
+        read_change(&mut object, verb, form, bytes, names)?;
         Ok(self.netlink.change(verb, &object)?)
     }
 
@@ -125,6 +127,45 @@ pub unsafe extern "C" fn tapline_netlink_change(
         Open::table().with(netlink, |open| {
             with_type!(object, O => open.change::<O>(verb, form, bytes))?;
             Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// The error of a change that the caller itself sent over the descriptor of `tapline_netlink_fd`: `message` with what
+/// the kernel replied, one message. Without a reply, `os_error` says why it could not be received, as in `errno`.
+///
+/// Never succeeds: the status is that of `tapline_netlink_change` for the same reply.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `message` points to `length` bytes, and `reply` to `reply_length`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_netlink_refusal(
+    verb: u32,
+    object: u32,
+    message: *const u8,
+    length: usize,
+    reply: *const u8,
+    reply_length: usize,
+    os_error: i32,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let verb = Verb::from(tapline_netlink_verb::try_from(verb)?);
+        let object = tapline_netlink_object::try_from(object)?;
+        // SAFETY: the bytes of C.
+        let message = unsafe { array(message, length, "message") }?;
+        // SAFETY: the bytes of C.
+        let reply = unsafe { array(reply, reply_length, "reply") }?;
+        let reply = match reply {
+            [] => Err(io::Error::from_raw_os_error(os_error)),
+            reply => Ok(reply),
+        };
+        let refusal = with_type!(object, O => NetlinkError::of_reply::<O>(verb, message, reply));
+        Err(match refusal {
+            Ok(refusal) => refusal.into(),
+            Err(invalid) => Error::argument(invalid.to_string()),
         })
     })
 }

@@ -1,10 +1,11 @@
 /* netlink_misuse: what C code may do wrong with netlink is an error, and never a crash. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "check.h"
 
-enum { JSON = TAPLINE_NETLINK_FORM_JSON, FIELDS = TAPLINE_NETLINK_FORM_FIELDS };
+enum { JSON = TAPLINE_NETLINK_FORM_JSON, FIELDS = TAPLINE_NETLINK_FORM_FIELDS, MESSAGE = TAPLINE_NETLINK_FORM_MESSAGE };
 enum { LINK = TAPLINE_NETLINK_OBJECT_LINK, ADD = TAPLINE_NETLINK_VERB_ADD };
 
 static const uint8_t *bytes(const char *text) { return (const uint8_t *)text; }
@@ -40,6 +41,9 @@ static void arguments(void) {
     const char *text = "{\"name\": 7}";
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "", tapline_netlink_change(netlink, ADD, LINK, JSON, bytes(text), 11, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "", tapline_netlink_change(netlink, ADD, LINK, JSON, bytes(text), 5, &error));
+    const char *misspelt = "{\"name\":\"d0\",\"linkinfo\":{\"info_kind\":\"dummy\"},\"mtuu\":1400}";
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "Link: the field \"mtuu\" is unknown here",
+          tapline_netlink_change(netlink, ADD, LINK, JSON, bytes(misspelt), strlen(misspelt), &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "bytes is null",
           tapline_netlink_change(netlink, ADD, LINK, JSON, NULL, 11, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "99", tapline_netlink_change(netlink, 99, LINK, JSON, bytes("{}"), 2, &error));
@@ -66,6 +70,72 @@ static void arguments(void) {
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "9 is no", tapline_netlink_run(netlink, NULL, 0, 9, &batch, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_batch is null", tapline_netlink_run(netlink, NULL, 0, 0, NULL, &error));
     CHECK(list == NULL && batch == NULL);
+    OK(tapline_netlink_close(netlink, &error));
+    OK(tapline_fake_kernel_free(fake, &error));
+}
+
+/* struct nlmsghdr and struct ifinfomsg */
+struct message {
+    uint32_t length;
+    uint16_t type, flags;
+    uint32_t sequence, port;
+    uint8_t header[16];
+};
+
+/* Messages that are no change of a link, and replies to them. */
+static void messages(void) {
+    enum { NEWLINK = 16, DELLINK = 17, CREATE = 0x605, ECHO = 0x8, CAPPED = 0x100 };
+    tapline_fake_kernel *fake = NULL;
+    tapline_netlink *netlink = open_fake(&fake);
+    int32_t fd = 0;
+    OK(tapline_netlink_fd(netlink, &fd, &error));
+    CHECK(fd == -1);
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_fd is null", tapline_netlink_fd(netlink, NULL, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "null", tapline_netlink_fd(NULL, &fd, &error));
+
+    struct message message = {.length = sizeof message, .type = NEWLINK, .flags = CREATE};
+    const uint8_t *start = (const uint8_t *)&message;
+    OK(tapline_netlink_change(netlink, ADD, LINK, MESSAGE, start, sizeof message, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "truncated",
+          tapline_netlink_change(netlink, ADD, LINK, MESSAGE, start, sizeof message - 1, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "truncated",
+          tapline_netlink_change(netlink, ADD, LINK, MESSAGE, NULL, 0, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "does not fit",
+          tapline_netlink_change(netlink, TAPLINE_NETLINK_VERB_DEL, LINK, MESSAGE, start, sizeof message, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "does not fit",
+          tapline_netlink_change(netlink, ADD, TAPLINE_NETLINK_OBJECT_VLAN, MESSAGE, start, sizeof message, &error));
+    message.flags = CREATE | ECHO;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the flags 0x60d",
+          tapline_netlink_change(netlink, ADD, LINK, MESSAGE, start, sizeof message, &error));
+    message.flags = CREATE;
+    message.length = 36;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "32 bytes and states 36",
+          tapline_netlink_change(netlink, ADD, LINK, MESSAGE, start, sizeof message, &error));
+    tapline_list *list = NULL;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "only a change",
+          tapline_netlink_list(netlink, LINK, MESSAGE, start, sizeof message, &list, &error));
+
+    message.length = sizeof message;
+    struct {
+        struct message start;
+        uint8_t rest[4];
+    } reply = {.start = {.length = 36, .type = 2, .flags = CAPPED}};
+    const int32_t refused = -EEXIST;
+    memcpy(reply.start.header, &refused, sizeof refused);
+    memcpy(reply.start.header + 4, &message, 12);
+    FAILS(TAPLINE_STATUS_EXISTS, "cannot add",
+          tapline_netlink_refusal(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, 36, 0, &error));
+    FAILS(TAPLINE_STATUS_PRIVILEGE, "cannot add",
+          tapline_netlink_refusal(ADD, LINK, start, sizeof message, NULL, 0, EPERM, &error));
+    for (size_t length = 1; length < 36; ++length) {
+        const tapline_status status =
+            tapline_netlink_refusal(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, length, 0, NULL);
+        CHECK(status < 0 && status != TAPLINE_STATUS_EXISTS && status != TAPLINE_STATUS_INTERNAL);
+    }
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "truncated",
+          tapline_netlink_refusal(ADD, LINK, start, 3, (const uint8_t *)&reply, 36, 0, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "reply is null",
+          tapline_netlink_refusal(ADD, LINK, start, sizeof message, NULL, 36, 0, &error));
     OK(tapline_netlink_close(netlink, &error));
     OK(tapline_fake_kernel_free(fake, &error));
 }
@@ -169,6 +239,7 @@ static void threads(void) {
 
 int main(void) {
     arguments();
+    messages();
     handles();
     threads();
     printf("done\n");

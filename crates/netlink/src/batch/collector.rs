@@ -1,7 +1,8 @@
 use super::chunk::{Chunk, ItemCodec};
 use super::undo::{Undo, current_state, reads_state_before, undo_for};
 use crate::codec::{HEADER_BYTES, KernelError, Request};
-use crate::error::{Action, Cause, NetlinkError, RequestTarget};
+use crate::encoded::{body_of, decode_change};
+use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::netlink::Netlink;
 use crate::object::Object;
 use crate::prefix::Prefix;
@@ -215,6 +216,29 @@ impl Batch<'_> {
         }
         self.end_item::<O>(item, start, verb);
         self
+    }
+
+    /// As [`push`](Self::push), for a change that the caller has encoded as one message.
+    ///
+    /// # Errors
+    /// [`InvalidRequest`](crate::InvalidRequest) if `message` is not a request for `verb` on an `O`. The batch is unchanged.
+    pub fn push_encoded<O: Object>(
+        &mut self,
+        verb: Verb,
+        message: &[u8],
+    ) -> Result<&mut Self, InvalidRequest> {
+        if self.on_error == OnError::Undo || !O::DECODES_REQUESTS {
+            return Ok(self.push(verb, &decode_change::<O>(verb, message)?));
+        }
+        body_of::<O>(verb, message)?;
+        let Some(item) = self.begin_item() else {
+            return Ok(self);
+        };
+        let start = self.requests.position();
+        self.requests.append(message);
+        self.requests.remove_flags(NLM_F_ACK);
+        self.end_item::<O>(item, start, verb);
+        Ok(self)
     }
 
     /// Whether an item is a single message and nothing about it has to be stored.

@@ -2,7 +2,7 @@
 
 use super::kind::KindSettings;
 use super::object::{KindCodec, Link, LinkKind};
-use crate::codec::{Malformed, Request};
+use crate::codec::{Malformed, Request, attributes};
 use crate::error::{Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName};
@@ -11,7 +11,8 @@ use crate::object::{Object, without};
 use crate::schema::{AttributeCodec, AttributeSet, FieldMatcher};
 use crate::socket::Listing;
 use crate::uapi::{
-    AF_UNSPEC, IFLA_ALT_IFNAME, NLM_F_ACK, RTM_DELLINKPROP, RTM_NEWLINK, RTNLGRP_LINK,
+    AF_UNSPEC, IFLA_ALT_IFNAME, IFLA_LINK, IFLA_MASTER, NLM_F_ACK, RTM_DELLINKPROP, RTM_NEWLINK,
+    RTNLGRP_LINK,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -71,6 +72,25 @@ impl Object for Link {
         }
         self.fill(None, body, 0)?;
         Ok(true)
+    }
+
+    /// Without the flags that the request does not change. An index of 0, which replies have for none, removes the link
+    /// from its master.
+    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let Some(link) = Self::decode(body)? else {
+            return Ok(None);
+        };
+        let mut link = link.without_unmasked_flags(body);
+        let (_, rest) = LinkHeader::split(body)?;
+        for attribute in attributes(rest, LinkHeader::BYTES) {
+            let attribute = attribute?;
+            match attribute.kind {
+                IFLA_MASTER => link.master = Some(IfIndex(attribute.u32()?)),
+                IFLA_LINK => link.lower = Some(IfIndex(attribute.u32()?)),
+                _ => {}
+            }
+        }
+        Ok(Some(link))
     }
 
     fn key(&self) -> Option<IfIndex> {

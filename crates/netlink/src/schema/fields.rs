@@ -9,6 +9,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::spec::AttributeSpec;
 use super::text::NameLookup;
 use crate::interface::{IfIndex, IfName, MacAddress};
 
@@ -82,13 +83,20 @@ pub struct FieldShape {
     pub doc: &'static str,
     /// The shape of its value.
     pub shape: Shape,
+    /// The attribute that contains it in messages; `None` if it is in the fixed header or a part of an attribute.
+    pub attribute: Option<AttributeSpec>,
 }
 
 impl FieldShape {
-    /// A field whose value is a `T`.
+    /// A field without an attribute of its own, whose value is a `T`.
     pub fn of<T: FieldValue>(name: &'static str, doc: &'static str) -> Self {
-        let shape = T::shape();
-        Self { name, doc, shape }
+        let (shape, attribute) = (T::shape(), None);
+        Self {
+            name,
+            doc,
+            shape,
+            attribute,
+        }
     }
 
     /// Appends a field, or its fields if they are spread.
@@ -96,11 +104,23 @@ impl FieldShape {
         fields: &mut Vec<Self>,
         name: &'static str,
         doc: &'static str,
+        attribute: AttributeSpec,
         is_spread: bool,
     ) {
         match T::shape() {
-            Shape::Set(set) if is_spread => fields.append(&mut (set.fields)()),
-            shape => fields.push(Self { name, doc, shape }),
+            // Their attributes are nested in this one.
+            Shape::Set(set) if is_spread => {
+                fields.extend((set.fields)().into_iter().map(|field| Self {
+                    attribute: None,
+                    ..field
+                }));
+            }
+            shape => fields.push(Self {
+                name,
+                doc,
+                shape,
+                attribute: Some(attribute),
+            }),
         }
     }
 }

@@ -275,6 +275,11 @@ macro_rules! attribute_set {
                         &mut fields,
                         stringify!($field),
                         concat!($($doc, "\n"),*),
+                        AttributeSpec {
+                            kind: crate::uapi::$id as u16,
+                            constant: stringify!($id),
+                            contents: <codec!($($code)?) as AttributeCodec<$type>>::TYPE,
+                        },
                         <$type as FieldValue>::IS_SPREAD $(|| !stringify!($spread).is_empty())?,
                     );)*
                     fields

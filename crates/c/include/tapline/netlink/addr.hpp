@@ -4,7 +4,7 @@
 #ifndef TAPLINE_NETLINK_ADDR_HPP
 #define TAPLINE_NETLINK_ADDR_HPP
 
-#include "shared.hpp"
+#include "message.hpp"
 
 namespace tapline::netlink {
 
@@ -29,6 +29,8 @@ struct Names<AddrProtocol> {
 struct AddrInfo {
     static constexpr const char *typeName = "AddrInfo";
 
+    AddrInfo() {}
+
     /// Its interface.
     std::optional<Interface> dev;
     /// Its family. Derived from `local` in changes; a filter in queries.
@@ -38,9 +40,9 @@ struct AddrInfo {
     /// Its scope; IPv4 only. The scope of an IPv6 address follows from the address.
     std::optional<Scope> scope;
     /// Valid lifetime.
-    std::optional<std::chrono::duration<std::uint32_t>> validLifeTime;
+    std::optional<Duration<std::uint32_t>> validLifeTime;
     /// Preferred lifetime: how long new connections use it. At most the valid lifetime.
-    std::optional<std::chrono::duration<std::uint32_t>> preferredLifeTime;
+    std::optional<Duration<std::uint32_t>> preferredLifeTime;
     /// No duplicate address detection; IPv6.
     std::optional<bool> nodad;
     /// Usable during duplicate address detection; IPv6.
@@ -86,8 +88,8 @@ struct AddrInfo {
     AddrInfo &setFamily(Family value) { family = value; return *this; }
     AddrInfo &setPrefixlen(std::uint8_t value) { prefixlen = value; return *this; }
     AddrInfo &setScope(Scope value) { scope = value; return *this; }
-    AddrInfo &setValidLifeTime(std::chrono::duration<std::uint32_t> value) { validLifeTime = value; return *this; }
-    AddrInfo &setPreferredLifeTime(std::chrono::duration<std::uint32_t> value) { preferredLifeTime = value; return *this; }
+    AddrInfo &setValidLifeTime(Duration<std::uint32_t> value) { validLifeTime = value; return *this; }
+    AddrInfo &setPreferredLifeTime(Duration<std::uint32_t> value) { preferredLifeTime = value; return *this; }
     AddrInfo &setNodad(bool value) { nodad = value; return *this; }
     AddrInfo &setOptimistic(bool value) { optimistic = value; return *this; }
     AddrInfo &setHome(bool value) { home = value; return *this; }
@@ -139,6 +141,24 @@ struct AddrInfo {
         visit(0xf69717fdu, "label", self.label);
         visit(0xc9af4301u, "metric", self.metric);
         visit(0xfb2805b5u, "protocol", self.protocol);
+    }
+
+    /// Writes a change as one message. False if the library has to do it.
+    bool encode(tapline_netlink_verb verb, MessageWriter &out) const { return detail::encodeAddr(*this, verb, out); }
+    /// Writes the fields that are an attribute each. False if another field is given.
+    bool putAttributes(MessageWriter &out) const
+    {
+        if (validLifeTime || preferredLifeTime || nodad || optimistic || home || mngtmpaddr || noprefixroute || autojoin ||
+            dynamic || deprecated || tentative || dadfailed || secondary || temporary || stablePrivacy || broadcast) [[unlikely]] {
+            return false;
+        }
+        out.put(2, local);
+        out.put(1, peer);
+        out.put(5, anycast);
+        out.put(3, label);
+        out.put(9, metric);
+        out.put(11, protocol);
+        return true;
     }
 
     bool operator==(const AddrInfo &) const = default;

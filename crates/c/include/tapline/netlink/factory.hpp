@@ -2,6 +2,9 @@
 #ifndef TAPLINE_NETLINK_FACTORY_HPP
 #define TAPLINE_NETLINK_FACTORY_HPP
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <mutex>
 
 #include "../handle.hpp"
@@ -46,11 +49,76 @@ private:
 namespace detail {
 
 /// The socket that the objects of a factory share. A call at a time.
-struct Socket {
+class Socket {
+public:
     tapline::handle<tapline_netlink, tapline_netlink_close> handle;
     std::mutex mutex;
 
-    explicit Socket(tapline_netlink *raw) : handle(raw) {}
+    explicit Socket(tapline_netlink *raw) : handle(raw)
+    {
+        if (!call(tapline_netlink_fd, raw, &fd_)) {
+            fd_ = -1;
+        }
+    }
+
+    /// Makes the change in a message and waits for its acknowledgement. Requires the mutex.
+    ///
+    /// After a call into the kernel, caches are cold: each line of code or data that is not needed would cost more than
+    /// its work. So the library is called only if something is out of the ordinary.
+    result<void> change(tapline_netlink_verb verb, std::uint32_t object, std::uint8_t *message, std::size_t size)
+    {
+        sequence_ = (sequence_ + 1) | 0x8000'0000u;
+        std::memcpy(message + offsetof(MessageHeader, sequence), &sequence_, sizeof sequence_);
+        if (fd_ < 0 || ::send(fd_, message, size, 0) < 0) [[unlikely]] {
+            return ask(verb, object, TAPLINE_NETLINK_FORM_MESSAGE, message, size);
+        }
+        // The kernel has replied. Replies to earlier calls that failed may precede.
+        std::uint8_t reply[1024];
+        for (;;) {
+            const auto length = ::recv(fd_, reply, sizeof reply, 0);
+            if (length < 0) [[unlikely]] {
+                if (errno == EINTR) {
+                    continue;
+                }
+                return refused(verb, object, message, size, reply, 0);
+            }
+            struct {
+                MessageHeader header;
+                std::int32_t error;
+            } answer;
+            std::memcpy(&answer, reply, sizeof answer);
+            if (length < static_cast<std::make_signed_t<std::size_t>>(sizeof answer) ||
+                answer.header.sequence != sequence_) [[unlikely]] {
+                continue;
+            }
+            // NLMSG_ERROR, which is an acknowledgement too.
+            if (answer.header.type != 2 || answer.error != 0) [[unlikely]] {
+                return refused(verb, object, message, size, reply, static_cast<std::size_t>(length));
+            }
+            return {};
+        }
+    }
+
+    /// Has the library make a change. Requires the mutex.
+    result<void> ask(tapline_netlink_verb verb, std::uint32_t object, std::uint32_t form, const std::uint8_t *bytes,
+                     std::size_t size)
+    {
+        return done(call(tapline_netlink_change, handle.get(), static_cast<std::uint32_t>(verb), object, form, bytes, size));
+    }
+
+private:
+    /// Why a change failed; without a reply, `errno` is the reason.
+    static result<void> refused(tapline_netlink_verb verb, std::uint32_t object, const std::uint8_t *message,
+                                std::size_t size, const std::uint8_t *reply, std::size_t length)
+    {
+        return done(call(tapline_netlink_refusal, static_cast<std::uint32_t>(verb), object, message, size, reply, length,
+                         static_cast<std::int32_t>(errno)));
+    }
+
+    /// -1 with a fake kernel.
+    int fd_ = -1;
+    /// Sequence number of the last message. The library's own have no bit 31.
+    std::uint32_t sequence_ = 0;
 };
 
 /// A reply of the library.
@@ -182,15 +250,17 @@ private:
 
     result<void> change(tapline_netlink_verb verb, const Info &info)
     {
+        if constexpr (Encodable<Info>) {
+            alignas(4) std::uint8_t message[MessageWriter::maxBytes];
+            MessageWriter out(message);
+            if (info.encode(verb, out)) [[likely]] {
+                const std::lock_guard lock(socket_->mutex);
+                return socket_->change(verb, objectNumber<Info>, message, out.size());
+            }
+        }
         const std::lock_guard lock(socket_->mutex);
         write(info);
-        const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
-        const auto status = call(tapline_netlink_change, socket_->handle.get(), static_cast<std::uint32_t>(verb),
-                                 objectNumber<Info>, form, bytes_.data(), bytes_.size());
-        if (!status) {
-            return status.error();
-        }
-        return {};
+        return socket_->ask(verb, objectNumber<Info>, TAPLINE_NETLINK_FORM_FIELDS, bytes_.data(), bytes_.size());
     }
 
     template <class F>

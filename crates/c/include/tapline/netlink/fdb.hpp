@@ -53,9 +53,9 @@ struct FdbInfo {
     /// Where it stands, and what may become of it. A filter asks for those that have at least these.
     std::optional<FdbFlags> flags;
     /// Seconds since it was last used. Read-only.
-    std::optional<std::chrono::duration<std::uint32_t>> used;
+    std::optional<Duration<std::uint32_t>> used;
     /// Seconds since it last changed. Read-only.
-    std::optional<std::chrono::duration<std::uint32_t>> updated;
+    std::optional<Duration<std::uint32_t>> updated;
     std::optional<MacAddress> lladdr;
     /// The other end of the VXLAN.
     std::optional<IpAddress> dst;
@@ -77,8 +77,8 @@ struct FdbInfo {
     FdbInfo &setDev(Interface value) { dev = std::move(value); return *this; }
     FdbInfo &setState(FdbState value) { state = value; return *this; }
     FdbInfo &setFlags(FdbFlags value) { flags = value; return *this; }
-    FdbInfo &setUsed(std::chrono::duration<std::uint32_t> value) { used = value; return *this; }
-    FdbInfo &setUpdated(std::chrono::duration<std::uint32_t> value) { updated = value; return *this; }
+    FdbInfo &setUsed(Duration<std::uint32_t> value) { used = value; return *this; }
+    FdbInfo &setUpdated(Duration<std::uint32_t> value) { updated = value; return *this; }
     FdbInfo &setLladdr(MacAddress value) { lladdr = value; return *this; }
     FdbInfo &setDst(IpAddress value) { dst = value; return *this; }
     FdbInfo &setVlan(std::uint16_t value) { vlan = value; return *this; }

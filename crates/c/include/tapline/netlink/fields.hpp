@@ -54,6 +54,10 @@ public:
     {
         std::memcpy(extend(sizeof value), &value, sizeof value);
     }
+    /// Keeps only the first `size` bytes.
+    void truncate(std::size_t size) { size_ = size; }
+    /// Replaces the bytes at `at`.
+    void overwrite(std::size_t at, const void *bytes, std::size_t count) { std::memcpy(data_ + at, bytes, count); }
     /// Writes the number of bytes behind the 32 bits at `at` there.
     void patch(std::size_t at)
     {

@@ -6,6 +6,7 @@
 
 #include "../result.hpp"
 #include "fields.hpp"
+#include "message.hpp"
 
 namespace tapline::netlink {
 
@@ -129,15 +130,32 @@ private:
     template <class Info>
     Batch &push(tapline_netlink_verb verb, const Info &info)
     {
-        bytes_.number(static_cast<std::uint32_t>(verb));
-        bytes_.number(objectNumber<Info>);
-        const std::size_t length = bytes_.size();
-        bytes_.extend(4);
+        const std::size_t start = bytes_.size();
+        if constexpr (Encodable<Info>) {
+            MessageWriter out(bytes_.extend(headerBytes + MessageWriter::maxBytes) + headerBytes);
+            const bool isEncoded = info.encode(verb, out);
+            bytes_.truncate(start + headerBytes + (isEncoded ? out.size() : 0));
+            if (isEncoded) [[likely]] {
+                return finish(start, verb, TAPLINE_NETLINK_FORM_MESSAGE, objectNumber<Info>);
+            }
+        } else {
+            bytes_.extend(headerBytes);
+        }
         FieldWriter{bytes_}.put(info);
-        bytes_.patch(length);
+        return finish(start, verb, TAPLINE_NETLINK_FORM_FIELDS, objectNumber<Info>);
+    }
+    /// Writes the header of the item at `start`, as `tapline_netlink_run` takes it.
+    Batch &finish(std::size_t start, tapline_netlink_verb verb, tapline_netlink_form form, std::uint32_t object)
+    {
+        const auto length = static_cast<std::uint32_t>(bytes_.size() - start - headerBytes);
+        const std::uint32_t header[3] = {static_cast<std::uint32_t>(verb) + 256u * form, object, length};
+        static_assert(sizeof header == headerBytes);
+        bytes_.overwrite(start, header, sizeof header);
         ++count_;
         return *this;
     }
+
+    static constexpr std::size_t headerBytes = 12;
 
     Bytes bytes_;
     std::size_t count_ = 0;

@@ -4,7 +4,7 @@
 #ifndef TAPLINE_NETLINK_LINK_HPP
 #define TAPLINE_NETLINK_LINK_HPP
 
-#include "shared.hpp"
+#include "message.hpp"
 
 namespace tapline::netlink {
 
@@ -176,17 +176,17 @@ struct Bond {
     /// The active port; 0 is none.
     std::optional<Interface> activeSlave;
     /// Carrier polling interval; 0 is off.
-    std::optional<std::chrono::duration<std::uint32_t, std::milli>> miimon;
+    std::optional<Duration<std::uint32_t, std::milli>> miimon;
     /// Delay before a port with a new carrier is used.
-    std::optional<std::chrono::duration<std::uint32_t, std::milli>> updelay;
+    std::optional<Duration<std::uint32_t, std::milli>> updelay;
     /// Delay before a port without a carrier is disabled.
-    std::optional<std::chrono::duration<std::uint32_t, std::milli>> downdelay;
+    std::optional<Duration<std::uint32_t, std::milli>> downdelay;
     /// Interval between peer notifications after a failover.
-    std::optional<std::chrono::duration<std::uint32_t, std::milli>> peerNotifyDelay;
+    std::optional<Duration<std::uint32_t, std::milli>> peerNotifyDelay;
     /// Whether the carrier is read with `netif_carrier_ok` instead of MII or ethtool.
     std::optional<bool> useCarrier;
     /// ARP monitoring interval; 0 is off.
-    std::optional<std::chrono::duration<std::uint32_t, std::milli>> arpInterval;
+    std::optional<Duration<std::uint32_t, std::milli>> arpInterval;
     /// Targets of ARP monitoring.
     std::optional<std::vector<IpAddress>> arpIpTarget;
     /// Targets of IPv6 monitoring.
@@ -214,7 +214,7 @@ struct Bond {
     /// Minimum number of active ports for carrier.
     std::optional<std::uint32_t> minLinks;
     /// Interval between learning packets in seconds.
-    std::optional<std::chrono::duration<std::uint32_t>> lpInterval;
+    std::optional<Duration<std::uint32_t>> lpInterval;
     /// Packets per port in round robin; 0 is random.
     std::optional<std::uint32_t> packetsPerSlave;
     std::optional<bool> adLacpActive;
@@ -239,12 +239,12 @@ struct Bond {
 
     Bond &setMode(BondMode value) { mode = value; return *this; }
     Bond &setActiveSlave(Interface value) { activeSlave = std::move(value); return *this; }
-    Bond &setMiimon(std::chrono::duration<std::uint32_t, std::milli> value) { miimon = value; return *this; }
-    Bond &setUpdelay(std::chrono::duration<std::uint32_t, std::milli> value) { updelay = value; return *this; }
-    Bond &setDowndelay(std::chrono::duration<std::uint32_t, std::milli> value) { downdelay = value; return *this; }
-    Bond &setPeerNotifyDelay(std::chrono::duration<std::uint32_t, std::milli> value) { peerNotifyDelay = value; return *this; }
+    Bond &setMiimon(Duration<std::uint32_t, std::milli> value) { miimon = value; return *this; }
+    Bond &setUpdelay(Duration<std::uint32_t, std::milli> value) { updelay = value; return *this; }
+    Bond &setDowndelay(Duration<std::uint32_t, std::milli> value) { downdelay = value; return *this; }
+    Bond &setPeerNotifyDelay(Duration<std::uint32_t, std::milli> value) { peerNotifyDelay = value; return *this; }
     Bond &setUseCarrier(bool value) { useCarrier = value; return *this; }
-    Bond &setArpInterval(std::chrono::duration<std::uint32_t, std::milli> value) { arpInterval = value; return *this; }
+    Bond &setArpInterval(Duration<std::uint32_t, std::milli> value) { arpInterval = value; return *this; }
     Bond &setArpIpTarget(std::vector<IpAddress> value) { arpIpTarget = std::move(value); return *this; }
     Bond &setNsIp6Target(std::vector<IpAddress> value) { nsIp6Target = std::move(value); return *this; }
     Bond &setArpValidate(ArpValidate value) { arpValidate = value; return *this; }
@@ -258,7 +258,7 @@ struct Bond {
     Bond &setNumPeerNotif(std::uint8_t value) { numPeerNotif = value; return *this; }
     Bond &setAllSlavesActive(std::uint8_t value) { allSlavesActive = value; return *this; }
     Bond &setMinLinks(std::uint32_t value) { minLinks = value; return *this; }
-    Bond &setLpInterval(std::chrono::duration<std::uint32_t> value) { lpInterval = value; return *this; }
+    Bond &setLpInterval(Duration<std::uint32_t> value) { lpInterval = value; return *this; }
     Bond &setPacketsPerSlave(std::uint32_t value) { packetsPerSlave = value; return *this; }
     Bond &setAdLacpActive(bool value) { adLacpActive = value; return *this; }
     Bond &setAdLacpRate(LacpRate value) { adLacpRate = value; return *this; }
@@ -330,13 +330,13 @@ struct Names<VlanProtocol> {
 struct Bridge {
     static constexpr const char *typeName = "Bridge";
 
-    std::optional<std::chrono::duration<std::uint32_t, std::centi>> forwardDelay;
+    std::optional<Duration<std::uint32_t, std::centi>> forwardDelay;
     /// Hello interval.
-    std::optional<std::chrono::duration<std::uint32_t, std::centi>> helloTime;
+    std::optional<Duration<std::uint32_t, std::centi>> helloTime;
     /// Maximum age of a hello packet.
-    std::optional<std::chrono::duration<std::uint32_t, std::centi>> maxAge;
+    std::optional<Duration<std::uint32_t, std::centi>> maxAge;
     /// Ageing time of learned addresses.
-    std::optional<std::chrono::duration<std::uint32_t, std::centi>> ageingTime;
+    std::optional<Duration<std::uint32_t, std::centi>> ageingTime;
     /// Spanning tree protocol: 0 off, 1 in the kernel, 2 in a daemon.
     std::optional<std::uint32_t> stpState;
     /// Its spanning tree priority.
@@ -357,13 +357,13 @@ struct Bridge {
     /// Whether it detected a topology change. Read-only.
     std::optional<bool> topologyChangeDetected;
     /// Hello timer. Read-only.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> helloTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> helloTimer;
     /// Topology change notification timer. Read-only.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> tcnTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> tcnTimer;
     /// Topology change timer. Read-only.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> topologyChangeTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> topologyChangeTimer;
     /// Garbage collection timer. Read-only.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> gcTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> gcTimer;
     /// Default PVID of new ports; 0 is none.
     std::optional<std::uint16_t> vlanDefaultPvid;
     std::optional<bool> vlanStatsEnabled;
@@ -400,15 +400,15 @@ struct Bridge {
     /// Number of startup queries.
     std::optional<std::uint32_t> mcastStartupQueryCnt;
     /// Interval between queries after a listener left.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> mcastLastMemberIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastLastMemberIntvl;
     /// Membership interval without reports.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> mcastMembershipIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastMembershipIntvl;
     /// Time during which queries of another querier suppress its own.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> mcastQuerierIntvl;
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> mcastQueryIntvl;
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> mcastQueryResponseIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastQuerierIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastQueryIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastQueryResponseIntvl;
     /// Interval between startup queries.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> mcastStartupQueryIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastStartupQueryIntvl;
     /// IGMP and MLD statistics.
     std::optional<bool> mcastStatsEnabled;
     /// Version of IGMP: 2 or 3.
@@ -422,10 +422,10 @@ struct Bridge {
     /// Whether arptables processes its packets.
     std::optional<bool> nfCallArptables;
 
-    Bridge &setForwardDelay(std::chrono::duration<std::uint32_t, std::centi> value) { forwardDelay = value; return *this; }
-    Bridge &setHelloTime(std::chrono::duration<std::uint32_t, std::centi> value) { helloTime = value; return *this; }
-    Bridge &setMaxAge(std::chrono::duration<std::uint32_t, std::centi> value) { maxAge = value; return *this; }
-    Bridge &setAgeingTime(std::chrono::duration<std::uint32_t, std::centi> value) { ageingTime = value; return *this; }
+    Bridge &setForwardDelay(Duration<std::uint32_t, std::centi> value) { forwardDelay = value; return *this; }
+    Bridge &setHelloTime(Duration<std::uint32_t, std::centi> value) { helloTime = value; return *this; }
+    Bridge &setMaxAge(Duration<std::uint32_t, std::centi> value) { maxAge = value; return *this; }
+    Bridge &setAgeingTime(Duration<std::uint32_t, std::centi> value) { ageingTime = value; return *this; }
     Bridge &setStpState(std::uint32_t value) { stpState = value; return *this; }
     Bridge &setPriority(std::uint16_t value) { priority = value; return *this; }
     Bridge &setVlanFiltering(bool value) { vlanFiltering = value; return *this; }
@@ -436,10 +436,10 @@ struct Bridge {
     Bridge &setRootPathCost(std::uint32_t value) { rootPathCost = value; return *this; }
     Bridge &setTopologyChange(bool value) { topologyChange = value; return *this; }
     Bridge &setTopologyChangeDetected(bool value) { topologyChangeDetected = value; return *this; }
-    Bridge &setHelloTimer(std::chrono::duration<std::uint64_t, std::centi> value) { helloTimer = value; return *this; }
-    Bridge &setTcnTimer(std::chrono::duration<std::uint64_t, std::centi> value) { tcnTimer = value; return *this; }
-    Bridge &setTopologyChangeTimer(std::chrono::duration<std::uint64_t, std::centi> value) { topologyChangeTimer = value; return *this; }
-    Bridge &setGcTimer(std::chrono::duration<std::uint64_t, std::centi> value) { gcTimer = value; return *this; }
+    Bridge &setHelloTimer(Duration<std::uint64_t, std::centi> value) { helloTimer = value; return *this; }
+    Bridge &setTcnTimer(Duration<std::uint64_t, std::centi> value) { tcnTimer = value; return *this; }
+    Bridge &setTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { topologyChangeTimer = value; return *this; }
+    Bridge &setGcTimer(Duration<std::uint64_t, std::centi> value) { gcTimer = value; return *this; }
     Bridge &setVlanDefaultPvid(std::uint16_t value) { vlanDefaultPvid = value; return *this; }
     Bridge &setVlanStatsEnabled(bool value) { vlanStatsEnabled = value; return *this; }
     Bridge &setVlanStatsPerPort(bool value) { vlanStatsPerPort = value; return *this; }
@@ -459,12 +459,12 @@ struct Bridge {
     Bridge &setMcastHashMax(std::uint32_t value) { mcastHashMax = value; return *this; }
     Bridge &setMcastLastMemberCnt(std::uint32_t value) { mcastLastMemberCnt = value; return *this; }
     Bridge &setMcastStartupQueryCnt(std::uint32_t value) { mcastStartupQueryCnt = value; return *this; }
-    Bridge &setMcastLastMemberIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { mcastLastMemberIntvl = value; return *this; }
-    Bridge &setMcastMembershipIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { mcastMembershipIntvl = value; return *this; }
-    Bridge &setMcastQuerierIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { mcastQuerierIntvl = value; return *this; }
-    Bridge &setMcastQueryIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { mcastQueryIntvl = value; return *this; }
-    Bridge &setMcastQueryResponseIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { mcastQueryResponseIntvl = value; return *this; }
-    Bridge &setMcastStartupQueryIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { mcastStartupQueryIntvl = value; return *this; }
+    Bridge &setMcastLastMemberIntvl(Duration<std::uint64_t, std::centi> value) { mcastLastMemberIntvl = value; return *this; }
+    Bridge &setMcastMembershipIntvl(Duration<std::uint64_t, std::centi> value) { mcastMembershipIntvl = value; return *this; }
+    Bridge &setMcastQuerierIntvl(Duration<std::uint64_t, std::centi> value) { mcastQuerierIntvl = value; return *this; }
+    Bridge &setMcastQueryIntvl(Duration<std::uint64_t, std::centi> value) { mcastQueryIntvl = value; return *this; }
+    Bridge &setMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { mcastQueryResponseIntvl = value; return *this; }
+    Bridge &setMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { mcastStartupQueryIntvl = value; return *this; }
     Bridge &setMcastStatsEnabled(bool value) { mcastStatsEnabled = value; return *this; }
     Bridge &setMcastIgmpVersion(std::uint8_t value) { mcastIgmpVersion = value; return *this; }
     Bridge &setMcastMldVersion(std::uint8_t value) { mcastMldVersion = value; return *this; }
@@ -1601,7 +1601,7 @@ struct Vxlan {
     /// The source of the flow label. Since Linux 6.7.
     std::optional<LabelPolicy> labelPolicy;
     /// Ageing time of learned addresses in seconds; 0 is infinite.
-    std::optional<std::chrono::duration<std::uint32_t>> ageing;
+    std::optional<Duration<std::uint32_t>> ageing;
     /// Maximum number of learned addresses; 0 is no limit.
     std::optional<std::uint32_t> limit;
     /// Whether UDP over IPv4 has a checksum.
@@ -1648,7 +1648,7 @@ struct Vxlan {
     Vxlan &setDf(DontFragment value) { df = value; return *this; }
     Vxlan &setLabel(std::uint32_t value) { label = value; return *this; }
     Vxlan &setLabelPolicy(LabelPolicy value) { labelPolicy = value; return *this; }
-    Vxlan &setAgeing(std::chrono::duration<std::uint32_t> value) { ageing = value; return *this; }
+    Vxlan &setAgeing(Duration<std::uint32_t> value) { ageing = value; return *this; }
     Vxlan &setLimit(std::uint32_t value) { limit = value; return *this; }
     Vxlan &setUdpCsum(bool value) { udpCsum = value; return *this; }
     Vxlan &setUdpZeroCsum6Tx(bool value) { udpZeroCsum6Tx = value; return *this; }
@@ -1819,11 +1819,11 @@ struct BridgePort {
     /// The root bridge. Read-only.
     std::optional<std::string> rootId;
     /// Hold timer. Read-only.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> holdTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> holdTimer;
     /// Message age timer. Read-only.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> messageAgeTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> messageAgeTimer;
     /// Forward delay timer. Read-only.
-    std::optional<std::chrono::duration<std::uint64_t, std::centi>> forwardDelayTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> forwardDelayTimer;
     /// Whether a topology change must be acknowledged. Read-only.
     std::optional<bool> topologyChangeAck;
     /// Whether a spanning tree packet is pending. Read-only.
@@ -1882,9 +1882,9 @@ struct BridgePort {
     BridgePort &setDesignatedCost(std::uint16_t value) { designatedCost = value; return *this; }
     BridgePort &setBridgeId(std::string value) { bridgeId = std::move(value); return *this; }
     BridgePort &setRootId(std::string value) { rootId = std::move(value); return *this; }
-    BridgePort &setHoldTimer(std::chrono::duration<std::uint64_t, std::centi> value) { holdTimer = value; return *this; }
-    BridgePort &setMessageAgeTimer(std::chrono::duration<std::uint64_t, std::centi> value) { messageAgeTimer = value; return *this; }
-    BridgePort &setForwardDelayTimer(std::chrono::duration<std::uint64_t, std::centi> value) { forwardDelayTimer = value; return *this; }
+    BridgePort &setHoldTimer(Duration<std::uint64_t, std::centi> value) { holdTimer = value; return *this; }
+    BridgePort &setMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { messageAgeTimer = value; return *this; }
+    BridgePort &setForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { forwardDelayTimer = value; return *this; }
     BridgePort &setTopologyChangeAck(bool value) { topologyChangeAck = value; return *this; }
     BridgePort &setConfigPending(bool value) { configPending = value; return *this; }
     BridgePort &setFdbFlush(bool value) { fdbFlush = value; return *this; }
@@ -2111,6 +2111,8 @@ struct LinkStatistics {
 struct LinkInfo {
     static constexpr const char *typeName = "LinkInfo";
 
+    LinkInfo() {}
+
     /// Its index.
     std::optional<Interface> index;
     /// Hardware type (`ARPHRD_*`): 1 Ethernet, 772 loopback. Read-only.
@@ -2302,12 +2304,12 @@ struct LinkInfo {
     LinkInfo &setBond(Boxed<Bond> value) { bond = std::move(value); return *this; }
     LinkInfo &setBondMode(BondMode value) { settings(bond, type, "bond").mode = value; return *this; }
     LinkInfo &setBondActiveSlave(Interface value) { settings(bond, type, "bond").activeSlave = std::move(value); return *this; }
-    LinkInfo &setBondMiimon(std::chrono::duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").miimon = value; return *this; }
-    LinkInfo &setBondUpdelay(std::chrono::duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").updelay = value; return *this; }
-    LinkInfo &setBondDowndelay(std::chrono::duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").downdelay = value; return *this; }
-    LinkInfo &setBondPeerNotifyDelay(std::chrono::duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").peerNotifyDelay = value; return *this; }
+    LinkInfo &setBondMiimon(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").miimon = value; return *this; }
+    LinkInfo &setBondUpdelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").updelay = value; return *this; }
+    LinkInfo &setBondDowndelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").downdelay = value; return *this; }
+    LinkInfo &setBondPeerNotifyDelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").peerNotifyDelay = value; return *this; }
     LinkInfo &setBondUseCarrier(bool value) { settings(bond, type, "bond").useCarrier = value; return *this; }
-    LinkInfo &setBondArpInterval(std::chrono::duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").arpInterval = value; return *this; }
+    LinkInfo &setBondArpInterval(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").arpInterval = value; return *this; }
     LinkInfo &setBondArpIpTarget(std::vector<IpAddress> value) { settings(bond, type, "bond").arpIpTarget = std::move(value); return *this; }
     LinkInfo &setBondNsIp6Target(std::vector<IpAddress> value) { settings(bond, type, "bond").nsIp6Target = std::move(value); return *this; }
     LinkInfo &setBondArpValidate(ArpValidate value) { settings(bond, type, "bond").arpValidate = value; return *this; }
@@ -2321,7 +2323,7 @@ struct LinkInfo {
     LinkInfo &setBondNumPeerNotif(std::uint8_t value) { settings(bond, type, "bond").numPeerNotif = value; return *this; }
     LinkInfo &setBondAllSlavesActive(std::uint8_t value) { settings(bond, type, "bond").allSlavesActive = value; return *this; }
     LinkInfo &setBondMinLinks(std::uint32_t value) { settings(bond, type, "bond").minLinks = value; return *this; }
-    LinkInfo &setBondLpInterval(std::chrono::duration<std::uint32_t> value) { settings(bond, type, "bond").lpInterval = value; return *this; }
+    LinkInfo &setBondLpInterval(Duration<std::uint32_t> value) { settings(bond, type, "bond").lpInterval = value; return *this; }
     LinkInfo &setBondPacketsPerSlave(std::uint32_t value) { settings(bond, type, "bond").packetsPerSlave = value; return *this; }
     LinkInfo &setBondAdLacpActive(bool value) { settings(bond, type, "bond").adLacpActive = value; return *this; }
     LinkInfo &setBondAdLacpRate(LacpRate value) { settings(bond, type, "bond").adLacpRate = value; return *this; }
@@ -2334,10 +2336,10 @@ struct LinkInfo {
     LinkInfo &setBondCoupledControl(bool value) { settings(bond, type, "bond").coupledControl = value; return *this; }
     LinkInfo &setBondBroadcastNeighbor(bool value) { settings(bond, type, "bond").broadcastNeighbor = value; return *this; }
     LinkInfo &setBridge(Boxed<Bridge> value) { bridge = std::move(value); return *this; }
-    LinkInfo &setBridgeForwardDelay(std::chrono::duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").forwardDelay = value; return *this; }
-    LinkInfo &setBridgeHelloTime(std::chrono::duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").helloTime = value; return *this; }
-    LinkInfo &setBridgeMaxAge(std::chrono::duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").maxAge = value; return *this; }
-    LinkInfo &setBridgeAgeingTime(std::chrono::duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").ageingTime = value; return *this; }
+    LinkInfo &setBridgeForwardDelay(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").forwardDelay = value; return *this; }
+    LinkInfo &setBridgeHelloTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").helloTime = value; return *this; }
+    LinkInfo &setBridgeMaxAge(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").maxAge = value; return *this; }
+    LinkInfo &setBridgeAgeingTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").ageingTime = value; return *this; }
     LinkInfo &setBridgeStpState(std::uint32_t value) { settings(bridge, type, "bridge").stpState = value; return *this; }
     LinkInfo &setBridgePriority(std::uint16_t value) { settings(bridge, type, "bridge").priority = value; return *this; }
     LinkInfo &setBridgeVlanFiltering(bool value) { settings(bridge, type, "bridge").vlanFiltering = value; return *this; }
@@ -2348,10 +2350,10 @@ struct LinkInfo {
     LinkInfo &setBridgeRootPathCost(std::uint32_t value) { settings(bridge, type, "bridge").rootPathCost = value; return *this; }
     LinkInfo &setBridgeTopologyChange(bool value) { settings(bridge, type, "bridge").topologyChange = value; return *this; }
     LinkInfo &setBridgeTopologyChangeDetected(bool value) { settings(bridge, type, "bridge").topologyChangeDetected = value; return *this; }
-    LinkInfo &setBridgeHelloTimer(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").helloTimer = value; return *this; }
-    LinkInfo &setBridgeTcnTimer(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").tcnTimer = value; return *this; }
-    LinkInfo &setBridgeTopologyChangeTimer(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").topologyChangeTimer = value; return *this; }
-    LinkInfo &setBridgeGcTimer(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").gcTimer = value; return *this; }
+    LinkInfo &setBridgeHelloTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").helloTimer = value; return *this; }
+    LinkInfo &setBridgeTcnTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").tcnTimer = value; return *this; }
+    LinkInfo &setBridgeTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").topologyChangeTimer = value; return *this; }
+    LinkInfo &setBridgeGcTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").gcTimer = value; return *this; }
     LinkInfo &setBridgeVlanDefaultPvid(std::uint16_t value) { settings(bridge, type, "bridge").vlanDefaultPvid = value; return *this; }
     LinkInfo &setBridgeVlanStatsEnabled(bool value) { settings(bridge, type, "bridge").vlanStatsEnabled = value; return *this; }
     LinkInfo &setBridgeVlanStatsPerPort(bool value) { settings(bridge, type, "bridge").vlanStatsPerPort = value; return *this; }
@@ -2371,12 +2373,12 @@ struct LinkInfo {
     LinkInfo &setBridgeMcastHashMax(std::uint32_t value) { settings(bridge, type, "bridge").mcastHashMax = value; return *this; }
     LinkInfo &setBridgeMcastLastMemberCnt(std::uint32_t value) { settings(bridge, type, "bridge").mcastLastMemberCnt = value; return *this; }
     LinkInfo &setBridgeMcastStartupQueryCnt(std::uint32_t value) { settings(bridge, type, "bridge").mcastStartupQueryCnt = value; return *this; }
-    LinkInfo &setBridgeMcastLastMemberIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastLastMemberIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastMembershipIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastMembershipIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastQuerierIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQuerierIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastQueryIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastQueryResponseIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryResponseIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastStartupQueryIntvl(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastStartupQueryIntvl = value; return *this; }
+    LinkInfo &setBridgeMcastLastMemberIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastLastMemberIntvl = value; return *this; }
+    LinkInfo &setBridgeMcastMembershipIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastMembershipIntvl = value; return *this; }
+    LinkInfo &setBridgeMcastQuerierIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQuerierIntvl = value; return *this; }
+    LinkInfo &setBridgeMcastQueryIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryIntvl = value; return *this; }
+    LinkInfo &setBridgeMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryResponseIntvl = value; return *this; }
+    LinkInfo &setBridgeMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastStartupQueryIntvl = value; return *this; }
     LinkInfo &setBridgeMcastStatsEnabled(bool value) { settings(bridge, type, "bridge").mcastStatsEnabled = value; return *this; }
     LinkInfo &setBridgeMcastIgmpVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastIgmpVersion = value; return *this; }
     LinkInfo &setBridgeMcastMldVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastMldVersion = value; return *this; }
@@ -2580,7 +2582,7 @@ struct LinkInfo {
     LinkInfo &setVxlanDf(DontFragment value) { settings(vxlan, type, "vxlan").df = value; return *this; }
     LinkInfo &setVxlanLabel(std::uint32_t value) { settings(vxlan, type, "vxlan").label = value; return *this; }
     LinkInfo &setVxlanLabelPolicy(LabelPolicy value) { settings(vxlan, type, "vxlan").labelPolicy = value; return *this; }
-    LinkInfo &setVxlanAgeing(std::chrono::duration<std::uint32_t> value) { settings(vxlan, type, "vxlan").ageing = value; return *this; }
+    LinkInfo &setVxlanAgeing(Duration<std::uint32_t> value) { settings(vxlan, type, "vxlan").ageing = value; return *this; }
     LinkInfo &setVxlanLimit(std::uint32_t value) { settings(vxlan, type, "vxlan").limit = value; return *this; }
     LinkInfo &setVxlanUdpCsum(bool value) { settings(vxlan, type, "vxlan").udpCsum = value; return *this; }
     LinkInfo &setVxlanUdpZeroCsum6Tx(bool value) { settings(vxlan, type, "vxlan").udpZeroCsum6Tx = value; return *this; }
@@ -2620,9 +2622,9 @@ struct LinkInfo {
     LinkInfo &setBridgePortDesignatedCost(std::uint16_t value) { settings(bridgePort, portType, "bridge").designatedCost = value; return *this; }
     LinkInfo &setBridgePortBridgeId(std::string value) { settings(bridgePort, portType, "bridge").bridgeId = std::move(value); return *this; }
     LinkInfo &setBridgePortRootId(std::string value) { settings(bridgePort, portType, "bridge").rootId = std::move(value); return *this; }
-    LinkInfo &setBridgePortHoldTimer(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").holdTimer = value; return *this; }
-    LinkInfo &setBridgePortMessageAgeTimer(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").messageAgeTimer = value; return *this; }
-    LinkInfo &setBridgePortForwardDelayTimer(std::chrono::duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").forwardDelayTimer = value; return *this; }
+    LinkInfo &setBridgePortHoldTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").holdTimer = value; return *this; }
+    LinkInfo &setBridgePortMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").messageAgeTimer = value; return *this; }
+    LinkInfo &setBridgePortForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").forwardDelayTimer = value; return *this; }
     LinkInfo &setBridgePortTopologyChangeAck(bool value) { settings(bridgePort, portType, "bridge").topologyChangeAck = value; return *this; }
     LinkInfo &setBridgePortConfigPending(bool value) { settings(bridgePort, portType, "bridge").configPending = value; return *this; }
     LinkInfo &setBridgePortFdbFlush(bool value) { settings(bridgePort, portType, "bridge").fdbFlush = value; return *this; }
@@ -2738,6 +2740,50 @@ struct LinkInfo {
         visit(0xcace7aa0u, "netns", self.netns);
         visit(0x22175e6au, "namespacePid", self.namespacePid);
         visit(0xcd3d6c0au, "statistics", self.statistics);
+    }
+
+    /// Writes a change as one message. False if the library has to do it.
+    bool encode(tapline_netlink_verb verb, MessageWriter &out) const { return detail::encodeLink(*this, verb, out); }
+    /// Writes the fields that are an attribute each. False if another field is given.
+    bool putAttributes(MessageWriter &out) const
+    {
+        if (portType || bond || bridge || geneve || gre || ip6Gre || ip6Tnl || ipip ||
+            ipvlan || macvlan || netkit || sit || tun || veth || vlan || vrf ||
+            vxlan || bondPort || bridgePort || vrfPort || inet6AddrGenMode || alternativeNames || netns || statistics) [[unlikely]] {
+            return false;
+        }
+        out.put(3, name);
+        out.put(1, address);
+        out.put(2, broadcast);
+        out.put(54, permanentAddress);
+        out.put(4, mtu);
+        out.put(50, minMtu);
+        out.put(51, maxMtu);
+        out.put(5, lower);
+        out.put(37, lowerNamespace);
+        out.put(10, master);
+        out.put(6, qdisc);
+        out.put(13, txqlen);
+        out.put(16, state);
+        out.put(17, linkmode);
+        out.put(27, group);
+        out.put(20, alias);
+        out.put(30, promiscuity);
+        out.put(61, allmulti);
+        out.put(31, txQueueCount);
+        out.put(32, rxQueueCount);
+        out.put(33, carrier);
+        out.put(35, carrierChanges);
+        out.put(39, protodown);
+        out.put(40, gsoMaxSegs);
+        out.put(41, gsoMaxSize);
+        out.put(58, groMaxSize);
+        out.put(59, tsoMaxSize);
+        out.put(60, tsoMaxSegs);
+        out.put(56, parentDevice);
+        out.put(57, parentBus);
+        out.put(19, namespacePid);
+        return true;
     }
 
     bool operator==(const LinkInfo &) const = default;

@@ -4,7 +4,7 @@
 #ifndef TAPLINE_NETLINK_NEIGH_HPP
 #define TAPLINE_NETLINK_NEIGH_HPP
 
-#include "shared.hpp"
+#include "message.hpp"
 
 namespace tapline::netlink {
 
@@ -33,6 +33,8 @@ struct Names<NeighState> {
 struct NeighInfo {
     static constexpr const char *typeName = "NeighInfo";
 
+    NeighInfo() {}
+
     /// Its interface.
     std::optional<Interface> dev;
     /// Its family. Derived from `dst` in changes; a filter in queries.
@@ -42,11 +44,11 @@ struct NeighInfo {
     /// The kernel keeps its hardware address resolved; Linux 5.16.
     std::optional<bool> managed;
     /// Seconds since it was last used. Read-only.
-    std::optional<std::chrono::duration<std::uint32_t>> used;
+    std::optional<Duration<std::uint32_t>> used;
     /// Seconds since it was last confirmed. Read-only.
-    std::optional<std::chrono::duration<std::uint32_t>> confirmed;
+    std::optional<Duration<std::uint32_t>> confirmed;
     /// Seconds since it was last updated. Read-only.
-    std::optional<std::chrono::duration<std::uint32_t>> updated;
+    std::optional<Duration<std::uint32_t>> updated;
     /// Reference count. Read-only.
     std::optional<std::uint32_t> refcnt;
     /// A proxy entry: this host answers for the address. Queries return either proxy entries or
@@ -73,9 +75,9 @@ struct NeighInfo {
     NeighInfo &setFamily(Family value) { family = value; return *this; }
     NeighInfo &setState(NeighState value) { state = value; return *this; }
     NeighInfo &setManaged(bool value) { managed = value; return *this; }
-    NeighInfo &setUsed(std::chrono::duration<std::uint32_t> value) { used = value; return *this; }
-    NeighInfo &setConfirmed(std::chrono::duration<std::uint32_t> value) { confirmed = value; return *this; }
-    NeighInfo &setUpdated(std::chrono::duration<std::uint32_t> value) { updated = value; return *this; }
+    NeighInfo &setUsed(Duration<std::uint32_t> value) { used = value; return *this; }
+    NeighInfo &setConfirmed(Duration<std::uint32_t> value) { confirmed = value; return *this; }
+    NeighInfo &setUpdated(Duration<std::uint32_t> value) { updated = value; return *this; }
     NeighInfo &setRefcnt(std::uint32_t value) { refcnt = value; return *this; }
     NeighInfo &setProxy(bool value) { proxy = value; return *this; }
     NeighInfo &setRouter(bool value) { router = value; return *this; }
@@ -110,6 +112,19 @@ struct NeighInfo {
         visit(0xedd78866u, "probes", self.probes);
         visit(0xca8dbf33u, "master", self.master);
         visit(0xfb2805b5u, "protocol", self.protocol);
+    }
+
+    /// Writes a change as one message. False if the library has to do it.
+    bool encode(tapline_netlink_verb verb, MessageWriter &out) const { return detail::encodeNeigh(*this, verb, out); }
+    /// Writes the fields that are an attribute each. False if another field is given.
+    bool putAttributes(MessageWriter &out) const
+    {
+        out.put(1, dst);
+        out.put(2, lladdr);
+        out.put(4, probes);
+        out.put(9, master);
+        out.put(12, protocol);
+        return true;
     }
 
     bool operator==(const NeighInfo &) const = default;

@@ -26,16 +26,16 @@ struct ResilientArgs {
     /// Number of buckets; fixed at creation.
     std::optional<std::uint16_t> buckets;
     /// Idle time before a bucket may move.
-    std::optional<std::chrono::duration<std::uint32_t, std::centi>> idleTimer;
+    std::optional<Duration<std::uint32_t, std::centi>> idleTimer;
     /// Time out of balance before busy buckets move too; 0 is infinite.
-    std::optional<std::chrono::duration<std::uint32_t, std::centi>> unbalancedTimer;
+    std::optional<Duration<std::uint32_t, std::centi>> unbalancedTimer;
     /// Time out of balance. Read-only.
-    std::optional<std::chrono::duration<std::uint32_t, std::centi>> unbalancedTime;
+    std::optional<Duration<std::uint32_t, std::centi>> unbalancedTime;
 
     ResilientArgs &setBuckets(std::uint16_t value) { buckets = value; return *this; }
-    ResilientArgs &setIdleTimer(std::chrono::duration<std::uint32_t, std::centi> value) { idleTimer = value; return *this; }
-    ResilientArgs &setUnbalancedTimer(std::chrono::duration<std::uint32_t, std::centi> value) { unbalancedTimer = value; return *this; }
-    ResilientArgs &setUnbalancedTime(std::chrono::duration<std::uint32_t, std::centi> value) { unbalancedTime = value; return *this; }
+    ResilientArgs &setIdleTimer(Duration<std::uint32_t, std::centi> value) { idleTimer = value; return *this; }
+    ResilientArgs &setUnbalancedTimer(Duration<std::uint32_t, std::centi> value) { unbalancedTimer = value; return *this; }
+    ResilientArgs &setUnbalancedTime(Duration<std::uint32_t, std::centi> value) { unbalancedTime = value; return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

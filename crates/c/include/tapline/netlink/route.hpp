@@ -4,7 +4,7 @@
 #ifndef TAPLINE_NETLINK_ROUTE_HPP
 #define TAPLINE_NETLINK_ROUTE_HPP
 
-#include "shared.hpp"
+#include "message.hpp"
 
 namespace tapline::netlink {
 
@@ -89,9 +89,9 @@ struct Metrics {
     /// Maximum TCP window in bytes.
     std::optional<std::uint32_t> window;
     /// Initial round-trip time.
-    std::optional<std::chrono::duration<std::uint32_t, std::milli>> rtt;
+    std::optional<Duration<std::uint32_t, std::milli>> rtt;
     /// Initial round-trip time variance.
-    std::optional<std::chrono::duration<std::uint32_t, std::milli>> rttvar;
+    std::optional<Duration<std::uint32_t, std::milli>> rttvar;
     /// Initial slow-start threshold, in segments.
     std::optional<std::uint32_t> ssthresh;
     /// Maximum congestion window in segments.
@@ -107,7 +107,7 @@ struct Metrics {
     /// TCP features.
     std::optional<RouteFeatures> features;
     /// Minimum retransmission timeout.
-    std::optional<std::chrono::duration<std::uint32_t, std::milli>> rtoMin;
+    std::optional<Duration<std::uint32_t, std::milli>> rtoMin;
     /// Initial advertised receive window in segments.
     std::optional<std::uint32_t> initrwnd;
     /// Quick acknowledgements: 1 is on.
@@ -120,8 +120,8 @@ struct Metrics {
     Metrics &setLock(RouteLocks value) { lock = value; return *this; }
     Metrics &setMtu(std::uint32_t value) { mtu = value; return *this; }
     Metrics &setWindow(std::uint32_t value) { window = value; return *this; }
-    Metrics &setRtt(std::chrono::duration<std::uint32_t, std::milli> value) { rtt = value; return *this; }
-    Metrics &setRttvar(std::chrono::duration<std::uint32_t, std::milli> value) { rttvar = value; return *this; }
+    Metrics &setRtt(Duration<std::uint32_t, std::milli> value) { rtt = value; return *this; }
+    Metrics &setRttvar(Duration<std::uint32_t, std::milli> value) { rttvar = value; return *this; }
     Metrics &setSsthresh(std::uint32_t value) { ssthresh = value; return *this; }
     Metrics &setCwnd(std::uint32_t value) { cwnd = value; return *this; }
     Metrics &setAdvmss(std::uint32_t value) { advmss = value; return *this; }
@@ -129,7 +129,7 @@ struct Metrics {
     Metrics &setHoplimit(std::uint32_t value) { hoplimit = value; return *this; }
     Metrics &setInitcwnd(std::uint32_t value) { initcwnd = value; return *this; }
     Metrics &setFeatures(RouteFeatures value) { features = value; return *this; }
-    Metrics &setRtoMin(std::chrono::duration<std::uint32_t, std::milli> value) { rtoMin = value; return *this; }
+    Metrics &setRtoMin(Duration<std::uint32_t, std::milli> value) { rtoMin = value; return *this; }
     Metrics &setInitrwnd(std::uint32_t value) { initrwnd = value; return *this; }
     Metrics &setQuickack(std::uint32_t value) { quickack = value; return *this; }
     Metrics &setCongestion(std::string value) { congestion = std::move(value); return *this; }
@@ -230,6 +230,8 @@ struct Hop {
 struct RouteInfo {
     static constexpr const char *typeName = "RouteInfo";
 
+    RouteInfo() {}
+
     /// Its type.
     std::optional<RouteType> kind;
     /// Its family. Default: that of the destination.
@@ -255,7 +257,7 @@ struct RouteInfo {
     /// Use count. Reported by lookups only.
     std::optional<std::uint32_t> used;
     /// Seconds since it was last used. Reported by lookups only.
-    std::optional<std::chrono::duration<std::uint32_t>> age;
+    std::optional<Duration<std::uint32_t>> age;
     /// The error returned to senders, as a negative 32-bit number. Reported by lookups only.
     std::optional<std::uint32_t> error;
     /// The next hop is on the link, regardless of the addresses there.
@@ -277,7 +279,7 @@ struct RouteInfo {
     /// Router preference; IPv6 only.
     std::optional<RoutePreference> pref;
     /// Seconds until it expires; IPv6 only.
-    std::optional<std::chrono::duration<std::uint32_t>> expires;
+    std::optional<Duration<std::uint32_t>> expires;
     /// Several next hops that share the traffic.
     std::optional<std::vector<Hop>> nexthops;
     /// The ingress link. Reported by lookups only.
@@ -301,7 +303,7 @@ struct RouteInfo {
     RouteInfo &setCache(RouteCacheFlags value) { cache = value; return *this; }
     RouteInfo &setUsers(std::uint32_t value) { users = value; return *this; }
     RouteInfo &setUsed(std::uint32_t value) { used = value; return *this; }
-    RouteInfo &setAge(std::chrono::duration<std::uint32_t> value) { age = value; return *this; }
+    RouteInfo &setAge(Duration<std::uint32_t> value) { age = value; return *this; }
     RouteInfo &setError(std::uint32_t value) { error = value; return *this; }
     RouteInfo &setOnlink(bool value) { onlink = value; return *this; }
     RouteInfo &setGateway(IpAddress value) { gateway = value; return *this; }
@@ -313,7 +315,7 @@ struct RouteInfo {
     RouteInfo &setMetrics(Boxed<Metrics> value) { metrics = std::move(value); return *this; }
     RouteInfo &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
     RouteInfo &setPref(RoutePreference value) { pref = value; return *this; }
-    RouteInfo &setExpires(std::chrono::duration<std::uint32_t> value) { expires = value; return *this; }
+    RouteInfo &setExpires(Duration<std::uint32_t> value) { expires = value; return *this; }
     RouteInfo &setNexthops(std::vector<Hop> value) { nexthops = std::move(value); return *this; }
     RouteInfo &setIif(Interface value) { iif = std::move(value); return *this; }
     RouteInfo &setRealms(std::uint32_t value) { realms = value; return *this; }
@@ -354,6 +356,28 @@ struct RouteInfo {
         visit(0x8f16a659u, "realms", self.realms);
         visit(0xc77ae4a0u, "mark", self.mark);
         visit(0x5cc7e6cdu, "uid", self.uid);
+    }
+
+    /// Writes a change as one message. False if the library has to do it.
+    bool encode(tapline_netlink_verb verb, MessageWriter &out) const { return detail::encodeRoute(*this, verb, out); }
+    /// Writes the fields that are an attribute each. False if another field is given.
+    bool putAttributes(MessageWriter &out) const
+    {
+        if (via || metrics || encap || nexthops) [[unlikely]] {
+            return false;
+        }
+        out.put(5, gateway);
+        out.put(4, dev);
+        out.put(30, nhid);
+        out.put(6, metric);
+        out.put(7, prefsrc);
+        out.put(20, pref);
+        out.put(23, expires);
+        out.put(3, iif);
+        out.put(11, realms);
+        out.put(16, mark);
+        out.put(25, uid);
+        return true;
     }
 
     bool operator==(const RouteInfo &) const = default;

@@ -266,7 +266,13 @@ public:
     Boxed(T value) : value_(new T(std::move(value))) {}
     Boxed(const Boxed &other) : value_(other.value_ == nullptr ? nullptr : new T(*other.value_)) {}
     Boxed(Boxed &&other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
-    ~Boxed() { delete value_; }
+    ~Boxed()
+    {
+        // Nearly all are empty: a large object with many of them has a short destructor.
+        if (value_ != nullptr) [[unlikely]] {
+            destroy();
+        }
+    }
     Boxed &operator=(Boxed other) noexcept
     {
         std::swap(value_, other.value_);
@@ -295,6 +301,8 @@ public:
     }
 
 private:
+    [[gnu::noinline]] void destroy() { delete value_; }
+
     T *value_ = nullptr;
 };
 
@@ -325,12 +333,41 @@ constexpr T operator|(T a, T b)
     return static_cast<T>(static_cast<Number>(a) | static_cast<Number>(b));
 }
 
-/// A time, in the unit and with the width of the kernel's attribute. Coarser and equal units convert to it: `90s`.
-/// Its greatest value, `max()`, stands for an infinite lifetime.
+/// A time, in the unit and with the width of the kernel's attribute. Its greatest value, `max()`, stands for an infinite
+/// lifetime.
+template <class Number, class Unit = std::ratio<1>>
+class Duration : public std::chrono::duration<Number, Unit> {
+    using Base = std::chrono::duration<Number, Unit>;
+
+public:
+    constexpr Duration() : Base(0) {}
+    explicit constexpr Duration(Number count) : Base(count) {}
+    constexpr Duration(Base time) : Base(time) {}
+    /// From a time in an equal or coarser unit: `90s`. Throws `std::out_of_range` if the attribute cannot hold it.
+    template <class OtherNumber, class OtherUnit>
+        requires std::is_integral_v<OtherNumber> && (std::ratio_divide<OtherUnit, Unit>::den == 1)
+    constexpr Duration(std::chrono::duration<OtherNumber, OtherUnit> time)
+        : Base(counted(time.count(), std::ratio_divide<OtherUnit, Unit>::num))
+    {
+    }
+
+private:
+    template <class OtherNumber>
+    static constexpr Number counted(OtherNumber count, std::intmax_t units)
+    {
+        constexpr Number most = Base::max().count();
+        const auto unit = static_cast<std::uintmax_t>(units);
+        if (std::cmp_less(count, Base::min().count()) || std::cmp_greater(count, most / unit)) {
+            throw std::out_of_range("a time is beyond " + std::to_string(most) + " units of its attribute");
+        }
+        return static_cast<Number>(static_cast<std::uintmax_t>(count) * unit);
+    }
+};
+
 template <class T>
 inline constexpr bool isTime = false;
 template <class Number, class Unit>
-inline constexpr bool isTime<std::chrono::duration<Number, Unit>> = true;
+inline constexpr bool isTime<Duration<Number, Unit>> = true;
 template <class T>
 concept Time = isTime<T>;
 

@@ -93,6 +93,12 @@ TEST(Kernel, ARefusalHasTheKernelsTextAndThePathOfTheAttribute)
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().status, TAPLINE_STATUS_UNSUPPORTED);
     EXPECT_EQ(refused.error().kernel_text, "Unknown device type");
+    // The same refusal of the same change, which the library encodes.
+    const auto encoded = kernel()->link()->create(LinkInfo().setName("x0").setType("no-such-kind"));
+    EXPECT_EQ(encoded.error(), refused.error());
+    const auto again = kernel()->link()->add(LinkInfo().setName("lo").setType("ifb"));
+    EXPECT_EQ(again.error().status, TAPLINE_STATUS_EXISTS);
+    EXPECT_EQ(again.error().os_error, EEXIST);
     const auto route = kernel()->route()->add(RouteInfo().setDst("10.9.0.0/16").setGateway("192.0.2.77"));
     ASSERT_FALSE(route);
     EXPECT_EQ(route.error().kernel_text, "Nexthop has invalid gateway");
@@ -151,6 +157,15 @@ TEST(Kernel, ABatchAnswersForEachItem)
     EXPECT_EQ(rolledBack[0].state, TAPLINE_ITEM_STATE_UNDONE);
     EXPECT_EQ(rolledBack[1].state, TAPLINE_ITEM_STATE_FAILED);
     EXPECT_EQ(output("ip route show 30.0.0.0/8"), "");
+    // What is undone is the state before, whether C++ or the library encodes the change.
+    ASSERT_TRUE(factory->link()->add(LinkInfo().setName("po3").setType("ifb").setMaster("br3").setMtu(1300)));
+    Batch changed;
+    changed.set(LinkInfo().setName("po3").setMaster(0)).set(LinkInfo().setName("po3").setMtu(1200));
+    changed.add(RouteInfo().setDst("31.0.0.0/8").setGateway("198.18.0.1"));
+    const auto restored = factory->run(changed, TAPLINE_ON_ERROR_UNDO).value();
+    EXPECT_EQ(restored[0].state, TAPLINE_ITEM_STATE_UNDONE);
+    EXPECT_EQ(restored[1].state, TAPLINE_ITEM_STATE_UNDONE);
+    EXPECT_THAT(output("ip link show po3"), AllOf(HasSubstr("master br3"), HasSubstr("mtu 1300")));
 }
 
 TEST(Kernel, EveryKindOfObjectIsReadAsItWasAdded)

@@ -178,6 +178,11 @@ TEST(Values, AreParsedComparedAndPrinted)
         EXPECT_FALSE(MacAddress::parse(text)) << text;
     }
     EXPECT_THROW(IpAddress("300.0.0.1"), std::invalid_argument);
+    EXPECT_EQ(AddrInfo().setValidLifeTime(1193046h).validLifeTime, 1193046h);
+    EXPECT_THROW(AddrInfo().setValidLifeTime(1193047h), std::out_of_range) << "2^32 s are 1193046.5 h";
+    EXPECT_THROW(AddrInfo().setValidLifeTime(-1s), std::out_of_range);
+    AddrInfo assigned;
+    EXPECT_THROW(assigned.validLifeTime = 1193047h, std::out_of_range);
     EXPECT_EQ(MacAddress("2:0:0:0:0:a").toString(), "02:00:00:00:00:0a");
     EXPECT_EQ(Interface("eth0"), Interface(3, "eth0"));
     EXPECT_FALSE(Interface(2, "eth0") == Interface(3, "eth0"));

@@ -5,7 +5,7 @@ use std::fmt;
 use rustix::io::Errno;
 
 use crate::DsField;
-use crate::codec::{HEADER_BYTES, Malformed, Message, Request};
+use crate::codec::{HEADER_BYTES, Message, Request};
 use crate::interface::IfIndex;
 use crate::link::Link;
 use crate::object::Object;
@@ -20,14 +20,6 @@ use crate::{Addr, Fdb, Neigh, Nexthop, Route, Rule};
 pub trait StorableObject: Object {
     /// The error number for a missing object.
     const ABSENT: Errno;
-
-    /// Decodes a request, without the flags that it does not change.
-    ///
-    /// # Errors
-    /// As [`Object::decode`].
-    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
-        Self::decode(body)
-    }
 
     /// The object with the values that the kernel chooses. `index` is the index of the next link.
     #[must_use]
@@ -51,11 +43,6 @@ pub trait StorableObject: Object {
 
 impl StorableObject for Link {
     const ABSENT: Errno = Errno::NODEV;
-
-    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
-        let link = Self::decode(body)?;
-        Ok(link.map(|link| link.without_unmasked_flags(body)))
-    }
 
     fn created(mut self, index: IfIndex) -> Self {
         self.index.get_or_insert(index);
@@ -122,15 +109,6 @@ impl StorableObject for Fdb {
 /// A rule is identified by all of its fields.
 impl StorableObject for Rule {
     const ABSENT: Errno = Errno::NOENT;
-
-    /// Without an action that is 0: deletion then ignores it.
-    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
-        let rule = Self::decode(body)?;
-        Ok(rule.map(|rule| Self {
-            action: rule.action.filter(|action| u8::from(*action) != 0),
-            ..rule
-        }))
-    }
 
     fn is_identified_by(&self, said: &Self) -> bool {
         let mut own = self.clone();

@@ -1,0 +1,392 @@
+// Changes as the kernel takes them: netlink messages, which C++ code writes and sends without a detour.
+//
+// Only what one message can express is written here. The functions return false for the rest, e.g. an interface that
+// is known by its name alone, or settings of a kind of link: the library then encodes the object. What the library
+// would reject is left to it too, so that the error is the same.
+#ifndef TAPLINE_NETLINK_MESSAGE_HPP
+#define TAPLINE_NETLINK_MESSAGE_HPP
+
+#include <cstddef>
+
+#include "../../tapline.h"
+#include "shared.hpp"
+
+namespace tapline::netlink {
+
+/// struct nlmsghdr
+struct MessageHeader {
+    std::uint32_t length;
+    std::uint16_t type;
+    std::uint16_t flags;
+    std::uint32_t sequence;
+    std::uint32_t port;
+};
+
+/// Writes one message into memory of fixed size.
+class MessageWriter {
+public:
+    /// Room for every message that is written here, with one long text.
+    static constexpr std::size_t maxBytes = 1024;
+
+    /// `begin` has `maxBytes` bytes, aligned to 4.
+    explicit MessageWriter(std::uint8_t *begin) : begin_(begin), at_(begin), end_(begin + maxBytes) {}
+
+    /// Begins the message for `verb`. `type` is that of new objects, `header` the fixed header of the family.
+    template <class Header>
+    void begin(tapline_netlink_verb verb, std::uint16_t type, const Header &header)
+    {
+        static_assert(sizeof header % 4 == 0);
+        MessageHeader message{};
+        message.type = verb == TAPLINE_NETLINK_VERB_DEL ? static_cast<std::uint16_t>(type + 1) : type;
+        message.flags = flags(verb);
+        std::memcpy(at_, &message, sizeof message);
+        std::memcpy(at_ + sizeof message, &header, sizeof header);
+        at_ += sizeof message + sizeof header;
+    }
+    /// Removes a flag of the message.
+    void removeFlag(std::uint16_t flag)
+    {
+        std::uint16_t flags = 0;
+        std::memcpy(&flags, begin_ + offsetof(MessageHeader, flags), sizeof flags);
+        flags = static_cast<std::uint16_t>(flags & ~flag);
+        std::memcpy(begin_ + offsetof(MessageHeader, flags), &flags, sizeof flags);
+    }
+
+    /// Most fields are empty: the code that appends them is kept out of the way.
+    template <class T>
+    void put(std::uint16_t type, const std::optional<T> &value)
+    {
+        if (value) [[unlikely]] {
+            put(type, *value);
+        }
+    }
+    template <class T>
+        requires std::is_arithmetic_v<T> || NamedNumber<T> || Time<T>
+    void put(std::uint16_t type, T value)
+    {
+        attribute(type, &value, sizeof value);
+    }
+    /// Text ends with a NUL.
+    void put(std::uint16_t type, const std::string &text) { attribute(type, text.c_str(), text.size() + 1); }
+    void put(std::uint16_t type, const IpAddress &ip) { attribute(type, ip.data(), ip.size()); }
+    void put(std::uint16_t type, const MacAddress &mac) { attribute(type, mac.data(), mac.size()); }
+    /// An interface that is known by its name alone has to be looked up.
+    void put(std::uint16_t type, const Interface &interface)
+    {
+        isComplete_ = isComplete_ && isKnown(interface);
+        put(type, interface.index);
+    }
+    /// Begins an attribute with nested attributes.
+    std::uint8_t *beginNest(std::uint16_t type)
+    {
+        std::uint8_t *nest = at_;
+        attribute(static_cast<std::uint16_t>(type | 0x8000u), nullptr, 0);
+        return nest;
+    }
+    void endNest(std::uint8_t *nest)
+    {
+        const auto length = static_cast<std::uint16_t>(at_ - nest);
+        std::memcpy(nest, &length, sizeof length);
+    }
+
+    /// Completes the message. False if it is not all that was to be written.
+    bool finish()
+    {
+        const auto length = static_cast<std::uint32_t>(at_ - begin_);
+        std::memcpy(begin_, &length, sizeof length);
+        return isComplete_;
+    }
+    std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
+
+    static bool isKnown(const Interface &interface) { return interface.index != 0 || interface.name.empty(); }
+
+private:
+    /// NLM_F_REQUEST, NLM_F_ACK, and what distinguishes the verb.
+    static constexpr std::uint16_t flags(tapline_netlink_verb verb)
+    {
+        switch (verb) {
+        case TAPLINE_NETLINK_VERB_ADD:
+            return 0x605;
+        case TAPLINE_NETLINK_VERB_REPLACE:
+            return 0x505;
+        case TAPLINE_NETLINK_VERB_SET:
+            return 0x105;
+        case TAPLINE_NETLINK_VERB_APPEND:
+            return 0xc05;
+        default:
+            return 0x5;
+        }
+    }
+    void attribute(std::uint16_t type, const void *value, std::size_t size)
+    {
+        const std::size_t length = 4 + size;
+        const std::size_t padded = (length + 3) & ~std::size_t{3};
+        if (static_cast<std::size_t>(end_ - at_) < padded) [[unlikely]] {
+            isComplete_ = false;
+            return;
+        }
+        const std::uint32_t zero = 0;
+        std::memcpy(at_ + padded - sizeof zero, &zero, sizeof zero);
+        const std::uint16_t header[2] = {static_cast<std::uint16_t>(length), type};
+        std::memcpy(at_, header, sizeof header);
+        if (size != 0) {
+            std::memcpy(at_ + 4, value, size);
+        }
+        at_ += padded;
+    }
+
+    std::uint8_t *begin_;
+    std::uint8_t *at_;
+    std::uint8_t *end_;
+    bool isComplete_ = true;
+};
+
+/// Types of which simple changes are written here.
+template <class Info>
+concept Encodable = requires(const Info &info, MessageWriter &out) { info.encode(TAPLINE_NETLINK_VERB_ADD, out); };
+
+namespace detail {
+
+/// Whether it is a name that an interface can have, all in printable ASCII.
+inline bool isInterfaceName(const std::string &name)
+{
+    if (name.empty() || name.size() > 15 || name == "." || name == "..") {
+        return false;
+    }
+    for (const char letter : name) {
+        if (letter <= ' ' || letter > '~' || letter == '/' || letter == ':') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// struct ifinfomsg
+struct LinkHeader {
+    std::uint8_t family = 0;
+    std::uint8_t padding = 0;
+    std::uint16_t hardware = 0;
+    std::uint32_t index = 0;
+    std::uint32_t flags = 0;
+    std::uint32_t mask = 0;
+
+    void flag(const std::optional<bool> &value, std::uint32_t bit, bool on = true)
+    {
+        if (value) {
+            mask |= bit;
+            flags |= *value == on ? bit : 0;
+        }
+    }
+};
+
+template <class Link>
+bool encodeLink(const Link &link, tapline_netlink_verb verb, MessageWriter &out)
+{
+    const bool isNew = verb == TAPLINE_NETLINK_VERB_ADD;
+    const bool isDel = verb == TAPLINE_NETLINK_VERB_DEL;
+    if (!isNew && !isDel && verb != TAPLINE_NETLINK_VERB_SET) {
+        return false;
+    }
+    LinkHeader header;
+    if (link.index) {
+        header.index = link.index->index;
+    }
+    if ((link.index && header.index == 0) || (link.name && !isInterfaceName(*link.name)) ||
+        (!isNew && !link.index && !link.name)) {
+        return false;
+    }
+    if (isDel) {
+        out.begin(verb, 16, header);
+        if (!link.index) {
+            out.put(3, *link.name);
+        }
+        return out.finish();
+    }
+    header.flag(link.admin, 0x1);
+    header.flag(link.arp, 0x80, false);
+    header.flag(link.multicast, 0x1000);
+    header.flag(link.allmulticast, 0x200);
+    header.flag(link.promisc, 0x100);
+    header.flag(link.dynamic, 0x8000);
+    out.begin(verb, 16, header);
+    if (!isNew) {
+        // Neither create nor replace, as `ip link set`.
+        out.removeFlag(0x100);
+    }
+    if (link.type) {
+        // Setting a type again means its settings. A tun device is created by its driver.
+        if (!isNew || *link.type == "tun") {
+            return false;
+        }
+        std::uint8_t *nest = out.beginNest(18);
+        out.put(1, *link.type);
+        out.endNest(nest);
+    }
+    // The kernel ignores it in the message that creates a link.
+    if (isNew && link.alias) {
+        return false;
+    }
+    return link.putAttributes(out) && out.finish();
+}
+
+/// struct rtmsg
+struct RouteHeader {
+    std::uint8_t family = 0;
+    std::uint8_t dstLength = 0;
+    std::uint8_t srcLength = 0;
+    std::uint8_t tos = 0;
+    std::uint8_t table = 0;
+    std::uint8_t protocol = 0;
+    std::uint8_t scope = 0;
+    std::uint8_t type = 0;
+    std::uint32_t flags = 0;
+};
+
+template <class T>
+std::uint8_t byteOr(const std::optional<T> &value, std::uint8_t otherwise)
+{
+    return value ? static_cast<std::uint8_t>(*value) : otherwise;
+}
+
+inline Family familyOf(const IpAddress &ip) { return ip.isV4() ? Family::V4 : Family::V6; }
+
+/// Whether an address, if there is one, belongs to `family`.
+inline bool isOf(const std::optional<IpAddress> &ip, Family family) { return !ip || familyOf(*ip) == family; }
+
+template <class Route>
+bool encodeRoute(const Route &route, tapline_netlink_verb verb, MessageWriter &out)
+{
+    const bool isDel = verb == TAPLINE_NETLINK_VERB_DEL;
+    if (!route.dst) {
+        return false;
+    }
+    const Prefix &dst = *route.dst;
+    const Family family = familyOf(dst.address);
+    // A nexthop object excludes a next hop of its own.
+    if ((route.family && *route.family != family) || dst.length > 8 * dst.address.size() || route.src ||
+        !isOf(route.gateway, family) || !isOf(route.prefsrc, family) || (route.nhid && route.dev)) {
+        return false;
+    }
+    // The defaults are those of `ip route`. Types: 1 unicast, 2 to 5 local, broadcast, anycast, multicast, 10 NAT.
+    const std::uint8_t type = byteOr(route.kind, 1);
+    const bool isOfHost = type == 2 || type == 10;
+    const bool isLocal = isOfHost || type == 3 || type == 4;
+    auto table = isLocal ? RouteTable::Local : RouteTable::Main;
+    if (route.table) {
+        table = *route.table;
+    }
+    auto scope = Scope::Global;
+    if (route.scope) {
+        scope = *route.scope;
+    } else if (family == Family::V6) {
+        scope = Scope::Global;
+    } else if (isDel) {
+        scope = Scope::Nowhere;
+    } else if (isOfHost) {
+        scope = Scope::Host;
+    } else if ((type >= 3 && type <= 5) || (type <= 1 && !route.gateway && !route.nhid)) {
+        scope = Scope::Link;
+    }
+    RouteHeader header;
+    header.family = static_cast<std::uint8_t>(family);
+    header.dstLength = dst.length;
+    header.tos = byteOr(route.tos, 0);
+    const auto number = static_cast<std::uint32_t>(table);
+    header.table = number <= 255 ? static_cast<std::uint8_t>(number) : std::uint8_t{0};
+    header.protocol = byteOr(route.protocol, isDel ? 0 : 3);
+    header.scope = static_cast<std::uint8_t>(scope);
+    header.type = isDel ? byteOr(route.kind, 0) : type;
+    header.flags = route.onlink.value_or(false) ? 4 : 0;
+    out.begin(verb, 24, header);
+    if (dst.length != 0) {
+        out.put(1, dst.address);
+    }
+    if (number > 255) {
+        out.put(15, number);
+    }
+    return route.putAttributes(out) && out.finish();
+}
+
+/// struct ifaddrmsg
+struct AddrHeader {
+    std::uint8_t family = 0;
+    std::uint8_t prefixLength = 0;
+    std::uint8_t flags = 0;
+    std::uint8_t scope = 0;
+    std::uint32_t index = 0;
+};
+
+template <class Addr>
+bool encodeAddr(const Addr &addr, tapline_netlink_verb verb, MessageWriter &out)
+{
+    const bool isDel = verb == TAPLINE_NETLINK_VERB_DEL;
+    if (verb == TAPLINE_NETLINK_VERB_APPEND || !addr.local || !addr.dev || addr.dev->index == 0) {
+        return false;
+    }
+    const Family family = familyOf(*addr.local);
+    const std::size_t bits = 8 * addr.local->size();
+    // Deletion with any prefix length, and fields that only one family has, are left to the library.
+    if ((addr.family && *addr.family != family) || !isOf(addr.peer, family) ||
+        addr.prefixlen.value_or(0) > bits || (isDel && !addr.prefixlen) || addr.label || addr.anycast ||
+        addr.broadcast || addr.nodad || addr.optimistic || addr.home || addr.mngtmpaddr) {
+        return false;
+    }
+    AddrHeader header;
+    header.family = static_cast<std::uint8_t>(family);
+    header.prefixLength = addr.prefixlen.value_or(static_cast<std::uint8_t>(bits));
+    const bool isLoopback = family == Family::V4 && addr.local->data()[0] == 127;
+    header.scope = static_cast<std::uint8_t>(addr.scope.value_or(isLoopback ? Scope::Host : Scope::Global));
+    header.index = addr.dev->index;
+    out.begin(verb, 20, header);
+    if (isDel) {
+        out.put(2, *addr.local);
+        out.put(1, addr.peer ? *addr.peer : *addr.local);
+        return out.finish();
+    }
+    if (!addr.peer) {
+        out.put(1, *addr.local);
+    }
+    return addr.putAttributes(out) && out.finish();
+}
+
+/// struct ndmsg
+struct NeighHeader {
+    std::uint8_t family = 0;
+    std::uint8_t padding[3] = {};
+    std::uint32_t index = 0;
+    std::uint16_t state = 0;
+    std::uint8_t flags = 0;
+    std::uint8_t type = 0;
+};
+
+template <class Neigh>
+bool encodeNeigh(const Neigh &neigh, tapline_netlink_verb verb, MessageWriter &out)
+{
+    // Proxies and other flags are left to the library.
+    if (verb == TAPLINE_NETLINK_VERB_APPEND || !neigh.dst || !neigh.dev || neigh.dev->index == 0 || neigh.proxy ||
+        neigh.router || neigh.externLearn || neigh.resolve || neigh.managed || neigh.master) {
+        return false;
+    }
+    const Family family = familyOf(*neigh.dst);
+    if (neigh.family && *neigh.family != family) {
+        return false;
+    }
+    NeighHeader header;
+    header.family = static_cast<std::uint8_t>(family);
+    header.index = neigh.dev->index;
+    if (verb == TAPLINE_NETLINK_VERB_DEL) {
+        out.begin(verb, 28, header);
+        out.put(1, *neigh.dst);
+        return out.finish();
+    }
+    // Permanent, as in `ip neighbour`.
+    header.state = neigh.state ? static_cast<std::uint16_t>(*neigh.state) : std::uint16_t{0x80};
+    out.begin(verb, 28, header);
+    return neigh.putAttributes(out) && out.finish();
+}
+
+}  // namespace detail
+
+}  // namespace tapline::netlink
+
+#endif
