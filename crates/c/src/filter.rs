@@ -86,11 +86,11 @@ pub unsafe extern "C" fn tapline_filter_compile(
         } else {
             given.link_type
         };
-        let link = LinkType::from_number(number).ok_or_else(|| {
-            let text = format!("filters do not support link type {number}");
+        let number = u16::try_from(number).map_err(|_| {
+            let text = format!("{number} is no link type: they have 16 bits");
             Error::new(tapline_status::Unsupported, text)
         })?;
-        let mut wanted = FilterOptions::new(link);
+        let mut wanted = FilterOptions::new(LinkType::from_number(number));
         wanted.snaplen = match given.snaplen {
             0 => DEFAULT_SNAPLEN,
             bytes => bytes,

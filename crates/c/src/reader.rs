@@ -66,7 +66,6 @@ impl From<ReadError> for Error {
             }
             ReadError::Input(_) | ReadError::Incomplete(_) => tapline_status::Damaged,
             ReadError::Filter { .. } | ReadError::FilterRejectsAll => tapline_status::Syntax,
-            ReadError::FilterLinkType { .. } => tapline_status::Unsupported,
             _ => tapline_status::InvalidArgument,
         };
         Self::from_source(status, &error)

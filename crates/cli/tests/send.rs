@@ -257,6 +257,32 @@ fn a_signal_ends_it_while_a_pipe_gives_no_packets() {
 }
 
 #[test]
+fn packets_of_a_pipe_are_sent_when_it_pauses() {
+    for threads in ["", "--threads 2"] {
+        let scene = Scene::new();
+        let path = file(&scene, "frames.pcap", &frames(3, 60));
+        let content = fs::read(path).expect("the file");
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        writer.write_all(&content).expect("room");
+        // The beginning of another packet.
+        writer.write_all(&content[24..50]).expect("room");
+        let before = arrived(&scene.right);
+        let mut command = tapline(&scene.left, &format!("send -i left0 -r - {threads} --json"));
+        command.stdin(reader);
+        let mut running = spawn_with_input(command);
+        lab::wait::until("the packets arrive", || arrived(&scene.right) == before + 3);
+        // Its rest, and nothing more.
+        writer.write_all(&content[50..24 + 76]).expect("room");
+        lab::wait::until("the last packet arrives", || {
+            arrived(&scene.right) == before + 4
+        });
+        drop(writer);
+        running.ready();
+        running.finish().done().has(&json!({ "accepted": 4 }));
+    }
+}
+
+#[test]
 fn packets_before_the_damage_of_a_file_are_sent() {
     let scene = Scene::new();
     let wanted = frames(5, 100);
@@ -376,12 +402,25 @@ fn a_dry_run_sends_nothing() {
         "frames.pcap",
         &[frame(1, 60), frame(2, 100), frame(3, 1514)],
     );
-    let ended = send(&scene, &format!("-r {path} --loop 2 -c 5 --dry-run --json"));
-    ended.exit(0);
-    let plan: serde_json::Value = serde_json::from_str(&ended.stdout[0]).expect("JSON");
+    let dry = |words: &str| -> serde_json::Value {
+        let ended = send(&scene, &format!("-r {path} {words} --dry-run --json"));
+        ended.exit(0);
+        serde_json::from_str(&ended.stdout[0]).expect("JSON")
+    };
+    let plan = dry("--loop 2 -c 5");
     assert_has(
         &plan,
         &json!({ "packets": 5, "bytes": 60 + 100 + 1514 + 60 + 100, "shortest_bytes": 60, "longest_bytes": 1514 }),
     );
+    assert_has(&plan, &json!({ "duration_ns": null, "path_error": null }));
+    // From the first packet to the fifth.
+    let paced = dry("--loop 2 -c 5 --rate 1kpps");
+    assert_has(&paced, &json!({ "duration_ns": 4_000_000 }));
+    let forced = dry("--path xdp-zerocopy");
+    assert_has(&forced, &json!({ "path": "af-xdp-zerocopy" }));
     assert_eq!(arrived(&scene.right), 0);
+    for (words, plan) in [("", plan), ("--rate 100kpps", dry("--rate 100kpps"))] {
+        let sent = send(&scene, &format!("-r {path} {words} --json"));
+        sent.done().has(&json!({ "path": plan["path"] }));
+    }
 }

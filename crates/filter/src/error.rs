@@ -37,6 +37,9 @@ pub enum FilterErrorReason {
     /// An invalid IPv6 address.
     #[error("invalid IPv6 address {0}")]
     InvalidIpv6(String),
+    /// A number or an IPv4 address in place of a link-layer address.
+    #[error("illegal link-layer address '{0}'")]
+    InvalidLinkAddress(String),
     /// A DECnet address that is not `area.node` with an area up to 63 and a node up to 1023.
     #[error("invalid DECnet address '{0}'")]
     InvalidDecnet(String),
@@ -178,6 +181,7 @@ impl FilterErrorReason {
             Self::InvalidMac(_)
                 | Self::InvalidIpv4(_)
                 | Self::InvalidIpv6(_)
+                | Self::InvalidLinkAddress(_)
                 | Self::InvalidDecnet(_)
                 | Self::HostBits(_)
                 | Self::TooLarge { .. }

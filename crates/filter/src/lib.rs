@@ -34,6 +34,7 @@ mod filter;
 mod graph;
 mod language;
 mod link_type;
+mod link_type_names;
 mod listing;
 mod lower;
 mod names;

@@ -8,7 +8,8 @@ use tapline::filter::classic::{
     ClassicProgram, Instruction, MAX_USER_INSTRUCTIONS, opcode, run_unchecked,
 };
 use tapline::filter::{
-    CompiledFilter, FilterError, FilterOptions, FilterTarget, LinkType, SystemNames,
+    CompiledFilter, FilterError, FilterOptions, FilterTarget, LinkType, LoopbackFamilies,
+    SystemNames,
 };
 
 use crate::abi::{ERROR, NETMASK_UNKNOWN, bpf_insn, bpf_program, pcap_pkthdr};
@@ -16,11 +17,6 @@ use crate::datalinks;
 use crate::guard::guard;
 use crate::handle::{Source, State, pcap_t, state};
 use crate::text::text;
-
-/// `LINKTYPE_PPP`.
-const PPP: u16 = 9;
-/// `LINKTYPE_PPP_HDLC`.
-const PPP_HDLC: u16 = 50;
 
 /// Compiles a filter in the language of pcap-filter(7) for the packets of a handle. `netmask`, in network byte order, is
 /// what `ip broadcast` uses. The compiler always optimizes.
@@ -38,7 +34,7 @@ pub unsafe extern "C" fn pcap_compile(
             return ERROR;
         };
         if state.is_created() {
-            return state.not_activated();
+            return state.fail(ERROR, "not-yet-activated pcap_t passed to pcap_compile");
         }
         // SAFETY: a string of C; null is an empty filter.
         let filter = unsafe { text(filter) }.unwrap_or_default();
@@ -60,22 +56,20 @@ fn compile(text: &str, state: &State, netmask: u32) -> Result<ClassicProgram, St
     if text.trim().is_empty() {
         return Ok(ClassicProgram::keep(snaplen));
     }
-    let number = match datalinks::to_file(state.datalink) {
-        // PPP in HDLC-like framing has the header of PPP with address and control bytes.
-        PPP_HDLC => PPP,
-        number => number,
-    };
-    let Some(link) = LinkType::from_number(number.into()) else {
-        return Err(format!(
-            "filters do not support link-layer header type {}",
-            state.datalink
-        ));
-    };
+    let link = LinkType::from_number(datalinks::to_file(state.datalink));
     let mut options = FilterOptions::new(link);
     options.snaplen = snaplen;
     options.netmask = (netmask != NETMASK_UNKNOWN).then(|| Ipv4Addr::from(u32::from_be(netmask)));
     if state.is_live() {
         options.target = FilterTarget::Socket;
+    }
+    if !matches!(state.source, Source::Offline(_)) {
+        // Packets of this machine. Files come from any.
+        options.families = LoopbackFamilies::One {
+            ip4: libc::AF_INET.unsigned_abs(),
+            ip6: libc::AF_INET6.unsigned_abs(),
+            is_big_endian: cfg!(target_endian = "big"),
+        };
     }
     let describe = |error: FilterError| error.to_string();
     let new = |options: &FilterOptions| CompiledFilter::new(text, options, &SystemNames::new());
@@ -187,12 +181,18 @@ pub unsafe extern "C" fn pcap_setfilter(handle: *mut pcap_t, program: *mut bpf_p
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
         };
+        match state.source {
+            Source::Created(_) => return state.not_activated(),
+            Source::Dead => {
+                return state.fail(ERROR, "A filter cannot be set on a pcap_open_dead pcap_t");
+            }
+            Source::Live(_) | Source::Any(_) | Source::Offline(_) => {}
+        }
         // SAFETY: a program of the caller.
         let Some(program) = (unsafe { checked(program) }) else {
             return state.fail(ERROR, "BPF program is not valid");
         };
         match &mut state.source {
-            Source::Created(_) => return state.not_activated(),
             Source::Live(live) => {
                 if let Err(message) = live.set_filter(&program) {
                     return state.fail(ERROR, &message);
@@ -202,10 +202,7 @@ pub unsafe extern "C" fn pcap_setfilter(handle: *mut pcap_t, program: *mut bpf_p
                 any.set_filter(&program);
                 state.filter = Some(program);
             }
-            Source::Offline(_) => state.filter = Some(program),
-            Source::Dead => {
-                return state.fail(ERROR, "A filter cannot be set on a pcap_open_dead pcap_t");
-            }
+            Source::Created(_) | Source::Dead | Source::Offline(_) => state.filter = Some(program),
         }
         0
     })

@@ -8,7 +8,7 @@ type Input<'a> = (u64, u8, &'a [u8]);
 
 libfuzzer_sys::fuzz_target!(|input: Input<'_>| {
     let (seed, link, bytes) = input;
-    let link = LinkType::from_number(u32::from(link)).unwrap_or(LinkType::Ethernet);
+    let link = LinkType::from_number(u16::from(link));
     let text = text::expression(&mut Random::new(seed), link, FilterTarget::File);
     let options = Subject::options(link, FilterTarget::File);
     let Ok(filter) = Filter::new(&text, &options, &NoNames) else {

@@ -7,7 +7,7 @@ type Input<'a> = (u8, bool, &'a str);
 
 libfuzzer_sys::fuzz_target!(|input: Input<'_>| {
     let (link, socket, text) = input;
-    let link = LinkType::from_number(u32::from(link)).unwrap_or(LinkType::Ethernet);
+    let link = LinkType::from_number(u16::from(link));
     let mut options = FilterOptions::new(link);
     options.target = if socket { FilterTarget::Socket } else { FilterTarget::File };
     match compile(text, &options, &NoNames) {

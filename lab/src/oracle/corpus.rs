@@ -57,9 +57,8 @@ fn read_capture(path: &Path, packets: &mut HashMap<LinkType, Vec<Packet>>) {
             Ok(None) | Err(_) => return,
         };
         let link_type = reader.interfaces()[interface as usize].link_type;
-        if let Some(link) = LinkType::from_number(u32::from(link_type.0)) {
-            packets.entry(link).or_default().push(packet);
-        }
+        let link = LinkType::from_number(link_type.0);
+        packets.entry(link).or_default().push(packet);
     }
 }
 

@@ -25,7 +25,7 @@ impl Libpcap {
     /// # Errors
     /// libpcap's error message.
     pub fn new(text: &str, link: LinkType, is_optimised: bool) -> Result<Self, String> {
-        let number = i32::try_from(data_link_type(link)).expect("a small number");
+        let number = i32::from(data_link_type(link));
         let handle = Capture::dead(Linktype(number)).map_err(|error| error.to_string())?;
         let program = handle
             .compile(text, is_optimised)
@@ -104,9 +104,13 @@ impl Engine for Libpcap {
 }
 
 /// Converts a link type. A few types have different numbers in capture files and in libpcap handles.
-fn data_link_type(link: LinkType) -> u32 {
+fn data_link_type(link: LinkType) -> u16 {
     match link {
+        LinkType::AtmRfc1483 => 11,
         LinkType::Raw => 12,
+        LinkType::SlipBsdos => 15,
+        LinkType::PppBsdos => 16,
+        LinkType::AtmClip => 19,
         other => other.number(),
     }
 }

@@ -127,7 +127,7 @@ impl Run {
                 .entry(digits)
                 .or_insert((0, format!("{link}: {text}")));
             row.0 += 1;
-            if row.1.len() > link.name().len() + 2 + text.len() {
+            if row.1.len() > link.to_string().len() + 2 + text.len() {
                 row.1 = format!("{link}: {text}");
             }
         };

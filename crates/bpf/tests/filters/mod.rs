@@ -167,7 +167,7 @@ pub fn corpus_values(at: FilterTarget) -> (usize, usize) {
     for entry in entries("apply.json") {
         let path = corpus::packets::folder("filters/captures").join(text(&entry, "capture"));
         let packets = corpus::packets::packets_of(&path);
-        let mut options = FilterOptions::new(LinkType::from_number(packets[0].link).unwrap());
+        let mut options = FilterOptions::new(LinkType::from_number(packets[0].link));
         options.target = at;
         options.snaplen = packets[0].snaplen.max(1);
         // One packet has a hundred headers.

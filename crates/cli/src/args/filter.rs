@@ -150,18 +150,12 @@ impl fmt::Display for Place {
 
 fn link_type(text: &str) -> Result<LinkType, String> {
     let known = match text.parse() {
-        Ok(number) => LinkType::from_number(number),
+        Ok(number) => Some(LinkType::from_number(number)),
         Err(_) if text.eq_ignore_ascii_case("ethernet") => Some(LinkType::Ethernet),
         Err(_) => LinkType::from_name(text),
     };
-    known.ok_or_else(|| format!("unknown link type; known are {}", names()))
-}
-
-/// The names of all link types, by number.
-fn names() -> String {
-    (0..=u32::from(u16::MAX))
-        .filter_map(LinkType::from_number)
-        .map(LinkType::name)
-        .collect::<Vec<_>>()
-        .join(", ")
+    known.ok_or_else(|| {
+        "unknown link type; give its number in capture files, or its name without DLT_, such as EN10MB or RAW"
+            .to_owned()
+    })
 }

@@ -109,7 +109,7 @@ impl Report<'_> {
         let mut summary = Map::new();
         summary.insert("event".into(), "summary".into());
         summary.insert("filter".into(), self.text.into());
-        summary.insert("link_type".into(), self.args.link_type.name().into());
+        summary.insert("link_type".into(), self.args.link_type.to_string().into());
         summary.insert("at".into(), self.args.place().to_string().into());
         let warnings = self.filter.warnings().iter();
         let warnings: Vec<String> = warnings.map(ToString::to_string).collect();

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use tapline::file::model::{Direction, Packet, Reception};
 use tapline::file::read::{Item, Reader};
 use tapline::filter::classic::Ancillary;
-use tapline::filter::{CompiledFilter, ExplainedTerm, Explanation, FilterError, LinkType};
+use tapline::filter::{
+    CompiledFilter, ExplainedTerm, Explanation, FilterError, FilterErrorReason, LinkType,
+};
 
 use super::wording::{invalid, warn};
 use crate::args::{FilterArgs, Place};
@@ -71,10 +73,13 @@ fn open(path: &Path) -> Result<Reader, Box<dyn std::error::Error>> {
 struct Filters<'a> {
     text: &'a str,
     compile: &'a Compile<'a>,
-    by_link_type: HashMap<u16, Rc<CompiledFilter>>,
-    /// Link type and filter of each interface; `None` if the link type is not supported.
-    interfaces: Vec<(u16, Option<Rc<CompiledFilter>>)>,
+    by_link_type: HashMap<u16, Compiled>,
+    /// By interface.
+    interfaces: Vec<Compiled>,
 }
+
+/// A filter, or why packets of the link type cannot be filtered by it. That is an error once there is a packet.
+type Compiled = Result<Rc<CompiledFilter>, Rc<FilterError>>;
 
 impl<'a> Filters<'a> {
     fn new(text: &'a str, compile: &'a Compile<'a>) -> Self {
@@ -87,26 +92,36 @@ impl<'a> Filters<'a> {
     }
 
     fn add(&mut self, link_type: u16) -> Result<(), Failure> {
-        let known = LinkType::from_number(link_type.into());
-        if let (Some(link), false) = (known, self.by_link_type.contains_key(&link_type)) {
-            let filter = (self.compile)(link).map_err(|error| invalid(self.text, &error))?;
-            if self.by_link_type.is_empty() {
-                warn(self.text, filter.warnings());
-            }
-            self.by_link_type.insert(link_type, Rc::new(filter));
-        }
-        let filter = self.by_link_type.get(&link_type).cloned();
-        self.interfaces.push((link_type, filter));
+        let known = self.by_link_type.get(&link_type).cloned();
+        let filter = match known {
+            Some(filter) => filter,
+            None => self.compiled(link_type)?,
+        };
+        self.interfaces.push(filter);
         Ok(())
+    }
+
+    fn compiled(&mut self, link_type: u16) -> Result<Compiled, Failure> {
+        let filter = match (self.compile)(LinkType::from_number(link_type)) {
+            Ok(filter) => {
+                if self.by_link_type.is_empty() {
+                    warn(self.text, filter.warnings());
+                }
+                Ok(Rc::new(filter))
+            }
+            Err(error) if matches!(error.reason, FilterErrorReason::NotSupported { .. }) => {
+                Err(Rc::new(error))
+            }
+            Err(error) => return Err(invalid(self.text, &error)),
+        };
+        self.by_link_type.insert(link_type, filter.clone());
+        Ok(filter)
     }
 
     fn of(&self, packet: &Packet<'_>) -> Result<&CompiledFilter, Failure> {
         match self.interfaces.get(packet.interface as usize) {
-            Some((_, Some(filter))) => Ok(filter),
-            Some((link_type, None)) => Err(Failure::new(
-                Exit::Unsupported,
-                format!("filters are not supported on link type {link_type}"),
-            )),
+            Some(Ok(filter)) => Ok(filter),
+            Some(Err(error)) => Err(invalid(self.text, error)),
             None => Err(Failure::new(
                 Exit::Failed,
                 "a packet of an unknown interface",

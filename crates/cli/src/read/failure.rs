@@ -22,9 +22,6 @@ pub fn failure(error: &ReadError, arguments: &Arguments) -> Failure {
             link,
             source,
         } => filter_failure(interface.as_deref(), *link, source, arguments),
-        ReadError::FilterLinkType { .. } => {
-            with_advice(&Failure::job(error), CHOOSE_INTERFACES, Exit::Unsupported)
-        }
         ReadError::ProgramLinkTypes { .. } => {
             with_advice(&Failure::job(error), CHOOSE_INTERFACES, Exit::Failed)
         }

@@ -13,7 +13,7 @@ mod to_file;
 use std::num::NonZeroU64;
 
 use rustix::thread::CapabilitySet;
-use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendQueue};
+use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendPlan, SendQueue, Sender};
 
 use crate::args::SendArgs;
 use crate::failure::{Exit, Failure};
@@ -100,7 +100,7 @@ fn begin(
 
 /// Reads what would be sent.
 fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
-    let mut plan = summary::Plan::default();
+    let mut plan = SendPlan::new(rate(args));
     let most = args.count.map_or(u64::MAX, NonZeroU64::get);
     if args.is_endless() {
         let line = "the packets have no end: give --count for a dry run";
@@ -110,19 +110,33 @@ fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
     loop {
         let fill = source(&mut queue).map_err(SendError::Source);
         let fill = fill.map_err(|error| failure(&error))?;
+        if fill == Fill::Repeat {
+            plan.repeat();
+        }
         for packet in queue.packets() {
-            if plan.packets < most {
-                plan.add(packet.bytes.len());
+            if plan.packets() < most {
+                plan.add(&packet);
             }
         }
         queue.clear();
-        if fill == Fill::End || plan.packets >= most {
+        if fill == Fill::End || plan.packets() >= most {
             break;
         }
     }
-    summary::show_plan(args, &plan)
+    summary::show_plan(args, &plan, planned_path(args))
         .map_err(|error| Failure::output("cannot print the plan", &error))?;
     Ok(Exit::Done)
+}
+
+/// The path that packets would take. Opening one sends nothing.
+fn planned_path(args: &SendArgs) -> Result<SendPath, String> {
+    if args.path != SendPath::Auto {
+        return Ok(args.path);
+    }
+    let summary = options(args).open().and_then(Sender::finish);
+    summary
+        .map(|summary| summary.path)
+        .map_err(|error| crate::failure::chain(&error))
 }
 
 /// The kernel's number for an operation that a driver does not support.

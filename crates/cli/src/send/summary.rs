@@ -4,50 +4,48 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::json;
-use tapline::send::{Histogram, SendSummary};
+use tapline::send::{Histogram, SendPath, SendPlan, SendSummary};
 
 use crate::args::SendArgs;
 use crate::units::{amount, grouped, span};
 
-/// What a dry run found.
-#[derive(Debug, Default)]
-pub struct Plan {
-    pub packets: u64,
-    bytes: u64,
-    shortest: Option<usize>,
-    longest: usize,
-}
-
-impl Plan {
-    pub fn add(&mut self, bytes: usize) {
-        self.packets += 1;
-        self.bytes += bytes as u64;
-        self.shortest = Some(self.shortest.map_or(bytes, |shortest| shortest.min(bytes)));
-        self.longest = self.longest.max(bytes);
-    }
-}
-
-pub fn show_plan(args: &SendArgs, plan: &Plan) -> io::Result<()> {
-    let shortest = plan.shortest.unwrap_or(0);
+/// Prints what a dry run found: the packets, and the path that they would take, or why none can be opened.
+pub fn show_plan(
+    args: &SendArgs,
+    plan: &SendPlan,
+    path: Result<SendPath, String>,
+) -> io::Result<()> {
+    let (shortest, longest) = plan.lengths().unwrap_or_default();
+    let duration = plan.duration();
     if args.json {
         return crate::json::print(&json!({
             "event": "plan",
-            "packets": plan.packets,
-            "bytes": plan.bytes,
+            "packets": plan.packets(),
+            "bytes": plan.bytes(),
             "shortest_bytes": shortest,
-            "longest_bytes": plan.longest,
+            "longest_bytes": longest,
+            "duration_ns": duration.map(|time| time.as_nanos() as u64),
+            "path": path.as_ref().ok().map(|path| path.name()),
+            "path_error": path.err(),
         }));
     }
-    let sizes = if shortest == plan.longest {
+    let sizes = if shortest == longest {
         format!("{shortest}")
     } else {
-        format!("{shortest} to {}", plan.longest)
+        format!("{shortest} to {longest}")
+    };
+    let time = duration.map_or("as fast as possible".to_owned(), |time| {
+        format!("in {}", span(time))
+    });
+    let path = match path {
+        Ok(path) => format!("by {}", path.name()),
+        Err(error) => format!("by no path that can be opened here: {error}"),
     };
     writeln!(
         io::stdout(),
-        "{} packets, {} bytes, of {sizes} bytes each, would be sent on {}",
-        grouped(plan.packets),
-        grouped(plan.bytes),
+        "{} packets, {} bytes, of {sizes} bytes each, would be sent on {} {time}, {path}",
+        grouped(plan.packets()),
+        grouped(plan.bytes()),
         args.interface.as_deref().unwrap_or_default(),
     )
 }

@@ -3,12 +3,12 @@ use crate::language::arithmetic::relation;
 use crate::language::lexer::{Symbol, Token};
 use crate::language::parser::{Parsed, Parser};
 use crate::language::tree::{
-    ByteOperator, Direction, Id, Kind, Layers, Llc, Protocol, Qualifiers, Relation, Signal,
-    SignalField, Term,
+    Atm, ByteOperator, Direction, FieldValues, Firewall, Id, Kind, Layers, Llc, Protocol,
+    Qualifiers, Relation, Signal, SignalField, SignalKind, Span, Term,
 };
 use crate::language::words::{
-    LLC_SUPERVISORY, LLC_UNNUMBERED, WLAN_DIRECTIONS, WLAN_SUBTYPES, WLAN_TYPES, Word,
-    value_of_name,
+    FIREWALL_ACTIONS, FIREWALL_REASONS, LLC_SUPERVISORY, LLC_UNNUMBERED, WLAN_DIRECTIONS,
+    WLAN_SUBTYPES, WLAN_TYPES, Word, value_of_name,
 };
 
 const TYPE_MASK: u8 = 0x0c;
@@ -20,7 +20,6 @@ impl Parser<'_> {
         let Token::Word(word) = *self.peek() else {
             return Ok(None);
         };
-        let span = self.span();
         let term = match word {
             Word::Less => {
                 self.advance();
@@ -50,17 +49,26 @@ impl Parser<'_> {
                 self.advance();
                 Term::Llc(self.llc()?)
             }
-            Word::FillIn => self.after_word(Term::Signal(Signal::FillIn)),
-            Word::LinkStatus => self.after_word(Term::Signal(Signal::LinkStatus)),
-            Word::MessageSignal => self.after_word(Term::Signal(Signal::Message)),
-            Word::ServiceIndicator => self.signal(SignalField::ServiceIndicator)?,
-            Word::OriginCode => self.signal(SignalField::OriginCode)?,
-            Word::DestinationCode => self.signal(SignalField::DestinationCode)?,
-            Word::SignallingLink => self.signal(SignalField::LinkSelection)?,
-            Word::Unsupported => {
-                let what = "a word of a supported link type";
-                return Err(self.unexpected(what)).or_else(|error| Self::fail(span, error.reason));
+            Word::Signal(unit, is_fast) => {
+                let kind = SignalKind::Unit(unit);
+                self.after_word(Term::Signal(Signal { kind, is_fast }))
             }
+            Word::SignalField(field, is_fast) => self.signal(field, is_fast)?,
+            Word::Circuit(circuit) => self.after_word(Term::Atm(Atm::Circuit(circuit))),
+            Word::Path => {
+                self.advance();
+                Term::Atm(Atm::Path(self.field_values()?.0))
+            }
+            Word::Channel => {
+                self.advance();
+                Term::Atm(Atm::Channel(self.field_values()?.0))
+            }
+            Word::FirewallInterface
+            | Word::FirewallRuleset
+            | Word::FirewallRule
+            | Word::FirewallSubrule
+            | Word::FirewallReason
+            | Word::FirewallAction => Term::Firewall(self.firewall(word)?),
             _ => return Ok(None),
         };
         Ok(Some(term))
@@ -191,7 +199,8 @@ impl Parser<'_> {
     }
 
     fn llc(&mut self) -> Parsed<Llc> {
-        if self.take_word(Word::RulesNotReady) {
+        // "rnr" is a word for rule numbers, too.
+        if self.take_word(Word::FirewallRule) {
             return Ok(Llc::Supervisory(value_of_name(LLC_SUPERVISORY, "rnr")));
         }
         let Token::Name(name) = self.peek().clone() else {
@@ -217,25 +226,83 @@ impl Parser<'_> {
         }
     }
 
-    fn signal(&mut self, field: SignalField) -> Parsed<Term> {
+    fn signal(&mut self, field: SignalField, is_fast: bool) -> Parsed<Term> {
         self.advance();
+        let (values, span) = self.field_values()?;
+        let most = match field {
+            SignalField::ServiceIndicator => 255,
+            SignalField::OriginCode | SignalField::DestinationCode => 0x3fff,
+            SignalField::LinkSelection => 15,
+        };
+        let what = field.word(is_fast);
+        if let Some(&value) = values.numbers().iter().find(|value| **value > most) {
+            return Self::fail(span, FilterErrorReason::TooLarge { what, value, most });
+        }
+        let kind = SignalKind::Field(field, values);
+        Ok(Term::Signal(Signal { kind, is_fast }))
+    }
+
+    /// Parses a number, a comparison with a number, or numbers in parentheses, joined by "or".
+    fn field_values(&mut self) -> Parsed<(FieldValues, Span)> {
+        if self.take_symbol(Symbol::Open) {
+            let start = self.span().start;
+            let mut values = Vec::new();
+            let parsed = self.deeper(|parser| {
+                parser.listed_numbers(&mut values)?;
+                parser.expect(Symbol::Close, "\"or\" or \")\"")
+            });
+            parsed?;
+            return Ok((FieldValues::OneOf(values), self.since(start)));
+        }
         let relation = relation(self.peek());
         if relation.is_some() {
             self.advance();
         }
         let span = self.span();
         let value = self.number("a number")?;
-        let (what, most) = match field {
-            SignalField::ServiceIndicator => ("sio", 255),
-            SignalField::OriginCode => ("opc", 0x3fff),
-            SignalField::DestinationCode => ("dpc", 0x3fff),
-            SignalField::LinkSelection => ("sls", 15),
-        };
-        if value > most {
-            return Self::fail(span, FilterErrorReason::TooLarge { what, value, most });
-        }
         let relation = relation.unwrap_or(Relation::Equal);
-        Ok(Term::Signal(Signal::Field(field, relation, value)))
+        Ok((FieldValues::Compared(relation, value), span))
+    }
+
+    fn listed_numbers(&mut self, values: &mut Vec<u32>) -> Parsed<()> {
+        values.push(self.number("a number")?);
+        while self.take_word(Word::Or) || self.take_symbol(Symbol::OrElse) {
+            values.push(self.number("a number")?);
+        }
+        Ok(())
+    }
+
+    fn firewall(&mut self, word: Word) -> Parsed<Firewall> {
+        self.advance();
+        Ok(match word {
+            Word::FirewallInterface => Firewall::Interface(self.plain_name("an interface name")?),
+            Word::FirewallRuleset => Firewall::Ruleset(self.plain_name("a ruleset name")?),
+            Word::FirewallRule => Firewall::Rule(self.number("a rule number")?),
+            Word::FirewallSubrule => Firewall::Subrule(self.number("a rule number")?),
+            Word::FirewallReason => match *self.peek() {
+                Token::Number(_) => Firewall::Reason(self.number("a number")?),
+                _ => Firewall::Reason(self.known(FIREWALL_REASONS, "PF reason")?.into()),
+            },
+            _ => Firewall::Action(self.known(FIREWALL_ACTIONS, "PF action")?),
+        })
+    }
+
+    fn plain_name(&mut self, expected: &'static str) -> Parsed<String> {
+        let Token::Name(name) = self.peek().clone() else {
+            return Err(self.unexpected(expected));
+        };
+        self.advance();
+        Ok(name)
+    }
+
+    /// Parses a name from `table`.
+    fn known(&mut self, table: &[(&str, u8)], what: &'static str) -> Parsed<u8> {
+        let span = self.span();
+        let name = self.plain_name(what)?;
+        value_of_name(table, &name).map_or_else(
+            || Self::fail(span, FilterErrorReason::Unknown { what, name }),
+            Ok,
+        )
     }
 }
 

@@ -1,12 +1,12 @@
 //! Prints terms in the filter language, with all implied qualifiers.
 
 use crate::language::tree::{
-    Arithmetic, ByteOperator, Direction, Id, Llc, Operator, Protocol, Qualifiers, Relation, Signal,
-    SignalField, Term,
+    Arithmetic, Atm, ByteOperator, Direction, FieldValues, Firewall, Id, Llc, Operator, Protocol,
+    Qualifiers, Relation, SignalKind, Term,
 };
 use crate::language::words::{
-    LLC_SUPERVISORY, LLC_UNNUMBERED, WLAN_DIRECTIONS, WLAN_SUBTYPES, WLAN_TYPES, is_reserved,
-    name_of_value,
+    FIREWALL_ACTIONS, LLC_SUPERVISORY, LLC_UNNUMBERED, WLAN_DIRECTIONS, WLAN_SUBTYPES, WLAN_TYPES,
+    is_reserved, name_of_value,
 };
 use crate::link_type::LinkType;
 use std::fmt;
@@ -122,16 +122,23 @@ impl Display for Printed<'_, Term> {
                     )
                 }
             },
-            Term::Signal(signal) => write_signal(f, *signal),
+            Term::Signal(signal) => {
+                f.write_str(signal.word())?;
+                match &signal.kind {
+                    SignalKind::Unit(_) => Ok(()),
+                    SignalKind::Field(_, values) => Values(values).fmt(f),
+                }
+            }
+            Term::Atm(atm) => {
+                f.write_str(atm.word())?;
+                match atm {
+                    Atm::Circuit(_) => Ok(()),
+                    Atm::Path(values) | Atm::Channel(values) => Values(values).fmt(f),
+                }
+            }
+            Term::Firewall(field) => write_firewall(f, field),
             Term::Relation(relation, left, right) => {
-                let relation = match relation {
-                    Relation::Equal => "=",
-                    Relation::NotEqual => "!=",
-                    Relation::Less => "<",
-                    Relation::LessEqual => "<=",
-                    Relation::Greater => ">",
-                    Relation::GreaterEqual => ">=",
-                };
+                let relation = symbol(*relation);
                 write!(f, "{} {relation} {}", self.of(left), self.of(right))
             }
         }
@@ -156,28 +163,49 @@ fn wlan_type(f: &mut fmt::Formatter<'_>, value: u8, mask: u8) -> fmt::Result {
     }
 }
 
-fn write_signal(f: &mut fmt::Formatter<'_>, signal: Signal) -> fmt::Result {
-    match signal {
-        Signal::FillIn => f.write_str("fisu"),
-        Signal::LinkStatus => f.write_str("lssu"),
-        Signal::Message => f.write_str("msu"),
-        Signal::Field(field, relation, value) => {
-            f.write_str(match field {
-                SignalField::ServiceIndicator => "sio",
-                SignalField::OriginCode => "opc",
-                SignalField::DestinationCode => "dpc",
-                SignalField::LinkSelection => "sls",
-            })?;
-            f.write_str(match relation {
-                Relation::Equal => " ",
-                Relation::NotEqual => " != ",
-                Relation::Less => " < ",
-                Relation::LessEqual => " <= ",
-                Relation::Greater => " > ",
-                Relation::GreaterEqual => " >= ",
-            })?;
-            write!(f, "{value}")
+fn write_firewall(f: &mut fmt::Formatter<'_>, field: &Firewall) -> fmt::Result {
+    write!(f, "{} ", field.word())?;
+    match field {
+        Firewall::Interface(name) | Firewall::Ruleset(name) if is_reserved(name) => {
+            write!(f, "\\{name}")
         }
+        Firewall::Interface(name) | Firewall::Ruleset(name) => f.write_str(name),
+        Firewall::Rule(number) | Firewall::Subrule(number) | Firewall::Reason(number) => {
+            write!(f, "{number}")
+        }
+        Firewall::Action(action) => {
+            f.write_str(name_of_value(FIREWALL_ACTIONS, *action).unwrap_or("pass"))
+        }
+    }
+}
+
+/// The values after the word of a field.
+struct Values<'a>(&'a FieldValues);
+
+impl Display for Values<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            FieldValues::Compared(Relation::Equal, value) => write!(f, " {value}"),
+            FieldValues::Compared(relation, value) => write!(f, " {} {value}", symbol(*relation)),
+            FieldValues::OneOf(values) => {
+                for (at, value) in values.iter().enumerate() {
+                    f.write_str(if at == 0 { " (" } else { " or " })?;
+                    write!(f, "{value}")?;
+                }
+                f.write_str(")")
+            }
+        }
+    }
+}
+
+fn symbol(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Equal => "=",
+        Relation::NotEqual => "!=",
+        Relation::Less => "<",
+        Relation::LessEqual => "<=",
+        Relation::Greater => ">",
+        Relation::GreaterEqual => ">=",
     }
 }
 

@@ -251,13 +251,42 @@ pub(crate) enum Llc {
     Unnumbered(Option<u8>),
 }
 
+/// The values of a field after its word: `vpi 5`, `vpi > 5`, `vpi (5 or 7)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FieldValues {
+    Compared(Relation, u32),
+    OneOf(Vec<u32>),
+}
+
+impl FieldValues {
+    /// All values in the text.
+    pub(crate) fn numbers(&self) -> &[u32] {
+        match self {
+            Self::Compared(_, value) => std::slice::from_ref(value),
+            Self::OneOf(values) => values,
+        }
+    }
+}
+
 /// Signal units and fields of SS7.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Signal {
+    pub kind: SignalKind,
+    /// On a link of 2 Mbit/s.
+    pub is_fast: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SignalKind {
+    Unit(SignalUnit),
+    Field(SignalField, FieldValues),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub(crate) enum SignalUnit {
     FillIn,
     LinkStatus,
     Message,
-    Field(SignalField, Relation, u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,6 +295,109 @@ pub(crate) enum SignalField {
     OriginCode,
     DestinationCode,
     LinkSelection,
+}
+
+impl Signal {
+    /// The keyword.
+    pub(crate) fn word(&self) -> &'static str {
+        match (&self.kind, self.is_fast) {
+            (SignalKind::Unit(SignalUnit::FillIn), false) => "fisu",
+            (SignalKind::Unit(SignalUnit::FillIn), true) => "hfisu",
+            (SignalKind::Unit(SignalUnit::LinkStatus), false) => "lssu",
+            (SignalKind::Unit(SignalUnit::LinkStatus), true) => "hlssu",
+            (SignalKind::Unit(SignalUnit::Message), false) => "msu",
+            (SignalKind::Unit(SignalUnit::Message), true) => "hmsu",
+            (SignalKind::Field(field, _), is_fast) => field.word(is_fast),
+        }
+    }
+}
+
+impl SignalField {
+    /// The keyword, for links of 2 Mbit/s and others.
+    pub(crate) fn word(self, is_fast: bool) -> &'static str {
+        match (self, is_fast) {
+            (Self::ServiceIndicator, false) => "sio",
+            (Self::ServiceIndicator, true) => "hsio",
+            (Self::OriginCode, false) => "opc",
+            (Self::OriginCode, true) => "hopc",
+            (Self::DestinationCode, false) => "dpc",
+            (Self::DestinationCode, true) => "hdpc",
+            (Self::LinkSelection, false) => "sls",
+            (Self::LinkSelection, true) => "hsls",
+        }
+    }
+}
+
+/// Circuits and fields of ATM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Atm {
+    Circuit(Circuit),
+    Path(FieldValues),
+    Channel(FieldValues),
+}
+
+/// Circuits of ATM, and kinds of packets in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Circuit {
+    LanEmulation,
+    MetaSignalling,
+    Broadcast,
+    Maintenance,
+    MaintenanceF4,
+    EndMaintenance,
+    SegmentMaintenance,
+    Signalling,
+    LocalManagement,
+    ConnectMessage,
+    MetaConnect,
+}
+
+impl Atm {
+    /// The keyword.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Path(_) => "vpi",
+            Self::Channel(_) => "vci",
+            Self::Circuit(circuit) => match circuit {
+                Circuit::LanEmulation => "lane",
+                Circuit::MetaSignalling => "metac",
+                Circuit::Broadcast => "bcc",
+                Circuit::Maintenance => "oam",
+                Circuit::MaintenanceF4 => "oamf4",
+                Circuit::EndMaintenance => "oamf4ec",
+                Circuit::SegmentMaintenance => "oamf4sc",
+                Circuit::Signalling => "sc",
+                Circuit::LocalManagement => "ilmic",
+                Circuit::ConnectMessage => "connectmsg",
+                Circuit::MetaConnect => "metaconnect",
+            },
+        }
+    }
+}
+
+/// Fields of the log of OpenBSD's packet filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Firewall {
+    Interface(String),
+    Ruleset(String),
+    Rule(u32),
+    Subrule(u32),
+    Reason(u32),
+    Action(u8),
+}
+
+impl Firewall {
+    /// The keyword.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Interface(_) => "ifname",
+            Self::Ruleset(_) => "ruleset",
+            Self::Rule(_) => "rnr",
+            Self::Subrule(_) => "srnr",
+            Self::Reason(_) => "reason",
+            Self::Action(_) => "action",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -296,6 +428,8 @@ pub(crate) enum Term {
     WlanDirection(u8),
     Llc(Llc),
     Signal(Signal),
+    Atm(Atm),
+    Firewall(Firewall),
     Relation(Relation, Arithmetic, Arithmetic),
 }
 

@@ -1,7 +1,7 @@
 //! The reserved words, the named constants, and the names of 802.11 and LLC values.
 
 use crate::language::similar::similar_word;
-use crate::language::tree::Protocol;
+use crate::language::tree::{Circuit, Protocol, SignalField, SignalUnit};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -46,16 +46,39 @@ pub(crate) enum Word {
     Geneve,
     Vxlan,
     Llc,
-    RulesNotReady,
-    FillIn,
-    LinkStatus,
-    MessageSignal,
-    ServiceIndicator,
-    OriginCode,
-    DestinationCode,
-    SignallingLink,
-    /// A word for link types that are not supported.
-    Unsupported,
+    /// A signal unit of SS7, on a fast link or another.
+    Signal(SignalUnit, bool),
+    /// A field of SS7, on a fast link or another.
+    SignalField(SignalField, bool),
+    Circuit(Circuit),
+    Path,
+    Channel,
+    FirewallInterface,
+    FirewallRuleset,
+    FirewallRule,
+    FirewallSubrule,
+    FirewallReason,
+    FirewallAction,
+}
+
+impl Word {
+    /// Whether the word is for a link type that is rare today. Misspelled words are rarely meant to be one of these.
+    fn is_rare(self) -> bool {
+        matches!(
+            self,
+            Self::Signal(..)
+                | Self::SignalField(..)
+                | Self::Circuit(_)
+                | Self::Path
+                | Self::Channel
+                | Self::FirewallInterface
+                | Self::FirewallRuleset
+                | Self::FirewallRule
+                | Self::FirewallSubrule
+                | Self::FirewallReason
+                | Self::FirewallAction
+        )
+    }
 }
 
 /// All reserved words.
@@ -151,44 +174,56 @@ pub(crate) const WORDS: &[(&str, Word)] = &[
     ("geneve", Word::Geneve),
     ("vxlan", Word::Vxlan),
     ("llc", Word::Llc),
-    ("rnr", Word::RulesNotReady),
-    ("fisu", Word::FillIn),
-    ("lssu", Word::LinkStatus),
-    ("lsu", Word::LinkStatus),
-    ("msu", Word::MessageSignal),
-    ("sio", Word::ServiceIndicator),
-    ("opc", Word::OriginCode),
-    ("dpc", Word::DestinationCode),
-    ("sls", Word::SignallingLink),
-    ("lane", Word::Unsupported),
-    ("metac", Word::Unsupported),
-    ("bcc", Word::Unsupported),
-    ("oam", Word::Unsupported),
-    ("oamf4", Word::Unsupported),
-    ("oamf4ec", Word::Unsupported),
-    ("oamf4sc", Word::Unsupported),
-    ("sc", Word::Unsupported),
-    ("ilmic", Word::Unsupported),
-    ("vpi", Word::Unsupported),
-    ("vci", Word::Unsupported),
-    ("connectmsg", Word::Unsupported),
-    ("metaconnect", Word::Unsupported),
-    ("on", Word::Unsupported),
-    ("ifname", Word::Unsupported),
-    ("rset", Word::Unsupported),
-    ("ruleset", Word::Unsupported),
-    ("rulenum", Word::Unsupported),
-    ("srnr", Word::Unsupported),
-    ("subrulenum", Word::Unsupported),
-    ("reason", Word::Unsupported),
-    ("action", Word::Unsupported),
-    ("hfisu", Word::Unsupported),
-    ("hlssu", Word::Unsupported),
-    ("hmsu", Word::Unsupported),
-    ("hsio", Word::Unsupported),
-    ("hopc", Word::Unsupported),
-    ("hdpc", Word::Unsupported),
-    ("hsls", Word::Unsupported),
+    ("rnr", Word::FirewallRule),
+    ("rulenum", Word::FirewallRule),
+    ("srnr", Word::FirewallSubrule),
+    ("subrulenum", Word::FirewallSubrule),
+    ("on", Word::FirewallInterface),
+    ("ifname", Word::FirewallInterface),
+    ("rset", Word::FirewallRuleset),
+    ("ruleset", Word::FirewallRuleset),
+    ("reason", Word::FirewallReason),
+    ("action", Word::FirewallAction),
+    ("fisu", Word::Signal(SignalUnit::FillIn, false)),
+    ("lssu", Word::Signal(SignalUnit::LinkStatus, false)),
+    ("lsu", Word::Signal(SignalUnit::LinkStatus, false)),
+    ("msu", Word::Signal(SignalUnit::Message, false)),
+    ("hfisu", Word::Signal(SignalUnit::FillIn, true)),
+    ("hlssu", Word::Signal(SignalUnit::LinkStatus, true)),
+    ("hmsu", Word::Signal(SignalUnit::Message, true)),
+    (
+        "sio",
+        Word::SignalField(SignalField::ServiceIndicator, false),
+    ),
+    ("opc", Word::SignalField(SignalField::OriginCode, false)),
+    (
+        "dpc",
+        Word::SignalField(SignalField::DestinationCode, false),
+    ),
+    ("sls", Word::SignalField(SignalField::LinkSelection, false)),
+    (
+        "hsio",
+        Word::SignalField(SignalField::ServiceIndicator, true),
+    ),
+    ("hopc", Word::SignalField(SignalField::OriginCode, true)),
+    (
+        "hdpc",
+        Word::SignalField(SignalField::DestinationCode, true),
+    ),
+    ("hsls", Word::SignalField(SignalField::LinkSelection, true)),
+    ("lane", Word::Circuit(Circuit::LanEmulation)),
+    ("metac", Word::Circuit(Circuit::MetaSignalling)),
+    ("bcc", Word::Circuit(Circuit::Broadcast)),
+    ("oam", Word::Circuit(Circuit::Maintenance)),
+    ("oamf4", Word::Circuit(Circuit::MaintenanceF4)),
+    ("oamf4ec", Word::Circuit(Circuit::EndMaintenance)),
+    ("oamf4sc", Word::Circuit(Circuit::SegmentMaintenance)),
+    ("sc", Word::Circuit(Circuit::Signalling)),
+    ("ilmic", Word::Circuit(Circuit::LocalManagement)),
+    ("connectmsg", Word::Circuit(Circuit::ConnectMessage)),
+    ("metaconnect", Word::Circuit(Circuit::MetaConnect)),
+    ("vpi", Word::Path),
+    ("vci", Word::Channel),
 ];
 
 /// Named constants: offsets, types and flags, valid wherever a number is.
@@ -316,10 +351,7 @@ pub(crate) fn of_display_filter(name: &str) -> Option<&'static str> {
 
 /// The reserved word or constant that is most similar to `name`, if one is similar.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
-    let words = WORDS
-        .iter()
-        .filter(|(_, word)| *word != Word::Unsupported)
-        .map(|row| row.0);
+    let words = WORDS.iter().filter(|row| !row.1.is_rare()).map(|row| row.0);
     similar_word(name, words.chain(CONSTANTS.iter().map(|row| row.0)))
 }
 
@@ -402,6 +434,59 @@ pub(super) const LLC_UNNUMBERED: &[(&str, u8)] = &[
     ("test", 0xe3),
     ("xid", 0xaf),
     ("frmr", 0x87),
+];
+
+/// Actions of the packet filter of OpenBSD. Of the names of a value, the first one is printed.
+pub(super) const FIREWALL_ACTIONS: &[(&str, u8)] = &[
+    ("pass", 0),
+    ("accept", 0),
+    ("drop", 1),
+    ("block", 1),
+    ("scrub", 2),
+    ("noscrub", 3),
+    ("nat", 4),
+    ("nonat", 5),
+    ("binat", 6),
+    ("nobinat", 7),
+    ("rdr", 8),
+    ("nordr", 9),
+    ("synproxy-drop", 10),
+    // Of OpenBSD and FreeBSD.
+    ("defer", 11),
+    ("match", 12),
+    ("divert", 13),
+    ("rt", 14),
+    ("afrt", 15),
+    // Of macOS.
+    ("dummynet", 11),
+    ("nodummynet", 12),
+    ("nat64", 13),
+    ("nonat64", 14),
+];
+
+/// Reasons for an action.
+pub(super) const FIREWALL_REASONS: &[(&str, u8)] = &[
+    ("match", 0),
+    ("bad-offset", 1),
+    ("fragment", 2),
+    ("short", 3),
+    ("normalize", 4),
+    ("memory", 5),
+    ("bad-timestamp", 6),
+    ("congestion", 7),
+    ("ip-option", 8),
+    ("proto-cksum", 9),
+    ("state-mismatch", 10),
+    ("state-insert", 11),
+    ("state-limit", 12),
+    ("src-limit", 13),
+    ("synproxy", 14),
+    // Of FreeBSD, NetBSD, OpenBSD and macOS.
+    ("map-failed", 15),
+    ("state-locked", 15),
+    ("translate", 15),
+    ("no-route", 16),
+    ("dummynet", 15),
 ];
 
 /// The value of `name` in `table`, case-insensitive.

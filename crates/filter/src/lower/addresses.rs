@@ -161,13 +161,14 @@ impl Lowering<'_> {
         if link.is_wlan() {
             return self.wlan_host(mac, direction.unwrap_or(Direction::Either));
         }
-        if !link.is_ethernet() {
-            return Err(FilterErrorReason::NotSupported { what, link });
-        }
+        let Some((source, destination)) = mac_offsets(link) else {
+            return Err(self.unsupported(what));
+        };
         no_wlan_direction(direction)?;
         let has_header = self.has_inner_header();
         let ends = self.ends(direction, |lowering, is_source| {
-            lowering.bytes(FieldBase::Header, if is_source { 6 } else { 0 }, &mac)
+            let offset = if is_source { source } else { destination };
+            lowering.bytes(FieldBase::Header, offset, &mac)
         })?;
         Ok(Condition::all([has_header, ends]))
     }
@@ -180,9 +181,9 @@ impl Lowering<'_> {
     ) -> Lowered {
         let link = self.frame.link;
         let (source, destination) = match link {
-            LinkType::ArcnetLinux => (0, 1),
+            LinkType::Arcnet | LinkType::ArcnetLinux => (0, 1),
             LinkType::BacnetMsTp => (4, 3),
-            _ => return Err(FilterErrorReason::NotSupported { what, link }),
+            _ => return Err(self.unsupported(what)),
         };
         no_wlan_direction(direction)?;
         self.ends(direction, |lowering, is_source| {
@@ -217,6 +218,17 @@ impl Lowering<'_> {
             Ok(Condition::any(forms))
         })?;
         Ok(Condition::all([is_decnet, ends]))
+    }
+}
+
+/// Offsets of the source and the destination address in a header with addresses of six bytes, other than that of 802.11.
+pub(super) fn mac_offsets(link: LinkType) -> Option<(u32, u32)> {
+    match link {
+        link if link.is_ethernet() => Some((6, 0)),
+        LinkType::Fddi => Some((7, 1)),
+        LinkType::TokenRing => Some((8, 2)),
+        LinkType::IpOverFc => Some((10, 2)),
+        _ => None,
     }
 }
 

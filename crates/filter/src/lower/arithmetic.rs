@@ -97,7 +97,7 @@ impl Lowering<'_> {
         guards: &mut Vec<Condition>,
     ) -> Result<ValueId, FilterErrorReason> {
         let place = match protocol {
-            Protocol::Radio if self.options.link == LinkType::Radiotap => {
+            Protocol::Radio if has_radio_header(self.options.link) => {
                 return Ok(self.values.load(width, Some(index), 0));
             }
             Protocol::Link => FieldBase::Header,
@@ -139,4 +139,9 @@ impl Lowering<'_> {
         };
         Ok(self.values.load(width, Some(base), constant))
     }
+}
+
+/// Whether a header with radio information precedes the 802.11 header.
+fn has_radio_header(link: LinkType) -> bool {
+    matches!(link, LinkType::Radiotap | LinkType::Prism | LinkType::Avs)
 }

@@ -1,15 +1,26 @@
-use crate::classic::Ancillary;
-use crate::error::FilterErrorReason;
 use crate::graph::condition::{Comparison, Condition};
-use crate::graph::values::{ValueId, Width};
-use crate::language::tree::{Llc, Operator, Signal, SignalField};
+use crate::graph::values::Width;
+use crate::language::tree::Llc;
 use crate::link_type::LinkType;
+use crate::lower::frame::Tunnel;
 use crate::lower::lowering::{FieldBase, Lowered, Lowering, at_most};
 use crate::lower::protocol_numbers::{
-    AARP, APPLETALK, ARP, DECNET, IPV4, IPV6, IPX, MAX_LENGTH, NLPID_ISIS, RARP, SAP_IP, SAP_IPX,
-    SAP_ISO, SAP_NETBEUI, SAP_STP,
+    AARP, APPLETALK, ARP, DECNET, IPV4, IPV6, IPX, MAX_LENGTH, NLPID_CLNP, NLPID_ESIS, NLPID_IPV4,
+    NLPID_IPV6, NLPID_ISIS, PPP_IPV4, PPP_IPV6, RARP, SAP_IP, SAP_IPX, SAP_ISO, SAP_NETBEUI,
+    SAP_STP,
 };
-use crate::options::{FilterTarget, LoopbackFamilies};
+use crate::options::LoopbackFamilies;
+
+/// Van Jacobson's compression of TCP/IP headers over PPP.
+const PPP_COMPRESSED: u32 = 0x002d;
+const PPP_UNCOMPRESSED: u32 = 0x002f;
+
+/// Protocol families of Solaris.
+const IPNET_IPV4: u32 = 2;
+const IPNET_IPV6: u32 = 26;
+
+/// The first three bytes of a Juniper header: "MGC".
+const JUNIPER_MAGIC: u32 = 0x4d_4743;
 
 /// Values of the protocol field of Linux cooked captures that are not EtherTypes (`ETH_P_802_3`,
 /// `ETH_P_802_2`).
@@ -24,31 +35,57 @@ impl Lowering<'_> {
             return self.behind_labels(number);
         }
         match self.frame.link {
-            LinkType::Ethernet | LinkType::DsaBroadcom | LinkType::DsaMarvell => {
-                self.ethernet_protocol(number)
+            LinkType::Ethernet
+            | LinkType::DsaBroadcom
+            | LinkType::DsaMarvell
+            | LinkType::Netanalyzer
+            | LinkType::NetanalyzerTransparent => {
+                let found = self.ethernet_protocol(number)?;
+                if self.frame.tunnel == Some(Tunnel::LanEmulation) {
+                    return Ok(Condition::all([self.is_lan_data(), found]));
+                }
+                Ok(found)
             }
             LinkType::LinuxSll => self.cooked_protocol(number),
-            LinkType::LinuxSll2 => {
-                at_most("EtherType", number, 0xffff)?;
-                self.equal(FieldBase::LinkType, 0, Width::Half, number)
-            }
-            LinkType::Wlan | LinkType::Radiotap | LinkType::Ppi => {
+            LinkType::Wlan
+            | LinkType::Radiotap
+            | LinkType::Ppi
+            | LinkType::Prism
+            | LinkType::Avs => {
                 let is_data = self.is_data_frame()?;
                 let llc = self.llc_protocol(number)?;
                 Ok(Condition::all([is_data, llc]))
             }
-            LinkType::Raw | LinkType::Slip => match number {
+            LinkType::Fddi
+            | LinkType::TokenRing
+            | LinkType::AtmRfc1483
+            | LinkType::AtmClip
+            | LinkType::IpOverFc => self.llc_protocol(number),
+            LinkType::SunAtm => {
+                let is_llc = self.is_llc_over_atm()?;
+                let llc = self.llc_protocol(number)?;
+                Ok(Condition::all([is_llc, llc]))
+            }
+            LinkType::Raw | LinkType::Slip | LinkType::SlipBsdos => match number {
                 IPV4 => self.masked(FieldBase::Header, 0, Width::Byte, 0xf0, 0x40),
                 IPV6 => self.masked(FieldBase::Header, 0, Width::Byte, 0xf0, 0x60),
                 _ => Ok(Condition::Constant(false)),
             },
             LinkType::Ipv4 => Ok(Condition::Constant(number == IPV4)),
             LinkType::Ipv6 => Ok(Condition::Constant(number == IPV6)),
-            LinkType::Null | LinkType::Loop => self.family(number),
-            LinkType::Ppp => {
-                let number = at_most("PPP protocol", ppp_number(number), 0xffff)?;
-                self.equal(FieldBase::LinkType, 0, Width::Half, number)
+            LinkType::LocalTalk => Ok(Condition::Constant(number == APPLETALK)),
+            LinkType::Null | LinkType::Loop | LinkType::Enc => self.family(number),
+            LinkType::Pflog => self.byte_family(number),
+            LinkType::Ppp | LinkType::PppPppd | LinkType::PppSerial | LinkType::PppEther => {
+                self.ppp_protocol(number)
             }
+            LinkType::PppBsdos if number == IPV4 => {
+                let field = self.load(FieldBase::LinkType, 0, Width::Half)?;
+                let numbers = [PPP_IPV4, PPP_COMPRESSED, PPP_UNCOMPRESSED];
+                let tests = numbers.map(|number| self.values.equal(field, number));
+                Ok(Condition::any(tests))
+            }
+            LinkType::PppBsdos => self.ppp_protocol(number),
             LinkType::CiscoHdlc => {
                 at_most("HDLC protocol", number, 0xffff)?;
                 let number = if number == SAP_ISO {
@@ -58,22 +95,68 @@ impl Lowering<'_> {
                 };
                 self.equal(FieldBase::LinkType, 0, Width::Half, number)
             }
-            LinkType::ArcnetLinux => {
-                let code = match number {
-                    IPV4 => 212,
-                    ARP => 213,
-                    RARP => 214,
-                    APPLETALK => 221,
-                    IPV6 => 196,
-                    _ => return Ok(Condition::Constant(false)),
-                };
-                self.equal(FieldBase::LinkType, 0, Width::Byte, code)
+            LinkType::Arcnet | LinkType::ArcnetLinux => self.coded(
+                number,
+                &[
+                    (IPV4, 212),
+                    (ARP, 213),
+                    (RARP, 214),
+                    (APPLETALK, 221),
+                    (IPV6, 196),
+                ],
+            ),
+            LinkType::Ipnet => self.coded(number, &[(IPV4, IPNET_IPV4), (IPV6, IPNET_IPV6)]),
+            LinkType::FrameRelay => self.frame_relay_protocol(number),
+            // What follows the magic number depends on the router's configuration.
+            LinkType::Juniper(_) => self.masked(
+                FieldBase::Header,
+                0,
+                Width::Word,
+                0xffff_ff00,
+                JUNIPER_MAGIC << 8,
+            ),
+            LinkType::LinuxSll2 | LinkType::AppleIpOver1394 | LinkType::SymantecFirewall => {
+                at_most("EtherType", number, 0xffff)?;
+                self.equal(FieldBase::LinkType, 0, Width::Half, number)
             }
-            LinkType::BacnetMsTp | LinkType::Mtp2 => Err(FilterErrorReason::NotSupported {
-                what: "proto",
-                link: self.frame.link,
-            }),
+            LinkType::BacnetMsTp
+            | LinkType::Mtp2
+            | LinkType::Mtp2WithHeader
+            | LinkType::Erf
+            | LinkType::Other(_) => Err(self.no_protocols()),
         }
+    }
+
+    fn ppp_protocol(&mut self, number: u32) -> Lowered {
+        let number = at_most("PPP protocol", ppp_number(number), 0xffff)?;
+        self.equal(FieldBase::LinkType, 0, Width::Half, number)
+    }
+
+    /// The byte of the type is the code of this EtherType in `codes`.
+    fn coded(&mut self, number: u32, codes: &[(u32, u32)]) -> Lowered {
+        match codes.iter().find(|row| row.0 == number) {
+            Some((_, code)) => self.equal(FieldBase::LinkType, 0, Width::Byte, *code),
+            None => Ok(Condition::Constant(false)),
+        }
+    }
+
+    fn frame_relay_protocol(&mut self, number: u32) -> Lowered {
+        let numbers: &[u32] = match number {
+            IPV4 => &[NLPID_IPV4],
+            IPV6 => &[NLPID_IPV6],
+            SAP_ISO => &[NLPID_CLNP, NLPID_ESIS, NLPID_ISIS],
+            _ => return Ok(Condition::Constant(false)),
+        };
+        let tests: Result<Vec<_>, _> = numbers
+            .iter()
+            .map(|number| self.frame_relay(*number))
+            .collect();
+        Ok(Condition::any(tests?))
+    }
+
+    /// An unnumbered information frame with this NLPID. Assumes an address of two bytes.
+    fn frame_relay(&mut self, number: u32) -> Lowered {
+        self.equal(FieldBase::Header, 2, Width::Half, 0x0300 | number)
     }
 
     fn ethernet_protocol(&mut self, number: u32) -> Lowered {
@@ -166,15 +249,34 @@ impl Lowering<'_> {
         }
     }
 
-    fn family(&mut self, number: u32) -> Lowered {
-        let is_loop = self.frame.link == LinkType::Loop;
-        let families: Vec<u32> = match (number, self.options.families) {
+    /// The protocol families of an EtherType; none for protocols other than IP.
+    fn families(&self, number: u32) -> Vec<u32> {
+        match (number, self.options.families) {
             (IPV4, LoopbackFamilies::Any) => vec![2],
             (IPV4, LoopbackFamilies::One { ip4, .. }) => vec![ip4],
             (IPV6, LoopbackFamilies::Any) => vec![30, 24, 28],
             (IPV6, LoopbackFamilies::One { ip6, .. }) => vec![ip6],
-            _ => return Ok(Condition::Constant(false)),
-        };
+            _ => Vec::new(),
+        }
+    }
+
+    /// The protocol family in the second byte of the header.
+    fn byte_family(&mut self, number: u32) -> Lowered {
+        let families = self.families(number);
+        let field = self.load(FieldBase::Header, 1, Width::Byte)?;
+        let tests = families.into_iter();
+        let tests: Vec<_> = tests
+            .map(|family| self.values.equal(field, family))
+            .collect();
+        Ok(Condition::any(tests))
+    }
+
+    fn family(&mut self, number: u32) -> Lowered {
+        let is_loop = self.frame.link == LinkType::Loop;
+        let families = self.families(number);
+        if families.is_empty() {
+            return Ok(Condition::Constant(false));
+        }
         let swapped = families.iter().map(|family| family.swap_bytes());
         let numbers: Vec<u32> = match self.options.families {
             LoopbackFamilies::Any if is_loop => families,
@@ -194,8 +296,8 @@ impl Lowering<'_> {
 /// The PPP protocol number for an EtherType or service access point.
 fn ppp_number(number: u32) -> u32 {
     match number {
-        IPV4 => 0x0021,
-        IPV6 => 0x0057,
+        IPV4 => PPP_IPV4,
+        IPV6 => PPP_IPV6,
         DECNET => 0x0027,
         APPLETALK => 0x0029,
         SAP_ISO => 0x0023,
@@ -254,18 +356,19 @@ impl Lowering<'_> {
     }
 
     fn has_llc(&mut self) -> Lowered {
-        if self.frame.link.is_ethernet() {
-            let is_802_3 = self.is_802_3()?;
-            let is_raw = self.equal(FieldBase::Payload, 0, Width::Half, 0xffff)?;
-            return Ok(Condition::all([is_802_3, is_raw.negate()]));
+        match self.frame.link {
+            LinkType::Ethernet | LinkType::DsaBroadcom | LinkType::DsaMarvell => {
+                let is_802_3 = self.is_802_3()?;
+                let is_raw = self.equal(FieldBase::Payload, 0, Width::Half, 0xffff)?;
+                Ok(Condition::all([is_802_3, is_raw.negate()]))
+            }
+            LinkType::SunAtm => self.is_llc_over_atm(),
+            LinkType::Fddi | LinkType::TokenRing | LinkType::AtmRfc1483 => {
+                Ok(Condition::Constant(true))
+            }
+            link if link.is_wlan() => self.is_data_frame(),
+            _ => Err(self.unsupported("llc")),
         }
-        if self.frame.link.is_wlan() {
-            return self.is_data_frame();
-        }
-        Err(FilterErrorReason::NotSupported {
-            what: "llc",
-            link: self.frame.link,
-        })
     }
 }
 
@@ -273,6 +376,9 @@ impl Lowering<'_> {
     /// An ISO protocol, by its NLPID.
     pub(super) fn iso(&mut self, number: u32) -> Lowered {
         at_most("ISO protocol", number, 255)?;
+        if self.frame.link == LinkType::FrameRelay && self.frame.labels == 0 {
+            return self.frame_relay(number);
+        }
         let is_iso = self.link_protocol(SAP_ISO)?;
         let offset = u32::from(self.frame.link == LinkType::CiscoHdlc);
         let field = self.equal(FieldBase::NetworkNoSnap, offset, Width::Byte, number)?;
@@ -289,120 +395,5 @@ impl Lowering<'_> {
             .map(|&kind| self.masked(FieldBase::NetworkNoSnap, offset, Width::Byte, 0x1f, kind))
             .collect();
         Ok(Condition::all([is_isis, Condition::any(tests?)]))
-    }
-}
-
-impl Lowering<'_> {
-    /// SS7 signal units, by their length indicator, and fields of message signal units.
-    pub(super) fn signal(&mut self, signal: Signal) -> Result<Condition, FilterErrorReason> {
-        let link = self.frame.link;
-        if link != LinkType::Mtp2 {
-            let what = "SS7";
-            return Err(FilterErrorReason::NotSupported { what, link });
-        }
-        Ok(match signal {
-            Signal::FillIn => {
-                let length = self.field(2, Width::Byte, 0x3f);
-                self.values.equal(length, 0)
-            }
-            Signal::LinkStatus => {
-                let length = self.field(2, Width::Byte, 0x3f);
-                let two = self.values.constant(2);
-                let is_message = self.values.test(Comparison::Greater, length, two);
-                let is_fill_in = self.values.equal(length, 0);
-                Condition::all([is_fill_in.negate(), is_message.negate()])
-            }
-            Signal::Message => {
-                let length = self.field(2, Width::Byte, 0x3f);
-                let two = self.values.constant(2);
-                self.values.test(Comparison::Greater, length, two)
-            }
-            Signal::Field(field, relation, value) => {
-                // The routing label is little-endian, so masks and values are byte-swapped.
-                let (field, value) = match field {
-                    SignalField::ServiceIndicator => (self.field(3, Width::Byte, 0xff), value),
-                    SignalField::OriginCode => {
-                        let mask = (0x3fff_u32 << 14).swap_bytes();
-                        (self.field(4, Width::Word, mask), (value << 14).swap_bytes())
-                    }
-                    SignalField::DestinationCode => {
-                        let mask = u32::from(0x3fff_u16.swap_bytes());
-                        let value = u32::from((value as u16).swap_bytes());
-                        (self.field(4, Width::Half, mask), value)
-                    }
-                    SignalField::LinkSelection => (self.field(7, Width::Byte, 0xf0), value << 4),
-                };
-                let value = self.values.constant(value);
-                self.compare(relation, field, value)
-            }
-        })
-    }
-
-    fn field(&mut self, offset: u32, width: Width, mask: u32) -> ValueId {
-        let field = self.values.load(width, None, offset);
-        self.values.binary_constant(Operator::And, field, mask)
-    }
-}
-
-const OUTGOING: u32 = libc::PACKET_OUTGOING as u32;
-
-impl Lowering<'_> {
-    /// `inbound` and `outbound`: from the bytes if the link type has a direction, otherwise from
-    /// metadata.
-    pub(super) fn direction(&mut self, is_outbound: bool) -> Lowered {
-        let (width, offset) = match self.frame.link {
-            LinkType::LinuxSll => (Width::Half, 0),
-            LinkType::LinuxSll2 => (Width::Byte, 10),
-            LinkType::Slip => {
-                return self.equal(FieldBase::Header, 0, Width::Byte, u32::from(is_outbound));
-            }
-            LinkType::DsaBroadcom => {
-                let tag = if is_outbound { 0x20 } else { 0 };
-                return self.masked(FieldBase::Header, 12, Width::Byte, 0xe0, tag);
-            }
-            LinkType::DsaMarvell => {
-                let (mask, tag) = if is_outbound { (0xc0, 0x40) } else { (0x40, 0) };
-                return self.masked(FieldBase::Header, 12, Width::Byte, mask, tag);
-            }
-            link => {
-                let what = if is_outbound { "outbound" } else { "inbound" };
-                match self.options.target {
-                    FilterTarget::File => return Err(FilterErrorReason::NotLive { what, link }),
-                    FilterTarget::Xdp | FilterTarget::TcIngress => {
-                        return Ok(Condition::Constant(!is_outbound));
-                    }
-                    FilterTarget::TcEgress => return Ok(Condition::Constant(is_outbound)),
-                    FilterTarget::Socket => {}
-                }
-                let kind = self.values.ancillary(Width::Half, Ancillary::PACKET_TYPE);
-                let outgoing = self.values.equal(kind, OUTGOING);
-                return Ok(if is_outbound {
-                    outgoing
-                } else {
-                    outgoing.negate()
-                });
-            }
-        };
-        let outgoing = self.equal(FieldBase::Header, offset, width, OUTGOING)?;
-        Ok(if is_outbound {
-            outgoing
-        } else {
-            outgoing.negate()
-        })
-    }
-
-    pub(super) fn interface_index(&mut self, index: u32) -> Lowered {
-        let link = self.frame.link;
-        if link == LinkType::LinuxSll2 {
-            return self.equal(FieldBase::Header, 4, Width::Word, index);
-        }
-        if self.options.target == FilterTarget::File {
-            let what = "ifindex";
-            return Err(FilterErrorReason::NotLive { what, link });
-        }
-        let field = self
-            .values
-            .ancillary(Width::Word, Ancillary::INTERFACE_INDEX);
-        Ok(self.values.equal(field, index))
     }
 }

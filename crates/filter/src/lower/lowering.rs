@@ -6,7 +6,8 @@ use crate::language::tree::{
 };
 use crate::language::words::{nearest, nearest_service};
 use crate::link_type::LinkType;
-use crate::lower::frame::{Frame, Offset, WLAN_HEADER};
+use crate::lower::addresses::mac_offsets;
+use crate::lower::frame::{Frame, HEADER_OFFSET, Offset};
 use crate::lower::layers::wanted::Wanted;
 use crate::lower::protocol_numbers::{IPV4, IPV6};
 use crate::names::NameResolver;
@@ -69,7 +70,7 @@ impl<'a> Lowering<'a> {
             names,
             values: Values::default(),
             frame: Frame::of(options.link),
-            next_variable: if options.link.is_wlan() { 2 } else { 0 },
+            next_variable: first_variable(options.link),
             searches: None,
             has_layers: false,
         }
@@ -137,7 +138,7 @@ impl<'a> Lowering<'a> {
 
     /// The first variable that is free for terms.
     pub(crate) fn first_variable(&self) -> u8 {
-        if self.options.link.is_wlan() { 2 } else { 0 }
+        first_variable(self.options.link)
     }
 
     pub(super) fn expression(&mut self, expression: &Expression) -> Result<Condition, FilterError> {
@@ -192,7 +193,9 @@ impl<'a> Lowering<'a> {
             FieldBase::LinkType => frame.link_type,
             FieldBase::Payload => payload,
             FieldBase::Network => network,
-            FieldBase::NetworkNoSnap => payload.map(|payload| payload.plus(frame.network_nosnap)),
+            FieldBase::NetworkNoSnap => frame
+                .network_nosnap
+                .and_then(|bytes| payload.map(|payload| payload.plus(bytes))),
             FieldBase::Label => network.map(|network| network.plus(4u32.wrapping_neg())),
             FieldBase::Transport4 => {
                 let offset = network.ok_or(self.no_protocols())?;
@@ -283,12 +286,21 @@ impl<'a> Lowering<'a> {
             terms.push(self.equal(base, at, Width::Half, value)?);
             left = rest;
         }
+        if let [byte] = left {
+            terms.push(self.equal(base, offset, Width::Byte, u32::from(*byte))?);
+        }
         Ok(Condition::all(terms))
+    }
+
+    /// The error of a word that packets of this link type do not have.
+    pub(super) fn unsupported(&self, what: &'static str) -> FilterErrorReason {
+        let link = self.frame.link;
+        FilterErrorReason::NotSupported { what, link }
     }
 
     /// Whether the offset of the outermost header is variable.
     pub(super) fn has_header_variable(&self) -> bool {
-        Frame::of(self.options.link).header.base == Some(WLAN_HEADER)
+        Frame::of(self.options.link).header.base == Some(HEADER_OFFSET)
     }
 }
 
@@ -344,7 +356,9 @@ impl Lowering<'_> {
             Term::WlanType { value, mask } => self.wlan_type(*value, *mask),
             Term::WlanDirection(value) => self.wlan_direction(*value),
             Term::Llc(kind) => self.llc(*kind),
-            Term::Signal(signal) => self.signal(*signal),
+            Term::Signal(signal) => self.signal(signal),
+            Term::Atm(atm) => self.atm(atm),
+            Term::Firewall(field) => self.firewall(field),
             Term::Relation(relation, left, right) => self.relation(*relation, left, right),
         }
     }
@@ -376,7 +390,9 @@ impl Lowering<'_> {
             None | Some(Protocol::Link) => {
                 let destination = Some(Direction::Destination);
                 match self.frame.link {
-                    LinkType::ArcnetLinux => self.short_mac(0, destination, "broadcast"),
+                    LinkType::Arcnet | LinkType::ArcnetLinux => {
+                        self.short_mac(0, destination, "broadcast")
+                    }
                     LinkType::BacnetMsTp => self.short_mac(0xff, destination, "broadcast"),
                     _ => self.mac([0xff; 6], destination, "broadcast"),
                 }
@@ -397,19 +413,19 @@ impl Lowering<'_> {
         let (what, link) = ("multicast", self.frame.link);
         match protocol {
             None | Some(Protocol::Link) => {
-                if link == LinkType::ArcnetLinux {
+                if matches!(link, LinkType::Arcnet | LinkType::ArcnetLinux) {
                     return self.short_mac(0, Some(Direction::Destination), what);
                 }
                 if link.is_wlan() {
                     return self.wlan_multicast();
                 }
-                if !link.is_ethernet() {
-                    return Err(FilterErrorReason::NotSupported { what, link });
-                }
+                let Some((_, destination)) = mac_offsets(link) else {
+                    return Err(self.unsupported(what));
+                };
                 let has_header = self.has_inner_header();
                 Ok(Condition::all([
                     has_header,
-                    self.any_bit(FieldBase::Header, 0, 1)?,
+                    self.any_bit(FieldBase::Header, destination, 1)?,
                 ]))
             }
             Some(Protocol::Ip) => {
@@ -425,6 +441,11 @@ impl Lowering<'_> {
             Some(protocol) => Err(wrong(protocol.word(), what)),
         }
     }
+}
+
+/// The first variable that is free for terms.
+fn first_variable(link: LinkType) -> u8 {
+    if link.has_variable_headers() { 2 } else { 0 }
 }
 
 pub(super) fn wrong(qualifier: &'static str, subject: &str) -> FilterErrorReason {

@@ -5,6 +5,9 @@
 mod addresses;
 mod alternatives;
 mod arithmetic;
+mod atm;
+mod direction;
+mod firewall;
 pub(crate) mod frame;
 mod layers;
 mod link_layer;
@@ -13,5 +16,6 @@ mod ports;
 mod primitives;
 mod protocol_numbers;
 mod protocols;
+mod signal;
 mod tunnels;
 mod wlan;

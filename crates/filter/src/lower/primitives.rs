@@ -1,7 +1,9 @@
 use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::language::tree::{Direction, Id, Kind, Protocol, Qualifiers};
-use crate::lower::addresses::{decnet, dotted, mask, mask6, network, no_wlan_direction};
+use crate::lower::addresses::{
+    decnet, dotted, mac_offsets, mask, mask6, network, no_wlan_direction,
+};
 use crate::lower::lowering::{Lowered, Lowering, at_most, unknown, wrong};
 use std::net::IpAddr;
 
@@ -106,7 +108,7 @@ impl Lowering<'_> {
             Some(kind) => return Err(wrong(kind.word(), text)),
         }
         if qualifiers.protocol == Some(Protocol::Link) {
-            return Err(wrong("link", text));
+            return Err(FilterErrorReason::InvalidLinkAddress(text.into()));
         }
         let networks = [(address, mask)];
         self.hosts(&networks, qualifiers.protocol, qualifiers.direction, false)
@@ -159,8 +161,8 @@ impl Lowering<'_> {
 
     fn ethernet_of(&self, name: &str, what: &'static str) -> Result<[u8; 6], FilterErrorReason> {
         let link = self.frame.link;
-        if !link.is_ethernet() && !link.is_wlan() {
-            return Err(FilterErrorReason::NotSupported { what, link });
+        if mac_offsets(link).is_none() && !link.is_wlan() {
+            return Err(self.unsupported(what));
         }
         let mac = self.names.ethernet(name);
         mac.ok_or_else(|| unknown("Ethernet-like host", name))

@@ -34,6 +34,8 @@ pub(super) const SAP_ISO: u32 = 0xfe;
 pub(super) const NLPID_CLNP: u32 = 0x81;
 pub(super) const NLPID_ESIS: u32 = 0x82;
 pub(super) const NLPID_ISIS: u32 = 0x83;
+pub(super) const NLPID_IPV6: u32 = 0x8e;
+pub(super) const NLPID_IPV4: u32 = 0xcc;
 
 pub(super) const TCP: u32 = libc::IPPROTO_TCP.cast_unsigned();
 pub(super) const UDP: u32 = libc::IPPROTO_UDP.cast_unsigned();

@@ -24,7 +24,8 @@ impl Lowering<'_> {
                 tunnel: "MPLS",
             });
         }
-        if !link.is_ethernet() && !matches!(link, LinkType::Wlan | LinkType::Radiotap) {
+        let is_wlan = link.is_wlan() && link != LinkType::Ppi;
+        if !link.is_ethernet() && !is_wlan {
             return Err(FilterErrorReason::NotSupported { what, link });
         }
         let is_outermost = self.frame.vlans == 0 && self.frame.header == Offset::fixed(0);
@@ -139,7 +140,7 @@ impl Lowering<'_> {
             None => Condition::Constant(true),
         };
         self.frame.network += LABEL_BYTES;
-        self.frame.network_nosnap += LABEL_BYTES;
+        self.frame.network_nosnap = self.frame.network_nosnap.map(|bytes| bytes + LABEL_BYTES);
         self.frame.labels += 1;
         Ok(Condition::all([found, label]))
     }
@@ -178,7 +179,7 @@ impl Lowering<'_> {
             link_type: Some(header),
             payload: Some(header.plus(2)),
             network: 0,
-            network_nosnap: 0,
+            network_nosnap: Some(0),
             ..self.frame.clone()
         };
         Ok(Condition::all([found, session]))
@@ -302,12 +303,20 @@ impl Lowering<'_> {
         Ok(Condition::any([over4, over6]))
     }
 
-    /// Whether the inner packet has an Ethernet header; true outside of tunnels.
+    /// Whether the packet has the Ethernet header that addresses are in; true outside of tunnels.
     pub(super) fn has_inner_header(&mut self) -> Condition {
-        let (Some(Tunnel::Geneve), Some(payload)) = (self.frame.tunnel, self.frame.payload) else {
-            return Condition::Constant(true);
-        };
-        let (Some(header), Some(payload)) = (self.frame.header.base, payload.base) else {
+        match self.frame.tunnel {
+            Some(Tunnel::LanEmulation) => self.is_lan_data(),
+            Some(Tunnel::Geneve) => self.geneve_has_header(),
+            Some(Tunnel::Vxlan) | None => Condition::Constant(true),
+        }
+    }
+
+    fn geneve_has_header(&mut self) -> Condition {
+        let (Some(header), Some(payload)) = (
+            self.frame.header.base,
+            self.frame.payload.and_then(|payload| payload.base),
+        ) else {
             return Condition::Constant(true);
         };
         let header = self.values.variable(header);

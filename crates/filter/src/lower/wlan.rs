@@ -3,7 +3,7 @@ use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Values, Variable, Width};
 use crate::language::tree::{Direction, Operator};
 use crate::link_type::LinkType;
-use crate::lower::frame::{WLAN_HEADER, WLAN_PAYLOAD};
+use crate::lower::frame::{HEADER_OFFSET, PAYLOAD_OFFSET};
 use crate::lower::lowering::{FieldBase, Lowered, Lowering};
 
 const TYPE_CONTROL: u32 = 0x04;
@@ -12,6 +12,13 @@ const TYPE_MASK: u32 = 0x0c;
 const QUALITY_OF_SERVICE: u32 = 0x80;
 const TO_DISTRIBUTION: u32 = 0x01;
 const FROM_DISTRIBUTION: u32 = 0x02;
+/// The link type in a PPI header, little-endian: 802.11.
+const PPI_WLAN: u32 = 105_u32.swap_bytes();
+/// Length of a Prism header.
+const PRISM_BYTES: u32 = 144;
+/// The first bytes of an AVS header; the last 12 bits are the version.
+const AVS_COOKIE: u32 = 0x8021_1000;
+const AVS_COOKIE_MASK: u32 = 0xffff_f000;
 
 impl Lowering<'_> {
     pub(super) fn is_data_frame(&mut self) -> Lowered {
@@ -127,56 +134,83 @@ impl Lowering<'_> {
         Ok(Condition::all([no_control, choose(data, in_data, first)]))
     }
 
-    /// The conditions that compute the offsets of frame and payload. They run before the first
+    /// The conditions that compute the offsets of header and payload. They run before the first
     /// term.
     pub(super) fn header_offsets(&mut self, condition: &Condition) -> Vec<Condition> {
-        if !self.options.link.is_wlan() {
-            return Vec::new();
-        }
-        let used = used_variables(condition, &self.values);
-        let uses = |variable: Variable| used & 1 << variable.0 != 0;
-        if !(uses(WLAN_HEADER) || uses(WLAN_PAYLOAD)) {
+        let link = self.options.link;
+        if !link.has_variable_headers() || *condition == Condition::Constant(true) {
             return Vec::new();
         }
         let mut terms = Vec::new();
-        if self.has_header_variable() {
-            let high = self.values.load(Width::Byte, None, 3);
-            let high = self.values.binary_constant(Operator::ShiftLeft, high, 8);
-            let low = self.values.load(Width::Byte, None, 2);
-            let length = self.values.binary(Operator::Or, high, low);
-            terms.push(Condition::Let(WLAN_HEADER, length));
+        if link == LinkType::Ppi {
+            let number = self.values.load(Width::Word, None, 4);
+            terms.push(self.values.equal(number, PPI_WLAN));
         }
-        if uses(WLAN_PAYLOAD) {
+        let used = used_variables(condition, &self.values);
+        let uses = |variable: Variable| used & 1 << variable.0 != 0;
+        if !(uses(HEADER_OFFSET) || uses(PAYLOAD_OFFSET)) {
+            return terms;
+        }
+        if link == LinkType::Pflog {
+            terms.push(self.firewall_header_length());
+            return terms;
+        }
+        if self.has_header_variable() {
+            terms.push(self.radio_header_length());
+        }
+        if uses(PAYLOAD_OFFSET) {
             terms.extend(self.payload_offset());
         }
         terms
     }
 
+    /// Sets the offset of the 802.11 header to the length of the header before it.
+    fn radio_header_length(&mut self) -> Condition {
+        let values = &mut self.values;
+        if matches!(self.options.link, LinkType::Prism | LinkType::Avs) {
+            let length = values.load(Width::Word, None, 4);
+            let length = Condition::Let(HEADER_OFFSET, length);
+            if self.options.link == LinkType::Avs {
+                return length;
+            }
+            // Some drivers deliver an AVS header instead.
+            let cookie = values.load(Width::Word, None, 0);
+            let is_avs = values.masked_equal(cookie, AVS_COOKIE_MASK, AVS_COOKIE);
+            let prism = values.constant(PRISM_BYTES);
+            return choose(is_avs, length, Condition::Let(HEADER_OFFSET, prism));
+        }
+        let high = values.load(Width::Byte, None, 3);
+        let high = values.binary_constant(Operator::ShiftLeft, high, 8);
+        let low = values.load(Width::Byte, None, 2);
+        let length = values.binary(Operator::Or, high, low);
+        Condition::Let(HEADER_OFFSET, length)
+    }
+
     /// 24 bytes of header, two more in QoS frames, then optional padding.
     fn payload_offset(&mut self) -> Vec<Condition> {
         let header = self.has_header_variable();
-        let header = header.then(|| self.values.variable(WLAN_HEADER));
+        let header = header.then(|| self.values.variable(HEADER_OFFSET));
         let control = self.values.load(Width::Byte, header, 0);
         let start = match header {
             Some(header) => self.values.binary_constant(Operator::Add, header, 24),
             None => self.values.constant(24),
         };
-        let payload = self.values.variable(WLAN_PAYLOAD);
+        let payload = self.values.variable(PAYLOAD_OFFSET);
         let longer = self.values.binary_constant(Operator::Add, payload, 2);
         let quality = self.values.any_bit(control, QUALITY_OF_SERVICE);
         let mut steps = vec![
             self.values.any_bit(control, TYPE_DATA),
             self.values.any_bit(control, TYPE_CONTROL).negate(),
-            when(quality, Condition::Let(WLAN_PAYLOAD, longer)),
+            when(quality, Condition::Let(PAYLOAD_OFFSET, longer)),
         ];
         if self.options.link == LinkType::Radiotap {
             steps.push(self.padding(payload));
         }
         // Read the first byte even if the payload is not needed: it must exist.
-        let touch = Condition::Let(WLAN_PAYLOAD, control);
+        let touch = Condition::Let(PAYLOAD_OFFSET, control);
         vec![
             touch,
-            Condition::Let(WLAN_PAYLOAD, start),
+            Condition::Let(PAYLOAD_OFFSET, start),
             Condition::any([Condition::all(steps), Condition::Constant(true)]),
         ]
     }
@@ -196,7 +230,7 @@ impl Lowering<'_> {
         let padded = values.binary_constant(Operator::And, padded, !3);
         when(
             Condition::all([has_flags, has_more.negate(), choose(has_time, late, early)]),
-            Condition::Let(WLAN_PAYLOAD, padded),
+            Condition::Let(PAYLOAD_OFFSET, padded),
         )
     }
 }

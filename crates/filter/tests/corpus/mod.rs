@@ -36,7 +36,10 @@ pub fn options_of(entry: &Value) -> FilterOptions {
     for part in name.split('_') {
         let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
         let Ok(number) = digits.parse() else { continue };
-        if matches!(link, LinkType::Null | LinkType::Loop) {
+        if matches!(
+            link,
+            LinkType::Null | LinkType::Loop | LinkType::Enc | LinkType::Pflog
+        ) {
             options.families = LoopbackFamilies::One {
                 ip4: number,
                 ip6: number,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 /// A packet of a capture file.
 #[derive(Clone)]
 pub struct Packet {
-    pub link: u32,
+    pub link: u16,
     pub snaplen: u32,
     pub bytes: Vec<u8>,
     pub original_len: u32,
@@ -46,7 +46,7 @@ fn word(bytes: &[u8], at: usize, order: Order) -> Option<u32> {
 }
 
 fn pcap(file: &[u8], order: Order, packets: &mut Vec<Packet>) -> Option<()> {
-    let (snaplen, link) = (word(file, 16, order)?, word(file, 20, order)? & 0xffff);
+    let (snaplen, link) = (word(file, 16, order)?, word(file, 20, order)? as u16);
     let mut at = 24;
     loop {
         let length = word(file, at + 8, order)? as usize;
@@ -71,7 +71,7 @@ fn pcapng(file: &[u8], order: Order, packets: &mut Vec<Packet>) -> Option<()> {
                 // The link type has 16 bits, followed by 16 reserved bits, which are 0.
                 let link = word(block, 8, order)?;
                 let link = if link > 0xffff { link >> 16 } else { link };
-                interfaces.push((link, word(block, 12, order)?));
+                interfaces.push((link as u16, word(block, 12, order)?));
             }
             6 => {
                 let &(link, snaplen) = interfaces.get(word(block, 8, order)? as usize)?;

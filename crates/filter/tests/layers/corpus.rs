@@ -51,12 +51,10 @@ const INNER: [(&str, &str); 3] = [
 const EXTENSION_HEADERS: usize = 6;
 
 /// The filter for each link type that has it.
-fn filters(text: &str, packets: &[Packet]) -> HashMap<u32, Filter> {
+fn filters(text: &str, packets: &[Packet]) -> HashMap<u16, Filter> {
     let mut filters = HashMap::new();
     for packet in packets {
-        let Some(link) = LinkType::from_number(packet.link) else {
-            continue;
-        };
+        let link = LinkType::from_number(packet.link);
         if let Ok(filter) = Filter::new(text, &FilterOptions::new(link), &NoNames) {
             filters.insert(packet.link, filter);
         }

@@ -59,12 +59,12 @@ impl Tshark {
 
 /// A pcapng file with an interface for each link type of the packets.
 fn pcapng(packets: &[Packet]) -> Vec<u8> {
-    let mut links: Vec<u32> = packets.iter().map(|packet| packet.link).collect();
+    let mut links: Vec<u16> = packets.iter().map(|packet| packet.link).collect();
     links.sort_unstable();
     links.dedup();
     let mut file = block(0x0a0d_0d0a, &[0x1a2b_3c4d, 0x0000_0001, !0, !0], &[]);
     for link in &links {
-        file.extend(block(1, &[*link, 262_144], &[]));
+        file.extend(block(1, &[u32::from(*link), 262_144], &[]));
     }
     for packet in packets {
         let interface = links.binary_search(&packet.link).unwrap() as u32;

@@ -3,8 +3,9 @@
  *     filters LIBPCAP CAPTURE...
  *
  * LIBPCAP is the path of libpcap. A line of standard input is "DLT SNAPLEN OPTIMIZE FILTER", numbers in decimal. For each, a
- * line says "refused TEXT", or "accepted KERNEL MATCHES HASH": whether the kernel attaches the program to a socket, how many
- * packets of the captures with this link-layer header type it accepts, and a hash of which. */
+ * line says "refused TEXT", or "accepted KERNEL MATCHES HASH PADDED": whether the kernel attaches the program to a socket, how
+ * many packets it accepts, a hash of which, and the same hash for packets with zeros behind their end, where no byte that the
+ * program reads is missing. The packets are those with this link-layer header type; if there are none, some of all others. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pcap/pcap.h>
@@ -24,6 +25,9 @@ struct packet {
     struct pcap_pkthdr header;
     u_char *bytes;
 };
+
+/* More than any program reads behind the end of a packet. */
+enum { PADDING = 512 };
 
 static struct packet *packets;
 static size_t count, room;
@@ -63,7 +67,7 @@ static void read_capture(void *libpcap, const char *path)
         struct packet *packet = &packets[count++];
         packet->dlt = datalink(file);
         packet->header = *header;
-        packet->bytes = malloc(header->caplen + 1);
+        packet->bytes = calloc(1, header->caplen + PADDING);
         check(packet->bytes != NULL, "memory");
         memcpy(packet->bytes, bytes, header->caplen);
     }
@@ -80,6 +84,14 @@ static int attaches(const struct bpf_program *program)
     int result = program->bf_len <= 4096 ? setsockopt(socket_of, SOL_SOCKET, SO_ATTACH_FILTER, &attached, sizeof attached) : -1;
     close(socket_of);
     return result == 0;
+}
+
+static int has_packets(int dlt)
+{
+    for (size_t at = 0; at < count; at++)
+        if (packets[at].dlt == dlt)
+            return 1;
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -107,16 +119,19 @@ int main(int argc, char **argv)
             printf("accepted by no interpreter\n");
         } else {
             unsigned matches = 0;
-            uint64_t hash = 0xcbf29ce484222325;
+            uint64_t hash = 0xcbf29ce484222325, padded = hash;
+            int is_known = has_packets(dlt);
             for (size_t at = 0; at < count; at++) {
                 const struct packet *packet = &packets[at];
-                if (packet->dlt != dlt)
+                if (is_known ? packet->dlt != dlt : at % 16 != 0)
                     continue;
                 u_int kept = run(program.bf_insns, packet->bytes, packet->header.len, packet->header.caplen);
                 matches += kept != 0;
                 hash = (hash ^ kept) * 0x100000001b3;
+                kept = run(program.bf_insns, packet->bytes, packet->header.len, packet->header.caplen + PADDING);
+                padded = (padded ^ kept) * 0x100000001b3;
             }
-            printf("accepted %d %u %016lx\n", attaches(&program), matches, (unsigned long)hash);
+            printf("accepted %d %u %016lx %016lx\n", attaches(&program), matches, (unsigned long)hash, (unsigned long)padded);
             pcap_freecode(&program);
         }
         pcap_close(handle);

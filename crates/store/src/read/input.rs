@@ -198,6 +198,12 @@ impl Input {
         self.buffer.get(self.start..self.filled).unwrap_or_default()
     }
 
+    /// Whether more bytes than those in the window have to be waited for: those of an uncompressed stream that has not ended.
+    #[inline]
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self.from, Origin::Stream(_)) && !self.compressed && !self.ended
+    }
+
     /// The current offset in the (uncompressed) capture.
     #[inline]
     pub(super) fn offset(&self) -> u64 {

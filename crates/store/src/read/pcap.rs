@@ -152,6 +152,20 @@ impl Pcap {
         }))
     }
 
+    /// Length of the next record, or of its header if that is not complete.
+    pub(super) fn next_bytes(&self, window: &[u8]) -> usize {
+        if !self.announced {
+            return 0;
+        }
+        match self.order.words(window) {
+            Some([_, _, first, second]) if window.len() >= self.header_bytes => {
+                let (captured, _) = self.lengths.of(first, second);
+                self.header_bytes + captured as usize
+            }
+            _ => self.header_bytes,
+        }
+    }
+
     /// Decodes one record and consumes it.
     #[inline]
     pub(super) fn advance(

@@ -84,6 +84,14 @@ impl Decoder {
         }
     }
 
+    /// Length of the next block or record, as far as its beginning says.
+    fn next_bytes(&self, window: &[u8]) -> usize {
+        match self {
+            Self::Pcap(pcap) => pcap.next_bytes(window),
+            Self::Pcapng(pcapng) => pcapng.next_bytes(window),
+        }
+    }
+
     /// Number of blocks or records decoded.
     pub(super) fn blocks(&mut self) -> &mut u64 {
         match self {
@@ -238,6 +246,16 @@ impl Reader {
     /// How reading ended, or `None` before the end.
     pub fn end(&self) -> Option<ReadEnd> {
         self.end
+    }
+
+    /// Whether the next item is not completely there yet: reading it waits, unless more has arrived on the stream meanwhile.
+    /// `false` for files, and for compressed streams, of which this is not known.
+    #[inline]
+    pub fn must_wait(&self) -> bool {
+        self.end.is_none() && self.input.is_live() && {
+            let window = self.input.window();
+            window.len() < self.decoder.next_bytes(window)
+        }
     }
 
     /// Bytes of the (uncompressed) capture read so far.

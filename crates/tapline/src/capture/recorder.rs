@@ -115,9 +115,7 @@ struct Trigger {
 impl Trigger {
     fn add(&mut self, interface: &Interface) -> Result<(), CaptureError> {
         let name = || interface.name.clone().unwrap_or_default();
-        let number = interface.link_type.0;
-        let link_type = LinkType::from_number(number.into());
-        let link_type = link_type.ok_or_else(|| CaptureError::LinkReplaced { link: name() })?;
+        let link_type = LinkType::from_number(interface.link_type.0);
         let Expression { text, names } = &self.expression;
         let compiled = filter::Filter::new(text, &FilterOptions::new(link_type), &**names);
         let compiled = compiled.map_err(|error| CaptureError::Filter {

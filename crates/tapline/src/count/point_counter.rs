@@ -367,7 +367,7 @@ impl CountedInterface {
     pub fn find(name: &str, layer: CountLayer, netlink: &mut Netlink) -> Result<Self, CountError> {
         let link = netlink.link_named(name)?;
         let number = ring::link_type(link.hardware.unwrap_or_default());
-        let link_type = number.and_then(|number| LinkType::from_number(number.into()));
+        let link_type = number.map(LinkType::from_number);
         let known = link_type
             .filter(|&link_type| layer == CountLayer::Ethernet || link_type == LinkType::Ethernet);
         let Some(link_type) = known else {

@@ -49,16 +49,6 @@ pub enum ReadError {
         /// The error in the text.
         source: Box<FilterError>,
     },
-    /// Filters are not supported for the link type of an interface.
-    #[error(
-        "filters are not supported on link type {}, that of {}", .link_type.0, interface_name(.interface.as_deref())
-    )]
-    FilterLinkType {
-        /// Name of the interface, if the file has one.
-        interface: Option<String>,
-        /// Its link type.
-        link_type: LinkType,
-    },
     /// A classic BPF program is made for one link type.
     #[error(
         "a filter program is made for one link type, and there are packets of types {} and {}", .first.0, .second.0

@@ -207,10 +207,7 @@ impl Inputs {
     #[inline]
     pub(super) fn must_wait(&self) -> bool {
         match &self.kind {
-            InputKind::One(input) => input
-                .received
-                .as_ref()
-                .is_some_and(|bytes| bytes.load(Ordering::Relaxed) == input.reader.offset()),
+            InputKind::One(input) => input.reader.must_wait(),
             InputKind::Several(_) => false,
         }
     }

@@ -165,6 +165,12 @@ impl Read {
         Ok(packet.map(|packet| self.snaplen.packet(packet).into()))
     }
 
+    /// Whether [`Self::next`] may have to wait for a stream.
+    #[inline]
+    pub(crate) fn must_wait(&self) -> bool {
+        self.inputs.must_wait()
+    }
+
     /// The interfaces of the packets that [`Self::next`] returned so far.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces

@@ -193,12 +193,7 @@ impl ExpressionCompiler {
         if let Some((_, known)) = self.compiled.iter().find(|(known, _)| *known == link_type) {
             return Ok(known.clone());
         }
-        let Some(link) = filter::LinkType::from_number(link_type.0.into()) else {
-            return Err(ReadError::FilterLinkType {
-                interface: interface.name.clone(),
-                link_type,
-            });
-        };
+        let link = filter::LinkType::from_number(link_type.0);
         let mut options = FilterOptions::new(link);
         // As tcpdump -r: the netmask is not in the file.
         options.netmask = Some(std::net::Ipv4Addr::UNSPECIFIED);

@@ -235,6 +235,10 @@ where
         let mut unchanged = is_changed.then(SendQueue::default);
         let mut is_at_end = false;
         while !queue.is_full() {
+            if !queue.is_empty() && job.must_wait() {
+                // The packets of a live stream are sent when it pauses.
+                break;
+            }
             let packet = match job.next() {
                 Ok(Some(packet)) => packet,
                 Ok(None) => {

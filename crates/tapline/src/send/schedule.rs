@@ -59,6 +59,11 @@ impl Schedule {
         self.rate != Rate::Max
     }
 
+    /// Whether the planned times depend on the start.
+    pub fn is_relative(&self) -> bool {
+        !matches!(self.rate, Rate::Max | Rate::Absolute)
+    }
+
     /// The planned time of the next packet (`CLOCK_MONOTONIC`), which has `length` bytes and the time `time_ns`. Each
     /// is computed from the start, so that no rounding adds up. It is never before that of the packet before.
     #[inline]

@@ -36,10 +36,12 @@ impl Lowering<'_> {
             LinkType::Ethernet
             | LinkType::DsaBroadcom
             | LinkType::DsaMarvell
+            | LinkType::Netanalyzer
+            | LinkType::NetanalyzerTransparent
             | LinkType::LinuxSll
             | LinkType::LinuxSll2
             | LinkType::CiscoHdlc => self.ether_type_of_header(FieldBase::LinkType, 0),
-            LinkType::Wlan | LinkType::Radiotap | LinkType::Ppi => {
+            link if link.is_wlan() => {
                 let is_data = self.is_data_frame()?;
                 let found = self.ether_type_of_header(FieldBase::Payload, 6)?;
                 Ok(Condition::all([is_data, found]))

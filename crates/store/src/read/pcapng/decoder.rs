@@ -55,6 +55,17 @@ impl Pcapng {
         }
     }
 
+    /// Length of the next block, or of the shortest one if its beginning is not there.
+    pub(in crate::read) fn next_bytes(&self, window: &[u8]) -> usize {
+        match self.order.words(window) {
+            // A section header may have another byte order; it is short.
+            Some([kind, length]) if kind != SECTION_HEADER => {
+                (length as usize).clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX)
+            }
+            _ => BLOCK_BYTES_MIN,
+        }
+    }
+
     /// Decodes and consumes one block. Returns `None` if it is skipped.
     #[inline]
     pub(in crate::read) fn step(

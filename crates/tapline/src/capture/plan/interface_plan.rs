@@ -57,13 +57,13 @@ impl InterfacePlan {
     ) -> Result<Self, PlanError> {
         let link = netlink.link_named(name)?;
         let number = ring::link_type(link.hardware.unwrap_or_default());
-        let link_type = number.and_then(|number| LinkType::from_number(number.into()));
-        let (Some(number), Some(link_type)) = (number, link_type) else {
+        let Some(number) = number else {
             return Err(PlanError::Ring(RingOpenError::LinkLayer {
                 link: name.to_owned(),
                 hatype: link.hardware.unwrap_or_default(),
             }));
         };
+        let link_type = LinkType::from_number(number);
         let mut options = filter::FilterOptions::new(link_type);
         options.target = target;
         options.netmask = Some(netmask(&link, netlink)?);
