@@ -185,7 +185,9 @@ impl NetlinkError {
 
     /// Whether the error means that the object does not exist.
     pub fn is_absence(&self) -> bool {
-        let errno = self.errno().map(Errno::from_raw_os_error);
+        // A reply can have any number, also one that is no error number.
+        let errno = self.errno().map(io::Error::from_raw_os_error);
+        let errno = errno.as_ref().and_then(Errno::from_io_error);
         matches!(self.cause, Cause::Absent)
             || matches!(
                 errno,

@@ -1,5 +1,5 @@
-//! What the C interface parses: netlink objects as fields and as JSON, items of a batch, option structs, and filters with
-//! the packets they run on. The requests go to a fake kernel.
+//! What the C interface parses: netlink objects as fields, as JSON and as messages, refusals, items of a batch, option
+//! structs, and filters with the packets they run on. The requests go to a fake kernel.
 //!
 //! The first four bytes choose the call, the verb, the object and the form; the rest is the caller's buffer.
 
@@ -70,7 +70,7 @@ fn netlink(choice: u8, verb: u32, object: u32, form: u32, bytes: &[u8]) {
     let handle = open();
     let (start, length) = (bytes.as_ptr(), bytes.len());
     // SAFETY: in each call, `start` points to `length` bytes.
-    match choice % 6 {
+    match choice % 8 {
         0 => change(handle, verb, object, form, bytes),
         1 => free(call(|list, error| unsafe {
             tapline_netlink_create(handle, object, form, start, length, Some(list), Some(error))
@@ -84,6 +84,7 @@ fn netlink(choice: u8, verb: u32, object: u32, form: u32, bytes: &[u8]) {
         4 => free(call(|list, error| unsafe {
             tapline_netlink_lookup(handle, form, start, length, Some(list), Some(error))
         })),
+        6 => refusal(verb, object, bytes),
         _ => {
             let batch = call(|batch, error| unsafe {
                 tapline_netlink_run(handle, start, length, verb, Some(batch), Some(error))
@@ -109,6 +110,21 @@ fn netlink(choice: u8, verb: u32, object: u32, form: u32, bytes: &[u8]) {
         }));
     }
     tapline_netlink_close(handle, None);
+}
+
+/// The first byte is the length of the message, which precedes the reply.
+fn refusal(verb: u32, object: u32, bytes: &[u8]) {
+    let Some((length, rest)) = bytes.split_first() else {
+        return;
+    };
+    let (message, reply) = rest.split_at(rest.len().min((*length).into()));
+    // SAFETY: `message` and `reply` have their lengths.
+    let refused = call::<()>(|_, error| unsafe {
+        let (start, length) = (message.as_ptr(), message.len());
+        let (reply, reply_length) = (reply.as_ptr(), reply.len());
+        tapline_netlink_refusal(verb, object, start, length, reply, reply_length, 11, Some(error))
+    });
+    assert!(refused.is_none());
 }
 
 /// The bytes up to a zero are the text, those after it the option struct and then the packet.

@@ -127,6 +127,14 @@ static void messages(void) {
           tapline_netlink_refusal(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, 36, 0, &error));
     FAILS(TAPLINE_STATUS_PRIVILEGE, "cannot add",
           tapline_netlink_refusal(ADD, LINK, start, sizeof message, NULL, 0, EPERM, &error));
+    /* Numbers that are no error numbers. */
+    const int32_t numbers[] = {1, INT32_MAX, INT32_MIN, -4096, -65536};
+    for (size_t at = 0; at < sizeof numbers / sizeof *numbers; ++at) {
+        memcpy(reply.start.header, &numbers[at], sizeof numbers[at]);
+        FAILS(TAPLINE_STATUS_SYSTEM, "cannot add",
+              tapline_netlink_refusal(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, 36, 0, &error));
+    }
+    memcpy(reply.start.header, &refused, sizeof refused);
     for (size_t length = 1; length < 36; ++length) {
         const tapline_status status =
             tapline_netlink_refusal(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, length, 0, NULL);
