@@ -16,11 +16,11 @@ use crate::settings::{Refusal, Settings};
 use crate::text::{report, text};
 use crate::wake::Wake;
 
+/// The largest buffer that libpcap begins to read a file with.
+const FILE_BUFFER: c_int = 2048;
+
 /// The pseudo interface of all interfaces.
 pub const ANY: &CStr = c"any";
-
-/// The buffer size that libpcap reports, bytes, where nobody has set one.
-const REPORTED_BUFFER: c_int = 2 << 20;
 
 /// A handle for an interface; null means `any`. `pcap_activate` opens it.
 #[unsafe(no_mangle)]
@@ -54,7 +54,7 @@ unsafe fn set(handle: *mut pcap_t, change: impl FnOnce(&mut State) -> c_int) -> 
         } else {
             state.fail(
                 ERROR_ACTIVATED,
-                "can't perform operation on activated capture",
+                "can't perform  operation on activated capture",
             )
         }
     })
@@ -108,8 +108,19 @@ pub unsafe extern "C" fn pcap_set_rfmon(handle: *mut pcap_t, rfmon: c_int) -> c_
 /// 0: no interface can be put into monitor mode.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_can_set_rfmon(handle: *mut pcap_t) -> c_int {
-    // SAFETY: a handle of the caller.
-    unsafe { set(handle, |_| 0) }
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
+        match &state.source {
+            Source::Dead => {
+                let text = "Rfmon mode doesn't apply on a pcap_open_dead pcap_t";
+                state.fail(ERROR, text)
+            }
+            _ => 0,
+        }
+    })
 }
 
 /// Sets how long a call waits for packets, milliseconds.
@@ -184,7 +195,7 @@ pub unsafe extern "C" fn pcap_get_tstamp_precision(handle: *mut pcap_t) -> c_int
     })
 }
 
-/// The size of the ring that was set, bytes.
+/// The most bytes of a packet that the buffer for reading holds, as libpcap's ring has; not the size of the ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_bufsize(handle: *mut pcap_t) -> c_int {
     guard(ERROR, || {
@@ -193,9 +204,10 @@ pub unsafe extern "C" fn pcap_bufsize(handle: *mut pcap_t) -> c_int {
             return ERROR;
         };
         match &state.source {
-            Source::Created(settings) => settings.buffer_bytes,
-            Source::Live(_) | Source::Any(_) => REPORTED_BUFFER,
-            Source::Offline(_) | Source::Dead => 0,
+            Source::Created(_) => state.not_activated(),
+            Source::Live(_) | Source::Any(_) => MAX_SNAPLEN,
+            Source::Offline(_) => state.snaplen.min(FILE_BUFFER),
+            Source::Dead => 0,
         }
     })
 }

@@ -8,8 +8,8 @@ use std::ptr;
 use crate::abi::{ERROR, pcap_addr, pcap_if};
 use crate::activate::ANY;
 use crate::guard::guard;
-use crate::status::refuse;
-use crate::text::{report, text};
+
+use crate::text::{refuse, report, text};
 
 const IF_LOOPBACK: u32 = 1;
 const IF_UP: u32 = 2;
@@ -277,8 +277,8 @@ pub unsafe extern "C" fn pcap_lookupdev(errbuf: *mut c_char) -> *mut c_char {
     }
     guard(ptr::null_mut(), || {
         let found = devices().map(|devices| {
-            let mut devices = devices.into_iter();
-            devices.find(|device| device.flags & IF_LOOPBACK == 0 && device.name.as_c_str() != ANY)
+            let first = devices.into_iter().next();
+            first.filter(|device| device.flags & IF_LOOPBACK == 0)
         });
         let message = match found {
             Ok(Some(device)) => {
@@ -296,6 +296,16 @@ pub unsafe extern "C" fn pcap_lookupdev(errbuf: *mut c_char) -> *mut c_char {
         // SAFETY: the caller's buffer.
         unsafe { report(errbuf, &message) };
         ptr::null_mut()
+    })
+}
+
+/// Whether an interface is the loopback.
+pub fn is_loopback(name: &str) -> bool {
+    devices().is_ok_and(|devices| {
+        let is_it = |device: &Device| device.name.as_bytes() == name.as_bytes();
+        devices
+            .iter()
+            .any(|device| is_it(device) && device.flags & IF_LOOPBACK != 0)
     })
 }
 
@@ -334,7 +344,7 @@ fn network(name: &CStr) -> Result<(u32, u32), String> {
     let shown = name.to_string_lossy();
     let devices = devices().map_err(|error| format!("getifaddrs: {error}"))?;
     let device = devices.iter().find(|device| device.name.as_c_str() == name);
-    let device = device.ok_or_else(|| format!("{shown}: No such device"))?;
+    let device = device.ok_or_else(|| format!("SIOCGIFADDR: {shown}: No such device"))?;
     // `sin_addr` lies behind family and port.
     let ipv4 = |bytes: &Option<Vec<u8>>| {
         let bytes = bytes.as_deref()?;

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_long, c_uchar};
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::{ERROR, PRECISION_NANO, pcap_pkthdr};
 use crate::datalinks;
@@ -84,6 +85,52 @@ unsafe fn with(
     })
 }
 
+/// Size of the buffer of a file, bytes. The C library's own is a page, which costs a write(2) for some thirty packets.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// The buffers of the streams that were opened here, by the address of the stream.
+static BUFFERS: Mutex<Vec<(usize, Box<[u8]>)>> = Mutex::new(Vec::new());
+
+fn buffers() -> MutexGuard<'static, Vec<(usize, Box<[u8]>)>> {
+    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives a stream that was just opened a larger buffer, if it is a file on a disk or a device. Who reads a pipe wants packets soon.
+fn enlarge_buffer(file: *mut libc::FILE) {
+    let mut status = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: an open stream.
+    let descriptor = unsafe { libc::fileno(file) };
+    // SAFETY: the kernel writes a `struct stat` there.
+    if unsafe { libc::fstat(descriptor, status.as_mut_ptr()) } != 0 {
+        return;
+    }
+    // SAFETY: the call succeeded.
+    let mode = unsafe { status.assume_init() }.st_mode;
+    if !matches!(mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFCHR) {
+        return;
+    }
+    let mut buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
+    let place = buffer.as_mut_ptr().cast();
+    // SAFETY: nothing was read or written yet, and the buffer lives until the stream is closed.
+    if unsafe { libc::setvbuf(file, place, libc::_IOFBF, BUFFER_BYTES) } == 0 {
+        let mut buffers = buffers();
+        // A stream at the same address has been closed by the program itself.
+        buffers.retain(|(stream, _)| *stream != file.addr());
+        buffers.push((file.addr(), buffer));
+    }
+}
+
+/// Closes a stream and frees its buffer.
+///
+/// # Safety
+/// `file` is an open stream that nobody uses any more.
+unsafe fn close(file: *mut libc::FILE) {
+    let mut buffers = buffers();
+    // SAFETY: promised by the caller.
+    unsafe { libc::fclose(file) };
+    buffers.retain(|(stream, _)| *stream != file.addr());
+}
+
 /// Creates a file; `-` is standard output.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_dump_open(
@@ -121,7 +168,7 @@ unsafe fn dump_to(
         let dumper = unsafe { start(state, file, &path.to_string_lossy()) };
         if dumper.is_null() {
             // SAFETY: opened above, and nobody else has it.
-            unsafe { libc::fclose(file) };
+            unsafe { close(file) };
         }
         dumper
     };
@@ -139,6 +186,7 @@ fn open(state: &mut State, path: &CStr, mode: &CStr) -> Option<*mut libc::FILE> 
         );
         return None;
     }
+    enlarge_buffer(file);
     Some(file)
 }
 
@@ -271,5 +319,5 @@ pub unsafe extern "C" fn pcap_dump_flush(file: *mut pcap_dumper_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_dump_close(file: *mut pcap_dumper_t) {
     // SAFETY: an open stream of the caller, who does not use it any more.
-    unsafe { libc::fclose(file) };
+    guard((), || unsafe { close(file) });
 }

@@ -22,6 +22,9 @@ use crate::settings::Settings;
 use crate::text::report;
 use crate::wake::Wake;
 
+/// libpcap's text for what only an activated handle can do.
+pub const NOT_ACTIVATED: &str = "This handle hasn't been activated yet";
+
 /// A capture, a file, or a handle that only compiles filters.
 pub struct pcap_t {
     /// Any thread and any signal handler may use it.
@@ -86,7 +89,7 @@ impl State {
 
     /// The answer to what only an activated handle can do.
     pub fn not_activated(&mut self) -> c_int {
-        self.fail(ERROR_NOT_ACTIVATED, "the handle is not activated")
+        self.fail(ERROR_NOT_ACTIVATED, NOT_ACTIVATED)
     }
 
     /// Whether `pcap_activate` has not been called.
@@ -139,10 +142,10 @@ impl State {
         match &mut self.source {
             Source::Live(live) => Ok(live.statistics()),
             Source::Any(any) => any.statistics(),
-            Source::Offline(_) => Err("statistics aren't available from savefiles".to_owned()),
-            Source::Created(_) => Err("the handle is not activated".to_owned()),
+            Source::Offline(_) => Err("Statistics aren't available from savefiles".to_owned()),
+            Source::Created(_) => Err(NOT_ACTIVATED.to_owned()),
             Source::Dead => {
-                Err("statistics aren't available from a pcap_open_dead pcap_t".to_owned())
+                Err("Statistics aren't available from a pcap_open_dead pcap_t".to_owned())
             }
         }
     }

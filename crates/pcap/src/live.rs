@@ -15,7 +15,7 @@ use crate::abi::{ERROR, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_PERM_DEN
 use crate::datalinks;
 use crate::lent::{Lent, Ready};
 use crate::settings::{Refusal, Settings};
-use crate::text::chain;
+use crate::text::{chain, strerror};
 
 /// Longest time that a packet waits for a reader that sleeps. TPACKET_V3 has no shorter timer.
 const TARGET: Duration = Duration::from_millis(1);
@@ -193,7 +193,10 @@ impl Live {
         match &self.capture {
             Some(capture) => {
                 let sent = capture.send(frame);
-                sent.map_err(|error| format!("send: {error}"))
+                sent.map_err(|error| match error.raw_os_error() {
+                    Some(number) => format!("send: {}", strerror(number)),
+                    None => format!("send: {error}"),
+                })
             }
             None => Err(disappeared()),
         }

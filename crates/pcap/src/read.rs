@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::abi::{ERROR, ERROR_BREAK, pcap_handler, pcap_pkthdr};
 use crate::guard::guard;
-use crate::handle::{Source, State, pcap_t, state, wake};
+use crate::handle::{NOT_ACTIVATED, Source, State, pcap_t, state, wake};
 use crate::lent::Ready;
 use crate::text::report;
 use crate::wake::Wake;
@@ -336,32 +336,22 @@ pub unsafe extern "C" fn pcap_getnonblock(handle: *mut pcap_t, errbuf: *mut c_ch
         };
         if state.is_created() {
             // SAFETY: the caller's buffer.
-            unsafe { report(errbuf, "the handle is not activated") };
+            unsafe { report(errbuf, NOT_ACTIVATED) };
             return state.not_activated();
+        }
+        if matches!(state.source, Source::Dead) {
+            let text = "A pcap_open_dead pcap_t does not have a non-blocking mode setting";
+            // SAFETY: the caller's buffer.
+            unsafe { report(errbuf, text) };
+            return state.fail(ERROR, text);
         }
         c_int::from(state.is_nonblocking)
     })
 }
 
-/// The descriptor for select(2) and poll(2); -1 for a file.
+/// The descriptor for select(2) and poll(2); of a file, that of its stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_get_selectable_fd(handle: *mut pcap_t) -> c_int {
-    guard(ERROR, || {
-        // SAFETY: a handle of the caller.
-        let state = unsafe { state(handle) };
-        state.and_then(|state| descriptor(state)).unwrap_or(-1)
-    })
-}
-
-/// How long a program may sleep in select(2) before it has to read anyway: null, no limit.
-#[unsafe(no_mangle)]
-pub extern "C" fn pcap_get_required_select_timeout(_: *mut pcap_t) -> *const libc::timeval {
-    ptr::null()
-}
-
-/// The descriptor of a capture, or of a file.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pcap_fileno(handle: *mut pcap_t) -> c_int {
     guard(ERROR, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
@@ -372,5 +362,21 @@ pub unsafe extern "C" fn pcap_fileno(handle: *mut pcap_t) -> c_int {
             Source::Offline(file) => unsafe { libc::fileno(file.file()) },
             _ => descriptor(state).unwrap_or(-1),
         }
+    })
+}
+
+/// How long a program may sleep in select(2) before it has to read anyway: null, no limit.
+#[unsafe(no_mangle)]
+pub extern "C" fn pcap_get_required_select_timeout(_: *mut pcap_t) -> *const libc::timeval {
+    ptr::null()
+}
+
+/// The descriptor of a capture; -1 for a file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcap_fileno(handle: *mut pcap_t) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let state = unsafe { state(handle) };
+        state.and_then(|state| descriptor(state)).unwrap_or(ERROR)
     })
 }

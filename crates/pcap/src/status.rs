@@ -3,12 +3,13 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::{cell::RefCell, ptr};
 
-use crate::abi::{ERROR, ERROR_NOT_ACTIVATED, pcap_stat};
+use crate::abi::{ERROR, pcap_stat};
 use crate::cooked::Version;
 use crate::datalinks::{self, DOCSIS, EN10MB, LINUX_SLL, LINUX_SLL2};
+use crate::devices::is_loopback;
 use crate::guard::guard;
 use crate::handle::{Source, State, pcap_t, state};
-use crate::text::{report, strerror, text};
+use crate::text::{strerror, text};
 use tapline::packet::metadata::Direction;
 
 /// What `pcap_version` points to.
@@ -120,6 +121,9 @@ pub unsafe extern "C" fn pcap_stats(handle: *mut pcap_t, stats: *mut pcap_stat) 
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
         };
+        if state.is_created() {
+            return state.not_activated();
+        }
         match state.statistics() {
             Ok(counters) if !stats.is_null() => {
                 // SAFETY: the caller's place for the counters.
@@ -140,7 +144,7 @@ unsafe fn value(handle: *mut pcap_t, read: impl FnOnce(&mut State) -> c_int) -> 
             return ERROR;
         };
         if state.is_created() {
-            return ERROR_NOT_ACTIVATED;
+            return state.not_activated();
         }
         read(state)
     })
@@ -153,11 +157,11 @@ pub unsafe extern "C" fn pcap_datalink(handle: *mut pcap_t) -> c_int {
     unsafe { value(handle, |state| state.datalink) }
 }
 
-/// As `pcap_datalink`.
+/// What is known about the link-layer header beside its type, such as the length of a checksum: nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_datalink_ext(handle: *mut pcap_t) -> c_int {
     // SAFETY: a handle of the caller.
-    unsafe { value(handle, |state| state.datalink) }
+    unsafe { value(handle, |_| 0) }
 }
 
 /// The maximum bytes of a packet.
@@ -217,7 +221,10 @@ pub unsafe extern "C" fn pcap_file(handle: *mut pcap_t) -> *mut libc::FILE {
 fn choices(state: &State) -> Vec<c_int> {
     match &state.source {
         Source::Any(_) => vec![LINUX_SLL, LINUX_SLL2],
-        Source::Live(_) if state.datalink == EN10MB => vec![EN10MB, DOCSIS],
+        // A cable modem can send DOCSIS frames in place of Ethernet frames; the loopback has no modem.
+        Source::Live(live) if state.datalink == EN10MB && !is_loopback(&live.device) => {
+            vec![EN10MB, DOCSIS]
+        }
         _ => vec![state.datalink],
     }
 }
@@ -309,7 +316,11 @@ pub unsafe extern "C" fn pcap_setdirection(handle: *mut pcap_t, direction: c_int
         match &mut state.source {
             Source::Live(live) => live.direction = wanted,
             Source::Any(any) => any.direction = wanted,
-            _ => return state.fail(ERROR, "Setting direction is not supported on this device"),
+            Source::Dead => {
+                let text = "The packet direction cannot be set on a pcap_open_dead pcap_t";
+                return state.fail(ERROR, text);
+            }
+            _ => return state.fail(ERROR, "Setting direction is not supported on savefiles"),
         }
         0
     };
@@ -325,10 +336,8 @@ pub unsafe extern "C" fn pcap_sendpacket(
     bytes: c_int,
 ) -> c_int {
     // SAFETY: as promised to this function.
-    match unsafe { pcap_inject(handle, frame.cast(), bytes.max(0).unsigned_abs() as usize) } {
-        ERROR => ERROR,
-        _ => 0,
-    }
+    let sent = unsafe { pcap_inject(handle, frame.cast(), bytes.max(0).unsigned_abs() as usize) };
+    sent.min(0)
 }
 
 /// Sends a frame: the number of bytes sent, or an error.
@@ -349,6 +358,7 @@ pub unsafe extern "C" fn pcap_inject(
             Source::Any(_) => {
                 Err("Sending packets isn't supported on the \"any\" device".to_owned())
             }
+            Source::Dead => Err("Packets can't be sent on a pcap_open_dead pcap_t".to_owned()),
             _ => Err("Sending packets isn't supported on savefiles".to_owned()),
         };
         match sent {
@@ -357,8 +367,7 @@ pub unsafe extern "C" fn pcap_inject(
         }
     };
     // SAFETY: a handle of the caller.
-    let sent = unsafe { value(handle, send) };
-    sent.max(ERROR)
+    unsafe { value(handle, send) }
 }
 
 /// The name of a link-layer header type, or null.
@@ -433,14 +442,4 @@ pub unsafe extern "C" fn pcap_tstamp_type_name_to_val(name: *const c_char) -> c_
     place
         .and_then(|place| c_int::try_from(place).ok())
         .unwrap_or(ERROR)
-}
-
-/// Writes `message` where a caller without a handle looks for it.
-///
-/// # Safety
-/// `errbuf` is null or has `PCAP_ERRBUF_SIZE` bytes.
-pub unsafe fn refuse(errbuf: *mut c_char, message: &str) -> c_int {
-    // SAFETY: promised by the caller.
-    unsafe { report(errbuf, message) };
-    ERROR
 }

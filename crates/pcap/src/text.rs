@@ -1,9 +1,9 @@
 //! Strings of C, read and written.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write;
 
-use crate::abi::ERRBUF_BYTES;
+use crate::abi::{ERRBUF_BYTES, ERROR};
 
 /// The caller's string; `None` if it is null.
 ///
@@ -33,6 +33,16 @@ pub unsafe fn report(errbuf: *mut c_char, message: &str) {
     let end = unsafe { errbuf.add(cut) };
     // SAFETY: as above.
     unsafe { end.write(0) };
+}
+
+/// Writes `message` where a caller without a handle looks for it.
+///
+/// # Safety
+/// `errbuf` is null or has `PCAP_ERRBUF_SIZE` bytes.
+pub unsafe fn refuse(errbuf: *mut c_char, message: &str) -> c_int {
+    // SAFETY: promised by the caller.
+    unsafe { report(errbuf, message) };
+    ERROR
 }
 
 /// An error with all its sources: `cannot open the ring: Operation not permitted`.

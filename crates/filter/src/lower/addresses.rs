@@ -3,6 +3,7 @@ use crate::graph::condition::Condition;
 use crate::graph::values::{Values, Width};
 use crate::language::tree::{Direction, Protocol};
 use crate::link_type::LinkType;
+use crate::lower::frame::mac_offsets;
 use crate::lower::layers::wanted::Wanted;
 use crate::lower::lowering::{FieldBase, Lowered, Lowering};
 use crate::lower::protocol_numbers::{ARP, DECNET, IPV4, IPV6, RARP};
@@ -218,17 +219,6 @@ impl Lowering<'_> {
             Ok(Condition::any(forms))
         })?;
         Ok(Condition::all([is_decnet, ends]))
-    }
-}
-
-/// Offsets of the source and the destination address in a header with addresses of six bytes, other than that of 802.11.
-pub(super) fn mac_offsets(link: LinkType) -> Option<(u32, u32)> {
-    match link {
-        link if link.is_ethernet() => Some((6, 0)),
-        LinkType::Fddi => Some((7, 1)),
-        LinkType::TokenRing => Some((8, 2)),
-        LinkType::IpOverFc => Some((10, 2)),
-        _ => None,
     }
 }
 

@@ -228,3 +228,14 @@ impl Layout {
         }
     }
 }
+
+/// Offsets of the source and the destination address in a header with addresses of six bytes, other than that of 802.11.
+pub(super) fn mac_offsets(link: LinkType) -> Option<(u32, u32)> {
+    match link {
+        link if link.is_ethernet() => Some((6, 0)),
+        LinkType::Fddi => Some((7, 1)),
+        LinkType::TokenRing => Some((8, 2)),
+        LinkType::IpOverFc => Some((10, 2)),
+        _ => None,
+    }
+}

@@ -6,8 +6,7 @@ use crate::language::tree::{
 };
 use crate::language::words::{nearest, nearest_service};
 use crate::link_type::LinkType;
-use crate::lower::addresses::mac_offsets;
-use crate::lower::frame::{Frame, HEADER_OFFSET, Offset};
+use crate::lower::frame::{Frame, HEADER_OFFSET, Offset, mac_offsets};
 use crate::lower::layers::wanted::Wanted;
 use crate::lower::protocol_numbers::{IPV4, IPV6};
 use crate::names::NameResolver;

@@ -1,9 +1,8 @@
 use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::language::tree::{Direction, Id, Kind, Protocol, Qualifiers};
-use crate::lower::addresses::{
-    decnet, dotted, mac_offsets, mask, mask6, network, no_wlan_direction,
-};
+use crate::lower::addresses::{decnet, dotted, mask, mask6, network, no_wlan_direction};
+use crate::lower::frame::mac_offsets;
 use crate::lower::lowering::{Lowered, Lowering, at_most, unknown, wrong};
 use std::net::IpAddr;
 

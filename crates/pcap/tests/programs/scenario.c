@@ -352,20 +352,71 @@ static void names(const char *unused)
     puts(pcap_strerror(2));
 }
 
+/* Prints what a handle says to calls that not every kind of handle answers. */
+static void answers(const char *kind)
+{
+    struct pcap_stat stats;
+    struct bpf_program program = {0};
+    int *types = NULL;
+    printf("%s: extension %d\n", kind, pcap_datalink_ext(handle));
+    /* libpcap gives that of standard input for a handle without packets. */
+    if (strcmp(kind, "dead") != 0)
+        printf("descriptor for select %d\n", pcap_get_selectable_fd(handle) >= 0);
+    printf("stats %d ", pcap_stats(handle, &stats));
+    puts(pcap_geterr(handle));
+    printf("direction %d ", pcap_setdirection(handle, PCAP_D_IN));
+    puts(pcap_geterr(handle));
+    printf("inject %d ", pcap_inject(handle, "a", 1));
+    puts(pcap_geterr(handle));
+    printf("timeout %d ", pcap_set_timeout(handle, 5));
+    puts(pcap_geterr(handle));
+    printf("monitor %d\n", pcap_can_set_rfmon(handle));
+    printf("compile %d ", pcap_compile(handle, &program, "tcp", 1, 0));
+    pcap_freecode(&program);
+    printf("filter %d ", pcap_setfilter(handle, &program));
+    puts(pcap_geterr(handle));
+    printf("nonblock %d\n", pcap_getnonblock(handle, errbuf));
+    printf("types %d\n", pcap_list_datalinks(handle, &types));
+    pcap_free_datalinks(types);
+    pcap_close(handle);
+}
+
 /* What is called too early, or on what cannot do it. */
 static void refusals(const char *interface)
 {
     struct pcap_stat stats;
     handle = pcap_create(interface, errbuf);
+    answers("created");
+    handle = pcap_create("lo", errbuf);
+    check(pcap_activate(handle) == 0, "activate");
+    answers("loopback");
+    handle = pcap_create("any", errbuf);
+    check(pcap_activate(handle) == 0, "activate");
+    answers("any");
+    handle = pcap_open_dead(DLT_EN10MB, 100);
+    pcap_dumper_t *dumper = pcap_dump_fopen(handle, tmpfile());
+    rewind(pcap_dump_file(dumper));
+    pcap_close(handle);
+    handle = pcap_fopen_offline(pcap_dump_file(dumper), errbuf);
+    check(handle != NULL, "a file");
+    printf("file: descriptor %d, bufsize %d\n", pcap_fileno(handle), pcap_bufsize(handle));
+    answers("file");
+    handle = pcap_open_dead(DLT_EN10MB, 100);
+    answers("dead");
+    handle = pcap_create(interface, errbuf);
     check(handle != NULL, "create");
-    printf("created: datalink %d, snapshot %d, loop %d, setfilter %d\n", pcap_datalink(handle),
-           pcap_snapshot(handle), pcap_dispatch(handle, 1, print, NULL) < 0,
+    printf("created: datalink %d, snapshot %d, bufsize %d, loop %d, setfilter %d\n", pcap_datalink(handle),
+           pcap_snapshot(handle), pcap_bufsize(handle), pcap_dispatch(handle, 1, print, NULL) < 0,
            pcap_set_tstamp_precision(handle, 7));
+    pcap_close(handle);
+    open_with(interface, 8 << 20);
+    printf("activated: bufsize %d\n", pcap_bufsize(handle));
     pcap_close(handle);
     handle = pcap_create("nonexistent0", errbuf);
     printf("no interface: %d\n", pcap_activate(handle));
     pcap_close(handle);
     handle = pcap_open_dead(DLT_EN10MB, 100);
+    printf("dead: bufsize %d\n", pcap_bufsize(handle));
     printf("dead: datalink %d, snapshot %d, stats %d, loop %d, file %d\n", pcap_datalink(handle),
            pcap_snapshot(handle), pcap_stats(handle, &stats), pcap_dispatch(handle, 1, print, NULL) < 0,
            pcap_file(handle) == NULL);
