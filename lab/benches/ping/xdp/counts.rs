@@ -41,9 +41,8 @@ pub fn measure(rig: &Rig, tool: &Tool, is_long: bool, report: &mut Report) {
         let responder = far_end.responder.take().expect("it answers");
         let counts = responder.finish().expect("its counters").counts;
         let summary = summary(&finished.text);
-        let [sent, received, late, lost, errors] =
-            ["sent", "received", "late", "lost", "network_errors"]
-                .map(|key| summary[key].as_u64().unwrap_or(u64::MAX));
+        let [sent, received, late, lost, errors] = ["sent", "received", "late", "lost", "errors"]
+            .map(|key| summary[key].as_u64().unwrap_or(u64::MAX));
         let is_right = sent == probes
             && counts.answered == sent
             && received.saturating_add(late) == counts.answered

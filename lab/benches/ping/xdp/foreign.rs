@@ -9,7 +9,6 @@ use wire::build::Frame;
 use wire::protocol::ip;
 
 use super::command;
-use super::far_end::FarEnd;
 use crate::harness::{Column, Report, column, on_cpu};
 use crate::rig::{PEER, Rig};
 use crate::steady::{COLUMNS, MANY_TIMES, ROUNDS, TARGETS, figures};
@@ -33,7 +32,13 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     let targets = "10.2.0.1-10.2.3.232";
     let xdp = command(rig, &format!("-c {ROUNDS} {targets}"));
     let raw = format!("ping --backend raw --json -q -s 16 -c {ROUNDS} {targets}");
-    let _far_end = FarEnd::Kernel.start(rig, true);
+    // Its program also lets the interface take XDP frames; the kernel answers.
+    let mut generator = rig.right.run(|| {
+        let out = rig.right.interface().index;
+        let mut generator = Generator::new(GeneratorOptions::new(out, foreign_reply(rig)));
+        generator.attach_own();
+        generator
+    });
     let probes = ROUNDS * TARGETS;
     for _ in report.rounds("a thousand targets by XDP") {
         for (name, arguments, is_beside) in [
@@ -42,7 +47,7 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
             (RAW, &raw, false),
             (RAW_BESIDE, &raw, true),
         ] {
-            let (figures, foreign) = beside(rig, is_beside, || {
+            let (figures, foreign) = beside(rig, &mut generator, is_beside, || {
                 figures(rig, tool, arguments, probes, MANY_TIMES)
             });
             let row = [&figures[..], &[foreign]].concat();
@@ -60,13 +65,14 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
 }
 
 /// Runs `job`; if `is_beside`, the other host sends replies meanwhile, from its own CPU. Returns how many a second.
-fn beside<T>(rig: &Rig, is_beside: bool, job: impl FnOnce() -> T) -> (T, f64) {
+fn beside<T>(
+    rig: &Rig,
+    generator: &mut Generator,
+    is_beside: bool,
+    job: impl FnOnce() -> T,
+) -> (T, f64) {
     let is_over = AtomicBool::new(!is_beside);
     let flood = || {
-        let mut generator = Generator::new(GeneratorOptions::new(
-            rig.right.interface().index,
-            foreign_reply(rig),
-        ));
         let (mut delivered, mut seconds) = (0, 0.0);
         while !is_over.load(Ordering::Relaxed) {
             let sent = generator.send(PIECE, Some(FOREIGN_PPS));

@@ -13,7 +13,7 @@ const MAX_LOOKUPS: u32 = 4096;
 /// How many neighbours the kernel is asked to resolve at a time, and how often. Its table holds that many by default.
 const RESOLVED_AT_ONCE: usize = 256;
 /// Routes that are looked up again at a time.
-const ROUTES_AT_ONCE: usize = 256;
+const ROUTES_AT_ONCE: usize = 32;
 /// Reads of the neighbour table before a run begins, at most, and the time between two.
 const ATTEMPTS: usize = 20;
 const PAUSE: Timespec = Timespec {
