@@ -327,8 +327,8 @@ fn wrong_usage_and_what_does_not_go_is_one_line() {
         |line| filter(&host, line),
         &[
             ("", 2, "<FILTER>"),
-            ("-y TOKENRING ip", 2, "known are NULL, EN10MB, "),
-            ("-y 70000 ip", 2, "known are NULL"),
+            ("-y TOKENRING ip", 2, "such as EN10MB or RAW"),
+            ("-y 70000 ip", 2, "such as EN10MB or RAW"),
             (
                 "--at moon ip",
                 2,

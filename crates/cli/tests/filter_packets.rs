@@ -126,7 +126,7 @@ fn files_that_cannot_be_looked_into_are_refused() {
         (&missing, "ip", 1, "No such file or directory"),
         (&prose, "ip", 1, "text"),
         (&cut, "ip", 1, "cut"),
-        (&other, "ip", 4, "link type 195"),
+        (&other, "ip", 4, "not supported on DLT_IEEE802_15_4"),
         (&ethernet, "udp prot 1", 2, "column 5"),
         (&ethernet, "outbound", 2, "not a live capture"),
     ] {

@@ -9,7 +9,7 @@ use crate::abi::{ERROR, PRECISION_NANO, pcap_pkthdr};
 use crate::datalinks;
 use crate::guard::guard;
 use crate::handle::{State, pcap_t, state};
-use crate::stream::standard_output;
+use crate::stream::{self, standard_output};
 use crate::text::{last_os_error, text};
 
 const HEADER_BYTES: usize = 24;
@@ -50,7 +50,7 @@ fn header(state: &State) -> [u8; HEADER_BYTES] {
 /// `file` is an open stream.
 unsafe fn put(file: *mut libc::FILE, bytes: &[u8]) -> bool {
     // SAFETY: as many bytes as there are, to an open stream.
-    unsafe { libc::fwrite(bytes.as_ptr().cast(), bytes.len(), 1, file) == 1 }
+    unsafe { stream::write(file, bytes.as_ptr(), bytes.len()) }
 }
 
 /// # Safety
@@ -269,7 +269,7 @@ pub unsafe extern "C" fn pcap_dump(
         // SAFETY: an open stream of the caller.
         if unsafe { put(file, fields.as_flattened()) } {
             // SAFETY: as many bytes as the header says, to an open stream.
-            unsafe { libc::fwrite(packet.cast(), bytes, 1, file) };
+            unsafe { stream::write(file, packet, bytes) };
         }
         return;
     }
@@ -282,7 +282,7 @@ pub unsafe extern "C" fn pcap_dump(
     // SAFETY: as many bytes of the caller as the header says, at most `MOST_IN_ONE`.
     unsafe { place.copy_from_nonoverlapping(packet, bytes) };
     // SAFETY: as many bytes as were copied, to an open stream of the caller.
-    unsafe { libc::fwrite(start.cast(), RECORD_BYTES + bytes, 1, file) };
+    unsafe { stream::write(file, start, RECORD_BYTES + bytes) };
 }
 
 /// The stream of a file.

@@ -1,6 +1,6 @@
 //! Compares Debian's tcpdump over libpcap with the same tcpdump over `libtapline_pcap`, in one run.
 //!
-//! `cargo bench -p tapline-lab --bench libpcap_door -- [--rounds N | --quick] [--json] [--only latency|cost|shared]` requires
+//! `cargo bench -p tapline-lab --bench libpcap_door -- [--rounds N | --quick] [--json] [--only latency|cost]` requires
 //! root, two CPUs, tcpdump and the library, which `make pcap-library` builds.
 //!
 //! ```text
@@ -9,14 +9,12 @@
 //!
 //! * **Latency**: from the time stamp of a packet until the line that `tcpdump -l` prints for it leaves the pipe, at
 //!   default settings, a packet every 20 to 60 ms.
-//! * **Cost** and **loss-free rate**: as in the bench `capture`, both with a ring of the same size. The sender is the limit of
-//!   that rate. Beside a busy thread of higher priority on its CPU, tcpdump is.
+//! * **Cost** and **loss-free rate**: as in the bench `capture`, both with a ring of the same size.
 
 #![forbid(unsafe_code)]
 
 #[path = "../capture/ballast.rs"]
 mod ballast;
-mod competitor;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod latency;
@@ -32,9 +30,8 @@ mod trial;
 
 use std::process::ExitCode;
 
-use competitor::Competitor;
 use harness::{BenchOptions, Column, Report, column, ratios, repository, version_of};
-use rig::{FRAME_BYTES, READER_CPU, RING_MIB, Rig, SNAPLEN};
+use rig::{FRAME_BYTES, RING_MIB, Rig, SNAPLEN};
 use tool::{Kind, Tool};
 use trial::{Outcome, PACED_PPS, Sink};
 
@@ -50,8 +47,6 @@ const LATENCY_COLUMNS: [Column; 3] = [
     column("longest, us", 1.0, 0),
 ];
 
-const SHARED: &str = "The same beside a busy thread that leaves it a tenth of the CPU";
-
 const COST: &str = "tcpdump -w /dev/null";
 const PACED: &str = "CPU at 500 kpps, ns/packet";
 const FULL: &str = "CPU at full speed, ns/packet";
@@ -64,10 +59,8 @@ const COST_COLUMNS: [Column; 5] = [
     column("wakes/s at 500 kpps", 1.0, 0),
 ];
 
-const SHARED_COLUMNS: [Column; 1] = [column(LOSS_FREE, 1e3, 0)];
-
 fn main() -> ExitCode {
-    harness::run(9, &["latency", "cost", "shared"], measure)
+    harness::run(9, &["latency", "cost"], measure)
 }
 
 fn measure(options: &BenchOptions, report: &mut Report) {
@@ -86,11 +79,6 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     if options.has("cost") {
         for round in report.rounds("cost") {
             cost(&rig, in_turn(&tools, round), report);
-        }
-    }
-    if options.has("shared") {
-        for round in report.rounds("shared") {
-            shared(&rig, in_turn(&tools, round), report);
         }
     }
     judge(report);
@@ -143,22 +131,6 @@ fn cost(rig: &Rig, tools: [&Tool; 2], report: &mut Report) {
     }
 }
 
-/// The loss-free rate where the reader is the limit, and not the sender.
-fn shared(rig: &Rig, tools: [&Tool; 2], report: &mut Report) {
-    let _competitor = Competitor::start(READER_CPU);
-    let paced = tools.map(|tool| trial::run(rig, tool, Sink::Null, Some(PACED_PPS), report));
-    let full = tools.map(|tool| trial::run(rig, tool, Sink::Null, None, report));
-    for (tool, (paced, full)) in tools.into_iter().zip(paced.into_iter().zip(full)) {
-        let outcome = Outcome::search(paced, full, |rate| {
-            trial::run(rig, tool, Sink::Null, Some(rate), report)
-        });
-        let figures = [outcome.loss_free_pps() as f64];
-        report
-            .table(SHARED, &SHARED_COLUMNS)
-            .add(&tool.name, &figures);
-    }
-}
-
 fn judge(report: &mut Report) {
     let ratio = |report: &Report, table: &str, head: &str| {
         ratios(
@@ -175,13 +147,8 @@ fn judge(report: &mut Report) {
         let values = ratio(report, table, head);
         report.at_most(what, &values, limit);
     }
-    for (what, table) in [
-        ("loss-free rate to that over libpcap", COST),
-        ("the same with a tenth of the CPU", SHARED),
-    ] {
-        let values = ratio(report, table, LOSS_FREE);
-        report.at_least(what, &values, 1.0);
-    }
+    let values = ratio(report, COST, LOSS_FREE);
+    report.at_least("loss-free rate to that over libpcap", &values, 1.0);
 }
 
 fn notes(rig: &Rig, tools: &[Tool; 2], report: &mut Report) {

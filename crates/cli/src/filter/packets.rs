@@ -121,7 +121,10 @@ impl<'a> Filters<'a> {
     fn of(&self, packet: &Packet<'_>) -> Result<&CompiledFilter, Failure> {
         match self.interfaces.get(packet.interface as usize) {
             Some(Ok(filter)) => Ok(filter),
-            Some(Err(error)) => Err(invalid(self.text, error)),
+            Some(Err(error)) => Err(Failure {
+                exit: Exit::Unsupported,
+                ..invalid(self.text, error)
+            }),
             None => Err(Failure::new(
                 Exit::Failed,
                 "a packet of an unknown interface",
