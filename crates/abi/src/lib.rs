@@ -14,6 +14,7 @@ pub mod executable;
 pub mod interface;
 pub mod namespace;
 pub mod packet;
+pub mod pages;
 pub mod prefetch;
 pub mod process;
 pub mod region;

@@ -4,9 +4,11 @@
 //!   must not grow faster than the logarithm of the number of queues.
 //! - `readers`: rings are filled while nobody reads. Then one reader, or two with one file or two files, read them to
 //!   `/dev/null`. Two readers share the two CPUs with nobody, so their CPU time per packet is compared, not their rate.
+//! - `rates`: see [`rates`].
 
 #[path = "../harness/mod.rs"]
 mod harness;
+mod rates;
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -25,7 +27,7 @@ use tapline::{Packet, Stop};
 
 use harness::{BenchOptions, Column, FullRing, Report, column, ratios};
 
-const PARTS: [&str; 2] = ["merge", "readers"];
+const PARTS: [&str; 3] = ["merge", "readers", "rates"];
 
 const QUEUES: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
@@ -33,7 +35,7 @@ const QUEUES: [usize; 6] = [2, 4, 8, 16, 32, 64];
 const PACKETS: u64 = 200_000;
 
 /// Packets in the rings: so many that memory that is used for the first time does not dominate.
-const RING_PACKETS: u64 = 1_000_000;
+const RING_PACKETS: u64 = 2_000_000;
 
 const MERGE: &str = "CPU of the merger per packet, chunks of 128-byte packets in memory";
 const MERGE_NS: &str = "ns";
@@ -55,6 +57,9 @@ fn main() -> ExitCode {
         }
         if options.has("readers") {
             measure_readers(options, report);
+        }
+        if options.has("rates") {
+            rates::measure(report);
         }
     })
 }
@@ -175,7 +180,7 @@ fn read_ns(ring: &mut FullRing, readers: Readers) -> f64 {
     let options = CaptureOptions::default()
         .interface(ring.host().interface().name.to_string())
         .snaplen(ring::DEFAULT_SNAPLEN)
-        .buffer_bytes(512 << 20);
+        .buffer_bytes(1 << 30);
     let mut sharing = ReaderOptions::default();
     let count = match readers {
         Readers::One => 1,
@@ -189,31 +194,26 @@ fn read_ns(ring: &mut FullRing, readers: Readers) -> f64 {
         Readers::TwoFiles => options.duration(Duration::from_millis(1)),
         _ => options.packets(RING_PACKETS),
     };
-    let file = || {
-        let output = Output::Path("/dev/null".into());
-        let file = CaptureFile::create(file_options(output), 0).expect("a file");
-        FileConsumer::new(file, Duration::from_secs(1))
-    };
     let stop = Stop::new().expect("a pipe");
     let (used, summary) = match readers {
         Readers::One => {
             let capture = ring.host().run(|| options.open()).expect("a capture");
             ring.fill();
-            let mut file = file();
+            let mut file = null_file();
             timed(|| capture.run_consumer(&mut file, &stop).expect("a summary"))
         }
         Readers::Two => {
             let capture = ring.host().run(|| ParallelCapture::open(options, &sharing));
             let capture = capture.expect("a capture");
             ring.fill();
-            let mut file = file();
+            let mut file = null_file();
             timed(|| capture.run_file(&mut file, &stop).expect("a summary"))
         }
         Readers::TwoFiles => {
             let capture = ring.host().run(|| ParallelCapture::open(options, &sharing));
             let capture = capture.expect("a capture");
             ring.fill();
-            let mut files = [file(), file()];
+            let mut files = [null_file(), null_file()];
             timed(|| {
                 let summary = capture.run_files(&mut files, &mut Nobody, &stop);
                 summary.expect("a summary")
@@ -221,6 +221,13 @@ fn read_ns(ring: &mut FullRing, readers: Readers) -> f64 {
         }
     };
     ring.ns(used, &summary.account)
+}
+
+/// A file that takes everything.
+fn null_file() -> FileConsumer {
+    let output = Output::Path("/dev/null".into());
+    let file = CaptureFile::create(file_options(output), 0).expect("a file");
+    FileConsumer::new(file, Duration::from_secs(1))
 }
 
 /// CPU time of the process, and the summary.

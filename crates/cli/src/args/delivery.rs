@@ -26,7 +26,7 @@ pub struct DeliveryArgs {
     pub spin: Option<Duration>,
 
     /// With --delivery batch: size of a batch, including ring headers. packet-v3 detects a full batch late, by up to 1/16 of --timeout and some milliseconds
-    /// [default: 1M]
+    /// [default: a quarter of the ring into a file, 1M otherwise]
     #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub min_bytes: Option<u64>,
 
@@ -55,15 +55,17 @@ pub enum Delivery {
 }
 
 impl DeliveryArgs {
-    /// The delivery mode, where `usual` is the default delivery and `timeout` the default time of a batch.
-    pub fn policy(self, usual: Delivery, timeout: Duration) -> DeliveryMode {
+    /// The delivery mode, where `usual` is the default delivery, and `bytes` and `timeout` are the default size and time
+    /// of a batch.
+    pub fn policy(self, usual: Delivery, (bytes, timeout): (usize, Duration)) -> DeliveryMode {
         match self.delivery.unwrap_or(usual) {
             Delivery::Immediate => DeliveryMode::Immediate,
             Delivery::Adaptive => DeliveryMode::Adaptive {
                 target: self.latency_target.unwrap_or(TARGET),
             },
             Delivery::Batch => DeliveryMode::Batch {
-                min_bytes: usize::try_from(self.min_bytes.unwrap_or(1 << 20)).unwrap_or(usize::MAX),
+                min_bytes: (self.min_bytes)
+                    .map_or(bytes, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
                 timeout: self.timeout.unwrap_or(timeout),
             },
         }
@@ -84,6 +86,9 @@ impl DeliveryArgs {
             .or(other(spin, "adaptive or immediate", is != Delivery::Batch))
     }
 }
+
+/// Default of `--min-bytes`, unless packets go into a file.
+pub const BATCH_BYTES: usize = 1 << 20;
 
 /// Default of `--latency-target`.
 pub const TARGET: Duration = Duration::from_micros(200);

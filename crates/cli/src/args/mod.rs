@@ -31,7 +31,7 @@ use clap::{Parser, Subcommand};
 pub use capture::{BackendChoice, CaptureArgs, LossLimit, direction};
 pub use count::{ClassArg, CountArgs, Split};
 pub use ctl::{CtlArgs, CtlCommand, OnOff};
-pub use delivery::{Delivery, DeliveryArgs, TARGET};
+pub use delivery::{BATCH_BYTES, Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};

@@ -14,7 +14,7 @@ use tapline::{Expression, Filter};
 
 use super::progress;
 use super::source::{self, Source};
-use crate::args::{BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
+use crate::args::{BATCH_BYTES, BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
 use crate::failure::{Exit, Failure, chain};
 use crate::{filter_file, output};
 use tapline::filter::SystemNames;
@@ -72,7 +72,7 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         .direction(args.direction)
         .snaplen(snaplen)
         .buffer_bytes(args.buffer.map_or_else(|| default_buffer(args), bytes))
-        .delivery(args.delivery.policy(usual(args), default_timeout(args)))
+        .delivery(args.delivery.policy(usual(args), default_batch(args)))
         .spin(args.delivery.spin.unwrap_or_else(|| default_spin(args)))
         .busy_poll(busy_poll)
         .stall(args.delivery.stall.or_else(|| default_stall(args)))
@@ -161,13 +161,14 @@ pub fn refuse_misplaced(args: DeliveryArgs, usual: Delivery) -> Result<(), Failu
     Err(Failure::new(Exit::Usage, line))
 }
 
-/// The default batch time. A file can wait: with a longer time each block of the ring holds more of sparse
-/// traffic, and the ring survives longer pauses of the disk.
-fn default_timeout(args: &CaptureArgs) -> Duration {
+/// The default size and time of a batch. A file can wait: with a longer time each block of the ring holds more of
+/// sparse traffic, and the ring survives longer pauses of the disk. A batch is as large as the ring allows, since a
+/// wake-up by timer can cost as much as a thousand packets.
+fn default_batch(args: &CaptureArgs) -> (usize, Duration) {
     if is_into_file(args) {
-        Duration::from_millis(100)
+        (usize::MAX, Duration::from_millis(100))
     } else {
-        Duration::from_millis(10)
+        (BATCH_BYTES, Duration::from_millis(10))
     }
 }
 

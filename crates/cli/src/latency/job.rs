@@ -11,7 +11,7 @@ use tapline::latency::{Comparison, DeliverySetting, DeviceMeter};
 use super::device::RunningMeasurement;
 use super::report;
 use super::watch::{self, Watch};
-use crate::args::{BackendChoice, Delivery, LatencyArgs, TARGET};
+use crate::args::{BATCH_BYTES, BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
 use crate::{capture, privilege, signals};
 use tapline::filter::SystemNames;
@@ -144,7 +144,10 @@ fn options(args: &LatencyArgs) -> Result<CaptureOptions, Failure> {
             bytes => bytes,
         })
         .buffer_bytes(usize::try_from(args.buffer).unwrap_or(usize::MAX))
-        .delivery(args.delivery.policy(Delivery::Adaptive, timeout))
+        .delivery(
+            args.delivery
+                .policy(Delivery::Adaptive, (BATCH_BYTES, timeout)),
+        )
         .spin(args.delivery.spin.unwrap_or_default())
         .stall(args.delivery.stall)
         .tick(args.stats_interval.unwrap_or(watch::KEYS)))

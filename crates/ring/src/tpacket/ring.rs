@@ -364,6 +364,25 @@ impl PacketRing {
         scanned.bytes >= bytes
     }
 
+    /// Frames (TPACKET_V2) or blocks (TPACKET_V3) that wait to be read, and those of the ring. Approximate while several
+    /// CPUs fill frames at the same time.
+    ///
+    /// Costs a load for each doubling of the ring.
+    pub fn waiting_slots(&self) -> (usize, usize) {
+        let count = self.geometry.count;
+        // The kernel hands them over in order from the head on.
+        let (mut waiting, mut end) = (0, count);
+        while waiting < end {
+            let middle = usize::midpoint(waiting, end);
+            if self.is_handed_over((self.head + middle) % count) {
+                waiting = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        (waiting, count)
+    }
+
     /// Whether a quarter of the ring or more waits to be read.
     pub fn is_filling(&self) -> bool {
         self.is_handed_over((self.head + self.geometry.count / 4) % self.geometry.count)

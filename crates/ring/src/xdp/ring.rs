@@ -403,6 +403,11 @@ impl XdpRing {
         scanned.bytes >= bytes
     }
 
+    /// Packets that wait to be read, and those that the ring can hold.
+    pub fn waiting_packets(&self) -> (usize, usize) {
+        (self.rx.ready() as usize, self.rx.count() as usize)
+    }
+
     /// Whether more than a quarter of the ring waits to be read.
     pub fn is_filling(&self) -> bool {
         self.rx.ready() > self.rx.count() / 4

@@ -1,36 +1,45 @@
 //! The buffer for encoded blocks.
 
-/// Page alignment, so that the kernel copies whole pages.
-const ALIGN: usize = 4096;
+use std::alloc::{Layout, handle_alloc_error};
 
-/// A page-aligned buffer that is filled from its start and emptied as a whole.
+use abi::pages::Pages;
+
+/// A buffer that is filled from its start and emptied as a whole. It begins at a page, so that the kernel copies whole
+/// pages.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    memory: Box<[u8]>,
-    /// Index of the first aligned byte of `memory`.
-    start: usize,
+    memory: Pages,
     /// Index in `memory` behind the filled bytes.
     end: usize,
 }
 
 impl Buffer {
-    /// Allocates and zeroes `capacity` bytes.
+    /// Allocates `capacity` bytes or somewhat more.
     pub(super) fn new(capacity: usize) -> Self {
-        let memory = vec![0; capacity + ALIGN].into_boxed_slice();
-        let start = memory.as_ptr().align_offset(ALIGN).min(ALIGN);
-        Self {
-            memory,
-            start,
-            end: start,
+        match Self::several(1, capacity).pop() {
+            Some(buffer) => buffer,
+            None => handle_alloc_error(Layout::new::<Pages>()),
+        }
+    }
+
+    /// Allocates `count` buffers of `capacity` bytes or somewhat more, next to each other.
+    pub(super) fn several(count: usize, capacity: usize) -> Vec<Self> {
+        let buffer = |memory| Self { memory, end: 0 };
+        match Pages::map(count, capacity) {
+            Ok(parts) => parts.into_iter().map(buffer).collect(),
+            // As for every other allocation.
+            Err(_) => {
+                handle_alloc_error(Layout::array::<u8>(capacity).unwrap_or(Layout::new::<u8>()))
+            }
         }
     }
 
     pub(super) fn filled(&self) -> &[u8] {
-        &self.memory[self.start..self.end]
+        &self.memory[..self.end]
     }
 
     pub(super) fn clear(&mut self) {
-        self.end = self.start;
+        self.end = 0;
     }
 
     /// Bytes that can still be claimed.
@@ -60,7 +69,7 @@ impl Buffer {
 
     /// Grows an empty buffer to at least `bytes`.
     pub(super) fn grow(&mut self, bytes: usize) {
-        debug_assert_eq!(self.end, self.start, "growing keeps nothing");
+        debug_assert_eq!(self.end, 0, "growing keeps nothing");
         if self.room() < bytes {
             *self = Self::new(bytes);
         }
@@ -71,22 +80,25 @@ impl Buffer {
 mod tests {
     use super::*;
 
+    const PAGE: usize = 4096;
+
     #[test]
     fn the_buffer_starts_at_a_page_and_holds_its_capacity() {
-        let mut buffer = Buffer::new(10_000);
-        assert_eq!(buffer.filled().as_ptr().align_offset(ALIGN), 0);
-        assert_eq!(buffer.claim(10_000).len(), 10_000);
-        assert_eq!(buffer.filled().len(), 10_000);
-        assert!(buffer.room() <= ALIGN);
+        for mut buffer in Buffer::several(2, 10_000) {
+            assert_eq!(buffer.filled().as_ptr().align_offset(PAGE), 0);
+            assert_eq!(buffer.claim(10_000).len(), 10_000);
+            assert_eq!(buffer.filled().len(), 10_000);
+        }
     }
 
     #[test]
     fn growing_keeps_what_suffices() {
         let mut buffer = Buffer::new(64);
+        let room = buffer.room();
         buffer.grow(10);
-        assert!(buffer.room() <= 64 + ALIGN);
+        assert_eq!(buffer.room(), room);
         buffer.grow(100_000);
         assert!(buffer.room() >= 100_000);
-        assert_eq!(buffer.filled().as_ptr().align_offset(ALIGN), 0);
+        assert_eq!(buffer.filled().as_ptr().align_offset(PAGE), 0);
     }
 }

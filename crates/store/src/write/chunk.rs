@@ -34,8 +34,19 @@ pub(super) struct IndexEntry {
 impl PacketChunk {
     /// A chunk for `bytes` bytes of records.
     pub fn new(bytes: usize) -> Self {
+        Self::of(Buffer::new(bytes), bytes)
+    }
+
+    /// Chunks for `bytes` bytes of records each, in memory that is used for the first time at less cost than that of as
+    /// many single chunks.
+    pub fn several(count: usize, bytes: usize) -> Vec<Self> {
+        let buffers = Buffer::several(count, bytes).into_iter();
+        buffers.map(|buffer| Self::of(buffer, bytes)).collect()
+    }
+
+    fn of(buffer: Buffer, bytes: usize) -> Self {
         Self {
-            buffer: Buffer::new(bytes),
+            buffer,
             index: Vec::with_capacity(Self::most_packets(bytes)),
             newest_ns: 0,
             is_sorted: true,

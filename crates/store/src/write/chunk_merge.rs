@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use super::chunk::{IndexEntry, PacketChunk};
+use super::merge_order::{MergeOrder, Source};
 use super::{CaptureFile, WriteError};
 
 /// What became of the packets of a lane.
@@ -29,13 +30,14 @@ pub struct LaneCounts {
 /// A packet that comes later than that is written nevertheless and counted as [late](LaneCounts::late). Packets
 /// need not be in order within a lane. Those with the same time stamp are written by lane.
 ///
-/// Cost: a copy for each packet, and O(log lanes) comparisons for packets of a lane that no other lane's packet
-/// separates. A chunk with packets out of order is sorted when it is added. Reads no clock.
+/// Cost: O(log lanes) comparisons and a copy for each packet. Packets of a lane that no other lane's packet separates
+/// are copied together. A chunk with packets out of order is sorted when it is added. Reads no clock.
 #[derive(Debug)]
 pub struct ChunkMerge {
     lanes: Vec<Lane>,
-    /// Where packets wait, the oldest last. Empty between calls; its memory is used again.
-    heads: Vec<Head>,
+    order: MergeOrder,
+    /// The sequences with packets to write. Empty between calls; its memory is used again.
+    places: Vec<Place>,
     /// Latest time stamp that was written.
     newest_ns: u64,
 }
@@ -61,13 +63,14 @@ struct HeldChunk {
     written: usize,
 }
 
-/// The oldest packet of a sequence. Packets with the same time stamp are ordered by lane, and within it by chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Head {
-    time_ns: u64,
+/// A sequence, and what has been written of its first chunk.
+#[derive(Clone, Copy, Debug)]
+struct Place {
     lane: usize,
+    /// Number of the first chunk.
     chunk: u64,
     sequence: usize,
+    counts: LaneCounts,
 }
 
 impl ChunkMerge {
@@ -75,7 +78,8 @@ impl ChunkMerge {
     pub fn new(lanes: usize) -> Self {
         Self {
             lanes: (0..lanes).map(|_| Lane::default()).collect(),
-            heads: Vec::new(),
+            order: MergeOrder::default(),
+            places: Vec::new(),
             newest_ns: 0,
         }
     }
@@ -100,38 +104,52 @@ impl ChunkMerge {
         file: &mut CaptureFile,
         remaining: &mut u64,
     ) -> Result<(), WriteError> {
-        let heads = &mut self.heads;
-        heads.clear();
-        for (lane, number) in self.lanes.iter().zip(0..) {
-            let sequences = 0..lane.sequences.len();
-            heads.extend(sequences.filter_map(|sequence| lane.head(number, sequence, before_ns)));
-        }
-        heads.sort_unstable_by(|one, other| other.cmp(one));
-        while *remaining > 0
-            && let Some(head) = heads.pop()
-        {
-            // Up to the next head, or with it if it comes later among packets with the same time stamp.
-            let until_ns = heads.last().map_or(before_ns, |next| {
-                let is_first = (head.lane, head.chunk) < (next.lane, next.chunk);
-                next.time_ns + u64::from(is_first)
-            });
-            let lane = &mut self.lanes[head.lane];
-            lane.write_run(
-                head.sequence,
-                until_ns,
-                file,
-                remaining,
-                &mut self.newest_ns,
-            )?;
-            if let Some(head) = lane.head(head.lane, head.sequence, before_ns) {
-                let at = heads.partition_point(|other| *other > head);
-                heads.insert(at, head);
-            }
-        }
+        while *remaining > 0 && self.write_some(before_ns, file, remaining)? {}
         for lane in &mut self.lanes {
             lane.sequences.retain(|sequence| !sequence.is_empty());
         }
         Ok(())
+    }
+
+    /// Writes packets, up to the end of a chunk at most. Returns whether there were any.
+    fn write_some(
+        &mut self,
+        before_ns: u64,
+        file: &mut CaptureFile,
+        remaining: &mut u64,
+    ) -> Result<bool, WriteError> {
+        let sources = find_sources(&self.lanes, &mut self.places, before_ns);
+        let mut result = Ok(());
+        let mut newest_ns = self.newest_ns;
+        for run in self.order.runs(&sources, *remaining) {
+            let source = &sources[run.source as usize];
+            let entries = &source.index[run.first as usize..run.end as usize];
+            let counts = &mut self.places[run.source as usize].counts;
+            let before = file.packets_accepted();
+            result = write_run(source, entries, file);
+            let count = entries.len() as u64;
+            let accepted = match result {
+                Ok(()) => count,
+                Err(_) => file.packets_accepted() - before,
+            };
+            counts.written += accepted;
+            counts.discarded += count - accepted;
+            *remaining -= count;
+            if entries[0].time_ns < newest_ns {
+                let late = entries.partition_point(|entry| entry.time_ns < newest_ns);
+                counts.late += late as u64;
+            }
+            newest_ns = newest_ns.max(entries[entries.len() - 1].time_ns);
+            if result.is_err() {
+                break;
+            }
+        }
+        self.newest_ns = newest_ns;
+        let is_any = !sources.is_empty();
+        for place in &self.places {
+            self.lanes[place.lane].advance(place);
+        }
+        result.map(|()| is_any)
     }
 
     /// Counts all packets that are not written as discarded, and removes them.
@@ -198,80 +216,69 @@ impl Lane {
         chunks.map(|held| held.waiting().len()).sum()
     }
 
-    /// The oldest packet of a sequence, if it is older than `before_ns`; `lane` is the lane's number.
-    fn head(&self, lane: usize, sequence: usize, before_ns: u64) -> Option<Head> {
-        let held = self.sequences[sequence].front()?;
-        let time_ns = held.waiting().first()?.time_ns;
-        (time_ns < before_ns).then_some(Head {
-            time_ns,
-            lane,
-            chunk: held.number,
-            sequence,
-        })
-    }
-
-    /// Writes the packets at the head of a sequence that are older than `until_ns`, at least one, as far as they are
-    /// in one chunk and their records follow each other.
-    fn write_run(
-        &mut self,
-        sequence: usize,
-        until_ns: u64,
-        file: &mut CaptureFile,
-        remaining: &mut u64,
-        newest_ns: &mut u64,
-    ) -> Result<(), WriteError> {
-        let chunks = &mut self.sequences[sequence];
-        let Some(held) = chunks.front_mut() else {
-            return Ok(());
-        };
-        let run = held.run(until_ns, *remaining);
-        let (Some(first), Some(last)) = (run.first(), run.last()) else {
-            return Ok(());
-        };
-        let records = &held.chunk.records()[first.start as usize..last.end as usize];
-        let before = file.packets_accepted();
-        let packets = run.iter();
-        let packets = packets.map(|entry| (entry.time_ns, (entry.end - entry.start) as usize));
-        let result = file.write_records(records, packets);
-        let accepted = file.packets_accepted() - before;
-        self.counts.written += accepted;
-        self.counts.discarded += run.len() as u64 - accepted;
-        if first.time_ns < *newest_ns {
-            let late = run.partition_point(|entry| entry.time_ns < *newest_ns);
-            self.counts.late += late as u64;
+    /// Counts what has been written of the first chunk of a sequence.
+    fn advance(&mut self, place: &Place) {
+        let counts = place.counts;
+        self.counts.written += counts.written;
+        self.counts.late += counts.late;
+        self.counts.discarded += counts.discarded;
+        let sequence = &mut self.sequences[place.sequence];
+        if let Some(held) = sequence.front_mut() {
+            held.written += (counts.written + counts.discarded) as usize;
         }
-        *newest_ns = last.time_ns.max(*newest_ns);
-        *remaining -= run.len() as u64;
-        held.written += run.len();
-        if let Some(held) = chunks.pop_front_if(|held| held.waiting().is_empty()) {
+        if let Some(held) = sequence.pop_front_if(|held| held.waiting().is_empty()) {
             self.free.push(held.emptied());
         }
-        result
     }
+}
+
+/// The packets below `before_ns` in the first chunk of each sequence, by lane and chunk; `places` says where.
+fn find_sources<'l>(lanes: &'l [Lane], places: &mut Vec<Place>, before_ns: u64) -> Vec<Source<'l>> {
+    places.clear();
+    for (number, lane) in lanes.iter().enumerate() {
+        let sequences = lane.sequences.iter().enumerate();
+        places.extend(sequences.filter_map(|(sequence, chunks)| {
+            let held = chunks.front()?;
+            (held.waiting().first()?.time_ns < before_ns).then_some(Place {
+                lane: number,
+                chunk: held.number,
+                sequence,
+                counts: LaneCounts::default(),
+            })
+        }));
+    }
+    places.sort_unstable_by_key(|place| (place.lane, place.chunk));
+    let source = |place: &Place| {
+        let chunks = &lanes[place.lane].sequences[place.sequence];
+        let held = &chunks[0];
+        let waiting = held.waiting();
+        let ready = waiting.partition_point(|entry| entry.time_ns < before_ns);
+        Source {
+            index: &waiting[..ready],
+            records: held.chunk.records(),
+            continues: ready == waiting.len() && chunks.len() > 1,
+        }
+    };
+    places.iter().map(source).collect()
+}
+
+/// Writes packets of `source` that follow each other.
+#[inline]
+fn write_run(
+    source: &Source<'_>,
+    entries: &[IndexEntry],
+    file: &mut CaptureFile,
+) -> Result<(), WriteError> {
+    let range = entries[0].start as usize..entries[entries.len() - 1].end as usize;
+    let packets = entries.iter();
+    let packets = packets.map(|entry| (entry.time_ns, (entry.end - entry.start) as usize));
+    file.write_records(&source.records[range], packets)
 }
 
 impl HeldChunk {
     /// The packets that are not written, oldest first.
     fn waiting(&self) -> &[IndexEntry] {
         &self.chunk.index()[self.written..]
-    }
-
-    /// At most `most` of them that are older than `until_ns` and whose records follow each other.
-    fn run(&self, until_ns: u64, most: u64) -> &[IndexEntry] {
-        let waiting = self.waiting();
-        let most = usize::try_from(most)
-            .unwrap_or(usize::MAX)
-            .min(waiting.len());
-        let Some(mut end) = waiting.first().map(|first| first.start) else {
-            return &[];
-        };
-        let is_in_run = |entry: &&IndexEntry| {
-            let is_adjacent = entry.start == end;
-            end = entry.end;
-            is_adjacent && entry.time_ns < until_ns
-        };
-        let run = waiting[..most].iter().take_while(is_in_run).count();
-        &waiting[..run]
     }
 
     fn emptied(mut self) -> PacketChunk {

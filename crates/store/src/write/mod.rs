@@ -30,6 +30,7 @@ mod chunk_merge;
 mod encoder;
 mod error;
 mod file;
+mod merge_order;
 mod options;
 mod pcap;
 mod pcapng;

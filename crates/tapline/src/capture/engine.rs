@@ -38,7 +38,7 @@ use super::plan::interface_plan::InterfacePlan;
 use super::plan::options::{CaptureOptions, check_mode};
 use super::read::consumer::Consumer;
 use super::read::dispatcher::{Dispatcher, Round};
-use super::read::poller::{Poller, Wakeup, nanoseconds};
+use super::read::poller::{Interrupts, Poller, Wakeup, nanoseconds};
 use super::read::queue::RxQueue;
 use super::read::wake_policy::{Next, Sleep, WakePolicy};
 use crate::stop::Stop;
@@ -347,8 +347,11 @@ impl Engine {
         let sleep = Sleep {
             poller: &self.poller,
             queues: &self.queues,
-            stop,
-            is_interrupted: || self.pending.is_pending(),
+            interrupts: Interrupts {
+                stop,
+                is_pending: || self.pending.is_pending(),
+                pending: self.pending.as_fd(),
+            },
             now_ns,
             until_ns: (run.next_tick_ns.min(run.end_ns))
                 .min(run.next_check_ns)

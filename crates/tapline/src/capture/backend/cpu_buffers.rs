@@ -5,6 +5,7 @@ use ring::{Batch, BpfRing, BpfRingError, BpfRingOptions, InterfaceInfo, RingCoun
 use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
 use super::super::plan::options::CaptureOptions;
+use super::super::read::forecast::parts;
 use super::super::read::ring::{RingReader, RxRing};
 
 /// The buffers of an interface: at least one.
@@ -59,6 +60,10 @@ impl RxRing for BpfRing {
 
     fn is_filling(&self) -> bool {
         self.is_filling()
+    }
+
+    fn waiting_parts(&self) -> u64 {
+        parts(self.waiting_bytes(), self.buffer_bytes())
     }
 
     fn counters(&self) -> &RingCounters {

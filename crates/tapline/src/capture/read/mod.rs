@@ -6,6 +6,7 @@ pub mod consumer;
 pub mod dispatcher;
 pub mod exact_filter;
 pub mod file_control;
+pub mod forecast;
 pub mod poller;
 pub mod queue;
 pub mod ring;

@@ -114,24 +114,32 @@ impl AsFd for Poller {
     }
 }
 
+/// What ends a sleep early.
+pub struct Interrupts<'s, F> {
+    pub stop: &'s Stop,
+    /// Whether a configuration change is pending.
+    pub is_pending: F,
+    /// Readable while one is.
+    pub pending: BorrowedFd<'s>,
+}
+
 /// Lets packets gather until `until_ns` (`CLOCK_MONOTONIC`), until those of a ring take `bytes` of it, or
-/// until a ring fills. Ends early if `is_interrupted`, for `stop`, and for a ring with an error.
+/// until a ring fills. Ends early for `interrupts` and for a ring with an error.
 ///
-/// The rings are checked every `check_ns`. The end is a time of the clock, so that a sleep that ends late
+/// The rings are checked after the time that `check_ns` returns for the present one. The end is a time of the clock, so that a sleep that ends late
 /// delays no other. poll(2) takes a duration all the same: the kernel adds it to its clock some hundred
 /// nanoseconds after this one was read, while an absolute timer (timerfd_settime(2)) would cost another
 /// system call per sleep.
 pub fn gather(
     queues: &[RxQueue],
-    stop: &Stop,
-    is_interrupted: impl Fn() -> bool,
+    interrupts: &Interrupts<'_, impl Fn() -> bool>,
     until_ns: u64,
     bytes: usize,
-    check_ns: u64,
+    mut check_ns: impl FnMut(u64) -> u64,
 ) -> io::Result<Option<Wakeup>> {
     let is_enough = |queue: &RxQueue| queue.ring().holds(bytes) || queue.ring().is_filling();
     let mut checked_ns = monotonic_ns();
-    while !queues.iter().any(is_enough) && !is_interrupted() {
+    while !queues.iter().any(is_enough) && !(interrupts.is_pending)() {
         let now_ns = monotonic_ns();
         if now_ns - checked_ns > ERRORS_NS {
             checked_ns = now_ns;
@@ -141,10 +149,16 @@ pub fn gather(
             }
         }
         let left_ns = until_ns.saturating_sub(now_ns);
+        let check_ns = check_ns(now_ns);
         let timeout = timespec(left_ns.min(check_ns));
-        match poll(&mut [PollFd::new(stop, PollFlags::IN)], Some(&timeout)) {
+        let mut polled = [
+            PollFd::new(interrupts.stop, PollFlags::IN),
+            PollFd::from_borrowed_fd(interrupts.pending, PollFlags::IN),
+        ];
+        match poll(&mut polled, Some(&timeout)) {
             Ok(0) if left_ns > check_ns => {}
             Ok(0) | Err(Errno::INTR) => break,
+            Ok(_) if polled[0].revents().is_empty() => {}
             Ok(_) => return Ok(Some(Wakeup::Stopped)),
             Err(error) => return Err(error.into()),
         }

@@ -24,6 +24,9 @@ pub trait RxRing: AsFd + Debug + Send {
     /// Whether at least a quarter of the ring waits to be read.
     fn is_filling(&self) -> bool;
 
+    /// How many parts of a quarter of the ring wait to be read, as [`parts`](super::forecast::parts) counts them.
+    fn waiting_parts(&self) -> u64;
+
     /// What became of the packets, as of the last [`refresh`](Self::refresh).
     fn counters(&self) -> &RingCounters;
 

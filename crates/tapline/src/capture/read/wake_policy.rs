@@ -9,10 +9,10 @@ use ring::{DeliveryMode, TimestampSource};
 use super::super::plan::options::CaptureOptions;
 use super::adaptive::{Moderation, Wait};
 use super::dispatcher::Round;
-use super::poller::{GATHER_NS, Poller, Wakeup, gather, nanoseconds, spin};
+use super::forecast::Forecast;
+use super::poller::{GATHER_NS, Interrupts, Poller, Wakeup, gather, nanoseconds, spin};
 use super::queue::RxQueue;
 use crate::precise_wakeup::PreciseWakeup;
-use crate::stop::Stop;
 
 /// Interval at which stop and interfaces are checked while the reader spins.
 const SPIN_CHECK_NS: u64 = 1_000_000;
@@ -49,9 +49,7 @@ impl Next {
 pub struct Sleep<'s, F> {
     pub poller: &'s Poller,
     pub queues: &'s [RxQueue],
-    pub stop: &'s Stop,
-    /// Whether a configuration change is pending.
-    pub is_interrupted: F,
+    pub interrupts: Interrupts<'s, F>,
     pub now_ns: u64,
     /// The latest end.
     pub until_ns: u64,
@@ -79,8 +77,7 @@ enum Kind {
         timeout_ns: u64,
         /// Largest plausible age of the first packet when the reader wakes.
         oldest_ns: u64,
-        /// Interval at which the fill level is checked.
-        check_ns: u64,
+        checks: Checks,
         /// When the gathering batch is handed over at the latest; `None` before its first packet.
         due_ns: Option<u64>,
         /// A batch is being handed over, with all packets in the rings.
@@ -105,16 +102,11 @@ impl Kind {
             // By another clock the packet may seem to be of any age.
             _ => block_ns.min(timeout_ns),
         };
-        let check_ns = if is_in_blocks {
-            block_ns.clamp(GATHER_NS, BLOCKS_NS)
-        } else {
-            GATHER_NS
-        };
         Self::Batch {
             bytes: min_bytes,
             timeout_ns,
             oldest_ns,
-            check_ns: check_ns.min(quarter_ns(queues)),
+            checks: Checks::new(min_bytes, is_in_blocks.then_some(block_ns), queues),
             due_ns: (queues.iter().any(|queue| queue.ring().holds(1)))
                 .then(|| due_ns(queues, timeout_ns, oldest_ns)),
             // A ring only wakes a reader that has found it empty.
@@ -123,11 +115,58 @@ impl Kind {
     }
 }
 
-/// How long packets at 10 Gbit/s take to fill a quarter of the smallest ring.
-fn quarter_ns(queues: &[RxQueue]) -> u64 {
-    let bytes = queues.iter().map(|queue| queue.ring().buffer_bytes()).min();
-    let bits = bytes.map_or(0, |bytes| bytes as u64 / 4 * 8);
-    (bits / 10).max(MIN_CHECK_NS)
+/// When the fill level of the rings is checked while a batch gathers.
+#[derive(Clone, Copy, Debug)]
+enum Checks {
+    /// At this interval, so that the end of the batch is noticed soon.
+    Every(u64),
+    /// A quarter of a ring ends the batch.
+    Forecast(Forecast),
+}
+
+impl Checks {
+    /// For batches of `min_bytes`; `block_ns` is the time of a block, if the packets come in blocks.
+    fn new(min_bytes: usize, block_ns: Option<u64>, queues: &[RxQueue]) -> Self {
+        let smallest = queues.iter().map(|queue| queue.ring().buffer_bytes()).min();
+        let smallest = smallest.unwrap_or(0);
+        // At 10 Gbit/s.
+        let fill_ns = |bytes: usize| (bytes as u64 * 8 / 10).max(MIN_CHECK_NS);
+        if min_bytes >= smallest / 4 {
+            // Short packets take up to twice their length in the ring, and the wake-up takes time.
+            let most_ns = fill_ns(smallest / 8 * 3);
+            return Self::Forecast(Forecast::new(MIN_CHECK_NS, most_ns));
+        }
+        let check_ns = block_ns.map_or(GATHER_NS, |ns| ns.clamp(GATHER_NS, BLOCKS_NS));
+        Self::Every(check_ns.min(fill_ns(smallest / 4)))
+    }
+
+    /// Another batch gathers.
+    fn begin(&mut self) {
+        if let Self::Forecast(forecast) = self {
+            forecast.begin();
+        }
+    }
+
+    /// A batch has gathered.
+    fn end(&mut self, queues: &[RxQueue]) {
+        if let Self::Forecast(forecast) = self {
+            forecast.observe(monotonic_ns(), waiting_parts(queues));
+        }
+    }
+
+    /// After which time to check again.
+    fn next_ns(&mut self, now_ns: u64, queues: &[RxQueue]) -> u64 {
+        match self {
+            Self::Every(interval_ns) => *interval_ns,
+            Self::Forecast(forecast) => forecast.next_check_ns(now_ns, waiting_parts(queues)),
+        }
+    }
+}
+
+/// Parts of a quarter that wait in the fullest ring.
+fn waiting_parts(queues: &[RxQueue]) -> u64 {
+    let parts = queues.iter().map(|queue| queue.ring().waiting_parts());
+    parts.max().unwrap_or(0)
 }
 
 /// When a batch that begins with the waiting packets is handed over at the latest.
@@ -248,15 +287,9 @@ impl WakePolicy {
             }
             Next::Until(moment_ns) => {
                 let until_ns = moment_ns.min(sleep.until_ns);
-                let is_interrupted = &sleep.is_interrupted;
-                gather(
-                    queues,
-                    sleep.stop,
-                    is_interrupted,
-                    until_ns,
-                    usize::MAX,
-                    GATHER_NS,
-                )
+                gather(queues, &sleep.interrupts, until_ns, usize::MAX, |_| {
+                    GATHER_NS
+                })
             }
             Next::ForBatch => self.wait_for_batch(sleep, left_ns),
         }
@@ -271,7 +304,7 @@ impl WakePolicy {
             bytes,
             timeout_ns,
             oldest_ns,
-            check_ns,
+            checks,
             due_ns: due,
             ..
         } = &mut self.kind
@@ -294,15 +327,16 @@ impl WakePolicy {
                 }
             }
         }
-        let due = *due.get_or_insert_with(|| due_ns(queues, *timeout_ns, *oldest_ns));
+        let due = *due.get_or_insert_with(|| {
+            checks.begin();
+            due_ns(queues, *timeout_ns, *oldest_ns)
+        });
         let until_ns = due.min(sleep.until_ns);
-        gather(
-            queues,
-            sleep.stop,
-            &sleep.is_interrupted,
-            until_ns,
-            *bytes,
-            *check_ns,
-        )
+        let wakeup = gather(queues, &sleep.interrupts, until_ns, *bytes, |now_ns| {
+            checks.next_ns(now_ns, queues)
+        });
+        // Where the sleep ends the batch there is no check of its own.
+        checks.end(queues);
+        wakeup
     }
 }

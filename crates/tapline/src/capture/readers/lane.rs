@@ -25,6 +25,9 @@ use crate::wait::wait;
 /// Most chunks of a lane.
 pub const CHUNKS: usize = 64;
 
+/// Chunks that are allocated together.
+const ALLOCATED: usize = 16;
+
 /// After so many chunks the merger is woken, and does not wait for its time.
 const WAKE_CHUNKS: usize = CHUNKS / 16;
 
@@ -74,7 +77,9 @@ pub struct LaneSender {
     encoder: ChunkEncoder,
     chunk: PacketChunk,
     chunk_bytes: usize,
-    /// Chunks allocated: as many as were in use at the same time, since memory costs a page fault when it is used first.
+    /// Chunks allocated and not used yet.
+    spare: Vec<PacketChunk>,
+    /// Chunks allocated.
     made: usize,
     /// Chunks handed over since the merger was woken.
     unannounced: usize,
@@ -112,6 +117,7 @@ pub fn lane(
         encoder,
         chunk: PacketChunk::new(chunk_bytes),
         chunk_bytes,
+        spare: Vec::new(),
         made: 1,
         unannounced: 0,
         queue,
@@ -212,14 +218,20 @@ impl LaneSender {
 
     /// Hands the chunk over, and continues with an empty one. Waits for it if the merger has all of them.
     fn hand_over(&mut self) -> Result<(), ConsumerError> {
-        match self.empty.try_recv() {
-            Ok(next) => self.send(next),
-            Err(_) if self.made < CHUNKS => {
-                self.made += 1;
-                self.send(PacketChunk::new(self.chunk_bytes))
-            }
-            Err(_) => self.hand_over_starved(),
+        match self.empty.try_recv().ok().or_else(|| self.unused()) {
+            Some(next) => self.send(next),
+            None => self.hand_over_starved(),
         }
+    }
+
+    /// A chunk that was not used yet, since memory costs time when it is used first.
+    fn unused(&mut self) -> Option<PacketChunk> {
+        if self.spare.is_empty() && self.made < CHUNKS {
+            let count = ALLOCATED.min(CHUNKS - self.made);
+            self.spare = PacketChunk::several(count, self.chunk_bytes);
+            self.made += count;
+        }
+        self.spare.pop()
     }
 
     #[cold]

@@ -22,6 +22,7 @@ use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
 use super::super::plan::options::CaptureOptions;
 use super::super::plan::xdp_selection::XdpSelection;
+use super::super::read::forecast::parts;
 use super::super::read::ring::{RingReader, RxRing};
 use super::OpenedInterface;
 
@@ -200,6 +201,11 @@ impl RxRing for XdpRing {
 
     fn is_filling(&self) -> bool {
         self.is_filling()
+    }
+
+    fn waiting_parts(&self) -> u64 {
+        let (waiting, most) = self.waiting_packets();
+        parts(waiting, most)
     }
 
     fn counters(&self) -> &RingCounters {

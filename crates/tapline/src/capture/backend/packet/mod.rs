@@ -24,6 +24,7 @@ use super::super::plan::backend::{Backend, FilterPlace};
 use super::super::plan::interface_plan::InterfacePlan;
 use super::super::plan::options::CaptureOptions;
 use super::super::read::exact_filter::ExactFilter;
+use super::super::read::forecast::parts;
 use super::super::read::ring::{RingReader, RxRing};
 use super::OpenedInterface;
 
@@ -142,6 +143,11 @@ impl RxRing for PacketRing {
 
     fn is_filling(&self) -> bool {
         self.is_filling()
+    }
+
+    fn waiting_parts(&self) -> u64 {
+        let (waiting, slots) = self.waiting_slots();
+        parts(waiting, slots)
     }
 
     fn counters(&self) -> &RingCounters {

@@ -1,0 +1,186 @@
+//! The loss-free rate of two readers with one merged file, beside two readers with a file each.
+//!
+//! ```text
+//! CPU 0: sender ─▶ veth, queue 0 ─▶ stack ─▶ ring 0 ─▶ reader 0 ┐
+//!                                                              ├─▶ /dev/null, or two of them
+//! CPU 1: sender ─▶ veth, queue 1 ─▶ stack ─▶ ring 1 ─▶ reader 1 ┘
+//! ```
+//!
+//! Each CPU sends, receives and reads, and the merging thread runs where there is time. So the rate is what both CPUs
+//! together can do for all of that.
+
+use std::num::NonZeroUsize;
+use std::thread::scope;
+use std::time::Duration;
+
+use netlink::{Channels, Ethtool};
+use tapline::Stop;
+use tapline::capture::{
+    Account, CaptureOptions, FanoutMode, ParallelCapture, Queues, ReaderOptions,
+};
+use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
+use tapline_lab::{Host, Net};
+
+use crate::harness::{Column, Report, column, ratios};
+use crate::{Nobody, null_file};
+
+const RATES: &str = "Loss-free rate of two readers to /dev/null, a sender on each CPU";
+const MERGED: &str = "one file, kpps";
+const FILES: &str = "two files, kpps";
+const COLUMNS: [Column; 4] = [
+    column(MERGED, 1e3, 0),
+    column(FILES, 1e3, 0),
+    column("one file, lost at full speed, %", 1.0, 2),
+    column("two files, lost at full speed, %", 1.0, 2),
+];
+
+/// Packets of each sender at full speed: many times what rings and chunks hold.
+const PACKETS: u64 = 2_000_000;
+
+/// Memory of the rings, both together.
+const RING_BYTES: usize = 64 << 20;
+
+/// A rate at which nothing is lost, packets per second of each sender.
+const LOW_PPS: u64 = 100_000;
+
+/// Steps of the search for the highest rate without a loss.
+const HALVINGS: u32 = 5;
+
+struct Rig {
+    left: Host,
+    right: Host,
+    senders: [Generator; 2],
+}
+
+struct Trial {
+    /// Both senders together.
+    pps: u64,
+    delivered: u64,
+    lost: u64,
+}
+
+/// Adds the table and its target.
+pub fn measure(report: &mut Report) {
+    for bytes in [128, 256] {
+        let name = format!("{bytes} bytes");
+        let mut rig = Rig::new(bytes);
+        for round in report.rounds(&format!("rates, {name}")) {
+            let mut figures = [0.0; 4];
+            let mut ways = [true, false];
+            ways.rotate_left(round as usize % 2);
+            for is_merged in ways {
+                let (pps, lost) = loss_free(&mut rig, is_merged, report);
+                let place = usize::from(!is_merged);
+                (figures[place], figures[2 + place]) = (pps as f64, lost);
+            }
+            report.table(RATES, &COLUMNS).add(&name, &figures);
+        }
+    }
+    let of = |head| {
+        [128, 256]
+            .map(|bytes| report.of(RATES, &format!("{bytes} bytes"), head))
+            .concat()
+    };
+    let rates = ratios(&of(MERGED), &of(FILES));
+    report.at_least(
+        "loss-free rate with one file / with a file for each reader",
+        &rates,
+        0.85,
+    );
+}
+
+/// The highest rate without a loss, and the loss at full speed in percent.
+fn loss_free(rig: &mut Rig, is_merged: bool, report: &mut Report) -> (u64, f64) {
+    let full = report.undisturbed("cpu", || rig.trial(is_merged, None));
+    let lost = full.lost as f64 * 100.0 / (full.delivered + full.lost) as f64;
+    if full.lost == 0 {
+        return (full.pps, lost);
+    }
+    let (mut low, mut high, mut best) = (LOW_PPS, full.pps / 2, 0);
+    for _ in 0..HALVINGS {
+        let middle = u64::midpoint(low, high);
+        let trial = report.undisturbed("cpu", || rig.trial(is_merged, Some(middle)));
+        if trial.lost == 0 {
+            (low, best) = (middle, best.max(trial.pps));
+        } else {
+            high = middle;
+        }
+    }
+    (best, lost)
+}
+
+impl Rig {
+    fn new(frame_bytes: usize) -> Self {
+        let [left, right] = Net::new().pair();
+        for host in [&left, &right] {
+            let mut ethtool = host.run(Ethtool::open).expect("a handle");
+            let queues = Channels::new().receive(2).transmit(2);
+            let set = ethtool.set_channels(host.interface().name, &queues);
+            set.expect("a queue for each CPU");
+        }
+        let senders = [(); 2].map(|()| {
+            let options = GeneratorOptions::new(left.interface().index, udp_frame(frame_bytes));
+            left.run(|| Generator::new(options))
+        });
+        let mut rig = Self {
+            left,
+            right,
+            senders,
+        };
+        let peer = rig.right.interface().index;
+        let (right, first) = (&rig.right, &mut rig.senders[0]);
+        right.run(|| first.attach_peer(peer));
+        let (left, second) = (&rig.left, &mut rig.senders[1]);
+        left.run(|| second.attach_own());
+        rig
+    }
+
+    /// Sends from both CPUs, at `rate_pps` each or at full speed.
+    fn trial(&mut self, is_merged: bool, rate_pps: Option<u64>) -> Trial {
+        let count = rate_pps.map_or(PACKETS, |rate| rate.min(PACKETS));
+        let options = CaptureOptions::default()
+            .interface(self.right.interface().name.to_string())
+            .snaplen(ring::DEFAULT_SNAPLEN)
+            .buffer_bytes(RING_BYTES);
+        let mut sharing = ReaderOptions::default();
+        sharing.queues = Queues::Count(NonZeroUsize::new(2).expect("not zero"));
+        sharing.distribution = Some(FanoutMode::Cpu);
+        let capture = self.right.run(|| ParallelCapture::open(options, &sharing));
+        let capture = capture.expect("a capture");
+        let stop = Stop::new().expect("a pipe");
+        let stopper = stop.stopper();
+        let (left, senders) = (&self.left, &mut self.senders);
+        let (account, duration) = scope(|scope| {
+            let running = scope.spawn(|| run(capture, is_merged, &stop));
+            let sending = senders.iter_mut().enumerate().map(|(cpu, sender)| {
+                scope.spawn(move || {
+                    left.run(|| {
+                        pin_to_cpu(cpu).expect("two CPUs");
+                        sender.send(count, rate_pps).duration
+                    })
+                })
+            });
+            let sending: Vec<_> = sending.collect();
+            let durations = sending.into_iter().map(|one| one.join().expect("sent"));
+            let duration = durations.max().unwrap_or(Duration::ZERO);
+            stopper.stop();
+            (running.join().expect("a summary"), duration)
+        });
+        let lost = account.lost.total();
+        let packets = u128::from(account.delivered + lost);
+        Trial {
+            pps: (packets * 1_000_000_000 / duration.as_nanos().max(1)) as u64,
+            delivered: account.delivered,
+            lost,
+        }
+    }
+}
+
+fn run(capture: ParallelCapture, is_merged: bool, stop: &Stop) -> Account {
+    let summary = if is_merged {
+        capture.run_file(&mut null_file(), stop)
+    } else {
+        capture.run_files(&mut [null_file(), null_file()], &mut Nobody, stop)
+    };
+    summary.expect("a summary").account
+}
