@@ -92,10 +92,13 @@ fn a_sweep_continues_from_its_state() {
     let _responder = responder(&scene);
     let folder = tempfile::tempdir().expect("a folder");
     let state = folder.path().join("sweep");
-    let common = format!("--backend xdp -c 1 -W 100ms --state {}", state.display());
+    let common = format!("--backend xdp -c 1 -W 1 --state {}", state.display());
     let targets = "10.64.0.0-10.64.7.207";
-    let mut running = start(&scene, &format!("{common} --rate 4kpps --csv -q {targets}"));
-    for _ in 0..300 {
+    let mut running = start(
+        &scene,
+        &format!("{common} --rate 500pps --csv -q {targets}"),
+    );
+    for _ in 0..20 {
         running.line();
     }
     running.signal(Signal::INT);
@@ -103,7 +106,7 @@ fn a_sweep_continues_from_its_state() {
     let header = &first.stdout[0];
     assert!(header.starts_with("target,address,sent,"), "{header}");
     let mut lines = first.stdout[1..].to_vec();
-    assert!((300..2000).contains(&lines.len()), "{first:?}");
+    assert!((20..2000).contains(&lines.len()), "{first:?}");
     assert!(state.is_file());
     let other = ping(&scene, &format!("{common} --csv -q 10.64.0.0/28"));
     let refusal = other.refusal(2);
@@ -113,7 +116,8 @@ fn a_sweep_continues_from_its_state() {
         "{refusal}"
     );
     let second = ping(&scene, &format!("{common} --rate max --csv -q {targets}"));
-    lines.extend_from_slice(&second.stdout[1..]);
+    // The lines continue those of the first run, without another header.
+    lines.extend_from_slice(&second.stdout);
     let addresses: BTreeSet<_> = lines.iter().map(|line| line.split(',').next()).collect();
     assert_eq!((lines.len(), addresses.len()), (2000, 2000));
     let answered = lines

@@ -4,11 +4,12 @@ use crate::classification::OtherCounts;
 use crate::plan::{PlanError, ProbePlan, SweepPosition};
 use crate::prober::Prober;
 use crate::statistics::{
-    AnswerCounters, CountedAnswers, Histogram, NetworkError, ProbeCounts, TargetsElsewhere,
+    AnswerCounters, CountedAnswers, Histogram, NetworkError, TargetsElsewhere,
 };
 use crate::targets::Targets;
 
-/// A run whose answers are counted elsewhere. Until [`Prober::end_unanswered`], probes without an answer are in flight.
+/// A run whose answers are counted elsewhere. Until [`Prober::end_all`], probes without an answer
+/// are in flight, except those that have ended.
 impl Prober {
     /// Memory for a target whose answers are counted elsewhere.
     pub const BYTES_ELSEWHERE: u64 = TargetsElsewhere::BYTES;
@@ -41,30 +42,29 @@ impl Prober {
     /// Ends the run, with the probes in flight lost. Calls `ended` for the targets that
     /// [`expire_elsewhere`](Self::expire_elsewhere) has not reported, if there is one probe to each.
     pub fn end_all(&mut self, mut ended: impl FnMut(u32, &Self)) {
+        if self.schedule.is_single() {
+            self.end_before(self.schedule.issued_end(), &mut ended);
+        }
         if let Some(elsewhere) = &mut self.elsewhere {
             elsewhere.end();
             self.statistics.total.lost += self.statistics.total.pending();
         }
-        if self.schedule.is_single() {
-            self.end_before(self.schedule.issued_end(), &mut ended);
-        }
     }
 
     fn end_before(&mut self, end: u64, ended: &mut impl FnMut(u32, &Self)) {
-        while self.expired_slots < end {
+        while self.expired_slots < end.min(self.sent_end) {
             let slot = self.schedule.slot_at(self.expired_slots);
+            let target = self.schedule.probe_in(slot).target;
+            self.statistics.total.lost += self.counts(target).pending();
             self.expired_slots += 1;
-            ended(self.schedule.probe_in(slot).target, self);
+            ended(target, self);
         }
     }
 
-    /// The counters of a target whose probe has ended.
-    pub fn ended_counts(&self, target: u32) -> ProbeCounts {
-        let counts = self.counts(target);
-        ProbeCounts {
-            lost: counts.lost + counts.pending(),
-            ..counts
-        }
+    /// Whether the only probe to a target has ended.
+    pub(crate) fn has_ended(&self, target: u32) -> bool {
+        let position = u64::from(self.schedule.position_of(target));
+        self.schedule.is_single() && position < self.expired_slots
     }
 
     /// Where a later run to the same targets continues, if there is one probe to each.
@@ -80,7 +80,13 @@ impl Prober {
         self.schedule.is_over() && self.unreported == 0
     }
 
-    /// Sets what was counted for all targets so far: the count of each bucket of [`Histogram`], and their `answers`.
+    /// Sets the counters of all targets together, without their round trips.
+    pub fn set_total(&mut self, answers: &CountedAnswers) {
+        self.statistics.set_total(answers);
+    }
+
+    /// As [`set_total`](Self::set_total), with the round trips: the count of each bucket of [`Histogram`], and the sums of
+    /// `answers`.
     pub fn set_answers(&mut self, counts: &[u64], answers: &CountedAnswers) {
         self.statistics.set_total(answers);
         self.statistics.histogram = Histogram::from_answers(counts, answers);
@@ -101,6 +107,69 @@ impl Prober {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cookie::RunKey;
+    use crate::prober::NextAction;
+    use crate::targets::{NoResolver, TargetsBuilder};
+
+    /// Nobody answers.
+    #[derive(Debug)]
+    struct Silent;
+
+    impl AnswerCounters for Silent {
+        fn answers(&self, _: u32) -> CountedAnswers {
+            CountedAnswers::default()
+        }
+    }
+
+    /// A prober of 20 targets in one prefix, and 20 in others, which sends all that is due at the start.
+    fn sweep(first_probe: u64) -> (Prober, Vec<u32>) {
+        let mut builder = TargetsBuilder::default();
+        let words = (0..20).map(|number| format!("10.0.0.{number} 10.1.{number}.1"));
+        let words = words.collect::<Vec<_>>().join(" ");
+        builder.add_list(&words, &mut NoResolver).expect("targets");
+        let plan = ProbePlan {
+            rounds: Some(1),
+            first_probe,
+            interval_ns: 0,
+            rate_pps: None,
+            prefix_pps: Some(1),
+            ..ProbePlan::new(7, RunKey([1, 2]))
+        };
+        let targets = builder.build().expect("not too many");
+        let mut prober = Prober::counted_elsewhere(&plan, targets).expect("a plan");
+        prober.read_from(Box::new(Silent));
+        let mut sent = Vec::new();
+        while let NextAction::Send(probe) = prober.next(0) {
+            prober.sent(probe, 0);
+            sent.push(probe.target);
+        }
+        (prober, sent)
+    }
+
+    #[test]
+    fn a_sweep_continues_with_the_first_probe_that_was_not_sent() {
+        let (mut prober, sent) = sweep(0);
+        assert_eq!(sent.len(), 21, "one of the prefix");
+        prober.stop(0);
+        let mut ended = Vec::new();
+        prober.end_all(|target, prober| {
+            let counts = prober.counts(target);
+            assert_eq!((counts.sent, counts.lost, counts.pending()), (1, 1, 0));
+            ended.push(target);
+        });
+        let total = prober.total();
+        assert_eq!((total.sent, total.lost, total.pending()), (21, 21, 0));
+        let position = prober.position();
+        assert_eq!(position.ended, ended.len() as u64);
+        assert!((1..21).contains(&ended.len()) && sent.starts_with(&ended));
+        let (next, mut again) = sweep(position.ended);
+        assert_eq!(next.position(), position);
+        again.extend(&ended);
+        again.sort_unstable();
+        again.dedup();
+        // All but those of the prefix, which has sent one in each run.
+        assert!(again.len() >= 21, "{again:?}");
+    }
 
     /// Compared with the histogram, which is updated round trip by round trip.
     #[test]

@@ -72,6 +72,8 @@ pub struct Prober {
     latest: (Probe, Slot),
     /// Number of slots whose timeout was processed.
     pub(crate) expired_slots: u64,
+    /// All slots before this one were sent; those that were withdrawn come later.
+    pub(crate) sent_end: u64,
     /// When the next probe is due; `None` if that depends on answers, or none is left.
     next_due_ns: Option<u64>,
     /// Present if probes are assigned to paths.
@@ -132,6 +134,7 @@ impl Prober {
             identifier: plan.identifier,
             unreported: 0,
             expired_slots: plan.first_probe,
+            sent_end: u64::MAX,
             next_due_ns: None,
             balance,
             accounts: AddressAccounts::default(),
@@ -327,6 +330,7 @@ impl Prober {
 
     /// Stops sending. Probes in flight still wait for their answers.
     pub fn stop(&mut self, now_ns: u64) {
+        self.sent_end = self.schedule.issued_end();
         for slot in self.schedule.stop() {
             self.withdraw(slot);
             self.other_counts.unsent += 1;
@@ -356,7 +360,7 @@ impl Prober {
     pub fn counts(&self, target: u32) -> ProbeCounts {
         match &self.elsewhere {
             None => self.statistics.counts(self.schedule.position_of(target)),
-            Some(elsewhere) => elsewhere.counts(target),
+            Some(elsewhere) => elsewhere.counts(target, self.has_ended(target)),
         }
     }
 

@@ -329,7 +329,12 @@ fn exit_status(args: &PingArgs, end: &RunEnd<'_>) -> Result<Exit, Failure> {
     };
     let all_answered = || {
         let mut targets = statistics.targets().indices();
-        targets.all(|target| statistics.counts(target).received >= required)
+        targets.all(|target| {
+            let counts = statistics.counts(target);
+            // An earlier run of a sweep has probed it.
+            let is_earlier = args.state.is_some() && counts.sent + counts.local_drops == 0;
+            is_earlier || counts.received >= required
+        })
     };
     let is_refused = statistics.targets().len() == 1 && total.sent == 0 && total.local_drops > 0;
     Ok(

@@ -61,7 +61,8 @@ impl TargetsElsewhere {
         counters.map_or_else(CountedAnswers::default, |counters| counters.answers(target))
     }
 
-    pub fn counts(&self, target: u32) -> ProbeCounts {
+    /// `has_ended`: its probes without an answer are lost.
+    pub fn counts(&self, target: u32, has_ended: bool) -> ProbeCounts {
         let record = self.records[target as usize];
         let answers = self.answers(target);
         let mut counts = ProbeCounts {
@@ -74,7 +75,7 @@ impl TargetsElsewhere {
             errors: answers.errors,
             local_drops: record.local_drops.into(),
         };
-        if self.is_over {
+        if has_ended || self.is_over {
             counts.lost = counts.pending();
         }
         counts

@@ -35,7 +35,7 @@ pub enum PingEvent {
         wall_ns: Option<u64>,
     },
     /// The only probe to a target has ended, with [`Backend::Xdp`](super::Backend::Xdp) and a count of 1:
-    /// [`Prober::ended_counts`](super::Prober::ended_counts) says how.
+    /// [`Prober::counts`](super::Prober::counts) says how.
     Ended {
         /// The target.
         target: u32,

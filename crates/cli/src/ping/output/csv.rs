@@ -80,7 +80,8 @@ impl CsvOutput {
 impl Reporter for CsvOutput {
     fn begin(&mut self, start: &RunStart<'_>) -> io::Result<()> {
         warnings::metrics_url(start);
-        if self.is_sweep {
+        // A sweep that continues appends to what it has printed before.
+        if self.is_sweep && start.statistics.position().ended == 0 {
             self.header(start.statistics)?;
             self.out.flush()?;
         }
@@ -92,7 +93,7 @@ impl Reporter for CsvOutput {
             PingEvent::Ended { target } => self.row(
                 statistics,
                 *target,
-                &PingFigures::of_ended(statistics, *target),
+                &PingFigures::of_target(statistics, *target),
             ),
             PingEvent::Tick { .. } if self.is_sweep => self.out.flush(),
             _ => Ok(()),

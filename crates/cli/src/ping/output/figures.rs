@@ -53,14 +53,6 @@ impl PingFigures {
         Self { counts, rtt }
     }
 
-    /// Those of a target whose only probe has ended.
-    pub fn of_ended(statistics: &Prober, target: u32) -> Self {
-        Self {
-            counts: statistics.ended_counts(target),
-            ..Self::of_target(statistics, target)
-        }
-    }
-
     pub fn of_all(statistics: &Prober) -> Self {
         let histogram = statistics.histogram();
         let spread = histogram.range_ns().zip(histogram.mean_and_stddev_ns());

@@ -167,7 +167,7 @@ impl Reporter for JsonOutput<'_> {
     fn event(&mut self, event: &PingEvent, statistics: &Prober) -> io::Result<()> {
         let value = match event {
             PingEvent::Ended { target } => {
-                let figures = PingFigures::of_ended(statistics, *target);
+                let figures = PingFigures::of_target(statistics, *target);
                 return self.target(statistics, *target, &figures);
             }
             PingEvent::Tick { .. } if setup::is_sweep(self.args) => return self.out.flush(),
@@ -202,7 +202,14 @@ impl Reporter for JsonOutput<'_> {
             }
             _ => None,
         };
-        value.map_or(Ok(()), |value| json::print(&value))
+        match value {
+            None => Ok(()),
+            // In order with the targets, which are not flushed one by one.
+            Some(value) if setup::is_sweep(self.args) => {
+                writeln!(self.out, "{}", json::line(&value))
+            }
+            Some(value) => json::print(&value),
+        }
     }
 
     fn end(&mut self, end: &RunEnd<'_>) -> io::Result<()> {

@@ -1,27 +1,25 @@
 //! A run whose probes are sent and whose replies are counted by programs in the kernel.
 
 use std::io;
-use std::net::IpAddr;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
-use bpf::{
-    EchoCounters, EchoProber, EchoProberError, EchoProberOptions, EchoTarget, XdpAttachMode,
-};
-use netlink::{Link, Netlink};
+use bpf::{EchoCounters, EchoProber, EchoProberOptions, EchoTarget, XdpAttachMode};
+use netlink::Netlink;
 use probe::targets::Targets;
 use probe::{
-    AnswerCounters, COOKIE_BYTES, CountedAnswers, Forecast, NetworkError, NextAction, OtherCounts,
-    Probe, Prober, SendFailure,
+    AnswerCounters, CountedAnswers, NetworkError, NextAction, OtherCounts, Probe, Prober,
+    SendFailure,
 };
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
 use super::hops::{NextHops, unreachable};
-use super::requests::request;
+use super::setup::{check, frame, refused, window};
 use crate::ping::changes::{RunRequests, TargetControl, TargetRequests};
 use crate::ping::engine::{EngineState, probe_plan};
 use crate::ping::error::{PingError, PingOperation, XdpRefusal, during};
@@ -36,14 +34,12 @@ use crate::wait::wait;
 
 /// Probes that are sent in one call at most.
 const BATCH: usize = 4096;
-/// Longest payload: a frame of a page of memory, beside the kernel's own data.
-const MAX_PAYLOAD_BYTES: usize = 1452;
-/// Maximum positions of all windows, 8 bytes each.
-const MAX_POSITIONS: u64 = 1 << 24;
 /// Rate up to which an interface with a default route may be used without consent.
 const MAX_UPLINK_PPS: u64 = 10_000;
-/// Targets whose counters are read at each tick. Those of more are read at the end.
+/// Targets whose round trips are summed at each tick. Those of more are at the end.
 const MAX_LIVE_TARGETS: u32 = 65_536;
+/// Targets whose hops are written in one call after routes have changed.
+const TARGETS_AT_ONCE: u32 = 4096;
 /// Next hops that may be added while routes change.
 const SPARE_HOPS: u32 = 256;
 /// Time between two reads of the neighbour table.
@@ -52,7 +48,7 @@ const REFRESH_NS: u64 = 1_000_000_000;
 const MAX_FULL_NS: u64 = 200_000_000;
 /// Pause while the driver has no room.
 const FULL_PAUSE: Duration = Duration::from_micros(50);
-/// Time between two looks at the counters once all probes are sent.
+/// Time between two reads of the counters once all probes are sent.
 const LAST_ANSWERS_NS: u64 = 5_000_000;
 /// Shorter waits do not sleep: waking up takes longer.
 const SPIN_NS: u64 = 50_000;
@@ -77,10 +73,20 @@ pub(in crate::ping) struct XdpEngine {
     tick_ns: Option<u64>,
     next_tick_ns: u64,
     next_refresh_ns: u64,
+    pass: HopPass,
     local_drops: LocalDrops,
     /// Probes of each family that are due, as the programs take them.
     due: [Vec<(u32, u32)>; 2],
     is_over: bool,
+}
+
+/// A pass over the targets that writes their hops, after routes have changed.
+#[derive(Clone, Copy, Debug)]
+struct HopPass {
+    /// The next target of the pass; past the last one if there is none.
+    next: u32,
+    /// Whether another pass is to follow.
+    is_due: bool,
 }
 
 impl XdpEngine {
@@ -136,7 +142,8 @@ impl XdpEngine {
             link: interface,
             source: Box::new(source),
         })?;
-        set_targets(&mut echo, &mut hops, prober.targets());
+        let count = prober.targets().len();
+        set_targets(&mut echo, &mut hops, prober.targets(), 0..count);
         prober.read_from(Box::new(Counters(echo.counters())));
         let during_wait = || during(PingOperation::Wait);
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(PingOperation::Wait))?;
@@ -161,6 +168,10 @@ impl XdpEngine {
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
             next_refresh_ns: REFRESH_NS,
+            pass: HopPass {
+                next: count,
+                is_due: false,
+            },
             local_drops: LocalDrops::default(),
             due: [Vec::with_capacity(BATCH), Vec::with_capacity(BATCH)],
             is_over: false,
@@ -368,8 +379,8 @@ impl XdpEngine {
     /// Ticks, and changes of the neighbours.
     fn keep_up(&mut self, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
         if now_ns >= self.next_refresh_ns {
-            if self.hops.follow_routes() {
-                set_targets(&mut self.echo, &mut self.hops, self.prober.targets());
+            if self.hops.recheck_routes() {
+                self.pass.is_due = true;
             }
             // The next refresh reads the table again.
             if self.hops.refresh().is_ok() {
@@ -377,14 +388,32 @@ impl XdpEngine {
             }
             self.next_refresh_ns = now_ns + REFRESH_NS;
         }
+        self.follow_routes();
         if now_ns >= self.next_tick_ns {
-            if self.prober.targets().len() <= MAX_LIVE_TARGETS {
-                self.read_totals();
-            }
+            self.read_totals(self.prober.targets().len() <= MAX_LIVE_TARGETS);
             observe(PingEvent::Tick { overruns: Some(0) }, &self.prober);
             let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
             self.next_tick_ns = now_ns.saturating_add(tick_ns);
         }
+    }
+
+    /// Writes the hops of some targets after routes have changed. A pass over all of them takes many calls.
+    fn follow_routes(&mut self) {
+        let count = self.prober.targets().len();
+        if self.pass.next == count {
+            if !self.pass.is_due {
+                return;
+            }
+            self.pass = HopPass {
+                next: 0,
+                is_due: false,
+            };
+        }
+        let end = self.pass.next.saturating_add(TARGETS_AT_ONCE).min(count);
+        let numbers = self.pass.next..end;
+        let targets = self.prober.targets();
+        set_targets(&mut self.echo, &mut self.hops, targets, numbers);
+        self.pass.next = end;
     }
 
     fn write_hops(&mut self) {
@@ -400,8 +429,8 @@ impl XdpEngine {
         self.prober.end_all(ended);
     }
 
-    /// Copies the counters of the programs.
-    fn read_totals(&mut self) {
+    /// Copies the counters of the programs; with the sums of all round trips if `has_sums`.
+    fn read_totals(&mut self, has_sums: bool) {
         let totals = self.echo.totals();
         let mut all = CountedAnswers {
             received: totals.received,
@@ -412,6 +441,18 @@ impl XdpEngine {
             min_ns: u64::MAX,
             ..CountedAnswers::default()
         };
+        self.prober.set_total(&all);
+        let mut others = OtherCounts::default();
+        others.wrong_source = totals.wrong_source;
+        others.forged = totals.forged;
+        others.cut_short = totals.cut_short;
+        others.foreign = totals.foreign;
+        others.stale = totals.stale;
+        others.notices = totals.notices;
+        self.prober.set_other_counts(others);
+        if !has_sums {
+            return;
+        }
         let counters = self.echo.counters();
         for target in 0..self.prober.targets().len() {
             let answers = counters.target(target);
@@ -423,14 +464,6 @@ impl XdpEngine {
             }
         }
         self.prober.set_answers(&self.echo.histogram(), &all);
-        let mut others = OtherCounts::default();
-        others.wrong_source = totals.wrong_source;
-        others.forged = totals.forged;
-        others.cut_short = totals.cut_short;
-        others.foreign = totals.foreign;
-        others.stale = totals.stale;
-        others.notices = totals.notices;
-        self.prober.set_other_counts(others);
     }
 
     /// The same at the end, with the ICMP errors. The counters do not change after that.
@@ -439,7 +472,7 @@ impl XdpEngine {
             return;
         }
         self.echo.detach();
-        self.read_totals();
+        self.read_totals(true);
         let prober = &mut self.prober;
         // Without the table, the counters of the targets still say how many errors there were.
         let _ = self.echo.errors(|error, count| {
@@ -469,71 +502,6 @@ impl AsFd for XdpEngine {
     }
 }
 
-/// Probes to a target whose answers are told apart: those of twice the timeout.
-fn window(forecast: &Forecast) -> u32 {
-    let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
-    let most = (MAX_POSITIONS / u64::from(forecast.targets).max(1)).max(1);
-    window.min(1 << most.ilog2()) as u32
-}
-
-/// Memory for a target, in the programs and here.
-pub(in crate::ping) fn bytes_per_target(forecast: &Forecast, has_ipv6: bool) -> u64 {
-    let is_single = forecast.rounds == Some(1);
-    let of_programs = EchoProber::bytes_per_target(is_single, has_ipv6, window(forecast));
-    of_programs + Prober::BYTES_ELSEWHERE
-}
-
-/// Refuses what the programs do not do.
-fn check(options: &PingOptions) -> Result<(), PingError> {
-    let refusal = if options.paths.is_some() {
-        XdpRefusal::Option { what: "paths" }
-    } else if options.resolve_every.is_some() {
-        XdpRefusal::Option {
-            what: "names that are looked up again",
-        }
-    } else if options.histograms {
-        XdpRefusal::Option {
-            what: "histograms of targets",
-        }
-    } else if options.payload_bytes > MAX_PAYLOAD_BYTES {
-        XdpRefusal::Payload {
-            most: MAX_PAYLOAD_BYTES,
-        }
-    } else {
-        return Ok(());
-    };
-    Err(refused(refusal))
-}
-
-fn refused(refusal: XdpRefusal) -> PingError {
-    PingError::XdpRefused(refusal)
-}
-
-/// The request of a family, if there are targets of it.
-fn frame(
-    prober: &Prober,
-    link: &Link,
-    interface: &str,
-    is_ipv6: bool,
-    identifier: u16,
-    options: &PingOptions,
-) -> Result<Option<Vec<u8>>, PingError> {
-    let targets = prober.targets();
-    let mut addresses = (0..targets.len()).filter_map(|target| targets.address(target));
-    let Some(first) = addresses.find(|address| address.is_ipv6() == is_ipv6) else {
-        return Ok(None);
-    };
-    let given = options.source.filter(|source| source.is_ipv6() == is_ipv6);
-    let source: Option<IpAddr> = given.or_else(|| route::source_address(first, Some(interface)));
-    let (Some(source), Some(mac)) = (source, link.mac()) else {
-        let link = interface.to_owned();
-        return Err(refused(XdpRefusal::OtherInterface { link }));
-    };
-    let mut payload = vec![0; COOKIE_BYTES];
-    payload.extend(prober.filler());
-    Ok(Some(request(mac, source, identifier, &payload, options)))
-}
-
 /// The counters of the programs, as the prober reads them.
 #[derive(Debug)]
 struct Counters(EchoCounters);
@@ -544,9 +512,9 @@ impl AnswerCounters for Counters {
     }
 }
 
-/// Writes the addresses and hops of all targets.
-fn set_targets(echo: &mut EchoProber, hops: &mut NextHops, targets: &Targets) {
-    hops.assign(targets, |target, hop| {
+/// Writes the addresses and hops of the targets in `numbers`.
+fn set_targets(echo: &mut EchoProber, hops: &mut NextHops, targets: &Targets, numbers: Range<u32>) {
+    hops.assign(targets, numbers, |target, hop| {
         if let Some(address) = targets.address(target) {
             echo.set_target(target, address, hop);
         }
@@ -574,22 +542,4 @@ fn counted(answers: &EchoTarget) -> CountedAnswers {
         last_ns: answers.last_ns,
         jitter_16: answers.jitter_16,
     }
-}
-
-/// Whether the back end cannot be opened for lack of a privilege.
-pub(in crate::ping) fn is_privilege(error: &EchoProberError) -> bool {
-    use bpf::{LiveFramesError, XdpProgramError};
-    let load = match error {
-        EchoProberError::Program(XdpProgramError::Load(load))
-        | EchoProberError::Frames(LiveFramesError::Load(load)) => return load.is_privilege(),
-        EchoProberError::Program(XdpProgramError::Map(map))
-        | EchoProberError::Frames(LiveFramesError::Map(map)) => &map.source,
-        EchoProberError::Frames(LiveFramesError::Tracepoint { source, .. }) => source,
-        EchoProberError::Program(XdpProgramError::Attach(attach)) => &attach.source,
-        _ => return false,
-    };
-    matches!(
-        Errno::from_io_error(load),
-        Some(Errno::PERM | Errno::ACCESS)
-    )
 }

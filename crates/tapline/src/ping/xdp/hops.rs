@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
+use std::ops::Range;
 
 use netlink::{IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, RouteQuery};
 use probe::targets::Targets;
@@ -23,7 +24,7 @@ const PAUSE: Timespec = Timespec {
 
 /// How a target is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum RouteKind {
     Gateway(IpAddr),
     OnLink,
     /// By another interface, or not at all.
@@ -38,12 +39,14 @@ pub(super) struct NextHops {
     /// Address and MAC address of each.
     hops: Vec<(IpAddr, Option<MacAddress>)>,
     numbers: HashMap<IpAddr, u32>,
-    /// An address of each place, and the way to it.
-    routes: HashMap<IpAddr, (IpAddr, Way)>,
-    /// Whether a place is one address, and not a network.
+    /// The routes of prefixes, each with the address that it was looked up for.
+    routes: HashMap<IpAddr, (IpAddr, RouteKind)>,
+    /// Whether each prefix is one address.
     is_exact: bool,
-    /// Places whose routes are looked up again, the next one last.
-    turn: Vec<IpAddr>,
+    /// Prefixes whose routes are looked up again, the next one last.
+    recheck: Vec<IpAddr>,
+    /// The hop that the kernel is asked about next, if it is missing.
+    next_missing: usize,
 }
 
 impl NextHops {
@@ -56,32 +59,38 @@ impl NextHops {
             numbers: HashMap::new(),
             routes: HashMap::new(),
             is_exact: targets.len() <= MAX_LOOKUPS,
-            turn: Vec::new(),
+            recheck: Vec::new(),
+            next_missing: 0,
         };
-        hops.assign(targets, |_, _| {});
+        hops.assign(targets, 0..targets.len(), |_, _| {});
         Ok(hops)
     }
 
-    /// Calls `set` with the hop of each target; with none if the interface does not reach it.
-    pub fn assign(&mut self, targets: &Targets, mut set: impl FnMut(u32, Option<u32>)) {
+    /// Calls `set` with the hop of each target in `numbers`; with none if the interface does not reach it.
+    pub fn assign(
+        &mut self,
+        targets: &Targets,
+        numbers: Range<u32>,
+        mut set: impl FnMut(u32, Option<u32>),
+    ) {
         // Neighbouring targets mostly share their hop.
         let mut latest = None;
-        for target in 0..targets.len() {
+        for target in numbers {
             let Some(address) = targets.address(target) else {
                 continue;
             };
-            let place = self.place(address);
+            let prefix = self.prefix(address);
             let hop = match latest {
-                Some((known, hop)) if known == place => hop,
+                Some((known, hop)) if known == prefix => hop,
                 _ => {
-                    let way = self.way(place, address);
-                    let hop = match way {
-                        Way::Gateway(gateway) => Some(self.number(gateway)),
-                        Way::OnLink => Some(self.number(address)),
-                        Way::None => None,
+                    let kind = self.route_kind(prefix, address);
+                    let hop = match kind {
+                        RouteKind::Gateway(gateway) => Some(self.number(gateway)),
+                        RouteKind::OnLink => Some(self.number(address)),
+                        RouteKind::None => None,
                     };
-                    // On-link targets of a place have hops of their own.
-                    latest = (way != Way::OnLink).then_some((place, hop));
+                    // On-link targets of a prefix have hops of their own.
+                    latest = (kind != RouteKind::OnLink).then_some((prefix, hop));
                     hop
                 }
             };
@@ -89,7 +98,7 @@ impl NextHops {
         }
     }
 
-    fn place(&self, address: IpAddr) -> IpAddr {
+    fn prefix(&self, address: IpAddr) -> IpAddr {
         if self.is_exact {
             address
         } else {
@@ -97,23 +106,26 @@ impl NextHops {
         }
     }
 
-    /// The way to `place`, where `address` is.
-    fn way(&mut self, place: IpAddr, address: IpAddr) -> Way {
-        if let Some((_, way)) = self.routes.get(&place) {
-            return *way;
+    /// The way to `prefix`, where `address` is.
+    fn route_kind(&mut self, prefix: IpAddr, address: IpAddr) -> RouteKind {
+        if let Some((_, kind)) = self.routes.get(&prefix) {
+            return *kind;
         }
-        let way = self.look_up_route(address);
-        self.routes.insert(place, (address, way));
-        way
+        let kind = self.look_up_route(address).unwrap_or(RouteKind::None);
+        self.routes.insert(prefix, (address, kind));
+        kind
     }
 
-    fn look_up_route(&mut self, address: IpAddr) -> Way {
-        let route = self.netlink.lookup(&RouteQuery::address(address));
-        let Some(route) = route.ok().filter(|route| route.dev == Some(self.link)) else {
-            return Way::None;
+    /// Asks the kernel. `None` if it could not answer, and may later.
+    fn look_up_route(&mut self, address: IpAddr) -> Option<RouteKind> {
+        let route = match self.netlink.lookup(&RouteQuery::address(address)) {
+            Ok(route) if route.dev == Some(self.link) => route,
+            Ok(_) => return Some(RouteKind::None),
+            Err(error) => return is_answer(&error).then_some(RouteKind::None),
         };
         let via = route.via.as_ref().map(|via| via.0);
-        route.gateway.or(via).map_or(Way::OnLink, Way::Gateway)
+        let gateway = route.gateway.or(via);
+        Some(gateway.map_or(RouteKind::OnLink, RouteKind::Gateway))
     }
 
     /// The number of a hop, which is added if it is new.
@@ -142,20 +154,22 @@ impl NextHops {
         hop.is_some_and(|(_, mac)| mac.is_some())
     }
 
-    /// Looks up the next routes again. Returns whether some have changed: [`assign`](Self::assign) tells the hops.
-    pub fn follow_routes(&mut self) -> bool {
-        if self.turn.is_empty() {
-            self.turn.extend(self.routes.keys());
+    /// Looks up the next routes again. Returns whether some have changed, and with them the hops of their targets.
+    pub fn recheck_routes(&mut self) -> bool {
+        if self.recheck.is_empty() {
+            self.recheck.extend(self.routes.keys());
         }
         let mut has_changed = false;
         for _ in 0..ROUTES_AT_ONCE {
-            let Some(place) = self.turn.pop() else { break };
-            let Some((address, before)) = self.routes.get(&place).copied() else {
+            let Some(prefix) = self.recheck.pop() else {
+                break;
+            };
+            let Some((address, before)) = self.routes.get(&prefix).copied() else {
                 continue;
             };
-            let way = self.look_up_route(address);
-            has_changed |= way != before;
-            self.routes.insert(place, (address, way));
+            let kind = self.look_up_route(address).unwrap_or(before);
+            has_changed |= kind != before;
+            self.routes.insert(prefix, (address, kind));
         }
         has_changed
     }
@@ -192,14 +206,32 @@ impl NextHops {
         for (address, mac) in &mut self.hops {
             *mac = known.get(address).copied();
         }
-        let missing = self.hops.iter().filter(|(_, mac)| mac.is_none());
-        for (address, _) in missing.take(RESOLVED_AT_ONCE) {
-            let request = Neigh::on(self.link, *address).resolve(true);
-            // The table may be full; the next refresh asks again.
+        // Each in turn: many may never answer.
+        let count = self.hops.len();
+        let in_turn = (0..count).map(|at| (self.next_missing + at) % count);
+        let missing = in_turn.filter(|at| self.hops[*at].1.is_none());
+        let missing: Vec<usize> = missing.take(RESOLVED_AT_ONCE).collect();
+        for at in missing {
+            let request = Neigh::on(self.link, self.hops[at].0).resolve(true);
+            // The table may be full; a later refresh asks again.
             let _ = self.netlink.replace(&request);
+            self.next_missing = at + 1;
         }
         Ok(())
     }
+}
+
+/// Whether a lookup failed because there is no way to the address.
+fn is_answer(error: &NetlinkError) -> bool {
+    let errno = error.errno();
+    let errnos = [
+        libc::ENETUNREACH,
+        libc::EHOSTUNREACH,
+        libc::EACCES,
+        libc::EPERM,
+        libc::EINVAL,
+    ];
+    errno.is_some_and(|errno| errnos.contains(&errno))
 }
 
 /// Whether the kernel knows no MAC address, or does not trust it.

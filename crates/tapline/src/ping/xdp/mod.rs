@@ -3,5 +3,7 @@
 mod engine;
 mod hops;
 mod requests;
+mod setup;
 
-pub(super) use engine::{XdpEngine, bytes_per_target, is_privilege};
+pub(super) use engine::XdpEngine;
+pub(super) use setup::{bytes_per_target, is_privilege};
