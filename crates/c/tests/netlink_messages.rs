@@ -124,7 +124,11 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
 #[test]
 fn the_messages_of_cpp_are_those_of_the_library() {
     const VERBS: [Verb; 5] = [Verb::Add, Verb::Replace, Verb::Set, Verb::Append, Verb::Del];
-    let program = compile("g++", "tests/programs/netlink/encode.cpp", &[]);
+    let program = compile(
+        "g++",
+        "tests/programs/netlink/encode.cpp",
+        &["-fsanitize=address,undefined", "-fno-sanitize-recover"],
+    );
     let printed = succeed(&mut Command::new(program)).stdout;
     let printed = String::from_utf8(printed).expect("text");
     let mut differences = Vec::new();

@@ -14,6 +14,9 @@ use crate::uapi::{
     NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, NLMSG_MIN_TYPE,
 };
 
+/// The sequence numbers of this crate. Those with bit 31 are for programs that send on the same socket.
+pub(crate) const SEQUENCES: u32 = u32::MAX >> 1;
+
 /// The kernel fills at most this much of a buffer in a dump.
 const USUAL_DATAGRAM_BYTES: usize = 32 * 1024;
 /// Upper limit for one object. A link with many virtual functions exceeds a usual datagram.
@@ -105,9 +108,9 @@ impl Socket {
         self.transport.namespace()
     }
 
-    /// The sequence number of the next request.
+    /// The sequence number of the next request, within [`SEQUENCES`].
     pub(crate) fn next_sequence(&mut self) -> u32 {
-        self.sequence = self.sequence.wrapping_add(1);
+        self.sequence = self.sequence.wrapping_add(1) & SEQUENCES;
         self.sequence
     }
 

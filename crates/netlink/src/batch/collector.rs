@@ -8,6 +8,7 @@ use crate::object::Object;
 use crate::prefix::Prefix;
 use crate::route::Route;
 use crate::schema::attribute_path;
+use crate::socket::SEQUENCES;
 use crate::transport::Wait;
 use crate::uapi::{NLM_F_ACK, NLMSG_ERROR};
 use crate::verb::Verb;
@@ -323,7 +324,7 @@ impl Batch<'_> {
     fn exchange(&mut self) -> Vec<(usize, NetlinkError)> {
         let count = self.chunk.len();
         let last = self.netlink.socket.last_sequence();
-        let first = last.wrapping_sub(count as u32 - 1);
+        let first = last.wrapping_sub(count as u32 - 1) & SEQUENCES;
         let mut failed = Vec::new();
         if let Err(cause) = self.netlink.socket.send(self.requests.bytes()) {
             self.fail(count, &cause, &mut failed);
@@ -334,8 +335,9 @@ impl Batch<'_> {
         for _ in 0..count + MAX_STRAYS {
             let mut errors = Vec::new();
             let received = self.netlink.socket.receive(wait, |message| {
-                let at = message.sequence.wrapping_sub(first) as usize;
-                if message.kind == NLMSG_ERROR && at < count {
+                let at = (message.sequence.wrapping_sub(first) & SEQUENCES) as usize;
+                let is_ours = message.sequence <= SEQUENCES && at < count;
+                if message.kind == NLMSG_ERROR && is_ours {
                     errors.extend(KernelError::decode(message)?.map(|error| (at, error)));
                     ended |= at + 1 == count;
                 }

@@ -66,8 +66,14 @@ public:
     {
         attribute(type, &value, sizeof value);
     }
-    /// Text ends with a NUL.
-    void put(std::uint16_t type, const std::string &text) { attribute(type, text.c_str(), text.size() + 1); }
+    /// Text ends with a NUL. The library checks text that is not ASCII.
+    void put(std::uint16_t type, const std::string &text)
+    {
+        for (const char letter : text) {
+            isComplete_ = isComplete_ && static_cast<unsigned char>(letter) < 0x80;
+        }
+        attribute(type, text.c_str(), text.size() + 1);
+    }
     void put(std::uint16_t type, const IpAddress &ip) { attribute(type, ip.data(), ip.size()); }
     void put(std::uint16_t type, const MacAddress &mac) { attribute(type, mac.data(), mac.size()); }
     /// An interface that is known by its name alone has to be looked up.
@@ -85,6 +91,9 @@ public:
     }
     void endNest(std::uint8_t *nest)
     {
+        if (!isComplete_) {
+            return;
+        }
         const auto length = static_cast<std::uint16_t>(at_ - nest);
         std::memcpy(nest, &length, sizeof length);
     }

@@ -98,6 +98,7 @@ void links()
     }
     print("Link", LinkInfo().setName("b0").setAlias(std::string(200, 'a')));
     print("Link", LinkInfo().setName("b0").setAlias(std::string(3000, 'a')));
+    print("Link", LinkInfo().setName("b0").setAlias("\xff"));
 }
 
 void addresses()
