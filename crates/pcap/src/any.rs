@@ -130,7 +130,7 @@ impl Any {
     /// The next packet that passes `filter`, if one is ready.
     pub fn ready(&mut self, filter: Option<&ClassicProgram>) -> Result<Ready, String> {
         loop {
-            let Some((received, address, time_ns)) = self.receive()? else {
+            let Some((received, length, address, time_ns)) = self.receive()? else {
                 self.is_filtered = self.is_in_kernel;
                 return Ok(Ready::Nothing);
             };
@@ -155,7 +155,7 @@ impl Any {
             let header = MOST_BYTES - start;
             let there = received.min(self.buffer.len() - MOST_BYTES);
             let bytes = &self.buffer[start..MOST_BYTES + there];
-            let len = (received + header) as u32;
+            let len = length.saturating_add(header as u32);
             if !self.is_filtered
                 && filter.is_some_and(|filter| !accepts(filter, bytes, len, &address))
             {
@@ -170,8 +170,9 @@ impl Any {
         }
     }
 
-    /// Length on the wire without the link-layer header, address and time of the next packet.
-    fn receive(&mut self) -> Result<Option<(usize, Address, u64)>, String> {
+    /// Bytes that the filter has left of the next packet, its length on the wire, both without the link-layer header, its
+    /// address and its time.
+    fn receive(&mut self) -> Result<Option<(usize, u32, Address, u64)>, String> {
         let mut control = Control([0; 128]);
         let mut name = MaybeUninit::<libc::sockaddr_ll>::zeroed();
         let room = &mut self.buffer[MOST_BYTES..];
@@ -209,6 +210,7 @@ impl Any {
             vlan: None,
         };
         let mut time_ns = 0;
+        let mut length = received as u32;
         // SAFETY: the kernel has filled the control messages of `message`.
         let mut header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
         while !header.is_null() {
@@ -221,6 +223,7 @@ impl Any {
                     // SAFETY: the kernel writes this struct.
                     let aux = unsafe { data.cast::<AuxData>().read_unaligned() };
                     let has = |bit| aux.status & bit != 0;
+                    length = aux.len;
                     let tpid = has(TP_STATUS_VLAN_TPID_VALID).then_some(aux.vlan_tpid);
                     address.vlan = has(TP_STATUS_VLAN_VALID).then_some((aux.vlan_tci, tpid));
                 }
@@ -235,7 +238,7 @@ impl Any {
             // SAFETY: a control message of `message`.
             header = unsafe { libc::CMSG_NXTHDR(&raw const message, header) };
         }
-        Ok(Some((received, address, time_ns)))
+        Ok(Some((received, length, address, time_ns)))
     }
 
     /// Has the kernel run the filter, if it can. Packets that it has accepted before are filtered when they are read.

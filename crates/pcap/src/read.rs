@@ -133,7 +133,8 @@ fn wait(state: &State, wake: &Wake, until: Option<Instant>) -> io::Result<bool> 
     while !wake.is_requested() {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         match poll([descriptor, wake.fd()], left) {
-            Ok(ready) => return Ok(ready),
+            Ok([false, true]) if !wake.is_requested() => wake.drain(),
+            Ok(ready) => return Ok(ready != [false; 2]),
             // A signal handler may have asked to end.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -146,12 +147,17 @@ fn wait(state: &State, wake: &Wake, until: Option<Instant>) -> io::Result<bool> 
 fn gather_packets(wake: &Wake, time: Duration) -> io::Result<bool> {
     match poll([wake.fd()], Some(time)) {
         Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-        _ => Ok(true),
+        ready => {
+            if ready.is_ok_and(|[is_woken]| is_woken) && !wake.is_requested() {
+                wake.drain();
+            }
+            Ok(true)
+        }
     }
 }
 
-/// Waits until one of the descriptors is readable; `false` if the time is over.
-fn poll<const N: usize>(descriptors: [RawFd; N], time: Option<Duration>) -> io::Result<bool> {
+/// Waits until some of the descriptors are readable; none of them is if the time is over.
+fn poll<const N: usize>(descriptors: [RawFd; N], time: Option<Duration>) -> io::Result<[bool; N]> {
     let mut descriptors = descriptors.map(|fd| libc::pollfd {
         fd,
         events: libc::POLLIN,
@@ -171,8 +177,7 @@ fn poll<const N: usize>(descriptors: [RawFd; N], time: Option<Duration>) -> io::
             ptr::null(),
         )
     } {
-        0 => Ok(false),
-        1.. => Ok(true),
+        0.. => Ok(descriptors.map(|descriptor| descriptor.revents != 0)),
         _ => Err(io::Error::last_os_error()),
     }
 }

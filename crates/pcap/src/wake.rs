@@ -56,13 +56,20 @@ impl Wake {
     /// Takes the request.
     pub fn take(&self) -> bool {
         let was = self.requested.swap(false, Ordering::Acquire);
-        if was && let Some(event) = &self.event {
+        if was {
+            self.drain();
+        }
+        was
+    }
+
+    /// Makes the descriptor unreadable. It stays readable without a request if the request was taken between its two
+    /// steps, or was made in the child of a fork.
+    pub fn drain(&self) {
+        if let Some(event) = &self.event {
             let mut count = 0_u64;
-            // It is empty if the request was taken between its two steps.
             // SAFETY: eight bytes that live.
             unsafe { libc::read(event.as_raw_fd(), (&raw mut count).cast(), 8) };
         }
-        was
     }
 
     /// Readable after a request; -1 without sleep.

@@ -76,6 +76,22 @@ fn tcpdump_writes_the_packets_of_all_interfaces() {
     assert_eq!(libpcap, tapline);
 }
 
+/// The kernel cuts the packets to the snapshot length when the filter runs there.
+#[test]
+fn tcpdump_prints_the_length_of_packets_that_are_cut() {
+    let [libpcap, tapline] = BOTH.map(|library| {
+        let [left, right] = Net::new().pair();
+        let arguments = [
+            "-i", "any", "-s", "80", "-nn", "-t", "-l", "-c", "20", "udp",
+        ];
+        let tcpdump = begin(&right, library, "tcpdump", &arguments, "listening on");
+        left.send((0..20).map(|number| udp_frame(1000 + number)));
+        end(tcpdump)
+    });
+    assert!(libpcap.contains("length 958"), "{libpcap}");
+    assert_eq!(libpcap, tapline);
+}
+
 #[test]
 fn dumpcap_writes_what_was_sent() {
     let [libpcap, tapline] = BOTH.map(|library| {

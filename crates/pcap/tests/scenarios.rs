@@ -25,7 +25,7 @@ fn run(
     let interface = device.unwrap_or(&own).to_owned();
     let mut running = start(&right, library, program(), &[name, &interface]);
     let mut lines = match name {
-        "nonblock" => return running.finish(),
+        "nonblock" | "child_breaks" => return running.finish(),
         _ => running.ready(),
     };
     let before = right.counters().rx_packets;
@@ -123,6 +123,15 @@ fn a_handle_survives_a_fork() {
     let lines = prints_the_same("forked", |left, _| left.send(udp_frames(10)));
     assert_eq!(lines.len(), 12);
     assert_eq!([&*lines[5], &lines[11]], ["parent 0", "child 0"]);
+}
+
+#[test]
+fn a_child_that_breaks_its_loop_does_not_keep_the_parent_awake() {
+    // libpcap's call does not return before a packet arrives.
+    for device in [None, Some("any")] {
+        let lines = run(Library::Tapline, "child_breaks", device, |_, _| ());
+        assert_eq!(lines, ["dispatch 0"]);
+    }
 }
 
 #[test]

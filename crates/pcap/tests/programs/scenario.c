@@ -258,6 +258,20 @@ static void forked(const char *interface)
     waitpid(child, NULL, 0);
 }
 
+/* A child breaks the loop of its copy of the handle. The parent's timeout still ends its call. */
+static void child_breaks(const char *interface)
+{
+    open_with(interface, 0);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        pcap_breakloop(handle);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    printf("dispatch %d\n", pcap_dispatch(handle, -1, print, NULL));
+}
+
 static int descriptors(void)
 {
     int open = 0;
@@ -459,6 +473,7 @@ static const struct {
     {"breakloop", breakloop},     {"forked", forked},     {"cycles", cycles},
     {"removed", removed},         {"loss", loss},         {"names", names},
     {"refusals", refusals},       {"threads", threads},   {"nonblock", nonblock},
+    {"child_breaks", child_breaks},
 #ifdef ACCOUNT
     {"account", account},
 #endif
