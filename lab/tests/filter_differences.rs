@@ -226,7 +226,11 @@ fn terms_that_libpcap_1_10_gets_wrong() {
         let theirs = Libpcap::new(text, LinkType::Ipv4, false).unwrap();
         let packet = Packet::whole(bytes.to_vec());
         let taken = trace(theirs.instructions(), &packet, Rules::Libpcap).value != 0;
-        assert_eq!(taken != matches, Libpcap::is_faulty(text), "{text}");
+        assert_eq!(
+            taken != matches,
+            Libpcap::is_faulty(text, LinkType::Ipv4),
+            "{text}"
+        );
     }
 }
 

@@ -109,7 +109,8 @@ impl Subject {
     /// alone.
     pub fn compile(text: &str, options: &FilterOptions) -> Compiled {
         let ours = ours(text, options);
-        let is_asked = options.target == FilterTarget::File && !Libpcap::is_faulty(text);
+        let is_asked =
+            options.target == FilterTarget::File && !Libpcap::is_faulty(text, options.link);
         let theirs: Result<Vec<_>, _> = [false, true]
             .into_iter()
             .filter(|_| is_asked)

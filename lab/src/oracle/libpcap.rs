@@ -45,12 +45,14 @@ impl Libpcap {
         })
     }
 
-    /// Tests whether `text` uses a term that the installed libpcap compiles incorrectly.
+    /// Tests whether `text` uses a term that the installed libpcap compiles incorrectly for packets of type `link`.
     ///
     /// Before libpcap 1.11, `byte 0 & 1` does not load the byte, `ip multicast` also matches addresses above 240.0.0.0,
-    /// and the IS-IS packet type has eight bits although three of them are reserved.
-    pub fn is_faulty(text: &str) -> bool {
+    /// and the IS-IS packet type has eight bits although three of them are reserved. On a few link types, other words are
+    /// wrong: `crates/filter/DIFFERENCES.md`.
+    pub fn is_faulty(text: &str, link: LinkType) -> bool {
         static FAULTS: OnceLock<Vec<&str>> = OnceLock::new();
+        static LINK_FAULTS: OnceLock<Vec<(&[LinkType], &str)>> = OnceLock::new();
         let takes_on = |link, text, packet: &[u8]| {
             let program = Self::new(text, link, false).expect("a filter");
             program.program.filter(packet)
@@ -72,7 +74,33 @@ impl Libpcap {
             }
             faults
         });
-        faults.iter().any(|&fault| text.contains(fault))
+        let link_faults = LINK_FAULTS.get_or_init(|| {
+            let mut faults: Vec<(&[LinkType], _)> = Vec::new();
+            if !takes_on(LinkType::Mtp2, "sio != 3", &[0; 16]) {
+                let links = &[LinkType::Mtp2, LinkType::Mtp2WithHeader, LinkType::SunAtm];
+                faults.push((links, " != "));
+            }
+            if takes_on(LinkType::Slip, "outbound", &[7; 60]) {
+                faults.push((&[LinkType::Slip], "bound"));
+            }
+            let mut frame = [0; 60];
+            frame[12] = 0x40;
+            if !takes_on(LinkType::DsaMarvell, "outbound", &frame) {
+                let links = &[LinkType::DsaBroadcom, LinkType::DsaMarvell];
+                faults.push((links, "bound"));
+            }
+            let links = &[LinkType::Arcnet, LinkType::ArcnetLinux];
+            if takes_on(LinkType::Arcnet, "link proto \\ip", &[0xf0; 60]) {
+                faults.push((links, "link proto \\"));
+            }
+            if !takes_on(LinkType::Arcnet, "link dst $12", &[0x12; 60]) {
+                faults.push((links, "$"));
+            }
+            faults
+        });
+        let is_in =
+            |&(links, fault): &(&[LinkType], &str)| links.contains(&link) && text.contains(fault);
+        faults.iter().any(|&fault| text.contains(fault)) || link_faults.iter().any(is_in)
     }
 
     /// The program's instructions. Jumps may go backwards.

@@ -62,6 +62,9 @@ fn filters(text: &str, packets: &[Packet]) -> HashMap<u16, Filter> {
     filters
 }
 
+/// `LINKTYPE_JUNIPER_ETHER`. The header of these packets has extensions; as libpcap, filters read behind one without.
+const JUNIPER_ETHER: u16 = 178;
+
 /// Why tshark may find more.
 fn is_not_passed(protocols: &str) -> bool {
     let extensions = protocols.matches(":ipv6.").count();
@@ -84,6 +87,9 @@ fn the_corpus_is_searched_as_tshark_does() {
             let Some(filter) = filters.get(&packet.link) else {
                 continue;
             };
+            if packet.link == JUNIPER_ETHER {
+                continue;
+            }
             let ours = filter.run(&packet.bytes, packet.original_len, &Ancillary::default()) != 0;
             let protocols = &protocols[number];
             // tshark has no dissector for the link type.
