@@ -10,6 +10,7 @@
 
 mod code;
 mod counters;
+mod family;
 mod layout;
 mod prober;
 mod reply;

@@ -45,7 +45,7 @@ pub(super) struct NextHops {
     is_exact: bool,
     /// Prefixes whose routes are looked up again, the next one last.
     recheck: Vec<IpAddr>,
-    /// The hop that the kernel is asked about next, if it is missing.
+    /// Where the search for unresolved hops continues.
     next_missing: usize,
 }
 

@@ -17,7 +17,7 @@ const MAX_PAYLOAD_BYTES: usize = 1452;
 /// Maximum positions of all windows, 8 bytes each.
 const MAX_POSITIONS: u64 = 1 << 24;
 
-/// Probes to a target whose answers are told apart: those of twice the timeout.
+/// Number of the latest probes to a target whose answers are matched: those sent within twice the timeout.
 pub(super) fn window(forecast: &Forecast) -> u32 {
     let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
     let most = (MAX_POSITIONS / u64::from(forecast.targets).max(1)).max(1);
