@@ -56,6 +56,8 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     }
     let of = |name, head| report.of(TITLE, name, head);
     let [alone, beside] = [ALONE, BESIDE].map(|name| [CPU, LOST].map(|head| of(name, head)));
+    let came = of(BESIDE, "foreign replies/s");
+    report.at_least("foreign replies/s", &came, 0.9 * FOREIGN_PPS as f64);
     report.at_most("1000 targets by XDP: CPU, %", &alone[0], 0.3);
     report.at_most("1000 targets by XDP: lost", &alone[1], 0.0);
     let more = alone[0].iter().zip(&beside[0]);
