@@ -35,6 +35,7 @@ mod controls;
 mod clients;
 mod error;
 mod generate;
+mod idle;
 mod job;
 mod lane;
 mod one_cpu;

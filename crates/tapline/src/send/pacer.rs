@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
 use rustix::time::clock_gettime;
 
+use super::idle::AwakeCpus;
 use crate::stop::Stop;
 use crate::wait::wait;
 
@@ -62,6 +63,7 @@ pub struct Pacer {
     waits: u64,
     cost: Cost,
     priority: Priority,
+    cpus: AwakeCpus,
 }
 
 impl Pacer {
@@ -73,6 +75,7 @@ impl Pacer {
             waits: 0,
             cost: Cost::default(),
             priority: Priority::default(),
+            cpus: AwakeCpus::default(),
         }
     }
 
@@ -87,6 +90,7 @@ impl Pacer {
         while now_ns + self.margin_ns + MIN_SLEEP_NS < until_ns {
             let wake_ns = until_ns - self.margin_ns;
             self.priority.raise();
+            self.cpus.adapt(self.gap_ns);
             if sleep_until(now_ns, wake_ns, stop)? {
                 return Ok(None);
             }
@@ -107,6 +111,7 @@ impl Pacer {
     /// The thread is about to do something else than to send at planned times.
     pub fn pause(&mut self) {
         self.priority.lower();
+        self.cpus.end();
     }
 
     /// Takes a sleep into account that ended `late_ns` late; the planned time was `until_ns`. The margin becomes the lateness

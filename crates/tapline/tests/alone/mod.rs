@@ -3,4 +3,5 @@
 mod change_filter;
 mod delivery;
 mod ping_stall;
+mod send_cpus;
 mod stall;
