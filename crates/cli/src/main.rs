@@ -26,6 +26,7 @@ mod ping;
 mod privilege;
 mod read;
 mod run;
+mod sandbox;
 mod screen;
 mod send;
 mod signals;

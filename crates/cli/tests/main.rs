@@ -89,6 +89,7 @@ mod read_summary;
 mod readers_control;
 mod recorder;
 mod run;
+mod sandbox;
 mod send;
 mod send_changes;
 mod send_errors;

@@ -10,7 +10,7 @@ use clap::Args;
 use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
 
 use super::sample::sample;
-use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs};
+use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs, SandboxArgs};
 use crate::{metrics, units};
 
 /// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet
@@ -234,6 +234,9 @@ pub struct CaptureArgs {
         help_heading = "Filtering"
     )]
     pub own_sockets: bool,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 
     /// Run COMMAND, in the namespace of --netns if given, and capture until it ends
     ///

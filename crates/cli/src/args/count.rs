@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use tapline::count::{CountDirection, CountLayer, GroupBy, IngressHook, XdpAttachMode};
 
+use super::SandboxArgs;
 use crate::{metrics, units};
 
 /// Count packets and bytes by filter in the kernel, without copying packets
@@ -122,6 +123,9 @@ pub struct CountArgs {
     /// Classes to count: 'web=tcp port 80' [default: all=]
     #[arg(value_name = "NAME=FILTER", help_heading = "Filtering")]
     pub classes: Vec<ClassArg>,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }
 
 /// A class as typed.

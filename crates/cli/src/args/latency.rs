@@ -7,7 +7,7 @@ use clap::Args;
 use tapline::capture::DirectionFilter;
 
 use super::capture::{backend, direction};
-use super::{BackendChoice, DeliveryArgs};
+use super::{BackendChoice, DeliveryArgs, SandboxArgs};
 use crate::units;
 
 /// Measure the time from the kernel's time stamp to delivery: percentiles and a histogram
@@ -84,4 +84,7 @@ pub struct LatencyArgs {
     /// Filter expression, as in pcap-filter(7)
     #[arg(help_heading = "Filtering", value_name = "FILTER")]
     pub filter: Vec<String>,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }

@@ -21,6 +21,7 @@ mod readers;
 mod record;
 mod run;
 mod sample;
+mod sandbox;
 mod send;
 
 use std::path::PathBuf;
@@ -49,6 +50,7 @@ pub use readers::{Order, ReaderCount, ReadersArgs};
 pub use record::{RecordArgs, RecordLimit};
 pub use run::RunArgs;
 pub use sample::sample;
+pub use sandbox::SandboxArgs;
 pub use send::SendArgs;
 
 /// Capture, count, send, ping and configure on the Linux network path, and account for every packet

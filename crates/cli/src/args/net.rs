@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum};
 use tapline::net::Family;
 
+use super::SandboxArgs;
+
 /// Flags of every object command. Flags may stand before the object, and before or after its words.
 #[derive(Args, Debug)]
 pub struct NetArgs {
@@ -208,6 +210,9 @@ pub struct MonitorArgs {
     /// Objects to follow: link, address, route … vlan, mdb, netns [default: all]
     #[arg(value_name = "OBJECT")]
     pub objects: Vec<String>,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }
 
 /// Decode netlink messages byte by byte
@@ -222,4 +227,7 @@ pub struct ExplainArgs {
 
     /// File with the messages; - is standard input
     pub file: PathBuf,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }

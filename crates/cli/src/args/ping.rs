@@ -10,7 +10,7 @@ use clap::builder::TypedValueParser;
 use tapline::ping::targets::Cidr;
 use tapline::ping::{Backend, COOKIE_BYTES, MAX_PATHS, MAX_PAYLOAD_BYTES, XdpAttachMode};
 
-use super::LossLimit;
+use super::{LossLimit, SandboxArgs};
 use crate::{metrics, units};
 
 /// Ping one host or a million and account for every probe.
@@ -223,6 +223,9 @@ pub struct PingArgs {
     /// Metrics are per target for up to 1000 targets; with more targets, only totals are served
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address, hide_short_help = true, help_heading = "Monitoring")]
     pub metrics: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }
 
 /// The interface or source address of probes.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputArgs, PrintArgs};
+use super::{OutputArgs, PrintArgs, SandboxArgs};
 use crate::moment::Moment;
 
 /// Print, filter, convert, merge and summarise capture files
@@ -112,4 +112,7 @@ pub struct ReadArgs {
     /// Refused: 'tapline capture -D' lists interfaces
     #[arg(short = 'D', hide = true)]
     pub list_interfaces: bool,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }

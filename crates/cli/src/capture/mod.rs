@@ -27,6 +27,7 @@ use tapline::capture::{
     CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, FileOwner, LiveCounters,
     OpenInterface, RecorderTrigger,
 };
+use tapline::control::directory;
 use tapline::file::write::{CaptureFile, WriteError};
 use tapline::who::ProcessFinder;
 
@@ -37,6 +38,7 @@ use crate::failure::{Exit, Failure, chain, full_disk, is_closed_output};
 use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
+use crate::sandbox::{self, Sandbox};
 use crate::{privilege, signals};
 use cgroup::Cgroup;
 use progress::{Elsewhere, Progress};
@@ -248,13 +250,7 @@ impl Start<'_> {
             privilege::drop_all_but(needed)?;
         }
         let url = self.server.as_ref().map(Server::url);
-        if let Some(server) = self.server {
-            let live = self.live;
-            server.serve(move || metrics::capture_families(&live.accounts()))?;
-        }
         let socket = self.control.as_ref().and_then(Control::path);
-        let serve = |control: Control| control.serve(file, trigger, written.names());
-        let control = self.control.map(serve).transpose()?;
         let places = start::Places {
             metrics: url.as_deref(),
             control: socket.as_deref(),
@@ -263,8 +259,32 @@ impl Start<'_> {
         shown.map_err(|error| Failure::stdout(&error))?;
         progress.ready();
         let command = self.command.map(|command| command.start(self.stop));
-        Ok((command.transpose()?, control))
+        let command = command.transpose()?;
+        restrict(self.args, capture)?;
+        if let Some(server) = self.server {
+            let live = self.live;
+            server.serve(move || metrics::capture_families(&live.accounts()))?;
+        }
+        let serve = |control: Control| control.serve(file, trigger, written.names());
+        Ok((command, self.control.map(serve).transpose()?))
     }
+}
+
+/// Leaves the capture what it still needs: its output, its control socket, and what the end restores. Interfaces that come
+/// later need more.
+fn restrict(args: &CaptureArgs, capture: &Source) -> Result<(), Failure> {
+    if capture.is_group() {
+        return Ok(());
+    }
+    let mut sandbox = Sandbox::new(&sandbox::CAPTURE)
+        .write(args.output.write.as_deref())
+        .look_up_names(!args.no_control)
+        .inspect_processes(args.who);
+    if let Ok(directory) = directory() {
+        sandbox = sandbox.write_in(directory);
+    }
+    sandbox.enter(args.sandbox, args.quiet)?;
+    Ok(())
 }
 
 /// Writes packets to `file`, with what else is wanted about them.

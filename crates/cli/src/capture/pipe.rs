@@ -53,6 +53,7 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
         quiet: args.quiet,
         print: args.print.clone(),
         no_promisc: args.no_promisc,
+        sandbox: args.sandbox,
         list_interfaces: false,
     }))
 }

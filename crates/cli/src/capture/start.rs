@@ -63,6 +63,7 @@ pub fn show(
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
+            "sandbox": !args.sandbox.no_sandbox,
         });
         return json::print(&event);
     }
@@ -92,6 +93,9 @@ pub fn show(
         }
         if let Some(line) = reader_accounts::unread_line(capture.unread_queues()) {
             let _ = writeln!(out, "{line}");
+        }
+        if args.sandbox.no_sandbox {
+            let _ = writeln!(out, "not restricted to what it needs (--no-sandbox)");
         }
         if let Some(url) = places.metrics {
             let _ = writeln!(out, "metrics at {url}");

@@ -12,6 +12,7 @@ use super::json::realtime_ns;
 use crate::args::CountArgs;
 use crate::capture::{self, lost_json, refused};
 use crate::failure::{Exit, Failure};
+use crate::sandbox::{self, Sandbox};
 use crate::units::grouped;
 use crate::{json, privilege, signals, streams};
 
@@ -36,6 +37,7 @@ pub fn run(args: &CountArgs, reason: &str) -> Result<Exit, Failure> {
         .open()
         .map_err(|error| refused(STAMP_FILTER, error))?;
     privilege::drop_unneeded(true)?;
+    Sandbox::new(&sandbox::CAPTURE).enter(args.sandbox, args.quiet)?;
     show_start(args, reason).map_err(|error| Failure::stdout(&error))?;
     let links = capture.interfaces().iter();
     let mut report = Report {

@@ -17,6 +17,7 @@ use crate::args::CountArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::guard::Guard;
 use crate::metrics::{Board, Server, count_families};
+use crate::sandbox::{self, Sandbox};
 use crate::{privilege, signals};
 
 pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
@@ -106,7 +107,7 @@ fn begin(
     count: &mut Count,
     server: Option<Server>,
 ) -> Result<Option<Arc<Board>>, Failure> {
-    drop_unneeded(count)?;
+    restrict(args, count)?;
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
@@ -120,11 +121,12 @@ fn begin(
     Ok(board)
 }
 
-/// Drops all privileges except those to read the counters and, with clsact, to remove the filters.
-pub fn drop_unneeded(count: &Count) -> io::Result<()> {
+/// Leaves the program what it needs to read the counters and, with clsact, to remove the filters.
+pub fn restrict(args: &CountArgs, count: &Count) -> Result<(), Failure> {
     let mut needed = CapabilitySet::BPF;
     needed.set(CapabilitySet::NET_ADMIN, count.points().any(is_clsact));
-    privilege::drop_all_but(needed)
+    privilege::drop_all_but(needed)?;
+    Sandbox::new(&sandbox::COUNT).enter(args.sandbox, args.quiet)
 }
 
 /// The guard that removes the clsact filters if this process is killed; `None` if the kernel does that.

@@ -67,7 +67,7 @@ fn is_about_the_arguments(error: &CountError) -> bool {
 
 /// Prints the totals at the intervals, and at the end.
 fn report(args: &CountArgs, mut count: Count) -> Result<Exit, Failure> {
-    job::drop_unneeded(&count)?;
+    job::restrict(args, &count)?;
     let printed = |result: io::Result<()>| result.map_err(|error| Failure::stdout(&error));
     printed(show_start(args, &count))?;
     let failed = loop {

@@ -13,6 +13,7 @@ use super::report;
 use super::watch::{self, Watch};
 use crate::args::{BATCH_BYTES, BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
+use crate::sandbox::{self, Sandbox};
 use crate::{capture, privilege, signals};
 use tapline::filter::SystemNames;
 
@@ -48,6 +49,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let counts = |link: OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
     let counts = latency.capture().links().any(counts);
     privilege::drop_unneeded(counts)?;
+    Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
     let device = RunningMeasurement::start(device);
     let Some((backend, buffer_bytes)) =
         (latency.capture().links().next()).map(|link| (link.backend, link.buffer_bytes))
@@ -94,6 +96,7 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     let comparison = Comparison::open(settings, limits)
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
     privilege::drop_unneeded(options.filter.is_some())?;
+    Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
     let mut printed = Ok(());
     let rows = comparison.run(&stop, |start_ns| {
         printed = report::start_comparison(args, start_ns, count, duration);

@@ -10,6 +10,7 @@ use crate::args::ExplainArgs;
 use crate::failure::{Exit, Failure};
 use crate::json;
 use crate::output::is_stdout;
+use crate::sandbox::{self, Sandbox};
 
 /// More digits than the longest datagram has.
 const MAX_TEXT_BYTES: u64 = 64 * 1024 * 1024;
@@ -27,6 +28,8 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         File::open(&args.file).and_then(|file| file.take(MAX_TEXT_BYTES).read_to_string(&mut text))
     }
     .map_err(|error| Failure::job_on(format!("cannot read {name}"), &error))?;
+    // Everything is read: it only prints from now on.
+    Sandbox::new(&sandbox::EXPLAIN).enter(args.sandbox, false)?;
     let usage = |line| Failure::new(Exit::Usage, line);
     let datagram = parse_hex(&text)
         .map_err(|word| usage(format!("{name} has no hexadecimal bytes at {word:?}")))?;

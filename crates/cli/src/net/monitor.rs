@@ -14,6 +14,7 @@ use super::object::NetObject;
 use super::output::{Record, printable};
 use crate::args::MonitorArgs;
 use crate::failure::{Exit, Failure};
+use crate::sandbox::{self, Sandbox};
 use crate::{json, signals};
 
 /// Runs `tapline monitor`.
@@ -27,6 +28,10 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
             while stream.next(&mut names, args.json)?.is_some() {}
         }
     }
+    Sandbox::new(&sandbox::MONITOR)
+        .read("/run/netns")
+        .read("/var/run/netns")
+        .enter(args.sandbox, false)?;
     let mut count = 0;
     loop {
         for stream in &mut streams {

@@ -25,6 +25,7 @@ use super::{dry_run, failure, respond, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, ChangeCounts, Server, ping_families};
+use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, Screen};
 use crate::units::{amount, grouped};
 use crate::{privilege, signals};
@@ -85,8 +86,6 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         state.write(ping.statistics())?;
     }
     let url = server.as_ref().map(Server::url);
-    let board = server.map(|server| serve(server, ping.statistics()));
-    let board = board.transpose()?;
 
     let mut reporter = reporter(args, count, ping.stopper());
     let start = RunStart {
@@ -96,6 +95,9 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         metrics: url.as_deref(),
     };
     begin(args, &mut *reporter, &start)?;
+    restrict(args)?;
+    let board = server.map(|server| serve(server, ping.statistics()));
+    let board = board.transpose()?;
     let mut watch = Watch {
         reporter: &mut *reporter,
         status_request,
@@ -156,6 +158,14 @@ fn open_state(
     let (state, position) = SweepState::open(path, &list.targets)?;
     options.resume = position;
     Ok(Some(state))
+}
+
+/// Restricts a run to what it still needs. The XDP back end needs more: it runs programs, and asks for neighbours.
+fn restrict(args: &PingArgs) -> Result<(), Failure> {
+    if setup::is_in_kernel(args) {
+        return Ok(());
+    }
+    Sandbox::new(&sandbox::PING).enter(args.sandbox, args.quiet)
 }
 
 /// Serves the metrics that are posted on the board.

@@ -19,6 +19,7 @@ use crate::args::ReadArgs;
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
 use crate::packet_line::{LineOptions, Printer};
+use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;
 use crate::units::grouped;
 use crate::{output, privilege, signals};
@@ -41,22 +42,32 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure::failure(error, &arguments);
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
     privilege::drop_unneeded(false)?;
+    let files = arguments.files.iter();
+    let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
+    let sandbox = sandbox.write(args.output.write.as_deref());
+    let restrict = || sandbox.enter(args.sandbox, args.quiet);
     if args.stamps {
+        restrict()?;
         return stamps::run(args, read, &arguments);
     }
     let result = match &args.output.write {
         None if args.print.decode.is_some() => {
             let (decoder, options) = Decoder::start(&args.print, Vec::new())?;
+            restrict()?;
             let result = read.write_to(options);
             decoder.finish()?;
             result
         }
         Some(path) => {
+            restrict()?;
             let section = Section::default();
             let options = output::options(&args.output, path, section, Vec::new())?;
             write(&mut read, options, args.quiet)
         }
-        None => read.run_consumer(&mut Printer::new(args.json, LineOptions::from(&args.print))),
+        None => {
+            restrict()?;
+            read.run_consumer(&mut Printer::new(args.json, LineOptions::from(&args.print)))
+        }
     };
     let (result, broken) = match result {
         Err(ReadError::Incomplete(broken)) => (Ok(()), broken.0),

@@ -9,12 +9,16 @@ use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::json::print;
 use crate::privilege;
+use crate::sandbox::{self, Sandbox};
 
 /// Reports file after file. A file that fails does not affect the others.
 pub fn run(args: &ReadArgs, arguments: &Arguments, builder: ReadBuilder) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure::failure(error, arguments);
     let mut inspection = builder.inspect().map_err(|error| failure(&error))?;
     privilege::drop_unneeded(false)?;
+    let files = arguments.files.iter();
+    let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
+    sandbox.enter(args.sandbox, args.quiet)?;
     let mut failures = Vec::new();
     let mut total = Total::default();
     let mut is_first = true;

@@ -8,6 +8,7 @@ mod neighbours;
 mod offloads;
 mod queues;
 mod rings;
+mod sandbox;
 mod sockets;
 mod xdp;
 
@@ -15,7 +16,7 @@ use super::paths::{InterfaceContext, SystemPaths};
 use super::report::Report;
 
 /// Checks of the host and the network namespace, in the order of the report.
-pub(super) const HOST_CHECKS: [fn(&SystemPaths, &mut Report); 12] = [
+pub(super) const HOST_CHECKS: [fn(&SystemPaths, &mut Report); 13] = [
     rings::check_versions,
     rings::check_block_timer,
     ebpf::check,
@@ -28,6 +29,7 @@ pub(super) const HOST_CHECKS: [fn(&SystemPaths, &mut Report); 12] = [
     sockets::check_ping_sockets,
     neighbours::check,
     icmp::check,
+    sandbox::check,
 ];
 
 /// Checks of an interface, in the order of the report.

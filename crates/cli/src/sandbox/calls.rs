@@ -1,0 +1,265 @@
+//! The system calls that each command makes after its set-up.
+//!
+//! A test traces the commands and fails on a call that is missing here, and on one that none makes.
+
+use libc::c_long;
+
+/// The calls of a command.
+#[derive(Debug)]
+pub struct List {
+    pub calls: &'static [&'static [c_long]],
+    /// Commands of bpf(2). If there are none, it is not allowed at all.
+    pub bpf_commands: &'static [u32],
+}
+
+/// Kill the process, whatever command it is: what somebody does who has taken it over.
+pub const FATAL: &[c_long] = &[
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_userfaultfd,
+];
+
+/// Memory, threads, signals and the end: for every command, because it depends on the allocator and the threads' order which of
+/// these it makes.
+pub const PROCESS: &[c_long] = &[
+    libc::SYS_brk,
+    libc::SYS_clone3,
+    libc::SYS_close,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_fcntl,
+    libc::SYS_futex,
+    libc::SYS_getrandom,
+    libc::SYS_gettid,
+    libc::SYS_madvise,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    libc::SYS_ppoll,
+    libc::SYS_prctl,
+    libc::SYS_restart_syscall,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_set_robust_list,
+    libc::SYS_sigaltstack,
+    libc::SYS_write,
+    // The handler of a signal tells the thread that waits for signals.
+    libc::SYS_sendto,
+    // Where the clocks cannot be read without the kernel.
+    libc::SYS_clock_gettime,
+    // A panic's message, and its end.
+    libc::SYS_getcwd,
+    libc::SYS_getpid,
+    libc::SYS_tgkill,
+    // An older C library.
+    libc::SYS_clone,
+];
+
+/// Files that are opened late: names of tables and groups.
+const FILES: &[c_long] = &[libc::SYS_openat, libc::SYS_read, libc::SYS_statx];
+
+/// The named network namespaces, listed again when one gets a number.
+const NAMESPACES: &[c_long] = &[libc::SYS_getdents64, libc::SYS_newfstatat];
+
+/// Time zones, which are read when the first time is printed; whether standard output is a terminal.
+const LOCAL_TIME: &[c_long] = &[
+    libc::SYS_getdents64,
+    libc::SYS_ioctl,
+    libc::SYS_lseek,
+    libc::SYS_newfstatat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_readlink,
+    #[cfg(not(target_arch = "x86_64"))]
+    libc::SYS_readlinkat,
+];
+
+/// Files that are removed, by rotation and at the end of the control socket, and cut where the disk was full.
+const OUTPUT: &[c_long] = &[
+    libc::SYS_ftruncate,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(not(target_arch = "x86_64"))]
+    libc::SYS_unlinkat,
+];
+
+/// A screen on the terminal, and its keys.
+pub const SCREEN: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_getpgrp,
+    libc::SYS_getpgid,
+    libc::SYS_ioctl,
+    libc::SYS_openat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_poll,
+    libc::SYS_read,
+    libc::SYS_socketpair,
+];
+
+/// Netlink requests: counters of interfaces.
+const NETLINK: &[c_long] = &[libc::SYS_getsockopt, libc::SYS_recvfrom, libc::SYS_sendto];
+
+/// Waiting for one of several descriptors.
+const WAIT: &[c_long] = &[libc::SYS_epoll_ctl, libc::SYS_epoll_pwait];
+
+/// A reader of rings: how it is scheduled, and the socket's filter at the end.
+const READER: &[c_long] = &[
+    libc::SYS_pipe2,
+    libc::SYS_sched_getattr,
+    libc::SYS_sched_setattr,
+    libc::SYS_setsockopt,
+];
+
+/// Several readers, and the recorder: threads on their CPUs, which wake each other.
+const READERS: &[c_long] = &[libc::SYS_eventfd2, libc::SYS_sched_setaffinity];
+
+/// What files say about this host, the command that ran beside the capture, and who asks at the control socket.
+const HOST: &[c_long] = &[
+    libc::SYS_geteuid,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_uname,
+];
+
+/// The end of a program that decodes packets.
+const CHILD: &[c_long] = &[libc::SYS_wait4];
+
+/// Connections to the metrics server and the control socket.
+pub const SERVER: &[c_long] = &[
+    libc::SYS_accept4,
+    libc::SYS_recvfrom,
+    libc::SYS_sendto,
+    libc::SYS_setsockopt,
+    libc::SYS_shutdown,
+];
+
+/// Looking names up, by the C library and its modules. For commands that do so, beside their list.
+pub const NAMES: &[c_long] = &[
+    libc::SYS_bind,
+    libc::SYS_connect,
+    libc::SYS_getpeername,
+    libc::SYS_getsockname,
+    libc::SYS_ioctl,
+    libc::SYS_lseek,
+    libc::SYS_newfstatat,
+    libc::SYS_openat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_poll,
+    libc::SYS_pread64,
+    libc::SYS_read,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_sendto,
+    libc::SYS_setsockopt,
+    libc::SYS_socket,
+    libc::SYS_statx,
+    libc::SYS_uname,
+];
+
+/// `enum bpf_cmd` in include/uapi/linux/bpf.h.
+const MAP_LOOKUP_ELEM: u32 = 1;
+const MAP_UPDATE_ELEM: u32 = 2;
+const MAP_GET_NEXT_KEY: u32 = 4;
+const MAP_LOOKUP_BATCH: u32 = 24;
+
+pub static READ: List = List {
+    calls: &[
+        PROCESS,
+        FILES,
+        LOCAL_TIME,
+        OUTPUT,
+        CHILD,
+        &[libc::SYS_pread64],
+    ],
+    bpf_commands: &[],
+};
+
+pub static CAPTURE: List = List {
+    calls: &[
+        PROCESS, FILES, LOCAL_TIME, OUTPUT, NETLINK, WAIT, READER, READERS, HOST, CHILD, SERVER,
+    ],
+    bpf_commands: &[MAP_LOOKUP_ELEM],
+};
+
+pub static COUNT: List = List {
+    calls: &[
+        PROCESS,
+        FILES,
+        LOCAL_TIME,
+        NETLINK,
+        SCREEN,
+        SERVER,
+        &[libc::SYS_timerfd_settime],
+    ],
+    bpf_commands: &[
+        MAP_LOOKUP_ELEM,
+        MAP_UPDATE_ELEM,
+        MAP_GET_NEXT_KEY,
+        MAP_LOOKUP_BATCH,
+    ],
+};
+
+pub static PING: List = List {
+    calls: &[
+        PROCESS,
+        SCREEN,
+        SERVER,
+        &[
+            libc::SYS_epoll_ctl,
+            libc::SYS_getsockopt,
+            libc::SYS_recvmsg,
+            libc::SYS_sendto,
+            libc::SYS_timerfd_settime,
+        ],
+    ],
+    bpf_commands: &[],
+};
+
+/// It only prints.
+pub static EXPLAIN: List = List {
+    calls: &[PROCESS],
+    bpf_commands: &[],
+};
+
+pub static LATENCY: List = List {
+    calls: &[
+        PROCESS,
+        FILES,
+        LOCAL_TIME,
+        NETLINK,
+        WAIT,
+        READER,
+        SCREEN,
+        &[libc::SYS_getrusage],
+    ],
+    bpf_commands: &[MAP_LOOKUP_ELEM],
+};
+
+pub static MONITOR: List = List {
+    calls: &[PROCESS, FILES, NAMESPACES, NETLINK],
+    bpf_commands: &[],
+};

@@ -1,0 +1,122 @@
+//! The files that Landlock leaves to a command.
+
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus,
+};
+
+use super::Sandbox;
+
+/// The newest rules that are used; an older kernel enforces those that it has.
+const RULES: ABI = ABI::V5;
+
+/// What every command may read late: local time, names of tables and groups, how busy this program was; and the terminal.
+const ALWAYS_READ: [&str; 8] = [
+    "/etc/iproute2",
+    "/etc/localtime",
+    "/etc/timezone",
+    "/proc/self",
+    "/sys/devices/system/cpu",
+    "/usr/lib/iproute2",
+    "/usr/share/iproute2",
+    "/usr/share/zoneinfo",
+];
+const ALWAYS_WRITTEN: [&str; 2] = ["/dev/tty", "/dev/null"];
+
+/// What getaddrinfo(3) and its modules read.
+const READ_FOR_NAMES: [&str; 14] = [
+    "/etc/gai.conf",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/networks",
+    "/etc/nsswitch.conf",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/lib",
+    "/lib64",
+    "/run/systemd/resolve",
+    "/usr/lib",
+    "/usr/lib64",
+];
+
+/// A name server that is asked by TCP.
+const DNS_PORT: u16 = 53;
+
+/// Restricts the calling thread. Returns whether the kernel has Landlock, and a container around this program allows its calls.
+pub fn restrict(sandbox: &Sandbox) -> io::Result<bool> {
+    enforce(sandbox).or_else(|error| match refusal(&error) {
+        Some(libc::EPERM | libc::ENOSYS) => Ok(false),
+        _ => Err(io::Error::other(error)),
+    })
+}
+
+/// The number of the system call's error.
+fn refusal(error: &RulesetError) -> Option<i32> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return error.raw_os_error();
+        }
+        cause = error.source();
+    }
+    None
+}
+
+fn enforce(sandbox: &Sandbox) -> Result<bool, RulesetError> {
+    let mut rules = Ruleset::default()
+        .handle_access(AccessFs::from_all(RULES))?
+        .handle_access(AccessNet::from_all(RULES))?
+        .create()?;
+    let read = AccessFs::from_read(RULES) & !AccessFs::Execute;
+    let reads = ALWAYS_READ.iter().map(Path::new);
+    let reads = reads.chain(sandbox.reads.iter().map(PathBuf::as_path));
+    rules = allow(rules, reads, read)?;
+    let writes = ALWAYS_WRITTEN.iter().map(Path::new);
+    let writes = writes.chain(sandbox.writes.iter().map(PathBuf::as_path));
+    rules = allow(rules, writes, written())?;
+    if sandbox.looks_up_names {
+        let library = AccessFs::from_read(RULES);
+        rules = allow(rules, READ_FOR_NAMES.iter().map(Path::new), library)?;
+        rules = rules.add_rule(landlock::NetPort::new(DNS_PORT, AccessNet::ConnectTcp))?;
+    }
+    Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// Reading, creating, writing and removing regular files.
+fn written() -> BitFlags<AccessFs> {
+    AccessFs::ReadFile
+        | AccessFs::ReadDir
+        | AccessFs::WriteFile
+        | AccessFs::Truncate
+        | AccessFs::MakeReg
+        | AccessFs::RemoveFile
+        | AccessFs::IoctlDev
+}
+
+/// Allows `access` to `paths`. Those that do not exist stay forbidden.
+fn allow<'p>(
+    mut rules: RulesetCreated,
+    paths: impl Iterator<Item = &'p Path>,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    for path in paths {
+        let Ok(about) = path.metadata() else {
+            continue;
+        };
+        let access = if about.is_dir() {
+            access
+        } else {
+            access & AccessFs::from_file(RULES)
+        };
+        if let Ok(descriptor) = PathFd::new(path) {
+            rules = rules.add_rule(PathBeneath::new(descriptor, access))?;
+        }
+    }
+    Ok(rules)
+}

@@ -1,0 +1,68 @@
+//! The system calls that seccomp leaves to a command.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use libc::c_long;
+use seccompiler::{
+    BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, apply_filter,
+};
+
+use super::calls::{FATAL, List, NAMES};
+
+/// What a call returns that is not allowed: libraries then do without it, as in an older kernel.
+const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
+
+/// Restricts the calling thread. Returns whether the kernel has seccomp, a container around this program allows it, and there
+/// are filters for this machine.
+///
+/// A call of [`FATAL`] kills the process: no command makes it, except on behalf of a stranger.
+pub fn restrict(list: &List, looks_up_names: bool) -> io::Result<bool> {
+    let Ok(machine) = TargetArch::try_from(std::env::consts::ARCH) else {
+        return Ok(false);
+    };
+    let names = if looks_up_names { NAMES } else { &[] };
+    let programs = programs(list, names, machine).map_err(io::Error::other)?;
+    for program in &programs {
+        match apply_filter(program) {
+            Ok(()) => {}
+            Err(Error::Prctl(error) | Error::Seccomp(error))
+                if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EPERM)) =>
+            {
+                return Ok(false);
+            }
+            Err(error) => return Err(io::Error::other(error)),
+        }
+    }
+    Ok(true)
+}
+
+fn programs(
+    list: &List,
+    names: &[c_long],
+    machine: TargetArch,
+) -> Result<[BpfProgram; 2], seccompiler::Error> {
+    let mut allowed = BTreeMap::new();
+    for &call in list.calls.iter().copied().flatten().chain(names) {
+        allowed.insert(call, Vec::new());
+    }
+    if !list.bpf_commands.is_empty() {
+        let rules = list.bpf_commands.iter().map(|&command| first_is(command));
+        allowed.insert(libc::SYS_bpf, rules.collect::<Result<_, _>>()?);
+    }
+    // A screen that is suspended stops its own process.
+    allowed.insert(libc::SYS_kill, vec![first_is(std::process::id())?]);
+    let allowed = SeccompFilter::new(allowed, NOT_ALLOWED, SeccompAction::Allow, machine)?;
+    let fatal = FATAL.iter().map(|&call| (call, Vec::new())).collect();
+    let (other, killed) = (SeccompAction::Allow, SeccompAction::KillProcess);
+    let fatal = SeccompFilter::new(fatal, other, killed, machine)?;
+    Ok([fatal.try_into()?, allowed.try_into()?])
+}
+
+/// The first argument is `value`.
+fn first_is(value: u32) -> Result<SeccompRule, seccompiler::BackendError> {
+    let condition =
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value.into())?;
+    SeccompRule::new(vec![condition])
+}

@@ -1,0 +1,144 @@
+//! What a command may still do once it is set up: from then on it parses what strangers sent.
+//!
+//! Landlock leaves it the files that it named, and seccomp the system calls of its list (`calls`). Both hold for the calling
+//! thread and the threads that it starts from then on, and nothing takes them off again.
+
+mod calls;
+mod files;
+mod filters;
+#[cfg(debug_assertions)]
+mod takeover;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::args::SandboxArgs;
+use crate::failure::{Exit, Failure};
+use crate::output::is_stdout;
+
+pub use calls::{CAPTURE, COUNT, EXPLAIN, LATENCY, List, MONITOR, PING, READ};
+
+/// What a command still needs.
+#[derive(Debug)]
+pub struct Sandbox {
+    calls: &'static List,
+    /// Files and directories.
+    reads: Vec<PathBuf>,
+    /// Directories in which it creates, writes and removes files, and single files.
+    writes: Vec<PathBuf>,
+    looks_up_names: bool,
+    inspects_processes: bool,
+}
+
+/// What the kernel enforces. It lacks what is not set.
+#[derive(Clone, Copy, Debug)]
+struct Enforced {
+    landlock: bool,
+    seccomp: bool,
+}
+
+impl Sandbox {
+    /// Nothing but the system calls `calls`, and the files of time zones and terminals.
+    pub fn new(calls: &'static List) -> Self {
+        Self {
+            calls,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            looks_up_names: false,
+            inspects_processes: false,
+        }
+    }
+
+    /// Reads a file, or all files of a directory.
+    pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
+        self.reads.push(path.into());
+        self
+    }
+
+    /// Writes the output `path`. Unless it is something else than a file, also other files beside it: those of rotation.
+    pub fn write(mut self, path: Option<&Path>) -> Self {
+        if let Some(path) = path.filter(|path| !is_stdout(path)) {
+            self.writes.push(place(path));
+        }
+        self
+    }
+
+    /// Creates and removes files in a directory.
+    pub fn write_in(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.writes.push(directory.into());
+        self
+    }
+
+    /// Looks up names of hosts and services.
+    pub fn look_up_names(mut self, looks_up: bool) -> Self {
+        self.looks_up_names = looks_up;
+        self
+    }
+
+    /// Reads what processes have open. Landlock does not allow that, whatever its rules: it is left out.
+    pub fn inspect_processes(mut self, inspects: bool) -> Self {
+        self.inspects_processes = inspects;
+        self
+    }
+
+    /// Restricts the calling thread, and those that it starts from now on, unless `--no-sandbox` is given. Says on standard
+    /// error what the kernel lacks, unless `quiet`.
+    pub fn enter(&self, args: SandboxArgs, quiet: bool) -> Result<(), Failure> {
+        if !args.no_sandbox {
+            self.restrict(quiet)?;
+        }
+        #[cfg(debug_assertions)]
+        takeover::happen();
+        Ok(())
+    }
+
+    fn restrict(&self, quiet: bool) -> Result<(), Failure> {
+        let enforced = self.enforce().map_err(|error| {
+            let line =
+                format!("cannot restrict this program (--no-sandbox runs it without): {error}");
+            Failure::new(Exit::Failed, line)
+        })?;
+        if let Some(lacks) = self.lacks(enforced).filter(|_| !quiet) {
+            // A closed standard error is no reason to end.
+            let _ = writeln!(io::stderr(), "warning: {lacks}");
+        }
+        Ok(())
+    }
+
+    fn lacks(&self, enforced: Enforced) -> Option<&'static str> {
+        match enforced {
+            Enforced {
+                landlock: false,
+                seccomp: false,
+            } if !self.inspects_processes => {
+                Some("this kernel has neither Landlock nor seccomp, so that the sandbox is off")
+            }
+            Enforced {
+                landlock: false, ..
+            } if !self.inspects_processes => {
+                Some("this kernel has no Landlock: the sandbox restricts system calls, not files")
+            }
+            Enforced { seccomp: false, .. } => {
+                Some("this kernel has no seccomp: the sandbox restricts files, not system calls")
+            }
+            _ => None,
+        }
+    }
+
+    /// Fails with errors of landlock_restrict_self(2) and seccomp(2) in a kernel that has them.
+    fn enforce(&self) -> io::Result<Enforced> {
+        let landlock = !self.inspects_processes && files::restrict(self)?;
+        let seccomp = filters::restrict(self.calls, self.looks_up_names)?;
+        Ok(Enforced { landlock, seccomp })
+    }
+}
+
+/// The directory of a file that exists or may be created; anything else alone, for example a device.
+fn place(path: &Path) -> PathBuf {
+    let is_other = path.metadata().is_ok_and(|about| !about.is_file());
+    match path.parent() {
+        Some(parent) if !is_other && parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) if !is_other => parent.to_owned(),
+        _ => path.to_owned(),
+    }
+}

@@ -1,0 +1,250 @@
+//! The sandbox: the system calls that it allows are those that the commands make, and whoever takes a command over can do
+//! nothing else.
+
+#[path = "../../src/sandbox/calls.rs"]
+#[expect(dead_code, reason = "the program has both lists")]
+mod calls;
+mod trace;
+
+use std::os::unix::process::ExitStatusExt;
+
+use self::calls::{CAPTURE, COUNT, EXPLAIN, LATENCY, List, MONITOR, PING, PROCESS, READ, SERVER};
+use self::trace::{Calls, trace, trace_while};
+use crate::support::{PROGRAM, Scene, output, tapline};
+
+/// A command of the shell that captures watch.
+const PINGS: &str = "-- ping -q -c 5 -i 0.01 127.0.0.1";
+
+/// Fetches metrics, and sends five pings.
+const FETCH: &str = "-- bash -c 'exec 3<>/dev/tcp/127.0.0.1/9100; printf \"GET /metrics HTTP/1.0\\r\\n\\r\\n\" >&3; cat <&3 >/dev/null; ping -q -c 5 -i 0.01 127.0.0.1'";
+
+const NAMESPACES: &str = "numbers of network namespaces: tests of netns";
+const SCREENS: &str = "a screen on a terminal: tests of screens";
+
+/// Calls that no line here makes, and when they are made.
+const ELSEWHERE: [(i64, &str); 13] = [
+    (libc::SYS_getdents64, NAMESPACES),
+    (libc::SYS_newfstatat, NAMESPACES),
+    (
+        libc::SYS_timerfd_settime,
+        "pings that wait for less than a millisecond: tests of histograms",
+    ),
+    (libc::SYS_ioctl, SCREENS),
+    (libc::SYS_openat, SCREENS),
+    (libc::SYS_read, SCREENS),
+    (libc::SYS_poll, SCREENS),
+    (libc::SYS_getpgrp, SCREENS),
+    (libc::SYS_getpgid, SCREENS),
+    (libc::SYS_socketpair, SCREENS),
+    (libc::SYS_ftruncate, "a full disk: tests of captures on one"),
+    (
+        libc::SYS_sendto,
+        "a watch lists again after an overrun; tc filters are removed one by one before Linux 6.6",
+    ),
+    (libc::SYS_getsockopt, "the error of such a socket"),
+];
+
+/// Traces `lines` at a host with a pair of interfaces, where `DIR` is a folder, and compares the calls with `list`.
+#[track_caller]
+fn check(list: &List, lines: &[&str]) {
+    let scene = Scene::new();
+    let folder = scene.folder.path().to_str().expect("text");
+    let mut made = Calls::default();
+    for line in lines {
+        let line = line.replace("DIR", folder);
+        made.add(trace(&scene.right, &line));
+    }
+    compare(list, &made);
+}
+
+/// Each call that was made is in `list`, and each in `list` was made.
+#[track_caller]
+fn compare(list: &List, made: &Calls) {
+    let allowed: Vec<i64> = list.calls.iter().copied().flatten().copied().collect();
+    let is_allowed = |call: &i64| {
+        allowed.contains(call) || (*call == libc::SYS_bpf && !list.bpf_commands.is_empty())
+    };
+    let missing: Vec<_> = made
+        .made
+        .iter()
+        .filter(|(call, _)| !is_allowed(call))
+        .collect();
+    assert!(missing.is_empty(), "not in the list: {missing:#?}");
+    let is_excused = |call: &i64| {
+        // Which of these a run makes depends on the memory that is left, and on how its threads run.
+        PROCESS.contains(call)
+            // The server is the same in every command: captures show that it makes them.
+            || (SERVER.contains(call) && !std::ptr::eq(list, &raw const CAPTURE))
+            || ELSEWHERE.iter().any(|(other, _)| other == call)
+    };
+    let is_unused = |call: &&i64| !is_excused(call) && !made.made.contains_key(call);
+    let unused: Vec<_> = allowed.iter().filter(is_unused).collect();
+    assert!(unused.is_empty(), "no line makes the calls {unused:?}");
+    assert_eq!(
+        made.bpf_commands.len(),
+        list.bpf_commands.len(),
+        "{:?}",
+        made.bpf_commands
+    );
+}
+
+#[test]
+fn captures_make_the_calls_of_their_list() {
+    check(
+        &CAPTURE,
+        &[
+            &format!("capture -i lo {PINGS}"),
+            &format!("capture -i lo --json --metrics 127.0.0.1:9100 {FETCH}"),
+            &format!("capture -i lo -w DIR/a.pcapng --rotate-packets 3 --keep 1 icmp {PINGS}"),
+            &format!("capture -i lo -w DIR/a.pcapng.zst --queues 2 {PINGS}"),
+            &format!(
+                "capture -i lo -w DIR/b.pcapng --record 1MiB --trigger icmp --after 10ms {PINGS}"
+            ),
+            &format!("capture -i lo --who {PINGS}"),
+            &format!("capture -i lo --decode tshark {PINGS}"),
+            &format!("capture -i lo --name sandbox -- {PROGRAM} ctl stats -n sandbox"),
+            "capture -i lo -c 3 -- ping -q -i 0.01 127.0.0.1",
+            &format!("capture -i right0 --mode drop {PINGS}"),
+        ],
+    );
+}
+
+#[test]
+fn reading_makes_the_calls_of_its_list() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/corpus/captures");
+    let one = format!("{corpus}/802.1w_rapid_STP.pcap");
+    check(
+        &READ,
+        &[
+            &format!("read {one}"),
+            &format!("read {one} {one} -w DIR/a.pcapng.zst --rotate-packets 3 --keep 1"),
+            &format!("read --summary {one}"),
+            &format!("read --json {one}"),
+            &format!("read --decode tshark {one}"),
+        ],
+    );
+}
+
+#[test]
+fn counting_makes_the_calls_of_its_list() {
+    check(
+        &COUNT,
+        &[
+            "count -i right0 --interval 10ms --duration 50ms",
+            "count -i right0 --interval 10ms --duration 50ms --json icmp",
+            "count -i right0 --by src --interval 10ms --duration 50ms",
+            "count -i right0 --by stamp --interval 10ms --duration 50ms",
+        ],
+    );
+}
+
+#[test]
+fn pings_make_the_calls_of_their_list() {
+    check(
+        &PING,
+        &[
+            "ping -c 3 -i 0.01 127.0.0.1",
+            "ping -c 3 -i 0.01 --json 127.0.0.1 127.0.0.2",
+            "ping -c 3 -i 0.1 --backend raw 127.0.0.1",
+        ],
+    );
+}
+
+#[test]
+fn latency_makes_the_calls_of_its_list() {
+    check(
+        &LATENCY,
+        &[
+            "latency -i lo --duration 50ms icmp",
+            "latency -i lo --duration 50ms --json --compare",
+        ],
+    );
+}
+
+#[test]
+fn monitoring_makes_the_calls_of_its_list() {
+    let scene = Scene::new();
+    let right = &scene.right;
+    let mut made = trace_while(right, "monitor link --changes -c 1", || {
+        output(right, "ip", "link set right0 mtu 1400");
+    });
+    made.add(trace(right, "monitor link -c 1"));
+    compare(&MONITOR, &made);
+}
+
+#[test]
+fn explaining_makes_the_calls_of_its_list() {
+    let scene = Scene::new();
+    let file = scene.write("message", "14000000 03000500 01000000 02000000 00000000");
+    check(&EXPLAIN, &[&format!("explain {file}")]);
+}
+
+/// One line of each command that restricts itself.
+const COMMANDS: [&str; 7] = [
+    "capture -i lo --duration 10ms",
+    "read CORPUS",
+    "count -i right0 --interval 10ms --duration 10ms",
+    "ping -c 1 127.0.0.1",
+    "latency -i lo --duration 10ms",
+    "monitor link -c 1",
+    "explain /dev/null",
+];
+
+/// Runs each command, taken over by a stranger who does `act`. Returns the end of each, and what the stranger got.
+fn taken_over(act: &str, flags: &str) -> Vec<(std::process::ExitStatus, String)> {
+    let scene = Scene::new();
+    let corpus = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../lab/corpus/captures/802.1w_rapid_STP.pcap"
+    );
+    let run = |line: &&str| {
+        let line = format!("{} {flags}", line.replace("CORPUS", corpus));
+        let mut command = tapline(&scene.right, &line);
+        let output = command
+            .env("TAPLINE_TEST_TAKEOVER", act)
+            .output()
+            .expect("it runs");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let got = errors
+            .lines()
+            .find_map(|line| line.strip_prefix("takeover: "));
+        (output.status, got.unwrap_or_default().to_owned())
+    };
+    COMMANDS.iter().map(run).collect()
+}
+
+#[test]
+fn a_stranger_opens_no_other_files_and_connects_to_nobody() {
+    // Landlock refuses it, or the system call does not exist for the command.
+    let fails = |act: &str| {
+        for ((status, got), line) in taken_over(act, "").iter().zip(COMMANDS) {
+            assert!(status.code().is_some(), "{line}: {status}");
+            let refusals = [libc::EACCES, libc::ENOSYS].map(|errno| format!("code: {errno},"));
+            let is_refused = refusals.iter().any(|refusal| got.contains(refusal));
+            assert!(is_refused, "{line}, {act}: {got}");
+        }
+    };
+    fails("read /etc/shadow");
+    fails("write /tmp/tapline-takeover");
+    fails("connect 127.0.0.1:9");
+}
+
+#[test]
+fn a_stranger_who_starts_a_program_ends_the_process() {
+    for ((status, _), line) in taken_over("exec /bin/true", "").iter().zip(COMMANDS) {
+        assert_eq!(status.signal(), Some(libc::SIGSYS), "{line}: {status}");
+    }
+}
+
+#[test]
+fn without_the_sandbox_a_stranger_reads_files() {
+    for ((status, got), line) in taken_over("read /etc/shadow", "--no-sandbox")
+        .iter()
+        .zip(COMMANDS)
+    {
+        assert!(
+            status.code().is_some() && got == "Ok(())",
+            "{line}: {status} {got}"
+        );
+    }
+}

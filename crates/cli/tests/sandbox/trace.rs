@@ -1,0 +1,142 @@
+//! The system calls of a command after it has restricted itself, as strace(1) sees them.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+
+use lab::{Host, wait};
+
+use super::super::support::run::spawn;
+use super::super::support::{PROGRAM, words};
+
+/// What a restricted thread called.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// Numbers, with a line of the trace for each.
+    pub made: BTreeMap<i64, String>,
+    /// Commands of bpf(2), by name.
+    pub bpf_commands: BTreeSet<String>,
+}
+
+impl Calls {
+    pub fn add(&mut self, other: Self) {
+        self.made.extend(other.made);
+        self.bpf_commands.extend(other.bpf_commands);
+    }
+}
+
+/// Runs `tapline LINE` under strace at `host`; it must succeed.
+#[track_caller]
+pub fn trace(host: &Host, line: &str) -> Calls {
+    trace_while(host, line, || {})
+}
+
+/// Like [`trace`]. Once the command has restricted itself, `act` runs.
+#[track_caller]
+pub fn trace_while(host: &Host, line: &str, act: impl FnOnce()) -> Calls {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("trace");
+    let mut command = host.command("strace");
+    command.args(["-f", "-n", "-qq", "-o"]).arg(&log);
+    command.arg(PROGRAM).args(words(line));
+    let running = spawn(command);
+    let restricts =
+        || fs::read(&log).is_ok_and(|log| String::from_utf8_lossy(&log).contains(" seccomp("));
+    wait::until("the command has restricted itself", restricts);
+    act();
+    running.finish().exit(0);
+    let log = fs::read(log).expect("the trace");
+    restricted(&String::from_utf8_lossy(&log))
+}
+
+/// The calls after the last seccomp(2) of a thread, and of the threads that it started behind that.
+fn restricted(log: &str) -> Calls {
+    let lines: Vec<_> = log.lines().filter_map(Line::parse).collect();
+    let restricts = |line: &&Line<'_>| line.text.starts_with("seccomp(");
+    let threads: HashSet<_> = lines
+        .iter()
+        .filter(restricts)
+        .map(|line| line.thread)
+        .collect();
+    let last = |thread| {
+        lines
+            .iter()
+            .rposition(|line| line.thread == thread && restricts(&line))
+    };
+    let begin = |thread| Some((thread, last(thread)? + 1));
+    let mut from: Vec<_> = threads.into_iter().filter_map(begin).collect();
+    let mut calls = Calls::default();
+    while let Some((thread, begin)) = from.pop() {
+        for line in lines
+            .iter()
+            .skip(begin)
+            .filter(|line| line.thread == thread)
+        {
+            if let Some(child) = line.child() {
+                from.push((child, 0));
+            }
+            if !line.text.starts_with("<...") {
+                calls
+                    .made
+                    .entry(line.number)
+                    .or_insert_with(|| line.text.to_owned());
+            }
+            if let Some(command) = line.text.strip_prefix("bpf(") {
+                let end = command.find([',', ' ']).unwrap_or(command.len());
+                calls.bpf_commands.insert(command[..end].to_owned());
+            }
+        }
+    }
+    calls
+}
+
+/// A line of `strace -f -n`: a call, its end, or both.
+struct Line<'l> {
+    thread: u32,
+    number: i64,
+    text: &'l str,
+}
+
+impl<'l> Line<'l> {
+    /// `None` for signals and exits.
+    fn parse(line: &'l str) -> Option<Self> {
+        let (thread, rest) = line.split_once(char::is_whitespace)?;
+        let (number, text) = rest.trim_start().strip_prefix('[')?.split_once("] ")?;
+        Some(Self {
+            thread: thread.parse().ok()?,
+            number: number.trim().parse().ok()?,
+            text,
+        })
+    }
+
+    /// The thread that it started.
+    fn child(&self) -> Option<u32> {
+        let name = self.text.strip_prefix("<... ").unwrap_or(self.text);
+        if !name.starts_with("clone") {
+            return None;
+        }
+        let result = self.text.rsplit(" = ").next()?;
+        result.split(' ').next()?.parse().ok()
+    }
+}
+
+#[test]
+fn a_trace_has_the_calls_behind_the_last_seccomp() {
+    let log = "\
+10 [   1] write(1, \"a\", 1) = 1
+10 [ 317] seccomp(SECCOMP_SET_MODE_FILTER, 0, {len=9}) = 0
+10 [ 157] prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) = 0
+10 [ 317] seccomp(SECCOMP_SET_MODE_FILTER, 0, {len=9}) = 0
+11 [   3] close(7) = 0
+10 [ 435] clone3({flags=CLONE_VM}, 88 <unfinished ...>
+12 [   0] read(3,  <unfinished ...>
+10 [ 435] <... clone3 resumed> => {parent_tid=[12]}, 88) = 12
+12 [   0] <... read resumed>\"\", 1) = 0
+12 [ 273] set_robust_list(0x7f, 24) = 0
+10 [ 321] bpf(BPF_MAP_LOOKUP_ELEM, {map_fd=4}, 32) = 0
+10 +++ exited with 0 +++
+";
+    let calls = restricted(log);
+    let numbers: Vec<_> = calls.made.keys().copied().collect();
+    assert_eq!(numbers, [0, 273, 321, 435]);
+    assert!(calls.bpf_commands.iter().eq(["BPF_MAP_LOOKUP_ELEM"]));
+}
