@@ -1,14 +1,14 @@
 //! The interfaces: `pcap_findalldevs`, `pcap_lookupdev`, `pcap_lookupnet`.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::io;
 use std::path::Path;
 use std::ptr;
+use std::sync::OnceLock;
 
 use crate::abi::{ERROR, pcap_addr, pcap_if};
-use crate::activate::ANY;
 use crate::guard::guard;
-
+use crate::settings::ANY;
 use crate::text::{refuse, report, text};
 
 const IF_LOOPBACK: u32 = 1;
@@ -81,7 +81,7 @@ fn devices() -> io::Result<Vec<Device>> {
         addresses: Vec::new(),
     });
     // Equal ones stay in their order.
-    devices.sort_by_key(merit);
+    devices.sort_by_key(sort_key);
     Ok(devices)
 }
 
@@ -112,7 +112,7 @@ fn flags(name: &CStr, flags: u32) -> u32 {
 }
 
 /// The order of the list: what works first, then by the number at the end of the name.
-fn merit(device: &Device) -> (bool, bool, bool, bool, bool, u32) {
+fn sort_key(device: &Device) -> (bool, bool, bool, bool, bool, u32) {
     let Device { name, flags, .. } = device;
     let name = name.to_string_lossy();
     let digits = name.rfind(|letter: char| !letter.is_ascii_digit());
@@ -164,7 +164,7 @@ unsafe fn copy(address: *const libc::sockaddr) -> Option<Vec<u8>> {
 }
 
 /// The list as C sees it. All memory is from `Box` and `CString`, and `pcap_freealldevs` frees it.
-fn give(devices: Vec<Device>) -> *mut pcap_if {
+fn allocate(devices: Vec<Device>) -> *mut pcap_if {
     let mut next = ptr::null_mut();
     for device in devices.into_iter().rev() {
         let description = device.description.map(CStr::to_owned);
@@ -172,29 +172,29 @@ fn give(devices: Vec<Device>) -> *mut pcap_if {
             next,
             name: device.name.into_raw(),
             description: description.map_or(ptr::null_mut(), CString::into_raw),
-            addresses: give_addresses(device.addresses),
+            addresses: allocate_addresses(device.addresses),
             flags: device.flags,
         }));
     }
     next
 }
 
-fn give_addresses(addresses: Vec<Address>) -> *mut pcap_addr {
+fn allocate_addresses(addresses: Vec<Address>) -> *mut pcap_addr {
     let mut next = ptr::null_mut();
     for address in addresses.into_iter().rev() {
         next = Box::into_raw(Box::new(pcap_addr {
             next,
-            addr: give_bytes(address.own.as_deref()),
-            netmask: give_bytes(address.netmask.as_deref()),
-            broadaddr: give_bytes(address.broadcast.as_deref()),
-            dstaddr: give_bytes(address.peer.as_deref()),
+            addr: allocate_address(address.own.as_deref()),
+            netmask: allocate_address(address.netmask.as_deref()),
+            broadaddr: allocate_address(address.broadcast.as_deref()),
+            dstaddr: allocate_address(address.peer.as_deref()),
         }));
     }
     next
 }
 
 /// Room for any address, so that all have one size.
-fn give_bytes(bytes: Option<&[u8]>) -> *mut libc::sockaddr {
+fn allocate_address(bytes: Option<&[u8]>) -> *mut libc::sockaddr {
     let Some(bytes) = bytes else {
         return ptr::null_mut();
     };
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn pcap_findalldevs(list: *mut *mut pcap_if, errbuf: *mut 
         let message = match devices() {
             Ok(devices) if !list.is_null() => {
                 // SAFETY: the caller's place for a pointer.
-                unsafe { list.write(give(devices)) };
+                unsafe { list.write(allocate(devices)) };
                 return 0;
             }
             Ok(_) => "a null pointer was supplied for the list".to_owned(),
@@ -231,12 +231,12 @@ pub unsafe extern "C" fn pcap_freealldevs(list: *mut pcap_if) {
     guard((), || {
         let mut next = list;
         while !next.is_null() {
-            // SAFETY: an element of `give`, which the caller does not use any more.
+            // SAFETY: an element of `allocate`, which the caller does not use any more.
             let device = unsafe { Box::from_raw(next) };
             next = device.next;
             for string in [device.name, device.description] {
                 if !string.is_null() {
-                    // SAFETY: a string of `give`.
+                    // SAFETY: a string of `allocate`.
                     drop(unsafe { CString::from_raw(string) });
                 }
             }
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn pcap_freealldevs(list: *mut pcap_if) {
 }
 
 /// # Safety
-/// `first` is from `give_addresses`, and nobody uses it any more.
+/// `first` is from `allocate_addresses`, and nobody uses it any more.
 unsafe fn free_addresses(first: *mut pcap_addr) {
     let mut next = first;
     while !next.is_null() {
@@ -269,6 +269,20 @@ unsafe fn free_addresses(first: *mut pcap_addr) {
     }
 }
 
+/// The encoding that `pcap_init` has chosen.
+static ENCODING: OnceLock<c_uint> = OnceLock::new();
+
+/// Chooses the encoding of strings, once for the process.
+pub fn initialize(encoding: c_uint) -> Result<(), &'static str> {
+    if encoding > 1 {
+        return Err("Unknown options specified");
+    }
+    if *ENCODING.get_or_init(|| encoding) != encoding {
+        return Err("Multiple pcap_init calls with different character encodings");
+    }
+    Ok(())
+}
+
 /// The name of the best interface. Valid until the next call of the thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_lookupdev(errbuf: *mut c_char) -> *mut c_char {
@@ -276,6 +290,12 @@ pub unsafe extern "C" fn pcap_lookupdev(errbuf: *mut c_char) -> *mut c_char {
         static NAME: std::cell::RefCell<[u8; NAME_BYTES]> = const { std::cell::RefCell::new([0; NAME_BYTES]) };
     }
     guard(ptr::null_mut(), || {
+        if ENCODING.get().is_some() {
+            let text = "pcap_lookupdev() is deprecated and is not supported in programs calling pcap_init()";
+            // SAFETY: the caller's buffer.
+            unsafe { report(errbuf, text) };
+            return ptr::null_mut();
+        }
         let found = devices().map(|devices| {
             let first = devices.into_iter().next();
             first.filter(|device| device.flags & IF_LOOPBACK == 0)

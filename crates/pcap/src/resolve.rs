@@ -69,7 +69,7 @@ unsafe fn name<'a>(given: *const c_char) -> &'a str {
 }
 
 /// Copies an Ethernet address into memory that the program frees.
-fn give(address: Option<[u8; 6]>) -> *mut u8 {
+fn copy_out(address: Option<[u8; 6]>) -> *mut u8 {
     let Some(address) = address else {
         return ptr::null_mut();
     };
@@ -103,7 +103,7 @@ fn ethernet(text: &str) -> Option<[u8; 6]> {
 pub unsafe extern "C" fn pcap_ether_aton(given: *const c_char) -> *mut u8 {
     // SAFETY: a string of C.
     let wanted = unsafe { name(given) };
-    guard(ptr::null_mut(), || give(ethernet(wanted)))
+    guard(ptr::null_mut(), || copy_out(ethernet(wanted)))
 }
 
 /// The Ethernet address of a host in `/etc/ethers`, in memory of malloc(3).
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn pcap_ether_hostton(given: *const c_char) -> *mut u8 {
     guard(ptr::null_mut(), || {
         // SAFETY: a string of C.
         let wanted = unsafe { name(given) };
-        give(SystemNames::new().ethernet(wanted))
+        copy_out(SystemNames::new().ethernet(wanted))
     })
 }
 
