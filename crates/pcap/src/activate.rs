@@ -4,9 +4,9 @@ use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
 use crate::abi::{
-    ERROR, ERROR_ACTIVATED, ERROR_NO_SUCH_DEVICE, ERROR_NOT_ACTIVATED, ERROR_PERM_DENIED,
-    ERROR_RFMON_NOTSUP, ERROR_TSTAMP_PRECISION_NOTSUP, MAX_SNAPLEN, PRECISION_MICRO,
-    PRECISION_NANO, WARNING_TSTAMP_TYPE_NOTSUP,
+    ERROR, ERROR_ACTIVATED, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_NOT_ACTIVATED,
+    ERROR_PERM_DENIED, ERROR_RFMON_NOTSUP, ERROR_TSTAMP_PRECISION_NOTSUP, MAX_SNAPLEN,
+    PRECISION_MICRO, PRECISION_NANO, WARNING_TSTAMP_TYPE_NOTSUP,
 };
 use crate::any::Any;
 use crate::datalinks::LINUX_SLL;
@@ -213,8 +213,25 @@ pub unsafe extern "C" fn pcap_activate(handle: *mut pcap_t) -> c_int {
 fn activate(state: &mut State) -> c_int {
     match try_activate(state) {
         Ok(warning) => state.fail(0, warning),
-        Err(Refusal { status, message }) => state.fail(status, &message),
+        Err(Refusal { status, message }) => {
+            set_errno(status);
+            state.fail(status, &message)
+        }
     }
+}
+
+/// Sets the error number for programs that print it: it says what the status says.
+fn set_errno(status: c_int) {
+    let number = match status {
+        ERROR_NO_SUCH_DEVICE => libc::ENODEV,
+        ERROR_PERM_DENIED => libc::EPERM,
+        ERROR_IFACE_NOT_UP => libc::ENETDOWN,
+        _ => return,
+    };
+    // SAFETY: no pointers are passed.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: the place of this thread.
+    unsafe { place.write(number) };
 }
 
 /// Opens the interface of a handle. Also returns a warning, or an empty text.
@@ -287,6 +304,7 @@ pub unsafe extern "C" fn pcap_open_live(
                 unsafe { report(errbuf, &message) };
                 // SAFETY: created above, and nobody else has it.
                 unsafe { pcap_t::close(handle) };
+                set_errno(refused.status);
                 ptr::null_mut()
             }
         }
