@@ -81,7 +81,8 @@ capture() {
     shift 2
     interfaces
     : >"$work/out"
-    LD_PRELOAD=$preload stdbuf -oL "$work/$1" "${@:2}" >"$work/out" 2>"$work/err" &
+    # --foreground passes the signal to the program alone.
+    LD_PRELOAD=$preload timeout --foreground -k 1 $((3 * deadline_s)) stdbuf -oL "$work/$1" "${@:2}" >"$work/out" 2>"$work/err" &
     pid=$!
     if ! until_done "$1 listens" is_ready; then
         kill -KILL $pid || true
@@ -96,7 +97,9 @@ capture() {
     wait $pid || status=$?
     # How many packets a call brings depends on the library.
     echo "packets $(counted), status $status"
-    grep -v "packets seen\|^Poll returned\|^Poll timed out\|^Select returned\|^Select timed out\|^No packets\|ps_recv\|^$" "$work/out" || true
+    # Threads print in any order, and a signal may come after the end.
+    grep -v "packets seen\|^Poll returned\|^Poll timed out\|^Select returned\|^Select timed out\|^No packets\|ps_recv\|^$" "$work/out" |
+        grep -v "^Got SIGUSR1" | sort || true
     sed "s/^/err: /" "$work/err"
 }
 
@@ -107,8 +110,14 @@ once() {
     interfaces
     LD_PRELOAD=$preload timeout -k 1 $deadline_s "$work/$1" "${@:2}" >"$work/out" 2>"$work/err" || status=$?
     echo "status $status"
-    cat "$work/out"
+    # Pseudo devices that are no network interfaces, up to the next empty line.
+    sed '/^\(bluetooth\|nflog\|nfqueue\|dbus\|usbmon\)/,/^$/d' "$work/out"
     sed "s/^/err: /" "$work/err"
+}
+
+# descriptors: nonblocktest, which fills the table of descriptors, with a small one.
+descriptors() {
+    (ulimit -n 64 && once "$1" nonblocktest -i right)
 }
 
 # filters: which filters filtertest accepts. The programs that it prints are those of another compiler.
@@ -137,6 +146,19 @@ FILTERS
     done
 }
 
+expected=
+# The lines that only one of the libraries prints have to be $expected.
+expect_difference() {
+    local found
+    found=$(diff "$work/theirs" "$work/ours" | grep "^[<>]" || true)
+    if [ "$found" = "$expected" ]; then
+        echo "differs as documented: $1"
+    else
+        printf 'DIFFERENT: %s\n%s\n' "$1" "$found"
+        failed=1
+    fi
+}
+
 # compare NAME FUNCTION ARGUMENTS: the function with both libraries.
 compare() {
     local name=$1 function=$2
@@ -149,8 +171,10 @@ compare() {
         "$function" "" "$@" >"$work/theirs"
         "$function" "$library" "$@" >"$work/ours"
     fi
-    if diff -u --label libpcap "$work/theirs" --label "$library" "$work/ours"; then
-        echo "same: $name ($(head -1 "$work/ours"))"
+    if [ -n "$expected" ]; then
+        expect_difference "$name"
+    elif diff -u --label libpcap "$work/theirs" --label "$library" "$work/ours"; then
+        echo "same: $name"
     else
         echo "DIFFERENT: $name"
         failed=1
@@ -165,7 +189,8 @@ done
 
 compare "capturetest, a handler breaks the loop" capture interrupt capturetest -s -b -i right -t 100
 compare "capturetest, immediate" capture interrupt capturetest -s -b -m -i right -t 100
-compare "capturetest, nonblocking" capture interrupt capturetest -s -b -n -i right
+# libpcap finds the request of the handler only behind another packet.
+compare "capturetest, nonblocking" capture remove capturetest -n -i right
 compare "capturetest, with a filter" capture interrupt capturetest -s -b -i right -t 100 udp
 compare "capturetest, any" capture interrupt capturetest -s -b -i any -t 100 inbound and udp
 compare "selpolltest, dispatch" capture remove selpolltest -i right
@@ -185,5 +210,9 @@ compare reactivatetest once reactivatetest
 compare can_set_rfmon_test once can_set_rfmon_test right
 compare "can_set_rfmon_test, missing" once can_set_rfmon_test missing0
 compare findalldevstest once findalldevstest
-compare nonblocktest once nonblocktest -i right
+# docs/limits.md: pcap_setnonblock needs no descriptor.
+expected='< status 0
+> status 1
+> err: nonblocktest: pcap_setnonblock succeeded even though file table is full'
+compare nonblocktest descriptors
 exit $failed

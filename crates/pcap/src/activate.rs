@@ -241,6 +241,8 @@ fn try_activate(state: &mut State) -> Result<&'static str, Refusal> {
     };
     let mut snaplen = limited(state.snaplen);
     if settings.is_monitor {
+        // Missing privileges come first.
+        Any::open(settings, 0)?;
         return Err(Refusal::of(ERROR_RFMON_NOTSUP));
     }
     let is_any = settings.device.as_c_str() == ANY;
