@@ -55,7 +55,7 @@ bench: build c-library pcap-library
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench pull -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench c_library -- $(BENCH_FLAGS)
-	cargo bench --locked -p tapline-lab --bench libpcap_door -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench tcpdump -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench recorder -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)

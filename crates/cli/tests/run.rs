@@ -128,7 +128,10 @@ fn programs_with_file_capabilities_are_refused_unless_root_starts_them() {
     let readable = fs::Permissions::from_mode(0o755);
     fs::set_permissions(&folder, readable).expect("its owner");
     let program = copy(&folder, "capable");
-    let value: Vec<u8> = CAPABILITIES.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let value: Vec<u8> = CAPABILITIES
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
     let flags = rustix::fs::XattrFlags::empty();
     rustix::fs::setxattr(&program, "security.capability", &value, flags).expect("root");
     let run_by = |user: &str| {
@@ -137,7 +140,11 @@ fn programs_with_file_capabilities_are_refused_unless_root_starts_them() {
         command.args([env!("CARGO_BIN_EXE_tapline"), "run", "--library", &library]);
         let output = command.arg("--").arg(&program).arg("--dump").output();
         let output = output.expect("it runs");
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
     };
     let (status, printed, said) = run_by("65534");
     assert_eq!((status, &*printed), (Some(4), ""), "{said}");
@@ -147,7 +154,9 @@ fn programs_with_file_capabilities_are_refused_unless_root_starts_them() {
     assert!(printed.starts_with("loaded\n"), "{printed}");
     // What the refusal spares the user: the linker starts the program without the library.
     let mut direct = Command::new(lab::tool::path("setpriv"));
-    direct.args(["--reuid=65534", "--clear-groups"]).arg(&program);
+    direct
+        .args(["--reuid=65534", "--clear-groups"])
+        .arg(&program);
     let output = direct.arg("--dump").env("LD_PRELOAD", &library).output();
     let output = output.expect("it runs");
     let printed = text(&output.stdout);

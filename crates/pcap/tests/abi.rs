@@ -70,7 +70,10 @@ fn the_library_needs_the_glibc_that_the_limits_name() {
             parts.ok()
         })
         .max();
-    let newest = newest.expect("a version").iter().map(u32::to_string);
+    let newest = newest
+        .expect("a version")
+        .into_iter()
+        .map(|part| part.to_string());
     let newest = newest.collect::<Vec<_>>().join(".");
     let limits = std::fs::read_to_string(repository().join("docs/limits.md")).expect("a page");
     let said = format!("Built on Debian 12, it needs glibc {newest};");
