@@ -334,11 +334,24 @@ fn the_direction_in_a_switchs_tag_is_no_ancillary_data() {
 }
 
 #[test]
-fn headers_behind_no_tunnel_are_the_outer_ones() {
-    // Port 5, and no Geneve: the words behind `geneve` are for what is inside.
-    let frame = ethernet4(17, &[0, 5, 0, 5, 0, 8, 0, 0]);
-    let found = compare(LinkType::Ethernet, "geneve or udp port 5", &frame);
-    assert_eq!(found, (SNAPLEN, Some(Class::Unset)));
+fn headers_behind_no_tunnel_are_read_from_the_first_byte_on() {
+    // From its first byte on, it reads like the EtherType of IPv4, a header of IPv4 with 32 bytes, and a port 5 of UDP.
+    let mut frame = with(0, &[8, 0]);
+    frame[9] = 17;
+    frame[32..34].copy_from_slice(&[0, 5]);
+    let text = "geneve or udp port 5";
+    let mut subject = both(LinkType::Ethernet, text);
+    let packet = Packet::whole(frame);
+    assert_eq!(subject.ours(&packet).unwrap(), SNAPLEN);
+    let theirs = subject.theirs()[0].instructions();
+    assert!(trace(theirs, &packet, Rules::Libpcap).reads_unset);
+    // A Geneve packet has offsets of its own.
+    let mut frame = ethernet4(17, &[0, 5, 0x17, 0xc1, 0, 16, 0, 0, 0, 0, 0x65, 0x58]);
+    frame.extend([0; 60]);
+    let packet = Packet::whole(frame);
+    assert_eq!(subject.ours(&packet).unwrap(), SNAPLEN);
+    let theirs = subject.theirs()[0].instructions();
+    assert!(!trace(theirs, &packet, Rules::Libpcap).reads_unset);
 }
 
 #[test]
