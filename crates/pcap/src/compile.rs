@@ -345,28 +345,11 @@ pub unsafe extern "C" fn bpf_image(given: *const bpf_insn, number: c_int) -> *mu
         let Some(&given) = (unsafe { given.as_ref() }) else {
             return ptr::null_mut();
         };
-        let image = image(instruction(given), number.max(0).unsigned_abs() as usize);
+        let number = number.max(0).unsigned_abs() as usize;
+        let image = instruction(given).listed(number).to_string();
         IMAGE.with_borrow_mut(|kept| {
             *kept = std::ffi::CString::new(image).unwrap_or_default();
             kept.as_ptr().cast_mut()
         })
     })
-}
-
-/// The line of `instruction` at the position `number`, from the listing of a program that has it there.
-fn image(instruction: Instruction, number: usize) -> String {
-    let ret = Instruction {
-        code: opcode::RET_K,
-        jt: 0,
-        jf: 0,
-        k: 0,
-    };
-    let reach = 1 + usize::from(instruction.jt.max(instruction.jf));
-    let mut program = vec![ret; number + 1 + reach];
-    program[number] = instruction;
-    let line = ClassicProgram::new(program).ok().and_then(|program| {
-        let listing = program.listing().to_string();
-        listing.lines().nth(number).map(str::to_owned)
-    });
-    line.unwrap_or_else(|| format!("({number:03}) unimp    0x{:x}", instruction.code))
 }

@@ -327,6 +327,9 @@ unsafe fn free_addresses(first: *mut pcap_addr) {
 static ENCODING: OnceLock<c_uint> = OnceLock::new();
 
 /// Chooses the encoding of strings, once for the process.
+///
+/// # Errors
+/// The text, if there is no such encoding or another one was chosen before.
 pub fn initialize(encoding: c_uint) -> Result<(), &'static str> {
     if encoding > 1 {
         return Err("Unknown options specified");

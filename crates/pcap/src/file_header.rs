@@ -58,7 +58,7 @@ impl FileHeader {
     }
 
     /// Bytes of the header of a packet.
-    pub fn record_bytes(&self) -> usize {
+    pub fn record_bytes(&self) -> u32 {
         if self.is_patched() { 24 } else { 16 }
     }
 
@@ -79,7 +79,7 @@ impl FileHeader {
 
     /// The text for a file that ends inside a packet of `needed` bytes with its header, of which `available` are there.
     pub fn truncated(&self, needed: u64, available: u64, snaplen: c_int) -> String {
-        let header = self.record_bytes() as u64;
+        let header = u64::from(self.record_bytes());
         if available < header {
             return format!(
                 "truncated dump file; tried to read {header} header bytes, only got {available}"

@@ -61,7 +61,7 @@ impl Offline {
             file,
             header,
             first,
-            position: position.map(|position| position + HEADER_BYTES as i64),
+            position: position.map(|position| position + (HEADER_BYTES as u64).cast_signed()),
             is_shared: false,
             has_ended: false,
             failed: None,
@@ -98,7 +98,7 @@ impl Offline {
             };
             let mut captured = packet.bytes.len() as u32;
             if let (Some(position), Some(header)) = (&mut self.position, record_bytes) {
-                *position += header as i64 + i64::from(captured);
+                *position += i64::from(header + captured);
                 if self.is_shared {
                     stream::seek(self.file, *position);
                 }

@@ -422,9 +422,10 @@ pub unsafe extern "C" fn pcap_get_required_select_timeout(
     guard(ptr::null(), || {
         // SAFETY: a handle of the caller.
         let state = unsafe { state(handle) };
-        match state.is_some_and(|state| is_down(state)) {
-            true => &raw const DOWN_TIMEOUT,
-            false => ptr::null(),
+        if state.is_some_and(|state| is_down(state)) {
+            &raw const DOWN_TIMEOUT
+        } else {
+            ptr::null()
         }
     })
 }

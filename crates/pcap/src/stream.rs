@@ -161,7 +161,7 @@ impl Read for Stream {
         };
         let bytes = usize::try_from(bytes).map_err(|_| io::Error::last_os_error())?;
         if let Rest::Offset(offset) = &mut self.rest {
-            *offset += bytes as i64;
+            *offset += (bytes as u64).cast_signed();
         }
         Ok(bytes)
     }

@@ -190,7 +190,7 @@ fn what_a_removed_interface_left_in_the_ring_is_delivered() {
 #[test]
 fn a_link_that_goes_down_ends_it_unless_it_outlasts_that() {
     for backend in [Backend::PacketV2, Backend::PacketV3] {
-        let mut pair = Pair::new();
+        let pair = Pair::new();
         let mut short = pair.open(options(&pair.right, backend));
         let mut long = pair.open(options(&pair.right, backend).outlast_link_down(true));
         pair.right.ip("link set right0 down");
