@@ -16,10 +16,10 @@ mkdir -p "$work"
 # What cargo-fuzz sets.
 export RUSTFLAGS="-Zsanitizer=address -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
--Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions -Ccodegen-units=1"
-cargo +nightly rustc --quiet --locked --profile c-library --target "$triple" --target-dir "$work/build" \
+-Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions"
+cargo +nightly rustc --quiet --locked --target "$triple" --target-dir "$work/build" \
     -p tapline-pcap --lib --crate-type staticlib
-library=$work/build/$triple/c-library/libtapline_pcap.a
+library=$work/build/$triple/debug/libtapline_pcap.a
 
 failed=0
 for target in fuzz_pcap fuzz_filter fuzz_both; do

@@ -176,6 +176,10 @@ fn what_is_missing_is_named() {
             &["--library", &library, "no-such-program"],
             "cannot find no-such-program in PATH",
         ),
+        (
+            &["--library", &library, "/nonexistent/program"],
+            "there is no program /nonexistent/program",
+        ),
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");

@@ -44,11 +44,7 @@ fn prints_the_same(
     assert!(unneeded.is_empty(), "{unneeded:#?}");
 }
 
-fn run(
-    library: Library,
-    program: &Path,
-    arguments: &impl Fn(&Host) -> Vec<String>,
-) -> Vec<String> {
+fn run(library: Library, program: &Path, arguments: &impl Fn(&Host) -> Vec<String>) -> Vec<String> {
     let [_left, right] = Net::new().pair();
     right.ip("link add down0 type veth peer name down1");
     let arguments = arguments(&right);
