@@ -11,7 +11,7 @@
 //!   default settings, a packet every 20 to 60 ms.
 //! * **Cost**: as in the bench `capture`, both with a ring of the same size. Where no packet is lost at full speed, the rate
 //!   there is that of the sender.
-//! * **Loss-free rate**: the same in a control group that gets a tenth of a CPU, so that tcpdump is the limit.
+//! * **Loss-free rate**: the same in a control group that gets a twentieth of a CPU, so that tcpdump is the limit.
 
 #![forbid(unsafe_code)]
 
@@ -55,7 +55,7 @@ const COST: &str = "tcpdump -w /dev/null";
 const PACED: &str = "CPU at 500 kpps, ns/packet";
 const FULL: &str = "CPU at full speed, ns/packet";
 const LOSS_FREE: &str = "loss-free, kpps";
-const LIMITED: &str = "The same with a tenth of a CPU";
+const LIMITED: &str = "The same with a twentieth of a CPU";
 const LIMITED_COLUMNS: [Column; 2] = [
     column(LOSS_FREE, 1e3, 0),
     column("lost at full speed, %", 1.0, 2),
@@ -187,7 +187,7 @@ fn judge(report: &mut Report) {
         report.at_most(what, &values, limit);
     }
     let values = ratio(report, LIMITED, LOSS_FREE);
-    let what = "loss-free rate with a tenth of a CPU to that over libpcap";
+    let what = "loss-free rate with a twentieth of a CPU to that over libpcap";
     report.at_least(what, &values, 1.0);
 }
 
@@ -199,7 +199,7 @@ fn notes(rig: &Rig, tools: &[Tool; 2], report: &mut Report) {
     report.note(format!(
         "Latency: `tcpdump -i IF -l -n -tt`, {} packets a round. Cost: `tcpdump -i IF -n -s {SNAPLEN} -B {} -w \
          /dev/null`, frames of {FRAME_BYTES} bytes; CPU is user and system time of the process from its first wait for \
-         packets to its end. Where nothing is lost at full speed, the loss-free rate is that of the sender. With a tenth of a \
+         packets to its end. Where nothing is lost at full speed, the loss-free rate is that of the sender. With a twentieth of a \
          CPU: a control group whose processes get {QUOTA_US} us of CPU time every {PERIOD_US} us. Each round gives one ratio.",
         latency::PACKETS,
         RING_MIB * 1024,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The CPU time of the group in each period, and the period, microseconds.
 pub const QUOTA_US: u32 = 1000;
-pub const PERIOD_US: u32 = 10_000;
+pub const PERIOD_US: u32 = 20_000;
 
 /// The group. It is removed when this is dropped: its processes have to have ended.
 pub struct CpuQuota {
