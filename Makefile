@@ -16,6 +16,8 @@ help:
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes (root, two hours)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
+	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
+	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) each"
 	@echo "make deb      Debian packages into target/deb; root also tries them in a new Debian 12"
 	@echo "make wheel    the Python package, with the C library in it, into target/wheel"
 	@echo "make install  program, manual pages, completions and the C libraries below PREFIX ($(PREFIX))"
@@ -53,7 +55,7 @@ bench: build c-library pcap-library
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench pull -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench c_library -- $(BENCH_FLAGS)
-	cargo bench --locked -p tapline-lab --bench libpcap_door -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench tcpdump -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench recorder -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)
@@ -98,6 +100,17 @@ FUZZ_SECONDS ?= 60
 fuzz:
 	@packaging/need.sh build
 	@packaging/fuzz.sh $(FUZZ_SECONDS)
+
+# libpcap's sources are Debian's, or those in LIBPCAP_SOURCE.
+.PHONY: libpcap-programs libpcap-fuzz
+libpcap-programs: pcap-library
+	@packaging/need.sh test
+	@packaging/libpcap-programs.sh $(PCAP_LIBRARY)
+
+LIBPCAP_FUZZ_SECONDS ?= 3600
+libpcap-fuzz:
+	@packaging/need.sh test
+	@packaging/libpcap-fuzz.sh $(LIBPCAP_FUZZ_SECONDS)
 
 install: build c-library pcap-library
 	$(BINARY) generate $(MANUAL)

@@ -234,6 +234,145 @@ fn terms_that_libpcap_1_10_gets_wrong() {
     }
 }
 
+/// Whether our program and libpcap's accept a packet.
+#[track_caller]
+fn accept(link: LinkType, text: &str, bytes: &[u8]) -> [bool; 2] {
+    let filter = Subject::compile(text, &options(link));
+    let (Compiled::Both(mut subject) | Compiled::Ours(mut subject, _)) = filter else {
+        panic!("{text}");
+    };
+    let packet = Packet::whole(bytes.to_vec());
+    let ours = subject.ours(&packet).unwrap();
+    let theirs = Libpcap::new(text, link, false).unwrap();
+    let theirs = trace(theirs.instructions(), &packet, Rules::Libpcap);
+    [ours, theirs.value].map(|value| value != 0)
+}
+
+/// Whether libpcap is older than 1.11, which mended what these tests show.
+fn is_1_10() -> bool {
+    Libpcap::is_faulty("byte 0 & 1", LinkType::Ipv4)
+}
+
+/// Zeros with some bytes at a place.
+fn with(at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0; 60];
+    packet[at..][..bytes.len()].copy_from_slice(bytes);
+    packet
+}
+
+#[test]
+fn words_of_a_few_link_types_that_libpcap_1_10_gets_wrong() {
+    let isis = |at: usize, start: &[u8], kind: u8| {
+        let mut packet = with(at, start);
+        packet[at + start.len() + 3] = kind;
+        packet
+    };
+    let rows = [
+        // The upper three bits of the type are reserved.
+        (
+            LinkType::Ethernet,
+            "isis proto 17",
+            isis(14, &[0xfe, 0xfe, 3, 0x83], 0xf1),
+            true,
+        ),
+        (
+            LinkType::Ethernet,
+            "l1",
+            isis(14, &[0xfe, 0xfe, 3, 0x83], 0xf2),
+            true,
+        ),
+        (
+            LinkType::Ethernet,
+            "iih",
+            isis(14, &[0xfe, 0xfe, 3, 0x83], 0xf1),
+            true,
+        ),
+        (LinkType::SunAtm, "vpi != 5", with(1, &[7]), true),
+        (LinkType::Mtp2, "sio != 3", with(0, &[]), true),
+        (LinkType::Slip, "outbound", vec![7; 60], false),
+        // From the CPU, to a port.
+        (LinkType::DsaMarvell, "outbound", with(12, &[0x40]), true),
+        // IP of RFC 1051.
+        (LinkType::Arcnet, "ip", with(2, &[0xf0]), false),
+        (LinkType::ArcnetLinux, "ip", with(4, &[0xf0]), false),
+        (LinkType::Arcnet, "link dst $12", with(1, &[0x12]), true),
+        (
+            LinkType::CiscoHdlc,
+            "lsp",
+            isis(0, &[0x0f, 0, 0xfe, 0xfe, 3, 0x83], 18),
+            true,
+        ),
+    ];
+    let is_wrong = is_1_10();
+    for (link, text, packet, expected) in rows {
+        let accepted = accept(link, text, &packet);
+        assert_eq!(
+            accepted,
+            [expected, expected != is_wrong],
+            "{link:?}: {text}"
+        );
+    }
+}
+
+#[test]
+fn the_direction_in_a_switchs_tag_is_no_ancillary_data() {
+    for link in [LinkType::DsaBroadcom, LinkType::DsaMarvell] {
+        for text in ["inbound", "outbound"] {
+            let Compiled::Ours(..) = Subject::compile(text, &options(link)) else {
+                assert!(!is_1_10(), "{text}");
+                continue;
+            };
+            let theirs = Libpcap::new(text, link, false).unwrap();
+            let loads = theirs
+                .instructions()
+                .iter()
+                .map(|instruction| instruction.k);
+            // Offsets from here on are not in the packet (linux/filter.h, SKF_AD_OFF).
+            assert_eq!(loads.max() >= Some(0xffff_f000), is_1_10(), "{text}");
+        }
+    }
+}
+
+#[test]
+fn headers_behind_no_tunnel_are_read_from_the_first_byte_on() {
+    // From its first byte on, it reads like the EtherType of IPv4, a header of IPv4 with 32 bytes, and a port 5 of UDP.
+    let mut frame = with(0, &[8, 0]);
+    frame[9] = 17;
+    frame[32..34].copy_from_slice(&[0, 5]);
+    let text = "geneve or udp port 5";
+    let mut subject = both(LinkType::Ethernet, text);
+    let packet = Packet::whole(frame);
+    assert_eq!(subject.ours(&packet).unwrap(), SNAPLEN);
+    let theirs = subject.theirs()[0].instructions();
+    assert!(trace(theirs, &packet, Rules::Libpcap).reads_unset);
+    // A Geneve packet has offsets of its own.
+    let mut frame = ethernet4(17, &[0, 5, 0x17, 0xc1, 0, 16, 0, 0, 0, 0, 0x65, 0x58]);
+    frame.extend([0; 60]);
+    let packet = Packet::whole(frame);
+    assert_eq!(subject.ours(&packet).unwrap(), SNAPLEN);
+    let theirs = subject.theirs()[0].instructions();
+    assert!(!trace(theirs, &packet, Rules::Libpcap).reads_unset);
+}
+
+#[test]
+fn what_cannot_match_is_refused() {
+    let cases = [
+        (LinkType::from_number(165), "ip", true),
+        (LinkType::from_number(165), "tcp port 80", true),
+        (LinkType::from_number(132), "host 1.2.3.4", false),
+        (LinkType::from_number(132), "tcp port 80", false),
+        (LinkType::from_number(136), "esis", false),
+        (LinkType::from_number(183), "host 1.2.3.4", false),
+        (LinkType::Ethernet, "byte 0 = 256", true),
+    ];
+    for (link, text, is_mended) in cases {
+        let ours = Filter::new(text, &options(link), &NoNames);
+        assert!(ours.is_err(), "{link:?}: {text}");
+        let theirs = Libpcap::new(text, link, false);
+        assert_eq!(theirs.is_ok(), is_1_10() || !is_mended, "{link:?}: {text}");
+    }
+}
+
 #[test]
 fn a_packet_without_a_device_ends_the_kernels_program() {
     let options = Subject::options(LinkType::Raw, FilterTarget::Socket);

@@ -119,6 +119,51 @@ fn programs_that_cannot_get_the_library_are_refused_with_a_reason() {
     refused(&fixed, "it is a static program");
 }
 
+/// `struct vfs_cap_data` of linux/capability.h, version 2: `CAP_NET_RAW` is permitted and effective.
+const CAPABILITIES: [u32; 5] = [0x0200_0001, 1 << 13, 0, 0, 0];
+
+#[test]
+fn programs_with_file_capabilities_are_refused_unless_root_starts_them() {
+    let (folder, library) = library();
+    let readable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(&folder, readable).expect("its owner");
+    let program = copy(&folder, "capable");
+    let value: Vec<u8> = CAPABILITIES
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    let flags = rustix::fs::XattrFlags::empty();
+    rustix::fs::setxattr(&program, "security.capability", &value, flags).expect("root");
+    let run_by = |user: &str| {
+        let mut command = Command::new(lab::tool::path("setpriv"));
+        command.args([&format!("--reuid={user}"), "--clear-groups"]);
+        command.args([env!("CARGO_BIN_EXE_tapline"), "run", "--library", &library]);
+        let output = command.arg("--").arg(&program).arg("--dump").output();
+        let output = output.expect("it runs");
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    };
+    let (status, printed, said) = run_by("65534");
+    assert_eq!((status, &*printed), (Some(4), ""), "{said}");
+    assert!(said.contains("it has file capabilities"), "{said}");
+    let (status, printed, said) = run_by("0");
+    assert_eq!(status, Some(0), "{said}");
+    assert!(printed.starts_with("loaded\n"), "{printed}");
+    // What the refusal spares the user: the linker starts the program without the library.
+    let mut direct = Command::new(lab::tool::path("setpriv"));
+    direct
+        .args(["--reuid=65534", "--clear-groups"])
+        .arg(&program);
+    let output = direct.arg("--dump").env("LD_PRELOAD", &library).output();
+    let output = output.expect("it runs");
+    let printed = text(&output.stdout);
+    // setpriv itself has the library.
+    assert_eq!(printed.matches("loaded\n").count(), 1, "{printed}");
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let (_folder, library) = library();
@@ -130,6 +175,10 @@ fn what_is_missing_is_named() {
         (
             &["--library", &library, "no-such-program"],
             "cannot find no-such-program in PATH",
+        ),
+        (
+            &["--library", &library, "/nonexistent/program"],
+            "there is no program /nonexistent/program",
         ),
     ] {
         let output = run(arguments);

@@ -1,26 +1,24 @@
 //! Opening interfaces: `pcap_create`, the settings, `pcap_activate`, `pcap_open_live`; and handles without packets.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
 use crate::abi::{
-    ERROR, ERROR_ACTIVATED, ERROR_NOT_ACTIVATED, ERROR_RFMON_NOTSUP, ERROR_TSTAMP_PRECISION_NOTSUP,
-    MAX_SNAPLEN, PRECISION_MICRO, PRECISION_NANO, WARNING_TSTAMP_TYPE_NOTSUP,
+    ERROR, ERROR_ACTIVATED, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_NOT_ACTIVATED,
+    ERROR_PERM_DENIED, ERROR_RFMON_NOTSUP, ERROR_TSTAMP_PRECISION_NOTSUP, MAX_SNAPLEN,
+    PRECISION_MICRO, PRECISION_NANO, WARNING_TSTAMP_TYPE_NOTSUP,
 };
 use crate::any::Any;
 use crate::datalinks::LINUX_SLL;
 use crate::guard::guard;
 use crate::handle::{Source, State, pcap_t, state};
 use crate::live::Live;
-use crate::settings::{Refusal, Settings};
-use crate::text::{report, text};
+use crate::settings::{ANY, Refusal, Settings};
+use crate::text::{report, status_text, text};
 use crate::wake::Wake;
 
-/// The largest buffer that libpcap begins to read a file with.
-const FILE_BUFFER: c_int = 2048;
-
-/// The pseudo interface of all interfaces.
-pub const ANY: &CStr = c"any";
+/// The smallest snaplen of packets with a cooked header: the longest header and a byte.
+const SMALLEST_COOKED: c_int = 21;
 
 /// A handle for an interface; null means `any`. `pcap_activate` opens it.
 #[unsafe(no_mangle)]
@@ -29,7 +27,7 @@ pub unsafe extern "C" fn pcap_create(device: *const c_char, errbuf: *mut c_char)
         // SAFETY: a string of C.
         let device = unsafe { text(device) }.unwrap_or(ANY);
         match Wake::new() {
-            Ok(wake) => pcap_t::give(
+            Ok(wake) => pcap_t::into_raw(
                 State::new(Source::Created(Box::new(Settings::new(device)))),
                 wake,
             ),
@@ -75,7 +73,7 @@ unsafe fn setting(handle: *mut pcap_t, change: impl FnOnce(&mut Settings)) -> c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_set_snaplen(handle: *mut pcap_t, snaplen: c_int) -> c_int {
     let change = |state: &mut State| {
-        state.snaplen = limited(snaplen);
+        state.snaplen = snaplen;
         0
     };
     // SAFETY: a handle of the caller.
@@ -154,18 +152,12 @@ pub unsafe extern "C" fn pcap_set_protocol_linux(handle: *mut pcap_t, protocol: 
 /// Sets the source of time stamps: the host.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_set_tstamp_type(handle: *mut pcap_t, source: c_int) -> c_int {
-    let change = |state: &mut State| {
-        if source == 0 {
-            0
-        } else {
-            state.fail(
-                WARNING_TSTAMP_TYPE_NOTSUP,
-                "only the host's time stamps are supported",
-            )
-        }
+    let status = match source {
+        0 => 0,
+        _ => WARNING_TSTAMP_TYPE_NOTSUP,
     };
     // SAFETY: a handle of the caller.
-    unsafe { set(handle, change) }
+    unsafe { set(handle, |_| status) }
 }
 
 /// Sets the precision of time stamps.
@@ -176,10 +168,7 @@ pub unsafe extern "C" fn pcap_set_tstamp_precision(handle: *mut pcap_t, precisio
             state.precision = precision;
             0
         } else {
-            state.fail(
-                ERROR_TSTAMP_PRECISION_NOTSUP,
-                "this precision is not supported",
-            )
+            ERROR_TSTAMP_PRECISION_NOTSUP
         }
     };
     // SAFETY: a handle of the caller.
@@ -204,15 +193,15 @@ pub unsafe extern "C" fn pcap_bufsize(handle: *mut pcap_t) -> c_int {
             return ERROR;
         };
         match &state.source {
-            Source::Created(_) => state.not_activated(),
+            Source::Created(_) => ERROR_NOT_ACTIVATED,
             Source::Live(_) | Source::Any(_) => MAX_SNAPLEN,
-            Source::Offline(_) => state.snaplen.min(FILE_BUFFER),
+            Source::Offline(file) => file.buffer_bytes(),
             Source::Dead => 0,
         }
     })
 }
 
-/// Opens the interface with the settings. Packets gather from here on.
+/// Opens the interface with the settings. Packets are queued from here on.
 ///
 /// Requires `CAP_NET_RAW`.
 #[unsafe(no_mangle)]
@@ -223,45 +212,64 @@ pub unsafe extern "C" fn pcap_activate(handle: *mut pcap_t) -> c_int {
 
 fn activate(state: &mut State) -> c_int {
     match try_activate(state) {
-        Ok((source, datalink)) => {
-            (state.source, state.datalink) = (source, datalink);
-            0
+        Ok(warning) => state.fail(0, warning),
+        Err(Refusal { status, message }) => {
+            set_errno(status);
+            state.fail(status, &message)
         }
-        Err(Refusal { status, message }) => state.fail(status, &message),
     }
 }
 
-fn try_activate(state: &mut State) -> Result<(Source, c_int), Refusal> {
-    let Source::Created(settings) = &state.source else {
-        return Err(refusal(ERROR_NOT_ACTIVATED, "nothing to activate"));
+/// Sets the error number for programs that print it: it says what the status says.
+fn set_errno(status: c_int) {
+    let number = match status {
+        ERROR_NO_SUCH_DEVICE => libc::ENODEV,
+        ERROR_PERM_DENIED => libc::EPERM,
+        ERROR_IFACE_NOT_UP => libc::ENETDOWN,
+        _ => return,
     };
-    if settings.is_monitor {
-        return Err(refusal(
-            ERROR_RFMON_NOTSUP,
-            "That device doesn't support monitor mode",
-        ));
-    }
-    let snaplen = state.snaplen.unsigned_abs();
-    if settings.device.as_c_str() == ANY {
-        let any = Any::open(settings, snaplen)?;
-        return Ok((Source::Any(Box::new(any)), LINUX_SLL));
-    }
-    if settings.protocol != 0 {
-        let text = "a protocol can be set for the interface \"any\" only";
-        return Err(refusal(ERROR, text));
-    }
-    let device = settings.device.to_str();
-    let device = device.map_err(|_| refusal(ERROR, "the interface's name is not text"))?;
-    let live = Live::open(settings, device, snaplen)?;
-    let datalink = live.datalink();
-    Ok((Source::Live(Box::new(live)), datalink))
+    // SAFETY: no pointers are passed.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: the place of this thread.
+    unsafe { place.write(number) };
 }
 
-fn refusal(status: c_int, message: &str) -> Refusal {
-    Refusal {
-        status,
-        message: message.to_owned(),
+/// Opens the interface of a handle. Also returns a warning, or an empty text.
+fn try_activate(state: &mut State) -> Result<&'static str, Refusal> {
+    let Source::Created(settings) = &state.source else {
+        return Err(Refusal::of(ERROR_NOT_ACTIVATED));
+    };
+    let mut snaplen = limited(state.snaplen);
+    if settings.is_monitor {
+        // Missing privileges come first.
+        Any::open(settings, 0)?;
+        return Err(Refusal::of(ERROR_RFMON_NOTSUP));
     }
+    let is_any = settings.device.as_c_str() == ANY;
+    let mut warning = "";
+    let (source, datalink) = if is_any {
+        snaplen = snaplen.max(SMALLEST_COOKED);
+        if settings.is_promiscuous {
+            warning = "Promiscuous mode not supported on the \"any\" device";
+        }
+        let any = Any::open(settings, snaplen.unsigned_abs())?;
+        (Source::Any(Box::new(any)), LINUX_SLL)
+    } else {
+        if settings.protocol != 0 {
+            let message = "a protocol can be set for the interface \"any\" only";
+            return Err(Refusal {
+                status: ERROR,
+                message: message.to_owned(),
+            });
+        }
+        let device = settings.device.to_str();
+        let device = device.map_err(|_| Refusal::of(ERROR_NO_SUCH_DEVICE))?;
+        let live = Live::open(settings, device, snaplen.unsigned_abs())?;
+        let datalink = live.datalink();
+        (Source::Live(Box::new(live)), datalink)
+    };
+    (state.source, state.datalink, state.snaplen) = (source, datalink, snaplen);
+    Ok(warning)
 }
 
 /// `pcap_create`, the settings and `pcap_activate` in one.
@@ -280,7 +288,7 @@ pub unsafe extern "C" fn pcap_open_live(
         let Some(opened) = (unsafe { state(handle) }) else {
             return ptr::null_mut();
         };
-        opened.snaplen = limited(snaplen);
+        opened.snaplen = snaplen;
         let mut name = CString::default();
         if let Source::Created(settings) = &mut opened.source {
             settings.is_promiscuous = promisc != 0;
@@ -288,20 +296,34 @@ pub unsafe extern "C" fn pcap_open_live(
             name.clone_from(&settings.device);
         }
         match try_activate(opened) {
-            Ok((source, datalink)) => {
-                (opened.source, opened.datalink) = (source, datalink);
+            Ok(warning) => {
+                opened.fail(0, warning);
                 handle
             }
-            Err(Refusal { message, .. }) => {
-                let message = format!("{}: {message}", name.to_string_lossy());
+            Err(refused) => {
+                let message = format!("{}: {}", name.to_string_lossy(), in_one(&refused));
                 // SAFETY: the caller's buffer.
                 unsafe { report(errbuf, &message) };
                 // SAFETY: created above, and nobody else has it.
                 unsafe { pcap_t::close(handle) };
+                set_errno(refused.status);
                 ptr::null_mut()
             }
         }
     })
+}
+
+/// Status and text of a refusal, for a caller that gets no status.
+fn in_one(refused: &Refusal) -> String {
+    let Refusal { status, message } = refused;
+    let status = match *status {
+        ERROR => return message.clone(),
+        status => status_text(status).unwrap_or_default().to_string_lossy(),
+    };
+    match refused.status {
+        ERROR_NO_SUCH_DEVICE | ERROR_PERM_DENIED => format!("{status} ({message})"),
+        _ => status.into_owned(),
+    }
 }
 
 /// A handle without packets, to compile filters and to write files.
@@ -318,14 +340,14 @@ pub extern "C" fn pcap_open_dead_with_tstamp_precision(
     precision: u32,
 ) -> *mut pcap_t {
     guard(ptr::null_mut(), || {
-        if precision > PRECISION_NANO.unsigned_abs() {
-            return ptr::null_mut();
-        }
         let mut state = State::new(Source::Dead);
         state.datalink = datalink;
-        state.snaplen = limited(snaplen);
-        state.precision = precision.cast_signed();
-        pcap_t::give(state, Wake::without_sleep())
+        state.snaplen = snaplen;
+        state.precision = match precision.cast_signed() {
+            PRECISION_NANO => PRECISION_NANO,
+            _ => PRECISION_MICRO,
+        };
+        pcap_t::into_raw(state, Wake::without_sleep())
     })
 }
 

@@ -12,9 +12,9 @@ use tapline::packet::metadata::Direction;
 
 use crate::abi::{ERROR, ERROR_PERM_DENIED, pcap_stat};
 use crate::cooked::{Address, MOST_BYTES, Version};
-use crate::lent::{Lent, Ready};
+use crate::packet::{Packet, Ready};
 use crate::settings::{Refusal, Settings};
-use crate::text::last_os_error;
+use crate::text::{last_os_error, strerror};
 
 /// Default size of the socket's buffer, bytes.
 const BUFFER_BYTES: c_int = 32 << 20;
@@ -79,7 +79,7 @@ impl Any {
                 Some(libc::EPERM | libc::EACCES) => ERROR_PERM_DENIED,
                 _ => ERROR,
             },
-            message: format!("socket: {error}"),
+            message: format!("socket: {}", strerror(error.raw_os_error().unwrap_or(0))),
         })
     }
 
@@ -130,9 +130,17 @@ impl Any {
     /// The next packet that passes `filter`, if one is ready.
     pub fn ready(&mut self, filter: Option<&ClassicProgram>) -> Result<Ready, String> {
         loop {
-            let Some((received, length, address, time_ns)) = self.receive()? else {
-                self.is_filtered = self.is_in_kernel;
-                return Ok(Ready::Nothing);
+            let (received, length, address, time_ns) = match self.receive() {
+                Ok(received) => received,
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EAGAIN) => {
+                        self.is_filtered = self.is_in_kernel;
+                        return Ok(Ready::Nothing);
+                    }
+                    // The kernel reports an error before the packets that are queued.
+                    Some(libc::EINTR | libc::ENETDOWN) => continue,
+                    _ => return Err(format!("recvmsg: {error}")),
+                },
             };
             let is_sent = address.packet_type == PACKET_OUTGOING;
             // On loopback each packet is both sent and received; only the latter counts.
@@ -161,7 +169,7 @@ impl Any {
             {
                 continue;
             }
-            return Ok(Ready::Packet(Lent {
+            return Ok(Ready::Packet(Packet {
                 data: bytes.as_ptr(),
                 captured: bytes.len().min(self.snaplen) as u32,
                 len,
@@ -172,7 +180,7 @@ impl Any {
 
     /// Bytes that the filter has left of the next packet, its length on the wire, both without the link-layer header, its
     /// address and its time.
-    fn receive(&mut self) -> Result<Option<(usize, u32, Address, u64)>, String> {
+    fn receive(&mut self) -> io::Result<(usize, u32, Address, u64)> {
         let mut control = Control([0; 128]);
         let mut name = MaybeUninit::<libc::sockaddr_ll>::zeroed();
         let room = &mut self.buffer[MOST_BYTES..];
@@ -190,14 +198,7 @@ impl Any {
         // SAFETY: the message names memory that lives, with its sizes.
         let received =
             unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, libc::MSG_TRUNC) };
-        let Ok(received) = usize::try_from(received) else {
-            let error = io::Error::last_os_error();
-            return match error.raw_os_error() {
-                // ENETDOWN: an interface of the many went down.
-                Some(libc::EAGAIN | libc::EINTR | libc::ENETDOWN) => Ok(None),
-                _ => Err(format!("recvmsg: {error}")),
-            };
-        };
+        let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
         // SAFETY: zeroed, and the kernel may have written to it; any bytes are valid.
         let name = unsafe { name.assume_init() };
         let mut address = Address {
@@ -238,7 +239,7 @@ impl Any {
             // SAFETY: a control message of `message`.
             header = unsafe { libc::CMSG_NXTHDR(&raw const message, header) };
         }
-        Ok(Some((received, length, address, time_ns)))
+        Ok((received, length, address, time_ns))
     }
 
     /// Has the kernel run the filter, if it can. Packets that it has accepted before are filtered when they are read.

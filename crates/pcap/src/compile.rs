@@ -36,6 +36,9 @@ pub unsafe extern "C" fn pcap_compile(
         if state.is_created() {
             return state.fail(ERROR, "not-yet-activated pcap_t passed to pcap_compile");
         }
+        if state.snaplen == 0 {
+            return state.fail(ERROR, "snaplen of 0 rejects all packets");
+        }
         // SAFETY: a string of C; null is an empty filter.
         let filter = unsafe { text(filter) }.unwrap_or_default();
         let compiled = match filter.to_str() {
@@ -44,7 +47,7 @@ pub unsafe extern "C" fn pcap_compile(
         };
         match compiled {
             // SAFETY: the caller's place for a program.
-            Ok(compiled) if unsafe { give(&compiled, program) } => 0,
+            Ok(compiled) if unsafe { copy_out(&compiled, program) } => 0,
             Ok(_) => state.fail(ERROR, "out of memory"),
             Err(message) => state.fail(ERROR, &message),
         }
@@ -52,11 +55,11 @@ pub unsafe extern "C" fn pcap_compile(
 }
 
 fn compile(text: &str, state: &State, netmask: u32) -> Result<ClassicProgram, String> {
-    let snaplen = state.snaplen.unsigned_abs();
+    let snaplen = state.snaplen.cast_unsigned();
     if text.trim().is_empty() {
         return Ok(ClassicProgram::keep(snaplen));
     }
-    let link = LinkType::from_number(datalinks::to_file(state.datalink));
+    let link = LinkType::from_number(datalinks::link_type(state.datalink));
     let mut options = FilterOptions::new(link);
     options.snaplen = snaplen;
     options.netmask = (netmask != NETMASK_UNKNOWN).then(|| Ipv4Addr::from(u32::from_be(netmask)));
@@ -87,7 +90,7 @@ fn compile(text: &str, state: &State, netmask: u32) -> Result<ClassicProgram, St
 ///
 /// # Safety
 /// `program` is null or a place for a program.
-unsafe fn give(compiled: &ClassicProgram, program: *mut bpf_program) -> bool {
+unsafe fn copy_out(compiled: &ClassicProgram, program: *mut bpf_program) -> bool {
     let instructions = compiled.instructions();
     // SAFETY: no pointers are passed.
     let memory: *mut bpf_insn = unsafe { libc::malloc(size_of_val(instructions)) }.cast();
@@ -187,6 +190,9 @@ pub unsafe extern "C" fn pcap_setfilter(handle: *mut pcap_t, program: *mut bpf_p
                 return state.fail(ERROR, "A filter cannot be set on a pcap_open_dead pcap_t");
             }
             Source::Live(_) | Source::Any(_) | Source::Offline(_) => {}
+        }
+        if program.is_null() {
+            return state.fail(ERROR, "setfilter: No filter specified");
         }
         // SAFETY: a program of the caller.
         let Some(program) = (unsafe { checked(program) }) else {
@@ -339,28 +345,11 @@ pub unsafe extern "C" fn bpf_image(given: *const bpf_insn, number: c_int) -> *mu
         let Some(&given) = (unsafe { given.as_ref() }) else {
             return ptr::null_mut();
         };
-        let image = image(instruction(given), number.max(0).unsigned_abs() as usize);
+        let number = number.max(0).unsigned_abs() as usize;
+        let image = instruction(given).listed(number).to_string();
         IMAGE.with_borrow_mut(|kept| {
             *kept = std::ffi::CString::new(image).unwrap_or_default();
             kept.as_ptr().cast_mut()
         })
     })
-}
-
-/// The line of `instruction` at the position `number`, from the listing of a program that has it there.
-fn image(instruction: Instruction, number: usize) -> String {
-    let ret = Instruction {
-        code: opcode::RET_K,
-        jt: 0,
-        jf: 0,
-        k: 0,
-    };
-    let reach = 1 + usize::from(instruction.jt.max(instruction.jf));
-    let mut program = vec![ret; number + 1 + reach];
-    program[number] = instruction;
-    let line = ClassicProgram::new(program).ok().and_then(|program| {
-        let listing = program.listing().to_string();
-        listing.lines().nth(number).map(str::to_owned)
-    });
-    line.unwrap_or_else(|| format!("({number:03}) unimp    0x{:x}", instruction.code))
 }

@@ -32,8 +32,19 @@ pub fn from_file(number: u16) -> c_int {
     row.map_or(c_int::from(number), |row| row.0)
 }
 
-/// The number in files.
-pub fn to_file(number: c_int) -> u16 {
+/// Numbers from here on are the same in files.
+const SAME_FROM: c_int = 104;
+/// The largest number that libpcap 1.10 writes to files.
+const SAME_TO: c_int = 289;
+
+/// The number in files; `None` if files have none for it.
+pub fn to_file(number: c_int) -> Option<u16> {
+    let is_known = matches!(number, 0..=12 | 15 | 16 | 19 | 50 | 51 | 99 | SAME_FROM..=SAME_TO);
+    is_known.then(|| link_type(number))
+}
+
+/// The number in files, or that which it would have.
+pub fn link_type(number: c_int) -> u16 {
     let row = DIFFERENT.iter().find(|row| row.0 == number);
     row.map_or(number.unsigned_abs() as u16, |row| row.1)
 }

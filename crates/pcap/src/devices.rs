@@ -1,14 +1,16 @@
 //! The interfaces: `pcap_findalldevs`, `pcap_lookupdev`, `pcap_lookupnet`.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint};
+use std::fs;
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::ptr;
+use std::sync::OnceLock;
 
 use crate::abi::{ERROR, pcap_addr, pcap_if};
-use crate::activate::ANY;
 use crate::guard::guard;
-
+use crate::settings::ANY;
 use crate::text::{refuse, report, text};
 
 const IF_LOOPBACK: u32 = 1;
@@ -24,6 +26,17 @@ const ANY_TEXT: &CStr = c"Pseudo-device that captures on all interfaces";
 
 /// Longest name of an interface that `pcap_lookupdev` returns, with its zero (`IFNAMSIZ`, and room).
 const NAME_BYTES: usize = 32;
+
+// linux/sockios.h, linux/ethtool.h
+const SIOCETHTOOL: libc::c_ulong = 0x8946;
+const ETHTOOL_GLINK: u32 = 10;
+
+/// `struct ethtool_value`.
+#[repr(C)]
+struct EthtoolValue {
+    command: u32,
+    data: u32,
+}
 
 /// An interface and its addresses.
 struct Device {
@@ -49,6 +62,7 @@ fn devices() -> io::Result<Vec<Device>> {
     if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
         return Err(io::Error::last_os_error());
     }
+    let socket = request_socket();
     let mut devices: Vec<Device> = Vec::new();
     let mut next = first;
     // SAFETY: an element of the list, or its end.
@@ -63,7 +77,9 @@ fn devices() -> io::Result<Vec<Device>> {
             devices.push(Device {
                 name: name.to_owned(),
                 description: None,
-                flags: flags(name, entry.ifa_flags),
+                flags: socket
+                    .as_ref()
+                    .map_or(0, |socket| flags(name, entry.ifa_flags, socket)),
                 addresses: Vec::new(),
             });
             devices.len() - 1
@@ -74,18 +90,18 @@ fn devices() -> io::Result<Vec<Device>> {
     }
     // SAFETY: from getifaddrs, and no reference to it is left.
     unsafe { libc::freeifaddrs(first) };
+    socket?;
     devices.push(Device {
         name: ANY.to_owned(),
         description: Some(ANY_TEXT),
         flags: IF_UP | IF_RUNNING | IF_NOT_APPLICABLE,
         addresses: Vec::new(),
     });
-    // Equal ones stay in their order.
-    devices.sort_by_key(merit);
+    devices.sort_by_key(sort_key);
     Ok(devices)
 }
 
-fn flags(name: &CStr, flags: u32) -> u32 {
+fn flags(name: &CStr, flags: u32, socket: &OwnedFd) -> u32 {
     let is = |bit: c_int, flag: u32| {
         if flags & bit.unsigned_abs() != 0 {
             flag
@@ -93,38 +109,76 @@ fn flags(name: &CStr, flags: u32) -> u32 {
             0
         }
     };
-    let folder = Path::new("/sys/class/net").join(&*name.to_string_lossy());
-    let wireless = if folder.join("wireless").exists() {
-        IF_WIRELESS
-    } else {
-        0
-    };
-    let connection = match is(libc::IFF_LOOPBACK, IF_NOT_APPLICABLE) {
-        0 if is(libc::IFF_RUNNING, 1) != 0 => IF_CONNECTED,
-        0 => IF_DISCONNECTED,
-        not_applicable => not_applicable,
-    };
-    is(libc::IFF_LOOPBACK, IF_LOOPBACK)
-        | is(libc::IFF_UP, IF_UP)
-        | is(libc::IFF_RUNNING, IF_RUNNING)
-        | wireless
-        | connection
+    let common = is(libc::IFF_UP, IF_UP) | is(libc::IFF_RUNNING, IF_RUNNING);
+    if is(libc::IFF_LOOPBACK, 1) != 0 {
+        return common | IF_LOOPBACK | IF_NOT_APPLICABLE;
+    }
+    let wireless = if is_wireless(name) { IF_WIRELESS } else { 0 };
+    common | wireless | connection(name, socket)
 }
 
-/// The order of the list: what works first, then by the number at the end of the name.
-fn merit(device: &Device) -> (bool, bool, bool, bool, bool, u32) {
-    let Device { name, flags, .. } = device;
-    let name = name.to_string_lossy();
-    let digits = name.rfind(|letter: char| !letter.is_ascii_digit());
-    let number = digits.map_or("", |end| &name[end + 1..]).parse();
-    (
-        flags & IF_UP == 0,
+/// Whether an interface is Wi-Fi, or of another wireless type.
+fn is_wireless(name: &CStr) -> bool {
+    // linux/if_arp.h: IrDA, IEEE 802.11 and 802.15.4 with their monitors, 6LoWPAN.
+    const WIRELESS: [u32; 7] = [783, 801, 802, 803, 804, 805, 825];
+    let folder = Path::new("/sys/class/net").join(&*name.to_string_lossy());
+    let kind = fs::read_to_string(folder.join("type")).unwrap_or_default();
+    folder.join("wireless").exists()
+        || kind
+            .trim()
+            .parse()
+            .is_ok_and(|kind| WIRELESS.contains(&kind))
+}
+
+/// Whether an interface has a link, as its driver says.
+fn connection(name: &CStr, socket: &OwnedFd) -> u32 {
+    let mut value = EthtoolValue {
+        command: ETHTOOL_GLINK,
+        data: 0,
+    };
+    // SAFETY: a struct of integers and a union of integers and pointers.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.to_bytes()) {
+        *place = byte.cast_signed();
+    }
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: the request names memory that lives, in which the kernel writes an `ethtool_value`.
+    if unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) } == 0 {
+        return if value.data == 0 {
+            IF_DISCONNECTED
+        } else {
+            IF_CONNECTED
+        };
+    }
+    match io::Error::last_os_error().raw_os_error() {
+        Some(libc::EOPNOTSUPP | libc::EINVAL) => IF_NOT_APPLICABLE,
+        _ => 0,
+    }
+}
+
+/// A socket for requests about interfaces.
+fn request_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed.
+    let socket = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
+    if socket < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just opened, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
+}
+
+/// The order of the list: what works first. Equal ones are in the order of the kernel.
+fn sort_key(device: &Device) -> [bool; 5] {
+    let flags = device.flags;
+    let is_disconnected = flags & IF_CONNECTION == IF_DISCONNECTED;
+    [
         flags & IF_RUNNING == 0,
-        flags & IF_CONNECTION == IF_DISCONNECTED,
+        flags & IF_UP == 0,
+        is_disconnected && flags & IF_WIRELESS == 0,
         flags & IF_LOOPBACK != 0,
         device.name.as_c_str() == ANY,
-        number.unwrap_or(0),
-    )
+    ]
 }
 
 /// The Internet and link-layer addresses of an element; `None` if it has no address.
@@ -164,7 +218,7 @@ unsafe fn copy(address: *const libc::sockaddr) -> Option<Vec<u8>> {
 }
 
 /// The list as C sees it. All memory is from `Box` and `CString`, and `pcap_freealldevs` frees it.
-fn give(devices: Vec<Device>) -> *mut pcap_if {
+fn allocate(devices: Vec<Device>) -> *mut pcap_if {
     let mut next = ptr::null_mut();
     for device in devices.into_iter().rev() {
         let description = device.description.map(CStr::to_owned);
@@ -172,29 +226,29 @@ fn give(devices: Vec<Device>) -> *mut pcap_if {
             next,
             name: device.name.into_raw(),
             description: description.map_or(ptr::null_mut(), CString::into_raw),
-            addresses: give_addresses(device.addresses),
+            addresses: allocate_addresses(device.addresses),
             flags: device.flags,
         }));
     }
     next
 }
 
-fn give_addresses(addresses: Vec<Address>) -> *mut pcap_addr {
+fn allocate_addresses(addresses: Vec<Address>) -> *mut pcap_addr {
     let mut next = ptr::null_mut();
     for address in addresses.into_iter().rev() {
         next = Box::into_raw(Box::new(pcap_addr {
             next,
-            addr: give_bytes(address.own.as_deref()),
-            netmask: give_bytes(address.netmask.as_deref()),
-            broadaddr: give_bytes(address.broadcast.as_deref()),
-            dstaddr: give_bytes(address.peer.as_deref()),
+            addr: allocate_address(address.own.as_deref()),
+            netmask: allocate_address(address.netmask.as_deref()),
+            broadaddr: allocate_address(address.broadcast.as_deref()),
+            dstaddr: allocate_address(address.peer.as_deref()),
         }));
     }
     next
 }
 
 /// Room for any address, so that all have one size.
-fn give_bytes(bytes: Option<&[u8]>) -> *mut libc::sockaddr {
+fn allocate_address(bytes: Option<&[u8]>) -> *mut libc::sockaddr {
     let Some(bytes) = bytes else {
         return ptr::null_mut();
     };
@@ -214,7 +268,7 @@ pub unsafe extern "C" fn pcap_findalldevs(list: *mut *mut pcap_if, errbuf: *mut 
         let message = match devices() {
             Ok(devices) if !list.is_null() => {
                 // SAFETY: the caller's place for a pointer.
-                unsafe { list.write(give(devices)) };
+                unsafe { list.write(allocate(devices)) };
                 return 0;
             }
             Ok(_) => "a null pointer was supplied for the list".to_owned(),
@@ -231,12 +285,12 @@ pub unsafe extern "C" fn pcap_freealldevs(list: *mut pcap_if) {
     guard((), || {
         let mut next = list;
         while !next.is_null() {
-            // SAFETY: an element of `give`, which the caller does not use any more.
+            // SAFETY: an element of `allocate`, which the caller does not use any more.
             let device = unsafe { Box::from_raw(next) };
             next = device.next;
             for string in [device.name, device.description] {
                 if !string.is_null() {
-                    // SAFETY: a string of `give`.
+                    // SAFETY: a string of `allocate`.
                     drop(unsafe { CString::from_raw(string) });
                 }
             }
@@ -247,7 +301,7 @@ pub unsafe extern "C" fn pcap_freealldevs(list: *mut pcap_if) {
 }
 
 /// # Safety
-/// `first` is from `give_addresses`, and nobody uses it any more.
+/// `first` is from `allocate_addresses`, and nobody uses it any more.
 unsafe fn free_addresses(first: *mut pcap_addr) {
     let mut next = first;
     while !next.is_null() {
@@ -269,6 +323,23 @@ unsafe fn free_addresses(first: *mut pcap_addr) {
     }
 }
 
+/// The encoding that `pcap_init` has chosen.
+static ENCODING: OnceLock<c_uint> = OnceLock::new();
+
+/// Chooses the encoding of strings, once for the process.
+///
+/// # Errors
+/// The text, if there is no such encoding or another one was chosen before.
+pub fn initialize(encoding: c_uint) -> Result<(), &'static str> {
+    if encoding > 1 {
+        return Err("Unknown options specified");
+    }
+    if *ENCODING.get_or_init(|| encoding) != encoding {
+        return Err("Multiple pcap_init calls with different character encodings");
+    }
+    Ok(())
+}
+
 /// The name of the best interface. Valid until the next call of the thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_lookupdev(errbuf: *mut c_char) -> *mut c_char {
@@ -276,6 +347,12 @@ pub unsafe extern "C" fn pcap_lookupdev(errbuf: *mut c_char) -> *mut c_char {
         static NAME: std::cell::RefCell<[u8; NAME_BYTES]> = const { std::cell::RefCell::new([0; NAME_BYTES]) };
     }
     guard(ptr::null_mut(), || {
+        if ENCODING.get().is_some() {
+            let text = "pcap_lookupdev() is deprecated and is not supported in programs calling pcap_init()";
+            // SAFETY: the caller's buffer.
+            unsafe { report(errbuf, text) };
+            return ptr::null_mut();
+        }
         let found = devices().map(|devices| {
             let first = devices.into_iter().next();
             first.filter(|device| device.flags & IF_LOOPBACK == 0)

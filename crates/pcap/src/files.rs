@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
-use crate::abi::{PRECISION_MICRO, PRECISION_NANO};
+use crate::abi::PRECISION_MICRO;
 use crate::guard::guard;
 use crate::handle::{Source, State, pcap_t};
 use crate::offline::Offline;
@@ -17,14 +17,13 @@ fn open_stream(
     is_fresh: bool,
     precision: c_int,
 ) -> Result<*mut pcap_t, String> {
-    if !matches!(precision, PRECISION_MICRO | PRECISION_NANO) {
-        return Err(format!("unknown time stamp resolution {precision}"));
-    }
-    let offline = Offline::open(file, is_fresh)?;
+    let offline = Offline::open(file, is_fresh, precision)?;
     let (datalink, snaplen) = (offline.datalink(), offline.snaplen());
+    let datalink_ext = offline.datalink_ext();
     let mut state = State::new(Source::Offline(Box::new(offline)));
     (state.datalink, state.snaplen, state.precision) = (datalink, snaplen, precision);
-    Ok(pcap_t::give(state, Wake::without_sleep()))
+    state.datalink_ext = datalink_ext;
+    Ok(pcap_t::into_raw(state, Wake::without_sleep()))
 }
 
 fn open_path(path: &CStr, precision: c_int) -> Result<*mut pcap_t, String> {
@@ -99,7 +98,7 @@ pub unsafe extern "C" fn pcap_fopen_offline_with_tstamp_precision(
 ) -> *mut pcap_t {
     guard(ptr::null_mut(), || {
         let result = if file.is_null() {
-            Err("a null pointer was supplied as the stream".to_owned())
+            Err("Null FILE * pointer provided to savefile open routine".to_owned())
         } else {
             open_stream(file, false, precision.cast_signed())
         };

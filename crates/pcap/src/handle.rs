@@ -11,19 +11,15 @@ use std::ffi::{c_char, c_int};
 use tapline::filter::classic::ClassicProgram;
 
 use crate::abi::{
-    ERRBUF_BYTES, ERROR_NOT_ACTIVATED, MAX_SNAPLEN, PRECISION_MICRO, pcap_pkthdr, pcap_stat,
+    ERRBUF_BYTES, ERROR, ERROR_NOT_ACTIVATED, PRECISION_MICRO, pcap_pkthdr, pcap_stat,
 };
 use crate::any::Any;
-use crate::datalinks::EN10MB;
-use crate::lent::{Lent, Ready};
 use crate::live::Live;
 use crate::offline::Offline;
+use crate::packet::{Packet, Ready};
 use crate::settings::Settings;
 use crate::text::report;
 use crate::wake::Wake;
-
-/// libpcap's text for what only an activated handle can do.
-pub const NOT_ACTIVATED: &str = "This handle hasn't been activated yet";
 
 /// A capture, a file, or a handle that only compiles filters.
 pub struct pcap_t {
@@ -38,7 +34,9 @@ pub struct State {
     pub source: Source,
     /// Link-layer header type, `DLT_…`.
     pub datalink: c_int,
-    /// Maximum bytes of a packet.
+    /// What a file says about the link-layer header beside its type, such as the length of a checksum.
+    pub datalink_ext: u32,
+    /// Maximum bytes of a packet. As the program set it until `pcap_activate`, and of a handle without packets.
     pub snaplen: c_int,
     /// `PCAP_TSTAMP_PRECISION_…`.
     pub precision: c_int,
@@ -46,7 +44,7 @@ pub struct State {
     pub is_nonblocking: bool,
     /// Filter that runs in this process.
     pub filter: Option<ClassicProgram>,
-    /// The header of the packet that `pcap_next` or `pcap_next_ex` lent.
+    /// The header of the packet that `pcap_next` or `pcap_next_ex` returned.
     pub header: pcap_pkthdr,
     errbuf: [c_char; ERRBUF_BYTES],
 }
@@ -70,8 +68,9 @@ impl State {
     pub fn new(source: Source) -> Self {
         Self {
             source,
-            datalink: EN10MB,
-            snaplen: MAX_SNAPLEN,
+            datalink: 0,
+            datalink_ext: 0,
+            snaplen: 0,
             precision: PRECISION_MICRO,
             is_nonblocking: false,
             filter: None,
@@ -89,7 +88,18 @@ impl State {
 
     /// The answer to what only an activated handle can do.
     pub fn not_activated(&mut self) -> c_int {
-        self.fail(ERROR_NOT_ACTIVATED, NOT_ACTIVATED)
+        let text = "This handle hasn't been activated yet";
+        self.fail(ERROR_NOT_ACTIVATED, text)
+    }
+
+    /// The status of reading from a handle that never has packets; `None` if it may have some.
+    pub fn unreadable(&mut self) -> Option<c_int> {
+        let text = "Packets aren't available from a pcap_open_dead pcap_t";
+        match self.source {
+            Source::Created(_) => Some(self.not_activated()),
+            Source::Dead => Some(self.fail(ERROR, text)),
+            Source::Live(_) | Source::Any(_) | Source::Offline(_) => None,
+        }
     }
 
     /// Whether `pcap_activate` has not been called.
@@ -114,13 +124,14 @@ impl State {
             Source::Live(live) => live.ready(),
             Source::Any(any) => any.ready(self.filter.as_ref()),
             Source::Offline(file) => file.ready(self.snaplen, self.filter.as_ref()),
-            Source::Created(_) | Source::Dead => Err("there are no packets to read".to_owned()),
+            // See `unreadable`.
+            Source::Created(_) | Source::Dead => Ok(Ready::End),
         }
     }
 
     /// The header of a packet as the program sees it.
     #[inline]
-    pub fn header_of(&self, packet: &Lent) -> pcap_pkthdr {
+    pub fn header_of(&self, packet: &Packet) -> pcap_pkthdr {
         let fraction = packet.time_ns % 1_000_000_000;
         let fraction = if self.precision == PRECISION_MICRO {
             fraction / 1000
@@ -143,8 +154,7 @@ impl State {
             Source::Live(live) => Ok(live.statistics()),
             Source::Any(any) => any.statistics(),
             Source::Offline(_) => Err("Statistics aren't available from savefiles".to_owned()),
-            Source::Created(_) => Err(NOT_ACTIVATED.to_owned()),
-            Source::Dead => {
+            Source::Created(_) | Source::Dead => {
                 Err("Statistics aren't available from a pcap_open_dead pcap_t".to_owned())
             }
         }
@@ -153,7 +163,7 @@ impl State {
 
 impl pcap_t {
     /// Hands a handle to the program.
-    pub fn give(state: State, wake: Wake) -> *mut Self {
+    pub fn into_raw(state: State, wake: Wake) -> *mut Self {
         Box::into_raw(Box::new(Self {
             wake,
             state: UnsafeCell::new(state),
@@ -163,7 +173,7 @@ impl pcap_t {
     /// Takes a handle back and closes it.
     ///
     /// # Safety
-    /// `handle` is null or was returned by [`give`](Self::give), and nobody uses it any more.
+    /// `handle` is null or was returned by [`into_raw`](Self::into_raw), and nobody uses it any more.
     pub unsafe fn close(handle: *mut Self) {
         if !handle.is_null() {
             // SAFETY: promised by the caller.

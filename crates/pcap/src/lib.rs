@@ -1,15 +1,15 @@
 //! libpcap's interface on the engine of tapline: programs that were linked with libpcap run with this library unchanged.
 //!
 //! The functions have the names, arguments and results of libpcap 1.10, and `pcap/pcap.h` describes them. What this library
-//! does not support returns `PCAP_ERROR` and a text. Packets are lent from the ring until the next call that reads.
+//! does not support returns `PCAP_ERROR` and a text. Packets stay in the ring until the next call that reads.
 //!
 //! | file | |
 //! |---|---|
 //! | `abi` | structs and numbers that programs were compiled with |
-//! | `handle`, `settings`, `lent` | `pcap_t`, what opens it, packets |
+//! | `handle`, `settings`, `packet` | `pcap_t`, what opens it, packets |
 //! | `guard`, `text`, `stream`, `wake` | panics, strings, `FILE`s, `pcap_breakloop` |
 //! | `activate`, `files` | opening interfaces and files |
-//! | `live`, `any`, `offline` | where packets come from; `cooked`: their header on `any` |
+//! | `live`, `any`, `offline` | where packets come from; `cooked`: their header on `any`; `file_header`: that of a pcap file |
 //! | `read` | `pcap_loop`, `pcap_next` and waiting |
 //! | `compile` | filters |
 //! | `dump` | writing files |
@@ -32,12 +32,13 @@ mod cooked;
 mod datalinks;
 mod devices;
 mod dump;
+mod file_header;
 mod files;
 mod guard;
 mod handle;
-mod lent;
 mod live;
 mod offline;
+mod packet;
 mod read;
 mod resolve;
 mod settings;

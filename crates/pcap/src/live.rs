@@ -13,7 +13,7 @@ use tapline::packet::metadata::Direction;
 
 use crate::abi::{ERROR, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_PERM_DENIED, pcap_stat};
 use crate::datalinks;
-use crate::lent::{Lent, Ready};
+use crate::packet::{Packet, Ready};
 use crate::settings::{Refusal, Settings};
 use crate::text::{chain, strerror};
 
@@ -26,8 +26,8 @@ const SMALLEST_RING: usize = 2 << 20;
 /// Largest packet that has a frame of its own in immediate mode: GRO and GSO merge up to 64 KiB.
 const LARGEST_FRAME: u32 = 65_535 + 18;
 
-/// Time in which packets gather at high rates: a wake-up then brings thousands.
-const GATHER: Duration = Duration::from_millis(3);
+/// How long packets are queued at high rates: a wake-up then brings thousands.
+const BATCH_TIME: Duration = Duration::from_millis(3);
 
 /// Packets of a burst that is worth it: some ten thousand packets a second.
 const DENSE: u32 = 64;
@@ -41,10 +41,9 @@ struct Burst {
 
 /// An open capture of one interface.
 pub struct Live {
-    /// `None` once the interface is gone.
-    capture: Option<Capture>,
-    /// The account at the end.
-    last: Option<(Account, RingCounters)>,
+    capture: Capture,
+    /// The account as of the last query.
+    last: (Account, RingCounters),
     /// Name of the interface.
     pub device: String,
     /// Longest wait of a call that returns without packets; `None`: no end.
@@ -53,11 +52,10 @@ pub struct Live {
     pub direction: Option<Direction>,
     /// Whether the batch at hand may have more packets.
     is_in_batch: bool,
-    /// Packets and bytes since the last [`gather`](Self::gather).
+    /// Packets and bytes since the last [`batch_time`](Self::batch_time).
     burst: Burst,
-    /// Size of the ring, bytes; 0 in immediate mode, where nothing gathers.
+    /// Size of the ring, bytes; 0 in immediate mode, where nothing is queued.
     ring_bytes: usize,
-    descriptor: RawFd,
     is_promiscuous: bool,
 }
 
@@ -66,11 +64,12 @@ impl Live {
     pub fn open(settings: &Settings, device: &str, snaplen: u32) -> Result<Self, Refusal> {
         let mut options = tapline::capture(device)
             .threads(false)
+            .outlast_link_down(true)
             .promiscuous(settings.is_promiscuous)
             .snaplen(snaplen)
             .delivery(DeliveryMode::Adaptive { target: TARGET })
             // A wake-up for each block, also where the snaplen is short: the program sleeps in poll(2) and not in the reader,
-            // which would let packets gather.
+            // which would leave packets in the ring.
             .backend(Backend::PacketV3);
         if settings.is_immediate {
             options = options
@@ -83,9 +82,8 @@ impl Live {
         }
         let (capture, ring_bytes) = open_smaller(&options).map_err(|error| refusal(&error))?;
         Ok(Self {
-            descriptor: capture.as_fd().as_raw_fd(),
-            capture: Some(capture),
-            last: None,
+            capture,
+            last: (std::iter::empty::<Account>().sum(), RingCounters::default()),
             device: device.to_owned(),
             timeout: settings.timeout(),
             direction: None,
@@ -98,26 +96,27 @@ impl Live {
 
     /// Its link-layer header type, `DLT_…`.
     pub fn datalink(&self) -> c_int {
-        let interfaces = self.capture.as_ref().map(Capture::interfaces);
-        let described = interfaces.and_then(<[_]>::first);
+        let described = self.capture.interfaces().first();
         described.map_or(datalinks::EN10MB, |described| {
             datalinks::from_file(described.link_type.0)
         })
     }
 
-    /// Readable when packets are ready.
+    /// Readable when packets are ready, and for good once the interface is gone.
     pub fn descriptor(&self) -> RawFd {
-        self.descriptor
+        self.capture.as_fd().as_raw_fd()
+    }
+
+    /// Whether the interface is down. Its removal does not make the descriptor readable.
+    pub fn is_down(&self) -> bool {
+        self.capture.has_down_link()
     }
 
     /// The next packet, if one is ready.
     #[inline]
     pub fn ready(&mut self) -> Result<Ready, String> {
-        let Some(capture) = &mut self.capture else {
-            return Err(disappeared());
-        };
         if !self.is_in_batch {
-            let batch = capture.next_batch(Duration::ZERO);
+            let batch = self.capture.next_batch(Duration::ZERO);
             match batch.map_err(|error| chain(&error))? {
                 Some(_) => self.is_in_batch = true,
                 None => return Err(self.end()),
@@ -131,16 +130,18 @@ impl Live {
 
     /// The next packet of the batch at hand.
     #[inline]
-    pub fn next_in_batch(&mut self) -> Option<Lent> {
-        let capture = self.capture.as_mut().filter(|_| self.is_in_batch)?;
-        while let Some(packet) = capture.next_ready() {
+    pub fn next_in_batch(&mut self) -> Option<Packet> {
+        if !self.is_in_batch {
+            return None;
+        }
+        while let Some(packet) = self.capture.next_ready() {
             let data = packet.data();
             self.burst.packets = self.burst.packets.saturating_add(1);
             self.burst.bytes += data.len();
             if self.direction.is_some() && packet.direction() != self.direction {
                 continue;
             }
-            return Some(Lent {
+            return Some(Packet {
                 data: data.as_ptr(),
                 captured: data.len() as u32,
                 len: packet.len() as u32,
@@ -151,55 +152,36 @@ impl Live {
         None
     }
 
-    /// How long packets may gather before the reader looks at the ring again, after a burst; `None` at low rates, and
+    /// How long packets may be queued before the reader looks at the ring again, after a burst; `None` at low rates, and
     /// where the ring could fill meanwhile.
-    pub fn gather(&mut self) -> Option<Duration> {
+    pub fn batch_time(&mut self) -> Option<Duration> {
         let burst = std::mem::take(&mut self.burst);
         let has_room = burst.bytes < self.ring_bytes / 32;
-        (burst.packets >= DENSE && has_room).then_some(GATHER)
+        (burst.packets >= DENSE && has_room).then_some(BATCH_TIME)
     }
 
-    /// Closes the capture after its end, and says why it ended.
+    /// Why the capture ended.
     #[cold]
-    fn end(&mut self) -> String {
-        let Some(mut capture) = self.capture.take() else {
-            return disappeared();
-        };
-        let rings = capture.ring_counters();
-        let summary = match capture.finish() {
-            Ok(summary) => summary,
-            Err(CaptureError::Run(failed)) => failed.summary,
-            Err(error) => return chain(&error),
-        };
-        self.last = Some((summary.account, rings));
-        match summary.ended {
-            Ended::Wait(error) => format!("can't wait for packets: {error}"),
-            _ => disappeared(),
+    fn end(&self) -> String {
+        match self.capture.ended() {
+            Some(Ended::Wait(error)) => format!("can't wait for packets: {error}"),
+            _ => "The interface disappeared".to_owned(),
         }
     }
 
     /// Replaces the filter.
     pub fn set_filter(&mut self, program: &ClassicProgram) -> Result<(), String> {
-        match &mut self.capture {
-            Some(capture) => capture
-                .replace_filter(program)
-                .map_err(|error| chain(&error)),
-            None => Err(disappeared()),
-        }
+        let replaced = self.capture.replace_filter(program);
+        replaced.map_err(|error| chain(&error))
     }
 
     /// Sends a frame.
     pub fn send(&self, frame: &[u8]) -> Result<(), String> {
-        match &self.capture {
-            Some(capture) => {
-                let sent = capture.send(frame);
-                sent.map_err(|error| match error.raw_os_error() {
-                    Some(number) => format!("send: {}", strerror(number)),
-                    None => format!("send: {error}"),
-                })
-            }
-            None => Err(disappeared()),
-        }
+        let sent = self.capture.send(frame);
+        sent.map_err(|error| match error.raw_os_error() {
+            Some(number) => format!("send: {}", strerror(number)),
+            None => format!("send: {error}"),
+        })
     }
 
     /// The counters as libpcap defines them. They wrap at 32 bits, as its do.
@@ -219,27 +201,18 @@ impl Live {
 
     /// Packets in the ring, as of the last [`account`](Self::account).
     pub fn waiting(&self) -> u64 {
-        self.capture.as_ref().map_or(0, Capture::waiting)
+        self.capture.waiting()
     }
 
     /// The whole account, and the counters of the ring.
     pub fn account(&mut self) -> (Account, RingCounters) {
-        if let Some(capture) = &mut self.capture {
-            let rings = capture.ring_counters();
-            let accounts = capture.live().accounts();
-            if let Some(live) = accounts.into_iter().next() {
-                self.last = Some((live.account, rings));
-            }
+        let rings = self.capture.ring_counters();
+        let accounts = self.capture.live().accounts();
+        if let Some(live) = accounts.into_iter().next() {
+            self.last = (live.account, rings);
         }
-        self.last.unwrap_or_else(|| {
-            let nothing = std::iter::empty::<Account>().sum();
-            (nothing, RingCounters::default())
-        })
+        self.last
     }
-}
-
-fn disappeared() -> String {
-    "The interface disappeared".to_owned()
 }
 
 /// Opens a capture, with a smaller ring if there is no memory for the one of the options. Also returns its size.
@@ -265,10 +238,16 @@ fn refusal(error: &CaptureError) -> Refusal {
         CaptureErrorKind::InterfaceDown => ERROR_IFACE_NOT_UP,
         _ => ERROR,
     };
-    let message = match status {
-        // libpcap's text: programs show it beside the interface's name.
-        ERROR_NO_SUCH_DEVICE => "No such device exists".to_owned(),
-        _ => chain(error),
-    };
-    Refusal { status, message }
+    match status {
+        // Programs show libpcap's text beside the interface's name.
+        ERROR_NO_SUCH_DEVICE | ERROR_IFACE_NOT_UP => Refusal::of(status),
+        ERROR_PERM_DENIED => Refusal {
+            status,
+            message: format!("socket: {}", strerror(libc::EPERM)),
+        },
+        _ => Refusal {
+            status,
+            message: chain(error),
+        },
+    }
 }

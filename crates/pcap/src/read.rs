@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::abi::{ERROR, ERROR_BREAK, pcap_handler, pcap_pkthdr};
 use crate::guard::guard;
-use crate::handle::{NOT_ACTIVATED, Source, State, pcap_t, state, wake};
-use crate::lent::Ready;
-use crate::text::report;
+use crate::handle::{Source, State, pcap_t, state, wake};
+use crate::packet::Ready;
+use crate::text::refuse;
 use crate::wake::Wake;
 
 /// How one reading ended.
@@ -21,8 +21,8 @@ enum Ended {
     End(c_int),
     /// `pcap_breakloop`.
     Break,
-    /// The error text is in the handle.
-    Failed,
+    /// With this status. The error text is in the handle.
+    Failed(c_int),
 }
 
 /// Calls `deliver` with at most `most` packets (all that are ready, if it is not positive). Waits for the first one.
@@ -36,8 +36,12 @@ unsafe fn read(
 ) -> Ended {
     // SAFETY: promised by the caller.
     let Some(wake) = (unsafe { wake(handle) }) else {
-        return Ended::Failed;
+        return Ended::Failed(ERROR);
     };
+    // SAFETY: promised by the caller; the reference ends here.
+    if let Some(status) = unsafe { state(handle) }.and_then(State::unreadable) {
+        return Ended::Failed(status);
+    }
     let mut packets = 0;
     let mut until = None;
     loop {
@@ -51,7 +55,7 @@ unsafe fn read(
         }
         // SAFETY: promised by the caller; the reference ends before `deliver` runs.
         let Some(state) = (unsafe { state(handle) }) else {
-            return Ended::Failed;
+            return Ended::Failed(ERROR);
         };
         // Most calls find a packet here.
         let next = match &mut state.source {
@@ -77,20 +81,22 @@ unsafe fn read(
             Ok(Ready::Nothing) => {
                 let timeout = timeout(state);
                 let until = until.get_or_insert_with(|| timeout.map(|time| Instant::now() + time));
-                let gather = match &mut state.source {
-                    Source::Live(live) => live.gather(),
+                let batch_time = match &mut state.source {
+                    Source::Live(live) => live.batch_time(),
                     _ => None,
                 };
-                let waited = match gather {
-                    Some(time) => gather_packets(wake, timeout.map_or(time, |most| time.min(most))),
+                let waited = match batch_time {
+                    Some(time) => {
+                        sleep_while_queued(wake, timeout.map_or(time, |most| time.min(most)))
+                    }
                     None => wait(state, wake, *until),
                 };
                 match waited {
                     Ok(true) => {}
                     Ok(false) => return Ended::Packets(0),
                     Err(error) => {
-                        state.fail(ERROR, &format!("can't wait for packets: {error}"));
-                        return Ended::Failed;
+                        let text = format!("can't wait for packets: {error}");
+                        return Ended::Failed(state.fail(ERROR, &text));
                     }
                 }
             }
@@ -100,8 +106,7 @@ unsafe fn read(
                     // The next call finds the same.
                     return Ended::Packets(packets);
                 }
-                state.fail(ERROR, &message);
-                return Ended::Failed;
+                return Ended::Failed(state.fail(ERROR, &message));
             }
         }
     }
@@ -125,16 +130,33 @@ fn descriptor(state: &State) -> Option<RawFd> {
     }
 }
 
+/// Longest sleep while the interface is down: nothing else tells that it was removed.
+const DOWN_SLEEP: Duration = Duration::from_millis(10);
+
+/// [`DOWN_SLEEP`] for programs that sleep themselves.
+static DOWN_TIMEOUT: libc::timeval = libc::timeval {
+    tv_sec: 0,
+    tv_usec: 10_000,
+};
+
+/// Whether the interface of a capture is down.
+fn is_down(state: &State) -> bool {
+    matches!(&state.source, Source::Live(live) if live.is_down())
+}
+
 /// Sleeps until packets may be ready, or until there is a request to end; `false` if the time is over.
 fn wait(state: &State, wake: &Wake, until: Option<Instant>) -> io::Result<bool> {
     let Some(descriptor) = descriptor(state) else {
         return Ok(true);
     };
+    let is_down = is_down(state);
     while !wake.is_requested() {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        match poll([descriptor, wake.fd()], left) {
+        let is_short = is_down && left.is_none_or(|left| left > DOWN_SLEEP);
+        let sleep = if is_short { Some(DOWN_SLEEP) } else { left };
+        match poll([descriptor, wake.fd()], sleep) {
             Ok([false, true]) if !wake.is_requested() => wake.drain(),
-            Ok(ready) => return Ok(ready != [false; 2]),
+            Ok(ready) => return Ok(ready != [false; 2] || is_short),
             // A signal handler may have asked to end.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -143,8 +165,8 @@ fn wait(state: &State, wake: &Wake, until: Option<Instant>) -> io::Result<bool> 
     Ok(true)
 }
 
-/// Lets packets gather for `time`, unless there is a request to end. Always `true`: there may be packets.
-fn gather_packets(wake: &Wake, time: Duration) -> io::Result<bool> {
+/// Leaves packets in the ring for `time`, unless there is a request to end. Always `true`: there may be packets.
+fn sleep_while_queued(wake: &Wake, time: Duration) -> io::Result<bool> {
     match poll([wake.fd()], Some(time)) {
         Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
         ready => {
@@ -205,7 +227,7 @@ pub unsafe extern "C" fn pcap_loop(
                 Ended::Packets(_) => {}
                 Ended::End(_) => return 0,
                 Ended::Break => return ERROR_BREAK,
-                Ended::Failed => return ERROR,
+                Ended::Failed(status) => return status,
             }
         }
     })
@@ -225,7 +247,7 @@ pub unsafe extern "C" fn pcap_dispatch(
         match unsafe { dispatch(handle, count, callback, user) } {
             Ended::Packets(packets) | Ended::End(packets) => packets,
             Ended::Break => ERROR_BREAK,
-            Ended::Failed => ERROR,
+            Ended::Failed(status) => status,
         }
     })
 }
@@ -237,14 +259,30 @@ unsafe fn dispatch(
     user: *mut c_uchar,
 ) -> Ended {
     let Some(callback) = callback else {
-        return Ended::Failed;
+        return Ended::Failed(ERROR);
     };
     let deliver = |header: pcap_pkthdr, data: *const u8| {
         // SAFETY: the caller's function, with a header and as many bytes as it says.
         unsafe { callback(user, &raw const header, data) };
     };
     // SAFETY: promised by the caller.
-    unsafe { read(handle, count, deliver) }
+    match unsafe { read(handle, count, deliver) } {
+        // A capture reports a request that was made meanwhile at once, a file when it is read next.
+        // SAFETY: promised by the caller.
+        Ended::Packets(1..) if unsafe { takes_request(handle) } => Ended::Break,
+        ended => ended,
+    }
+}
+
+/// Takes the request to end the loop of a capture, if there is one.
+///
+/// # Safety
+/// As [`read`].
+unsafe fn takes_request(handle: *mut pcap_t) -> bool {
+    // SAFETY: promised by the caller.
+    let is_live = unsafe { state(handle) }.is_some_and(|state| state.is_live());
+    // SAFETY: promised by the caller.
+    is_live && unsafe { wake(handle) }.is_some_and(|wake| wake.is_requested() && wake.take())
 }
 
 /// The next packet: its bytes, and its header in `*header`. Null if there is none. Both are valid until the next call.
@@ -283,7 +321,7 @@ pub unsafe extern "C" fn pcap_next_ex(
             (Ended::Packets(_), Some(found)) => found,
             (Ended::Packets(_), None) => return 0,
             (Ended::End(_) | Ended::Break, _) => return ERROR_BREAK,
-            (Ended::Failed, _) => return ERROR,
+            (Ended::Failed(status), _) => return status,
         };
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
@@ -316,20 +354,28 @@ pub unsafe extern "C" fn pcap_breakloop(handle: *mut pcap_t) {
 pub unsafe extern "C" fn pcap_setnonblock(
     handle: *mut pcap_t,
     nonblock: c_int,
-    _errbuf: *mut c_char,
+    errbuf: *mut c_char,
 ) -> c_int {
     guard(ERROR, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
         };
-        // A file never blocks, and says so.
-        if state.is_created() || state.is_live() {
-            state.is_nonblocking = nonblock != 0;
-        }
-        0
+        let text = match state.source {
+            Source::Created(_) | Source::Live(_) | Source::Any(_) => {
+                state.is_nonblocking = nonblock != 0;
+                return 0;
+            }
+            Source::Offline(_) => "Savefiles cannot be put into non-blocking mode",
+            Source::Dead => NO_NONBLOCK,
+        };
+        state.fail(ERROR, text);
+        // SAFETY: the caller's buffer.
+        unsafe { refuse(errbuf, text) }
     })
 }
+
+const NO_NONBLOCK: &str = "A pcap_open_dead pcap_t does not have a non-blocking mode setting";
 
 /// 1 if calls return at once if there are no packets.
 #[unsafe(no_mangle)]
@@ -339,18 +385,15 @@ pub unsafe extern "C" fn pcap_getnonblock(handle: *mut pcap_t, errbuf: *mut c_ch
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
         };
-        if state.is_created() {
-            // SAFETY: the caller's buffer.
-            unsafe { report(errbuf, NOT_ACTIVATED) };
-            return state.not_activated();
+        match state.source {
+            Source::Created(_) => state.not_activated(),
+            Source::Live(_) | Source::Any(_) | Source::Offline(_) => state.is_nonblocking.into(),
+            Source::Dead => {
+                state.fail(ERROR, NO_NONBLOCK);
+                // SAFETY: the caller's buffer.
+                unsafe { refuse(errbuf, NO_NONBLOCK) }
+            }
         }
-        if matches!(state.source, Source::Dead) {
-            let text = "A pcap_open_dead pcap_t does not have a non-blocking mode setting";
-            // SAFETY: the caller's buffer.
-            unsafe { report(errbuf, text) };
-            return state.fail(ERROR, text);
-        }
-        c_int::from(state.is_nonblocking)
     })
 }
 
@@ -370,10 +413,21 @@ pub unsafe extern "C" fn pcap_get_selectable_fd(handle: *mut pcap_t) -> c_int {
     })
 }
 
-/// How long a program may sleep in select(2) before it has to read anyway: null, no limit.
+/// How long a program may sleep in select(2) before it has to read anyway; null is no limit. There is one while the interface is
+/// down.
 #[unsafe(no_mangle)]
-pub extern "C" fn pcap_get_required_select_timeout(_: *mut pcap_t) -> *const libc::timeval {
-    ptr::null()
+pub unsafe extern "C" fn pcap_get_required_select_timeout(
+    handle: *mut pcap_t,
+) -> *const libc::timeval {
+    guard(ptr::null(), || {
+        // SAFETY: a handle of the caller.
+        let state = unsafe { state(handle) };
+        if state.is_some_and(|state| is_down(state)) {
+            &raw const DOWN_TIMEOUT
+        } else {
+            ptr::null()
+        }
+    })
 }
 
 /// The descriptor of a capture; -1 for a file.

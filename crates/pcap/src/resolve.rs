@@ -69,7 +69,7 @@ unsafe fn name<'a>(given: *const c_char) -> &'a str {
 }
 
 /// Copies an Ethernet address into memory that the program frees.
-fn give(address: Option<[u8; 6]>) -> *mut u8 {
+fn copy_out(address: Option<[u8; 6]>) -> *mut u8 {
     let Some(address) = address else {
         return ptr::null_mut();
     };
@@ -82,13 +82,23 @@ fn give(address: Option<[u8; 6]>) -> *mut u8 {
     memory
 }
 
-/// Six numbers in hexadecimal, separated or not.
+/// Six numbers in hexadecimal, separated or not, or three of four digits.
 fn ethernet(text: &str) -> Option<[u8; 6]> {
     let mut address = [0; 6];
     let is_plain = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_plain {
         let number = u64::from_str_radix(text, 16).ok()?;
         address.copy_from_slice(&number.to_be_bytes()[2..]);
+        return Some(address);
+    }
+    let groups: Vec<_> = text.split('.').collect();
+    if let [first, second, third] = groups[..] {
+        for (place, group) in address.chunks_exact_mut(2).zip([first, second, third]) {
+            if group.len() != 4 {
+                return None;
+            }
+            place.copy_from_slice(&u16::from_str_radix(group, 16).ok()?.to_be_bytes());
+        }
         return Some(address);
     }
     let mut parts = text.split([':', '-', '.']);
@@ -103,7 +113,7 @@ fn ethernet(text: &str) -> Option<[u8; 6]> {
 pub unsafe extern "C" fn pcap_ether_aton(given: *const c_char) -> *mut u8 {
     // SAFETY: a string of C.
     let wanted = unsafe { name(given) };
-    guard(ptr::null_mut(), || give(ethernet(wanted)))
+    guard(ptr::null_mut(), || copy_out(ethernet(wanted)))
 }
 
 /// The Ethernet address of a host in `/etc/ethers`, in memory of malloc(3).
@@ -112,7 +122,7 @@ pub unsafe extern "C" fn pcap_ether_hostton(given: *const c_char) -> *mut u8 {
     guard(ptr::null_mut(), || {
         // SAFETY: a string of C.
         let wanted = unsafe { name(given) };
-        give(SystemNames::new().ethernet(wanted))
+        copy_out(SystemNames::new().ethernet(wanted))
     })
 }
 
@@ -196,7 +206,12 @@ pub unsafe extern "C" fn pcap_nametonetaddr(given: *const c_char) -> u32 {
     guard(0, || {
         // SAFETY: a string of C.
         let wanted = unsafe { name(given) };
-        SystemNames::new().network(wanted).map_or(0, u32::from)
+        let mut number = SystemNames::new().network(wanted).map_or(0, u32::from);
+        // Names have numbers without trailing zeros.
+        while number != 0 && number >> 24 == 0 {
+            number <<= 8;
+        }
+        number
     })
 }
 
@@ -223,16 +238,22 @@ pub unsafe extern "C" fn pcap_nametoport(
 }
 
 fn service(name: &str) -> Option<(c_int, c_int)> {
+    if let Ok(number) = name.parse::<u16>() {
+        return Some((number.into(), UNKNOWN_PROTOCOL));
+    }
     let names = SystemNames::new();
     let [tcp, udp] = [Transport::Tcp, Transport::Udp].map(|transport| names.port(name, transport));
     let number = tcp.or(udp)?;
     let protocol = match (tcp, udp) {
-        (Some(one), Some(other)) if one == other => -1,
+        (Some(one), Some(other)) if one == other => UNKNOWN_PROTOCOL,
         (Some(_), _) => libc::IPPROTO_TCP,
         _ => libc::IPPROTO_UDP,
     };
     Some((number.into(), protocol))
 }
+
+/// Not one protocol (`PROTO_UNDEF`).
+const UNKNOWN_PROTOCOL: c_int = -1;
 
 /// The ports of a range like `1024-2048`, and its protocol; 1 if it is one.
 #[unsafe(no_mangle)]
@@ -245,18 +266,17 @@ pub unsafe extern "C" fn pcap_nametoportrange(
     guard(0, || {
         // SAFETY: a string of C.
         let Some((low, high)) = (unsafe { name(given) }).split_once('-') else {
-            // SAFETY: as promised to this function.
-            let found = unsafe { pcap_nametoport(given, first, protocol) };
-            if found == 1 && !first.is_null() && !last.is_null() {
-                // SAFETY: the caller's places for numbers.
-                unsafe { last.copy_from(first, 1) };
-            }
-            return found;
-        };
-        let (Some((low, one)), Some((high, other))) = (service(low), service(high)) else {
             return 0;
         };
-        let transport = if one == other { one } else { -1 };
+        // Numbers of a range are not checked.
+        let found = match (low.parse(), high.parse()) {
+            (Ok(low), Ok(high)) => Some(((low, UNKNOWN_PROTOCOL), (high, UNKNOWN_PROTOCOL))),
+            _ => service(low).zip(service(high)),
+        };
+        let Some(((low, one), (high, other))) = found else {
+            return 0;
+        };
+        let transport = if one == other { one } else { UNKNOWN_PROTOCOL };
         for (place, value) in [(first, low), (last, high), (protocol, transport)] {
             if !place.is_null() {
                 // SAFETY: the caller's place for a number.

@@ -3,6 +3,11 @@
 use std::ffi::{CStr, CString, c_int};
 use std::time::Duration;
 
+use crate::text::status_text;
+
+/// The pseudo interface of all interfaces.
+pub const ANY: &CStr = c"any";
+
 /// What `pcap_activate` opens.
 pub struct Settings {
     /// Name of the interface, or `any`.
@@ -51,4 +56,15 @@ pub struct Refusal {
     pub status: c_int,
     /// The text for `pcap_geterr`.
     pub message: String,
+}
+
+impl Refusal {
+    /// A refusal of which the status says everything.
+    pub fn of(status: c_int) -> Self {
+        let text = status_text(status).unwrap_or_default();
+        Self {
+            status,
+            message: text.to_string_lossy().into_owned(),
+        }
+    }
 }

@@ -3,13 +3,13 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::{cell::RefCell, ptr};
 
-use crate::abi::{ERROR, pcap_stat};
+use crate::abi::{ERROR, ERROR_NOT_ACTIVATED, pcap_stat};
 use crate::cooked::Version;
 use crate::datalinks::{self, DOCSIS, EN10MB, LINUX_SLL, LINUX_SLL2};
-use crate::devices::is_loopback;
+use crate::devices::{initialize, is_loopback};
 use crate::guard::guard;
 use crate::handle::{Source, State, pcap_t, state};
-use crate::text::{strerror, text};
+use crate::text::{refuse, status_text, strerror, text};
 use tapline::packet::metadata::Direction;
 
 /// What `pcap_version` points to.
@@ -50,10 +50,18 @@ pub extern "C" fn pcap_lib_version() -> *const c_char {
     TEXT.as_ptr().cast()
 }
 
-/// Strings are UTF-8, whatever `options` says: on Linux both encodings are the same.
+/// Chooses the encoding of strings: 0, that of the locale, or 1, UTF-8, which on Linux are the same. All calls of a process have
+/// to agree. `pcap_lookupdev` fails from then on.
 #[unsafe(no_mangle)]
-pub extern "C" fn pcap_init(_options: c_uint, _errbuf: *mut c_char) -> c_int {
-    0
+pub unsafe extern "C" fn pcap_init(options: c_uint, errbuf: *mut c_char) -> c_int {
+    guard(ERROR, || {
+        let message = match initialize(options) {
+            Ok(()) => return 0,
+            Err(message) => message,
+        };
+        // SAFETY: the caller's buffer.
+        unsafe { refuse(errbuf, message) }
+    })
 }
 
 /// The text of the last error of a handle.
@@ -86,25 +94,10 @@ pub unsafe extern "C" fn pcap_perror(handle: *mut pcap_t, prefix: *const c_char)
 /// The text of a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn pcap_statustostr(status: c_int) -> *const c_char {
-    let known = match status {
-        1 => c"Generic warning",
-        2 => c"That device doesn't support promiscuous mode",
-        3 => c"That type of time stamp is not supported by that device",
-        -1 => c"Generic error",
-        -2 => c"Loop terminated by pcap_breakloop",
-        -3 => c"The pcap_t has not been activated",
-        -4 => c"The setting can't be changed after the pcap_t is activated",
-        -5 => c"No such device exists",
-        -6 => c"That device doesn't support monitor mode",
-        -7 => c"That operation is supported only in monitor mode",
-        -8 => c"You don't have permission to perform this capture on that device",
-        -9 => c"That device is not up",
-        -10 => c"That device doesn't support setting the time stamp type",
-        -11 => c"You don't have permission to capture in promiscuous mode on that device",
-        -12 => c"That device doesn't support that time stamp precision",
-        _ => return guard(ptr::null(), || keep(format!("Unknown error: {status}"))),
-    };
-    known.as_ptr()
+    match status_text(status) {
+        Some(text) => text.as_ptr(),
+        None => guard(ptr::null(), || keep(format!("Unknown error: {status}"))),
+    }
 }
 
 /// The text of an error number of the operating system.
@@ -136,7 +129,7 @@ pub unsafe extern "C" fn pcap_stats(handle: *mut pcap_t, stats: *mut pcap_stat) 
     })
 }
 
-/// A value of an activated handle.
+/// A value of an activated handle. A text is left to `read`, as in libpcap.
 unsafe fn value(handle: *mut pcap_t, read: impl FnOnce(&mut State) -> c_int) -> c_int {
     guard(ERROR, || {
         // SAFETY: promised by the caller.
@@ -144,7 +137,7 @@ unsafe fn value(handle: *mut pcap_t, read: impl FnOnce(&mut State) -> c_int) -> 
             return ERROR;
         };
         if state.is_created() {
-            return state.not_activated();
+            return ERROR_NOT_ACTIVATED;
         }
         read(state)
     })
@@ -157,11 +150,11 @@ pub unsafe extern "C" fn pcap_datalink(handle: *mut pcap_t) -> c_int {
     unsafe { value(handle, |state| state.datalink) }
 }
 
-/// What is known about the link-layer header beside its type, such as the length of a checksum: nothing.
+/// What a file says about the link-layer header beside its type, such as the length of a checksum.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_datalink_ext(handle: *mut pcap_t) -> c_int {
     // SAFETY: a handle of the caller.
-    unsafe { value(handle, |_| 0) }
+    unsafe { value(handle, |state| state.datalink_ext.cast_signed()) }
 }
 
 /// The maximum bytes of a packet.
@@ -210,8 +203,8 @@ pub unsafe extern "C" fn pcap_file(handle: *mut pcap_t) -> *mut libc::FILE {
     guard(ptr::null_mut(), || {
         // SAFETY: a handle of the caller.
         let state = unsafe { state(handle) };
-        match state.map(|state| &state.source) {
-            Some(Source::Offline(file)) => file.file(),
+        match state.map(|state| &mut state.source) {
+            Some(Source::Offline(file)) => file.share(),
             _ => ptr::null_mut(),
         }
     })
@@ -222,7 +215,7 @@ fn choices(state: &State) -> Vec<c_int> {
     match &state.source {
         Source::Any(_) => vec![LINUX_SLL, LINUX_SLL2],
         // A cable modem can send DOCSIS frames in place of Ethernet frames; the loopback has no modem.
-        Source::Live(live) if state.datalink == EN10MB && !is_loopback(&live.device) => {
+        Source::Live(live) if live.datalink() == EN10MB && !is_loopback(&live.device) => {
             vec![EN10MB, DOCSIS]
         }
         _ => vec![state.datalink],
@@ -230,7 +223,7 @@ fn choices(state: &State) -> Vec<c_int> {
 }
 
 /// Copies numbers into memory that the program frees.
-unsafe fn give(numbers: &[c_int], list: *mut *mut c_int) -> c_int {
+unsafe fn copy_out(numbers: &[c_int], list: *mut *mut c_int) -> c_int {
     // SAFETY: no pointers are passed.
     let memory: *mut c_int = unsafe { libc::malloc(size_of_val(numbers)) }.cast();
     if memory.is_null() || list.is_null() {
@@ -249,7 +242,7 @@ unsafe fn give(numbers: &[c_int], list: *mut *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_list_datalinks(handle: *mut pcap_t, list: *mut *mut c_int) -> c_int {
     // SAFETY: the caller's place for a pointer.
-    let read = |state: &mut State| unsafe { give(&choices(state), list) };
+    let read = |state: &mut State| unsafe { copy_out(&choices(state), list) };
     // SAFETY: a handle of the caller.
     unsafe { value(handle, read) }
 }
@@ -264,16 +257,18 @@ pub unsafe extern "C" fn pcap_free_datalinks(list: *mut c_int) {
 /// Selects one of the link-layer header types that a handle can have.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_set_datalink(handle: *mut pcap_t, datalink: c_int) -> c_int {
-    let read = |state: &mut State| {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
         if !choices(state).contains(&datalink) {
             let name = match datalinks::names(datalink) {
                 Some((name, _)) => name.to_string_lossy().into_owned(),
-                None => datalink.to_string(),
+                None => format!("DLT {datalink}"),
             };
-            return state.fail(
-                ERROR,
-                &format!("{name} is not one of the DLTs supported by this device"),
-            );
+            let text = format!("{name} is not one of the DLTs supported by this device");
+            return state.fail(ERROR, &text);
         }
         if let Source::Any(any) = &mut state.source {
             any.version = if datalink == LINUX_SLL2 {
@@ -284,16 +279,14 @@ pub unsafe extern "C" fn pcap_set_datalink(handle: *mut pcap_t, datalink: c_int)
         }
         state.datalink = datalink;
         0
-    };
-    // SAFETY: a handle of the caller.
-    unsafe { value(handle, read) }
+    })
 }
 
 /// The sources of time stamps of a handle: the host. `pcap_free_tstamp_types` frees them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_list_tstamp_types(_: *mut pcap_t, list: *mut *mut c_int) -> c_int {
     // SAFETY: the caller's place for a pointer.
-    guard(ERROR, || unsafe { give(&[0], list) })
+    guard(ERROR, || unsafe { copy_out(&[0], list) })
 }
 
 /// Frees what `pcap_list_tstamp_types` allocated.
@@ -306,26 +299,32 @@ pub unsafe extern "C" fn pcap_free_tstamp_types(list: *mut c_int) {
 /// Selects received packets (1), sent ones (2), or both (0).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_setdirection(handle: *mut pcap_t, direction: c_int) -> c_int {
-    let read = |state: &mut State| {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
         let wanted = match direction {
             0 => None,
             1 => Some(Direction::In),
             2 => Some(Direction::Out),
             _ => return state.fail(ERROR, "Invalid direction"),
         };
-        match &mut state.source {
-            Source::Live(live) => live.direction = wanted,
-            Source::Any(any) => any.direction = wanted,
-            Source::Dead => {
-                let text = "The packet direction cannot be set on a pcap_open_dead pcap_t";
-                return state.fail(ERROR, text);
+        let text = match &mut state.source {
+            Source::Live(live) => {
+                live.direction = wanted;
+                return 0;
             }
-            _ => return state.fail(ERROR, "Setting direction is not supported on savefiles"),
-        }
-        0
-    };
-    // SAFETY: a handle of the caller.
-    unsafe { value(handle, read) }
+            Source::Any(any) => {
+                any.direction = wanted;
+                return 0;
+            }
+            Source::Created(_) => return state.not_activated(),
+            Source::Dead => "The packet direction cannot be set on a pcap_open_dead pcap_t",
+            Source::Offline(_) => "Setting direction is not supported on savefiles",
+        };
+        state.fail(ERROR, text)
+    })
 }
 
 /// Sends a frame: 0, or an error.
@@ -335,9 +334,17 @@ pub unsafe extern "C" fn pcap_sendpacket(
     frame: *const u8,
     bytes: c_int,
 ) -> c_int {
-    // SAFETY: as promised to this function.
-    let sent = unsafe { pcap_inject(handle, frame.cast(), bytes.max(0).unsigned_abs() as usize) };
-    sent.min(0)
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
+        let Ok(bytes @ 1..) = usize::try_from(bytes) else {
+            return state.fail(ERROR, "The number of bytes to be sent must be positive");
+        };
+        // SAFETY: as promised to this function.
+        unsafe { send(state, frame, bytes) }.min(0)
+    })
 }
 
 /// Sends a frame: the number of bytes sent, or an error.
@@ -347,27 +354,44 @@ pub unsafe extern "C" fn pcap_inject(
     frame: *const std::ffi::c_void,
     bytes: usize,
 ) -> c_int {
-    let send = |state: &mut State| {
-        if frame.is_null() || bytes == 0 {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let Some(state) = (unsafe { state(handle) }) else {
+            return ERROR;
+        };
+        if bytes > c_int::MAX.unsigned_abs() as usize {
+            let text = format!("More than {} bytes cannot be injected", c_int::MAX);
+            return state.fail(ERROR, &text);
+        }
+        if bytes == 0 {
             return state.fail(ERROR, "The number of bytes to be injected must not be zero");
         }
-        // SAFETY: as many bytes of the caller as it says.
-        let frame = unsafe { std::slice::from_raw_parts(frame.cast::<u8>(), bytes) };
-        let sent = match &state.source {
-            Source::Live(live) => live.send(frame),
-            Source::Any(_) => {
-                Err("Sending packets isn't supported on the \"any\" device".to_owned())
-            }
-            Source::Dead => Err("Packets can't be sent on a pcap_open_dead pcap_t".to_owned()),
-            _ => Err("Sending packets isn't supported on savefiles".to_owned()),
-        };
-        match sent {
-            Ok(()) => c_int::try_from(bytes).unwrap_or(c_int::MAX),
-            Err(message) => state.fail(ERROR, &message),
-        }
+        // SAFETY: as promised to this function.
+        unsafe { send(state, frame.cast(), bytes) }
+    })
+}
+
+/// Sends a frame of at most `c_int::MAX` bytes: their number, or an error.
+///
+/// # Safety
+/// `frame` is null or points to as many bytes.
+unsafe fn send(state: &mut State, frame: *const u8, bytes: usize) -> c_int {
+    if frame.is_null() {
+        return state.fail(ERROR, "a null pointer was supplied for the frame");
+    }
+    // SAFETY: promised by the caller.
+    let frame = unsafe { std::slice::from_raw_parts(frame, bytes) };
+    let text = match &state.source {
+        Source::Live(live) => match live.send(frame) {
+            Ok(()) => return c_int::try_from(bytes).unwrap_or(c_int::MAX),
+            Err(message) => return state.fail(ERROR, &message),
+        },
+        Source::Created(_) => return state.not_activated(),
+        Source::Any(_) => "Sending packets isn't supported on the \"any\" device",
+        Source::Dead => "Packets can't be sent on a pcap_open_dead pcap_t",
+        Source::Offline(_) => "Sending packets isn't supported on savefiles",
     };
-    // SAFETY: a handle of the caller.
-    unsafe { value(handle, send) }
+    state.fail(ERROR, text)
 }
 
 /// The name of a link-layer header type, or null.

@@ -1,5 +1,6 @@
 //! The caller's `FILE` streams.
 
+use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
 use std::io::{self, Read};
 
@@ -52,19 +53,21 @@ pub fn standard_output() -> *mut libc::FILE {
     unsafe { stdout }
 }
 
-/// The bytes of a stream.
+/// The bytes of a stream, read ahead. A regular file keeps its position meanwhile.
 pub struct Stream {
     file: *mut libc::FILE,
-    way: Way,
+    /// Bytes to read first.
+    first: VecDeque<u8>,
+    rest: Rest,
 }
 
 /// How bytes are read without waiting for more than the next one.
 #[derive(Clone, Copy)]
-enum Way {
+enum Rest {
+    /// pread(2) of a regular file, from this offset on.
+    Offset(i64),
     /// read(2): the stream's own buffer is empty.
     Descriptor,
-    /// fread(3) of a regular file, which never waits.
-    Whole,
     /// fread(3) of one byte: nobody knows how many more are there.
     Bytes,
 }
@@ -73,48 +76,102 @@ enum Way {
 unsafe impl Send for Stream {}
 
 impl Stream {
-    /// Reads `file`, which must outlive it. `is_fresh`: nobody has read from it.
+    /// Reads `file`, which must outlive it, from its position on. `is_fresh`: nobody has read from it.
     pub fn new(file: *mut libc::FILE, is_fresh: bool) -> Self {
-        let way = if is_fresh {
-            Way::Descriptor
-        } else if is_regular(file) {
-            Way::Whole
-        } else {
-            Way::Bytes
+        let rest = match offset(file) {
+            Some(offset) => Rest::Offset(offset),
+            None if is_fresh => Rest::Descriptor,
+            None => Rest::Bytes,
         };
-        Self { file, way }
+        Self {
+            file,
+            first: VecDeque::new(),
+            rest,
+        }
+    }
+
+    /// Reads a regular file from an offset on.
+    pub fn at(file: *mut libc::FILE, offset: i64) -> Self {
+        Self {
+            file,
+            first: VecDeque::new(),
+            rest: Rest::Offset(offset),
+        }
+    }
+
+    /// Reads `bytes` before all others.
+    pub fn put_back(&mut self, bytes: &[u8]) {
+        self.first.extend(bytes);
+    }
+
+    /// Reads until `into` is full or the stream ends. Returns the number of bytes.
+    pub fn fill(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut there = 0;
+        while there < into.len() {
+            match self.read(&mut into[there..]) {
+                Ok(0) => break,
+                Ok(bytes) => there += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(there)
     }
 }
 
-fn is_regular(file: *mut libc::FILE) -> bool {
+/// The position of a regular file; `None` for other streams.
+pub fn offset(file: *mut libc::FILE) -> Option<i64> {
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: an open stream of the caller.
     let descriptor = unsafe { libc::fileno(file) };
     // SAFETY: the kernel writes a `struct stat` there.
     if unsafe { libc::fstat(descriptor, status.as_mut_ptr()) } != 0 {
-        return false;
+        return None;
     }
     // SAFETY: the call succeeded.
     let status = unsafe { status.assume_init() };
-    status.st_mode & libc::S_IFMT == libc::S_IFREG
+    if status.st_mode & libc::S_IFMT != libc::S_IFREG {
+        return None;
+    }
+    // SAFETY: an open stream of the caller.
+    let offset = unsafe { libc::ftello(file) };
+    (offset >= 0).then_some(offset)
+}
+
+/// Sets the position of a regular file. Errors leave it where it is.
+pub fn seek(file: *mut libc::FILE, offset: i64) {
+    // SAFETY: an open stream of the caller.
+    unsafe { libc::fseeko(file, offset, libc::SEEK_SET) };
 }
 
 impl Read for Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let place = into.as_mut_ptr().cast();
-        let wanted = match self.way {
-            Way::Descriptor => {
-                // SAFETY: an open stream.
-                let descriptor = unsafe { libc::fileno(self.file) };
-                // SAFETY: at most as many bytes as there is room for.
-                let bytes = unsafe { libc::read(descriptor, place, into.len()) };
-                return usize::try_from(bytes).map_err(|_| io::Error::last_os_error());
-            }
-            Way::Whole => into.len(),
-            Way::Bytes => into.len().min(1),
+        if !self.first.is_empty() {
+            return self.first.read(into);
+        }
+        // SAFETY: an open stream.
+        let descriptor = unsafe { libc::fileno(self.file) };
+        let (place, room) = (into.as_mut_ptr().cast(), into.len());
+        let bytes = match self.rest {
+            // SAFETY: at most as many bytes as there is room for.
+            Rest::Offset(offset) => unsafe { libc::pread(descriptor, place, room, offset) },
+            // SAFETY: as above.
+            Rest::Descriptor => unsafe { libc::read(descriptor, place, room) },
+            Rest::Bytes => return self.read_byte(into),
         };
+        let bytes = usize::try_from(bytes).map_err(|_| io::Error::last_os_error())?;
+        if let Rest::Offset(offset) = &mut self.rest {
+            *offset += (bytes as u64).cast_signed();
+        }
+        Ok(bytes)
+    }
+}
+
+impl Stream {
+    fn read_byte(&self, into: &mut [u8]) -> io::Result<usize> {
+        let wanted = into.len().min(1);
         // SAFETY: at most as many bytes as there is room for, from an open stream.
-        let bytes = unsafe { libc::fread(place, 1, wanted, self.file) };
+        let bytes = unsafe { libc::fread(into.as_mut_ptr().cast(), 1, wanted, self.file) };
         // SAFETY: an open stream.
         if bytes == 0 && wanted > 0 && unsafe { libc::ferror(self.file) } != 0 {
             return Err(io::Error::last_os_error());

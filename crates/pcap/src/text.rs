@@ -45,6 +45,28 @@ pub unsafe fn refuse(errbuf: *mut c_char, message: &str) -> c_int {
     ERROR
 }
 
+/// The text of a known status.
+pub fn status_text(status: c_int) -> Option<&'static CStr> {
+    Some(match status {
+        1 => c"Generic warning",
+        2 => c"That device doesn't support promiscuous mode",
+        3 => c"That type of time stamp is not supported by that device",
+        -1 => c"Generic error",
+        -2 => c"Loop terminated by pcap_breakloop",
+        -3 => c"The pcap_t has not been activated",
+        -4 => c"The setting can't be changed after the pcap_t is activated",
+        -5 => c"No such device exists",
+        -6 => c"That device doesn't support monitor mode",
+        -7 => c"That operation is supported only in monitor mode",
+        -8 => c"You don't have permission to perform this capture on that device",
+        -9 => c"That device is not up",
+        -10 => c"That device doesn't support setting the time stamp type",
+        -11 => c"You don't have permission to capture in promiscuous mode on that device",
+        -12 => c"That device doesn't support that time stamp precision",
+        _ => return None,
+    })
+}
+
 /// An error with all its sources: `cannot open the ring: Operation not permitted`.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

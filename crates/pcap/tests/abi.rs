@@ -56,3 +56,26 @@ fn the_library_has_its_name_and_needs_only_the_c_library() {
     let unknown = |name: &String| !known.iter().any(|known| name.starts_with(known));
     assert!(!words("(NEEDED)").iter().any(unknown), "{text}");
 }
+
+/// The limits name the version of glibc that a library of Debian 12 needs.
+#[test]
+fn the_library_needs_the_glibc_that_the_limits_name() {
+    let output = succeed(Command::new("readelf").arg("-VW").arg(library()));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let versions = text.split("GLIBC_").skip(1);
+    let newest = versions
+        .filter_map(|rest| {
+            let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+            let parts: Result<Vec<u32>, _> = rest[..end?].split('.').map(str::parse).collect();
+            parts.ok()
+        })
+        .max();
+    let newest = newest
+        .expect("a version")
+        .into_iter()
+        .map(|part| part.to_string());
+    let newest = newest.collect::<Vec<_>>().join(".");
+    let limits = std::fs::read_to_string(repository().join("docs/limits.md")).expect("a page");
+    let said = format!("Built on Debian 12, it needs glibc {newest};");
+    assert!(limits.contains(&said), "{newest}");
+}

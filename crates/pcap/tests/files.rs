@@ -29,18 +29,25 @@ fn tcpdump_prints_the_same_for_every_file_of_the_corpus() {
         .concat();
     assert!(files.len() > 300, "{} files", files.len());
     let mut different = Vec::new();
+    let mut complaints = Vec::new();
     let mut printed = 0;
     for file in &files {
         let path = file.to_str().expect("a path of text");
         let [libpcap, tapline] =
             BOTH.map(|library| output(&mut tcpdump(library, &["-nn", "-vvv", "-XX", "-r", path])));
         printed += libpcap.stdout.len();
-        if (libpcap.status.code(), libpcap.stdout) != (tapline.status.code(), tapline.stdout) {
+        if (libpcap.status.code(), &libpcap.stdout) != (tapline.status.code(), &tapline.stdout) {
             different.push(file.file_name().expect("a name").to_owned());
+        }
+        let [theirs, ours] =
+            [&libpcap, &tapline].map(|output| String::from_utf8_lossy(&output.stderr));
+        if theirs != ours {
+            complaints.push(format!("{}: {theirs} {ours}", file.display()));
         }
     }
     assert!(printed > 1 << 20, "{printed} bytes of text");
     assert_eq!(different, [FRACTION_TOO_LARGE]);
+    assert!(complaints.is_empty(), "{complaints:#?}");
 }
 
 /// One of the corpus with enough packets to filter.

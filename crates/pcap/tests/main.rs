@@ -1,6 +1,7 @@
-//! Tests of the libpcap door: the same programs with libpcap and with this library.
+//! Tests of libpcap's interface: the same programs with libpcap and with this library.
 
 mod abi;
+mod calls;
 mod files;
 mod filters;
 mod guide;

@@ -123,9 +123,72 @@ fn dumpcap_writes_what_was_sent() {
     assert_eq!(libpcap, tapline);
 }
 
+/// The compiler of filters has texts of its own, which are not among these.
+#[test]
+fn tcpdump_complains_with_the_same_words() {
+    let [_left, right] = Net::new().pair();
+    right.ip("link add down0 type veth peer name down1");
+    let name = right.interface().name.to_string();
+    let cases = [
+        "-i nonexistent0",
+        "-i down0",
+        "-i IF -y RAW",
+        "-i IF -y NOSUCH",
+        "-i IF -L",
+        "-i any -L",
+        "-i lo -L",
+        "-i IF -J",
+        "-i IF -j adapter -L",
+        "-i IF -I",
+        "-i IF -w /nonexistent/file",
+        "-i any -I",
+        "-r /nonexistent",
+        "-r /",
+        "-r /dev/null",
+        "-i IF -c 1 -r /nonexistent -w /dev/null",
+    ];
+    for case in cases {
+        for launcher in [
+            &[][..],
+            &["--reuid=65534", "--regid=65534", "--clear-groups"],
+        ] {
+            // The state of the interface is checked before the socket is opened.
+            if case == "-i down0" && !launcher.is_empty() {
+                continue;
+            }
+            let [libpcap, tapline] = BOTH.map(|library| {
+                let mut command = right.command("setpriv");
+                command.args(launcher).arg(lab::tool::path("tcpdump"));
+                command.args(case.replace("IF", &name).split(' '));
+                let output = library.load(&mut command).output();
+                let output = output.expect("tcpdump runs");
+                let text = [output.stdout, output.stderr].concat();
+                let text = String::from_utf8(text).expect("text");
+                (output.status.code(), text)
+            });
+            assert!(libpcap.1.contains('\n'), "{case}: {libpcap:?}");
+            assert_eq!(libpcap, tapline, "{case}");
+        }
+    }
+}
+
 #[test]
 fn tcpdump_lists_the_interfaces_of_the_host() {
     let [_left, right] = Net::new().pair();
+    right.ip("link add first1 type veth peer name first0");
+    right.ip("link set first1 up");
+    right.ip("link add bridge0 type bridge");
+    right.ip("link set bridge0 up");
+    right.ip("tuntap add tap0 mode tap");
+    right.ip("link set tap0 up");
+    // An interface that cannot say whether it has a link, where the kernel has this kind.
+    let added = right
+        .command("ip")
+        .args(["link", "add", "ifb7", "type", "ifb"])
+        .status();
+    if added.expect("ip runs").success() {
+        right.ip("link set ifb7 up");
+    }
     let lists = BOTH.map(|library| {
         let mut command: Command = right.command("tcpdump");
         let output = library

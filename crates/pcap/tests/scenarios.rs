@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use lab::generator::udp_frame;
-use lab::{Host, Net};
+use lab::{Host, Net, wait};
 
 use crate::support::{BOTH, Library, compile, room, start};
 
@@ -31,7 +31,7 @@ fn run(
     let before = right.counters().rx_packets;
     sent(&left, &right);
     // Without its interface the program has ended, or will.
-    if name != "removed" {
+    if !name.starts_with("removed") {
         running.tell(right.counters().rx_packets - before);
     }
     lines.extend(running.finish());
@@ -104,13 +104,14 @@ fn sent_packets_are_selected_by_direction() {
 
 #[test]
 fn breakloop_ends_a_loop_from_a_callback_a_thread_and_a_signal_handler() {
-    let lines = prints_the_same("breakloop", |left, _| left.send(udp_frames(5)));
+    let lines = prints_the_same("breakloop", |left, _| left.send(udp_frames(6)));
     assert_eq!(
         lines,
         [
             "before -2",
+            "dispatch -2",
             "callback -2",
-            "packets 1",
+            "packets 2",
             "rest 0 4",
             "thread -2",
             "signal -2"
@@ -158,6 +159,56 @@ fn an_interface_that_disappears_ends_the_loop_with_its_error() {
 }
 
 #[test]
+fn the_descriptor_of_an_interface_that_disappeared_is_valid_until_the_handle_is_closed() {
+    let [libpcap, tapline] = BOTH.map(|library| {
+        run(library, "removed_while_polling", None, |left, _| {
+            let name = left.interface().name.to_string();
+            left.ip(&format!("link del {name}"));
+        })
+    });
+    let without = |lines: &[String]| {
+        let lines = lines.iter().filter(|line| !line.starts_with("readable"));
+        lines.cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(without(&libpcap), without(&tapline));
+    // libpcap has its program look again every millisecond.
+    assert!(tapline.contains(&"readable 1".to_owned()), "{tapline:?}");
+    assert_eq!(tapline[0], "dispatch -1 The interface disappeared");
+}
+
+#[test]
+fn an_interface_that_goes_down_does_not_end_the_capture() {
+    let [libpcap, tapline] = BOTH.map(|library| {
+        let [left, right] = Net::new().pair();
+        let name = right.interface().name.to_string();
+        let mut running = start(&right, library, program(), &["down", &name]);
+        let mut lines = running.ready();
+        right.ip(&format!("link set {name} down"));
+        running.tell(0);
+        lines.extend(running.ready());
+        right.ip(&format!("link set {name} up"));
+        wait::until("the link is up", || left.link().carrier == Some(true));
+        left.send(udp_frames(5));
+        lines.extend(running.ready());
+        right.ip(&format!("link set {name} down"));
+        left.ip(&format!("link del {}", left.interface().name));
+        lines.extend(running.finish());
+        lines
+    });
+    assert_eq!(libpcap, tapline);
+    assert_eq!(
+        [&tapline[..3], &tapline[8..]].concat(),
+        [
+            "down 0",
+            "down 0",
+            "has to look again 1",
+            "loop 0",
+            "loop -1 The interface disappeared"
+        ]
+    );
+}
+
+#[test]
 fn statistics_mean_the_same_under_loss() {
     const PACKETS: usize = 60_000;
     let send = |left: &Host, _: &Host| left.send((0..PACKETS).map(|_| udp_frame(1000)));
@@ -171,8 +222,8 @@ fn the_device_any_behaves_like_libpcaps() {
     assert_eq!(lines[20..], ["loop 0", "next_ex 0"]);
     let lines = prints_the_same_on_any("dispatch", |left, _| left.send(udp_frames(11)));
     assert_eq!(lines.len(), 13);
-    let lines = prints_the_same_on_any("breakloop", |left, _| left.send(udp_frames(5)));
-    assert_eq!(lines[4..], ["thread -2", "signal -2"]);
+    let lines = prints_the_same_on_any("breakloop", |left, _| left.send(udp_frames(6)));
+    assert_eq!(lines[5..], ["thread -2", "signal -2"]);
     let lines = prints_the_same_on_any("forked", |left, _| left.send(udp_frames(10)));
     assert_eq!([&*lines[5], &lines[11]], ["parent 0", "child 0"]);
     let lines = prints_the_same_on_any("nonblock", |_, _| {});

@@ -106,7 +106,7 @@ pub fn captures(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Starts a program whose standard error says when packets gather: in the line with `ready`.
+/// Starts a program whose standard error says when packets are queued: in the line with `ready`.
 #[track_caller]
 pub fn begin(
     host: &Host,

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
-use lab::Host;
+use lab::{Host, wait};
 use ring::DeliveryMode;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use store::write::{CaptureFileOptions, Output};
 use tapline::Stop;
 use tapline::capture::{Backend, CaptureOptions, CaptureSummary, Ended, Limits};
@@ -183,6 +184,48 @@ fn what_a_removed_interface_left_in_the_ring_is_delivered() {
         );
         let counts = (teller.taken, outcome.account.received());
         assert_eq!(counts, (300, Some(300)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_link_that_goes_down_ends_it_unless_it_outlasts_that() {
+    for backend in [Backend::PacketV2, Backend::PacketV3] {
+        let pair = Pair::new();
+        let mut short = pair.open(options(&pair.right, backend));
+        let mut long = pair.open(options(&pair.right, backend).outlast_link_down(true));
+        pair.right.ip("link set right0 down");
+        assert!(short.next_batch(Duration::ZERO).unwrap().is_none());
+        let ended = short.ended();
+        assert!(matches!(ended, Some(Ended::LinkDown { .. })), "{ended:?}");
+        assert!(long.next_batch(Duration::ZERO).unwrap().is_some());
+        assert!(long.has_down_link());
+        pair.right.ip("link set right0 up");
+        wait::until("the link is up", || pair.left.link().carrier == Some(true));
+        pair.send(0, 3);
+        let mut packets = 0;
+        wait::until("the packets and the link", || {
+            let mut batch = long.next_batch(Duration::ZERO).unwrap().expect("it runs");
+            while batch.next().is_some() {
+                packets += 1;
+            }
+            packets == 3 && !long.has_down_link()
+        });
+        pair.right.ip("link set right0 down");
+        pair.right.ip("link del right0");
+        wait::until("its end", || {
+            long.next_batch(Duration::ZERO).unwrap().is_none()
+        });
+        let ended = long.ended();
+        assert!(
+            matches!(ended, Some(Ended::LinkRemoved { .. })),
+            "{ended:?}"
+        );
+        // Whoever polls the descriptor finds the end.
+        let mut polled = [PollFd::new(&long, PollFlags::IN)];
+        assert_eq!(poll(&mut polled, Some(&Timespec::default())).unwrap(), 1);
+        assert!(long.next_batch(Duration::ZERO).unwrap().is_none());
+        let account = long.finish().unwrap().account;
+        assert_eq!((account.delivered, account.lost.total()), (3, 0));
     }
 }
 

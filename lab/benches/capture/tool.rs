@@ -30,6 +30,8 @@ pub struct Tool {
     pub package: &'static str,
     /// A library that is loaded before those that it asks for.
     pub preload: Option<PathBuf>,
+    /// The file of a control group to which it writes its number when it starts.
+    pub group: Option<PathBuf>,
 }
 
 impl Tool {
@@ -50,6 +52,7 @@ impl Tool {
                 program: Some(path.clone()),
                 package: "",
                 preload: None,
+                group: None,
             })
         });
         let peers = [
@@ -69,6 +72,7 @@ impl Tool {
             program: tool::find(name),
             package: tool::package(name),
             preload: None,
+            group: None,
         }
     }
 
@@ -79,7 +83,15 @@ impl Tool {
     pub fn command(&self, rig: &Rig) -> Command {
         let program = self.program.as_ref().expect("it is installed");
         let program = program.to_str().expect("a path of text");
-        let mut command = rig.receiver.command(program);
+        let mut command = match &self.group {
+            None => rig.receiver.command(program),
+            Some(group) => {
+                let mut shell = rig.receiver.command("/bin/sh");
+                shell.args(["-c", "echo $$ >\"$0\" && exec \"$@\""]);
+                shell.arg(group).arg(program);
+                shell
+            }
+        };
         match &self.preload {
             Some(library) => command.env("LD_PRELOAD", library),
             None => command.env_remove("LD_PRELOAD"),

@@ -35,7 +35,12 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let library = library(args.library.as_deref())?;
     let program = find(name).ok_or_else(|| {
-        let line = format!("cannot find {} in PATH", name.display());
+        let shown = name.display();
+        let line = if name.as_encoded_bytes().contains(&b'/') {
+            format!("there is no program {shown}")
+        } else {
+            format!("cannot find {shown} in PATH")
+        };
         Failure::new(Exit::Failed, line)
     })?;
     let shown = program.display();

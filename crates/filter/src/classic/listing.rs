@@ -20,20 +20,41 @@ impl ClassicProgram {
 impl fmt::Display for ClassicListing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, instruction) in self.0.instructions().iter().copied().enumerate() {
-            let Instruction { code, jt, jf, .. } = instruction;
-            let (name, operand) = words(instruction);
-            write!(f, "({index:03}) {name:<8} ")?;
-            let width = if opcode::is_conditional_jump(code) {
-                16
-            } else {
-                0
-            };
-            operand.write(f, instruction.k, index, width)?;
-            if opcode::is_conditional_jump(code) {
-                let target = |skip: u8| index + 1 + usize::from(skip);
-                write!(f, " jt {}\tjf {}", target(jt), target(jf))?;
-            }
-            writeln!(f)?;
+            writeln!(f, "{}", instruction.listed(index))?;
+        }
+        Ok(())
+    }
+}
+
+/// A line of a listing. Created by [`Instruction::listed`].
+#[derive(Clone, Copy, Debug)]
+pub struct ListedInstruction {
+    instruction: Instruction,
+    index: usize,
+}
+
+impl Instruction {
+    /// The line of the instruction in a listing of a program in which it has the number `index`. An operation that does not exist
+    /// is `unimp`.
+    pub fn listed(self, index: usize) -> ListedInstruction {
+        ListedInstruction {
+            instruction: self,
+            index,
+        }
+    }
+}
+
+impl fmt::Display for ListedInstruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { instruction, index } = *self;
+        let Instruction { code, jt, jf, k } = instruction;
+        let (name, operand) = words(instruction);
+        write!(f, "({index:03}) {name:<8} ")?;
+        let is_branch = code & 7 == opcode::JA && code & 0xf0 != 0;
+        operand.write(f, k, index, if is_branch { 16 } else { 0 })?;
+        if is_branch {
+            let target = |skip: u8| index + 1 + usize::from(skip);
+            write!(f, " jt {}\tjf {}", target(jt), target(jf))?;
         }
         Ok(())
     }
@@ -52,6 +73,8 @@ enum Operand {
     Length,
     X,
     Target,
+    /// An operation that does not exist, by its number.
+    Unknown(u16),
 }
 
 impl Operand {
@@ -70,7 +93,11 @@ impl Operand {
             Self::HeaderLength => format!("4*([{signed}]&0xf)"),
             Self::Length => "#pktlen".to_owned(),
             Self::X => "x".to_owned(),
-            Self::Target => format!("{}", index + 1 + k as usize),
+            Self::Target => format!(
+                "{}",
+                (index as u32).wrapping_add(k).wrapping_add(1).cast_signed()
+            ),
+            Self::Unknown(code) => format!("{code:#x}"),
         };
         write!(f, "{text:<width$}")
     }
@@ -127,7 +154,6 @@ fn words(instruction: Instruction) -> (&'static str, Operand) {
         opcode::RET_A => ("ret", Operand::None),
         opcode::TAX => ("tax", Operand::None),
         opcode::TXA => ("txa", Operand::None),
-        // A checked program contains no other operation.
-        _ => ("", Operand::Hexadecimal),
+        code => ("unimp", Operand::Unknown(code)),
     }
 }

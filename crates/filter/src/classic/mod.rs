@@ -28,5 +28,5 @@ pub use ancillary::Ancillary;
 pub use check::{InvalidProgram, KernelRule};
 pub use instruction::{Instruction, MAX_INSTRUCTIONS, MAX_USER_INSTRUCTIONS};
 pub use interpreter::run_unchecked;
-pub use listing::ClassicListing;
+pub use listing::{ClassicListing, ListedInstruction};
 pub use program::{ClassicProgram, ParseError, ParseErrorReason};

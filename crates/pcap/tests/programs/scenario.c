@@ -2,9 +2,11 @@
  *
  *     scenario NAME INTERFACE
  *
- * "ready" is printed when packets gather; a line on standard input says how many were sent. */
+ * "ready" is printed when packets are queued; a line on standard input says how many were sent. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <pcap/pcap.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -159,6 +161,7 @@ static void breakloop(const char *interface)
     /* In the callback, while more packets are ready. */
     say("ready");
     wait_for_line();
+    printf("dispatch %d\n", pcap_dispatch(handle, -1, break_now, (u_char *)&packets));
     printf("callback %d\n", pcap_loop(handle, -1, break_now, (u_char *)&packets));
     printf("packets %u\n", packets);
     unsigned rest = 0;
@@ -325,6 +328,50 @@ static void removed(const char *interface)
     printf("again %d\n", pcap_dispatch(handle, -1, count, (u_char *)&packets) < 0);
 }
 
+/* What a program that sleeps itself sees of an interface that is removed: the descriptor stays, and is readable. */
+static void removed_while_polling(const char *interface)
+{
+    unsigned packets = 0;
+    open_with(interface, 0);
+    check(pcap_setnonblock(handle, 1, errbuf) == 0, "nonblock");
+    struct pollfd polled = {.fd = pcap_get_selectable_fd(handle), .events = POLLIN};
+    say("ready");
+    int status;
+    do {
+        const struct timeval *most = pcap_get_required_select_timeout(handle);
+        int time = most == NULL ? -1 : (int)(most->tv_usec / 1000);
+        check(poll(&polled, 1, time) >= 0 && !(polled.revents & POLLNVAL), "the descriptor is valid");
+        status = pcap_dispatch(handle, -1, count, (u_char *)&packets);
+    } while (status >= 0);
+    printf("dispatch %d %s\n", status, pcap_geterr(handle));
+    check(pcap_get_selectable_fd(handle) == polled.fd, "the same descriptor");
+    printf("poll %d\n", poll(&polled, 1, 0) >= 0 && !(polled.revents & POLLNVAL));
+    printf("readable %d\n", polled.revents == POLLIN);
+    printf("again %d %s\n", pcap_dispatch(handle, -1, count, (u_char *)&packets), pcap_geterr(handle));
+    struct pcap_stat stats;
+    printf("stats %d %u\n", pcap_stats(handle, &stats), stats.ps_recv);
+    printf("inject %d\n", pcap_inject(handle, "0123456789abcdef", 16));
+    pcap_close(handle);
+    printf("closed %d\n", fcntl(polled.fd, F_GETFD) < 0);
+}
+
+/* The interface goes down, comes back, and goes down again before it is removed. */
+static void down(const char *interface)
+{
+    open_with(interface, 0);
+    check(pcap_setnonblock(handle, 1, errbuf) == 0, "nonblock");
+    say("ready");
+    wait_for_line();
+    printf("down %d\n", pcap_dispatch(handle, -1, print, NULL));
+    printf("down %d\n", pcap_dispatch(handle, -1, print, NULL));
+    printf("has to look again %d\n", pcap_get_required_select_timeout(handle) != NULL);
+    check(pcap_setnonblock(handle, 0, errbuf) == 0, "block");
+    say("ready");
+    printf("loop %d\n", pcap_loop(handle, 5, print, NULL));
+    say("ready");
+    printf("loop %d %s\n", pcap_loop(handle, -1, print, NULL), pcap_geterr(handle));
+}
+
 /* The ring is too small for what is sent, and nobody reads meanwhile. */
 static void loss(const char *interface)
 {
@@ -473,7 +520,8 @@ static const struct {
     {"breakloop", breakloop},     {"forked", forked},     {"cycles", cycles},
     {"removed", removed},         {"loss", loss},         {"names", names},
     {"refusals", refusals},       {"threads", threads},   {"nonblock", nonblock},
-    {"child_breaks", child_breaks},
+    {"child_breaks", child_breaks}, {"down", down},
+    {"removed_while_polling", removed_while_polling},
 #ifdef ACCOUNT
     {"account", account},
 #endif

@@ -6,6 +6,7 @@
 //! ```
 
 mod changes;
+mod ending;
 mod refilter;
 mod split;
 mod summary;
@@ -26,7 +27,7 @@ use super::account::counters::LiveCounters;
 use super::account::loss_account::Account;
 use super::account::reader_time::ReaderTime;
 use super::account::summary::{Ended, OpenInterface};
-use super::account::survey::{InterfaceState, Presence, Survey};
+use super::account::survey::{InterfaceState, Survey};
 use super::control::change::{ControlThread, Member, Slot};
 use super::control::hand_over::RunOptions;
 use super::control::handle::Control;
@@ -38,13 +39,10 @@ use super::plan::interface_plan::InterfacePlan;
 use super::plan::options::{CaptureOptions, check_mode};
 use super::read::consumer::Consumer;
 use super::read::dispatcher::{Dispatcher, Round};
-use super::read::poller::{Interrupts, Poller, Wakeup, nanoseconds};
+use super::read::poller::{Interrupts, Poller, nanoseconds};
 use super::read::queue::RxQueue;
 use super::read::wake_policy::{Next, Sleep, WakePolicy};
 use crate::stop::Stop;
-
-/// Interval at which interfaces that end silently are checked.
-const CHECK_NS: u64 = 250_000_000;
 
 /// Longest time the end waits for packets on their way into the rings, in addition to the block time.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -73,6 +71,8 @@ pub struct Engine {
     leaving: Vec<Leaving>,
     /// Changes of the list of queues.
     layout: u64,
+    /// Interfaces that went down and may come back.
+    down: Vec<IfIndex>,
 }
 
 /// An interface that gets no more packets.
@@ -159,6 +159,7 @@ impl Engine {
             live: LiveCounters::default(),
             leaving: Vec::new(),
             layout: 0,
+            down: Vec::new(),
         }
         .with_counters())
     }
@@ -359,7 +360,11 @@ impl Engine {
                 .min(max_until_ns),
         };
         let wakeup = policy.wait(next, &sleep)?;
-        Ok(wakeup.and_then(|wakeup| self.ended(wakeup)))
+        let ended = wakeup.and_then(|wakeup| self.ended(wakeup));
+        if self.has_down_link() {
+            run.next_check_ns = run.next_check_ns.min(self.next_check_ns());
+        }
+        Ok(ended)
     }
 
     /// The time of a run that ends now.
@@ -422,44 +427,6 @@ impl Engine {
         }
     }
 
-    /// Why the capture ends after this wake-up.
-    fn ended(&mut self, wakeup: Wakeup) -> Option<Ended> {
-        Some(match wakeup {
-            Wakeup::Stopped => Ended::Stopped,
-            Wakeup::Broken(queue) if self.give_up(queue) => return None,
-            Wakeup::Broken(queue) => {
-                let link = self.queues[queue].ring().link();
-                let (name, index) = (link.name.clone(), IfIndex(link.index));
-                match self.netlink.link(index) {
-                    Ok(_) => Ended::LinkDown { link: name },
-                    Err(_) => Ended::LinkRemoved { link: name },
-                }
-            }
-        })
-    }
-
-    fn next_check_ns(&self) -> u64 {
-        if self.interfaces.iter().any(Interface::ends_silently) {
-            monotonic_ns().saturating_add(CHECK_NS)
-        } else {
-            u64::MAX
-        }
-    }
-
-    /// Whether an interface that ends silently went down or away.
-    fn check_interfaces(&self, states: &[InterfaceState]) -> Option<Ended> {
-        let known = self.interfaces.iter().zip(states);
-        for (interface, state) in known.filter(|(interface, _)| interface.ends_silently()) {
-            let link = || interface.link.name.clone();
-            match state.presence {
-                Presence::Down => return Some(Ended::LinkDown { link: link() }),
-                Presence::Gone => return Some(Ended::LinkRemoved { link: link() }),
-                Presence::Up | Presence::Unknown => {}
-            }
-        }
-        None
-    }
-
     /// The latest answers of the survey.
     fn states(&self, survey: Option<&Survey>) -> Vec<InterfaceState> {
         let mut states = survey.map_or_else(Vec::new, Survey::states);
@@ -470,7 +437,9 @@ impl Engine {
 
     fn survey(&mut self) -> Option<Survey> {
         let interval = if self.interfaces.iter().any(Interface::ends_silently) {
-            self.options.tick.min(Duration::from_nanos(CHECK_NS))
+            self.options
+                .tick
+                .min(Duration::from_nanos(ending::CHECK_NS))
         } else {
             self.options.tick
         };

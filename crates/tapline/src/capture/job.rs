@@ -284,10 +284,22 @@ impl Capture {
         if pull.ready(engine).is_none() {
             pull.wait(engine, stop, until_ns, timeout.is_zero());
         }
-        if self.pull.is_over() {
+        if self.pull.ended().is_some() {
             return Ok(None);
         }
         Ok(Some(PacketBatch { capture: self }))
+    }
+
+    /// Why the capture ended; `None` before [`next`](Self::next) or [`next_batch`](Self::next_batch) has returned `None`.
+    pub fn ended(&self) -> Option<&Ended> {
+        self.pull.ended()
+    }
+
+    /// Whether an interface is down and the capture goes on, as [`CaptureOptions::outlast_link_down`] allows. The kernel does not
+    /// report its removal: so whoever waits for the capture's descriptor has to call [`next_batch`](Self::next_batch) every
+    /// few milliseconds meanwhile.
+    pub fn has_down_link(&self) -> bool {
+        self.engine.has_down_link()
     }
 
     /// Ends the capture and returns its summary. Packets still in the rings count as filtered, as packets
@@ -361,8 +373,8 @@ impl PacketBatch<'_> {
     }
 }
 
-/// The epoll descriptor of the capture: readable when [`next_batch`](Capture::next_batch) has work. The time
-/// limit does not make it readable.
+/// The epoll descriptor of the capture: readable when [`next_batch`](Capture::next_batch) has work, and for good once the capture
+/// has [`ended`](Capture::ended). The time limit does not make it readable.
 impl AsFd for Capture {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.engine.poller.as_fd()

@@ -89,8 +89,12 @@ impl Pull {
         }
     }
 
-    pub fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over { .. })
+    /// Why the capture ended; `None` before its last packet has been read.
+    pub fn ended(&self) -> Option<&Ended> {
+        match &self.phase {
+            Phase::Over { ended, .. } => Some(ended),
+            _ => None,
+        }
     }
 
     /// The queue of the next packet, if one is ready. Waits for nothing.
@@ -286,6 +290,7 @@ impl Pull {
                 }
                 self.end_batches(engine);
                 if !engine.closing_step(deadline_ns) {
+                    engine.poller.end(stop);
                     self.be_over();
                 }
                 true

@@ -57,6 +57,7 @@ impl Engine {
                 live: LiveCounters::default(),
                 leaving: Vec::new(),
                 layout: 0,
+                down: Vec::new(),
             };
             other.take_queues(queues)?;
             others.push(other);

@@ -108,6 +108,9 @@ pub struct CaptureOptions {
     /// [`Capture::live`](super::super::Capture::live) is called and at the end, and a packet ring cannot be replaced.
     /// Default: yes.
     pub threads: bool,
+    /// Whether the capture outlasts an interface that goes down, and receives from it again when it is up. It ends when the
+    /// interface is removed. Applies to packet rings. Default: no.
+    pub outlast_link_down: bool,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
     pub tick: Duration,
     /// The fanout group of each interface, in which its packet ring shares the packets with others.
@@ -145,6 +148,7 @@ impl Default for CaptureOptions {
             cooked: false,
             limits: Limits::default(),
             threads: true,
+            outlast_link_down: false,
             tick: Duration::from_secs(1),
             fanout: Vec::new(),
             queues: None,
@@ -193,6 +197,7 @@ impl CaptureOptions {
         cooked: bool,
         limits: Limits,
         threads: bool,
+        outlast_link_down: bool,
         tick: Duration,
     }
 

@@ -73,6 +73,13 @@ impl Poller {
         Ok(epoll::add(&self.epoll, stop, data, EventFlags::IN)?)
     }
 
+    /// Makes the descriptor readable for good.
+    pub fn end(&self, stop: &Stop) {
+        let data = EventData::new_u64(WAKE);
+        // The end of a pipe that nobody fills can always be written to. It has been added if this fails.
+        let _ = epoll::add(&self.epoll, stop.stopper(), data, EventFlags::OUT);
+    }
+
     /// Removes `stop`, which would end every sleep at once after its request.
     pub fn remove_stop(&self, stop: &Stop) {
         // It is absent if adding it failed.

@@ -1,8 +1,8 @@
 //! Packets on their way to the program.
 
-/// A packet that is lent until the next call that reads.
+/// A packet whose bytes are valid until the next call that reads.
 #[derive(Clone, Copy)]
-pub struct Lent {
+pub struct Packet {
     /// Its bytes.
     pub data: *const u8,
     /// Number of them.
@@ -13,10 +13,10 @@ pub struct Lent {
     pub time_ns: u64,
 }
 
-/// What a source has to give without waiting.
+/// What a source has without waiting.
 pub enum Ready {
     /// A packet.
-    Packet(Lent),
+    Packet(Packet),
     /// No packet now.
     Nothing,
     /// No packet ever.
