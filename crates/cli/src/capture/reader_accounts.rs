@@ -21,6 +21,7 @@ fn distribution(mode: FanoutMode) -> &'static str {
         FanoutMode::Cpu => "cpu",
         FanoutMode::Hash => "hash",
         FanoutMode::RoundRobin => "round-robin",
+        FanoutMode::Random => "random",
     }
 }
 

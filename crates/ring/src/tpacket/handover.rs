@@ -107,13 +107,7 @@ impl HandoverGroup {
             let link = self.link.name.clone();
             return Err(RingOpenError::Busy { link });
         }
-        // In another namespace, the index may be missing or another interface's, and the group would be a new one.
-        let here =
-            socket::packet_socket().map_err(|source| at(SetupStep::Socket, &self.link, source))?;
-        if is_elsewhere(self.socket.as_fd(), here.as_fd()) {
-            let source = std::io::Error::from_raw_os_error(libc::ENODEV);
-            return Err(at(SetupStep::Interface, &self.link, source).into());
-        }
+        check_namespace(&self.link, self.socket.as_fd())?;
         // The newest ring is the only member, so it gets all packets whatever the program returns. The program must
         // name it before a second member joins.
         self.name_member(0)?;
@@ -159,13 +153,27 @@ impl PreparedRing<'_> {
     }
 }
 
+/// Checks that the calling thread is in the network namespace of `socket`. In another one, the index of `link` may be missing
+/// or another interface's, and a group of this number would be a new one.
+pub(super) fn check_namespace(
+    link: &InterfaceInfo,
+    socket: BorrowedFd<'_>,
+) -> Result<(), RingSetupError> {
+    let here = socket::packet_socket().map_err(|source| at(SetupStep::Socket, link, source))?;
+    if is_elsewhere(socket, here.as_fd()) {
+        let source = std::io::Error::from_raw_os_error(libc::ENODEV);
+        return Err(at(SetupStep::Interface, link, source));
+    }
+    Ok(())
+}
+
 /// Whether two sockets are in different network namespaces. False if the kernel cannot tell.
 fn is_elsewhere(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
     let [one, other] = [one, other].map(|socket| socket::namespace_cookie(socket).ok());
     one != other
 }
 
-fn at(step: SetupStep, link: &InterfaceInfo, source: std::io::Error) -> RingSetupError {
+pub(super) fn at(step: SetupStep, link: &InterfaceInfo, source: std::io::Error) -> RingSetupError {
     let link = link.name.clone();
     RingSetupError { step, link, source }
 }

@@ -18,7 +18,6 @@ use abi::socket;
 
 use super::filter::{self, Refused};
 use super::geometry::{Geometry, MAX_FRAMES};
-use super::live_filter::LiveFilter;
 use super::setup::{self, Role};
 use super::walk::{SlotWalk, Slots};
 use crate::counters::RingCounters;
@@ -276,22 +275,9 @@ impl PacketRing {
     /// `sk_attach_filter`, net/core/filter.c; `packet_release`, net/packet/af_packet.c, which waits for the CPUs.
     pub fn set_filter(&self, filter: &RingFilter) -> io::Result<()> {
         setup::attach(self.socket.as_fd(), filter, self.refused, self.snaplen)?;
-        // Without the privilege it does not wait, as documented.
-        let _ = LiveFilter::wait();
+        // Closing any packet socket waits for the CPUs. Without the privilege there is none, as documented.
+        drop(socket::packet_socket());
         Ok(())
-    }
-
-    /// The filter, for a thread that does not read the ring.
-    ///
-    /// # Errors
-    /// EMFILE.
-    pub fn live_filter(&self) -> io::Result<LiveFilter> {
-        Ok(LiveFilter {
-            link: self.link.name.clone(),
-            socket: self.socket.try_clone()?,
-            refused: self.refused,
-            snaplen: self.snaplen,
-        })
     }
 
     /// Stops receiving: the ring gets no packets that arrive from now on.

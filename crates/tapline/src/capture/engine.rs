@@ -28,8 +28,8 @@ use super::account::reader_time::ReaderTime;
 use super::account::summary::{Ended, OpenInterface};
 use super::account::survey::{InterfaceState, Presence, Survey};
 use super::control::change::{ControlThread, Member, Slot};
-use super::control::hand_over::RunOptions;
 use super::control::handle::Control;
+use super::control::new_interface::WholeInterfaces;
 use super::control::pending::PendingChanges;
 use super::error::CaptureError;
 use super::interface::Interface;
@@ -126,8 +126,10 @@ impl Engine {
         let mut queues = Vec::with_capacity(options.links.len());
         let mut descriptions = Vec::with_capacity(options.links.len());
         for (number, (link, plan)) in (0..).zip(options.links.iter().zip(plans)) {
-            let interface =
-                Interface::open(link, number, plan, &options, &mut netlink, &mut queues)?;
+            let mut own = options.clone();
+            let share = own.shares.into_iter().nth(number as usize);
+            own.shares = share.into_iter().collect();
+            let interface = Interface::open(link, number, plan, &own, &mut netlink, &mut queues)?;
             let described = description::interface(
                 &mut netlink,
                 &interface.link,
@@ -198,9 +200,8 @@ impl Engine {
             control.messages()
         } else {
             let members = vec![self.member()];
-            let (now, namespace) = (RunOptions::from(&self.options), &self.options.namespace);
-            let capture = Some(self.options.clone());
-            let control = ControlThread::begin(members, now, namespace.clone(), capture);
+            let opener = Box::new(WholeInterfaces);
+            let control = ControlThread::begin(members, self.options.clone(), opener);
             self.control.insert(control).messages()
         };
         Control::new(vec![self.pending.clone()], messages)

@@ -164,19 +164,21 @@ struct NamedCounters {
     link: String,
     /// By reader: at least one.
     readers: Vec<Arc<Counters>>,
-    /// By back end that followed the first one.
-    successors: Vec<Arc<Counters>>,
+    /// By back end that followed the first one, and by reader.
+    successors: Vec<Vec<Arc<Counters>>>,
 }
 
 impl NamedCounters {
     fn account(&self) -> Account {
-        let first = shared_account(self.readers.iter().map(|counters| counters.account()));
-        let others = self.successors.iter().map(|counters| counters.account());
-        std::iter::once(first).chain(others).sum()
+        let parts = std::iter::once(&self.readers).chain(&self.successors);
+        let account = |readers: &Vec<Arc<Counters>>| {
+            shared_account(readers.iter().map(|counters| counters.account()))
+        };
+        parts.map(account).sum()
     }
 
     fn sum(&self, count: impl Fn(&Counters) -> u64) -> u64 {
-        let all = self.readers.iter().chain(&self.successors);
+        let all = self.readers.iter().chain(self.successors.iter().flatten());
         all.map(|counters| count(counters)).sum()
     }
 }
@@ -218,8 +220,8 @@ impl LiveCounters {
         interfaces.extend_from_slice(&others.read());
     }
 
-    /// Interface `number` continues with `counters`.
-    pub(in super::super) fn succeed(&self, number: u32, counters: Arc<Counters>) {
+    /// Interface `number` continues with `counters`, one for each reader.
+    pub(in super::super) fn succeed(&self, number: u32, counters: Vec<Arc<Counters>>) {
         let interfaces = self.interfaces.write();
         let mut interfaces = interfaces.unwrap_or_else(PoisonError::into_inner);
         if let Some(interface) = interfaces.get_mut(number as usize) {

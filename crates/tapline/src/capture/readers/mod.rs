@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `options` | how many readers, on which CPUs, how the kernel distributes packets |
 //! | `parallel` | opening the readers, [`ParallelCapture`] |
+//! | `interfaces` | opening an interface for all readers of a running capture |
 //! | `lane` | a reader: from its rings into chunks, and up to which time it has delivered everything |
 //! | `merger` | the thread that writes |
 //! | `decoded` | merged packets for a consumer that takes them one by one |
@@ -18,6 +19,7 @@
 
 mod decoded;
 mod files;
+mod interfaces;
 mod lane;
 mod merger;
 mod options;

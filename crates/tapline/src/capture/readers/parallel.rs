@@ -1,13 +1,13 @@
 //! A capture with several readers.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::Duration;
 
 use filter::FilterWarning;
-use filter::classic::ClassicProgram;
-use ring::{DeliveryMode, Fanout, FanoutMode, XdpRing};
+use ring::{DeliveryMode, FanoutMode, RingShare, ShareOptions, XdpRing};
 use store::model::{Interface as Description, Statistics};
 use store::write::{ChunkMerge, PacketChunk, StatisticsSource};
 
@@ -19,23 +19,20 @@ use super::super::control::handle::Control;
 use super::super::engine::Engine;
 use super::super::error::{CaptureError, run_result};
 use super::super::job::run;
-use super::super::plan::options::CaptureOptions;
+use super::super::plan::options::{CaptureOptions, ShareOfPackets};
 use super::super::read::consumer::{Consumer, FileConsumer, FileOwner};
 use super::super::read::poller::nanoseconds;
 use super::decoded::Decoded;
 use super::files::{self, ReaderFile};
+use super::interfaces::{JoinedInterfaces, SharedOpener};
 use super::lane::{Alarm, CHUNKS, LaneReceiver, LaneSender, lane, read};
 use super::merger::{Merger, MergerTimes};
-use super::options::{OpenReader, ReaderOptions, pin};
+use super::options::{OpenReader, PacketReaders, ReaderOptions, pin};
 use super::summary::{ReaderResult, of_all};
 use crate::stop::{Stop, Stopper};
 
 /// Memory for records that wait for older ones, of all readers, bytes.
 const MERGE_BYTES: usize = 48 << 20;
-
-/// Memory and snaplen of a ring that gets no packets, bytes.
-const UNREAD_BYTES: usize = 1 << 16;
-const UNREAD_SNAPLEN: u32 = 64;
 
 /// Longest time for which a packet waits for older ones, in addition to twice the time of a batch.
 const MAX_DELAY: Duration = Duration::from_secs(1);
@@ -58,12 +55,11 @@ pub struct ParallelCapture {
     /// At least one. The first has the losses of the interfaces in its account.
     engines: Vec<Engine>,
     readers: Vec<OpenReader>,
-    /// Members of the fanout groups that get the packets of other queues, and refuse them.
-    _unread: Vec<Engine>,
     /// The queues that are not read.
     unread_queues: Vec<u32>,
     distribution: Option<FanoutMode>,
     live: LiveCounters,
+    joined: JoinedInterfaces,
     /// Stops all readers.
     stop: Stop,
 }
@@ -86,7 +82,6 @@ impl ParallelCapture {
             engines,
             distribution,
             queues,
-            unread,
             unread_queues,
         } = opened;
         if engines.iter().any(Engine::has_unconverted_stamps) {
@@ -108,10 +103,10 @@ impl ParallelCapture {
             control: None,
             engines,
             readers: open,
-            _unread: unread,
             unread_queues,
             distribution,
             live: LiveCounters::default(),
+            joined: JoinedInterfaces::default(),
             stop,
         };
         let lives: Vec<_> = parallel.engines.iter_mut().map(Engine::live).collect();
@@ -192,8 +187,19 @@ impl ParallelCapture {
             control.messages()
         } else {
             let members = self.engines.iter_mut().map(Engine::member).collect();
-            let (now, namespace) = (self.options().into(), self.options().namespace.clone());
-            let control = ControlThread::begin(members, now, namespace, None);
+            let opener = SharedOpener {
+                queues: self.readers.iter().map(|reader| reader.queue).collect(),
+                is_list: self.options().queues.is_some(),
+                distribution: self.distribution.unwrap_or(FanoutMode::Hash),
+                live: self.live.clone(),
+                joined: self.joined.clone(),
+            };
+            let mut options = self.options().clone();
+            if let Some(part) = options.shares.first() {
+                options.buffer_bytes *= part.readers.get();
+            }
+            options.shares.clear();
+            let control = ControlThread::begin(members, options, Box::new(opener));
             self.control.insert(control).messages()
         };
         Control::new(pending, messages)
@@ -269,6 +275,7 @@ impl ParallelCapture {
             consumer,
             alarm,
             remaining: self.options().limits.packets.unwrap_or(u64::MAX),
+            joined: self.joined.clone(),
             stopper: self.stop.stopper(),
             ended: None,
         };
@@ -458,19 +465,16 @@ struct Opened {
     distribution: Option<FanoutMode>,
     /// The receive queue of each reader, or none.
     queues: Vec<u32>,
-    /// Members of the fanout groups that nobody reads.
-    unread: Vec<Engine>,
     unread_queues: Vec<u32>,
 }
 
 impl Opened {
-    /// Without a fanout group.
+    /// Without shared packet rings.
     fn new(engines: Vec<Engine>) -> Self {
         Self {
             engines,
             distribution: None,
             queues: Vec::new(),
-            unread: Vec::new(),
             unread_queues: Vec::new(),
         }
     }
@@ -495,60 +499,54 @@ fn open_engines(
     if packet.count < 2 {
         return Ok(Opened::new(vec![Engine::open(options)?]));
     }
-    let mode = packet.distribution;
-    let is_read = |member: usize| packet.is_read(member, readers.only());
-    let read = (0..packet.count).filter(|&member| is_read(member)).count();
-    options.buffer_bytes /= read.max(1);
-    options.fanout = vec![Fanout { group: None, mode }; options.links.len()];
-    let mut members: Vec<Engine> = Vec::with_capacity(packet.count);
-    for member in 0..packet.count {
-        let mut of_member = options.clone();
-        if !is_read(member) {
-            // Keeps nothing of any packet.
-            of_member.filter = Some(ClassicProgram::keep(0).into());
-            of_member.snaplen = UNREAD_SNAPLEN;
-            of_member.sampling = None;
-            of_member.buffer_bytes = UNREAD_BYTES;
-            of_member.stall = None;
-        }
-        members.push(Engine::open(of_member)?);
-        if member == 0 {
-            let groups = members[0].fanout_groups();
-            let groups = groups.map_err(|source| CaptureError::Wait { source })?;
-            for (fanout, group) in options.fanout.iter_mut().zip(groups) {
-                fanout.group = Some(group);
-            }
-        }
-    }
-    let mut queues = packet.queues.clone();
-    let (mut engines, mut unread) = (Vec::with_capacity(read), Vec::new());
-    for (member, engine) in members.into_iter().enumerate() {
-        if is_read(member) {
-            engines.push(engine);
-        } else {
-            unread.push(engine);
-        }
-    }
-    let mut unread_queues = Vec::new();
-    if let Some(only) = readers.only() {
-        (queues, unread_queues) = queues.into_iter().partition(|queue| only.contains(queue));
-        unread_queues.sort_unstable();
-    }
-    let least = queues.iter().copied().min();
-    if let Some(first) = queues.iter().position(|&queue| Some(queue) == least) {
-        queues.rotate_left(first);
-        engines.rotate_left(first);
+    let mut rings: Vec<usize> = (0..packet.count).collect();
+    rings.retain(|&ring| packet.is_read(ring, readers.only()));
+    // The reader of the lowest queue comes first.
+    let lowest = (0..rings.len()).min_by_key(|&n| packet.queues.get(rings[n]).copied());
+    rings.rotate_left(lowest.unwrap_or(0));
+    let is_read = |queue: &u32| readers.only().is_none_or(|only| only.contains(queue));
+    let mut unread_queues = packet.queues.clone();
+    unread_queues.retain(|queue| !is_read(queue));
+    unread_queues.sort_unstable();
+    let of_ring = |&ring: &usize| packet.queues.get(ring).copied();
+    Ok(Opened {
+        engines: open_shared(options, &packet, &rings)?,
+        distribution: Some(packet.distribution),
+        queues: rings.iter().filter_map(of_ring).collect(),
+        unread_queues,
+    })
+}
+
+/// The captures of several readers of packet rings: each has one ring of each interface, with these numbers.
+fn open_shared(
+    mut options: CaptureOptions,
+    packet: &PacketReaders,
+    rings: &[usize],
+) -> Result<Vec<Engine>, CaptureError> {
+    let readers = NonZeroUsize::new(rings.len()).unwrap_or(NonZeroUsize::MIN);
+    options.buffer_bytes /= readers;
+    let share = ShareOptions {
+        rings: packet.count,
+        mode: packet.distribution,
+        direction: options.direction,
+    };
+    let links = options.links.iter();
+    let shares: Result<Vec<_>, _> = links.map(|link| RingShare::open(link, share)).collect();
+    let shares = shares?;
+    let mut engines = Vec::with_capacity(rings.len());
+    for &ring in rings {
+        let part = |share: &RingShare| ShareOfPackets {
+            share: share.clone(),
+            ring,
+            readers,
+        };
+        options.shares = shares.iter().map(part).collect();
+        engines.push(Engine::open(options.clone())?);
     }
     for engine in &mut engines[1..] {
         engine.leave_survey();
     }
-    Ok(Opened {
-        engines,
-        distribution: Some(mode),
-        queues,
-        unread,
-        unread_queues,
-    })
+    Ok(engines)
 }
 
 /// The queues of the interfaces that `options` leave out.
