@@ -33,32 +33,43 @@ pub(crate) fn has_run() -> bool {
     if has_run_with_own_mounts(MARK, &format!("mount -t sysfs sysfs /sys && {small}")) {
         return true;
     }
+    add_pair("v0", "v1", 9);
+    false
+}
+
+/// Adds a veth pair of two queues. What is sent to 10.`net`.0.2 leaves by `from` and arrives at `to`, in the queue of the
+/// sender's CPU.
+pub(crate) fn add_pair(from: &str, to: &str, net: u8) {
     let queues = "numrxqueues 2 numtxqueues 2";
     for line in [
-        &*format!("link add v0 {queues} type veth peer name v1 {queues}"),
-        "address add 10.9.0.1/24 dev v0",
-        "link set v0 up",
-        "link set v1 up",
-        "neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0",
+        &*format!("link add {from} {queues} type veth peer name {to} {queues}"),
+        &*format!("address add 10.{net}.0.1/24 dev {from}"),
+        &*format!("link set {from} up"),
+        &*format!("link set {to} up"),
+        &*format!("neighbour add 10.{net}.0.2 lladdr 02:00:00:00:00:02 dev {from}"),
     ] {
         tool("ip", line);
     }
     for (queue, cpus) in [(0, "1"), (1, "2")] {
-        let file = format!("/sys/class/net/v0/queues/tx-{queue}/xps_cpus");
+        let file = format!("/sys/class/net/{from}/queues/tx-{queue}/xps_cpus");
         std::fs::write(file, cpus).expect("the queue of a CPU is set");
     }
-    false
 }
 
 /// Sends `count` datagrams from CPU `cpu`, and therefore by the queue of this number.
 pub(crate) fn send(cpu: u8, count: u64) {
+    send_to("10.9.0.2:9", cpu, count);
+}
+
+/// As [`send`], to this address.
+pub(crate) fn send_to(address: &str, cpu: u8, count: u64) {
     pin_to_cpu(cpu.into()).expect("the CPU is there");
-    let socket = UdpSocket::bind("10.9.0.1:0").expect("a socket");
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
     for number in 0..count {
         let mut payload = [0; 64];
         payload[0] = cpu;
         payload[1..9].copy_from_slice(&number.to_be_bytes());
-        socket.send_to(&payload, "10.9.0.2:9").expect("it is sent");
+        socket.send_to(&payload, address).expect("it is sent");
     }
 }
 
@@ -114,6 +125,15 @@ pub(crate) struct Seen {
     pub(crate) payload: String,
 }
 
+impl Seen {
+    /// Its queue is that of its sender's CPU.
+    #[track_caller]
+    pub(crate) fn assert_queue(&self) {
+        let cpu = u8::from_str_radix(&self.payload[..2], 16).expect("hexadecimal");
+        assert_eq!(self.queue, cpu.to_string(), "{self:?}");
+    }
+}
+
 pub(crate) fn seen(file: &str) -> Vec<Seen> {
     let fields = "-e frame.time_epoch -e frame.interface_queue -e udp.payload";
     let shown = tool("tshark", &format!("-n -r {file} -T fields {fields}"));
@@ -148,8 +168,7 @@ fn assert_complete(seen: &[Seen], has_queues: bool) {
     for packet in seen {
         *found.entry(&packet.payload[..18]).or_default() += 1;
         if has_queues {
-            let cpu = u8::from_str_radix(&packet.payload[..2], 16).expect("hexadecimal");
-            assert_eq!(packet.queue, cpu.to_string(), "{packet:?}");
+            packet.assert_queue();
         }
     }
     assert_eq!(found.len() as u64, 2 * COUNT);

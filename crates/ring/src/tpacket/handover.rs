@@ -1,6 +1,7 @@
 //! Replaces a packet ring by another one without losing packets.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Weak};
 
 use abi::bpf::set_fanout_program;
@@ -159,7 +160,8 @@ pub(super) fn check_namespace(
     link: &InterfaceInfo,
     socket: BorrowedFd<'_>,
 ) -> Result<(), RingSetupError> {
-    let here = socket::packet_socket().map_err(|source| at(SetupStep::Socket, link, source))?;
+    // Closing a packet socket would wait for the CPUs.
+    let here = UnixDatagram::unbound().map_err(|source| at(SetupStep::Socket, link, source))?;
     if is_elsewhere(socket, here.as_fd()) {
         let source = std::io::Error::from_raw_os_error(libc::ENODEV);
         return Err(at(SetupStep::Interface, link, source));
