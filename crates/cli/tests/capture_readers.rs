@@ -15,7 +15,8 @@ use rustix::thread::sched_getaffinity;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::run::{Ended, Running, Summary, command, run, spawn};
+use crate::support::files::options;
+use crate::support::run::{Ended, Running, Summary, command, events, run, spawn};
 use crate::support::{assert_refused, has_run_with_own_mounts, number, text, tool};
 
 const MARK: &str = "TAPLINE_CLI_CAPTURE_READERS";
@@ -212,6 +213,81 @@ fn one_file_has_every_packet_once_in_the_order_of_time_with_its_queue() {
         let merge = &summary.0["merge"];
         assert_eq!((late(&seen), number(merge, "late")), (0, 0), "{line}");
         assert!(number(merge, "memory_bytes") > 0 && number(merge, "max_delay_ns") > 0);
+    }
+}
+
+/// What the statistics of a file say: whose packets, received, delivered. By Wireshark's dissector of capture files.
+fn statistics_seen(file: &str) -> Vec<(String, u64, u64)> {
+    let mut part = "all".to_owned();
+    let (mut received, mut found) = (0, Vec::new());
+    for option in options(file) {
+        let (name, value) = option.split_once(" = ").unwrap_or((&option, ""));
+        let count = || value.parse().expect("a number");
+        match name {
+            "Comment" => value.clone_into(&mut part),
+            "Number of Received Packets" => received = count(),
+            "Number of Packets Delivered to the User" => {
+                let part = std::mem::replace(&mut part, "all".to_owned());
+                found.push((part, received, count()));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn a_file_has_the_statistics_of_each_queue() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = |queues: [u64; 2], filtered: [u64; 2], part: &str| {
+        let mut expected: Vec<_> = (0..2)
+            .map(|n| {
+                let comment = format!("counts {part} {n} only");
+                (comment, queues[n] + filtered[n], queues[n])
+            })
+            .collect();
+        let received: u64 = queues.iter().chain(&filtered).sum();
+        expected.push(("all".to_owned(), received, queues.iter().sum()));
+        expected
+    };
+    let file = text(&folder.path().join("file.pcapng"));
+    let flags = format!("--queues all --direction in -w {file}");
+    let (running, _) = start(&folder, &format!("{flags} udp[8] = 1 and"));
+    send(0, 10);
+    send(1, 20);
+    stop(running, 20);
+    let found = statistics_seen(&file);
+    assert_eq!(found, all([0, 20], [10, 0], "receive queue"));
+    let shown = events(&format!("read --summary {file}")).remove(0);
+    let interface = &shown["interfaces"][0];
+    let part = &interface["parts"][1];
+    assert_eq!(part["part"], "receive queue 1");
+    assert_eq!(
+        (number(part, "received"), number(part, "delivered")),
+        (20, 20)
+    );
+    assert_eq!(number(&interface["statistics"], "received"), 30);
+    assert_eq!(interface["notes"], serde_json::json!([]));
+    // Each file of a rotation ends with them and keeps to its size.
+    let flags = format!("{flags} --rotate-size 2M --fanout hash");
+    let (running, _) = start(&folder, &flags);
+    send_from_both();
+    let summary = stop(running, 2 * COUNT);
+    let files = summary.0["files"].as_array().expect("files");
+    assert!(files.len() > 1);
+    for file in files {
+        let file = file.as_str().expect("a path");
+        let parts: Vec<_> = statistics_seen(file).into_iter().map(|one| one.0).collect();
+        assert_eq!(
+            parts,
+            ["counts reader 0 only", "counts reader 1 only", "all"]
+        );
+        let size = std::fs::metadata(file).expect("a file").len();
+        // The budget is without comments.
+        assert!(size <= (2 << 20) + 2 * 32, "{size}");
     }
 }
 

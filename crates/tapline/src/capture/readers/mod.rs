@@ -9,6 +9,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `options` | how many readers, on which CPUs, how the kernel distributes packets |
+//! | `pinning` | interrupts on the CPUs of their readers |
 //! | `parallel` | opening the readers, [`ParallelCapture`] |
 //! | `interfaces` | opening an interface for all readers of a running capture |
 //! | `lane` | a reader: from its rings into chunks, and up to which time it has delivered everything |
@@ -24,6 +25,7 @@ mod lane;
 mod merger;
 mod options;
 mod parallel;
+mod pinning;
 mod summary;
 
 pub use options::{OpenReader, Queues, ReaderOptions};

@@ -28,7 +28,9 @@ use super::interfaces::{JoinedInterfaces, SharedOpener};
 use super::lane::{Alarm, CHUNKS, LaneReceiver, LaneSender, lane, read};
 use super::merger::{Merger, MergerTimes};
 use super::options::{OpenReader, PacketReaders, ReaderOptions, pin};
+use super::pinning::pin_irqs;
 use super::summary::{ReaderResult, of_all};
+use crate::irq::{IrqPinning, PinnedIrq};
 use crate::stop::{Stop, Stopper};
 
 /// Memory for records that wait for older ones, of all readers, bytes.
@@ -60,6 +62,8 @@ pub struct ParallelCapture {
     distribution: Option<FanoutMode>,
     live: LiveCounters,
     joined: JoinedInterfaces,
+    /// Interrupts of the receive queues, on the CPUs of their readers.
+    irqs: Option<IrqPinning>,
     /// Stops all readers.
     stop: Stop,
 }
@@ -107,8 +111,12 @@ impl ParallelCapture {
             distribution,
             live: LiveCounters::default(),
             joined: JoinedInterfaces::default(),
+            irqs: None,
             stop,
         };
+        if !readers.cpus.is_empty() {
+            parallel.irqs = pin_irqs(parallel.options(), &parallel.readers);
+        }
         let lives: Vec<_> = parallel.engines.iter_mut().map(Engine::live).collect();
         parallel.live = LiveCounters::shared(&lives);
         Ok(parallel)
@@ -134,6 +142,12 @@ impl ParallelCapture {
     /// The readers.
     pub fn readers(&self) -> &[OpenReader] {
         &self.readers
+    }
+
+    /// The interrupts that were pinned to the CPUs of the readers, if the options named these. The setting is restored when
+    /// the capture ends.
+    pub fn pinned_irqs(&self) -> &[PinnedIrq] {
+        self.irqs.as_ref().map_or(&[], IrqPinning::pinned)
     }
 
     /// The receive queues that are not read: those that [`Queues::Only`](super::Queues::Only) leaves out.
@@ -205,10 +219,25 @@ impl ParallelCapture {
         Control::new(pending, messages)
     }
 
-    /// Counters for capture files that end while the capture continues.
+    /// Counters for capture files that end while the capture continues: of each reader, then of the interface, for each
+    /// interface.
     pub fn statistics_source(&self) -> StatisticsSource {
-        let live = self.live.clone();
-        Box::new(move || live.statistics())
+        let (live, parts) = (self.live.clone(), self.parts());
+        let is_shared = self.distribution.is_some();
+        Box::new(move || live.statistics_by_reader(&parts, is_shared))
+    }
+
+    /// Whose packets each reader counts; empty for a single reader.
+    fn parts(&self) -> Vec<String> {
+        let part = |(number, reader): (usize, &OpenReader)| match reader.queue {
+            Some(queue) => format!("receive queue {queue}"),
+            None => format!("reader {number}"),
+        };
+        let mut parts: Vec<_> = self.readers.iter().enumerate().map(part).collect();
+        if parts.len() == 1 {
+            parts.clear();
+        }
+        parts
     }
 
     /// The counters by interface, for other threads.
@@ -318,8 +347,8 @@ impl ParallelCapture {
                 discarded: counts.discarded,
             })
             .collect();
-        let discarded = counts.iter().map(|lane| lane.discarded).sum();
-        let finished = consumer.finish(&self.final_statistics(discarded));
+        let discarded: Vec<u64> = counts.iter().map(|lane| lane.discarded).collect();
+        let finished = consumer.finish(&self.final_statistics(&discarded));
         let ended = match (ended, finished) {
             (Some(ended), _) if ended.is_failure() => Some(ended),
             (_, Err(error)) => Some(Ended::Consumer(error)),
@@ -381,7 +410,7 @@ impl ParallelCapture {
             let source = io::Error::from(source.kind());
             return Err(CaptureError::Wait { source });
         }
-        let finished = observer.finish(&self.final_statistics(0));
+        let finished = observer.finish(&self.final_statistics(&[]));
         let ended = ended.or(finished.err().map(Ended::Consumer));
         let results = (self.readers.iter().zip(summaries)).map(|(&reader, summary)| ReaderResult {
             reader,
@@ -400,11 +429,16 @@ impl ParallelCapture {
         }
     }
 
-    /// The counters of the interfaces at the end; `discarded` packets were not written.
-    fn final_statistics(&self, discarded: u64) -> Vec<Statistics> {
-        let mut statistics = self.live.statistics();
-        if let [only] = &mut statistics[..] {
-            only.delivered = only.delivered.map(|count| count.saturating_sub(discarded));
+    /// The counters of the readers and interfaces at the end; `discarded` packets of each reader were not written.
+    fn final_statistics(&self, discarded: &[u64]) -> Vec<Statistics> {
+        let parts = self.parts();
+        let mut statistics = (self.live).statistics_by_reader(&parts, self.distribution.is_some());
+        if self.live.accounts().len() == 1 {
+            let all = discarded.iter().sum();
+            let of_parts = discarded.iter().take(parts.len()).copied();
+            for (one, discarded) in statistics.iter_mut().zip(of_parts.chain([all])) {
+                one.delivered = one.delivered.map(|count| count.saturating_sub(discarded));
+            }
         }
         statistics
     }
