@@ -71,7 +71,7 @@ impl HandoverGroup {
         let in_group = |source| at(SetupStep::Fanout, &ring.link, source);
         let option: u32 =
             socket::option(ring.socket.as_fd(), SOL_PACKET, PACKET_FANOUT).map_err(in_group)?;
-        let turn = Arc::default();
+        let turn = Arc::<()>::default();
         let relay = Self {
             link: ring.link.clone(),
             // The low half is the group.
@@ -117,8 +117,8 @@ impl HandoverGroup {
             group: self.group,
         };
         let mut ring = PacketRing::open_as(&self.link.name, options, role)?;
-        let turn = Arc::default();
-        ring.turn = Some(Arc::clone(&turn));
+        let turn = Arc::<()>::default();
+        ring.turn = Some(turn.clone());
         Ok(PreparedRing {
             relay: self,
             ring,

@@ -1,6 +1,7 @@
 //! The receive ring of a packet socket.
 
 use std::cell::Cell;
+use std::fmt;
 use std::io;
 use std::mem::offset_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -55,8 +56,9 @@ pub struct PacketRing {
     refused: Refused,
     /// The clock behind hardware time stamps, which are converted to the time of day.
     clock: Option<Box<DeviceClock>>,
-    /// Kept by a ring in a [`HandoverGroup`](crate::HandoverGroup). Dropped last, after the memory and the socket.
-    pub(crate) turn: Option<Arc<()>>,
+    /// What a [`HandoverGroup`](crate::HandoverGroup) or a [`RingShare`](crate::RingShare) has the ring keep. Dropped last,
+    /// after the memory and the socket.
+    pub(crate) turn: Option<Arc<dyn fmt::Debug + Send + Sync>>,
 }
 
 impl PacketRing {

@@ -32,7 +32,7 @@ const ETHERNET: u16 = 1;
 /// ```
 ///
 /// The rings are members of a fanout group, whose program returns the member that gets a packet: the number of a ring, from 0
-/// or from N on. Placeholders are sockets without memory that reject everything. So a ring that joins gets no packet
+/// or from N on. The group exists until the share and all its rings are dropped. Placeholders are sockets without memory that reject everything. So a ring that joins gets no packet
 /// until the program returns its number, and no member changes its number when another one leaves.
 ///
 /// At most 127 rings. A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not replace
@@ -85,7 +85,7 @@ struct Members {
 struct Member {
     socket: OwnedFd,
     /// Ends when the ring is dropped. `None`: a placeholder.
-    ring: Option<Weak<()>>,
+    ring: Option<Weak<RingShare>>,
 }
 
 impl RingShare {
@@ -128,7 +128,7 @@ impl RingShare {
     ) -> Result<PacketRing, RingOpenError> {
         let mut members = self.members();
         let position = members.base + number;
-        members.open(position, options)
+        members.open(position, options, self)
     }
 
     /// Opens a ring to which ring `number` can hand over. Call it in the network namespace of the interface. The direction
@@ -151,7 +151,7 @@ impl RingShare {
             let link = members.link.name.clone();
             return Err(RingOpenError::Busy { link });
         }
-        let ring = members.open(base + number, options)?;
+        let ring = members.open(base + number, options, self)?;
         drop(members);
         Ok(PreparedShare {
             share: self.clone(),
@@ -245,10 +245,12 @@ impl Members {
         &mut self,
         position: usize,
         options: &RingOptions,
+        share: &RingShare,
     ) -> Result<PacketRing, RingOpenError> {
         check_namespace(&self.link, self.members[0].socket.as_fd())?;
         let link = self.link.clone();
-        let turn = Arc::new(());
+        // Keeps the other members, and so their numbers, for as long as the ring is in use.
+        let turn = Arc::new(share.clone());
         let mut join = |socket: BorrowedFd<'_>| {
             let socket = socket.try_clone_to_owned()?;
             self.join(socket, Some(Arc::downgrade(&turn)))?;
@@ -265,7 +267,7 @@ impl Members {
     }
 
     /// Adds a member, which becomes the last one.
-    fn join(&mut self, socket: OwnedFd, ring: Option<Weak<()>>) -> io::Result<()> {
+    fn join(&mut self, socket: OwnedFd, ring: Option<Weak<RingShare>>) -> io::Result<()> {
         let group = setup::handover(self.ignores_outgoing) | u32::from(self.group);
         set_option(socket.as_fd(), SOL_PACKET, PACKET_FANOUT, &group)?;
         self.members.push(Member { socket, ring });

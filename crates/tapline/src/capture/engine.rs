@@ -106,7 +106,7 @@ pub struct RunTime {
 
 impl Engine {
     /// Opens all interfaces, in the network namespace of the calling thread.
-    pub fn open(options: CaptureOptions) -> Result<Self, CaptureError> {
+    pub fn open(mut options: CaptureOptions) -> Result<Self, CaptureError> {
         check(&options.links)?;
         check_mode(&options)?;
         let wait = |source| CaptureError::Wait { source };
@@ -122,13 +122,14 @@ impl Engine {
             }
         }
         let poller = Poller::new().map_err(wait)?;
+        // The rings keep them.
+        let shares = std::mem::take(&mut options.shares);
         let mut interfaces = Vec::with_capacity(options.links.len());
         let mut queues = Vec::with_capacity(options.links.len());
         let mut descriptions = Vec::with_capacity(options.links.len());
         for (number, (link, plan)) in (0..).zip(options.links.iter().zip(plans)) {
             let mut own = options.clone();
-            let share = own.shares.into_iter().nth(number as usize);
-            own.shares = share.into_iter().collect();
+            own.shares = shares.get(number as usize).cloned().into_iter().collect();
             let interface = Interface::open(link, number, plan, &own, &mut netlink, &mut queues)?;
             let described = description::interface(
                 &mut netlink,

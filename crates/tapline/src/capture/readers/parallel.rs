@@ -209,10 +209,10 @@ impl ParallelCapture {
                 joined: self.joined.clone(),
             };
             let mut options = self.options().clone();
-            if let Some(part) = options.shares.first() {
-                options.buffer_bytes *= part.readers.get();
+            if self.distribution.is_some() {
+                // They have a part of it each.
+                options.buffer_bytes *= self.readers.len();
             }
-            options.shares.clear();
             let control = ControlThread::begin(members, options, Box::new(opener));
             self.control.insert(control).messages()
         };
