@@ -14,7 +14,7 @@ help:
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make package  package every published crate and build it from its package; uploads nothing"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
-	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes (root, two hours)"
+	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
 	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
 	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) each"
@@ -95,6 +95,7 @@ soak:
 	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-bpf --test main soak:: -- --nocapture
 	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-ring --test main soak:: -- --nocapture
 	TAPLINE_SOAK_CHANGES=10000 cargo test --locked -p tapline --test main count_leaks:: -- --nocapture
+	TAPLINE_SOAK_CHANGES=1000 cargo test --locked -p tapline --test main change_all:: -- --nocapture
 
 FUZZ_SECONDS ?= 60
 fuzz:

@@ -15,7 +15,8 @@ use rustix::thread::sched_getaffinity;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::run::{Ended, Running, Summary, command, run, spawn};
+use crate::support::files::options;
+use crate::support::run::{Ended, Running, Summary, command, events, run, spawn};
 use crate::support::{assert_refused, has_run_with_own_mounts, number, text, tool};
 
 const MARK: &str = "TAPLINE_CLI_CAPTURE_READERS";
@@ -33,32 +34,43 @@ pub(crate) fn has_run() -> bool {
     if has_run_with_own_mounts(MARK, &format!("mount -t sysfs sysfs /sys && {small}")) {
         return true;
     }
+    add_pair("v0", "v1", 9);
+    false
+}
+
+/// Adds a veth pair of two queues. What is sent to 10.`net`.0.2 leaves by `from` and arrives at `to`, in the queue of the
+/// sender's CPU.
+pub(crate) fn add_pair(from: &str, to: &str, net: u8) {
     let queues = "numrxqueues 2 numtxqueues 2";
     for line in [
-        &*format!("link add v0 {queues} type veth peer name v1 {queues}"),
-        "address add 10.9.0.1/24 dev v0",
-        "link set v0 up",
-        "link set v1 up",
-        "neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0",
+        &*format!("link add {from} {queues} type veth peer name {to} {queues}"),
+        &*format!("address add 10.{net}.0.1/24 dev {from}"),
+        &*format!("link set {from} up"),
+        &*format!("link set {to} up"),
+        &*format!("neighbour add 10.{net}.0.2 lladdr 02:00:00:00:00:02 dev {from}"),
     ] {
         tool("ip", line);
     }
     for (queue, cpus) in [(0, "1"), (1, "2")] {
-        let file = format!("/sys/class/net/v0/queues/tx-{queue}/xps_cpus");
+        let file = format!("/sys/class/net/{from}/queues/tx-{queue}/xps_cpus");
         std::fs::write(file, cpus).expect("the queue of a CPU is set");
     }
-    false
 }
 
 /// Sends `count` datagrams from CPU `cpu`, and therefore by the queue of this number.
 pub(crate) fn send(cpu: u8, count: u64) {
+    send_to("10.9.0.2:9", cpu, count);
+}
+
+/// As [`send`], to this address.
+pub(crate) fn send_to(address: &str, cpu: u8, count: u64) {
     pin_to_cpu(cpu.into()).expect("the CPU is there");
-    let socket = UdpSocket::bind("10.9.0.1:0").expect("a socket");
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
     for number in 0..count {
         let mut payload = [0; 64];
         payload[0] = cpu;
         payload[1..9].copy_from_slice(&number.to_be_bytes());
-        socket.send_to(&payload, "10.9.0.2:9").expect("it is sent");
+        socket.send_to(&payload, address).expect("it is sent");
     }
 }
 
@@ -114,6 +126,15 @@ pub(crate) struct Seen {
     pub(crate) payload: String,
 }
 
+impl Seen {
+    /// Its queue is that of its sender's CPU.
+    #[track_caller]
+    pub(crate) fn assert_queue(&self) {
+        let cpu = u8::from_str_radix(&self.payload[..2], 16).expect("hexadecimal");
+        assert_eq!(self.queue, cpu.to_string(), "{self:?}");
+    }
+}
+
 pub(crate) fn seen(file: &str) -> Vec<Seen> {
     let fields = "-e frame.time_epoch -e frame.interface_queue -e udp.payload";
     let shown = tool("tshark", &format!("-n -r {file} -T fields {fields}"));
@@ -148,8 +169,7 @@ fn assert_complete(seen: &[Seen], has_queues: bool) {
     for packet in seen {
         *found.entry(&packet.payload[..18]).or_default() += 1;
         if has_queues {
-            let cpu = u8::from_str_radix(&packet.payload[..2], 16).expect("hexadecimal");
-            assert_eq!(packet.queue, cpu.to_string(), "{packet:?}");
+            packet.assert_queue();
         }
     }
     assert_eq!(found.len() as u64, 2 * COUNT);
@@ -193,6 +213,81 @@ fn one_file_has_every_packet_once_in_the_order_of_time_with_its_queue() {
         let merge = &summary.0["merge"];
         assert_eq!((late(&seen), number(merge, "late")), (0, 0), "{line}");
         assert!(number(merge, "memory_bytes") > 0 && number(merge, "max_delay_ns") > 0);
+    }
+}
+
+/// What the statistics of a file say: whose packets, received, delivered. By Wireshark's dissector of capture files.
+fn statistics_seen(file: &str) -> Vec<(String, u64, u64)> {
+    let mut part = "all".to_owned();
+    let (mut received, mut found) = (0, Vec::new());
+    for option in options(file) {
+        let (name, value) = option.split_once(" = ").unwrap_or((&option, ""));
+        let count = || value.parse().expect("a number");
+        match name {
+            "Comment" => value.clone_into(&mut part),
+            "Number of Received Packets" => received = count(),
+            "Number of Packets Delivered to the User" => {
+                let part = std::mem::replace(&mut part, "all".to_owned());
+                found.push((part, received, count()));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn a_file_has_the_statistics_of_each_queue() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = |queues: [u64; 2], filtered: [u64; 2], part: &str| {
+        let mut expected: Vec<_> = (0..2)
+            .map(|n| {
+                let comment = format!("counts {part} {n} only");
+                (comment, queues[n] + filtered[n], queues[n])
+            })
+            .collect();
+        let received: u64 = queues.iter().chain(&filtered).sum();
+        expected.push(("all".to_owned(), received, queues.iter().sum()));
+        expected
+    };
+    let file = text(&folder.path().join("file.pcapng"));
+    let flags = format!("--queues all --direction in -w {file}");
+    let (running, _) = start(&folder, &format!("{flags} udp[8] = 1 and"));
+    send(0, 10);
+    send(1, 20);
+    stop(running, 20);
+    let found = statistics_seen(&file);
+    assert_eq!(found, all([0, 20], [10, 0], "receive queue"));
+    let shown = events(&format!("read --summary {file}")).remove(0);
+    let interface = &shown["interfaces"][0];
+    let part = &interface["parts"][1];
+    assert_eq!(part["part"], "receive queue 1");
+    assert_eq!(
+        (number(part, "received"), number(part, "delivered")),
+        (20, 20)
+    );
+    assert_eq!(number(&interface["statistics"], "received"), 30);
+    assert_eq!(interface["notes"], serde_json::json!([]));
+    // Each file of a rotation ends with them and keeps to its size.
+    let flags = format!("{flags} --rotate-size 2M --fanout hash");
+    let (running, _) = start(&folder, &flags);
+    send_from_both();
+    let summary = stop(running, 2 * COUNT);
+    let files = summary.0["files"].as_array().expect("files");
+    assert!(files.len() > 1);
+    for file in files {
+        let file = file.as_str().expect("a path");
+        let parts: Vec<_> = statistics_seen(file).into_iter().map(|one| one.0).collect();
+        assert_eq!(
+            parts,
+            ["counts reader 0 only", "counts reader 1 only", "all"]
+        );
+        let size = std::fs::metadata(file).expect("a file").len();
+        // The budget is without comments.
+        assert!(size <= (2 << 20) + 2 * 32, "{size}");
     }
 }
 

@@ -6,11 +6,13 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::capture_readers::{COUNT, has_run, seen, send, send_from_both, start, stop};
+use crate::capture_readers::{
+    COUNT, Seen, add_pair, has_run, seen, send, send_from_both, send_to, start, stop,
+};
 use crate::control_interfaces::Over;
 use crate::support::files::column;
 use crate::support::run::{events, run};
-use crate::support::{number, text};
+use crate::support::{number, text, tool};
 
 /// `tapline ctl --name NAME LINE`, which must succeed.
 #[track_caller]
@@ -76,7 +78,7 @@ fn filter_snaplen_and_direction_change_for_all_readers() {
 /// Each packet is decided by the filter before or the one after: none is lost, none comes twice.
 #[test]
 fn filters_change_under_load() {
-    const CHANGES: usize = 100;
+    const CHANGES: usize = 30;
     if has_run() {
         return;
     }
@@ -113,24 +115,194 @@ fn filters_change_under_load() {
     assert_eq!(times.len() as u64, delivered);
 }
 
+/// All rings are replaced together, and the packets of a queue stay with its reader.
+#[test]
+fn rings_change_under_load() {
+    const ROUNDS: usize = 2;
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = name("rings");
+    let file = text(&folder.path().join("file.pcapng"));
+    let line = format!("--queues all --direction in --name {name} -w {file}");
+    let (running, _) = start(&folder, &line);
+    let (mut rounds, is_over) = (0, AtomicBool::new(false));
+    thread::scope(|scope| {
+        let changes = scope.spawn(|| {
+            let _over = Over(&is_over);
+            for _ in 0..ROUNDS {
+                for line in [
+                    "snaplen 200",
+                    "buffer 80M",
+                    "stall 50ms",
+                    "delivery immediate",
+                    "delivery batch",
+                    "snaplen 300000",
+                    "buffer 64M",
+                ] {
+                    ctl(&name, line);
+                }
+            }
+        });
+        while !is_over.load(Ordering::Relaxed) {
+            send_from_both();
+            rounds += 1;
+        }
+        changes.join().expect("changed");
+    });
+    let sent = rounds * 2 * COUNT;
+    let summary = stop(running, sent);
+    summary.conserves(sent);
+    summary.has(&json!({"delivered": sent, "filtered": 0}));
+    for reader in summary.0["readers"].as_array().expect("readers") {
+        assert_eq!(number(reader, "delivered"), rounds * COUNT);
+    }
+    let seen = seen(&file);
+    seen.iter().for_each(Seen::assert_queue);
+    let distinct: BTreeSet<_> = seen.iter().map(|one| (&one.time, &one.payload)).collect();
+    assert_eq!((seen.len() as u64, distinct.len() as u64), (sent, sent));
+}
+
+/// The number of an interface, and a datagram's sender and queue.
+fn interfaces_seen(file: &str) -> Vec<(u32, u8, String)> {
+    let numbers: Vec<u32> = column(file, "frame.interface_id");
+    let seen = seen(file).into_iter();
+    let row = |(number, one): (u32, Seen)| {
+        let cpu = u8::from_str_radix(&one.payload[..2], 16).expect("hexadecimal");
+        (number, cpu, one.queue)
+    };
+    numbers.into_iter().zip(seen).map(row).collect()
+}
+
+#[test]
+fn interfaces_join_leave_and_change_their_mode_for_all_readers() {
+    if has_run() {
+        return;
+    }
+    add_pair("w0", "w1", 10);
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number_of, (line, has_queues)) in [
+        ("", true),
+        ("-s 128", true),
+        ("--fanout hash", false),
+        ("--mode drop -s 128 --fanout hash", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = name(&format!("join-{number_of}"));
+        let file = text(&folder.path().join("file.pcapng"));
+        let line = format!("--queues 2 --direction in --name {name} -w {file} {line}");
+        let (mut running, _) = start(&folder, &line);
+        let mut expected = [0; 3];
+        let mut until_sent = |to: &str, number: usize| {
+            send_to(to, 0, 10);
+            send_to(to, 1, 20);
+            expected[number] += 30;
+            let sum: u64 = expected.iter().sum();
+            running.event(|event| {
+                event["event"] == "stats" && crate::support::number(event, "delivered") >= sum
+            });
+        };
+        let [first, second] = ["10.9.0.2:9", "10.10.0.2:9"];
+        until_sent(first, 0);
+        ctl(&name, "add w1");
+        until_sent(first, 0);
+        until_sent(second, 1);
+        for line in [
+            "set dev w1 mode drop",
+            "set mode drop",
+            "set mode mirror",
+            "buffer 40M",
+        ] {
+            ctl(&name, line);
+            until_sent(first, 0);
+            until_sent(second, 1);
+        }
+        ctl(&name, "remove w1");
+        send_to(second, 0, 5);
+        until_sent(first, 0);
+        ctl(&name, "add w1");
+        ctl(&name, "remove v1");
+        send_to(first, 0, 5);
+        until_sent(second, 2);
+        let sum = expected.iter().sum();
+        let summary = stop(running, sum);
+        summary.conserves(sum);
+        summary.has(&json!({"delivered": sum, "filtered": 0}));
+        let interfaces = summary.0["interfaces"].as_array().expect("interfaces");
+        let delivered = interfaces.iter().map(|one| number(one, "delivered"));
+        assert_eq!(delivered.collect::<Vec<_>>(), expected, "{line}");
+        let seen = interfaces_seen(&file);
+        for (interface, count) in (0..).zip(expected) {
+            for (cpu, share) in [(0, 10), (1, 20)] {
+                let of_cpu = seen.iter().filter(|one| (one.0, one.1) == (interface, cpu));
+                assert_eq!(of_cpu.clone().count() as u64, count / 30 * share);
+                if has_queues {
+                    let queue = cpu.to_string();
+                    assert!(of_cpu.clone().all(|one| one.2 == queue), "{line}");
+                }
+            }
+        }
+    }
+}
+
+/// The files of the readers describe interfaces that join, and a printed line names them.
+#[test]
+fn an_interface_joins_the_file_of_each_queue_and_what_is_printed() {
+    if has_run() {
+        return;
+    }
+    add_pair("w0", "w1", 10);
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = name("outputs");
+    let file = text(&folder.path().join("file.pcapng"));
+    let line = format!("--queues all --order queue --direction in --name {name} -w {file}");
+    let (running, _) = start(&folder, &line);
+    ctl(&name, "add w1");
+    for to in ["10.9.0.2:9", "10.10.0.2:9"] {
+        send_to(to, 0, 10);
+        send_to(to, 1, 20);
+    }
+    stop(running, 60);
+    for (queue, count) in [(0, 10), (1, 20)] {
+        let file = file.replace(".pcapng", &format!("-queue{queue}.pcapng"));
+        let numbers: Vec<u32> = column(&file, "frame.interface_id");
+        for interface in [0, 1] {
+            let of_interface = numbers.iter().filter(|&&number| number == interface);
+            assert_eq!(of_interface.count(), count);
+        }
+    }
+    let line = format!("--queues all --direction in --name {name} -c 60");
+    let (running, _) = start(&folder, &line);
+    ctl(&name, "add w1");
+    for to in ["10.9.0.2:9", "10.10.0.2:9"] {
+        send_to(to, 0, 15);
+        send_to(to, 1, 15);
+    }
+    let printed = running.finish();
+    printed.exit(0);
+    let packets = printed.events_of("packet");
+    for link in ["v1", "w1"] {
+        let of_link = packets.iter().filter(|one| one["interface"] == link);
+        assert_eq!(of_link.count(), 30, "{}", packets[0]);
+    }
+}
+
 #[test]
 fn what_cannot_change_for_several_readers_is_refused() {
     if has_run() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
+    tool("ip", "link add one0 type veth peer name one1");
+    tool("ip", "link set one0 up");
+    tool("ip", "link set one1 up");
     let of_mirror: &[_] = &[
-        ("buffer 4M", "while several readers share its packets"),
-        (
-            "delivery immediate",
-            "while several readers share its packets",
-        ),
-        ("snaplen 128", "can be at most 96"),
         ("filter tcp prt 1", "filter for v1 is invalid"),
-        (
-            "add v0",
-            "the interfaces and modes of several readers are fixed",
-        ),
+        ("add one0", "other receive queues than those of the readers"),
+        ("remove v1", "v1 is the last interface"),
     ];
     let of_drop = &[("filter tcp", "use mirror mode"), ("buffer 4M", "AF_XDP")];
     for (mode, lines) in [("-s 96", of_mirror), ("--mode drop", of_drop)] {

@@ -9,6 +9,7 @@
 //! - [`RingCounters`]: accounts for every packet offered to a ring.
 //! - [`DeviceClock`]: converts hardware time stamps to the time of day.
 //! - [`HandoverGroup`]: replaces a packet ring by another one while packets arrive.
+//! - [`RingShare`]: shares the packets of an interface among rings that can be replaced while packets arrive.
 //!
 //! A receive ring never sleeps. Its descriptor ([`std::os::fd::AsFd`]) becomes readable when there is work, so any event
 //! loop can wait for it.
@@ -44,7 +45,9 @@ pub use options::{
     RingOptions, STALL_PPS, TimestampSource, TpacketVersion,
 };
 pub use packet::RingPacket;
-pub use tpacket::{HandoverGroup, LiveFilter, PacketRing, PreparedRing};
+pub use tpacket::{
+    HandoverGroup, PacketRing, PreparedRing, PreparedShare, RingShare, ShareOptions,
+};
 pub use xdp::{
     BusyPoll, XdpOpenError, XdpRing, XdpRingOptions, XdpSendOptions, XdpSender, XdpSetupError,
     XdpSetupStep, ZeroCopy,

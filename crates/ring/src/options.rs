@@ -200,6 +200,9 @@ pub enum FanoutMode {
     /// Round robin.
     #[doc(alias = "PACKET_FANOUT_LB")]
     RoundRobin,
+    /// At random.
+    #[doc(alias = "PACKET_FANOUT_RND")]
+    Random,
     /// By the CPU that received the packet.
     #[doc(alias = "PACKET_FANOUT_CPU")]
     Cpu,

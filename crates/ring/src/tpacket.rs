@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! options ─▶ geometry ─▶ setup ─▶ PacketRing ─▶ walk over blocks or frames
-//!                                     └─ replaced while running: HandoverGroup
+//!                                     └─ replaced while running: HandoverGroup, several together: RingShare
 //! ```
 
+mod distribution;
 mod filter;
 mod geometry;
 mod handover;
-mod live_filter;
 mod ring;
 mod setup;
+mod share;
 mod walk;
 
 pub use handover::{HandoverGroup, PreparedRing};
-pub use live_filter::LiveFilter;
 pub use ring::PacketRing;
+pub use share::{PreparedShare, RingShare, ShareOptions};
 pub(crate) use walk::{SlotWalk, Slots};

@@ -44,6 +44,7 @@ fn two_rings_share_every_packet() {
     for version in BACKENDS {
         for mode in [
             FanoutMode::RoundRobin,
+            FanoutMode::Random,
             FanoutMode::Hash,
             FanoutMode::Cpu,
             FanoutMode::Queue,
@@ -57,6 +58,7 @@ fn two_rings_share_every_packet() {
                 FanoutMode::RoundRobin => assert_eq!(shares, [5000, 5000]),
                 // All are of one flow, and the interface has one queue.
                 FanoutMode::Hash | FanoutMode::Queue => assert!(shares.contains(&0), "{shares:?}"),
+                FanoutMode::Random => assert!(shares[0] > 4000 && shares[1] > 4000),
                 FanoutMode::Cpu => {}
             }
             for (ring, share) in rings.iter_mut().zip(shares) {

@@ -13,6 +13,7 @@ mod offload;
 mod open;
 mod receive;
 mod relay;
+mod share;
 mod slots;
 mod slots_untrusted;
 mod soak;

@@ -152,6 +152,19 @@ pub struct Statistics {
     pub comment: Option<String>,
 }
 
+impl Statistics {
+    /// The comment of statistics that count a part of the interface's packets, e.g. those of `receive queue 3`.
+    pub fn part_comment(part: &str) -> String {
+        format!("counts {part} only")
+    }
+
+    /// The part of the interface's packets that they count, as [`part_comment`](Self::part_comment) says it. `None`: all.
+    pub fn part(&self) -> Option<&str> {
+        let part = self.comment.as_deref()?.strip_prefix("counts ")?;
+        part.strip_suffix(" only")
+    }
+}
+
 /// A process of the capturing machine that sent packets (a Process Information entry).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {

@@ -188,7 +188,7 @@ fn read_ns(ring: &mut FullRing, readers: Readers) -> f64 {
     };
     sharing.queues = Queues::Count(NonZeroUsize::new(count).expect("not zero"));
     // The generator sends one flow.
-    sharing.distribution = Some(FanoutMode::RoundRobin);
+    sharing.distribution = Some(FanoutMode::Random);
     let options = match readers {
         // They end by themselves: the last of them some time after the others.
         Readers::TwoFiles => options.duration(Duration::from_millis(1)),

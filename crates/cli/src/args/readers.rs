@@ -18,7 +18,8 @@ pub struct ReadersArgs {
     #[arg(hide_short_help = true, long, value_name = "all|auto|N|LIST", value_parser = queues, help_heading = "Performance")]
     pub queues: Option<ReaderCount>,
 
-    /// CPUs of the readers, e.g. 2,4-7 [default: all on which tapline may run]
+    /// CPUs of the readers, e.g. 2,4-7. Interrupts of the receive queues are pinned to them where that is allowed, and restored
+    /// at the end [default: all on which tapline may run]
     #[arg(hide_short_help = true, long, value_name = "LIST", value_parser = cpus, requires = "queues", help_heading = "Performance")]
     pub cpus: Option<CpuList>,
 

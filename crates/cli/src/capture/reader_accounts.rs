@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tapline::capture::{CaptureSummary, FanoutMode, OpenReader, ReaderTime};
+use tapline::irq::PinnedIrq;
 
 use super::account::{account_line, lost_json};
 use crate::args::CaptureArgs;
@@ -21,6 +22,7 @@ fn distribution(mode: FanoutMode) -> &'static str {
         FanoutMode::Cpu => "cpu",
         FanoutMode::Hash => "hash",
         FanoutMode::RoundRobin => "round-robin",
+        FanoutMode::Random => "random",
     }
 }
 
@@ -45,6 +47,27 @@ pub fn start_line(readers: &[OpenReader], mode: Option<FanoutMode>) -> Option<St
     });
     let (count, cpus) = (readers.len(), cpus.join(","));
     Some(format!("{count} reader{s} on CPU {cpus}{shared}"))
+}
+
+/// The interrupts of receive queues that were pinned, in the start event.
+pub fn irqs_json(irqs: &[PinnedIrq]) -> Value {
+    let irq = |one: &PinnedIrq| {
+        json!({
+            "interface": one.link,
+            "queue": one.queue,
+            "irq": one.irq,
+            "cpu": one.cpu,
+        })
+    };
+    irqs.iter().map(irq).collect()
+}
+
+/// The pinned interrupts in the start message.
+pub fn irqs_line(irqs: &[PinnedIrq]) -> Option<String> {
+    let irq = |one: &PinnedIrq| format!("{} to CPU {}", one.irq, one.cpu);
+    let pinned: Vec<_> = irqs.iter().map(irq).collect();
+    let s = if irqs.len() == 1 { "" } else { "s" };
+    (!irqs.is_empty()).then(|| format!("pinned interrupt{s} {}", pinned.join(", ")))
 }
 
 /// Which queues are in no account.
@@ -120,4 +143,15 @@ pub fn advise(
         writeln!(out, "{line}")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_of_no_interrupts() {
+        assert_eq!(irqs_line(&[]), None);
+        assert_eq!(irqs_json(&[]), json!([]));
+    }
 }

@@ -240,6 +240,9 @@ pub fn create(mut options: CaptureFileOptions, capture: &Source) -> Result<Captu
     options.section.os = Some(Capture::operating_system());
     options.section.hardware = Some(std::env::consts::ARCH.to_owned());
     options.statistics = capture.statistics_source();
+    // Those of several readers, and of the interface.
+    let readers = u32::try_from(capture.readers().len()).unwrap_or(u32::MAX);
+    options.statistics_blocks = if readers > 1 { readers + 1 } else { 1 };
     CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| match error {
         WriteError::CannotRotate | WriteError::LinkTypeDiffers { .. } => {
             Failure::new(Exit::Usage, chain(&error))

@@ -8,6 +8,7 @@ use tapline::capture::{
 };
 use tapline::file::model::Interface;
 use tapline::file::write::StatisticsSource;
+use tapline::irq::PinnedIrq;
 
 use crate::failure::Failure;
 
@@ -99,6 +100,14 @@ impl Source {
     pub fn unread_queues(&self) -> &[u32] {
         match self {
             Self::Parallel(parallel) => parallel.unread_queues(),
+            _ => &[],
+        }
+    }
+
+    /// The interrupts that were pinned to the CPUs of the readers.
+    pub fn pinned_irqs(&self) -> &[PinnedIrq] {
+        match self {
+            Self::Parallel(parallel) => parallel.pinned_irqs(),
             _ => &[],
         }
     }

@@ -60,6 +60,7 @@ pub fn show(
             "readers": reader_accounts::start_json(capture.readers()),
             "unread_queues": capture.unread_queues(),
             "fanout": reader_accounts::distribution_json(capture.distribution()),
+            "pinned_irqs": reader_accounts::irqs_json(capture.pinned_irqs()),
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
@@ -89,6 +90,9 @@ pub fn show(
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
         }
         if let Some(line) = reader_accounts::start_line(capture.readers(), capture.distribution()) {
+            let _ = writeln!(out, "{line}");
+        }
+        if let Some(line) = reader_accounts::irqs_line(capture.pinned_irqs()) {
             let _ = writeln!(out, "{line}");
         }
         if let Some(line) = reader_accounts::unread_line(capture.unread_queues()) {

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use tapline::doctor::{Change, ChangeError, Report, SystemPaths};
-use tapline::hwtstamp::{Restored, undo_left_behind};
+use tapline::{hwtstamp, irq};
 
 use super::record::{FixResult, Record, RecordedChange};
 use super::{json, text};
@@ -66,11 +66,53 @@ fn make(
 }
 
 /// The result of undoing one change.
-enum Undone {
+enum Undone<E> {
     Restored,
     /// Somebody has set another value since, or the interface is a different one of the same name.
     Left,
-    Failed(ChangeError),
+    Failed(E),
+}
+
+/// A setting that a killed capture left behind.
+struct LeftBehind {
+    /// The command that restores it.
+    command: String,
+    /// With the error, and whether a privilege is missing.
+    state: Undone<(Box<dyn Error>, bool)>,
+}
+
+/// Restores what captures left behind when they were killed: hardware time stamps and pinned interrupts.
+fn left_behind() -> Result<Vec<LeftBehind>, Failure> {
+    let mut found = Vec::new();
+    let stamps = hwtstamp::undo_left_behind();
+    for one in stamps.map_err(|error| Failure::new(Exit::Failed, chain(&error)))? {
+        found.push(LeftBehind {
+            command: one.command(),
+            state: match one.restored {
+                hwtstamp::Restored::Done => Undone::Restored,
+                hwtstamp::Restored::Failed(error) => {
+                    let is_unprivileged = error.needs_privilege();
+                    Undone::Failed((error.into(), is_unprivileged))
+                }
+                _ => Undone::Left,
+            },
+        });
+    }
+    let irqs = irq::undo_left_behind();
+    for one in irqs.map_err(|error| Failure::new(Exit::Failed, chain(&error)))? {
+        found.push(LeftBehind {
+            command: one.command(),
+            state: match one.restored {
+                irq::Restored::Done => Undone::Restored,
+                irq::Restored::Failed(error) => {
+                    let is_unprivileged = error.needs_privilege();
+                    Undone::Failed((error.into(), is_unprivileged))
+                }
+                _ => Undone::Left,
+            },
+        });
+    }
+    Ok(found)
 }
 
 /// Undoes the recorded changes of this network namespace, the latest first, and what captures left behind when they
@@ -98,29 +140,32 @@ pub fn undo(paths: &SystemPaths, as_json: bool) -> Result<Exit, Failure> {
         }
     }
     record.save()?;
-    let left_behind = undo_left_behind();
-    let left_behind = left_behind.map_err(|error| Failure::new(Exit::Failed, chain(&error)))?;
-    for interface in &left_behind {
-        let (state, error) = match &interface.restored {
-            Restored::Done => {
+    for one in left_behind()? {
+        let state = match one.state {
+            Undone::Restored => {
                 restored += 1;
-                ("undone", None)
+                "undone"
             }
-            Restored::Failed(error) => {
+            Undone::Failed(_) => {
                 failed += 1;
-                unprivileged += usize::from(error.needs_privilege());
-                ("failed", Some(error as &(dyn Error + 'static)))
+                "failed"
             }
-            _ => {
+            Undone::Left => {
                 left += 1;
-                ("left", None)
+                "left"
             }
         };
-        let command = interface.command();
+        let error = match &one.state {
+            Undone::Failed((error, is_unprivileged)) => {
+                unprivileged += usize::from(*is_unprivileged);
+                Some(&**error)
+            }
+            _ => None,
+        };
         if as_json {
-            json::change(&command, state, error)?;
+            json::change(&one.command, state, error)?;
         } else {
-            text::change(&command, state, error)?;
+            text::change(&one.command, state, error)?;
         }
     }
     if as_json {
@@ -135,7 +180,7 @@ pub fn undo(paths: &SystemPaths, as_json: bool) -> Result<Exit, Failure> {
     })
 }
 
-fn restore(change: &RecordedChange, paths: &SystemPaths) -> Undone {
+fn restore(change: &RecordedChange, paths: &SystemPaths) -> Undone<ChangeError> {
     let is_of_link = matches!(change.made, Change::Feature { .. });
     if is_of_link && change.made.link_index() != change.link_index {
         return Undone::Left;

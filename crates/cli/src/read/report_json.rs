@@ -68,9 +68,16 @@ fn interface(index: u32, reported: &ReportedInterface) -> Value {
         "ticks_per_second": interface.ticks_per_second,
         "packets": reported.packets,
         "statistics_blocks": reported.statistics_blocks,
+        "parts": reported.parts.iter().map(part).collect::<Vec<_>>(),
         "notes": reported.notes.iter().map(statistics).collect::<Vec<_>>(),
         "statistics": reported.statistics.as_ref().map(statistics),
     })
+}
+
+fn part(part: &Statistics) -> Value {
+    let mut shown = statistics(part);
+    shown["part"] = part.part().into();
+    shown
 }
 
 fn statistics(statistics: &Statistics) -> Value {

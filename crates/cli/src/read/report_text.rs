@@ -172,6 +172,10 @@ fn interface(page: &mut Page, index: usize, reported: &ReportedInterface) {
         let text = note.comment.as_deref().unwrap_or_default();
         page.line("  note", format!("{} {text}", time.unwrap_or_default()));
     }
+    for counters in &reported.parts {
+        let part = counters.part().unwrap_or_default();
+        page.line("  part", format!("{part}: {}", statistics(counters)));
+    }
     if let Some(counters) = &reported.statistics {
         page.line("  statistics", statistics(counters));
         page.line_if("  comment", counters.comment.as_ref());

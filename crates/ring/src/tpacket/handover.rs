@@ -1,6 +1,7 @@
 //! Replaces a packet ring by another one without losing packets.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Weak};
 
 use abi::bpf::set_fanout_program;
@@ -70,7 +71,7 @@ impl HandoverGroup {
         let in_group = |source| at(SetupStep::Fanout, &ring.link, source);
         let option: u32 =
             socket::option(ring.socket.as_fd(), SOL_PACKET, PACKET_FANOUT).map_err(in_group)?;
-        let turn = Arc::default();
+        let turn = Arc::<()>::default();
         let relay = Self {
             link: ring.link.clone(),
             // The low half is the group.
@@ -107,13 +108,7 @@ impl HandoverGroup {
             let link = self.link.name.clone();
             return Err(RingOpenError::Busy { link });
         }
-        // In another namespace, the index may be missing or another interface's, and the group would be a new one.
-        let here =
-            socket::packet_socket().map_err(|source| at(SetupStep::Socket, &self.link, source))?;
-        if is_elsewhere(self.socket.as_fd(), here.as_fd()) {
-            let source = std::io::Error::from_raw_os_error(libc::ENODEV);
-            return Err(at(SetupStep::Interface, &self.link, source).into());
-        }
+        check_namespace(&self.link, self.socket.as_fd())?;
         // The newest ring is the only member, so it gets all packets whatever the program returns. The program must
         // name it before a second member joins.
         self.name_member(0)?;
@@ -122,8 +117,8 @@ impl HandoverGroup {
             group: self.group,
         };
         let mut ring = PacketRing::open_as(&self.link.name, options, role)?;
-        let turn = Arc::default();
-        ring.turn = Some(Arc::clone(&turn));
+        let turn = Arc::<()>::default();
+        ring.turn = Some(turn.clone());
         Ok(PreparedRing {
             relay: self,
             ring,
@@ -159,13 +154,28 @@ impl PreparedRing<'_> {
     }
 }
 
+/// Checks that the calling thread is in the network namespace of `socket`. In another one, the index of `link` may be missing
+/// or another interface's, and a group of this number would be a new one.
+pub(super) fn check_namespace(
+    link: &InterfaceInfo,
+    socket: BorrowedFd<'_>,
+) -> Result<(), RingSetupError> {
+    // Closing a packet socket would wait for the CPUs.
+    let here = UnixDatagram::unbound().map_err(|source| at(SetupStep::Socket, link, source))?;
+    if is_elsewhere(socket, here.as_fd()) {
+        let source = std::io::Error::from_raw_os_error(libc::ENODEV);
+        return Err(at(SetupStep::Interface, link, source));
+    }
+    Ok(())
+}
+
 /// Whether two sockets are in different network namespaces. False if the kernel cannot tell.
 fn is_elsewhere(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
     let [one, other] = [one, other].map(|socket| socket::namespace_cookie(socket).ok());
     one != other
 }
 
-fn at(step: SetupStep, link: &InterfaceInfo, source: std::io::Error) -> RingSetupError {
+pub(super) fn at(step: SetupStep, link: &InterfaceInfo, source: std::io::Error) -> RingSetupError {
     let link = link.name.clone();
     RingSetupError { step, link, source }
 }

@@ -1,6 +1,7 @@
 //! The receive ring of a packet socket.
 
 use std::cell::Cell;
+use std::fmt;
 use std::io;
 use std::mem::offset_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,7 +19,6 @@ use abi::socket;
 
 use super::filter::{self, Refused};
 use super::geometry::{Geometry, MAX_FRAMES};
-use super::live_filter::LiveFilter;
 use super::setup::{self, Role};
 use super::walk::{SlotWalk, Slots};
 use crate::counters::RingCounters;
@@ -56,8 +56,9 @@ pub struct PacketRing {
     refused: Refused,
     /// The clock behind hardware time stamps, which are converted to the time of day.
     clock: Option<Box<DeviceClock>>,
-    /// Kept by a ring in a [`HandoverGroup`](crate::HandoverGroup). Dropped last, after the memory and the socket.
-    pub(crate) turn: Option<Arc<()>>,
+    /// What a [`HandoverGroup`](crate::HandoverGroup) or a [`RingShare`](crate::RingShare) has the ring keep. Dropped last,
+    /// after the memory and the socket.
+    pub(crate) turn: Option<Arc<dyn fmt::Debug + Send + Sync>>,
 }
 
 impl PacketRing {
@@ -276,22 +277,9 @@ impl PacketRing {
     /// `sk_attach_filter`, net/core/filter.c; `packet_release`, net/packet/af_packet.c, which waits for the CPUs.
     pub fn set_filter(&self, filter: &RingFilter) -> io::Result<()> {
         setup::attach(self.socket.as_fd(), filter, self.refused, self.snaplen)?;
-        // Without the privilege it does not wait, as documented.
-        let _ = LiveFilter::wait();
+        // Closing any packet socket waits for the CPUs. Without the privilege there is none, as documented.
+        drop(socket::packet_socket());
         Ok(())
-    }
-
-    /// The filter, for a thread that does not read the ring.
-    ///
-    /// # Errors
-    /// EMFILE.
-    pub fn live_filter(&self) -> io::Result<LiveFilter> {
-        Ok(LiveFilter {
-            link: self.link.name.clone(),
-            socket: self.socket.try_clone()?,
-            refused: self.refused,
-            snaplen: self.snaplen,
-        })
     }
 
     /// Stops receiving: the ring gets no packets that arrive from now on.

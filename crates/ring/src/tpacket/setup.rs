@@ -24,7 +24,6 @@ use crate::options::{
 };
 
 /// Role of a ring among those of its interface.
-#[derive(Clone, Copy)]
 pub(crate) enum Role<'r> {
     /// Not in a handover group. The options may name a fanout group.
     Alone,
@@ -32,6 +31,12 @@ pub(crate) enum Role<'r> {
     First,
     /// Joins this handover group to replace its current ring.
     Successor { link: &'r InterfaceInfo, group: u16 },
+    /// Shares the packets with others, once `join` has added the socket to their group. It returns when no CPU delivers
+    /// packets to the socket directly any more.
+    Member {
+        link: &'r InterfaceInfo,
+        join: &'r mut dyn FnMut(BorrowedFd<'_>) -> io::Result<()>,
+    },
 }
 
 /// A packet socket with its ring, bound and receiving.
@@ -69,7 +74,7 @@ pub(crate) fn open(
     let fd = socket.as_fd();
     let index = match role {
         // The name may be another interface's by now.
-        Role::Successor { link, .. } => link.index,
+        Role::Successor { link, .. } | Role::Member { link, .. } => link.index,
         Role::Alone | Role::First => {
             socket::link_index(fd, name).map_err(at(SetupStep::Interface))?
         }
@@ -93,29 +98,12 @@ pub(crate) fn open(
     let ignore = i32::from(ignores_outgoing);
     set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore)
         .map_err(at(SetupStep::Direction))?;
-    let group = match role {
-        Role::Alone => (options.fanout).map(|fanout| share(fanout, ignores_outgoing)),
-        Role::First => Some(PACKET_FANOUT_FLAG_UNIQUEID << 16 | handover(ignores_outgoing)),
-        Role::Successor { group, .. } => Some(handover(ignores_outgoing) | u32::from(group)),
-    };
-    if let Some(group) = group {
-        set_option(fd, SOL_PACKET, PACKET_FANOUT, &group).map_err(at(SetupStep::Fanout))?;
-    }
-    if matches!(role, Role::Successor { .. }) {
-        // When a socket joins a group, a CPU may still be delivering a packet to the socket directly. The group's first
-        // member gets that packet too, so this socket must reject it. Setting the group's program again waits for that
-        // CPU; the filter that accepts packets is attached afterwards.
-        set_fanout_program(fd, &filter::answer(0)).map_err(at(SetupStep::Fanout))?;
-    } else if options.fanout.is_some() {
-        // The same holds for a member that shares packets: closing any packet socket waits for the CPUs
-        // (`packet_release`, net/packet/af_packet.c).
-        drop(socket::packet_socket().map_err(at(SetupStep::Fanout))?);
-    }
+    let is_in_group = join(fd, role, options, ignores_outgoing).map_err(at(SetupStep::Fanout))?;
     let refused = match options.direction {
         DirectionFilter::Out => Refused::Incoming,
         // A fanout group receives packets instead of its members and ignores their `PACKET_IGNORE_OUTGOING`
         // (`fanout_add`, net/packet/af_packet.c). There the filter rejects sent packets.
-        _ if ignores_outgoing && group.is_some() => Refused::Outgoing,
+        _ if ignores_outgoing && is_in_group => Refused::Outgoing,
         _ => Refused::Nothing,
     };
     attach(fd, &options.filter, refused, options.snaplen).map_err(at(SetupStep::Filter))?;
@@ -127,6 +115,63 @@ pub(crate) fn open(
         clock,
         refused,
     })
+}
+
+/// Adds the socket to its fanout group, if there is one. When a socket joins a group, a CPU may still be delivering a packet
+/// to the socket directly, and another member gets that packet too. So the socket must reject it: this returns once no CPU
+/// does so any more, and the filter that accepts packets is attached afterwards.
+fn join(
+    fd: BorrowedFd<'_>,
+    role: Role<'_>,
+    options: &RingOptions,
+    ignores_outgoing: bool,
+) -> io::Result<bool> {
+    let in_group = |group: u32| set_option(fd, SOL_PACKET, PACKET_FANOUT, &group);
+    match role {
+        Role::Alone => {
+            let Some(fanout) = options.fanout else {
+                return Ok(false);
+            };
+            in_group(share(fanout, ignores_outgoing))?;
+            // Closing any packet socket waits for the CPUs (`packet_release`, net/packet/af_packet.c).
+            drop(socket::packet_socket()?);
+        }
+        // There is no other member.
+        Role::First => in_group(PACKET_FANOUT_FLAG_UNIQUEID << 16 | handover(ignores_outgoing))?,
+        Role::Successor { group, .. } => {
+            in_group(handover(ignores_outgoing) | u32::from(group))?;
+            // Setting the group's program again waits for the CPUs.
+            set_fanout_program(fd, &filter::answer(0))?;
+        }
+        Role::Member { join, .. } => join(fd)?,
+    }
+    Ok(true)
+}
+
+/// A bound packet socket without memory that rejects every packet. The name may be another interface's by now, unless the
+/// `index` is to be found.
+pub(crate) fn placeholder(
+    name: &str,
+    index: Option<u32>,
+) -> Result<(OwnedFd, InterfaceInfo), RingOpenError> {
+    let at = |step: SetupStep| {
+        move |source| RingSetupError {
+            step,
+            link: name.to_owned(),
+            source,
+        }
+    };
+    let socket = socket::packet_socket().map_err(at(SetupStep::Socket))?;
+    let fd = socket.as_fd();
+    let index = match index {
+        Some(index) => index,
+        None => socket::link_index(fd, name).map_err(at(SetupStep::Interface))?,
+    };
+    attach_classic(fd, &filter::nothing()).map_err(at(SetupStep::Filter))?;
+    socket::bind_link(fd, index).map_err(at(SetupStep::Bind))?;
+    socket::take_error(fd).map_err(at(SetupStep::Bind))?;
+    let link = describe(fd, name, index).map_err(at(SetupStep::Interface))??;
+    Ok((socket, link))
 }
 
 fn select_version(fd: BorrowedFd<'_>, version: TpacketVersion) -> io::Result<()> {
@@ -187,7 +232,7 @@ fn request_ring(fd: BorrowedFd<'_>, geometry: &Geometry) -> io::Result<()> {
 }
 
 /// Whether sent packets are ignored. On loopback each packet is both sent and received; only the latter counts.
-fn ignores_outgoing(direction: DirectionFilter, link: &InterfaceInfo) -> bool {
+pub(crate) fn ignores_outgoing(direction: DirectionFilter, link: &InterfaceInfo) -> bool {
     match direction {
         DirectionFilter::In => true,
         DirectionFilter::Both => link.loopback,
@@ -201,6 +246,7 @@ fn share(fanout: Fanout, ignores_outgoing: bool) -> u32 {
         FanoutMode::Hash => 0,
         FanoutMode::RoundRobin => 1,
         FanoutMode::Cpu => 2,
+        FanoutMode::Random => 4,
         FanoutMode::Queue => 5,
     };
     let group = match fanout.group {
@@ -211,7 +257,7 @@ fn share(fanout: Fanout, ignores_outgoing: bool) -> u32 {
 }
 
 /// Value of `PACKET_FANOUT`, without the group number, that joins a group whose members hand over to each other.
-fn handover(ignores_outgoing: bool) -> u32 {
+pub(crate) fn handover(ignores_outgoing: bool) -> u32 {
     (PACKET_FANOUT_CBPF | outgoing_flag(ignores_outgoing)) << 16
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use super::buffer::Buffer;
 use super::encoder::Encoder;
 use super::{WriteError, pcap, pcapng};
-use crate::model::Packet;
+use crate::model::{Interface, Packet};
 
 /// Bytes of a chunk for each packet of the index: a pcapng block with a packet of 60 bytes.
 const PACKET_BYTES: usize = 96;
@@ -144,6 +144,17 @@ pub struct ChunkEncoder(Encoder);
 impl ChunkEncoder {
     pub(super) fn new(encoder: Encoder) -> Self {
         Self(encoder)
+    }
+
+    /// Adds an interface, by the next number. The file must get it before packets that refer to it
+    /// ([`CaptureFile::add_interface`](super::CaptureFile::add_interface)).
+    ///
+    /// # Errors
+    /// `LinkTypeDiffers` for a pcap file.
+    pub fn add_interface(&mut self, interface: Interface) -> Result<(), WriteError> {
+        self.0.describe(&interface)?;
+        self.0.add(interface);
+        Ok(())
     }
 
     /// Adds a packet to `chunk`; `false` if it has no room for it. An empty chunk has room for every packet.

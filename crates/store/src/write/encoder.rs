@@ -23,11 +23,13 @@ pub(super) struct Encoder {
     cut_to_snaplen: bool,
     /// Maximum bytes of a packet, by interface.
     kept: Vec<usize>,
+    /// Interface Statistics Blocks of each interface.
+    pub(super) statistics_blocks: u32,
 }
 
 impl Encoder {
     /// Bytes of an Interface Statistics Block with everything except a comment.
-    pub(super) const STATISTICS_BYTES: u64 = 112;
+    const STATISTICS_BYTES: u64 = 112;
 
     pub(super) fn new(
         format: Format,
@@ -42,6 +44,7 @@ impl Encoder {
             processes: VecDeque::new(),
             cut_to_snaplen,
             kept: Vec::with_capacity(interfaces.len()),
+            statistics_blocks: 1,
         };
         for interface in interfaces {
             encoder.describe(&interface)?;
@@ -148,8 +151,13 @@ impl Encoder {
         if self.unit().is_some() {
             0
         } else {
-            u64::from(self.interface_count()) * Self::STATISTICS_BYTES
+            u64::from(self.interface_count()) * self.statistics_bytes()
         }
+    }
+
+    /// Bytes to reserve for the statistics of an interface.
+    pub(super) fn statistics_bytes(&self) -> u64 {
+        u64::from(self.statistics_blocks) * Self::STATISTICS_BYTES
     }
 
     /// The bytes of `packet` to write: at most its interface's snaplen.

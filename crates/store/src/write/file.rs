@@ -114,7 +114,8 @@ impl CaptureFile {
             rotation,
             ..
         } = options;
-        let encoder = Encoder::new(format, section, interfaces, cut_to_snaplen)?;
+        let mut encoder = Encoder::new(format, section, interfaces, cut_to_snaplen)?;
+        encoder.statistics_blocks = options.statistics_blocks;
         let buffer = Buffer::new(options.buffer_bytes.min(1 << 30));
         let frames = match compression {
             Compression::None => None,
@@ -171,8 +172,8 @@ impl CaptureFile {
             self.flush()?;
             self.append(&block)?;
             self.flush()?;
-            self.budget
-                .reserve(block.len() as u64 + Encoder::STATISTICS_BYTES);
+            let statistics = self.encoder.statistics_bytes();
+            self.budget.reserve(block.len() as u64 + statistics);
         }
         Ok(self.encoder.add(interface))
     }
@@ -423,7 +424,8 @@ impl CaptureFile {
     /// # Errors
     /// As for [`write`](Self::write), about the files.
     pub fn note(&mut self, text: &str, now_ns: u64) -> Result<(), WriteError> {
-        let known = (self.statistics)().into_iter().next();
+        let all = (self.statistics)();
+        let known = all.into_iter().find(|one| one.part().is_none());
         let statistics = Statistics {
             timestamp_ns: Some(now_ns),
             comment: Some(text.to_owned()),

@@ -119,6 +119,9 @@ pub struct CaptureFileOptions {
     pub rotation: Rotation,
     /// Returns the statistics for the end of each rotated file.
     pub statistics: StatisticsSource,
+    /// Statistics of each interface at the end of a file: more than one if some count a
+    /// [part](crate::model::Statistics::part) of its packets. Default: 1.
+    pub statistics_blocks: u32,
     /// Size of the buffer in bytes, at most 1 GiB. Default: 256 KiB.
     pub buffer_bytes: usize,
 }
@@ -139,6 +142,7 @@ impl CaptureFileOptions {
             compression: Compression::default(),
             rotation: Rotation::default(),
             statistics: Box::new(Vec::new),
+            statistics_blocks: 1,
             buffer_bytes: 256 << 10,
         }
     }

@@ -29,8 +29,8 @@ use super::account::reader_time::ReaderTime;
 use super::account::summary::{Ended, OpenInterface};
 use super::account::survey::{InterfaceState, Survey};
 use super::control::change::{ControlThread, Member, Slot};
-use super::control::hand_over::RunOptions;
 use super::control::handle::Control;
+use super::control::new_interface::WholeInterfaces;
 use super::control::pending::PendingChanges;
 use super::error::CaptureError;
 use super::interface::Interface;
@@ -106,7 +106,7 @@ pub struct RunTime {
 
 impl Engine {
     /// Opens all interfaces, in the network namespace of the calling thread.
-    pub fn open(options: CaptureOptions) -> Result<Self, CaptureError> {
+    pub fn open(mut options: CaptureOptions) -> Result<Self, CaptureError> {
         check(&options.links)?;
         check_mode(&options)?;
         let wait = |source| CaptureError::Wait { source };
@@ -122,12 +122,15 @@ impl Engine {
             }
         }
         let poller = Poller::new().map_err(wait)?;
+        // The rings keep them.
+        let shares = std::mem::take(&mut options.shares);
         let mut interfaces = Vec::with_capacity(options.links.len());
         let mut queues = Vec::with_capacity(options.links.len());
         let mut descriptions = Vec::with_capacity(options.links.len());
         for (number, (link, plan)) in (0..).zip(options.links.iter().zip(plans)) {
-            let interface =
-                Interface::open(link, number, plan, &options, &mut netlink, &mut queues)?;
+            let mut own = options.clone();
+            own.shares = shares.get(number as usize).cloned().into_iter().collect();
+            let interface = Interface::open(link, number, plan, &own, &mut netlink, &mut queues)?;
             let described = description::interface(
                 &mut netlink,
                 &interface.link,
@@ -199,9 +202,8 @@ impl Engine {
             control.messages()
         } else {
             let members = vec![self.member()];
-            let (now, namespace) = (RunOptions::from(&self.options), &self.options.namespace);
-            let capture = Some(self.options.clone());
-            let control = ControlThread::begin(members, now, namespace.clone(), capture);
+            let opener = Box::new(WholeInterfaces);
+            let control = ControlThread::begin(members, self.options.clone(), opener);
             self.control.insert(control).messages()
         };
         Control::new(vec![self.pending.clone()], messages)

@@ -87,8 +87,6 @@ impl Interface {
             // A packet passes twice there. Capture it as it is received.
             options.direction = DirectionFilter::In;
         }
-        let fanout = options.fanout.get(number as usize).copied();
-        options.fanout = fanout.into_iter().collect();
         let stamping = Stamping::choose(name, &options)?;
         options.timestamps = stamping.source;
         options.device_clock = stamping.clock;
@@ -170,15 +168,12 @@ impl Interface {
     /// Its queues continue with the rings of `new` once they have read the present ones.
     pub fn follow(&mut self, new: NewRings, queues: &mut [RxQueue]) {
         let queues = self.own_mut(queues);
-        let replaces = !new.rings.is_empty();
         for (queue, next) in queues.iter_mut().zip(new.rings) {
             queue.next = Some(next);
         }
         if let Some(filter) = new.filter {
-            if replaces {
-                // Packet rings alone have other filters, and one queue.
-                queues[0].next_filter = Some(ReaderFilter(filter.exact));
-            }
+            // Packet rings alone have other filters, and one queue.
+            queues[0].next_filter = Some(ReaderFilter(filter.exact));
             self.kernel_filter.follow(filter.kernel);
         }
     }

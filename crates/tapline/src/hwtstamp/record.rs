@@ -1,32 +1,21 @@
 //! The former setting of an interface, recorded in a file until it is restored.
-//!
-//! Each capture that uses the interface holds a shared lock on the file, which the kernel releases when the process
-//! ends, however it ends. So a record that nobody has locked was left behind.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::device::StampDevice;
 use super::error::StampError;
 use super::setting::HardwareStamping;
 use crate::doctor::shell_quote;
+use crate::record_file::{self, RecordError, RecordFile, boot_id, guard};
 
-/// Longest record, bytes. A longer file is not one of ours.
-const BYTES_MAX: u64 = 4096;
-
-/// The lock that guards the others, held for a few system calls.
+/// The lock that guards the records, held for a few system calls.
 const GUARD: &str = "hwtstamp.lock";
 
 /// What a file holds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Content {
-    /// Identifies this boot of the host: settings of another boot are gone.
     boot_id: String,
     link: String,
     index: u32,
@@ -38,8 +27,7 @@ struct Content {
 #[derive(Debug)]
 pub struct Record {
     folder: PathBuf,
-    path: PathBuf,
-    file: File,
+    file: RecordFile,
 }
 
 /// How the setting of an interface was dealt with that a killed capture left behind.
@@ -84,35 +72,29 @@ impl Record {
         device: &mut StampDevice,
         wanted: impl Fn(HardwareStamping) -> HardwareStamping,
     ) -> Result<Option<Self>, StampError> {
-        let folder = folder()?;
-        let mut directory = DirBuilder::new();
-        let made = directory.recursive(true).mode(0o755).create(&folder);
-        made.map_err(failed(&folder))?;
+        let folder = record_file::folder()?;
+        record_file::create_folder(&folder)?;
         let name = format!(
             "hwtstamp-{}-{}.json",
             device.namespace_cookie(),
             device.index()
         );
         let path = folder.join(name);
-        let _guard = guard(&folder)?;
+        let _guard = guard(&folder, GUARD)?;
         let present = device.present()?;
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(false);
-        let file = options.mode(0o600).open(&path).map_err(failed(&path))?;
-        let mut record = Self { folder, path, file };
-        let is_only_user = record.try_lock().map_err(failed(&record.path))?;
+        let file = RecordFile::create(path)?;
+        let mut record = Self { folder, file };
+        let is_only_user = record.file.try_lock()?;
         match record.change(device, present, wanted(present)) {
             Ok(true) => {}
             other => {
                 if is_only_user {
-                    let _ = fs::remove_file(&record.path);
+                    let _ = record.file.remove();
                 }
                 return other.map(|_| None);
             }
         }
-        // Nobody can have an exclusive lock while the guard is held.
-        flock(&record.file, FlockOperation::NonBlockingLockShared)
-            .map_err(|error| failed(&record.path)(error.into()))?;
+        record.file.share()?;
         Ok(Some(record))
     }
 
@@ -123,7 +105,8 @@ impl Record {
         present: HardwareStamping,
         wanted: HardwareStamping,
     ) -> Result<bool, StampError> {
-        let known = self.read().filter(|content| content.is_of(device));
+        let known: Option<Content> = self.file.read();
+        let known = known.filter(|content| content.is_of(device));
         let former = match known {
             // What it was before the first of several captures, or before one that was killed.
             Some(content) if setting(content.made) == present => setting(content.former),
@@ -137,12 +120,12 @@ impl Record {
             made: numbers(wanted),
         };
         // Recorded before it is made, so that a kill in between leaves nothing unrecorded.
-        self.write(&content).map_err(failed(&self.path))?;
+        self.file.write(&content)?;
         if wanted != present {
             let granted = device.set(wanted)?;
             if granted != wanted {
                 content.made = numbers(granted);
-                self.write(&content).map_err(failed(&self.path))?;
+                self.file.write(&content)?;
             }
         }
         Ok(former != present || wanted != present)
@@ -150,8 +133,8 @@ impl Record {
 
     /// Ends the use of the interface by this capture. The last one restores the former setting.
     pub fn end(mut self, device: &mut StampDevice) -> Result<(), StampError> {
-        let _guard = guard(&self.folder)?;
-        if self.try_lock().map_err(failed(&self.path))? {
+        let _guard = guard(&self.folder, GUARD)?;
+        if self.file.try_lock()? {
             self.restore(device)?;
         }
         Ok(())
@@ -159,7 +142,8 @@ impl Record {
 
     /// Restores the former setting, unless it was changed since, and removes the record.
     fn restore(&mut self, device: &mut StampDevice) -> Result<bool, StampError> {
-        let content = self.read().filter(|content| content.is_of(device));
+        let content: Option<Content> = self.file.read();
+        let content = content.filter(|content| content.is_of(device));
         let mut is_restored = false;
         if let Some(content) = content
             && device.present()? == setting(content.made)
@@ -167,35 +151,8 @@ impl Record {
             device.set(setting(content.former))?;
             is_restored = true;
         }
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&self.path)(error)),
-            _ => Ok(is_restored),
-        }
-    }
-
-    /// Whether this is the only user of the record. It has it alone then.
-    fn try_lock(&self) -> io::Result<bool> {
-        match flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(true),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn read(&mut self) -> Option<Content> {
-        let mut text = String::new();
-        self.file.rewind().ok()?;
-        let mut bounded = (&mut self.file).take(BYTES_MAX);
-        bounded.read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok()
-    }
-
-    fn write(&mut self, content: &Content) -> io::Result<()> {
-        let text = serde_json::to_string(content)?;
-        self.file.rewind()?;
-        self.file.set_len(0)?;
-        self.file.write_all(text.as_bytes())?;
-        self.file.sync_data()
+        self.file.remove()?;
+        Ok(is_restored)
     }
 }
 
@@ -213,40 +170,32 @@ impl Content {
 /// # Privileges
 /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace, if there is anything to restore.
 pub fn undo_left_behind() -> Result<Vec<LeftBehind>, StampError> {
-    let folder = folder()?;
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(&folder)(error)),
-    };
+    let folder = record_file::folder()?;
     let cookie = crate::doctor::namespace_cookie().unwrap_or(0);
-    let prefix = format!("hwtstamp-{cookie}-");
+    let paths = record_file::records(&folder, &format!("hwtstamp-{cookie}-"))?;
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let _guard = guard(&folder, GUARD)?;
     let mut found = Vec::new();
-    let _guard = guard(&folder)?;
-    for entry in entries {
-        let path = entry.map_err(failed(&folder))?.path();
-        let name = path.file_name().and_then(|name| name.to_str());
-        if name.is_some_and(|name| name.starts_with(&prefix)) {
-            found.extend(undo(&folder, path)?);
-        }
+    for path in paths {
+        found.extend(undo(&folder, path)?);
     }
     Ok(found)
 }
 
 /// Restores what the record at `path` says; `None` if a capture is using it, or if it is not a record of this boot.
 fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, StampError> {
-    let file = OpenOptions::new().read(true).write(true).open(&path);
     let mut record = Record {
-        file: file.map_err(failed(&path))?,
+        file: RecordFile::open(path)?,
         folder: folder.to_owned(),
-        path,
     };
-    if !record.try_lock().map_err(failed(&record.path))? {
+    if !record.file.try_lock()? {
         return Ok(None);
     }
-    let content = record.read().filter(|content| content.boot_id == boot_id());
-    let Some(content) = content else {
-        fs::remove_file(&record.path).map_err(failed(&record.path))?;
+    let content: Option<Content> = record.file.read();
+    let Some(content) = content.filter(|content| content.boot_id == boot_id()) else {
+        record.file.remove()?;
         return Ok(None);
     };
     let restored = StampDevice::open(&content.link).and_then(|mut device| {
@@ -260,7 +209,7 @@ fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, StampError> 
             Ok(true) => Restored::Done,
             Ok(false) => Restored::Left,
             Err(StampError::Link(error)) if error.errno() == Some(libc::ENODEV) => {
-                fs::remove_file(&record.path).map_err(failed(&record.path))?;
+                record.file.remove()?;
                 Restored::Left
             }
             Err(error) => Restored::Failed(error),
@@ -268,35 +217,10 @@ fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, StampError> 
     }))
 }
 
-/// Waits for the lock that guards the records. Who has it makes a few system calls and no more.
-fn guard(folder: &Path) -> Result<File, StampError> {
-    let path = folder.join(GUARD);
-    let mut options = OpenOptions::new();
-    let options = options.write(true).create(true).truncate(false).mode(0o600);
-    let file = options.open(&path).map_err(failed(&path))?;
-    flock(file.as_fd(), FlockOperation::LockExclusive)
-        .map_err(|error| failed(&path)(error.into()))?;
-    Ok(file)
-}
-
-fn folder() -> Result<PathBuf, StampError> {
-    crate::control::directory().map_err(|_| StampError::Record {
-        path: PathBuf::from("$XDG_RUNTIME_DIR"),
-        source: ErrorKind::NotFound.into(),
-    })
-}
-
-fn failed(path: &Path) -> impl Fn(io::Error) -> StampError {
-    let path = path.to_owned();
-    move |source| StampError::Record {
-        path: path.clone(),
-        source,
+impl From<RecordError> for StampError {
+    fn from(RecordError { path, source }: RecordError) -> Self {
+        Self::Record { path, source }
     }
-}
-
-fn boot_id() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    id.unwrap_or_default().trim().to_owned()
 }
 
 fn numbers(setting: HardwareStamping) -> [i32; 3] {

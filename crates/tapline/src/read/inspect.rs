@@ -76,9 +76,14 @@ pub struct ReportedInterface {
     pub statistics: Option<Statistics>,
     /// Number of its statistics blocks.
     pub statistics_blocks: u64,
+    /// Its last statistics of each [part](Statistics::part) of its packets, e.g. of a receive queue: the first 1024.
+    pub parts: Vec<Statistics>,
     /// Earlier statistics with a comment, such as the notes of changes during a capture: the first 10 000.
     pub notes: Vec<Statistics>,
 }
+
+/// Parts kept of an interface.
+const PARTS_MAX: usize = 1024;
 
 /// Notes kept of an interface.
 const NOTES_MAX: usize = 10_000;
@@ -185,6 +190,7 @@ impl ItemReceiver for PacketCounter<'_> {
                     packets: 0,
                     statistics: None,
                     statistics_blocks: 0,
+                    parts: Vec::new(),
                     notes: Vec::new(),
                 });
             }
@@ -230,12 +236,22 @@ impl FileReport {
 
     fn add_statistics(&mut self, statistics: &Statistics) {
         let interface = &mut self.interfaces[statistics.interface as usize];
+        interface.statistics_blocks += 1;
+        if statistics.part().is_some() {
+            let parts = &mut interface.parts;
+            let known = parts.iter().position(|one| one.part() == statistics.part());
+            match known {
+                Some(known) => parts[known].clone_from(statistics),
+                None if parts.len() < PARTS_MAX => parts.push(statistics.clone()),
+                None => {}
+            }
+            return;
+        }
         let before = interface.statistics.replace(statistics.clone());
         let note = before.filter(|before| before.comment.is_some());
         if interface.notes.len() < NOTES_MAX {
             interface.notes.extend(note);
         }
-        interface.statistics_blocks += 1;
     }
 }
 

@@ -85,7 +85,7 @@ pub fn run_open<C: Consumer + Send, T>(
 }
 
 /// Ends the capture if the test fails; the test would otherwise hang.
-struct EndWithTest(Stopper);
+pub struct EndWithTest(pub Stopper);
 
 impl Drop for EndWithTest {
     fn drop(&mut self) {

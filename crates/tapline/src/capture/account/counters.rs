@@ -164,19 +164,34 @@ struct NamedCounters {
     link: String,
     /// By reader: at least one.
     readers: Vec<Arc<Counters>>,
-    /// By back end that followed the first one.
-    successors: Vec<Arc<Counters>>,
+    /// By back end that followed the first one, and by reader.
+    successors: Vec<Vec<Arc<Counters>>>,
 }
 
 impl NamedCounters {
     fn account(&self) -> Account {
-        let first = shared_account(self.readers.iter().map(|counters| counters.account()));
-        let others = self.successors.iter().map(|counters| counters.account());
-        std::iter::once(first).chain(others).sum()
+        let parts = std::iter::once(&self.readers).chain(&self.successors);
+        let account = |readers: &Vec<Arc<Counters>>| {
+            shared_account(readers.iter().map(|counters| counters.account()))
+        };
+        parts.map(account).sum()
+    }
+
+    /// The account of a reader, without the losses of interface and driver, which are those of all readers. So are the
+    /// filtered packets unless `has_own_filters`.
+    fn reader_account(&self, reader: usize, has_own_filters: bool) -> Account {
+        let parts = std::iter::once(&self.readers).chain(&self.successors);
+        let counters = parts.filter_map(|readers| readers.get(reader));
+        let mut account: Account = counters.map(|counters| counters.account()).sum();
+        (account.lost.nic, account.lost.driver) = (None, None);
+        if !has_own_filters || !self.successors.is_empty() {
+            (account.filtered, account.sampled_out) = (None, None);
+        }
+        account
     }
 
     fn sum(&self, count: impl Fn(&Counters) -> u64) -> u64 {
-        let all = self.readers.iter().chain(&self.successors);
+        let all = self.readers.iter().chain(self.successors.iter().flatten());
         all.map(|counters| count(counters)).sum()
     }
 }
@@ -218,8 +233,8 @@ impl LiveCounters {
         interfaces.extend_from_slice(&others.read());
     }
 
-    /// Interface `number` continues with `counters`.
-    pub(in super::super) fn succeed(&self, number: u32, counters: Arc<Counters>) {
+    /// Interface `number` continues with `counters`, one for each reader.
+    pub(in super::super) fn succeed(&self, number: u32, counters: Vec<Arc<Counters>>) {
         let interfaces = self.interfaces.write();
         let mut interfaces = interfaces.unwrap_or_else(PoisonError::into_inner);
         if let Some(interface) = interfaces.get_mut(number as usize) {
@@ -257,6 +272,30 @@ impl LiveCounters {
             statistics(number, &interface.account(), start_ns, 0)
         });
         statistics.collect()
+    }
+
+    /// As [`statistics`](Self::statistics), with those of each reader before those of the interface. `parts` says whose
+    /// packets each reader counts, and `has_own_filters` that each has a filter of its own.
+    pub(in super::super) fn statistics_by_reader(
+        &self,
+        parts: &[String],
+        has_own_filters: bool,
+    ) -> Vec<Statistics> {
+        let totals = self.statistics();
+        let interfaces = self.read();
+        let mut all = Vec::with_capacity(totals.len() * (parts.len() + 1));
+        for (interface, total) in interfaces.iter().zip(totals) {
+            for (reader, part) in parts.iter().enumerate() {
+                let start_ns = interface.readers[0].start_ns();
+                let account = interface.reader_account(reader, has_own_filters);
+                all.push(Statistics {
+                    comment: Some(Statistics::part_comment(part)),
+                    ..statistics(total.interface, &account, start_ns, 0)
+                });
+            }
+            all.push(total);
+        }
+        all
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Vec<NamedCounters>> {

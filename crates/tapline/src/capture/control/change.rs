@@ -1,7 +1,7 @@
 //! The control thread, which carries out changes of a running capture beside its reader.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,13 +14,15 @@ use super::super::plan::mode::Mode;
 use super::super::plan::options::{CaptureOptions, DROP_BUFFER_BYTES};
 use super::error::ChangeError;
 use super::hand_over::{HandOverResult, RunOptions};
-use super::new_interface::NewInterface;
+use super::new_interface::{InterfaceOpener, NewInterface};
 use super::pending::{PendingChanges, Step};
 use crate::packet_filter::Filter;
-use netlink::Namespace;
 
 /// Interfaces that a capture can have had, one after another.
 const MAX_INTERFACES: usize = 16_384;
+
+/// Interval at which rings that were replaced are checked, until they are read.
+const FREE: Duration = Duration::from_millis(10);
 
 /// A change of one option, or of the interfaces.
 #[derive(Clone, Debug)]
@@ -92,24 +94,20 @@ pub struct ControlThread {
 }
 
 impl ControlThread {
-    /// Starts the thread. If that fails, every change is refused.
-    ///
-    /// With the options of the `capture`, interfaces can be added and removed. There is one member then.
+    /// Starts the thread. If that fails, every change is refused. `capture` has the buffer of whole interfaces.
     pub fn begin(
         members: Vec<Member>,
-        now: RunOptions,
-        namespace: Option<Namespace>,
-        capture: Option<CaptureOptions>,
+        capture: CaptureOptions,
+        opener: Box<dyn InterfaceOpener>,
     ) -> Self {
         let (messages, received) = channel();
-        let mode = capture
-            .as_ref()
-            .map_or(Mode::Mirror, |capture| capture.mode);
+        let namespace = capture.namespace.clone();
         let work = Work {
             members,
-            now,
+            now: RunOptions::from(&capture),
+            mode: capture.mode,
             capture,
-            mode,
+            opener,
         };
         let thread = thread::Builder::new().name("tapline-control".into());
         let run = move || match namespace {
@@ -144,18 +142,36 @@ struct Work {
     /// At least one.
     members: Vec<Member>,
     now: RunOptions,
-    /// Options of the capture, unless its interfaces are fixed.
-    capture: Option<CaptureOptions>,
+    /// Options with which the capture began.
+    capture: CaptureOptions,
     /// Mode of interfaces that are added.
     mode: Mode,
+    opener: Box<dyn InterfaceOpener>,
 }
 
 impl Work {
     fn run(mut self, messages: &Receiver<Message>) {
-        while let Ok(Message::Change(change, answer)) = messages.recv() {
-            // The caller may have gone.
-            let _ = answer.send(self.carry_out(&change));
+        let mut is_free = true;
+        loop {
+            let time = if is_free { Duration::MAX } else { FREE };
+            match messages.recv_timeout(time) {
+                Ok(Message::Change(change, answer)) => {
+                    // The caller may have gone.
+                    let _ = answer.send(self.carry_out(&change));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Message::Over) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            is_free = self.free_dropped();
         }
+    }
+
+    /// Frees rings that were replaced and are read; returns whether all are.
+    fn free_dropped(&mut self) -> bool {
+        let slots = self.members.iter_mut().flat_map(|one| &mut one.interfaces);
+        let hand_overs = slots.filter_map(|slot| slot.hand_over.as_mut()?.as_mut().ok());
+        // All of them, also after one that is not free.
+        hand_overs.fold(true, |is_free, one| one.free_dropped() && is_free)
     }
 
     fn carry_out(&mut self, change: &Change) -> Result<(), ChangeError> {
@@ -205,14 +221,13 @@ impl Work {
     }
 }
 
-/// Interfaces that come and go, of a capture with a single reader.
+/// Interfaces that come and go.
 impl Work {
     /// The options of an interface that is opened now.
-    fn options(&self, mode: Mode) -> Result<CaptureOptions, ChangeError> {
-        let capture = self.capture.as_ref().ok_or(ChangeError::FixedInterfaces)?;
-        let mut options = capture.clone();
+    fn options(&self, mode: Mode) -> CaptureOptions {
+        let mut options = self.capture.clone();
         self.now.clone().apply(&mut options);
-        if mode != capture.mode {
+        if mode != self.capture.mode {
             // Selected for the other mode.
             (options.backend, options.busy_poll) = (None, None);
             options.mode = mode;
@@ -220,65 +235,85 @@ impl Work {
                 options.buffer_bytes = options.buffer_bytes.max(DROP_BUFFER_BYTES);
             }
         }
-        Ok(options)
+        options
+    }
+
+    fn is_settling(&self) -> bool {
+        self.members.iter().any(|one| one.pending.is_settling())
+    }
+
+    /// Gives each reader its step.
+    fn add_steps(&self, steps: impl IntoIterator<Item = Step>) {
+        for (member, step) in self.members.iter().zip(steps) {
+            (member.pending).add(self.now.delivery, self.now.spin, vec![step]);
+        }
+    }
+
+    /// Interfaces that are captured, with their places, which are the same for all readers.
+    fn open(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        let slots = self.members[0].interfaces.iter().enumerate();
+        slots.filter(|(_, slot)| slot.hand_over.is_some())
+    }
+
+    /// Notes the parts of an interface for the changes that follow.
+    fn append(&mut self, parts: &mut [NewInterface], mode: Mode) {
+        for (member, part) in self.members.iter_mut().zip(parts) {
+            member.interfaces.push(Slot::of(part, mode));
+        }
     }
 
     fn add(&mut self, link: &str) -> Result<(), ChangeError> {
-        let options = self.options(self.mode)?;
-        let member = &mut self.members[0];
-        if member.open().any(|(_, slot)| slot.link.name == link) {
+        let options = self.options(self.mode);
+        if self.open().any(|(_, slot)| slot.link.name == link) {
             let link = link.to_owned();
             return Err(CaptureError::LinkTwice { link }.into());
         }
-        if member.interfaces.len() >= MAX_INTERFACES {
+        let slots = &self.members[0].interfaces;
+        if slots.len() >= MAX_INTERFACES {
             return Err(ChangeError::TooManyInterfaces);
         }
-        let numbers = member.interfaces.iter().map(|slot| slot.number);
-        let number = numbers.max().map_or(0, |last| last + 1);
-        let mut new = NewInterface::open(link, number, &options)?;
-        member.interfaces.push(Slot::of(&mut new, options.mode));
-        let steps = vec![Step::Add(Box::new(new))];
-        (member.pending).add(self.now.delivery, self.now.spin, steps);
+        let last = slots.iter().map(|slot| slot.number).max();
+        let number = last.map_or(0, |last| last + 1);
+        let mut parts = self.opener.open(link, number, &options)?;
+        self.append(&mut parts, options.mode);
+        self.opener.added(&parts);
+        self.add_steps(parts.into_iter().map(|part| Step::Add(Box::new(part))));
         Ok(())
     }
 
     fn remove(&mut self, link: &str) -> Result<(), ChangeError> {
-        if self.capture.is_none() {
-            return Err(ChangeError::FixedInterfaces);
-        }
-        let member = &mut self.members[0];
-        let found = member.open().find(|(_, slot)| slot.link.name == link);
+        let found = self.open().find(|(_, slot)| slot.link.name == link);
         let place = found.map(|(place, _)| place);
         let link = link.to_owned();
         let Some(place) = place else {
             return Err(ChangeError::NotCaptured { link });
         };
-        if member.open().count() == 1 {
+        if self.open().count() == 1 {
             return Err(ChangeError::LastInterface { link });
         }
-        if member.pending.is_settling() {
+        if self.is_settling() {
             return Err(RingOpenError::Busy { link }.into());
         }
-        member.interfaces[place].hand_over = None;
-        let steps = vec![Step::Remove(place)];
-        (member.pending).add(self.now.delivery, self.now.spin, steps);
+        for member in &mut self.members {
+            member.interfaces[place].hand_over = None;
+        }
+        self.add_steps(std::iter::repeat_with(|| Step::Remove(place)));
         Ok(())
     }
 
-    /// Opens the interfaces once more, one after another, and leaves it to the reader to close the rings before.
+    /// Opens the interfaces once more, one after another, and leaves it to the readers to close the rings before.
     fn set_mode(&mut self, link: Option<&str>, mode: Mode) -> Result<(), ChangeError> {
-        let options = self.options(mode)?;
-        let member = &mut self.members[0];
+        let options = self.options(mode);
         let is_meant = |slot: &Slot| link.is_none_or(|link| slot.link.name == link);
-        let meant = member.open().filter(|(_, slot)| is_meant(slot));
+        let meant = self.open().filter(|(_, slot)| is_meant(slot));
         let meant: Vec<usize> = meant.map(|(place, _)| place).collect();
         if let (Some(link), true) = (link, meant.is_empty()) {
             let link = link.to_owned();
             return Err(ChangeError::NotCaptured { link });
         }
-        let is_busy = member.pending.is_settling();
+        let is_busy = self.is_settling();
         for place in meant {
-            let slot = &mut member.interfaces[place];
+            let slot = &self.members[0].interfaces[place];
             if slot.mode == mode {
                 continue;
             }
@@ -286,27 +321,23 @@ impl Work {
             if is_busy {
                 return Err(RingOpenError::Busy { link }.into());
             }
-            let mut new = NewInterface::open(&link, slot.number, &options)?;
-            if new.interface.link.link_type != slot.link.link_type {
+            let mut parts = self.opener.open(&link, slot.number, &options)?;
+            let link_type = slot.link.link_type;
+            if (parts.iter()).any(|part| part.interface.link.link_type != link_type) {
                 return Err(ChangeError::OtherLinkType { link, mode });
             }
-            slot.hand_over = None;
-            member.interfaces.push(Slot::of(&mut new, mode));
-            let steps = vec![Step::Exchange(place, Box::new(new))];
-            (member.pending).add(self.now.delivery, self.now.spin, steps);
+            for member in &mut self.members {
+                member.interfaces[place].hand_over = None;
+            }
+            self.append(&mut parts, mode);
+            self.opener.exchanged(&parts);
+            let parts = parts.into_iter();
+            self.add_steps(parts.map(|part| Step::Exchange(place, Box::new(part))));
         }
         if link.is_none() {
             self.mode = mode;
         }
         Ok(())
-    }
-}
-
-impl Member {
-    /// The interfaces that are captured, with their places.
-    fn open(&self) -> impl Iterator<Item = (usize, &Slot)> {
-        let slots = self.interfaces.iter().enumerate();
-        slots.filter(|(_, slot)| slot.hand_over.is_some())
     }
 }
 
@@ -347,15 +378,11 @@ fn replace(
         }
         prepared.push((&member.pending, ready));
     }
-    let mut keeps_rings = false;
     for (pending, ready) in prepared {
         let mut replacements = Vec::new();
         for (number, ready) in ready {
             match ready.take_over() {
-                Ok(new) => {
-                    keeps_rings |= new.rings.is_empty();
-                    replacements.push(Step::Rings(number, new));
-                }
+                Ok(new) => replacements.push(Step::Rings(number, new)),
                 Err(error) => {
                     // The rings before it receive packets already and have to be read.
                     pending.add(before.delivery, before.spin, replacements);
@@ -364,10 +391,6 @@ fn replace(
             }
         }
         pending.add(options.delivery, options.spin, replacements);
-    }
-    if keeps_rings {
-        // The counters of the filters before are final when the next change comes.
-        let _ = ring::LiveFilter::wait();
     }
     Ok(())
 }

@@ -30,34 +30,6 @@ pub enum ChangeError {
         /// The back end.
         backend: Backend,
     },
-    /// Several readers share the packets of the interface by `PACKET_FANOUT`. Their rings stay, so only what the socket
-    /// filters do can be changed.
-    #[error(
-        "the rings of {link} cannot be changed while several readers share its packets (restart the capture)"
-    )]
-    SharedRings {
-        /// Name of the interface.
-        link: String,
-    },
-    /// Several readers share the packets of the interface. Their rings stay, so the kernel has to run the filter, and
-    /// the filter before.
-    #[error(
-        "the kernel cannot run the filter, or the filter before, on {link} (restart the capture)"
-    )]
-    SharedSplit {
-        /// Name of the interface.
-        link: String,
-    },
-    /// Several readers share the packets of the interface. Their rings stay, and hold as many bytes of a packet as at the
-    /// start.
-    #[error("a snaplen of several readers can be at most {most}, with which they began")]
-    SharedSnaplen {
-        /// Snaplen at the start, bytes.
-        most: u32,
-    },
-    /// Only captures with a single reader and fixed interfaces can be given others, or another mode.
-    #[error("the interfaces and modes of several readers are fixed (restart the capture)")]
-    FixedInterfaces,
     /// The interface is not captured.
     #[error("{link} is not captured")]
     NotCaptured {

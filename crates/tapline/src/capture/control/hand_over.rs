@@ -70,8 +70,10 @@ pub trait HandOver: Send {
     /// Name of the interface.
     fn link(&self) -> &str;
 
-    /// The reader filters what the first rings receive once more.
-    fn has_exact_filter(&mut self) {}
+    /// Frees rings that were replaced and are read. Returns whether all that were replaced are.
+    fn free_dropped(&mut self) -> bool {
+        true
+    }
 
     /// Opens rings with these options, in the network namespace of the first ones. They receive no packets
     /// yet; dropping them changes nothing.
@@ -86,7 +88,7 @@ pub trait Replacement {
 
 /// Rings that have taken over.
 pub struct NewRings {
-    /// One per queue; none if the rings stay.
+    /// One per queue.
     pub rings: Vec<RingReader>,
     /// The filter in front of them, unless it is that of the rings before.
     pub filter: Option<NewFilter>,

@@ -23,15 +23,14 @@ use crate::packet_filter::Filter;
 /// A process that forks keeps the old ring alive until the child calls execve(2). A change within that time loses packets:
 /// do not start programs from the process while the capture changes.
 ///
-/// Several readers that share the packets of a packet ring keep their rings: filter, snaplen, sampling and direction change
-/// in the socket filters in place, and the others only as far as the rings can stay.
+/// The packet rings of several readers are replaced together. Their buffer is that of the whole interface.
 ///
 /// | back end | delivery, spin | buffer | stall | filter, snaplen, sampling, direction |
 /// |---|---|---|---|---|
 /// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same | the same |
 /// | TPACKET_V3 | a second ring takes over | the same | the same | the same |
-/// | ring buffers of XDP | immediate | the program switches to other buffers | no effect | [refused](ChangeError::FixedFilter) |
-/// | shared memory in drop mode | immediate | a second program takes over in the link | no effect | [refused](ChangeError::FixedFilter) |
+/// | ring buffers of XDP | immediate | the program switches to other buffers; refused with several readers | no effect | [refused](ChangeError::FixedFilter) |
+/// | shared memory in drop mode | immediate | a second program takes over in the link; refused with several readers | no effect | [refused](ChangeError::FixedFilter) |
 /// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect | [refused](ChangeError::Fixed) |
 #[derive(Clone, Debug)]
 pub struct Control {
@@ -130,8 +129,8 @@ impl Control {
     /// [`Consumer::interface`](super::super::Consumer::interface) is called before the first of them.
     ///
     /// # Errors
-    /// [`ChangeError::FixedInterfaces`] with several readers; [`ChangeError::Memory`] with the reason why it cannot be
-    /// captured, e.g. that it is captured already.
+    /// [`ChangeError::Memory`] with the reason why it cannot be captured, e.g. that it is captured already. Several
+    /// readers refuse an interface with other receive queues than theirs.
     /// # Privileges
     /// As [`Capture::open`](super::super::Capture::open).
     pub fn add_interface(&self, link: impl Into<String>) -> Result<(), ChangeError> {
@@ -142,8 +141,7 @@ impl Control {
     /// summary. An interface that has been removed can be added again, under another number.
     ///
     /// # Errors
-    /// [`ChangeError::FixedInterfaces`] with several readers; [`ChangeError::NotCaptured`];
-    /// [`ChangeError::LastInterface`]; [`RingOpenError::Busy`](ring::RingOpenError::Busy) in it while another change is
+    /// [`ChangeError::NotCaptured`]; [`ChangeError::LastInterface`]; [`RingOpenError::Busy`](ring::RingOpenError::Busy) in it while another change is
     /// not complete ([`Control::wait`]).
     pub fn remove_interface(&self, link: impl Into<String>) -> Result<(), ChangeError> {
         self.change(Change::Remove(link.into()))

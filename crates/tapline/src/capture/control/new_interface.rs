@@ -18,6 +18,38 @@ pub struct NewInterface {
     pub description: Description,
 }
 
+/// Opens interfaces that join a running capture.
+pub trait InterfaceOpener: Send {
+    /// Opens interface `link` as the one with `number`, in the network namespace of the calling thread: a part for each
+    /// reader.
+    fn open(
+        &self,
+        link: &str,
+        number: u32,
+        options: &CaptureOptions,
+    ) -> Result<Vec<NewInterface>, CaptureError>;
+
+    /// Called before the readers get the parts of another interface.
+    fn added(&self, _parts: &[NewInterface]) {}
+
+    /// Called before the readers get the parts of an interface that continues with another back end.
+    fn exchanged(&self, _parts: &[NewInterface]) {}
+}
+
+/// Opens interfaces for a single reader.
+pub struct WholeInterfaces;
+
+impl InterfaceOpener for WholeInterfaces {
+    fn open(
+        &self,
+        link: &str,
+        number: u32,
+        options: &CaptureOptions,
+    ) -> Result<Vec<NewInterface>, CaptureError> {
+        Ok(vec![NewInterface::open(link, number, options)?])
+    }
+}
+
 impl NewInterface {
     /// Its counters by name.
     pub fn counters(&self) -> LiveCounters {

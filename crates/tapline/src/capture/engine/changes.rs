@@ -47,7 +47,7 @@ impl Engine {
                 Step::Exchange(place, new) => {
                     self.leave(place);
                     let (number, counters) = (new.interface.number, &new.interface.counters);
-                    self.live.succeed(number, counters.clone());
+                    self.live.succeed(number, vec![counters.clone()]);
                     self.join(*new, survey)?;
                 }
             }

@@ -1,6 +1,5 @@
 //! One capture for each of several readers of the same interfaces.
 
-use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -79,15 +78,6 @@ impl Engine {
             self.poller.add(number, queue).map_err(wait)?;
         }
         self.poller.add_wake(self.pending.as_fd()).map_err(wait)
-    }
-
-    /// The fanout group of each interface.
-    pub fn fanout_groups(&self) -> io::Result<Vec<u16>> {
-        let groups = self.queues.iter().filter_map(|queue| match &queue.reader {
-            RingReader::Packet(ring) => Some(ring.fanout_group()),
-            _ => None,
-        });
-        groups.collect()
     }
 
     /// Its only queue, if it is one of AF_XDP.

@@ -1,10 +1,11 @@
 //! The options of a capture, and their setters.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bpf::{RingBufferProgram, RxMetadata, Sampling, SocketPorts, UnmatchedAction, XdpAttachMode};
-use ring::{BusyPoll, DeliveryMode, DirectionFilter, Fanout, TimestampSource};
+use ring::{BusyPoll, DeliveryMode, DirectionFilter, RingShare, TimestampSource};
 
 use super::backend::Backend;
 use super::mode::{MirrorLimit, Mode, ModeError};
@@ -113,10 +114,20 @@ pub struct CaptureOptions {
     pub outlast_link_down: bool,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
     pub tick: Duration,
-    /// The fanout group of each interface, in which its packet ring shares the packets with others.
-    pub(crate) fanout: Vec<Fanout>,
+    /// Of each interface: the part of its packets that its packet ring gets.
+    pub(in super::super) shares: Vec<ShareOfPackets>,
     /// The receive queues to read; `None`: all. Applies to AF_XDP sockets.
     pub(crate) queues: Option<Vec<u32>>,
+}
+
+/// The part of an interface's packets that the packet ring of one of several readers gets.
+#[derive(Clone, Debug)]
+pub struct ShareOfPackets {
+    pub share: RingShare,
+    /// Number of the ring in the share.
+    pub ring: usize,
+    /// Readers of the interface, among which its buffer is divided.
+    pub readers: NonZeroUsize,
 }
 
 impl Default for CaptureOptions {
@@ -150,7 +161,7 @@ impl Default for CaptureOptions {
             threads: true,
             outlast_link_down: false,
             tick: Duration::from_secs(1),
-            fanout: Vec::new(),
+            shares: Vec::new(),
             queues: None,
         }
     }

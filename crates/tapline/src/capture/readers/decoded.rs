@@ -95,6 +95,12 @@ impl<C: Consumer> Consumer for Decoded<'_, C> {
         Ok(self.file.write(packet.record())?)
     }
 
+    fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
+        self.pass()?;
+        self.file.add_interface(interface.clone())?;
+        self.consumer.interface(interface)
+    }
+
     fn idle(&mut self, now_ns: u64) -> Result<(), ConsumerError> {
         self.pass()?;
         self.consumer.idle(now_ns)

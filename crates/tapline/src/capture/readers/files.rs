@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
 use rustix::event::{PollFd, PollFlags};
-use store::model::Statistics;
+use store::model::{Interface, Statistics};
 
 use super::super::account::counters::LiveCounters;
 use super::super::account::loss_account::Account;
@@ -34,6 +34,10 @@ impl Consumer for ReaderFile<'_> {
     )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         self.file.packet(&of_queue(packet, self.queue))
+    }
+
+    fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
+        self.file.interface(interface)
     }
 
     fn idle(&mut self, now_ns: u64) -> Result<(), ConsumerError> {

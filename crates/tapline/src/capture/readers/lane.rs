@@ -282,6 +282,10 @@ impl Consumer for LaneSender {
         Ok(())
     }
 
+    fn interface(&mut self, interface: &store::model::Interface) -> Result<(), ConsumerError> {
+        Ok(self.encoder.add_interface(interface.clone())?)
+    }
+
     fn finish(&mut self, _statistics: &[store::model::Statistics]) -> Result<(), ConsumerError> {
         if !self.chunk.is_empty() {
             self.hand_over()?;

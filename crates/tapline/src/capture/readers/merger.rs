@@ -11,6 +11,7 @@ use super::super::account::counters::LiveCounters;
 use super::super::account::loss_account::Account;
 use super::super::account::summary::Ended;
 use super::super::read::consumer::{ConsumerError, FileOwner};
+use super::interfaces::JoinedInterfaces;
 use super::lane::{Alarm, LaneReceiver};
 use crate::stop::{Stop, Stopper};
 
@@ -33,6 +34,7 @@ pub struct Merger<'m, C> {
     pub merge: ChunkMerge,
     /// Packets left to the packet limit.
     pub remaining: u64,
+    pub joined: JoinedInterfaces,
     /// Stops the readers.
     pub stopper: Stopper,
     /// Why the capture ends, unless a reader has a reason of its own.
@@ -89,6 +91,10 @@ impl<C: FileOwner> Merger<'_, C> {
             while let Some(chunk) = lane.next() {
                 self.merge.add(number, chunk);
             }
+        }
+        // The chunks that were added have packets of no other interfaces.
+        for interface in self.joined.take() {
+            self.try_to(|consumer| consumer.interface(&interface));
         }
         before_ns = before_ns.max(realtime_ns().saturating_sub(max_delay_ns));
         for (number, lane) in self.lanes.iter().enumerate() {

@@ -9,7 +9,9 @@
 //! | file | subject |
 //! |---|---|
 //! | `options` | how many readers, on which CPUs, how the kernel distributes packets |
+//! | `pinning` | interrupts on the CPUs of their readers |
 //! | `parallel` | opening the readers, [`ParallelCapture`] |
+//! | `interfaces` | opening an interface for all readers of a running capture |
 //! | `lane` | a reader: from its rings into chunks, and up to which time it has delivered everything |
 //! | `merger` | the thread that writes |
 //! | `decoded` | merged packets for a consumer that takes them one by one |
@@ -18,10 +20,12 @@
 
 mod decoded;
 mod files;
+mod interfaces;
 mod lane;
 mod merger;
 mod options;
 mod parallel;
+mod pinning;
 mod summary;
 
 pub use options::{OpenReader, Queues, ReaderOptions};

@@ -67,12 +67,12 @@ pub struct OpenReader {
 pub struct PacketReaders {
     pub count: usize,
     pub distribution: FanoutMode,
-    /// The receive queue of each member of the fanout group; empty if a member has several, or it is not known which.
+    /// The receive queue of each ring of a share; empty if a ring has several, or it is not known which.
     pub queues: Vec<u32>,
 }
 
 impl PacketReaders {
-    /// Whether member `number` of the fanout group is read.
+    /// Whether ring `number` of a share is read.
     pub fn is_read(&self, number: usize, only: Option<&[u32]>) -> bool {
         only.is_none_or(|only| (self.queues.get(number)).is_some_and(|queue| only.contains(queue)))
     }
@@ -160,10 +160,13 @@ impl ReaderOptions {
         &self,
         options: &CaptureOptions,
     ) -> Result<Option<PacketReaders>, CaptureError> {
-        let is_packet =
-            options.mode == Mode::Mirror && options.backend != Some(Backend::XdpRingbuf);
-        if !is_packet {
+        if !is_packet(options) {
             return Ok(None);
+        }
+        if self.distribution == Some(FanoutMode::RoundRobin) {
+            return Err(CaptureError::Readers {
+                reason: "readers do not take packets in turn: select random distribution",
+            });
         }
         let netlink = &mut Netlink::open()?;
         let mut queues = Vec::with_capacity(options.links.len());
@@ -239,8 +242,13 @@ impl ReaderOptions {
 /// Drivers store the queue plus one (`skb_record_rx_queue`, include/linux/skbuff.h; `fanout_demux_qm`,
 /// net/packet/af_packet.c). veth leaves the number of the queue through which its peer sent the packet, which is that of
 /// its own (`veth_xmit`, drivers/net/veth.c).
-fn queue_offset(kind: Option<&str>) -> usize {
+pub(super) fn queue_offset(kind: Option<&str>) -> usize {
     usize::from(kind != Some("veth"))
+}
+
+/// Whether interfaces are captured with packet rings.
+pub(super) fn is_packet(options: &CaptureOptions) -> bool {
+    options.mode == Mode::Mirror && options.backend != Some(Backend::XdpRingbuf)
 }
 
 /// Lets the calling thread run on `cpu` only. If that was taken from the process meanwhile, nothing changes.

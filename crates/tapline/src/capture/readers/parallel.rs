@@ -1,13 +1,13 @@
 //! A capture with several readers.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::Duration;
 
 use filter::FilterWarning;
-use filter::classic::ClassicProgram;
-use ring::{DeliveryMode, Fanout, FanoutMode, XdpRing};
+use ring::{DeliveryMode, FanoutMode, RingShare, ShareOptions, XdpRing};
 use store::model::{Interface as Description, Statistics};
 use store::write::{ChunkMerge, PacketChunk, StatisticsSource};
 
@@ -19,23 +19,22 @@ use super::super::control::handle::Control;
 use super::super::engine::Engine;
 use super::super::error::{CaptureError, run_result};
 use super::super::job::run;
-use super::super::plan::options::CaptureOptions;
+use super::super::plan::options::{CaptureOptions, ShareOfPackets};
 use super::super::read::consumer::{Consumer, FileConsumer, FileOwner};
 use super::super::read::poller::nanoseconds;
 use super::decoded::Decoded;
 use super::files::{self, ReaderFile};
+use super::interfaces::{JoinedInterfaces, SharedOpener};
 use super::lane::{Alarm, CHUNKS, LaneReceiver, LaneSender, lane, read};
 use super::merger::{Merger, MergerTimes};
-use super::options::{OpenReader, ReaderOptions, pin};
+use super::options::{OpenReader, PacketReaders, ReaderOptions, pin};
+use super::pinning::pin_irqs;
 use super::summary::{ReaderResult, of_all};
+use crate::irq::{IrqPinning, PinnedIrq};
 use crate::stop::{Stop, Stopper};
 
 /// Memory for records that wait for older ones, of all readers, bytes.
 const MERGE_BYTES: usize = 48 << 20;
-
-/// Memory and snaplen of a ring that gets no packets, bytes.
-const UNREAD_BYTES: usize = 1 << 16;
-const UNREAD_SNAPLEN: u32 = 64;
 
 /// Longest time for which a packet waits for older ones, in addition to twice the time of a batch.
 const MAX_DELAY: Duration = Duration::from_secs(1);
@@ -58,12 +57,13 @@ pub struct ParallelCapture {
     /// At least one. The first has the losses of the interfaces in its account.
     engines: Vec<Engine>,
     readers: Vec<OpenReader>,
-    /// Members of the fanout groups that get the packets of other queues, and refuse them.
-    _unread: Vec<Engine>,
     /// The queues that are not read.
     unread_queues: Vec<u32>,
     distribution: Option<FanoutMode>,
     live: LiveCounters,
+    joined: JoinedInterfaces,
+    /// Interrupts of the receive queues, on the CPUs of their readers.
+    irqs: Option<IrqPinning>,
     /// Stops all readers.
     stop: Stop,
 }
@@ -86,7 +86,6 @@ impl ParallelCapture {
             engines,
             distribution,
             queues,
-            unread,
             unread_queues,
         } = opened;
         if engines.iter().any(Engine::has_unconverted_stamps) {
@@ -108,12 +107,16 @@ impl ParallelCapture {
             control: None,
             engines,
             readers: open,
-            _unread: unread,
             unread_queues,
             distribution,
             live: LiveCounters::default(),
+            joined: JoinedInterfaces::default(),
+            irqs: None,
             stop,
         };
+        if !readers.cpus.is_empty() {
+            parallel.irqs = pin_irqs(parallel.options(), &parallel.readers);
+        }
         let lives: Vec<_> = parallel.engines.iter_mut().map(Engine::live).collect();
         parallel.live = LiveCounters::shared(&lives);
         Ok(parallel)
@@ -139,6 +142,12 @@ impl ParallelCapture {
     /// The readers.
     pub fn readers(&self) -> &[OpenReader] {
         &self.readers
+    }
+
+    /// The interrupts that were pinned to the CPUs of the readers, if the options named these. The setting is restored when
+    /// the capture ends.
+    pub fn pinned_irqs(&self) -> &[PinnedIrq] {
+        self.irqs.as_ref().map_or(&[], IrqPinning::pinned)
     }
 
     /// The receive queues that are not read: those that [`Queues::Only`](super::Queues::Only) leaves out.
@@ -192,17 +201,43 @@ impl ParallelCapture {
             control.messages()
         } else {
             let members = self.engines.iter_mut().map(Engine::member).collect();
-            let (now, namespace) = (self.options().into(), self.options().namespace.clone());
-            let control = ControlThread::begin(members, now, namespace, None);
+            let opener = SharedOpener {
+                queues: self.readers.iter().map(|reader| reader.queue).collect(),
+                is_list: self.options().queues.is_some(),
+                distribution: self.distribution.unwrap_or(FanoutMode::Hash),
+                live: self.live.clone(),
+                joined: self.joined.clone(),
+            };
+            let mut options = self.options().clone();
+            if self.distribution.is_some() {
+                // They have a part of it each.
+                options.buffer_bytes *= self.readers.len();
+            }
+            let control = ControlThread::begin(members, options, Box::new(opener));
             self.control.insert(control).messages()
         };
         Control::new(pending, messages)
     }
 
-    /// Counters for capture files that end while the capture continues.
+    /// Counters for capture files that end while the capture continues: of each reader, then of the interface, for each
+    /// interface.
     pub fn statistics_source(&self) -> StatisticsSource {
-        let live = self.live.clone();
-        Box::new(move || live.statistics())
+        let (live, parts) = (self.live.clone(), self.parts());
+        let is_shared = self.distribution.is_some();
+        Box::new(move || live.statistics_by_reader(&parts, is_shared))
+    }
+
+    /// Whose packets each reader counts; empty for a single reader.
+    fn parts(&self) -> Vec<String> {
+        let part = |(number, reader): (usize, &OpenReader)| match reader.queue {
+            Some(queue) => format!("receive queue {queue}"),
+            None => format!("reader {number}"),
+        };
+        let mut parts: Vec<_> = self.readers.iter().enumerate().map(part).collect();
+        if parts.len() == 1 {
+            parts.clear();
+        }
+        parts
     }
 
     /// The counters by interface, for other threads.
@@ -269,6 +304,7 @@ impl ParallelCapture {
             consumer,
             alarm,
             remaining: self.options().limits.packets.unwrap_or(u64::MAX),
+            joined: self.joined.clone(),
             stopper: self.stop.stopper(),
             ended: None,
         };
@@ -311,8 +347,8 @@ impl ParallelCapture {
                 discarded: counts.discarded,
             })
             .collect();
-        let discarded = counts.iter().map(|lane| lane.discarded).sum();
-        let finished = consumer.finish(&self.final_statistics(discarded));
+        let discarded: Vec<u64> = counts.iter().map(|lane| lane.discarded).collect();
+        let finished = consumer.finish(&self.final_statistics(&discarded));
         let ended = match (ended, finished) {
             (Some(ended), _) if ended.is_failure() => Some(ended),
             (_, Err(error)) => Some(Ended::Consumer(error)),
@@ -374,7 +410,7 @@ impl ParallelCapture {
             let source = io::Error::from(source.kind());
             return Err(CaptureError::Wait { source });
         }
-        let finished = observer.finish(&self.final_statistics(0));
+        let finished = observer.finish(&self.final_statistics(&[]));
         let ended = ended.or(finished.err().map(Ended::Consumer));
         let results = (self.readers.iter().zip(summaries)).map(|(&reader, summary)| ReaderResult {
             reader,
@@ -393,11 +429,16 @@ impl ParallelCapture {
         }
     }
 
-    /// The counters of the interfaces at the end; `discarded` packets were not written.
-    fn final_statistics(&self, discarded: u64) -> Vec<Statistics> {
-        let mut statistics = self.live.statistics();
-        if let [only] = &mut statistics[..] {
-            only.delivered = only.delivered.map(|count| count.saturating_sub(discarded));
+    /// The counters of the readers and interfaces at the end; `discarded` packets of each reader were not written.
+    fn final_statistics(&self, discarded: &[u64]) -> Vec<Statistics> {
+        let parts = self.parts();
+        let mut statistics = (self.live).statistics_by_reader(&parts, self.distribution.is_some());
+        if self.live.accounts().len() == 1 {
+            let all = discarded.iter().sum();
+            let of_parts = discarded.iter().take(parts.len()).copied();
+            for (one, discarded) in statistics.iter_mut().zip(of_parts.chain([all])) {
+                one.delivered = one.delivered.map(|count| count.saturating_sub(discarded));
+            }
         }
         statistics
     }
@@ -458,19 +499,16 @@ struct Opened {
     distribution: Option<FanoutMode>,
     /// The receive queue of each reader, or none.
     queues: Vec<u32>,
-    /// Members of the fanout groups that nobody reads.
-    unread: Vec<Engine>,
     unread_queues: Vec<u32>,
 }
 
 impl Opened {
-    /// Without a fanout group.
+    /// Without shared packet rings.
     fn new(engines: Vec<Engine>) -> Self {
         Self {
             engines,
             distribution: None,
             queues: Vec::new(),
-            unread: Vec::new(),
             unread_queues: Vec::new(),
         }
     }
@@ -495,60 +533,54 @@ fn open_engines(
     if packet.count < 2 {
         return Ok(Opened::new(vec![Engine::open(options)?]));
     }
-    let mode = packet.distribution;
-    let is_read = |member: usize| packet.is_read(member, readers.only());
-    let read = (0..packet.count).filter(|&member| is_read(member)).count();
-    options.buffer_bytes /= read.max(1);
-    options.fanout = vec![Fanout { group: None, mode }; options.links.len()];
-    let mut members: Vec<Engine> = Vec::with_capacity(packet.count);
-    for member in 0..packet.count {
-        let mut of_member = options.clone();
-        if !is_read(member) {
-            // Keeps nothing of any packet.
-            of_member.filter = Some(ClassicProgram::keep(0).into());
-            of_member.snaplen = UNREAD_SNAPLEN;
-            of_member.sampling = None;
-            of_member.buffer_bytes = UNREAD_BYTES;
-            of_member.stall = None;
-        }
-        members.push(Engine::open(of_member)?);
-        if member == 0 {
-            let groups = members[0].fanout_groups();
-            let groups = groups.map_err(|source| CaptureError::Wait { source })?;
-            for (fanout, group) in options.fanout.iter_mut().zip(groups) {
-                fanout.group = Some(group);
-            }
-        }
-    }
-    let mut queues = packet.queues.clone();
-    let (mut engines, mut unread) = (Vec::with_capacity(read), Vec::new());
-    for (member, engine) in members.into_iter().enumerate() {
-        if is_read(member) {
-            engines.push(engine);
-        } else {
-            unread.push(engine);
-        }
-    }
-    let mut unread_queues = Vec::new();
-    if let Some(only) = readers.only() {
-        (queues, unread_queues) = queues.into_iter().partition(|queue| only.contains(queue));
-        unread_queues.sort_unstable();
-    }
-    let least = queues.iter().copied().min();
-    if let Some(first) = queues.iter().position(|&queue| Some(queue) == least) {
-        queues.rotate_left(first);
-        engines.rotate_left(first);
+    let mut rings: Vec<usize> = (0..packet.count).collect();
+    rings.retain(|&ring| packet.is_read(ring, readers.only()));
+    // The reader of the lowest queue comes first.
+    let lowest = (0..rings.len()).min_by_key(|&n| packet.queues.get(rings[n]).copied());
+    rings.rotate_left(lowest.unwrap_or(0));
+    let is_read = |queue: &u32| readers.only().is_none_or(|only| only.contains(queue));
+    let mut unread_queues = packet.queues.clone();
+    unread_queues.retain(|queue| !is_read(queue));
+    unread_queues.sort_unstable();
+    let of_ring = |&ring: &usize| packet.queues.get(ring).copied();
+    Ok(Opened {
+        engines: open_shared(options, &packet, &rings)?,
+        distribution: Some(packet.distribution),
+        queues: rings.iter().filter_map(of_ring).collect(),
+        unread_queues,
+    })
+}
+
+/// The captures of several readers of packet rings: each has one ring of each interface, with these numbers.
+fn open_shared(
+    mut options: CaptureOptions,
+    packet: &PacketReaders,
+    rings: &[usize],
+) -> Result<Vec<Engine>, CaptureError> {
+    let readers = NonZeroUsize::new(rings.len()).unwrap_or(NonZeroUsize::MIN);
+    options.buffer_bytes /= readers;
+    let share = ShareOptions {
+        rings: packet.count,
+        mode: packet.distribution,
+        direction: options.direction,
+    };
+    let links = options.links.iter();
+    let shares: Result<Vec<_>, _> = links.map(|link| RingShare::open(link, share)).collect();
+    let shares = shares?;
+    let mut engines = Vec::with_capacity(rings.len());
+    for &ring in rings {
+        let part = |share: &RingShare| ShareOfPackets {
+            share: share.clone(),
+            ring,
+            readers,
+        };
+        options.shares = shares.iter().map(part).collect();
+        engines.push(Engine::open(options.clone())?);
     }
     for engine in &mut engines[1..] {
         engine.leave_survey();
     }
-    Ok(Opened {
-        engines,
-        distribution: Some(mode),
-        queues,
-        unread,
-        unread_queues,
-    })
+    Ok(engines)
 }
 
 /// The queues of the interfaces that `options` leave out.

@@ -1,33 +1,49 @@
 //! Replacing a packet ring: a second ring of its fanout group takes over.
 
-use ring::{HandoverGroup, PacketRing, PreparedRing, RingOpenError, SetupStep};
+use std::num::NonZeroUsize;
+
+use ring::{HandoverGroup, PacketRing, PreparedRing, PreparedShare, RingOpenError, SetupStep};
 
 use super::super::super::control::error::ChangeError;
 use super::super::super::control::hand_over::{
     HandOver, NewFilter, NewRings, Replacement, RunOptions,
 };
 use super::super::super::plan::backend::Backend;
-use super::super::super::plan::options::CaptureOptions;
+use super::super::super::plan::options::{CaptureOptions, ShareOfPackets};
 use super::super::super::read::ring::RingReader;
 use super::blocks;
-use super::shared::SharedRing;
 use super::successor::{choose_filter, ring_options};
 
 /// Opens the packet rings of one interface, one after another.
 pub struct PacketHandOver {
     link: String,
-    group: HandoverGroup,
+    group: Group,
     /// Options of the newest ring.
     options: ring::RingOptions,
+    backend: Backend,
     /// Options of the capture.
     capture: CaptureOptions,
     /// The filter in front of the newest ring, as [`RunOptions`] numbers it.
     filter_version: u64,
 }
 
+/// The fanout group in which a ring is replaced.
+enum Group {
+    /// By one that gets all packets.
+    Alone(HandoverGroup),
+    /// Together with those of the other readers.
+    Shared(ShareOfPackets),
+}
+
 /// A ring that is ready to take over.
+enum Prepared<'r> {
+    Alone(PreparedRing<'r>),
+    Shared(PreparedShare),
+}
+
+/// A ring that is ready to take over, with what follows from it.
 struct PacketReplacement<'r> {
-    ring: PreparedRing<'r>,
+    ring: Prepared<'r>,
     /// Its filter, if it has another one than the ring before.
     filter: Option<FilteredOptions>,
     newest: Newest<'r>,
@@ -43,48 +59,83 @@ struct FilteredOptions {
 /// What a [`PacketHandOver`] knows of the newest ring.
 struct Newest<'r> {
     options: &'r mut ring::RingOptions,
+    backend: &'r mut Backend,
     filter_version: &'r mut u64,
 }
 
 impl PacketHandOver {
-    /// Opens the first ring. Without threads, and on a kernel without groups that hand over, it cannot be replaced. In a
-    /// fanout group that shares packets it stays, and its filter can be replaced.
+    /// Opens the first ring. Without threads, and on a kernel without groups that hand over, it cannot be replaced.
     pub fn open(
         link: &str,
         options: ring::RingOptions,
         capture: &CaptureOptions,
     ) -> Result<(PacketRing, Option<Box<dyn HandOver>>), RingOpenError> {
-        if !capture.threads {
-            return Ok((PacketRing::open(link, &options)?, None));
-        }
-        if options.fanout.is_some() {
-            let ring = PacketRing::open(link, &options)?;
-            let shared = SharedRing::new(&ring, capture).ok();
-            return Ok((ring, shared.map(|shared| Box::new(shared) as _)));
-        }
-        match HandoverGroup::open(link, &options) {
-            Ok((ring, group)) => {
-                let link = link.to_owned();
-                let hand_over = Self {
-                    link,
-                    group,
-                    options,
-                    capture: capture.clone(),
-                    filter_version: 0,
-                };
-                Ok((ring, Some(Box::new(hand_over))))
+        let (ring, group) = match capture.shares.first() {
+            Some(part) => {
+                let ring = part.share.open_ring(part.ring, &options)?;
+                (ring, Group::Shared(part.clone()))
             }
-            Err(RingOpenError::Setup(error)) if error.step == SetupStep::Fanout => {
-                Ok((PacketRing::open(link, &options)?, None))
+            None if !capture.threads => return Ok((PacketRing::open(link, &options)?, None)),
+            None => match HandoverGroup::open(link, &options) {
+                Ok((ring, group)) => (ring, Group::Alone(group)),
+                Err(RingOpenError::Setup(error)) if error.step == SetupStep::Fanout => {
+                    return Ok((PacketRing::open(link, &options)?, None));
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        let hand_over = Self {
+            link: link.to_owned(),
+            group,
+            options,
+            backend: ring.version().into(),
+            capture: capture.clone(),
+            filter_version: 0,
+        };
+        Ok((ring, Some(Box::new(hand_over))))
+    }
+}
+
+impl Group {
+    fn prepare(&mut self, options: &ring::RingOptions) -> Result<Prepared<'_>, RingOpenError> {
+        match self {
+            Self::Alone(group) => group.prepare(options).map(Prepared::Alone),
+            Self::Shared(part) => {
+                let ring = part.share.prepare(part.ring, options)?;
+                Ok(Prepared::Shared(ring))
             }
-            Err(error) => Err(error),
+        }
+    }
+
+    /// Readers among which the buffer is divided.
+    fn readers(&self) -> NonZeroUsize {
+        match self {
+            Self::Alone(_) => NonZeroUsize::MIN,
+            Self::Shared(part) => part.readers,
+        }
+    }
+}
+
+impl Prepared<'_> {
+    fn take_over(self) -> Result<PacketRing, RingOpenError> {
+        match self {
+            Self::Alone(ring) => ring.take_over(),
+            Self::Shared(ring) => ring.take_over(),
         }
     }
 }
 
 impl HandOver for PacketHandOver {
     fn backend(&self) -> Backend {
-        self.group.version().into()
+        self.backend
+    }
+
+    fn free_dropped(&mut self) -> bool {
+        match &self.group {
+            // Dropping a ring frees it.
+            Group::Alone(_) => true,
+            Group::Shared(part) => part.share.free_dropped(),
+        }
     }
 
     fn link(&self) -> &str {
@@ -92,6 +143,10 @@ impl HandOver for PacketHandOver {
     }
 
     fn prepare(&mut self, options: &RunOptions) -> Result<Box<dyn Replacement + '_>, ChangeError> {
+        let options = &RunOptions {
+            buffer_bytes: options.buffer_bytes / self.group.readers(),
+            ..options.clone()
+        };
         self.options.buffer_bytes = options.buffer_bytes;
         self.options.stall = options.stall;
         blocks::divide_batch(&mut self.options, options.delivery);
@@ -103,6 +158,7 @@ impl HandOver for PacketHandOver {
             filter: None,
             newest: Newest {
                 options: &mut self.options,
+                backend: &mut self.backend,
                 filter_version: &mut self.filter_version,
             },
         }))
@@ -128,6 +184,7 @@ impl PacketHandOver {
             }),
             newest: Newest {
                 options: &mut self.options,
+                backend: &mut self.backend,
                 filter_version: &mut self.filter_version,
             },
         }))
@@ -141,7 +198,9 @@ impl Replacement for PacketReplacement<'_> {
             filter,
             newest,
         } = *self;
-        let ring = RingReader::Packet(Box::new(ring.take_over()?));
+        let ring = ring.take_over()?;
+        *newest.backend = ring.version().into();
+        let ring = RingReader::Packet(Box::new(ring));
         let filter = filter.map(|filtered| {
             *newest.options = filtered.options;
             *newest.filter_version = filtered.version;

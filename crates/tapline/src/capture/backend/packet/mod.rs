@@ -3,7 +3,6 @@
 pub mod blocks;
 mod filter;
 mod hand_over;
-mod shared;
 mod successor;
 
 use std::io;
@@ -97,10 +96,7 @@ fn with_expression(
     let whole = options
         .clone()
         .snaplen(ring::DEFAULT_SNAPLEN.max(options.snaplen));
-    let mut opened = with_program(link, &filter.coarse(), &whole)?;
-    if let Some(hand_over) = &mut opened.hand_over {
-        hand_over.has_exact_filter();
-    }
+    let opened = with_program(link, &filter.coarse(), &whole)?;
     Ok(OpenedInterface {
         exact: Some(ExactFilter::new(filter, options.snaplen)),
         place: Some(FilterPlace::Split),

@@ -92,7 +92,6 @@ pub fn ring_options(options: &CaptureOptions, filter: ring::RingFilter) -> ring:
         timestamps: options.timestamps,
         device_clock: options.device_clock,
         filter,
-        fanout: options.fanout.first().copied(),
         ..ring::RingOptions::default()
     };
     blocks::divide_batch(&mut ring, options.delivery);

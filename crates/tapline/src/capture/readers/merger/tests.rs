@@ -78,6 +78,7 @@ fn merged(
         alarm,
         merge: ChunkMerge::new(2),
         remaining: u64::MAX,
+        joined: JoinedInterfaces::default(),
         stopper: stop.stopper(),
         ended: None,
     };

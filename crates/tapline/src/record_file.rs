@@ -1,0 +1,147 @@
+//! Former settings of the host, recorded in files until they are restored.
+//!
+//! Each job that uses a setting holds a shared lock on its file, which the kernel releases when the process ends, however
+//! it ends. So a record that nobody has locked was left behind.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Longest record, bytes. A longer file is not one of ours.
+const BYTES_MAX: u64 = 4096;
+
+/// A file or folder of records cannot be read or written.
+#[derive(Debug)]
+pub struct RecordError {
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+/// The record of one setting, shared with the other jobs that use it.
+#[derive(Debug)]
+pub struct RecordFile {
+    pub path: PathBuf,
+    file: File,
+}
+
+impl RecordFile {
+    /// Opens the record, and creates it if it is missing.
+    pub fn create(path: PathBuf) -> Result<Self, RecordError> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let file = options.mode(0o600).open(&path).map_err(failed(&path))?;
+        Ok(Self { path, file })
+    }
+
+    /// Opens a record that is there.
+    pub fn open(path: PathBuf) -> Result<Self, RecordError> {
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        let file = file.map_err(failed(&path))?;
+        Ok(Self { path, file })
+    }
+
+    /// Whether this is the only user of the record. It has it alone then.
+    pub fn try_lock(&self) -> Result<bool, RecordError> {
+        match flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(failed(&self.path)(error.into())),
+        }
+    }
+
+    /// Uses the record, together with others. Call it with the guard: nobody can have it alone then.
+    pub fn share(&self) -> Result<(), RecordError> {
+        flock(&self.file, FlockOperation::NonBlockingLockShared)
+            .map_err(|error| failed(&self.path)(error.into()))
+    }
+
+    /// The content; `None` if there is none of this kind.
+    pub fn read<T: DeserializeOwned>(&mut self) -> Option<T> {
+        let mut text = String::new();
+        self.file.rewind().ok()?;
+        let mut bounded = (&mut self.file).take(BYTES_MAX);
+        bounded.read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    pub fn write<T: Serialize>(&mut self, content: &T) -> Result<(), RecordError> {
+        let mut write = || {
+            let text = serde_json::to_string(content)?;
+            self.file.rewind()?;
+            self.file.set_len(0)?;
+            self.file.write_all(text.as_bytes())?;
+            self.file.sync_data()
+        };
+        write().map_err(failed(&self.path))
+    }
+
+    /// Removes the record, if it is there.
+    pub fn remove(&self) -> Result<(), RecordError> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&self.path)(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The folder of the records: that of the control sockets.
+pub fn folder() -> Result<PathBuf, RecordError> {
+    crate::control::directory().map_err(|_| RecordError {
+        path: PathBuf::from("$XDG_RUNTIME_DIR"),
+        source: ErrorKind::NotFound.into(),
+    })
+}
+
+/// Creates the folder if it is missing.
+pub fn create_folder(folder: &Path) -> Result<(), RecordError> {
+    let mut directory = DirBuilder::new();
+    let made = directory.recursive(true).mode(0o755).create(folder);
+    made.map_err(failed(folder))
+}
+
+/// Paths of the records in `folder` whose names begin with `prefix`.
+pub fn records(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, RecordError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(folder)(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed(folder))?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| name.starts_with(prefix)) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// Waits for the lock `name` that guards the records. Who has it makes a few system calls and no more.
+pub fn guard(folder: &Path, name: &str) -> Result<File, RecordError> {
+    let path = folder.join(name);
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(&path).map_err(failed(&path))?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(&path)(error.into()))?;
+    Ok(file)
+}
+
+/// Identifies this boot of the host: settings of another boot are gone.
+pub fn boot_id() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.unwrap_or_default().trim().to_owned()
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> RecordError {
+    let path = path.to_owned();
+    move |source| RecordError {
+        path: path.clone(),
+        source,
+    }
+}
