@@ -52,6 +52,9 @@ pub struct EchoProberOptions {
     pub window_ns: u64,
     /// Probes to a target within `window_ns`, at most [`EchoProber::MAX_WINDOW`]; rounded up to a power of two.
     pub window: u32,
+    /// Whether that is room for all of them. If it is not, and a target does not answer while 8 million probes are sent to it,
+    /// answers to later ones may count as stale.
+    pub is_window_whole: bool,
     /// Number of targets that there is room for.
     pub targets: u32,
     /// Whether there is one probe to each target, with number 1. Such a target takes 16 bytes, or 32 if there are IPv6
@@ -249,6 +252,7 @@ impl EchoProber {
             window_ns: options.window_ns,
             entries,
             slots,
+            is_window_whole: options.is_window_whole,
             payload_bytes: options.payload_bytes,
             filler: rest(options, offset(ethernet)).0,
             filler_sum: rest(options, offset(ethernet)).1,

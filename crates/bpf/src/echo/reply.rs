@@ -52,6 +52,8 @@ pub(super) struct Program<'m> {
     pub entries: Entries,
     /// Numbers in the window of a target; a power of two.
     pub slots: u32,
+    /// Whether a number has left the window when its place is needed again.
+    pub is_window_whole: bool,
     pub payload_bytes: u16,
     /// The first bytes of the payload after the cookie, up to 8.
     pub filler: [u8; 8],
@@ -462,12 +464,17 @@ impl<'m> Program<'m> {
             Insn::alu64(Alu::Sub, Reg::R2, Reg::R0),
             Insn::alu64(Alu::And, Reg::R2, (1 << NUMBER_BITS) - 1),
             Insn::jump_if(Condition::Equal, Reg::R2, 0, exits.duplicate),
-            Insn::jump_if(
+        ]);
+        if !self.is_window_whole {
+            // A later one may have taken the place.
+            code.extend([Insn::jump_if(
                 Condition::GreaterOrEqual,
                 Reg::R2,
                 1 << (NUMBER_BITS - 1),
                 exits.stale,
-            ),
+            )]);
+        }
+        code.extend([
             Insn::mov(Reg::R2, Reg::R0),
             Insn::AtomicCompareExchange {
                 base: Reg::R1,

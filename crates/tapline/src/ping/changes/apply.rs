@@ -24,6 +24,8 @@ pub(in crate::ping) struct TargetChanges {
     name_watch: Option<NameWatch>,
     /// Why the latest lookup of a host failed.
     failures: HashMap<u32, LookupFailure>,
+    /// Hosts whose settings the latest requests have changed.
+    resettled: Vec<u32>,
     /// Lists of at most this many hosts need no pace for neighbours.
     max_unpaced: u32,
 }
@@ -51,6 +53,7 @@ impl TargetChanges {
             requests: RunRequests(Arc::new(TargetRequests::new()?)),
             name_watch: resolve_every.map(NameWatch::new),
             failures: HashMap::new(),
+            resettled: Vec::new(),
             max_unpaced,
         })
     }
@@ -76,6 +79,7 @@ impl TargetChanges {
     #[inline]
     pub fn apply(&mut self, prober: &mut Prober, observe: &mut impl FnMut(PingEvent, &Prober)) {
         let mut has_new_names = false;
+        self.resettled.clear();
         while let Some(request) = self.requests.0.take() {
             has_new_names = true;
             match request {
@@ -111,6 +115,11 @@ impl TargetChanges {
         }
     }
 
+    /// Hosts that were in the run, and whose settings the latest [`apply`](Self::apply) has changed.
+    pub fn resettled(&self) -> &[u32] {
+        &self.resettled
+    }
+
     /// Shares the names with the thread that looks them up.
     pub fn share_names(&self, targets: &Targets) {
         if self.name_watch.is_none() {
@@ -144,8 +153,12 @@ impl TargetChanges {
                     prober.change_address(host, address);
                 }
                 let is_same = prober.targets().settings(host) == settings;
-                if !is_same && let Err(error) = prober.change_settings(host, settings) {
-                    refused.get_or_insert((0, error)).0 += 1;
+                if is_same {
+                    continue;
+                }
+                match prober.change_settings(host, settings) {
+                    Ok(()) => self.resettled.push(host),
+                    Err(error) => refused.get_or_insert((0, error)).0 += 1,
                 }
                 continue;
             }

@@ -41,6 +41,8 @@ const TARGETS_AT_ONCE: u32 = 4096;
 const SPARE_HOPS: u32 = 65_536;
 /// Time between two reads of the neighbour table.
 const REFRESH_NS: u64 = 1_000_000_000;
+/// Time after which the table is read for targets that were added.
+const RESOLVE_NS: u64 = 50_000_000;
 /// How long the driver may take no frame before a probe counts as refused here.
 const MAX_FULL_NS: u64 = 200_000_000;
 /// Pause while the driver has no room.
@@ -322,6 +324,7 @@ impl XdpEngine {
             observe(event, prober);
         };
         self.changes.apply(&mut self.prober, &mut note);
+        self.changed.extend(self.changes.resettled());
         if self.changed.is_empty() {
             return;
         }
@@ -334,6 +337,7 @@ impl XdpEngine {
         if self.hops.refresh().is_ok() {
             self.write_hops();
         }
+        self.next_refresh_ns = self.next_refresh_ns.min(now_ns + RESOLVE_NS);
     }
 
     fn take(&mut self, probe: Probe, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {

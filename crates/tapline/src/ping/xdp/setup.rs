@@ -18,11 +18,13 @@ const MAX_PAYLOAD_BYTES: usize = 1452;
 /// Maximum positions of all windows, 8 bytes each.
 const MAX_POSITIONS: u64 = 1 << 24;
 
-/// Number of the latest probes to a target whose answers are matched: those sent within twice the timeout.
-fn window(forecast: &Forecast, targets: u32) -> u32 {
+/// Number of the latest probes to a target whose answers are matched: those sent within twice the timeout, if there is room for
+/// all of them. Returns whether there is.
+fn window(forecast: &Forecast, targets: u32) -> (u32, bool) {
     let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
     let most = (MAX_POSITIONS / u64::from(targets).max(1)).max(1);
-    window.min(1 << most.ilog2()) as u32
+    let most = u64::from(EchoProber::MAX_WINDOW).min(1 << most.ilog2());
+    (window.min(most) as u32, window <= most)
 }
 
 /// Memory for a target, in the programs and here.
@@ -32,7 +34,7 @@ pub(in crate::ping) fn bytes_per_target(
     has_histograms: bool,
 ) -> u64 {
     let is_single = forecast.rounds == Some(1);
-    let window = window(forecast, forecast.targets);
+    let (window, _) = window(forecast, forecast.targets);
     let of_programs = EchoProber::bytes_per_target(is_single, has_ipv6, window, has_histograms);
     of_programs + Prober::BYTES_ELSEWHERE
 }
@@ -87,13 +89,15 @@ impl EchoSetup<'_> {
     pub fn open(&self) -> Result<EchoProber, PingError> {
         let plan = self.plan;
         let tag = VlanTag::of(self.link);
+        let (window, is_window_whole) = window(self.forecast, self.room);
         let options = EchoProberOptions {
             key: plan.key.0,
             identifier: plan.identifier,
             start_ns: self.start_ns,
             timeout_ns: plan.timeout_ns,
             window_ns: 2 * plan.timeout_ns,
-            window: window(self.forecast, self.room),
+            window,
+            is_window_whole,
             targets: self.room,
             is_single: plan.rounds == Some(1),
             has_histograms: self.options.histograms,
