@@ -14,7 +14,7 @@ use wire::checksum::internet;
 use wire::protocol::ip;
 
 use super::command;
-use super::far_end::FarEnd;
+use super::far_end::{FarEnd, attach_pass};
 use crate::harness::{Column, Report, column, on_cpu};
 use crate::rig::{PEER, Rig};
 use crate::steady::{COLUMNS, MANY_TIMES, ROUNDS, TARGETS, figures};
@@ -52,6 +52,9 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
             (RAW, &raw, false),
             (RAW_BESIDE, &raw, true),
         ] {
+            // The XDP back end has a program there itself.
+            let is_raw = [RAW, RAW_BESIDE].contains(&name);
+            let _takes = is_raw.then(|| attach_pass(&rig.left));
             let (figures, foreign) = beside(rig, is_beside, || {
                 figures(rig, tool, arguments, probes, MANY_TIMES)
             });
