@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use crate::host_change::{HostChange, HostChangeKind, PendingChange, RemovedHosts, WaitingChange};
-use crate::own_plans::TargetSettings;
 use crate::plan::PlanError;
 use crate::prober::Prober;
+use crate::settings::TargetSettings;
 use crate::statistics::ProbeCounts;
 use crate::targets::HostEntry;
 

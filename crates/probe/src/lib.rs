@@ -65,6 +65,7 @@ mod plan;
 mod probe;
 mod prober;
 mod schedule;
+mod settings;
 mod statistics;
 pub mod targets;
 
@@ -75,13 +76,13 @@ pub use cookie::{COOKIE_BYTES, MIN_PAYLOAD_BYTES, RunKey};
 pub use forecast::Forecast;
 pub use host_change::{HostChange, HostChangeKind, RemovedHosts};
 pub use message::{EchoReply, IcmpError, IcmpMessage, QuotedProbe};
-pub use own_plans::TargetSettings;
 pub use packet::{EchoRequest, parse_icmpv4, parse_icmpv6, parse_ipv4, parse_ipv6};
 pub use path::{BALANCE_BYTES, EcmpPath, MAX_PATHS};
 pub use plan::{MAX_NS, MAX_PAYLOAD_BYTES, NeighbourPace, PlanError, ProbePlan, SweepPosition};
 pub use probe::Probe;
 pub use prober::{NextAction, Prober, SendFailure};
 pub use schedule::Permutation;
+pub use settings::TargetSettings;
 pub use statistics::{
     AnswerCounters, CountedAnswers, Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors,
     ProbeCounts, RttStatistics,

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::list::{Block, Targets};
-use crate::own_plans::TargetSettings;
+use crate::settings::TargetSettings;
 
 /// A host to add to a list.
 #[derive(Clone, Debug, PartialEq, Eq)]

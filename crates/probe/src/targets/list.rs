@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use super::changed_hosts::ChangedHosts;
 use super::range::{AddressRange, address, number};
 use super::rules::AddressRules;
-use crate::own_plans::TargetSettings;
 use crate::path::EcmpPath;
+use crate::settings::TargetSettings;
 
 /// The targets of a run, by index and by address.
 ///
