@@ -1,6 +1,8 @@
 //! The prober and the responder of ICMP echo, joined by a veth pair: all numbers are known.
 
+use std::io::{BufRead, BufReader};
 use std::net::IpAddr;
+use std::process::Stdio;
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
@@ -28,9 +30,12 @@ impl Pair {
     }
 
     /// A frame from `from` to the other host, up to the IP header.
-    fn frame(from: &Host, to: &Host, is_ipv6: bool) -> IpFrame {
+    fn frame(from: &Host, to: &Host, is_ipv6: bool, vlan: Option<u16>) -> IpFrame {
         let (from, to) = (from.interface(), to.interface());
-        let frame = Frame::ethernet(MacAddress(from.mac.0), MacAddress(to.mac.0));
+        let mut frame = Frame::ethernet(MacAddress(from.mac.0), MacAddress(to.mac.0));
+        if let Some(vlan) = vlan {
+            frame = frame.vlan(vlan);
+        }
         if is_ipv6 {
             frame.ipv6(from.v6, to.v6)
         } else {
@@ -45,8 +50,13 @@ impl Pair {
 
     /// The same; `is_single`: for one probe to each.
     fn prober_of(&self, timeout: Duration, is_single: bool) -> EchoProber {
+        self.prober_with(timeout, is_single, None)
+    }
+
+    /// The same, with a VLAN tag in the requests.
+    fn prober_with(&self, timeout: Duration, is_single: bool, vlan: Option<u16>) -> EchoProber {
         let frame = |is_ipv6| {
-            let frame = Self::frame(&self.left, &self.right, is_ipv6);
+            let frame = Self::frame(&self.left, &self.right, is_ipv6, vlan);
             Some(frame.echo_request(IDENTIFIER, 0).payload(&PAYLOAD))
         };
         let options = EchoProberOptions {
@@ -56,12 +66,16 @@ impl Pair {
             timeout_ns: timeout.as_nanos() as u64,
             window_ns: 60_000_000_000,
             window: 1 << 20,
+            is_window_whole: true,
             targets: 2,
             is_single,
+            has_histograms: true,
             hops: 1,
             ipv4: frame(false),
             ipv6: frame(true),
             payload_bytes: PAYLOAD.len() as u16,
+            egress: None,
+            tag_bytes: if vlan.is_some() { 4 } else { 0 },
             mode: XdpAttachMode::Native,
         };
         let index = self.left.interface().index.0;
@@ -153,6 +167,87 @@ fn the_kernel_answers_the_requests() {
     }
     let mut expected = EchoTotals::default();
     expected.received = 600;
+    expect(&prober, expected);
+}
+
+/// Checksums and tag as tcpdump reads them.
+#[test]
+fn requests_can_have_a_vlan_tag() {
+    let pair = Pair::new();
+    let _responder = pair.responder();
+    let mut prober = pair.prober_with(Duration::from_mins(1), false, Some(7));
+    let mut tcpdump = pair.right.command("tcpdump");
+    tcpdump.args([
+        "-i",
+        "right0",
+        "-nevv",
+        "-c",
+        "2",
+        "--immediate-mode",
+        "vlan 7",
+    ]);
+    let tcpdump = tcpdump.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut tcpdump = tcpdump.spawn().expect("tcpdump");
+    let mut lines = BufReader::new(tcpdump.stderr.take().expect("a pipe")).lines();
+    let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains("listening on")));
+    assert!(is_ready);
+    for target in [0, 1] {
+        send(&pair, &mut prober, target, 5, 5);
+    }
+    let output = tcpdump.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for part in [
+        "vlan 7, p 0, ethertype IPv4",
+        "vlan 7, p 0, ethertype IPv6",
+        "10.1.0.1 > 10.1.0.2: ICMP echo request, id 48879, seq 5, length 64",
+        "fd00:1::1 > fd00:1::2: [icmp6 sum ok] ICMP6, echo request, id 48879, seq 5",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(
+        !text.contains("bad cksum") && !text.contains("wrong icmp cksum"),
+        "{text}"
+    );
+}
+
+/// The place of each target has a histogram, counted apart from that of all.
+#[test]
+fn histograms_of_targets_add_up_and_can_be_reset() {
+    let pair = Pair::new();
+    let mut prober = pair.prober(Duration::from_mins(1));
+    let _responder = pair.responder();
+    for (target, last) in [(0, 300), (1, 700)] {
+        send(&pair, &mut prober, target, 1, last);
+    }
+    let mut expected = EchoTotals::default();
+    expected.received = 1000;
+    expect(&prober, expected);
+    let counters = prober.counters();
+    let sums = [0, 1].map(|target| counters.histogram(target).iter().sum::<u64>());
+    assert_eq!(sums, [300, 700]);
+    counters.reset(1);
+    let found = counters.target(1);
+    assert_eq!(
+        (found.received, found.min_ns, found.max_ns),
+        (0, u64::MAX, 0)
+    );
+    assert_eq!(counters.histogram(1), [0; 216]);
+    assert_eq!(counters.target(0).received, 300);
+}
+
+/// Numbers of the same place in the window.
+#[test]
+fn a_target_that_was_silent_for_millions_of_probes_is_heard_again() {
+    let pair = Pair::new();
+    let mut prober = pair.prober(Duration::from_mins(1));
+    let _responder = pair.responder();
+    for number in [1, 1 + (9 << 20), 1 + (15 << 20), 1 + (31 << 20)] {
+        send(&pair, &mut prober, 0, number, number);
+    }
+    let mut expected = EchoTotals::default();
+    expected.received = 3;
+    // 2²⁴ later: the same 24 bits.
+    expected.duplicate = 1;
     expect(&prober, expected);
 }
 

@@ -36,8 +36,8 @@ fn targets_and_summary_have_the_keys_of_the_contract() {
         kinds,
         ["start", "target", "target", "target", "summary"].map(Some)
     );
-    let start = "event at_ns targets excluded repeated count interval_ns rate_pps timeout_ns payload_bytes backend \
-                 metrics";
+    let start = "event at_ns targets excluded repeated count interval_ns rate_pps timeout_ns payload_bytes tag_bytes \
+                 backend metrics";
     assert_keys(&events[0], &[start]);
     for ((event, target), counts) in events[1..4].iter().zip(targets).zip([
         [3, 3, 0, 0, 0, 0, 0, 0, 0],

@@ -122,7 +122,17 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
             ),
             ("-f /dev/null", 2, "the list has no targets"),
             ("10.1.0.2 --exclude 10.0.0.0/8", 2, "excluded"),
-            ("-s 15 10.1.0.2", 2, "a number from 16 to 65507"),
+            ("-s 2 10.1.0.2", 2, "a number from 3 to 65507"),
+            (
+                &format!("--exclude-file {list} 10.1.0.9"),
+                2,
+                "list: line 2: 10.1.0.300 is no prefix",
+            ),
+            (
+                "--exclude-file /no/such/list 10.1.0.2",
+                1,
+                "cannot read excluded prefixes from /no/such/list",
+            ),
             ("-c 0 10.1.0.2", 2, "a number from 1 to 4294967295"),
             ("--paths 0 10.1.0.2", 2, "0 is not in 1..=64"),
             ("--paths 65 10.1.0.2", 2, "65 is not in 1..=64"),
@@ -159,6 +169,41 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
         ],
     );
     assert_eq!(echoes_answered(&scene.right), 0);
+}
+
+/// As in zmap's blocklist: a prefix a line, comments, empty lines.
+#[test]
+fn files_of_prefixes_exclude_their_addresses() {
+    let scene = Scene::new();
+    let first = scene.write("first", "# private\n10.1.0.3/32 # one\n\n  10.1.0.4/30\n");
+    let second = scene.write("second", "10.1.0.8/29\nfd00::/8\n10.1.0.16");
+    let line = format!("--dry-run -v --exclude-file {first} --exclude-file {second}");
+    let ended = ping(&scene, &format!("{line} 10.1.0.0-10.1.0.17 fd00:1::2"));
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let listed: Vec<&str> = ended.stdout.iter().map(String::as_str).take(5).collect();
+    let expected = ["10.1.0.0", "10.1.0.1", "10.1.0.2", "10.1.0.17"];
+    assert_eq!(listed[..4], expected, "{ended:?}");
+    assert_eq!(listed[4], "4 targets; 15 excluded, 0 repeated, 0 skipped");
+}
+
+#[test]
+fn a_payload_without_room_for_a_cookie_is_answered_and_said() {
+    let scene = Scene::new();
+    for (bytes, said) in [
+        (3, "and nothing proves that a reply is genuine"),
+        (5, "and 2 of 4 bytes prove that a reply is genuine"),
+    ] {
+        let ended = ping(&scene, &format!("-s {bytes} -c 3 -i 10ms 10.1.0.2"));
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        ended.assert_mentions("3 packets transmitted, 3 received, 0% packet loss");
+        ended.assert_mentions(&format!("{} bytes from 10.1.0.2: icmp_seq=3", bytes + 8));
+        let line = &ended.stderr[0];
+        assert!(line.contains(said), "{line}");
+    }
+    assert_eq!(echoes_answered(&scene.right), 6);
+    let ended = ping(&scene, "--backend xdp -q -c 1 -s 15 10.1.0.2");
+    let line = "the XDP back end sends payloads of 16 to 1452 bytes";
+    assert_eq!(ended.refusal(2), line);
 }
 
 #[test]

@@ -50,6 +50,11 @@ fn all_outputs_have_the_numbers_of_the_other_end() {
     );
     assert!(number(summary, "rtt_p50_ns") > 0 && !summary["histogram"].is_null());
     assert!(events[1]["longest_outage"].is_null(), "{}", events[1]);
+    for target in &events[1..3] {
+        let times = ["rtt_min_ns", "rtt_p50_ns", "rtt_p99_ns", "rtt_max_ns"];
+        let times = times.map(|key| number(target, key));
+        assert!(times[0] > 0 && times.is_sorted(), "{target}");
+    }
     let ended = responder.stop();
     let answered = ended.events().pop().expect("a summary");
     assert_eq!(number(&answered, "answered"), 20_000 + 3 * 2000);
@@ -96,11 +101,14 @@ fn a_sweep_continues_from_its_state() {
     let targets = "10.64.0.0-10.64.7.207";
     let mut running = start(
         &scene,
-        &format!("{common} --rate 500pps --csv -q {targets}"),
+        &format!("{common} --rate 200pps --csv -q {targets}"),
     );
     for _ in 0..20 {
         running.line();
     }
+    let second = ping(&scene, &format!("{common} --rate max --csv -q {targets}"));
+    let refusal = second.refusal(2);
+    assert!(refusal.contains(": another run uses it; "), "{refusal}");
     running.signal(Signal::INT);
     let first = running.finish();
     let header = &first.stdout[0];
@@ -144,4 +152,47 @@ fn a_sweep_continues_from_its_state() {
             .refusal(1)
             .starts_with("cannot write /nowhere/x: ")
     );
+}
+
+/// XDP frames leave the host.
+#[test]
+fn addresses_of_this_host_are_refused_and_said() {
+    let scene = Scene::new();
+    let _responder = responder(&scene);
+    for line in ["10.1.0.1", "-I left0 10.1.0.1", "127.0.0.1 fd00:1::1"] {
+        let ended = ping(&scene, &format!("--backend xdp -q -c 2 {line}"));
+        let expected = "XDP frames leave this host, and do not reach its own addresses";
+        assert_eq!(ended.refusal(2), expected, "{line}");
+    }
+    let ended = ping(
+        &scene,
+        "--backend xdp -I left0 -c 2 -i 10ms 10.1.0.1 10.1.0.2",
+    );
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    ended.assert_mentions("10.1.0.2 : xmt/rcv/%loss = 2/2/0%");
+    ended.assert_mentions("an address of this host, which XDP frames do not reach");
+}
+
+#[test]
+fn the_file_of_targets_is_read_again() {
+    let scene = Scene::new();
+    let _responder = responder(&scene);
+    let list = scene.write("list", "10.1.0.2\n");
+    let line = format!("--backend xdp -I left0 -W 0.1 -i 20ms --json -q -f {list}");
+    let mut running = start(&scene, &line);
+    running.event(|event| event["event"] == "start");
+    scene.write("list", "fd00:1::2\n");
+    running.signal(Signal::HUP);
+    let replaced = running.event(|event| event["event"] == "targets_replaced");
+    assert_has(
+        &replaced,
+        &json!({"added": 1, "removed": 1, "unchanged": 0}),
+    );
+    let removed = running.event(|event| event["change"] == "removed");
+    let account = &removed["account"];
+    assert_eq!(number(account, "received"), number(account, "sent"));
+    let ended = running.stop();
+    let summary = ended.events().pop().expect("a summary");
+    assert_eq!(number(&summary, "targets"), 1);
+    assert!(number(&summary, "sent") > number(account, "sent"));
 }

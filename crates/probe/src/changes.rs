@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
-use crate::host_change::{HostChange, HostChangeKind, PendingChange, RemovedHosts};
+use crate::host_change::{HostChange, HostChangeKind, PendingChange, RemovedHosts, WaitingChange};
 use crate::plan::PlanError;
 use crate::prober::Prober;
+use crate::settings::TargetSettings;
 use crate::statistics::ProbeCounts;
 use crate::targets::HostEntry;
 
@@ -18,30 +19,63 @@ impl Prober {
     /// A host takes the place of one that was removed, if there is one.
     ///
     /// # Errors
-    /// [`PlanError`] if there are too many targets.
+    /// [`PlanError`] if there are too many targets, or its settings are out of range.
     pub fn add_host(&mut self, entry: HostEntry) -> Result<u32, PlanError> {
         let paths = u64::from(self.targets.paths().max(1));
         let targets = (u64::from(self.targets.hosts()) + 1) * paths;
-        if targets > MAX_TARGETS {
+        let elsewhere = self.elsewhere.as_ref();
+        let most = elsewhere.map_or(MAX_TARGETS, |elsewhere| elsewhere.room().into());
+        if targets > most && !self.targets.has_vacant() {
             return Err(PlanError {
                 what: "targets",
                 value: targets,
                 low: 1,
-                high: MAX_TARGETS,
+                high: most,
             });
         }
+        let settings = entry.settings;
+        self.own.check(settings)?;
         let (host, is_reused) = self.targets.add(entry);
         if is_reused {
             for target in self.targets.of_host(host) {
                 let round = self.schedule.rounds_issued(target);
                 self.accounts.reset(target, round);
-                self.statistics.reset(self.schedule.position_of(target));
+                match &mut self.elsewhere {
+                    None => self.statistics.reset(self.schedule.position_of(target)),
+                    Some(elsewhere) => elsewhere.reset(target),
+                }
             }
         } else {
-            self.statistics.grow(self.targets.len());
+            match &mut self.elsewhere {
+                None => self.statistics.grow(self.targets.len()),
+                Some(elsewhere) => elsewhere.grow(self.targets.len()),
+            }
             self.schedule.grow(self.targets.len(), self.expired_slots);
         }
+        self.set_plan(host, settings);
         Ok(host)
+    }
+
+    /// Probes `host` with these settings from the next round on; its number of probes begins again.
+    ///
+    /// # Errors
+    /// [`PlanError`] if they are out of range.
+    pub fn change_settings(
+        &mut self,
+        host: u32,
+        settings: TargetSettings,
+    ) -> Result<(), PlanError> {
+        self.own.check(settings)?;
+        self.targets.set_settings(host, settings);
+        self.set_plan(host, settings);
+        Ok(())
+    }
+
+    fn set_plan(&mut self, host: u32, settings: TargetSettings) {
+        for target in self.targets.of_host(host) {
+            let round = self.schedule.rounds_issued(target);
+            self.own.set(target, self.targets.len(), settings, round);
+        }
     }
 
     /// Changes the address of `host`; `None` sends no more probes to it.
@@ -65,7 +99,11 @@ impl Prober {
             self.targets.set_leaving(host);
         }
         self.targets.set_idle(host, true);
-        self.pending_changes.push_back((host, change));
+        self.pending_changes.push_back(WaitingChange {
+            host,
+            change,
+            final_ns: self.now_ns + 2 * self.timeout_ns + 1,
+        });
     }
 
     /// Whether changes wait for probes in flight.
@@ -80,8 +118,11 @@ impl Prober {
             return None;
         }
         let mut changes = self.pending_changes.iter().rev();
-        match changes.find(|(changed, _)| *changed == host) {
-            Some((_, PendingChange::Address(address))) => *address,
+        match changes.find(|waiting| waiting.host == host) {
+            Some(WaitingChange {
+                change: PendingChange::Address(address),
+                ..
+            }) => *address,
             _ => self.targets.address(self.targets.of_host(host).start),
         }
     }
@@ -91,14 +132,24 @@ impl Prober {
         if self.unreported > 0 {
             return None;
         }
-        let (host, change) = *self.pending_changes.front()?;
+        let WaitingChange {
+            host,
+            change,
+            final_ns,
+        } = *self.pending_changes.front()?;
         // An earlier change may have allowed probes.
         self.targets.set_idle(host, true);
         let targets = self.targets.of_host(host);
-        if targets
-            .clone()
-            .any(|target| self.counts(target).pending() > 0)
-        {
+        if self.elsewhere.is_some() {
+            if self.now_ns < final_ns {
+                return None;
+            }
+            for target in targets.clone() {
+                self.close(target);
+            }
+        }
+        let mut in_flight = targets.clone();
+        if in_flight.any(|target| self.counts(target).pending() > 0) {
             return None;
         }
         self.pending_changes.pop_front();

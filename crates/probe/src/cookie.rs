@@ -5,6 +5,16 @@ use crate::probe::Probe;
 /// Length of the cookie at the start of each payload.
 pub const COOKIE_BYTES: usize = 16;
 
+/// Length of the shortest payload: the number of a target.
+pub const MIN_PAYLOAD_BYTES: usize = 3;
+/// Targets that such a payload can name.
+pub(crate) const MAX_SHORT_TARGETS: u32 = 1 << 24;
+/// Bytes of the target, and of the tag behind it, in a payload without room for a cookie.
+const SHORT_TARGET_BYTES: usize = 3;
+const TAG_BYTES: usize = 4;
+/// In the place of the send time for the tag of such a payload. No probe is sent at this time.
+const NO_TIME: u64 = (1 << 56) - 1;
+
 const TARGET_AT: usize = 8;
 const TAG_AT: usize = 12;
 /// Bits of a probe number that travel with it: 16 in the sequence number, 8 in the cookie.
@@ -55,6 +65,13 @@ pub(crate) fn last_with_low_bits(low: u32, bits: u32, most: u32) -> Option<u32> 
 pub(crate) fn claimed_target(cookie: &[u8; COOKIE_BYTES]) -> u32 {
     let [.., a, b, c, d, _, _, _, _] = *cookie;
     u32::from_be_bytes([a, b, c, d])
+}
+
+/// The target named in a payload without room for a cookie, which is not verified.
+#[inline]
+pub(crate) fn short_target(payload: &[u8]) -> Option<u32> {
+    let [a, b, c] = *payload.first_chunk::<SHORT_TARGET_BYTES>()?;
+    Some(u32::from_be_bytes([0, a, b, c]))
 }
 
 /// Encodes and verifies the cookies of a run.
@@ -118,6 +135,30 @@ impl CookieCodec {
             number_low: (time as u32 & 0xff) << 16 | u32::from(sequence),
             sent_ns: time >> 8,
         })
+    }
+
+    /// The payload of `probe` if it has less room than a cookie takes: its first bytes are sent.
+    ///
+    /// ```text
+    /// | target (3 bytes) | tag (4 bytes) | filler (9 bytes) |
+    /// ```
+    ///
+    /// The send time is not in it. The tag binds target and number to the run as far as it is sent.
+    pub fn encode_short(&self, probe: Probe) -> [u8; COOKIE_BYTES] {
+        let mut payload = [0; COOKIE_BYTES];
+        self.fill(&mut payload);
+        let time = NO_TIME << 8 | u64::from(probe.number() >> 16 & 0xff);
+        let tag = self.tag(time, probe.target, probe.sequence());
+        let [_, target @ ..] = probe.target.to_be_bytes();
+        payload[..SHORT_TARGET_BYTES].copy_from_slice(&target);
+        payload[SHORT_TARGET_BYTES..SHORT_TARGET_BYTES + TAG_BYTES]
+            .copy_from_slice(&tag.to_be_bytes());
+        payload
+    }
+
+    /// The bytes of the tag in a payload of `bytes` bytes.
+    pub fn tag_bytes(bytes: usize) -> usize {
+        bytes.saturating_sub(SHORT_TARGET_BYTES).min(TAG_BYTES)
     }
 
     #[inline]

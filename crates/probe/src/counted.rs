@@ -14,13 +14,17 @@ impl Prober {
     /// Memory for a target whose answers are counted elsewhere.
     pub const BYTES_ELSEWHERE: u64 = TargetsElsewhere::BYTES;
 
-    /// As [`Prober::new`], for a run whose answers are counted elsewhere: each target takes 8 bytes here. Call
-    /// [`Prober::read_from`] next.
+    /// As [`Prober::new`], for a run whose answers are counted elsewhere, where there is room for `room` targets: each
+    /// target takes 8 bytes here. Call [`Prober::read_from`] next.
     ///
     /// # Errors
     /// [`PlanError`] names the value that is out of its range.
-    pub fn counted_elsewhere(plan: &ProbePlan, targets: Targets) -> Result<Self, PlanError> {
-        let elsewhere = TargetsElsewhere::new(targets.len());
+    pub fn counted_elsewhere(
+        plan: &ProbePlan,
+        targets: Targets,
+        room: u32,
+    ) -> Result<Self, PlanError> {
+        let elsewhere = TargetsElsewhere::new(targets.len(), room);
         Self::with_statistics(plan, targets, Some(elsewhere))
     }
 
@@ -36,6 +40,31 @@ impl Prober {
     pub fn expire_elsewhere(&mut self, now_ns: u64, mut ended: impl FnMut(u32, &Self)) {
         while let Some(end) = self.expiry.take(now_ns) {
             self.end_before(end, &mut ended);
+        }
+    }
+
+    /// Ends targets with a number of probes of their own, which are final twice the timeout after the last one.
+    pub fn end_targets(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+        while let Some(target) = (self.elsewhere.as_mut()).and_then(|all| all.next_end(now_ns)) {
+            self.close(target);
+            self.ended.push_back(target);
+        }
+    }
+
+    /// When something of a target is final that ends or changes.
+    pub fn next_final_ns(&self) -> Option<u64> {
+        let ending = self.elsewhere.as_ref()?.next_end_ns();
+        let changing = self.pending_changes.front().map(|waiting| waiting.final_ns);
+        ending.into_iter().chain(changing).min()
+    }
+
+    /// Counts the probes to `target` without an answer as lost: none is in flight any more.
+    pub(crate) fn close(&mut self, target: u32) {
+        let pending = self.counts(target).pending();
+        self.statistics.total.lost += pending;
+        if let Some(elsewhere) = &mut self.elsewhere {
+            elsewhere.lose(target, pending);
         }
     }
 
@@ -119,6 +148,12 @@ mod tests {
         fn answers(&self, _: u32) -> CountedAnswers {
             CountedAnswers::default()
         }
+
+        fn histogram(&self, _: u32) -> Vec<u32> {
+            Vec::new()
+        }
+
+        fn reset(&self, _: u32) {}
     }
 
     /// A prober of 20 targets in one prefix, and 20 in others, which sends all that is due at the start.
@@ -136,7 +171,7 @@ mod tests {
             ..ProbePlan::new(7, RunKey([1, 2]))
         };
         let targets = builder.build().expect("not too many");
-        let mut prober = Prober::counted_elsewhere(&plan, targets).expect("a plan");
+        let mut prober = Prober::counted_elsewhere(&plan, targets, 0).expect("a plan");
         prober.read_from(Box::new(Silent));
         let mut sent = Vec::new();
         while let NextAction::Send(probe) = prober.next(0) {

@@ -1,6 +1,7 @@
 //! How long a run takes and how much memory it needs, computed without sending.
 
-use crate::cookie::COOKIE_BYTES;
+use crate::cookie::{COOKIE_BYTES, MIN_PAYLOAD_BYTES};
+use crate::own_plans::OwnPlans;
 use crate::plan::{MAX_NS, MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
 use crate::schedule::rate_limits::{MAX_DEFERRED, PREFIX_SLOTS, prefix_slot};
 use crate::statistics::RunStatistics;
@@ -58,7 +59,7 @@ impl ProbePlan {
         let most_rounds = u64::from(u32::MAX - 1);
         let most = u64::from(u32::MAX);
         let [least_payload, most_payload] =
-            [COOKIE_BYTES, MAX_PAYLOAD_BYTES].map(|bytes| bytes as u64);
+            [MIN_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES].map(|bytes| bytes as u64);
         let payload_bytes = self.payload_bytes as u64;
         in_range("targets", targets.into(), 1, most_rounds)?;
         in_range("count", self.rounds.unwrap_or(1).into(), 1, most_rounds)?;
@@ -91,7 +92,10 @@ impl ProbePlan {
             is_certain: true,
             memory_bytes: 0,
         };
-        let each_bytes = RunStatistics::bytes_per_target(forecast.flight(), self.histograms);
+        let mut each_bytes = RunStatistics::bytes_per_target(forecast.flight(), self.histograms);
+        if self.payload_bytes < COOKIE_BYTES {
+            each_bytes += OwnPlans::short_bytes(RunStatistics::rounds_of(forecast.flight()));
+        }
         forecast.memory_bytes = each_bytes * u64::from(targets);
         Ok(forecast)
     }

@@ -11,6 +11,15 @@ pub(crate) enum PendingChange {
     Remove,
 }
 
+/// A change that waits for probes in flight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitingChange {
+    pub host: u32,
+    pub change: PendingChange,
+    /// If answers are counted elsewhere, all probes sent before the request have ended at this time.
+    pub final_ns: u64,
+}
+
 /// A change of a host that took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

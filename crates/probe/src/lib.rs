@@ -58,19 +58,21 @@ mod forecast;
 mod host_change;
 mod matching;
 mod message;
+mod own_plans;
 mod packet;
 mod path;
 mod plan;
 mod probe;
 mod prober;
 mod schedule;
+mod settings;
 mod statistics;
 pub mod targets;
 
 pub use accounts::AddressAccount;
 pub use classification::{Classification, OtherCounts};
 pub use clock::{ClockReading, WallClock};
-pub use cookie::{COOKIE_BYTES, RunKey};
+pub use cookie::{COOKIE_BYTES, MIN_PAYLOAD_BYTES, RunKey};
 pub use forecast::Forecast;
 pub use host_change::{HostChange, HostChangeKind, RemovedHosts};
 pub use message::{EchoReply, IcmpError, IcmpMessage, QuotedProbe};
@@ -80,6 +82,7 @@ pub use plan::{MAX_NS, MAX_PAYLOAD_BYTES, NeighbourPace, PlanError, ProbePlan, S
 pub use probe::Probe;
 pub use prober::{NextAction, Prober, SendFailure};
 pub use schedule::Permutation;
+pub use settings::TargetSettings;
 pub use statistics::{
     AnswerCounters, CountedAnswers, Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors,
     ProbeCounts, RttStatistics,

@@ -1,7 +1,9 @@
 //! Matching of received messages to probes.
 
+use std::net::IpAddr;
+
 use crate::classification::Classification;
-use crate::cookie::{COOKIE_BYTES, Cookie, claimed_target, last_with_low_bits};
+use crate::cookie::{COOKIE_BYTES, Cookie, claimed_target, last_with_low_bits, short_target};
 use crate::message::{EchoReply, IcmpError, IcmpMessage, QuotedProbe};
 use crate::path::BALANCE_BYTES;
 use crate::probe::Probe;
@@ -42,9 +44,9 @@ impl Prober {
                 self.statistics
                     .duplicate(self.schedule.position_of(probe.target));
             }
-            Classification::Received { .. }
-            | Classification::Late { .. }
-            | Classification::Error { .. } => {}
+            Classification::Received { probe, .. }
+            | Classification::Late { probe, .. }
+            | Classification::Error { probe, .. } => self.note_end(probe.target),
         }
         class
     }
@@ -74,12 +76,14 @@ impl Prober {
         if reply.identifier != self.identifier {
             return Classification::Foreign;
         }
-        let (cookie, is_whole) = self.split_payload(reply.payload);
-        let Some((cookie, bytes)) = cookie.and_then(|bytes| {
+        if let Some(target) = self.short_target(reply.payload) {
+            return self.classify_short_reply(target, reply, stamp_ns, now_ns);
+        }
+        let Some((cookie, bytes)) = reply.payload.first_chunk().and_then(|bytes| {
             let cookie = self.cookies.decode(bytes, reply.sequence)?;
             Some((cookie, bytes))
         }) else {
-            return self.classify_unproven_reply(reply, is_whole);
+            return self.classify_unproven_reply(reply);
         };
         let Some(issued) = self.issued_by(cookie) else {
             return Classification::Forged;
@@ -88,13 +92,27 @@ impl Prober {
         let rest = &reply.payload[COOKIE_BYTES..];
         let is_balanced =
             (self.balance(probe, bytes)).is_none_or(|balance| rest.starts_with(&balance));
+        let is_whole = self.without_balance(rest) == self.tail(probe.target);
         if !is_whole || !is_balanced || !reply.intact {
             return Classification::Corrupt {
                 target: probe.target,
                 probe: Some(probe),
             };
         }
-        let source = reply.source;
+        self.answer(issued, cookie.sent_ns, reply.source, stamp_ns, now_ns)
+    }
+
+    /// Classifies a verified answer from `source`.
+    #[inline]
+    fn answer(
+        &mut self,
+        issued: IssuedSlot,
+        sent_ns: u64,
+        source: IpAddr,
+        stamp_ns: Option<u64>,
+        now_ns: u64,
+    ) -> Classification {
+        let probe = issued.probe;
         if self.accounts.is_closed(probe.target, probe.round) {
             return Classification::Stale { probe };
         }
@@ -102,13 +120,13 @@ impl Prober {
             return Classification::WrongSource { probe, source };
         }
         self.schedule.limits().answered(probe.target);
-        let rtt_ns = stamp_ns.and_then(|stamp_ns| stamp_ns.checked_sub(cookie.sent_ns));
-        let age_ns = rtt_ns.unwrap_or(now_ns.saturating_sub(cookie.sent_ns));
+        let rtt_ns = stamp_ns.and_then(|stamp_ns| stamp_ns.checked_sub(sent_ns));
+        let age_ns = rtt_ns.unwrap_or(now_ns.saturating_sub(sent_ns));
         let was_lost = issued.slot_number < self.expired_slots;
         match self.statistics.settle(issued.slot, issued.issued) {
             AnswerOrder::Unknown => Classification::Stale { probe },
             AnswerOrder::Repeated => Classification::Duplicate { probe, rtt_ns },
-            AnswerOrder::First if age_ns > self.timeout_ns => {
+            AnswerOrder::First if age_ns > self.own.timeout_ns(probe.target) => {
                 self.statistics.late(issued.slot.position, was_lost);
                 Classification::Late { probe, rtt_ns }
             }
@@ -131,7 +149,9 @@ impl Prober {
         if quote.identifier != self.identifier || !message.intact {
             return Classification::Foreign;
         }
-        let cookie = quote.payload.first_chunk();
+        let quoted = self.quoted_target(quote);
+        let is_short = quoted.is_some_and(|target| self.own.payload_bytes(target) < COOKIE_BYTES);
+        let cookie = quote.payload.first_chunk().filter(|_| !is_short);
         let issued = if let Some(cookie) = cookie {
             let cookie = self.cookies.decode(cookie, quote.sequence);
             match cookie.and_then(|cookie| self.issued_by(cookie)) {
@@ -142,7 +162,7 @@ impl Prober {
                 None => return Classification::Foreign,
             }
         } else {
-            let Some(target) = self.quoted_target(quote) else {
+            let Some(target) = quoted else {
                 return Classification::Foreign;
             };
             let low = u32::from(quote.sequence);
@@ -194,19 +214,48 @@ impl Prober {
         }
     }
 
-    /// The cookie of a payload, and whether the rest equals what was sent.
+    /// The target that a payload names which is as short as the target's, and has no room for a cookie.
     #[inline]
-    fn split_payload<'a>(&self, payload: &'a [u8]) -> (Option<&'a [u8; COOKIE_BYTES]>, bool) {
-        match payload.split_first_chunk() {
-            Some((cookie, rest)) => (Some(cookie), self.without_balance(rest) == self.tail()),
-            None => (None, false),
+    fn short_target(&self, payload: &[u8]) -> Option<u32> {
+        if self.own.is_empty() || payload.len() >= COOKIE_BYTES {
+            return None;
+        }
+        let target = short_target(payload).filter(|target| *target < self.targets.len())?;
+        (self.own.payload_bytes(target) == payload.len()).then_some(target)
+    }
+
+    /// Classifies a reply without room for a cookie: its sequence number tells which probe it answers.
+    fn classify_short_reply(
+        &mut self,
+        target: u32,
+        reply: &EchoReply<'_>,
+        stamp_ns: Option<u64>,
+        now_ns: u64,
+    ) -> Classification {
+        let low = u32::from(reply.sequence);
+        let number = |issued| last_with_low_bits(low, SEQUENCE_BITS, issued);
+        let issued = self.schedule.issued_slot(target, number);
+        let expected = issued.map(|issued| self.cookies.encode_short(issued.probe));
+        if !reply.intact {
+            let probe = issued.map(|issued| issued.probe);
+            return Classification::Corrupt { target, probe };
+        }
+        let (Some(issued), Some(expected)) = (issued, expected) else {
+            return Classification::Forged;
+        };
+        match self.own.sent_ns(target, issued.probe.round) {
+            Some(sent_ns) if expected.starts_with(reply.payload) => {
+                self.answer(issued, sent_ns, reply.source, stamp_ns, now_ns)
+            }
+            _ => Classification::Forged,
         }
     }
 
-    /// The bytes after the cookie that are the same in every probe.
+    /// The bytes after the cookie that are the same in every probe to `target`.
     #[inline]
-    fn tail(&self) -> &[u8] {
-        self.without_balance(&self.filler)
+    fn tail(&self, target: u32) -> &[u8] {
+        let bytes = self.own.payload_bytes(target).saturating_sub(COOKIE_BYTES);
+        self.without_balance(&self.filler[..bytes])
     }
 
     #[inline]
@@ -232,7 +281,10 @@ impl Prober {
 
     /// Whether the quoted bytes after the cookie match the filler of this run.
     fn has_our_filler(&self, rest: &[u8]) -> bool {
-        let (rest, filler) = (self.without_balance(rest), self.tail());
+        let (rest, filler) = (
+            self.without_balance(rest),
+            self.without_balance(&self.filler),
+        );
         let len = rest.len().min(filler.len());
         rest[..len] == filler[..len]
     }
@@ -248,8 +300,17 @@ impl Prober {
     }
 
     /// Classifies a reply without a valid cookie.
-    fn classify_unproven_reply(&self, reply: &EchoReply<'_>, is_whole: bool) -> Classification {
-        if is_whole && reply.intact {
+    fn classify_unproven_reply(&self, reply: &EchoReply<'_>) -> Classification {
+        let is_whole = |target| {
+            let rest = reply.payload.get(COOKIE_BYTES..);
+            rest.is_some_and(|rest| self.without_balance(rest) == self.tail(target))
+        };
+        let is_ours = if self.own.is_empty() {
+            is_whole(0)
+        } else {
+            self.targets.find(reply.source).is_some_and(is_whole)
+        };
+        if is_ours && reply.intact {
             return Classification::Forged;
         }
         // A wrong checksum distinguishes a damaged answer from one to another program.

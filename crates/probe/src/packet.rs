@@ -27,6 +27,8 @@ const BALANCE_AT: usize = PAYLOAD_AT + COOKIE_BYTES;
 #[derive(Clone, Debug)]
 pub struct EchoRequest {
     bytes: Box<[u8]>,
+    /// Bytes of the cookie: all, unless the payload is shorter.
+    cookie_bytes: usize,
     /// Sum of the constant bytes.
     constant_sum: Sum,
 }
@@ -51,6 +53,26 @@ impl EchoRequest {
         bytes.extend_from_slice(&[0; COOKIE_BYTES]);
         bytes.extend_from_slice(filler);
         Self {
+            cookie_bytes: COOKIE_BYTES,
+            constant_sum: Sum::new().bytes(&bytes),
+            bytes: bytes.into_boxed_slice(),
+        }
+    }
+
+    /// The same request with a shorter payload of `payload_bytes`, of which the cookie may be only a part.
+    #[must_use]
+    pub fn shortened(&self, payload_bytes: usize) -> Self {
+        let length = (PAYLOAD_AT + payload_bytes).min(self.bytes.len());
+        let mut bytes = self.bytes[..length].to_vec();
+        let cookie_bytes = COOKIE_BYTES.min(length - PAYLOAD_AT);
+        for place in [
+            CHECKSUM_AT..CHECKSUM_AT + 2,
+            SEQUENCE_AT..PAYLOAD_AT + cookie_bytes,
+        ] {
+            bytes[place].fill(0);
+        }
+        Self {
+            cookie_bytes,
             constant_sum: Sum::new().bytes(&bytes),
             bytes: bytes.into_boxed_slice(),
         }
@@ -97,6 +119,7 @@ impl EchoRequest {
         pseudo: Sum,
     ) -> &[u8] {
         let sequence = sequence.to_be_bytes();
+        let cookie = &cookie[..self.cookie_bytes];
         let mut sum = self.constant_sum.and(pseudo).bytes(&sequence).bytes(cookie);
         if let Some(balance) = balance {
             sum = sum.bytes(&balance);
@@ -105,7 +128,7 @@ impl EchoRequest {
         let checksum = sum.finish();
         self.bytes[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&checksum.to_be_bytes());
         self.bytes[SEQUENCE_AT..PAYLOAD_AT].copy_from_slice(&sequence);
-        self.bytes[PAYLOAD_AT..PAYLOAD_AT + COOKIE_BYTES].copy_from_slice(cookie);
+        self.bytes[PAYLOAD_AT..PAYLOAD_AT + cookie.len()].copy_from_slice(cookie);
         &self.bytes
     }
 

@@ -31,7 +31,9 @@ pub struct ProbePlan {
     pub gather_ns: u64,
     /// Time after which an answer is late, at least 1 ms.
     pub timeout_ns: u64,
-    /// Payload length, [`COOKIE_BYTES`](crate::COOKIE_BYTES) to [`MAX_PAYLOAD_BYTES`].
+    /// Payload length, [`MIN_PAYLOAD_BYTES`](crate::MIN_PAYLOAD_BYTES) to [`MAX_PAYLOAD_BYTES`]. With fewer bytes than
+    /// [`COOKIE_BYTES`](crate::COOKIE_BYTES) the send times are kept here, and the tag is shorter
+    /// ([`Prober::tag_bytes`](crate::Prober::tag_bytes)).
     pub payload_bytes: usize,
     /// Identifier in the ICMP header of all probes.
     pub identifier: u16,

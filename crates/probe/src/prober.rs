@@ -1,22 +1,25 @@
 //! The state machine of a run.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::accounts::{AddressAccount, AddressAccounts};
 use crate::classification::OtherCounts;
-use crate::cookie::{COOKIE_BYTES, CookieCodec};
-use crate::host_change::{PendingChange, RemovedHosts};
+use crate::cookie::{COOKIE_BYTES, CookieCodec, MAX_SHORT_TARGETS, MIN_PAYLOAD_BYTES};
+use crate::host_change::{RemovedHosts, WaitingChange};
+use crate::own_plans::OwnPlans;
 use crate::path::{BALANCE_BYTES, ChecksumBalance, MAX_PATHS};
 use crate::plan::{MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
 use crate::probe::{Probe, Slot};
 use crate::schedule::{Expiry, Schedule, Turn};
 use crate::statistics::{
-    Histogram, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics, RunStatistics, TargetsElsewhere,
+    Histogram, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics, RunStatistics,
+    TargetsElsewhere, target_buckets, target_quantile,
 };
 use crate::targets::Targets;
 
-/// Maximum slots of idle targets that one call skips, and how long the schedule rests if it skipped that many.
-const MAX_SKIPS: usize = 256;
+/// Maximum slots of targets that are not probed that one call skips, and how long the schedule rests if it skipped that many.
+const MAX_SKIPS: usize = 4096;
 const SKIP_REST_NS: u64 = 1_000_000;
 
 /// What the caller has to do next.
@@ -59,6 +62,10 @@ pub struct Prober {
     /// The targets, if their answers are counted elsewhere; `statistics` has none of them then.
     pub(crate) elsewhere: Option<TargetsElsewhere>,
     pub(crate) cookies: CookieCodec,
+    /// Targets that are probed differently.
+    pub(crate) own: OwnPlans,
+    /// Targets whose own number of probes has ended.
+    pub(crate) ended: VecDeque<u32>,
     /// The payload after the cookie.
     pub(crate) filler: Box<[u8]>,
     pub(crate) other_counts: OtherCounts,
@@ -80,7 +87,9 @@ pub struct Prober {
     pub(crate) balance: Option<ChecksumBalance>,
     pub(crate) accounts: AddressAccounts,
     /// Changes that wait for probes in flight, in the order of their requests.
-    pub(crate) pending_changes: VecDeque<(u32, PendingChange)>,
+    pub(crate) pending_changes: VecDeque<WaitingChange>,
+    /// The latest time that was passed in.
+    pub(crate) now_ns: u64,
     pub(crate) removed: RemovedHosts,
 }
 
@@ -100,8 +109,13 @@ impl Prober {
     ) -> Result<Self, PlanError> {
         let forecast = plan.forecast(targets.len())?;
         let has_paths = check_paths(plan, &targets)?;
+        let least_payload = match elsewhere {
+            Some(_) => plan.payload_bytes,
+            None if has_paths => COOKIE_BYTES + BALANCE_BYTES,
+            None => MIN_PAYLOAD_BYTES,
+        };
         let cookies = CookieCodec::new(plan.key, plan.identifier);
-        let mut filler = vec![0; plan.payload_bytes - COOKIE_BYTES].into_boxed_slice();
+        let mut filler = vec![0; plan.payload_bytes.saturating_sub(COOKIE_BYTES)];
         cookies.fill(&mut filler);
         if has_paths {
             filler[..BALANCE_BYTES].fill(0);
@@ -115,6 +129,9 @@ impl Prober {
             forecast.targets
         };
         // A single answer that is counted elsewhere is final when it cannot be late any more.
+        let statistics = RunStatistics::new(rows, forecast.flight(), plan.histograms);
+        let (round_ns, rounds) = (forecast.round_ns, statistics.rounds());
+        let own = OwnPlans::new(plan, round_ns, rounds, least_payload, &targets)?;
         let expiry_ns = match elsewhere {
             Some(_) if schedule.is_single() => plan.timeout_ns.saturating_mul(2),
             _ => plan.timeout_ns,
@@ -123,10 +140,12 @@ impl Prober {
             latest: (schedule.probe_in(first), first),
             schedule,
             expiry: Expiry::new(expiry_ns),
-            statistics: RunStatistics::new(rows, forecast.flight(), plan.histograms),
+            statistics,
             elsewhere,
+            own,
+            ended: VecDeque::new(),
             cookies,
-            filler,
+            filler: filler.into_boxed_slice(),
             other_counts: OtherCounts::default(),
             errors: NetworkErrors::new(),
             timeout_ns: plan.timeout_ns,
@@ -139,6 +158,7 @@ impl Prober {
             balance,
             accounts: AddressAccounts::default(),
             pending_changes: VecDeque::new(),
+            now_ns: 0,
             removed: RemovedHosts::default(),
             targets,
         })
@@ -147,12 +167,13 @@ impl Prober {
     /// What to do at `now_ns`. Call [`Prober::expire`] first: it frees room for probes.
     #[inline]
     pub fn next(&mut self, now_ns: u64) -> NextAction {
+        self.now_ns = now_ns;
         // So that no probe reuses the bits of one that has not ended.
         let flight = self.statistics.flight();
         let limit = self.schedule.limit(self.expired_slots, flight);
         let mut turn = Turn::Wait(now_ns + SKIP_REST_NS);
         for _ in 0..MAX_SKIPS {
-            match self.schedule.turn(now_ns, limit, &self.targets) {
+            match self.schedule.turn(now_ns, limit, &self.targets, &self.own) {
                 Turn::Skip(slot) => self.skip(slot, now_ns),
                 // It waited for a limit while its target changed.
                 Turn::Send(probe, slot) if self.accounts.is_closed(probe.target, probe.round) => {
@@ -220,10 +241,32 @@ impl Prober {
         self.next_due_ns
     }
 
-    /// The start of the payload of `probe`, sent at `sent_ns`. [`Prober::filler`] follows.
+    /// The start of the payload of `probe`, sent at `sent_ns`. [`Prober::filler`] follows, up to
+    /// [`Prober::payload_bytes`] bytes in all. If these are fewer than [`COOKIE_BYTES`], the rest is not sent.
     #[inline]
     pub fn cookie(&self, probe: Probe, sent_ns: u64) -> [u8; COOKIE_BYTES] {
+        if self.own.payload_bytes(probe.target) < COOKIE_BYTES {
+            return self.cookies.encode_short(probe);
+        }
         self.cookies.encode(probe, sent_ns)
+    }
+
+    /// Length of the payload of probes to `target`.
+    #[inline]
+    pub fn payload_bytes(&self, target: u32) -> usize {
+        self.own.payload_bytes(target)
+    }
+
+    /// Time after which an answer of `target` is late.
+    #[inline]
+    pub fn timeout_ns(&self, target: u32) -> u64 {
+        self.own.timeout_ns(target)
+    }
+
+    /// Bytes of the keyed tag in a probe with `payload_bytes` bytes of payload: 4 in a whole cookie. With 3 to 6 bytes of
+    /// payload they are fewer, down to none: then a host on the way, or one that guesses sequence numbers, can forge answers.
+    pub fn tag_bytes(payload_bytes: usize) -> usize {
+        CookieCodec::tag_bytes(payload_bytes)
     }
 
     /// The first bytes of the payload after `cookie`, in place of those of [`Prober::filler`], if probes are assigned to
@@ -254,8 +297,10 @@ impl Prober {
                 self.statistics.total.sent += 1;
             }
         }
+        self.own.sent(probe.target, probe.round, now_ns);
         self.schedule.sent();
         self.reported(now_ns);
+        self.note_last(probe.target, now_ns);
     }
 
     /// Reports that this host could not send `probe`.
@@ -271,6 +316,7 @@ impl Prober {
             self.schedule.congested(now_ns);
         }
         self.reported(now_ns);
+        self.note_last(probe.target, now_ns);
     }
 
     #[inline]
@@ -319,10 +365,58 @@ impl Prober {
             while self.expired_slots < end {
                 let slot = self.schedule.slot_at(self.expired_slots);
                 self.expired_slots += 1;
-                match self.statistics.end(slot) {
+                let is_skipped = !self.own.is_empty() && {
+                    let probe = self.schedule.probe_in(slot);
+                    !self.own.is_due(probe.target, probe.round)
+                };
+                match self.statistics.end(slot, is_skipped) {
                     ProbeEnd::Settled => {}
-                    ProbeEnd::Unproven => self.other_counts.unproven += 1,
-                    ProbeEnd::Lost => lost(self.schedule.probe_in(slot), self),
+                    ProbeEnd::Unproven => {
+                        self.other_counts.unproven += 1;
+                        self.note_end(self.schedule.probe_in(slot).target);
+                    }
+                    ProbeEnd::Lost => {
+                        let probe = self.schedule.probe_in(slot);
+                        lost(probe, self);
+                        self.note_end(probe.target);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next target whose own number of probes ([`TargetSettings::count`](crate::TargetSettings::count)) has ended, each
+    /// answered or lost.
+    #[inline]
+    pub fn next_ended(&mut self) -> Option<u32> {
+        self.ended.pop_front()
+    }
+
+    /// Notes that `target` has ended, if it has a number of probes of its own and all have.
+    #[inline]
+    pub(crate) fn note_end(&mut self, target: u32) {
+        if !self.own.has_count(target) || self.counts(target).pending() > 0 {
+            return;
+        }
+        let issued = self.schedule.rounds_issued(target);
+        if self.own.end(target, issued) {
+            self.ended.push_back(target);
+        }
+    }
+
+    /// After a probe to `target`: it may have been the last one.
+    #[inline]
+    fn note_last(&mut self, target: u32, now_ns: u64) {
+        if !self.own.has_count(target) {
+            return;
+        }
+        match &mut self.elsewhere {
+            None => self.note_end(target),
+            Some(elsewhere) => {
+                let issued = self.schedule.rounds_issued(target);
+                if self.own.end(target, issued) {
+                    let final_ns = now_ns + 2 * self.timeout_ns + 1;
+                    elsewhere.close_at(final_ns, target);
                 }
             }
         }
@@ -382,14 +476,25 @@ impl Prober {
     /// Round-trip time of `target` at `quantile` (0 to 1), with a relative error of 1/16. `None` without
     /// answers or without histograms in the plan.
     pub fn quantile(&self, target: u32, quantile: f64) -> Option<u64> {
-        let position = self.schedule.position_of(target);
-        self.statistics.quantile(position, quantile)
+        target_quantile(&self.row(target), quantile)
     }
 
     /// The non-empty histogram buckets of `target`, eight per doubling: lowest and highest round-trip time
     /// in nanoseconds, and the count. Empty without histograms in the plan.
     pub fn buckets(&self, target: u32) -> impl Iterator<Item = (u64, u64, u64)> {
-        self.statistics.buckets(self.schedule.position_of(target))
+        let buckets: Vec<_> = target_buckets(&self.row(target)).collect();
+        buckets.into_iter()
+    }
+
+    /// The histogram of `target`; empty without.
+    fn row(&self, target: u32) -> Cow<'_, [u32]> {
+        match &self.elsewhere {
+            None => self
+                .statistics
+                .row(self.schedule.position_of(target))
+                .into(),
+            Some(elsewhere) => elsewhere.histogram(target).into(),
+        }
     }
 
     /// Maximum number of consecutive probes to `target` without an answer in time: lost, late, answered by
@@ -401,7 +506,8 @@ impl Prober {
         let position = self.schedule.position_of(target);
         let [ended, issued] = [self.expired_slots, self.schedule.issued_end()]
             .map(|slot| self.schedule.rounds_before(slot, position));
-        self.statistics.longest_outage(position, ended..issued)
+        let open = (ended..issued).filter(|round| self.own.is_due(target, *round));
+        self.statistics.longest_outage(position, open)
     }
 
     /// Probe counters of all targets.
@@ -441,6 +547,14 @@ fn check_paths(plan: &ProbePlan, targets: &Targets) -> Result<bool, PlanError> {
             value: paths.into(),
             low: 1,
             high: MAX_PATHS.into(),
+        });
+    }
+    if plan.payload_bytes < COOKIE_BYTES && targets.len() > MAX_SHORT_TARGETS {
+        return Err(PlanError {
+            what: "targets with such a short payload",
+            value: targets.len().into(),
+            low: 1,
+            high: MAX_SHORT_TARGETS.into(),
         });
     }
     let least = COOKIE_BYTES + BALANCE_BYTES;

@@ -8,13 +8,16 @@ use proptest::prelude::*;
 
 use crate::support::{MS, Packet, SECOND, World, address, plan, targets};
 use tapline_probe::targets::{HostEntry, Resolver, TargetsBuilder};
-use tapline_probe::{Classification, HostChangeKind, IcmpMessage, ProbeCounts, ProbePlan, Prober};
+use tapline_probe::{
+    Classification, HostChangeKind, IcmpMessage, ProbeCounts, ProbePlan, Prober, TargetSettings,
+};
 
 fn unnamed(text: &str) -> HostEntry {
     HostEntry {
         name: None,
         address: Some(address(text)),
         zone: None,
+        settings: TargetSettings::default(),
     }
 }
 
@@ -261,7 +264,7 @@ proptest! {
                     Change::Unresolved(host) if is_there(&host) => world.prober.change_address(host, None),
                     Change::Remove(host) if is_there(&host) => world.prober.remove_host(host),
                     Change::Add(last) => {
-                        let entry = HostEntry { name: None, address: Some(address(last)), zone: None };
+                        let entry = HostEntry { name: None, address: Some(address(last)), zone: None, settings: TargetSettings::default() };
                         world.prober.add_host(entry).expect("room");
                     }
                     _ => {}

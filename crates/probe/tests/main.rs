@@ -13,4 +13,5 @@ mod paths;
 mod room;
 mod scale;
 mod schedule;
+mod settings;
 mod targets;

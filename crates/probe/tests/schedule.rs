@@ -351,7 +351,7 @@ fn values_out_of_range_are_named() {
         ),
         (
             ProbePlan {
-                payload_bytes: 15,
+                payload_bytes: 2,
                 ..plan(1)
             },
             "payload (bytes)",

@@ -44,6 +44,7 @@ mod ping_neighbours;
 mod ping_patience;
 mod ping_respond;
 mod ping_ring;
+mod ping_settings;
 mod ping_xdp;
 mod pull;
 mod read;

@@ -291,6 +291,63 @@ fn a_route_that_changes_is_followed() {
     assert!(summary.statistics.total().received > 0);
 }
 
+/// Compared with the extremes, which the program keeps apart from the histogram.
+#[test]
+fn each_target_has_a_histogram() {
+    let [left, right] = Net::new().pair();
+    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+    let responder = right.run(|| options.open()).unwrap();
+    let mut options = xdp(5000);
+    options.histograms = true;
+    let summary = run(&left, &options, "10.1.0.2 fd00:1::2");
+    let statistics = &summary.statistics;
+    for target in [0, 1] {
+        let rtt = statistics.rtt(target).expect("it was timed");
+        let buckets: Vec<_> = statistics.buckets(target).collect();
+        let count: u64 = buckets.iter().map(|(.., count)| count).sum();
+        assert_eq!((count, rtt.count), (5000, 5000));
+        let [first, last] = [buckets[0], buckets[buckets.len() - 1]];
+        // Extremes are rounded to 24 bits.
+        let is_in = |ns: u64, (low, high, _): (u64, u64, u64)| {
+            (low..=high).contains(&ns) || (low..=high).contains(&(ns + ns / (1 << 23)))
+        };
+        assert!(
+            is_in(rtt.min_ns, first) && is_in(rtt.max_ns, last),
+            "{buckets:?} {rtt:?}"
+        );
+        let median = statistics.quantile(target, 0.5).expect("it was timed");
+        assert!((first.0..=last.1).contains(&median));
+    }
+    assert_eq!(responder.finish().unwrap().counts.answered, 10_000);
+}
+
+/// One of three is reached by another interface: its targets are pinged on this one.
+#[test]
+fn next_hops_of_a_route_share_its_targets() {
+    let [left, right] = Net::new().pair();
+    let _pass = pass_all(&right);
+    left.ip("link add veth7 type veth peer name veth8");
+    left.ip("link set veth7 up");
+    left.ip("link set veth8 up");
+    left.ip("address add 10.8.0.1/24 dev veth7");
+    let mac = right.interface().mac;
+    left.ip("link set left0 arp on");
+    for number in [2, 3] {
+        left.ip(&format!(
+            "neighbour replace 10.1.0.{number} lladdr {mac} dev left0"
+        ));
+    }
+    left.ip(
+        "route add 10.64.0.0/24 nexthop via 10.1.0.2 dev left0 nexthop via 10.1.0.3 dev left0 \
+         nexthop via 10.8.0.2 dev veth7",
+    );
+    right.ip("route add local 10.64.0.0/24 dev lo");
+    let summary = run(&left, &xdp(2), "10.64.0.0/24");
+    let total = summary.statistics.total();
+    assert_eq!((total.sent, total.received), (508, 508), "{summary}");
+    assert_eq!(echoes_answered(&right)[0], 508);
+}
+
 #[test]
 fn an_answer_after_the_timeout_is_late_and_none_is_a_loss() {
     let hosts = hosts();
@@ -331,7 +388,10 @@ fn what_it_does_not_do_is_refused() {
     let error = refused(&|options| options.payload_bytes = 2000, "10.1.0.2");
     assert!(matches!(
         error,
-        PingError::XdpRefused(XdpRefusal::Payload { most: 1452 })
+        PingError::XdpRefused(XdpRefusal::Payload {
+            least: 16,
+            most: 1452
+        })
     ));
     let error = refused(&|_| (), "10.9.0.2");
     let expected = XdpRefusal::OtherInterface {

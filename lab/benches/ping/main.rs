@@ -24,6 +24,7 @@ mod delay;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod peer;
+mod published;
 mod rate;
 mod rig;
 mod steady;
@@ -50,6 +51,7 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     }
     if options.has("flood") {
         steady::flood(&rig, &tools, report);
+        published::measure(&rig, &tools, report);
     }
     if options.has("rate") {
         rate::measure(&rig, &tools, report);

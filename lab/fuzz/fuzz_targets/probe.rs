@@ -38,12 +38,11 @@ fn list(text: &str) {
     }
 }
 
-/// Reads the bytes as packets that answer a run of four probes, with and without paths: whatever they say, it adds up.
-fn answers(bytes: &[u8], paths: u8) {
+/// Reads the bytes as packets that answer a run of four probes with `payload_bytes` bytes of payload, with and without paths:
+/// whatever they say, it adds up.
+fn answers(bytes: &[u8], paths: u8, payload_bytes: usize) {
     let mut builder = TargetsBuilder::default();
     builder.add_list("10.1.0.2 fd00:1::2", &mut Names).expect("two targets");
-    // Paths need two bytes that hold the checksum constant.
-    let payload_bytes = if paths == 0 { 16 } else { 18 };
     let plan = ProbePlan {
         rounds: Some(2),
         interval_ns: 0,
@@ -82,6 +81,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(bytes) {
         list(text);
     }
-    answers(bytes, 0);
-    answers(bytes, 2);
+    answers(bytes, 0, 16);
+    // Paths need two bytes that hold the checksum constant.
+    answers(bytes, 2, 18);
+    // Without room for a cookie.
+    for payload_bytes in [3, 5, 9] {
+        answers(bytes, 0, payload_bytes);
+    }
 });

@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use abi::region::Region;
 
-use super::layout::{Entries, NO_HOP, answer, target};
+use super::layout::{Entries, NO_HOP, TARGET_BUCKETS, TARGET_HISTOGRAM_BYTES, answer, target};
 
 /// The answers of one target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,23 +40,30 @@ pub struct EchoTarget {
 #[derive(Clone, Debug)]
 pub struct EchoCounters {
     memory: Arc<Region>,
+    histograms: Option<Arc<Region>>,
     entries: Entries,
     count: u32,
 }
 
 impl EchoCounters {
-    pub(super) fn new(memory: Region, entries: Entries, count: u32) -> Self {
+    pub(super) fn new(
+        memory: Region,
+        histograms: Option<Region>,
+        entries: Entries,
+        count: u32,
+    ) -> Self {
         let counters = Self {
             memory: Arc::new(memory),
+            histograms: histograms.map(Arc::new),
             entries,
             count,
         };
         if !entries.is_single {
             for number in 0..count {
-                let min = counters.place(number) + offset(target::MIN);
+                let at = counters.place(number) + offset(target::MIN);
                 counters
                     .memory
-                    .word64(min)
+                    .word64(at)
                     .store(u64::MAX, Ordering::Relaxed);
             }
         }
@@ -85,6 +92,53 @@ impl EchoCounters {
             let at = self.place(target) + 4 * number;
             self.memory.word(at).store(word, Ordering::Relaxed);
         }
+    }
+
+    /// Sets the timeout of a target with any number of probes; 0 is that of the run.
+    pub(super) fn set_timeout(&self, target: u32, timeout_us: u32) {
+        if target < self.count && !self.entries.is_single {
+            let at = self.place(target) + offset(target::TIMEOUT);
+            self.memory.word(at).store(timeout_us, Ordering::Relaxed);
+        }
+    }
+
+    /// Forgets the answers of a target, for another one. Its place must not receive any meanwhile.
+    pub fn reset(&self, target: u32) {
+        if target >= self.count {
+            return;
+        }
+        let first = if self.entries.is_single {
+            self.entries.answer()
+        } else {
+            target::RECEIVED
+        };
+        for at in (offset(first)..self.entries.bytes()).step_by(8) {
+            let is_min = !self.entries.is_single && at == offset(target::MIN);
+            let value = if is_min { u64::MAX } else { 0 };
+            let word = self.memory.word64(self.place(target) + at);
+            word.store(value, Ordering::Relaxed);
+        }
+        for bucket in self.buckets(target) {
+            bucket.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The histogram of a target: its buckets; none without histograms.
+    fn buckets(&self, target: u32) -> impl Iterator<Item = &AtomicU64> {
+        let memory = self.histograms.as_deref();
+        let memory = memory.filter(|_| target < self.count);
+        let at = target as usize * TARGET_HISTOGRAM_BYTES;
+        let words = (0..TARGET_BUCKETS).map(move |bucket| at + 8 * bucket);
+        memory
+            .into_iter()
+            .flat_map(move |memory| words.clone().map(|at| memory.word64(at)))
+    }
+
+    /// The histogram of the round trips of a target, in units of 128 ns: eight buckets for each doubling, up to 2³⁶ ns. Empty
+    /// without [`EchoProberOptions::has_histograms`](super::EchoProberOptions::has_histograms).
+    pub fn histogram(&self, target: u32) -> Vec<u64> {
+        let buckets = self.buckets(target);
+        buckets.map(|count| count.load(Ordering::Relaxed)).collect()
     }
 
     #[inline]

@@ -5,11 +5,14 @@
 //! hops      one entry each   MAC address
 //! window    8 bytes each     number of the latest answered probe, `slots` per target; none for one probe to each
 //! totals    one value        counters │ histogram
+//! histograms                 one each, if they are wanted
 //! ```
 
 /// An entry of a target with any number of probes, 8 bytes each unless stated. Before them, its address in 16 bytes and its
 /// hop in 4: [`Entries`].
 pub(super) mod target {
+    /// The timeout in microseconds, 4 bytes; 0 is that of the run.
+    pub const TIMEOUT: i16 = 20;
     pub const RECEIVED: i16 = 24;
     pub const LATE: i16 = 32;
     pub const DUPLICATE: i16 = 40;
@@ -130,6 +133,12 @@ pub(super) const HISTOGRAM: i16 = 128;
 pub(super) const PARTS: i32 = 7;
 /// Buckets up to 2⁴³ ns.
 pub(super) const BUCKETS: usize = 4736;
+/// Buckets of a target, 8 bytes each, as the coarse histogram of `tapline-probe`: the round trip in units of 2⁷ ns, 2³ of
+/// each doubling, up to 2³⁶ ns.
+pub(super) const TARGET_FLOOR: i32 = 7;
+pub(super) const TARGET_PARTS: i32 = 3;
+pub(super) const TARGET_BUCKETS: usize = 216;
+pub(super) const TARGET_HISTOGRAM_BYTES: usize = 8 * TARGET_BUCKETS;
 pub(super) const TOTALS_BYTES: usize = HISTOGRAM as usize + 8 * BUCKETS;
 
 /// Key of the table of ICMP errors: address of the router (mapped if IPv4), type, code, 2 zeros.

@@ -8,8 +8,12 @@ use std::sync::atomic::Ordering;
 use abi::bpf::{MapLayout, MapType};
 use abi::region::Region;
 
+use super::code::ETHERNET;
 use super::counters::{EchoCounters, offset};
-use super::layout::{BUCKETS, ERROR_KEY_BYTES, Entries, HISTOGRAM, HOP_BYTES, TOTALS_BYTES, Total};
+use super::layout::{
+    BUCKETS, ERROR_KEY_BYTES, Entries, HISTOGRAM, HOP_BYTES, TARGET_HISTOGRAM_BYTES, TOTALS_BYTES,
+    Total,
+};
 use super::request::{MEMORY_BYTES, RECORD_BYTES, RECORDS};
 use super::{reply, request};
 use crate::capture::XdpProgramError;
@@ -30,6 +34,8 @@ const MAX_ERROR_KINDS: u32 = 1024;
 const PAYLOAD: usize = 8;
 /// Bytes of the cookie.
 const COOKIE: usize = 16;
+/// One VLAN tag.
+const MAX_TAG_BYTES: u8 = 4;
 
 /// What an [`EchoProber`] sends and accepts.
 #[derive(Clone, Debug)]
@@ -46,11 +52,16 @@ pub struct EchoProberOptions {
     pub window_ns: u64,
     /// Probes to a target within `window_ns`, at most [`EchoProber::MAX_WINDOW`]; rounded up to a power of two.
     pub window: u32,
-    /// Number of targets.
+    /// Whether that is room for all of them. If it is not, and a target does not answer while 8 million probes are sent to it,
+    /// answers to later ones may count as stale.
+    pub is_window_whole: bool,
+    /// Number of targets that there is room for.
     pub targets: u32,
     /// Whether there is one probe to each target, with number 1. Such a target takes 16 bytes, or 32 if there are IPv6
     /// targets; others take 120, and 8 for each probe of the window.
     pub is_single: bool,
+    /// Whether each target has a histogram of its round trips, 1728 bytes; not with one probe to each.
+    pub has_histograms: bool,
     /// Number of next hops.
     pub hops: u32,
     /// The request to IPv4 targets, if there are any: the whole frame. The programs write the destination's MAC and IP
@@ -60,6 +71,11 @@ pub struct EchoProberOptions {
     pub ipv6: Option<Vec<u8>>,
     /// Length of the payload.
     pub payload_bytes: u16,
+    /// The interface that sends requests, if it is another one than that of the replies: the lower interface of a VLAN, with
+    /// `tag_bytes` bytes of VLAN tags in the requests.
+    pub egress: Option<u32>,
+    /// Bytes of VLAN tags in the requests: 0 or 4.
+    pub tag_bytes: u8,
     /// Where the program that counts replies runs.
     pub mode: XdpAttachMode,
 }
@@ -138,9 +154,22 @@ impl EchoProber {
     pub const MAX_BATCH: usize = RECORDS;
 
     /// Memory for a target with `window` probes in its window; for one probe if `is_single`.
-    pub fn bytes_per_target(is_single: bool, has_ipv6: bool, window: u32) -> u64 {
+    pub fn bytes_per_target(
+        is_single: bool,
+        has_ipv6: bool,
+        window: u32,
+        has_histograms: bool,
+    ) -> u64 {
         let entry = Entries::new(is_single, has_ipv6).bytes() as u64;
-        entry + if is_single { 0 } else { 8 * u64::from(window) }
+        if is_single {
+            return entry;
+        }
+        let histogram = if has_histograms {
+            TARGET_HISTOGRAM_BYTES as u64
+        } else {
+            0
+        };
+        entry + 8 * u64::from(window) + histogram
     }
 
     /// Attaches to interface `ifindex` of the calling thread's network namespace. Sends nothing.
@@ -163,6 +192,13 @@ impl EchoProber {
             u64::from(slots) * u64::from(options.targets)
         };
         let window = array(8, u32::try_from(positions).unwrap_or(u32::MAX))?;
+        let histograms = if options.has_histograms && !entries.is_single {
+            let bytes = TARGET_HISTOGRAM_BYTES as u32;
+            Some(shared_array(bytes, options.targets)?)
+        } else {
+            None
+        };
+        let (histograms, histogram_memory) = histograms.unzip();
         let (targets, target_memory) = shared_array(entries.bytes() as u32, options.targets)?;
         let (hops, hop_memory) = shared_array(HOP_BYTES, options.hops.max(1))?;
         let (totals, totals_memory) = shared_array(TOTALS_BYTES as u32, 1)?;
@@ -175,10 +211,13 @@ impl EchoProber {
             },
         )
         .map_err(XdpProgramError::from)?;
-        let target_memory = EchoCounters::new(target_memory, entries, options.targets);
-        let run = LiveRun::open(ifindex, NAME, MEMORY_BYTES)?;
+        let target_memory =
+            EchoCounters::new(target_memory, histogram_memory, entries, options.targets);
+        let egress = options.egress.unwrap_or(ifindex);
+        let run = LiveRun::open(egress, NAME, MEMORY_BYTES)?;
+        let ethernet = ETHERNET + i16::from(options.tag_bytes.min(MAX_TAG_BYTES));
         let sender = |is_ipv6: bool, frame: &Vec<u8>| {
-            let frame = cleared(frame, is_ipv6);
+            let frame = cleared(frame, is_ipv6, offset(ethernet));
             let template = template(&frame)?;
             let program = request::Program {
                 is_ipv6,
@@ -186,7 +225,8 @@ impl EchoProber {
                 identifier: options.identifier,
                 start_ns: options.start_ns,
                 bytes: frame.len(),
-                sums: sums(&frame, is_ipv6),
+                ethernet,
+                sums: sums(&frame, is_ipv6, offset(ethernet)),
                 template: template.as_fd(),
                 entries,
                 targets: targets.as_fd(),
@@ -212,11 +252,13 @@ impl EchoProber {
             window_ns: options.window_ns,
             entries,
             slots,
+            is_window_whole: options.is_window_whole,
             payload_bytes: options.payload_bytes,
-            filler: rest(options).0,
-            filler_sum: rest(options).1,
+            filler: rest(options, offset(ethernet)).0,
+            filler_sum: rest(options, offset(ethernet)).1,
             targets: targets.as_fd(),
             window: window.as_fd(),
+            histograms: histograms.as_ref().map(AsFd::as_fd),
             totals: totals.as_fd(),
             errors: errors.as_fd(),
         };
@@ -242,6 +284,19 @@ impl EchoProber {
     pub fn set_target(&mut self, target: u32, address: IpAddr, hop: Option<u32>) {
         let hop = hop.filter(|hop| *hop < self.hop_count);
         self.targets.set(target, address, hop);
+    }
+
+    /// Sets the time after which an answer of a target is late, at most that of the run, rounded up to microseconds; `None`
+    /// is that of the run, also above 71 minutes. Targets with one probe have that of the run.
+    pub fn set_timeout(&mut self, target: u32, timeout_ns: Option<u64>) {
+        let timeout_us = timeout_ns.and_then(|ns| u32::try_from(ns.div_ceil(1000)).ok());
+        self.targets.set_timeout(target, timeout_us.unwrap_or(0));
+    }
+
+    /// Whether there is a request of the family.
+    #[inline]
+    pub fn has_family(&self, is_ipv6: bool) -> bool {
+        self.senders[usize::from(is_ipv6)].is_some()
     }
 
     /// The next hop of a target.
@@ -397,13 +452,13 @@ fn template(frame: &[u8]) -> Result<abi::bpf::Map, XdpProgramError> {
     Ok(map)
 }
 
-/// The frame with zeros where the program writes.
-fn cleared(frame: &[u8], is_ipv6: bool) -> Vec<u8> {
+/// The frame with zeros where the program writes. Its IP header is at offset `ip`.
+fn cleared(frame: &[u8], is_ipv6: bool, ip: usize) -> Vec<u8> {
     let mut frame = frame.to_vec();
     let (checksum, destination, icmp) = if is_ipv6 {
-        (0..0, 38..54, 54)
+        (0..0, ip + 24..ip + 40, ip + 40)
     } else {
-        (24..26, 30..34, 34)
+        (ip + 10..ip + 12, ip + 16..ip + 20, ip + 20)
     };
     let sequence = icmp + 6..icmp + PAYLOAD + COOKIE;
     for place in [0..6, checksum, destination, icmp + 2..icmp + 4, sequence] {
@@ -415,8 +470,8 @@ fn cleared(frame: &[u8], is_ipv6: bool) -> Vec<u8> {
 }
 
 /// The sums of the IP header and of the message of a request.
-fn sums(frame: &[u8], is_ipv6: bool) -> [u16; 2] {
-    let ip = frame.get(14..).unwrap_or_default();
+fn sums(frame: &[u8], is_ipv6: bool, ip: usize) -> [u16; 2] {
+    let ip = frame.get(ip..).unwrap_or_default();
     let (header, source, message) = if is_ipv6 {
         (40, 8..24, 58)
     } else {
@@ -459,8 +514,8 @@ fn folded(mut sum: u64) -> u16 {
 }
 
 /// The first bytes behind the cookie, and the sum of all of them: the same in both families.
-fn rest(options: &EchoProberOptions) -> ([u8; 8], u16) {
-    let frames = [(&options.ipv4, 34), (&options.ipv6, 54)];
+fn rest(options: &EchoProberOptions, ip: usize) -> ([u8; 8], u16) {
+    let frames = [(&options.ipv4, ip + 20), (&options.ipv6, ip + 40)];
     let frames = frames.into_iter();
     let mut payloads = frames.filter_map(|(frame, icmp)| {
         let end = icmp + PAYLOAD + usize::from(options.payload_bytes);

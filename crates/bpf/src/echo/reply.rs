@@ -13,7 +13,7 @@ use super::code::{
 use super::family::{Family, LENGTH, V4, V6, find_end, pseudo_header, require_header, sum};
 use super::layout::{Entries, NUMBER_BITS, Total, target};
 use super::single;
-use super::statistics::{ENTRY, RTT, histogram, record};
+use super::statistics::{ENTRY, RTT, histogram, record, target_histogram};
 use super::tag::tag;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
 
@@ -30,6 +30,8 @@ const SUM: i16 = -32;
 /// Key and first value in the table of errors.
 const ERROR: i16 = -64;
 const ONE: i16 = -72;
+/// When the program found the identifier of the run, before it verified the message.
+const ARRIVED: i16 = -80;
 
 /// The number of the probe, once the context is not needed any more.
 const NUMBER: Reg = Reg::R6;
@@ -50,6 +52,8 @@ pub(super) struct Program<'m> {
     pub entries: Entries,
     /// Numbers in the window of a target; a power of two.
     pub slots: u32,
+    /// Whether a number has left the window when its place is needed again.
+    pub is_window_whole: bool,
     pub payload_bytes: u16,
     /// The first bytes of the payload after the cookie, up to 8.
     pub filler: [u8; 8],
@@ -57,6 +61,8 @@ pub(super) struct Program<'m> {
     pub filler_sum: u16,
     pub targets: BorrowedFd<'m>,
     pub window: BorrowedFd<'m>,
+    /// One for each target.
+    pub histograms: Option<BorrowedFd<'m>>,
     pub totals: BorrowedFd<'m>,
     pub errors: BorrowedFd<'m>,
 }
@@ -261,6 +267,8 @@ impl<'m> Program<'m> {
         ]);
     }
 
+    /// Jumps to `otherwise` unless the echo message at `message` has the identifier of the run. Keeps the time. Clobbers `R0`
+    /// to `R5`.
     fn require_identifier(&self, code: &mut Code<'m>, message: i16, otherwise: Label) {
         code.extend([
             Insn::load(Size::Half, Reg::R1, START, message + 4),
@@ -270,6 +278,8 @@ impl<'m> Program<'m> {
                 wire16(self.identifier.to_be_bytes()),
                 otherwise,
             ),
+            Insn::Call(Helper::KtimeGetNs),
+            Insn::store(Size::Double, Reg::R10, ARRIVED, Reg::R0),
         ]);
     }
 
@@ -322,16 +332,31 @@ impl<'m> Program<'m> {
 
     /// A verified reply of the target in [`ENTRY`].
     fn answer(&self, code: &mut Code<'m>, exits: Exits) {
-        let late = code.label();
+        let [late, known] = [code.label(), code.label()];
         self.age(code);
         self.settle(code, exits);
         code.constant(Reg::R1, self.timeout_ns, Reg::R2);
+        if !self.entries.is_single {
+            // The target may have a timeout of its own.
+            code.extend([
+                Insn::load(Size::Word, Reg::R2, ENTRY, target::TIMEOUT),
+                Insn::jump_if(Condition::Equal, Reg::R2, 0, known),
+                Insn::mov(Reg::R1, Reg::R2),
+                Insn::alu64(Alu::Mul, Reg::R1, 1000),
+                Insn::Place(known),
+            ]);
+        }
         code.extend([Insn::jump_if(Condition::Greater, RTT, Reg::R1, late)]);
         if self.entries.is_single {
             single::write(code, self.entries, Total::Received);
             histogram(code, self.totals);
         } else {
             record(code, self.totals);
+        }
+        if let Some(histograms) = self.histograms {
+            let missing = code.label();
+            target_histogram(code, histograms, KEY, missing);
+            code.place(missing);
         }
         self.end(code, Total::Received, XDP_DROP);
         code.place(late);
@@ -388,7 +413,7 @@ impl<'m> Program<'m> {
     /// `RTT =` the time since the probe of the cookie was sent.
     fn age(&self, code: &mut Code<'m>) {
         let past = code.label();
-        code.extend([Insn::Call(Helper::KtimeGetNs)]);
+        code.extend([Insn::load(Size::Double, Reg::R0, Reg::R10, ARRIVED)]);
         code.constant(Reg::R1, self.start_ns, Reg::R2);
         code.extend([
             Insn::alu64(Alu::Sub, Reg::R0, Reg::R1),
@@ -439,12 +464,17 @@ impl<'m> Program<'m> {
             Insn::alu64(Alu::Sub, Reg::R2, Reg::R0),
             Insn::alu64(Alu::And, Reg::R2, (1 << NUMBER_BITS) - 1),
             Insn::jump_if(Condition::Equal, Reg::R2, 0, exits.duplicate),
-            Insn::jump_if(
+        ]);
+        if !self.is_window_whole {
+            // A later one may have taken the place.
+            code.extend([Insn::jump_if(
                 Condition::GreaterOrEqual,
                 Reg::R2,
                 1 << (NUMBER_BITS - 1),
                 exits.stale,
-            ),
+            )]);
+        }
+        code.extend([
             Insn::mov(Reg::R2, Reg::R0),
             Insn::AtomicCompareExchange {
                 base: Reg::R1,

@@ -6,9 +6,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use super::code::{
-    CONTEXT, Code, DATA, DATA_END, ETHERNET, IPV4, IPV6, START, XDP_DROP, immediate,
-};
+use super::code::{CONTEXT, Code, DATA, DATA_END, IPV4, IPV6, START, XDP_DROP, immediate};
 use super::layout::Entries;
 use super::tag::tag;
 use crate::live_frames::program as frames;
@@ -34,8 +32,9 @@ pub(super) struct Program<'m> {
     pub identifier: u16,
     /// Start of the run on the monotonic clock.
     pub start_ns: u64,
-    /// Length of the frame.
+    /// Length of the frame, and of its Ethernet header with a VLAN tag.
     pub bytes: usize,
+    pub ethernet: i16,
     /// Sums of the IPv4 header and of the message with its pseudo header, without what differs between requests.
     pub sums: [u16; 2],
     pub template: BorrowedFd<'m>,
@@ -91,7 +90,7 @@ impl<'m> Program<'m> {
     }
 
     fn icmp(&self) -> i16 {
-        ETHERNET + if self.is_ipv6 { IPV6 } else { IPV4 }
+        self.ethernet + if self.is_ipv6 { IPV6 } else { IPV4 }
     }
 
     /// Copies the next record to the stack. Drops the frame if one before it was refused, so that none overtakes it.
@@ -132,9 +131,9 @@ impl<'m> Program<'m> {
             ]);
         }
         let (from, to, words) = if self.is_ipv6 {
-            (0, ETHERNET + 24, 4)
+            (0, self.ethernet + 24, 4)
         } else {
-            (self.entries.ipv4(), ETHERNET + 16, 1)
+            (self.entries.ipv4(), self.ethernet + 16, 1)
         };
         for at in (0..words).map(|word| 4 * word) {
             code.extend([
@@ -145,7 +144,7 @@ impl<'m> Program<'m> {
         if !self.is_ipv6 {
             code.extend([Insn::mov(Reg::R0, i32::from(self.sums[0]))]);
             code.sum_words(START, to, words);
-            write_checksum(code, ETHERNET + 10);
+            write_checksum(code, self.ethernet + 10);
         }
     }
 
@@ -200,7 +199,7 @@ impl<'m> Program<'m> {
             Insn::add(Reg::R0, SUM),
         ]);
         if self.is_ipv6 {
-            code.sum_words(START, ETHERNET + 24, 4);
+            code.sum_words(START, self.ethernet + 24, 4);
         }
         write_checksum(code, icmp + 2);
     }

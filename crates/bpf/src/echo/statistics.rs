@@ -3,8 +3,10 @@
 use std::os::fd::BorrowedFd;
 
 use super::code::{Code, immediate};
-use super::layout::{BUCKETS, HISTOGRAM, PARTS, target};
-use crate::{Alu, Condition, Insn, Reg, Size};
+use super::layout::{
+    BUCKETS, HISTOGRAM, PARTS, TARGET_BUCKETS, TARGET_FLOOR, TARGET_PARTS, target,
+};
+use crate::{Alu, Condition, Insn, Label, Reg, Size};
 
 /// The entry of the target.
 pub(super) const ENTRY: Reg = Reg::R9;
@@ -94,28 +96,9 @@ fn jitter(code: &mut Code<'_>) {
 
 /// Counts the round trip in [`RTT`] in its bucket of `totals`. Clobbers `R1` to `R3` and `R5`.
 pub(super) fn histogram<'m>(code: &mut Code<'m>, totals: BorrowedFd<'m>) {
-    const SHIFT: Reg = Reg::R3;
-    code.extend([Insn::mov(Reg::R1, RTT), Insn::mov(SHIFT, 0)]);
-    // The round trip is shifted until it has 8 bits.
-    for bits in [32, 16, 8, 4, 2, 1] {
-        let enough = code.label();
-        code.extend([
-            Insn::mov(Reg::R2, Reg::R1),
-            Insn::alu64(Alu::Rsh, Reg::R2, bits + PARTS),
-            Insn::jump_if(Condition::Equal, Reg::R2, 0, enough),
-            Insn::alu64(Alu::Rsh, Reg::R1, bits),
-            Insn::add(SHIFT, bits),
-            Insn::Place(enough),
-        ]);
-    }
-    let fits = code.label();
+    code.extend([Insn::mov(Reg::R1, RTT)]);
+    bucket(code, PARTS, BUCKETS);
     code.extend([
-        // Below 256 after the last shift.
-        Insn::alu64(Alu::Lsh, SHIFT, PARTS),
-        Insn::add(Reg::R1, SHIFT),
-        Insn::jump_if(Condition::Less, Reg::R1, immediate(BUCKETS), fits),
-        Insn::mov(Reg::R1, immediate(BUCKETS) - 1),
-        Insn::Place(fits),
         Insn::alu64(Alu::Lsh, Reg::R1, 3),
         Insn::LoadMapValue {
             dst: Reg::R2,
@@ -124,4 +107,51 @@ pub(super) fn histogram<'m>(code: &mut Code<'m>, totals: BorrowedFd<'m>) {
         Insn::add(Reg::R2, Reg::R1),
     ]);
     code.count(Reg::R2, HISTOGRAM);
+}
+
+/// Counts the round trip in [`RTT`] in its bucket of the target whose number is on the stack at `key`. Jumps to `missing`
+/// if it has none. Clobbers `R0` to `R5`.
+pub(super) fn target_histogram<'m>(
+    code: &mut Code<'m>,
+    histograms: BorrowedFd<'m>,
+    key: i16,
+    missing: Label,
+) {
+    code.look_up(histograms, key, missing);
+    code.extend([
+        Insn::mov(Reg::R1, RTT),
+        Insn::alu64(Alu::Rsh, Reg::R1, TARGET_FLOOR),
+    ]);
+    bucket(code, TARGET_PARTS, TARGET_BUCKETS);
+    code.extend([
+        Insn::alu64(Alu::Lsh, Reg::R1, 3),
+        Insn::add(Reg::R0, Reg::R1),
+    ]);
+    code.count(Reg::R0, 0);
+}
+
+/// `R1 =` its bucket among `buckets`, of which each doubling above 2^`parts` has 2^`parts`. Clobbers `R2` and `R3`.
+fn bucket(code: &mut Code<'_>, parts: i32, buckets: usize) {
+    const SHIFT: Reg = Reg::R3;
+    code.extend([Insn::mov(SHIFT, 0)]);
+    // It is shifted until it has one bit more than `parts`.
+    for bits in [32, 16, 8, 4, 2, 1] {
+        let enough = code.label();
+        code.extend([
+            Insn::mov(Reg::R2, Reg::R1),
+            Insn::alu64(Alu::Rsh, Reg::R2, bits + parts),
+            Insn::jump_if(Condition::Equal, Reg::R2, 0, enough),
+            Insn::alu64(Alu::Rsh, Reg::R1, bits),
+            Insn::add(SHIFT, bits),
+            Insn::Place(enough),
+        ]);
+    }
+    let fits = code.label();
+    code.extend([
+        Insn::alu64(Alu::Lsh, SHIFT, parts),
+        Insn::add(Reg::R1, SHIFT),
+        Insn::jump_if(Condition::Less, Reg::R1, immediate(buckets), fits),
+        Insn::mov(Reg::R1, immediate(buckets) - 1),
+        Insn::Place(fits),
+    ]);
 }

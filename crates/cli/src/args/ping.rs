@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::TypedValueParser;
 use tapline::ping::targets::Cidr;
-use tapline::ping::{Backend, COOKIE_BYTES, MAX_PATHS, MAX_PAYLOAD_BYTES, XdpAttachMode};
+use tapline::ping::{Backend, MAX_PATHS, MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES, XdpAttachMode};
 
 use super::{LossLimit, SandboxArgs};
 use crate::{metrics, units};
@@ -44,6 +44,16 @@ pub struct PingArgs {
     /// Never ping these addresses; can be given more than once
     #[arg(long, value_name = "CIDR", help_heading = "Targets")]
     pub exclude: Vec<Cidr>,
+
+    /// Never ping the addresses in FILE: one prefix a line, # starts a comment, as zmap's blocklist; can be given more than
+    /// once
+    #[arg(
+        long,
+        value_name = "FILE",
+        hide_short_help = true,
+        help_heading = "Targets"
+    )]
+    pub exclude_file: Vec<PathBuf>,
 
     /// IPv4 only
     #[arg(short = '4', long, conflicts_with = "ipv6", help_heading = "Targets")]
@@ -121,7 +131,9 @@ pub struct PingArgs {
     )]
     pub state: Option<PathBuf>,
 
-    /// Payload bytes after the ICMP header, at least 16
+    /// Payload bytes after the ICMP header, at least 3
+    ///
+    /// Fewer than 16 have no room for the send time, which is then kept here, and for the whole tag that proves replies.
     #[arg(short, long, value_name = "BYTES", default_value_t = 56, value_parser = payload, help_heading = "Probes")]
     pub size: usize,
 
@@ -284,10 +296,10 @@ fn backend(text: &str) -> Result<PingBackend, String> {
 }
 
 fn payload(text: &str) -> Result<usize, String> {
-    let range = COOKIE_BYTES..=MAX_PAYLOAD_BYTES;
+    let range = MIN_PAYLOAD_BYTES..=MAX_PAYLOAD_BYTES;
     let bytes = text.parse().ok().filter(|bytes| range.contains(bytes));
     bytes.ok_or_else(|| {
-        format!("use a number from {COOKIE_BYTES} to {MAX_PAYLOAD_BYTES}: the time, number and tag of a probe take {COOKIE_BYTES} bytes")
+        format!("use a number from {MIN_PAYLOAD_BYTES} to {MAX_PAYLOAD_BYTES}: the number of a target takes {MIN_PAYLOAD_BYTES} bytes")
     })
 }
 
@@ -316,7 +328,7 @@ mod tests {
     #[test]
     fn values_parse_as_in_ping() {
         assert_eq!((tos("16"), tos("0x10")), (Ok(16), Ok(16)));
-        assert_eq!((payload("16"), payload("65507")), (Ok(16), Ok(65_507)));
+        assert_eq!((payload("3"), payload("65507")), (Ok(3), Ok(65_507)));
         assert_eq!(rate("max"), Ok(Rate(None)));
         assert_eq!(rate("10kpps"), Ok(Rate(Some(10_000))));
         assert_eq!(backend("auto"), Ok(PingBackend(None)));
@@ -326,7 +338,7 @@ mod tests {
         for wrong in ["256", "0x100", "", "-1", "x"] {
             assert!(tos(wrong).is_err(), "{wrong}");
         }
-        for wrong in ["15", "65508", "", "-1"] {
+        for wrong in ["2", "65508", "", "-1"] {
             assert!(payload(wrong).is_err(), "{wrong}");
         }
         assert!(backend("af_xdp").is_err() && rate("0").is_err());

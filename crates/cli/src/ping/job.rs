@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::thread::CapabilitySet;
-use tapline::ping::{Forecast, PingError, PingOperation, PingOptions, Prober};
+use tapline::ping::{COOKIE_BYTES, Forecast, PingError, PingOperation, PingOptions, Prober};
 use tapline::{Stop, Stopper};
 
 use super::live::LiveTable;
@@ -49,6 +49,9 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let count = list.targets.len();
     require_no_lines(args, count)?;
     require_sweep(args)?;
+    if !args.quiet && args.size < COOKIE_BYTES {
+        warnings::warn(&short_payload(args.size));
+    }
     let mut options = setup::options(args, count);
     let max_replies = setup::max_replies(args, count);
     options.max_wait = max_wait(args, max_replies);
@@ -58,7 +61,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         dry_run::print(args, &list, &forecast).map_err(|error| Failure::stdout(&error))?;
         return Ok(Exit::Done);
     }
-    let forecast = options.forecast(count);
+    let forecast = options.forecast(&list.targets);
     let forecast = forecast.map_err(|error| failure::open(args, error))?;
     require_memory(&forecast)?;
     let (stop, hangups) = stop_signals(args)?;
@@ -135,6 +138,17 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     }
     unkept.map_or(Ok(()), Err)?;
     exit_status(args, &end)
+}
+
+/// What a payload without room for a cookie means.
+fn short_payload(bytes: usize) -> String {
+    let tag = match Prober::tag_bytes(bytes) {
+        0 => "nothing proves that a reply is genuine".to_owned(),
+        tag => format!("{tag} of 4 bytes prove that a reply is genuine"),
+    };
+    format!(
+        "{bytes} bytes of payload hold no send time, so tapline keeps it, and {tag} (16 bytes hold all)"
+    )
 }
 
 /// The signals that end the run, and those that reload the file of targets if there is one.

@@ -25,7 +25,7 @@ pub fn max_replies(args: &PingArgs, targets: u32) -> Option<u32> {
 /// Whether SIGHUP reads the file of targets again. Standard input cannot be read twice.
 pub fn can_reload(args: &PingArgs) -> bool {
     let is_file = args.file.as_deref().is_some_and(|path| !is_stdout(path));
-    is_file && !args.dry_run && !is_in_kernel(args)
+    is_file && !args.dry_run && !is_sweep(args)
 }
 
 /// Whether the kernel counts the replies.
@@ -67,7 +67,7 @@ pub fn options(args: &PingArgs, targets: u32) -> PingOptions {
     options.resolve_every = args.resolve_every;
     options.both_families = can_reload(args);
     let is_list = targets > 1 || can_reload(args);
-    options.histograms = !is_in_kernel(args) && (is_measured || (is_list && is_table && is_few));
+    options.histograms = !is_sweep(args) && (is_measured || (is_list && is_table && is_few));
     options.allow_uplink = args.yes_on_uplink;
     options.tick = Some(if args.live { LIVE_TICK } else { TICK });
     options

@@ -1,7 +1,8 @@
 //! `--state`: where a sweep continues after an interruption.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,8 @@ use crate::failure::{Exit, Failure};
 /// Time between two writes.
 const PERIOD: Duration = Duration::from_secs(5);
 const VERSION: u32 = 1;
+/// How often another run may replace the file while this one locks it.
+const LOCK_ATTEMPTS: usize = 4;
 /// More than a state takes.
 const MAX_BYTES: u64 = 4096;
 
@@ -38,31 +41,29 @@ pub struct SweepState {
     targets: u32,
     fingerprint: u64,
     written: Instant,
+    /// The file, locked for this run.
+    lock: File,
 }
 
 impl SweepState {
-    /// Reads the file, if it exists. Returns where the run begins; `None` at the start.
+    /// Locks the file, which is made if it does not exist, and reads it. Returns where the run begins; `None` at the start.
     pub fn open(path: &Path, targets: &Targets) -> Result<(Self, Option<SweepPosition>), Failure> {
         let state = Self {
             path: path.to_owned(),
             targets: targets.len(),
             fingerprint: fingerprint(targets),
             written: Instant::now(),
+            lock: locked(path)?,
         };
-        let position = match state.read() {
-            Ok(text) => Some(state.parse(&text)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(state.failure("read", &error)),
+        let mut bytes = Vec::new();
+        let read = (&state.lock).take(MAX_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| state.failure("read", &error))?;
+        let position = if bytes.is_empty() {
+            None
+        } else {
+            Some(state.parse(&bytes)?)
         };
         Ok((state, position))
-    }
-
-    fn read(&self) -> io::Result<Vec<u8>> {
-        use std::io::Read;
-        let mut bytes = Vec::new();
-        let file = fs::File::open(&self.path)?;
-        file.take(MAX_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
     }
 
     fn parse(&self, text: &[u8]) -> Result<SweepPosition, Failure> {
@@ -105,7 +106,7 @@ impl SweepState {
         written.map_err(|error| self.failure("write", &error))
     }
 
-    fn try_write(&self, position: SweepPosition) -> io::Result<()> {
+    fn try_write(&mut self, position: SweepPosition) -> io::Result<()> {
         if position.ended == u64::from(self.targets) {
             return match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -124,13 +125,43 @@ impl SweepState {
         serde_json::to_writer(&mut file, &contents)?;
         file.write_all(b"\n")?;
         file.as_file().sync_data()?;
-        file.persist(&self.path)?;
+        // Locked before others see it.
+        file.as_file().try_lock()?;
+        self.lock = file.persist(&self.path)?;
         Ok(())
     }
 
     fn failure(&self, verb: &str, error: &io::Error) -> Failure {
-        Failure::job_on(format!("cannot {verb} {}", self.path.display()), error)
+        failure(&self.path, verb, error)
     }
+}
+
+fn failure(path: &Path, verb: &str, error: &io::Error) -> Failure {
+    Failure::job_on(format!("cannot {verb} {}", path.display()), error)
+}
+
+/// Opens the file with a lock that ends with this process. Another run may replace the file meanwhile.
+fn locked(path: &Path) -> Result<File, Failure> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    for _ in 0..LOCK_ATTEMPTS {
+        let file = options.open(path);
+        let file = file.map_err(|error| failure(path, "write", &error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => break,
+            Err(TryLockError::Error(error)) => return Err(failure(path, "lock", &error)),
+        }
+        let number = file.metadata().map(|metadata| metadata.ino()).ok();
+        if number.is_some() && fs::metadata(path).map(|metadata| metadata.ino()).ok() == number {
+            return Ok(file);
+        }
+    }
+    let line = format!(
+        "--state {}: another run uses it; wait for its end, or give another file",
+        path.display()
+    );
+    Err(Failure::new(Exit::Usage, line))
 }
 
 /// A number that differs for other targets, or for the same ones in another order: FNV-1a over their addresses, 8 bytes at a

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use tapline::ping::SystemResolver;
 use tapline::ping::targets::{
-    AddressFamilies, Resolver, TargetError, TargetErrorKind, Targets, TargetsBuilder, host_name,
+    AddressFamilies, Cidr, Resolver, TargetError, TargetErrorKind, Targets, TargetsBuilder,
+    host_name,
 };
 
 use crate::args::PingArgs;
@@ -66,7 +67,16 @@ impl TargetList {
         for prefix in &args.exclude {
             builder.exclude(*prefix);
         }
-        let text = args.file.as_deref().map(text).transpose()?;
+        for path in &args.exclude_file {
+            for prefix in excluded(path)? {
+                builder.exclude(prefix);
+            }
+        }
+        let text = args
+            .file
+            .as_deref()
+            .map(|path| text(path, "targets"))
+            .transpose()?;
         let words = || words(args, text.as_deref());
         // Syntax errors are reported before any lookup.
         let mut names = Vec::new();
@@ -111,9 +121,10 @@ impl TargetList {
             return Ok(());
         }
         let failure = match self.skipped.as_slice() {
-            [] if self.targets.excluded() > 0 => {
-                Failure::new(Exit::Usage, "every target is excluded by --exclude")
-            }
+            [] if self.targets.excluded() > 0 => Failure::new(
+                Exit::Usage,
+                "every target is excluded by --exclude or --exclude-file",
+            ),
             [] => Failure::new(Exit::Usage, "the list has no targets"),
             [only] => Failure::new(Exit::Usage, only.as_str()),
             [first, others @ ..] => Failure {
@@ -234,7 +245,27 @@ fn wrong(args: &PingArgs, error: &TargetError) -> Failure {
     Failure::new(Exit::Usage, format!("{line} ({advice})"))
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+/// The prefixes of a file of `--exclude-file`: one a line, with comments.
+fn excluded(path: &Path) -> Result<Vec<Cidr>, Failure> {
+    let text = text(path, "excluded prefixes")?;
+    let words = (1..).zip(text.lines()).filter_map(|(number, line)| {
+        let word = line.split('#').next().unwrap_or_default().trim();
+        (!word.is_empty()).then_some((number, word))
+    });
+    let prefix = |(number, word): (usize, &str)| {
+        word.parse().map_err(|_| {
+            let line = format!(
+                "{}: line {number}: {word} is no prefix (one is like 192.0.2.0/24)",
+                path.display()
+            );
+            Failure::new(Exit::Usage, line)
+        })
+    };
+    words.map(prefix).collect()
+}
+
+/// The text of a file of `what`.
+fn text(path: &Path, what: &str) -> Result<String, Failure> {
     let read = |source: &mut dyn Read| {
         let mut bytes = Vec::new();
         source.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
@@ -254,7 +285,7 @@ fn text(path: &Path) -> Result<String, Failure> {
         } else {
             path.display().to_string()
         };
-        let what = format!("cannot read targets from {source}");
+        let what = format!("cannot read {what} from {source}");
         Failure::job_on(what, &error)
     })?;
     // Some editors write a byte order mark.

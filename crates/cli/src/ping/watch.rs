@@ -79,6 +79,7 @@ impl Watch<'_> {
                 removed,
                 unchanged,
             } if !self.is_json => target_changes::replaced(*added, *removed, *unchanged),
+            PingEvent::NotAdded { .. } => warnings::warn(&event.to_string()),
             PingEvent::Tick { overruns } => self.tick(statistics, *overruns),
             PingEvent::ClockStep { by_ns } => {
                 let seconds = *by_ns as f64 / 1e9;

@@ -7,6 +7,7 @@ use super::epochs::Epochs;
 use super::permutation::Permutation;
 use super::rate_limits::{MAX_DEFERRED, RateLimits};
 use crate::forecast::{Forecast, gap, round_ns};
+use crate::own_plans::OwnPlans;
 use crate::plan::ProbePlan;
 use crate::probe::{Probe, Slot};
 use crate::targets::Targets;
@@ -134,9 +135,9 @@ impl Schedule {
         self.epochs.limit(expired, flight)
     }
 
-    /// The probe that is due at `now_ns`. Slots from number `limit` on have to wait.
+    /// The probe that is due at `now_ns`, or the slot of a target that is not probed in this round. Slots from number `limit` on have to wait.
     #[inline]
-    pub fn turn(&mut self, now_ns: u64, limit: u64, targets: &Targets) -> Turn {
+    pub fn turn(&mut self, now_ns: u64, limit: u64, targets: &Targets, own: &OwnPlans) -> Turn {
         if let Some(turn) = self.deferred_turn(now_ns, targets) {
             return turn;
         }
@@ -162,7 +163,7 @@ impl Schedule {
             }
             let slot = self.slot_at(self.next_slot);
             let probe = self.probe_in(slot);
-            if targets.is_idle(probe.target) {
+            if targets.is_idle(probe.target) || !own.is_due(probe.target, probe.round) {
                 self.advance();
                 return Turn::Skip(slot);
             }

@@ -1,5 +1,6 @@
 //! The statistics of targets whose answers are counted elsewhere, such as by a program in the kernel.
 
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 use super::answers::CountedAnswers;
@@ -9,6 +10,12 @@ use super::target::{ProbeCounts, RttStatistics, TargetRecord};
 pub trait AnswerCounters: fmt::Debug + Send + Sync {
     /// Those of `target` so far.
     fn answers(&self, target: u32) -> CountedAnswers;
+
+    /// The histogram of their round trips, in the buckets of [`Prober::buckets`](crate::Prober::buckets): 216, or none.
+    fn histogram(&self, target: u32) -> Vec<u32>;
+
+    /// Forgets those of `target`, for another one.
+    fn reset(&self, target: u32);
 }
 
 /// Probes that were sent to a target, and those that were not: all that is kept here.
@@ -23,6 +30,12 @@ struct SentRecord {
 pub(crate) struct TargetsElsewhere {
     records: Vec<SentRecord>,
     counters: Option<Box<dyn AnswerCounters>>,
+    /// Targets that there is room for.
+    room: u32,
+    /// Probes that are lost of targets that have ended or changed.
+    lost: HashMap<u32, u64>,
+    /// Targets that end, and when their last probe is final; the earliest first.
+    ending: VecDeque<(u64, u32)>,
     /// Whether probes without an answer are lost.
     is_over: bool,
 }
@@ -31,10 +44,14 @@ impl TargetsElsewhere {
     /// Bytes per target.
     pub const BYTES: u64 = size_of::<SentRecord>() as u64;
 
-    pub fn new(targets: u32) -> Self {
+    /// For `targets` targets, and others that are added, up to `room`.
+    pub fn new(targets: u32, room: u32) -> Self {
         Self {
             records: vec![SentRecord::default(); targets as usize],
             counters: None,
+            room: room.max(targets),
+            lost: HashMap::new(),
+            ending: VecDeque::new(),
             is_over: false,
         }
     }
@@ -50,6 +67,47 @@ impl TargetsElsewhere {
 
     pub fn not_sent(&mut self, target: u32) {
         self.records[target as usize].local_drops += 1;
+    }
+
+    pub fn room(&self) -> u32 {
+        self.room
+    }
+
+    /// Makes room for `targets` targets.
+    pub fn grow(&mut self, targets: u32) {
+        self.records.resize(targets as usize, SentRecord::default());
+    }
+
+    /// Forgets a target, for another one.
+    pub fn reset(&mut self, target: u32) {
+        self.records[target as usize] = SentRecord::default();
+        self.lost.remove(&target);
+        if let Some(counters) = &self.counters {
+            counters.reset(target);
+        }
+    }
+
+    /// Notes that the last probe to `target` is final at `final_ns`, not before those of earlier calls.
+    pub fn close_at(&mut self, final_ns: u64, target: u32) {
+        self.ending.push_back((final_ns, target));
+    }
+
+    /// When the next target ends.
+    pub fn next_end_ns(&self) -> Option<u64> {
+        self.ending.front().map(|(final_ns, _)| *final_ns)
+    }
+
+    /// The next target that has ended at `now_ns`.
+    pub fn next_end(&mut self, now_ns: u64) -> Option<u32> {
+        let is_due = |(final_ns, _): &mut (u64, u32)| *final_ns <= now_ns;
+        self.ending.pop_front_if(is_due).map(|(_, target)| target)
+    }
+
+    /// Counts `count` more probes to `target` as lost.
+    pub fn lose(&mut self, target: u32, count: u64) {
+        if count > 0 {
+            *self.lost.entry(target).or_default() += count;
+        }
     }
 
     pub fn end(&mut self) {
@@ -68,7 +126,7 @@ impl TargetsElsewhere {
         let mut counts = ProbeCounts {
             sent: record.sent.into(),
             received: answers.received,
-            lost: 0,
+            lost: self.lost.get(&target).copied().unwrap_or(0),
             late: answers.late,
             duplicate: answers.duplicate,
             corrupt: answers.corrupt,
@@ -76,9 +134,15 @@ impl TargetsElsewhere {
             local_drops: record.local_drops.into(),
         };
         if has_ended || self.is_over {
-            counts.lost = counts.pending();
+            counts.lost += counts.pending();
         }
         counts
+    }
+
+    /// The histogram of a target; empty if there are none.
+    pub fn histogram(&self, target: u32) -> Vec<u32> {
+        let counters = self.counters.as_ref();
+        counters.map_or_else(Vec::new, |counters| counters.histogram(target))
     }
 
     pub fn rtt(&self, target: u32) -> Option<RttStatistics> {

@@ -242,6 +242,21 @@ impl BucketLayout {
     }
 }
 
+/// The buckets of a target that are not empty: lowest and highest duration, and count.
+pub(crate) fn target_buckets(row: &[u32]) -> impl Iterator<Item = (u64, u64, u64)> {
+    let filled = row.iter().enumerate().filter(|(_, count)| **count > 0);
+    filled.map(|(index, count)| {
+        let (low, high) = COARSE.bounds(index);
+        (low, high, u64::from(*count))
+    })
+}
+
+/// The duration of a target at `quantile`; `None` if nothing was recorded.
+pub(crate) fn target_quantile(row: &[u32], quantile: f64) -> Option<u64> {
+    let counts = || row.iter().map(|count| u64::from(*count));
+    COARSE.quantile(counts(), counts().sum(), quantile)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,7 @@ pub use answers::CountedAnswers;
 pub use elsewhere::AnswerCounters;
 pub(crate) use elsewhere::TargetsElsewhere;
 pub use histogram::Histogram;
+pub(crate) use histogram::{target_buckets, target_quantile};
 pub use network_errors::{MAX_ERROR_KINDS, NetworkError, NetworkErrors};
 pub(crate) use run::{AnswerOrder, RunStatistics};
 pub use target::{ProbeCounts, RttStatistics};

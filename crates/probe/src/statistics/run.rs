@@ -1,7 +1,5 @@
 //! The statistics of all targets and of the run.
 
-use std::ops::Range;
-
 use super::answers::CountedAnswers;
 use super::histogram::{COARSE, Histogram};
 use super::target::{ProbeCounts, RttStatistics, TargetRecord};
@@ -47,6 +45,11 @@ impl RunStatistics {
         (size_of::<TargetRecord>() + window + histogram) as u64
     }
 
+    /// Number of latest probes per target whose state is kept if at most `flight` are in flight.
+    pub fn rounds_of(flight: u32) -> u32 {
+        ProbeWindow::new(0, window_rounds(flight)).rounds()
+    }
+
     pub fn new(targets: u32, flight: u32, histograms: bool) -> Self {
         let rows = if histograms { targets as usize } else { 0 };
         Self {
@@ -82,6 +85,11 @@ impl RunStatistics {
         }
     }
 
+    /// Number of latest probes per target whose state is kept.
+    pub fn rounds(&self) -> u32 {
+        self.window.rounds()
+    }
+
     /// Maximum rounds in flight without reusing the bits of a probe.
     pub fn flight(&self) -> u32 {
         self.window.rounds() - 1
@@ -107,10 +115,10 @@ impl RunStatistics {
         self.window.mark_answered(slot.position, slot.round);
     }
 
-    /// Ends a probe at its timeout.
+    /// Ends a probe at its timeout. `is_skipped`: its target is not probed in this round.
     #[inline]
-    pub fn end(&mut self, slot: Slot) -> ProbeEnd {
-        let end = self.window.end(slot.position, slot.round);
+    pub fn end(&mut self, slot: Slot, is_skipped: bool) -> ProbeEnd {
+        let end = self.window.end(slot.position, slot.round, is_skipped);
         match end {
             ProbeEnd::Settled => {}
             ProbeEnd::Unproven => self.error(slot.position, false),
@@ -219,27 +227,14 @@ impl RunStatistics {
         self.records[position as usize].rtt(self.window.last_ns(position))
     }
 
-    pub fn buckets(&self, position: u32) -> impl Iterator<Item = (u64, u64, u64)> {
-        let row = self.row(position).unwrap_or_default().iter().enumerate();
-        row.filter(|(_, count)| **count > 0).map(|(index, count)| {
-            let (low, high) = COARSE.bounds(index);
-            (low, high, u64::from(*count))
-        })
-    }
-
-    /// The histogram of a target, if there are any.
-    fn row(&self, position: u32) -> Option<&[u32]> {
+    /// The histogram of a target; empty if there are none.
+    pub fn row(&self, position: u32) -> &[u32] {
         let first = position as usize * COARSE.len();
-        self.histograms.get(first..first + COARSE.len())
+        let row = self.histograms.get(first..first + COARSE.len());
+        row.unwrap_or_default()
     }
 
-    pub fn quantile(&self, position: u32, quantile: f64) -> Option<u64> {
-        let row = self.row(position)?;
-        let counts = || row.iter().map(|count| u64::from(*count));
-        COARSE.quantile(counts(), counts().sum(), quantile)
-    }
-
-    pub fn longest_outage(&self, position: u32, open: Range<u32>) -> u32 {
+    pub fn longest_outage(&self, position: u32, open: impl Iterator<Item = u32>) -> u32 {
         self.window.longest_outage(position, open)
     }
 

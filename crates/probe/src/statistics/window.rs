@@ -1,7 +1,5 @@
 //! Which of the latest probes to each target are settled, and how.
 
-use std::ops::Range;
-
 /// Per target: two bits for each of the latest probes, the current outage, and the latest answer.
 ///
 /// The two bits are `settled` and `answered`. Sending a probe clears both. `settled` is set when the
@@ -138,9 +136,10 @@ impl ProbeWindow {
         settled & answered & mask != 0
     }
 
-    /// Ends the next probe of the target at `position`, at its timeout.
+    /// Ends the next probe of the target at `position`, at its timeout. `is_skipped`: the target is not probed in this round,
+    /// which neither ends an outage nor prolongs it.
     #[inline]
-    pub fn end(&mut self, position: u32, round: u32) -> ProbeEnd {
+    pub fn end(&mut self, position: u32, round: u32, is_skipped: bool) -> ProbeEnd {
         let ([settled, answered], mask) = self.bits(position, round);
         let end = match (settled & mask != 0, answered & mask != 0) {
             (true, _) => ProbeEnd::Settled,
@@ -151,6 +150,9 @@ impl ProbeWindow {
             self.settle(position, round);
         }
         let is_answered = self.is_answered(position, round);
+        if is_skipped && end == ProbeEnd::Settled {
+            return end;
+        }
         let state = &mut self.rows[position as usize].state;
         state.outage = if is_answered { 0 } else { state.outage + 1 };
         state.longest_outage = state.longest_outage.max(state.outage);
@@ -159,7 +161,7 @@ impl ProbeWindow {
 
     /// Maximum number of consecutive probes of the target at `position` without an answer in time. Of the
     /// rounds in `open`, which have not expired, only the settled ones count.
-    pub fn longest_outage(&self, position: u32, open: Range<u32>) -> u32 {
+    pub fn longest_outage(&self, position: u32, open: impl Iterator<Item = u32>) -> u32 {
         let TargetState {
             mut outage,
             mut longest_outage,

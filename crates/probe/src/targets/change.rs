@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::list::{Block, Targets};
+use crate::settings::TargetSettings;
 
 /// A host to add to a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct HostEntry {
     pub address: Option<IpAddr>,
     /// The interface index, if the address has a zone.
     pub zone: Option<u32>,
+    /// How it is probed.
+    pub settings: TargetSettings,
 }
 
 impl Targets {
@@ -23,6 +26,7 @@ impl Targets {
             name: self.name(index).map(Into::into),
             address: self.address(index),
             zone: self.zone(index),
+            settings: self.settings(host),
         }
     }
 
@@ -81,6 +85,11 @@ impl Targets {
         self.changed.remove(host);
     }
 
+    /// Whether the next host takes the place of a removed one.
+    pub(crate) fn has_vacant(&self) -> bool {
+        self.changed.has_vacant()
+    }
+
     /// Adds a host. Returns it, and whether it took the place of a removed one.
     pub(crate) fn add(&mut self, entry: HostEntry) -> (u32, bool) {
         let reused = self.changed.reuse();
@@ -90,6 +99,7 @@ impl Targets {
         if reused.is_none() {
             self.push_single(entry.address);
         }
+        self.set_settings(host, entry.settings);
         // The index of listed addresses is not extended.
         self.set_address(host, entry.address);
         (host, reused.is_some())

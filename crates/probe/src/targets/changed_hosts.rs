@@ -83,6 +83,11 @@ impl ChangedHosts {
         self.vacant.push(host);
     }
 
+    /// Whether there is a removed host whose place is free.
+    pub fn has_vacant(&self) -> bool {
+        !self.vacant.is_empty()
+    }
+
     /// A removed host, which is one no longer.
     pub fn reuse(&mut self) -> Option<u32> {
         let host = self.vacant.pop()?;

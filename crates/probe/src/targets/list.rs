@@ -6,6 +6,7 @@ use super::changed_hosts::ChangedHosts;
 use super::range::{AddressRange, address, number};
 use super::rules::AddressRules;
 use crate::path::EcmpPath;
+use crate::settings::TargetSettings;
 
 /// The targets of a run, by index and by address.
 ///
@@ -34,6 +35,8 @@ pub struct Targets {
     pub(super) excluded: u128,
     /// Paths to each host; 0 if probes are not assigned to paths.
     pub(super) paths: u8,
+    /// Settings, by host; empty if all have the default.
+    pub(super) settings: Vec<TargetSettings>,
     pub(super) rules: AddressRules,
     pub(super) changed: ChangedHosts,
 }
@@ -143,6 +146,36 @@ impl Targets {
         let host = self.host(index);
         let found = self.zones.binary_search_by_key(&host, |(zoned, _)| *zoned);
         found.ok().map(|at| self.zones[at].1)
+    }
+
+    /// Probes all hosts of the list with these settings.
+    #[must_use]
+    pub fn with_settings(mut self, settings: TargetSettings) -> Self {
+        self.settings = vec![settings; self.hosts as usize];
+        self
+    }
+
+    /// Probes `host` with these settings. Ignores hosts that do not exist.
+    pub fn set_settings(&mut self, host: u32, settings: TargetSettings) {
+        if self.settings.is_empty() && settings.is_default() {
+            return;
+        }
+        let hosts = self.hosts as usize;
+        self.settings.resize(hosts, TargetSettings::default());
+        if let Some(of_host) = self.settings.get_mut(host as usize) {
+            *of_host = settings;
+        }
+    }
+
+    /// The settings of `host`.
+    pub fn settings(&self, host: u32) -> TargetSettings {
+        let settings = self.settings.get(host as usize);
+        settings.copied().unwrap_or_default()
+    }
+
+    /// Whether some hosts have settings of their own.
+    pub fn has_settings(&self) -> bool {
+        self.settings.iter().any(|settings| !settings.is_default())
     }
 
     /// The index of the target with this address; with paths, of the first.

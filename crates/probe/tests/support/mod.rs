@@ -75,6 +75,7 @@ impl World {
     pub fn packet(&self, probe: Probe) -> Packet {
         let cookie = self.prober.cookie(probe, self.now_ns);
         let mut payload = [&cookie, self.prober.filler()].concat();
+        payload.truncate(self.prober.payload_bytes(probe.target));
         if let Some(balance) = self.prober.balance(probe, &cookie) {
             payload[cookie.len()..][..balance.len()].copy_from_slice(&balance);
         }

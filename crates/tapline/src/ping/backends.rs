@@ -45,10 +45,7 @@ impl AnyEngine {
     }
 
     pub fn start_name_watch(&mut self) -> io::Result<()> {
-        match self {
-            Self::Sockets(engine) => engine.start_name_watch(),
-            Self::Xdp(_) => Ok(()),
-        }
+        either!(self, engine => engine.start_name_watch())
     }
 
     pub fn control(&self) -> TargetControl {

@@ -92,19 +92,20 @@ impl<T: AsRef<str>> IntoTargets for Vec<T> {
 }
 
 impl PingOptions {
-    /// Computes duration and memory of a run to `targets` targets, without prefix and neighbour limits.
+    /// Computes duration and memory of a run to `targets`, without prefix and neighbour limits.
     ///
     /// # Errors
     /// [`PingError::Options`] if an option is out of range.
-    pub fn forecast(&self, targets: u32) -> Result<Forecast, PingError> {
-        let (plan, _) = probe_plan(self, targets)?;
-        Ok(self.with_memory(plan.forecast(targets)?, true))
+    pub fn forecast(&self, targets: &Targets) -> Result<Forecast, PingError> {
+        let (plan, _) = probe_plan(self, targets.len())?;
+        let forecast = plan.forecast(targets.len())?;
+        Ok(self.with_memory(forecast, targets.has_family(true)))
     }
 
     /// The forecast with the memory of the back end.
     fn with_memory(&self, mut forecast: Forecast, has_ipv6: bool) -> Forecast {
         if self.backend == Some(Backend::Xdp) {
-            let bytes = xdp::bytes_per_target(&forecast, has_ipv6);
+            let bytes = xdp::bytes_per_target(&forecast, has_ipv6, self.histograms);
             forecast.memory_bytes = bytes * u64::from(forecast.targets);
         }
         forecast
@@ -154,6 +155,7 @@ impl PingBuilder {
         both_families: bool,
         tick: Option<Duration>,
         max_wait: Duration,
+        spare_targets: u32,
         allow_uplink: bool,
         buffer_bytes: usize,
     }

@@ -124,11 +124,16 @@ pub enum XdpRefusal {
         what: &'static str,
     },
     /// The payload does not fit into a frame.
-    #[error("the XDP back end sends payloads up to {most} bytes")]
+    #[error("the XDP back end sends payloads of {least} to {most} bytes")]
     Payload {
+        /// The minimum: the cookie.
+        least: usize,
         /// The maximum.
         most: usize,
     },
+    /// A target is an address of this host, and the interface reaches none of the others.
+    #[error("XDP frames leave this host, and do not reach its own addresses")]
+    OwnAddress,
     /// No target is reached by the interface.
     #[error("interface {link} reaches none of the targets")]
     OtherInterface {

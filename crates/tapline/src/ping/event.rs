@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use probe::{Classification, IcmpMessage, NetworkError, Probe, ProbeCounts};
+use probe::{Classification, IcmpMessage, NetworkError, PlanError, Probe, ProbeCounts};
 
 use super::resolver::LookupFailure;
 
@@ -34,8 +34,9 @@ pub enum PingEvent {
         /// Its arrival time in nanoseconds of `CLOCK_REALTIME`.
         wall_ns: Option<u64>,
     },
-    /// The only probe to a target has ended, with [`Backend::Xdp`](super::Backend::Xdp) and a count of 1:
-    /// [`Prober::counts`](super::Prober::counts) says how.
+    /// The probes to a target have ended that has a count of its own
+    /// ([`TargetSettings::count`](super::TargetSettings::count)), or is probed once by [`Backend::Xdp`](super::Backend::Xdp).
+    /// [`Prober::counts`](super::Prober::counts) says how. It can be removed now.
     Ended {
         /// The target.
         target: u32,
@@ -67,6 +68,13 @@ pub enum PingEvent {
         /// Hosts that stay.
         unchanged: u32,
     },
+    /// Targets were not added: there is no room for them, or their settings are out of range.
+    NotAdded {
+        /// Their number.
+        hosts: u32,
+        /// What is out of range.
+        error: PlanError,
+    },
     /// [`PingOptions::tick`](super::PingOptions::tick) has elapsed.
     Tick {
         /// Replies that the kernel has dropped so far because the buffer was full; `None` if unknown.
@@ -96,6 +104,7 @@ impl PingEvent {
             | Self::Ended { .. }
             | Self::TargetChange { .. }
             | Self::TargetsReplaced { .. }
+            | Self::NotAdded { .. }
             | Self::Tick { .. } => None,
         }
     }
@@ -238,7 +247,10 @@ impl fmt::Display for PingEvent {
             Self::Lost { probe } => return write!(f, "lost: {}", Named(*probe)),
             Self::ClockStep { by_ns } => return write!(f, "the wall clock was set by {by_ns} ns"),
             Self::Tick { .. } => return write!(f, "tick"),
-            Self::Ended { target } => return write!(f, "target {target}: its probe has ended"),
+            Self::Ended { target } => return write!(f, "target {target}: its probes have ended"),
+            Self::NotAdded { hosts, error } => {
+                return write!(f, "{hosts} targets were not added: {error}");
+            }
             Self::TargetChange { target, change } => {
                 return write!(f, "target {target}: {change}");
             }

@@ -63,6 +63,34 @@
 //! # Ok::<(), tapline::ping::PingError>(())
 //! ```
 //!
+//! # Targets with settings of their own
+//!
+//! [`TargetSettings`] give a target its own count, interval, timeout and payload. The options of the run are the bounds: its
+//! interval is the time between two rounds, in each of which a target is probed at most once.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use tapline::ping::targets::{NoResolver, TargetsBuilder};
+//! use tapline::ping::{PingEvent, TargetSettings};
+//!
+//! let mut builder = TargetsBuilder::default();
+//! builder.add("127.0.0.1", &mut NoResolver)?;
+//! let three = TargetSettings::default().count(3).interval(Duration::from_millis(20));
+//! let mut ping = tapline::ping(builder.build()?.with_settings(three))
+//!     .interval(Duration::from_millis(10))
+//!     .open()?;
+//! while let Some(event) = ping.next()? {
+//!     // Others can be added with `ping.control()`, and those that have ended removed.
+//!     if let PingEvent::Ended { target } = event {
+//!         println!("{:?}", ping.statistics().rtt(target));
+//!         break;
+//!     }
+//! }
+//! assert_eq!(ping.statistics().counts(0).sent, 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Accuracy
 //!
 //! A round trip ends at the kernel's time stamp of the reply, no matter when the reply is read. It starts when the
@@ -100,8 +128,9 @@ pub use summary::{Ended, LocalDrops, PingSummary, TimestampCounts, TimestampSour
 
 pub use probe::{
     AddressAccount, BALANCE_BYTES, COOKIE_BYTES, Classification, EcmpPath, Forecast, Histogram,
-    MAX_PATHS, MAX_PAYLOAD_BYTES, NeighbourPace, NetworkError, NetworkErrors, OtherCounts, Probe,
-    ProbeCounts, Prober, RemovedHosts, RttStatistics, SweepPosition,
+    MAX_PATHS, MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES, NeighbourPace, NetworkError, NetworkErrors,
+    OtherCounts, Probe, ProbeCounts, Prober, RemovedHosts, RttStatistics, SweepPosition,
+    TargetSettings,
 };
 
 pub use bpf::{EchoAnswerCounts, XdpAttachMode};

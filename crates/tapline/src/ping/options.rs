@@ -26,6 +26,7 @@ pub enum Backend {
     /// each [`PingEvent::Tick`](super::PingEvent::Tick). Probes without an answer are in flight until the end. Requires
     /// Linux 5.18, `CAP_BPF`, `CAP_NET_ADMIN`, `CAP_PERFMON` and `CAP_SYS_ADMIN`, an Ethernet interface, and a driver that
     /// sends XDP frames; a veth interface does while its peer has an XDP program or GRO.
+    /// An interface of a VLAN sends through its lower interface.
     #[doc(alias = "BPF_F_TEST_XDP_LIVE_FRAMES")]
     Xdp,
 }
@@ -65,7 +66,11 @@ pub struct PingOptions {
     pub timeout: Duration,
     /// Time after which no more probes are sent. Default: `None`.
     pub duration: Option<Duration>,
-    /// Payload length, at least [`COOKIE_BYTES`](super::COOKIE_BYTES). Default: 56.
+    /// Payload length, at least [`MIN_PAYLOAD_BYTES`](super::MIN_PAYLOAD_BYTES), 3. Default: 56.
+    ///
+    /// With fewer bytes than [`COOKIE_BYTES`](super::COOKIE_BYTES), 16, the send time of each probe in flight is kept here, at
+    /// least 512 bytes a target, and the tag that proves a reply is shorter: [`Prober::tag_bytes`](super::Prober::tag_bytes).
+    /// [`Backend::Xdp`] requires 16 bytes.
     pub payload_bytes: usize,
     /// TTL or hop limit; `None` uses the kernel's default.
     pub ttl: Option<u8>,
@@ -88,7 +93,8 @@ pub struct PingOptions {
     /// Continue an earlier run with one probe to each target, which ended at this position
     /// ([`Prober::position`](super::Prober::position)). The targets must be the same. Default: `None`.
     pub resume: Option<SweepPosition>,
-    /// Keep a histogram for each target. Default: false.
+    /// Keep a histogram for each target: 864 bytes, or 1728 with [`Backend::Xdp`], which keeps none with one probe to each
+    /// target. Default: false.
     pub histograms: bool,
     /// Paths to each host, at most [`MAX_PATHS`](super::MAX_PATHS). Each path is a target of its own
     /// ([`Targets::with_paths`](super::targets::Targets::with_paths)), which is probed at the interval.
@@ -119,6 +125,9 @@ pub struct PingOptions {
     pub max_wait: Duration,
     /// Socket or ring buffer for unread replies, per address family. Default: 32 MiB.
     pub buffer_bytes: usize,
+    /// Targets that can be added while a run with [`Backend::Xdp`] lasts; other back ends have room for any number. Each takes
+    /// at least 136 bytes. A run with one probe to each target accepts none. Default: 1024.
+    pub spare_targets: u32,
     /// Send more than 10 000 probes per second with [`Backend::Xdp`] on an interface with a default route. Default: false.
     pub allow_uplink: bool,
 }
@@ -149,6 +158,7 @@ impl Default for PingOptions {
             tick: None,
             max_wait: Duration::ZERO,
             buffer_bytes: 32 << 20,
+            spare_targets: 1024,
             allow_uplink: false,
         }
     }

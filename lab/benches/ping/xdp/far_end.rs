@@ -52,6 +52,11 @@ impl FarEnd {
     }
 }
 
+/// Lets the interface take XDP frames of the other end.
+pub fn attach_pass(host: &Host) -> XdpLink {
+    attach(host, &pass())
+}
+
 fn pass() -> Program {
     let code = [Insn::mov32(Reg::R0, XDP_PASS), Insn::Exit];
     let program = Program::load(ProgramKind::Xdp, "tapline_bench", &code);

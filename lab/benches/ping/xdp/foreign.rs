@@ -1,22 +1,32 @@
-//! A thousand targets, each probed once a second, alone and while echo replies to somebody else arrive.
+//! A thousand targets, each probed once a second, alone and while echo replies to somebody else arrive, some of them with the
+//! identifier of the run and a wrong tag.
 
+use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use tapline_lab::generator::{Generator, GeneratorOptions};
+use bpf::LiveFrames;
+use pcap::Capture;
 use wire::MacAddress;
 use wire::build::Frame;
+use wire::checksum::internet;
 use wire::protocol::ip;
 
 use super::command;
+use super::far_end::{FarEnd, attach_pass};
 use crate::harness::{Column, Report, column, on_cpu};
 use crate::rig::{PEER, Rig};
 use crate::steady::{COLUMNS, MANY_TIMES, ROUNDS, TARGETS, figures};
 use crate::tool::Tool;
 
 const FOREIGN_PPS: u64 = 1_000_000;
-/// Replies between two looks at whether the run is over.
-const PIECE: u64 = FOREIGN_PPS / 20;
+/// Replies that are sent in one call.
+const BATCH: u32 = 512;
+/// Of so many calls, one sends replies with the identifier of the run.
+const FORGED_SHARE: u64 = 16;
+/// How often the flood looks at whether the run is over while it waits for a request.
+const TIMEOUT_MS: i32 = 20;
 
 const TITLE: &str = "1000 targets, once a second each, by XDP";
 const CPU: &str = "CPU, %";
@@ -32,13 +42,8 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     let targets = "10.2.0.1-10.2.3.232";
     let xdp = command(rig, &format!("-c {ROUNDS} {targets}"));
     let raw = format!("ping --backend raw --json -q -s 16 -c {ROUNDS} {targets}");
-    // Its program also lets the interface take XDP frames; the kernel answers.
-    let mut generator = rig.right.run(|| {
-        let out = rig.right.interface().index;
-        let mut generator = Generator::new(GeneratorOptions::new(out, foreign_reply(rig)));
-        generator.attach_own();
-        generator
-    });
+    // Its program lets the interface take XDP frames; the kernel answers.
+    let _far_end = FarEnd::Kernel.start(rig, true);
     let probes = ROUNDS * TARGETS;
     for _ in report.rounds("a thousand targets by XDP") {
         for (name, arguments, is_beside) in [
@@ -47,7 +52,10 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
             (RAW, &raw, false),
             (RAW_BESIDE, &raw, true),
         ] {
-            let (figures, foreign) = beside(rig, &mut generator, is_beside, || {
+            // The XDP back end has a program there itself.
+            let is_raw = [RAW, RAW_BESIDE].contains(&name);
+            let _takes = is_raw.then(|| attach_pass(&rig.left));
+            let (figures, foreign) = beside(rig, is_beside, || {
                 figures(rig, tool, arguments, probes, MANY_TIMES)
             });
             let row = [&figures[..], &[foreign]].concat();
@@ -67,28 +75,72 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
 }
 
 /// Runs `job`; if `is_beside`, the other host sends replies meanwhile, from its own CPU. Returns how many a second.
-fn beside<T>(
-    rig: &Rig,
-    generator: &mut Generator,
-    is_beside: bool,
-    job: impl FnOnce() -> T,
-) -> (T, f64) {
+fn beside<T>(rig: &Rig, is_beside: bool, job: impl FnOnce() -> T) -> (T, f64) {
     let is_over = AtomicBool::new(!is_beside);
-    let flood = || {
-        let (mut delivered, mut seconds) = (0, 0.0);
-        while !is_over.load(Ordering::Relaxed) {
-            let sent = generator.send(PIECE, Some(FOREIGN_PPS));
-            delivered += sent.delivered;
-            seconds += sent.duration.as_secs_f64();
-        }
-        delivered as f64 / seconds
-    };
     thread::scope(|scope| {
-        let flood = scope.spawn(|| on_cpu(1, || rig.right.run(flood)));
+        let flood = scope.spawn(|| on_cpu(1, || rig.right.run(|| flood(rig, &is_over))));
         let done = job();
         is_over.store(true, Ordering::Relaxed);
         (done, flood.join().expect("the flood ends"))
     })
+}
+
+/// Sends foreign replies, and forged ones once a request has told the identifier. Returns how many a second.
+fn flood(rig: &Rig, is_over: &AtomicBool) -> f64 {
+    let out = rig.right.interface().index.0;
+    let mut frames = LiveFrames::open(out).expect("frames can be sent");
+    let foreign = foreign_reply(rig);
+    let forged = forged_reply(rig, is_over).unwrap_or_else(|| foreign.clone());
+    let (start, mut delivered) = (Instant::now(), 0);
+    for call in 0_u64.. {
+        let due = start + Duration::from_nanos(delivered * 1_000_000_000 / FOREIGN_PPS);
+        while Instant::now() < due {
+            spin_loop();
+        }
+        if is_over.load(Ordering::Relaxed) {
+            break;
+        }
+        let is_forged = call.is_multiple_of(FORGED_SHARE);
+        let frame = if is_forged { &forged } else { &foreign };
+        let sent = frames.send_equal(frame, BATCH).expect("they are sent");
+        delivered += u64::from(sent.sent);
+    }
+    delivered as f64 / start.elapsed().as_secs_f64()
+}
+
+/// The reply to the first request that arrives, with a wrong tag; `None` if the run is over before.
+fn forged_reply(rig: &Rig, is_over: &AtomicBool) -> Option<Vec<u8>> {
+    let interface = rig.right.interface().name.to_string();
+    let handle = Capture::from_device(&*interface).expect("a device");
+    let handle = handle.immediate_mode(true).timeout(TIMEOUT_MS);
+    let mut handle = handle.open().expect("libpcap opens it");
+    handle
+        .filter("icmp[icmptype] == icmp-echo", true)
+        .expect("a filter");
+    while !is_over.load(Ordering::Relaxed) {
+        if let Ok(packet) = handle.next_packet() {
+            return Some(reply_with_wrong_tag(packet.data));
+        }
+    }
+    None
+}
+
+/// The reply to a request over IPv4 without options, whose last byte of the tag is another one.
+fn reply_with_wrong_tag(request: &[u8]) -> Vec<u8> {
+    let mut reply = request.to_vec();
+    for (one, other, bytes) in [(0, 6, 6), (26, 30, 4)] {
+        for at in 0..bytes {
+            reply.swap(one + at, other + at);
+        }
+    }
+    let end = 14 + usize::from(u16::from_be_bytes([reply[16], reply[17]]));
+    let message = &mut reply[34..end];
+    message[0] = 0;
+    message[8 + 15] ^= 1;
+    message[2..4].fill(0);
+    let sum = internet(message);
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    reply
 }
 
 /// A reply to another program, with an identifier that a run has once in 65 536 times.

@@ -155,6 +155,7 @@ impl Reporter for JsonOutput<'_> {
             "rate_pps": self.args.rate.0,
             "timeout_ns": self.args.timeout.as_nanos() as u64,
             "payload_bytes": self.args.size,
+            "tag_bytes": Prober::tag_bytes(self.args.size),
             "backend": start.backend.name(),
             "metrics": start.metrics,
         });

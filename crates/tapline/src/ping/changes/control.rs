@@ -35,7 +35,11 @@ impl TargetControl {
         }
     }
 
-    /// Adds those of `targets` that the run does not have.
+    /// Adds those of `targets` that the run does not have, with their settings
+    /// ([`Targets::with_settings`]). Those that the run has get these settings, and their counts begin again.
+    ///
+    /// Targets without room, or with settings out of range, are reported as
+    /// [`PingEvent::NotAdded`](crate::ping::PingEvent::NotAdded).
     ///
     /// # Errors
     /// [`PingError::Control`] if the run is over, or if 1024 changes wait. [`PingError::Routes`] as

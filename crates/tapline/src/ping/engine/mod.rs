@@ -1,6 +1,5 @@
 //! The engine of a run: sends probes when they are due, and receives and counts replies.
 
-mod changes;
 mod open;
 mod receive;
 mod reply_batcher;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use abi::clock::monotonic_ns;
-use probe::{NextAction, Probe, Prober, SendFailure};
+use probe::{COOKIE_BYTES, NextAction, Probe, Prober, SendFailure};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 
@@ -142,7 +142,7 @@ impl Engine {
         let readable = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
         let mut descriptors: [PollFd<'_>; MAX_SOURCES] =
             std::array::from_fn(|_| readable(stop.as_fd()));
-        descriptors[1] = readable(self.requests.0.as_fd());
+        descriptors[1] = readable(self.changes.as_fd());
         let mut count = 2;
         let timer = is_short.then(|| self.timer.as_fd());
         let sources = sources(self.ring.as_ref(), &self.sockets);
@@ -165,9 +165,12 @@ impl Engine {
     fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> RoundResult {
         let mut has_received = false;
         let mut now_ns = self.now_ns();
-        self.change_targets(observe);
+        self.changes.apply(&mut self.prober, observe);
         for sent in 1..=MAX_SENDS {
             let mut is_full = self.expire(now_ns, observe);
+            while let Some(target) = self.prober.next_ended() {
+                observe(PingEvent::Ended { target }, &self.prober);
+            }
             match self.prober.next(now_ns) {
                 NextAction::Send(probe) => {
                     now_ns = self.send(probe, observe);
@@ -260,7 +263,10 @@ impl Engine {
             flow_label: path.map_or(0, |path| path.flow_label),
         };
         let sequence = probe.sequence();
-        let wants_stamp = self.tx_timestamps.is_requested(self.sends_since_sleep);
+        let payload_bytes = self.prober.payload_bytes(probe.target);
+        // The stamp is found by the cookie at the end of the packet.
+        let has_cookie = payload_bytes == COOKIE_BYTES + self.prober.filler().len();
+        let wants_stamp = has_cookie && self.tx_timestamps.is_requested(self.sends_since_sleep);
         self.sends_since_sleep = self.sends_since_sleep.saturating_add(1);
         let has_stamp = match self.socket(address) {
             Some(socket) => socket.request_tx_timestamps(wants_stamp),
@@ -271,7 +277,7 @@ impl Engine {
         let cookie = self.prober.cookie(probe, now_ns);
         let balance = self.prober.balance(probe, &cookie);
         let sent = match self.socket(address) {
-            Some(socket) => socket.send(&destination, sequence, &cookie, balance),
+            Some(socket) => socket.send(&destination, sequence, &cookie, balance, payload_bytes),
             None => Err(Errno::AFNOSUPPORT.into()),
         };
         let Err(error) = sent else {

@@ -1,10 +1,8 @@
 //! The state of a run over sockets.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
@@ -16,10 +14,9 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use super::open::{self, probe_plan};
 use super::reply_batcher::ReplyBatcher;
 use super::tx_timestamps::TxTimestamps;
-use crate::ping::changes::{NameWatch, RunRequests, TargetControl, TargetRequests};
+use crate::ping::changes::{TargetChanges, TargetControl};
 use crate::ping::error::{PingError, PingOperation, during};
 use crate::ping::options::{Backend, PingOptions, nanoseconds};
-use crate::ping::resolver::LookupFailure;
 use crate::ping::route;
 use crate::ping::socket::{Dropped, FamilySocket, SocketSetup, stamps_on_arrival};
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
@@ -66,13 +63,7 @@ pub(in crate::ping) struct Engine {
     pub(super) sends_since_sleep: u32,
     pub(super) tick_ns: Option<u64>,
     pub(super) next_tick_ns: u64,
-    /// Changes of the targets that other threads request.
-    pub(super) requests: RunRequests,
-    pub(super) name_watch: Option<NameWatch>,
-    /// Why the latest lookup of a host failed.
-    pub(super) failures: HashMap<u32, LookupFailure>,
-    /// Lists of at most this many hosts need no pace for neighbours.
-    max_unpaced: u32,
+    pub(super) changes: TargetChanges,
 }
 
 impl Engine {
@@ -131,8 +122,9 @@ impl Engine {
         let wait = PingOperation::Wait;
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(wait))?;
         let timer = Timer::new().map_err(during(wait))?;
-        let requests = TargetRequests::new().map_err(during(wait))?;
-        let others = [timer.as_fd(), requests.as_fd()];
+        let changes = TargetChanges::new(options.resolve_every, most).map_err(during(wait))?;
+        changes.share_names(prober.targets());
+        let others = [timer.as_fd(), changes.as_fd()];
         for source in sources(ring.as_ref(), &sockets).chain(others) {
             add(&epoll, source).map_err(during(wait))?;
         }
@@ -165,12 +157,8 @@ impl Engine {
             sends_since_sleep: 0,
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
-            requests: RunRequests(Arc::new(requests)),
-            name_watch: options.resolve_every.map(NameWatch::new),
-            failures: HashMap::new(),
-            max_unpaced: most,
+            changes,
         };
-        engine.share_names();
         engine.set_timer(0).map_err(during(wait))?;
         Ok(engine)
     }
@@ -182,14 +170,11 @@ impl Engine {
 
     /// Starts looking up names again, if that was requested and is not done yet.
     pub fn start_name_watch(&mut self) -> io::Result<()> {
-        match &mut self.name_watch {
-            Some(watch) => watch.start(&self.requests.0),
-            None => Ok(()),
-        }
+        self.changes.start_name_watch()
     }
 
     pub fn control(&self) -> TargetControl {
-        TargetControl::new(Arc::clone(&self.requests.0), self.max_unpaced)
+        self.changes.control()
     }
 
     pub fn prober(&self) -> &Prober {

@@ -22,6 +22,9 @@ use crate::ping::options::Backend;
 /// Maximum pending errors of earlier probes that one send clears; further errors may arrive in between.
 const MAX_KEPT_ERRORS: usize = 4;
 
+/// Lengths of requests that are kept.
+const MAX_SHORTER: usize = 64;
+
 /// Maximum datagrams that a socket receives before its filter is attached.
 const MAX_BEFORE_FILTER: usize = 4096;
 
@@ -47,6 +50,8 @@ pub(in crate::ping) struct FamilySocket {
     /// Sending on a raw socket that receives errors would return them, so a second socket sends.
     sender: Option<OwnedFd>,
     pub message: EchoRequest,
+    /// The request with other lengths of the payload.
+    shorter: Vec<(usize, EchoRequest)>,
     is_ipv6: bool,
     /// Whether replies arrive on the receiver.
     pub receives: bool,
@@ -104,6 +109,7 @@ impl FamilySocket {
             receiver,
             sender,
             message: setup.message(&[]),
+            shorter: Vec::new(),
             is_ipv6: setup.is_ipv6,
             receives: setup.receives(),
             checksum_errors: checksum_errors.flatten(),
@@ -127,7 +133,7 @@ impl FamilySocket {
         self.tx_stamping == TxStamping::On
     }
 
-    /// Sends a probe. Does not block.
+    /// Sends a probe with `payload_bytes` bytes of payload, at most those of [`Self::message`]. Does not block.
     ///
     /// Clears pending errors of earlier probes that the kernel returns instead of sending.
     #[inline]
@@ -137,10 +143,16 @@ impl FamilySocket {
         sequence: u16,
         cookie: &[u8; COOKIE_BYTES],
         balance: Option<[u8; BALANCE_BYTES]>,
+        payload_bytes: usize,
     ) -> io::Result<()> {
+        let message = if payload_bytes + Icmpv4::LEN == self.message.len() {
+            &mut self.message
+        } else {
+            shortened(&mut self.shorter, &self.message, payload_bytes)
+        };
         let bytes = match balance {
-            Some(balance) => self.message.write_balanced(sequence, cookie, balance),
-            None => self.message.write(sequence, cookie),
+            Some(balance) => message.write_balanced(sequence, cookie, balance),
+            None => message.write(sequence, cookie),
         };
         let to = match to.address {
             IpAddr::V4(_) => SocketAddr::new(to.address, 0),
@@ -254,6 +266,25 @@ impl FamilySocket {
     pub fn is_for(&self, address: IpAddr) -> bool {
         address.is_ipv6() == self.is_ipv6
     }
+}
+
+/// The request with `payload_bytes` bytes of payload, which is made if it is not among the latest ones.
+fn shortened<'a>(
+    shorter: &'a mut Vec<(usize, EchoRequest)>,
+    message: &EchoRequest,
+    payload_bytes: usize,
+) -> &'a mut EchoRequest {
+    let known = shorter
+        .iter()
+        .position(|(bytes, _)| *bytes == payload_bytes);
+    let at = known.unwrap_or_else(|| {
+        if shorter.len() == MAX_SHORTER {
+            shorter.remove(0);
+        }
+        shorter.push((payload_bytes, message.shortened(payload_bytes)));
+        shorter.len() - 1
+    });
+    &mut shorter[at].1
 }
 
 /// Discards what arrived on a socket before its filter was attached.

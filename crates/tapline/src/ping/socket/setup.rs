@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use abi::bpf::attach_classic;
 use abi::socket::{option, set_option};
-use probe::EchoRequest;
+use probe::{COOKIE_BYTES, EchoRequest};
 use rustix::net::{
     AddressFamily, Protocol, SocketFlags, SocketType, bind, ipproto, socket_with, sockopt,
 };
@@ -52,11 +52,15 @@ impl SocketSetup<'_> {
     }
 
     pub fn message(&self, filler: &[u8]) -> EchoRequest {
-        if self.is_ipv6 {
+        let whole = if self.is_ipv6 {
             EchoRequest::icmpv6(self.identifier, filler)
         } else {
             EchoRequest::icmpv4(self.identifier, filler)
+        };
+        if self.options.payload_bytes < COOKIE_BYTES {
+            return whole.shortened(self.options.payload_bytes);
         }
+        whole
     }
 
     pub fn socket(&self) -> Result<OwnedFd, PingError> {

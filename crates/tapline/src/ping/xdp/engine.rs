@@ -3,27 +3,24 @@
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
-use bpf::{EchoCounters, EchoProber, EchoProberOptions, EchoTarget, XdpAttachMode};
+use bpf::EchoProber;
 use netlink::Netlink;
 use probe::targets::Targets;
-use probe::{
-    AnswerCounters, CountedAnswers, NetworkError, NextAction, OtherCounts, Probe, Prober,
-    SendFailure,
-};
+use probe::{CountedAnswers, NetworkError, NextAction, OtherCounts, Probe, Prober, SendFailure};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
+use super::counters::Counters;
 use super::hops::{NextHops, unreachable};
-use super::setup::{check, frame, refused, window};
-use crate::ping::changes::{RunRequests, TargetControl, TargetRequests};
+use super::setup::{EchoSetup, check, refused};
+use crate::ping::changes::{TargetChanges, TargetControl};
 use crate::ping::engine::{EngineState, probe_plan};
 use crate::ping::error::{PingError, PingOperation, XdpRefusal, during};
-use crate::ping::event::PingEvent;
+use crate::ping::event::{PingEvent, TargetChange};
 use crate::ping::options::{Backend, PingOptions, nanoseconds};
 use crate::ping::route;
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
@@ -40,10 +37,12 @@ const MAX_UPLINK_PPS: u64 = 10_000;
 const MAX_LIVE_TARGETS: u32 = 65_536;
 /// Targets whose hops are written in one call after routes have changed.
 const TARGETS_AT_ONCE: u32 = 4096;
-/// Next hops that may be added while routes change.
-const SPARE_HOPS: u32 = 256;
+/// Next hops that may be added while routes and targets change, 8 bytes each.
+const SPARE_HOPS: u32 = 65_536;
 /// Time between two reads of the neighbour table.
 const REFRESH_NS: u64 = 1_000_000_000;
+/// Time after which the table is read for targets that were added.
+const RESOLVE_NS: u64 = 50_000_000;
 /// How long the driver may take no frame before a probe counts as refused here.
 const MAX_FULL_NS: u64 = 200_000_000;
 /// Pause while the driver has no room.
@@ -61,8 +60,9 @@ pub(in crate::ping) struct XdpEngine {
     hops: NextHops,
     epoll: OwnedFd,
     timer: Timer,
-    /// Nobody takes requests: the list does not change.
-    requests: RunRequests,
+    changes: TargetChanges,
+    /// Targets that have changed, whose addresses and hops are to be written.
+    changed: Vec<u32>,
     start_ns: u64,
     timeout_ns: u64,
     last_sent_ns: u64,
@@ -91,7 +91,7 @@ struct HopPass {
 
 impl XdpEngine {
     pub fn open(targets: Targets, options: &PingOptions) -> Result<Self, PingError> {
-        check(options)?;
+        check(&targets, options)?;
         let (plan, _) = probe_plan(options, targets.len())?;
         let interface = options.interface.clone();
         let interface = interface.or_else(|| route::egress_interface(&targets));
@@ -106,42 +106,24 @@ impl XdpEngine {
             return Err(PingError::Uplink { link: interface });
         }
         let mut hops = NextHops::look_up(&targets, link.ifindex())?;
-        if hops.is_empty() {
-            return Err(refused(XdpRefusal::OtherInterface { link: interface }));
-        }
+        require_hops(&targets, &hops, interface)?;
         hops.resolve()?;
-        let mut prober = Prober::counted_elsewhere(&plan, targets)?;
+        let is_single = plan.rounds == Some(1);
+        let spare = if is_single { 0 } else { options.spare_targets };
+        let room = targets.len().saturating_add(spare);
+        let mut prober = Prober::counted_elsewhere(&plan, targets, room)?;
         let start_ns = monotonic_ns();
-        let frame = |is_ipv6| {
-            frame(
-                &prober,
-                &link,
-                &interface,
-                is_ipv6,
-                plan.identifier,
-                options,
-            )
-        };
-        let echo_options = EchoProberOptions {
-            key: plan.key.0,
-            identifier: plan.identifier,
+        let setup = EchoSetup {
+            prober: &prober,
+            plan: &plan,
+            forecast: &forecast,
+            link: &link,
+            options,
             start_ns,
-            timeout_ns: plan.timeout_ns,
-            window_ns: 2 * plan.timeout_ns,
-            window: window(&forecast),
-            targets: prober.targets().len(),
-            is_single: plan.rounds == Some(1),
+            room,
             hops: hops.len().saturating_add(SPARE_HOPS),
-            ipv4: frame(false)?,
-            ipv6: frame(true)?,
-            payload_bytes: options.payload_bytes as u16,
-            mode: XdpAttachMode::NativeOrGeneric,
         };
-        let echo = EchoProber::open(link.ifindex().0, &echo_options);
-        let mut echo = echo.map_err(|source| PingError::Xdp {
-            link: interface,
-            source: Box::new(source),
-        })?;
+        let mut echo = setup.open()?;
         let count = prober.targets().len();
         set_targets(&mut echo, &mut hops, prober.targets(), 0..count);
         prober.read_from(Box::new(Counters(echo.counters())));
@@ -149,8 +131,12 @@ impl XdpEngine {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(PingOperation::Wait))?;
         let timer = Timer::new();
         let timer = timer.map_err(during(PingOperation::Wait))?;
-        let requests = TargetRequests::new().map_err(during_wait())?;
-        requests.end();
+        let changes = TargetChanges::new(options.resolve_every, options.neighbours.most);
+        let changes = changes.map_err(during_wait())?;
+        changes.share_names(prober.targets());
+        if is_single {
+            changes.refuse();
+        }
         let tick_ns = options.tick.map(nanoseconds);
         let mut engine = Self {
             prober,
@@ -158,13 +144,14 @@ impl XdpEngine {
             hops,
             epoll,
             timer,
-            requests: RunRequests(Arc::new(requests)),
+            changes,
+            changed: Vec::new(),
             start_ns,
             timeout_ns: plan.timeout_ns,
             last_sent_ns: 0,
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             has_stopped_sending: false,
-            is_single: plan.rounds == Some(1),
+            is_single,
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
             next_refresh_ns: REFRESH_NS,
@@ -178,6 +165,7 @@ impl XdpEngine {
         };
         engine.write_hops();
         engine.add(engine.timer.as_fd()).map_err(during_wait())?;
+        engine.add(engine.changes.as_fd()).map_err(during_wait())?;
         engine.set_timer(0).map_err(during_wait())?;
         Ok(engine)
     }
@@ -192,12 +180,16 @@ impl XdpEngine {
         Ok(())
     }
 
+    pub fn start_name_watch(&mut self) -> io::Result<()> {
+        self.changes.start_name_watch()
+    }
+
     pub fn prober(&self) -> &Prober {
         &self.prober
     }
 
     pub fn control(&self) -> TargetControl {
-        TargetControl::new(Arc::clone(&self.requests.0), 0)
+        self.changes.control()
     }
 
     pub fn end_sending(&mut self) -> io::Result<()> {
@@ -255,9 +247,10 @@ impl XdpEngine {
         while let Some(until_ns) = self.round(observe) {
             let left_ns = until_ns.saturating_sub(self.now_ns());
             let left_ns = if left_ns <= SPIN_NS { 0 } else { left_ns };
-            let mut stop = [PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN)];
-            wait(&mut stop, Duration::from_nanos(left_ns))?;
-            if !stop[0].revents().is_empty() {
+            let readable = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
+            let mut wakers = [readable(stop.as_fd()), readable(self.changes.as_fd())];
+            wait(&mut wakers, Duration::from_nanos(left_ns))?;
+            if !wakers[0].revents().is_empty() {
                 return Ok(Ended::Stopped);
             }
         }
@@ -271,6 +264,7 @@ impl XdpEngine {
             self.has_stopped_sending = true;
             self.prober.stop(now_ns);
         }
+        self.change_targets(now_ns, observe);
         if self.is_single {
             let ended = |target, prober: &Prober| observe(PingEvent::Ended { target }, prober);
             self.prober.expire_elsewhere(now_ns, ended);
@@ -302,7 +296,48 @@ impl XdpEngine {
             until_ns = (end_ns + 1).min(now_ns + LAST_ANSWERS_NS);
         }
         self.keep_up(now_ns, observe);
+        let final_ns = self.prober.next_final_ns().unwrap_or(u64::MAX);
+        let end_ns = if self.has_stopped_sending {
+            u64::MAX
+        } else {
+            self.duration_ns
+        };
+        let until_ns = until_ns.min(final_ns).min(end_ns);
         Some(until_ns.min(self.next_tick_ns).min(self.next_refresh_ns))
+    }
+
+    /// Makes the requested changes of the targets, and reports targets that have ended.
+    fn change_targets(&mut self, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
+        self.prober.end_targets(now_ns);
+        while let Some(target) = self.prober.next_ended() {
+            observe(PingEvent::Ended { target }, &self.prober);
+        }
+        let changed = &mut self.changed;
+        let mut note = |event, prober: &Prober| {
+            if let PingEvent::TargetChange {
+                target,
+                change: TargetChange::Added | TargetChange::Address { .. },
+            } = event
+            {
+                changed.push(target);
+            }
+            observe(event, prober);
+        };
+        self.changes.apply(&mut self.prober, &mut note);
+        self.changed.extend(self.changes.resettled());
+        if self.changed.is_empty() {
+            return;
+        }
+        let targets = self.prober.targets();
+        for target in self.changed.drain(..) {
+            let numbers = target..target + 1;
+            set_targets(&mut self.echo, &mut self.hops, targets, numbers);
+        }
+        // The kernel is asked for the hops that are missing.
+        if self.hops.refresh().is_ok() {
+            self.write_hops();
+        }
+        self.next_refresh_ns = self.next_refresh_ns.min(now_ns + RESOLVE_NS);
     }
 
     fn take(&mut self, probe: Probe, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
@@ -310,11 +345,19 @@ impl XdpEngine {
         let hop = self.echo.hop_of(probe.target);
         let is_known = hop.is_some_and(|hop| self.hops.is_known(hop));
         match address.filter(|_| is_known) {
+            Some(address) if !self.echo.has_family(address.is_ipv6()) => {
+                let error = Errno::AFNOSUPPORT.into();
+                self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+            }
             Some(address) => {
                 let due = &mut self.due[usize::from(address.is_ipv6())];
                 due.push((probe.target, probe.number()));
             }
-            None => self.refuse(probe, SendFailure::Refused, unreachable(), now_ns, observe),
+            None => {
+                let is_local = address.is_some_and(|address| self.hops.is_local(address));
+                let error = unreachable(is_local);
+                self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+            }
         }
     }
 
@@ -400,7 +443,7 @@ impl XdpEngine {
     /// Writes the hops of some targets after routes have changed. A pass over all of them takes many calls.
     fn follow_routes(&mut self) {
         let count = self.prober.targets().len();
-        if self.pass.next == count {
+        if self.pass.next >= count {
             if !self.pass.is_due {
                 return;
             }
@@ -502,14 +545,17 @@ impl AsFd for XdpEngine {
     }
 }
 
-/// The counters of the programs, as the prober reads them.
-#[derive(Debug)]
-struct Counters(EchoCounters);
-
-impl AnswerCounters for Counters {
-    fn answers(&self, target: u32) -> CountedAnswers {
-        counted(&self.0.target(target))
+/// The interface has to reach some target.
+fn require_hops(targets: &Targets, hops: &NextHops, interface: String) -> Result<(), PingError> {
+    if !hops.is_empty() {
+        return Ok(());
     }
+    let mut all = (0..targets.len()).filter_map(|target| targets.address(target));
+    Err(refused(if all.any(|address| hops.is_local(address)) {
+        XdpRefusal::OwnAddress
+    } else {
+        XdpRefusal::OtherInterface { link: interface }
+    }))
 }
 
 /// Writes the addresses and hops of the targets in `numbers`.
@@ -517,6 +563,8 @@ fn set_targets(echo: &mut EchoProber, hops: &mut NextHops, targets: &Targets, nu
     hops.assign(targets, numbers, |target, hop| {
         if let Some(address) = targets.address(target) {
             echo.set_target(target, address, hop);
+            let settings = targets.settings(targets.host(target));
+            echo.set_timeout(target, settings.timeout_ns);
         }
     });
 }
@@ -525,21 +573,5 @@ fn probe((target, number): (u32, u32)) -> Probe {
     Probe {
         target,
         round: number - 1,
-    }
-}
-
-fn counted(answers: &EchoTarget) -> CountedAnswers {
-    CountedAnswers {
-        received: answers.received,
-        late: answers.late,
-        duplicate: answers.duplicate,
-        corrupt: answers.corrupt,
-        errors: answers.errors,
-        sum_ns: answers.sum_ns.into(),
-        squares: answers.squares,
-        min_ns: answers.min_ns,
-        max_ns: answers.max_ns,
-        last_ns: answers.last_ns,
-        jitter_16: answers.jitter_16,
     }
 }

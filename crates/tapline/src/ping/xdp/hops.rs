@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::ops::Range;
 
-use netlink::{IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, RouteQuery};
+use netlink::{IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, Route, RouteQuery};
 use probe::targets::Targets;
 use rustix::event::{Timespec, poll};
 
@@ -27,6 +27,8 @@ const PAUSE: Timespec = Timespec {
 enum RouteKind {
     Gateway(IpAddr),
     OnLink,
+    /// Here: frames on the interface leave this host.
+    Local,
     /// By another interface, or not at all.
     None,
 }
@@ -87,7 +89,7 @@ impl NextHops {
                     let hop = match kind {
                         RouteKind::Gateway(gateway) => Some(self.number(gateway)),
                         RouteKind::OnLink => Some(self.number(address)),
-                        RouteKind::None => None,
+                        RouteKind::Local | RouteKind::None => None,
                     };
                     // On-link targets of a prefix have hops of their own.
                     latest = (kind != RouteKind::OnLink).then_some((prefix, hop));
@@ -117,15 +119,35 @@ impl NextHops {
     }
 
     /// Asks the kernel. `None` if it could not answer, and may later.
+    ///
+    /// Of several next hops of a route the kernel selects one by the addresses. If that is reached by another interface, a
+    /// gateway on this one is used: of another next hop, or of another route.
     fn look_up_route(&mut self, address: IpAddr) -> Option<RouteKind> {
-        let route = match self.netlink.lookup(&RouteQuery::address(address)) {
-            Ok(route) if route.dev == Some(self.link) => route,
-            Ok(_) => return Some(RouteKind::None),
+        let query = RouteQuery::address(address);
+        match self.netlink.lookup(&query) {
+            Ok(route) if route.is_local() => return Some(RouteKind::Local),
+            Ok(route) if route.dev == Some(self.link) => {
+                let gateway = gateway(&route);
+                return Some(gateway.map_or(RouteKind::OnLink, RouteKind::Gateway));
+            }
+            Ok(_) => {}
             Err(error) => return is_answer(&error).then_some(RouteKind::None),
-        };
-        let via = route.via.as_ref().map(|via| via.0);
-        let gateway = route.gateway.or(via);
-        Some(gateway.map_or(RouteKind::OnLink, RouteKind::Gateway))
+        }
+        // Without a route by the interface, the kernel says that the address is on-link (`ip_route_output_key_hash_rcu`,
+        // net/ipv4/route.c).
+        match self.netlink.lookup(&query.oif(self.link)) {
+            Ok(route) if route.dev == Some(self.link) => {
+                Some(gateway(&route).map_or(RouteKind::None, RouteKind::Gateway))
+            }
+            Ok(_) => Some(RouteKind::None),
+            Err(error) => is_answer(&error).then_some(RouteKind::None),
+        }
+    }
+
+    /// Whether `address` is one of this host, as far as is known.
+    pub fn is_local(&self, address: IpAddr) -> bool {
+        let route = self.routes.get(&self.prefix(address));
+        route.is_some_and(|(_, kind)| *kind == RouteKind::Local)
     }
 
     /// The number of a hop, which is added if it is new.
@@ -221,6 +243,12 @@ impl NextHops {
     }
 }
 
+/// The gateway of a route, if it has one.
+fn gateway(route: &Route) -> Option<IpAddr> {
+    let via = route.via.as_ref().map(|via| via.0);
+    route.gateway.or(via)
+}
+
 /// Whether a lookup failed because there is no way to the address.
 fn is_answer(error: &NetlinkError) -> bool {
     let errno = error.errno();
@@ -250,7 +278,12 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The error of a probe whose next hop is not known.
-pub(super) fn unreachable() -> io::Error {
-    io::Error::from_raw_os_error(libc::EHOSTUNREACH)
+/// The error of a probe whose next hop is not known, or which is for this host.
+pub(super) fn unreachable(is_local: bool) -> io::Error {
+    let errno = if is_local {
+        libc::EOPNOTSUPP
+    } else {
+        libc::EHOSTUNREACH
+    };
+    io::Error::from_raw_os_error(errno)
 }

@@ -1,5 +1,6 @@
 //! The back end in the kernel: programs send the probes, and count the replies.
 
+mod counters;
 mod engine;
 mod hops;
 mod requests;

@@ -2,12 +2,13 @@
 
 use std::net::IpAddr;
 
-use bpf::{EchoProber, EchoProberError};
-use netlink::Link;
-use probe::{COOKIE_BYTES, Forecast, Prober};
+use bpf::{EchoProber, EchoProberError, EchoProberOptions, XdpAttachMode};
+use netlink::{Link, Netlink};
+use probe::targets::Targets;
+use probe::{COOKIE_BYTES, Forecast, ProbePlan, Prober};
 use rustix::io::Errno;
 
-use super::requests::request;
+use super::requests::{VlanTag, request};
 use crate::ping::error::{PingError, XdpRefusal};
 use crate::ping::options::PingOptions;
 use crate::ping::route;
@@ -17,34 +18,47 @@ const MAX_PAYLOAD_BYTES: usize = 1452;
 /// Maximum positions of all windows, 8 bytes each.
 const MAX_POSITIONS: u64 = 1 << 24;
 
-/// Number of the latest probes to a target whose answers are matched: those sent within twice the timeout.
-pub(super) fn window(forecast: &Forecast) -> u32 {
+/// Number of the latest probes to a target whose answers are matched: those sent within twice the timeout, if there is room for
+/// all of them. Returns whether there is.
+fn window(forecast: &Forecast, targets: u32) -> (u32, bool) {
     let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
-    let most = (MAX_POSITIONS / u64::from(forecast.targets).max(1)).max(1);
-    window.min(1 << most.ilog2()) as u32
+    let most = (MAX_POSITIONS / u64::from(targets).max(1)).max(1);
+    let most = u64::from(EchoProber::MAX_WINDOW).min(1 << most.ilog2());
+    (window.min(most) as u32, window <= most)
 }
 
 /// Memory for a target, in the programs and here.
-pub(in crate::ping) fn bytes_per_target(forecast: &Forecast, has_ipv6: bool) -> u64 {
+pub(in crate::ping) fn bytes_per_target(
+    forecast: &Forecast,
+    has_ipv6: bool,
+    has_histograms: bool,
+) -> u64 {
     let is_single = forecast.rounds == Some(1);
-    let of_programs = EchoProber::bytes_per_target(is_single, has_ipv6, window(forecast));
+    let (window, _) = window(forecast, forecast.targets);
+    let of_programs = EchoProber::bytes_per_target(is_single, has_ipv6, window, has_histograms);
     of_programs + Prober::BYTES_ELSEWHERE
 }
 
 /// Refuses what the programs do not do.
-pub(super) fn check(options: &PingOptions) -> Result<(), PingError> {
+pub(super) fn check(targets: &Targets, options: &PingOptions) -> Result<(), PingError> {
+    let is_single = options.count == Some(1);
     let refusal = if options.paths.is_some() {
         XdpRefusal::Option { what: "paths" }
-    } else if options.resolve_every.is_some() {
+    } else if is_single && options.resolve_every.is_some() {
         XdpRefusal::Option {
-            what: "names that are looked up again",
+            what: "names that are looked up again, with one probe to each target",
         }
-    } else if options.histograms {
+    } else if is_single && targets.has_settings() {
         XdpRefusal::Option {
-            what: "histograms of targets",
+            what: "settings of targets, with one probe to each",
         }
-    } else if options.payload_bytes > MAX_PAYLOAD_BYTES {
+    } else if is_single && options.histograms {
+        XdpRefusal::Option {
+            what: "histograms of targets, with one probe to each",
+        }
+    } else if !(COOKIE_BYTES..=MAX_PAYLOAD_BYTES).contains(&options.payload_bytes) {
         XdpRefusal::Payload {
+            least: COOKIE_BYTES,
             most: MAX_PAYLOAD_BYTES,
         }
     } else {
@@ -57,29 +71,88 @@ pub(super) fn refused(refusal: XdpRefusal) -> PingError {
     PingError::XdpRefused(refusal)
 }
 
-/// The request of a family, if there are targets of it.
-pub(super) fn frame(
-    prober: &Prober,
-    link: &Link,
-    interface: &str,
-    is_ipv6: bool,
-    identifier: u16,
-    options: &PingOptions,
-) -> Result<Option<Vec<u8>>, PingError> {
-    let targets = prober.targets();
-    let mut addresses = (0..targets.len()).filter_map(|target| targets.address(target));
-    let Some(first) = addresses.find(|address| address.is_ipv6() == is_ipv6) else {
-        return Ok(None);
-    };
-    let given = options.source.filter(|source| source.is_ipv6() == is_ipv6);
-    let source: Option<IpAddr> = given.or_else(|| route::source_address(first, Some(interface)));
-    let (Some(source), Some(mac)) = (source, link.mac()) else {
-        let link = interface.to_owned();
-        return Err(refused(XdpRefusal::OtherInterface { link }));
-    };
-    let mut payload = vec![0; COOKIE_BYTES];
-    payload.extend(prober.filler());
-    Ok(Some(request(mac, source, identifier, &payload, options)))
+/// What the programs of a run are made from.
+pub(super) struct EchoSetup<'a> {
+    pub prober: &'a Prober,
+    pub plan: &'a ProbePlan,
+    pub forecast: &'a Forecast,
+    pub link: &'a Link,
+    pub options: &'a PingOptions,
+    pub start_ns: u64,
+    /// Targets and next hops that there is room for.
+    pub room: u32,
+    pub hops: u32,
+}
+
+impl EchoSetup<'_> {
+    /// Loads and attaches the programs.
+    pub fn open(&self) -> Result<EchoProber, PingError> {
+        let plan = self.plan;
+        let tag = VlanTag::of(self.link);
+        let (window, is_window_whole) = window(self.forecast, self.room);
+        let options = EchoProberOptions {
+            key: plan.key.0,
+            identifier: plan.identifier,
+            start_ns: self.start_ns,
+            timeout_ns: plan.timeout_ns,
+            window_ns: 2 * plan.timeout_ns,
+            window,
+            is_window_whole,
+            targets: self.room,
+            is_single: plan.rounds == Some(1),
+            has_histograms: self.options.histograms,
+            hops: self.hops,
+            ipv4: self.frame(false)?,
+            ipv6: self.frame(true)?,
+            payload_bytes: self.options.payload_bytes as u16,
+            egress: tag.map(|tag| tag.lower.0),
+            tag_bytes: tag.map_or(0, |_| VlanTag::BYTES),
+            mode: XdpAttachMode::NativeOrGeneric,
+        };
+        EchoProber::open(self.link.ifindex().0, &options).map_err(|source| PingError::Xdp {
+            link: self.link.ifname().to_string(),
+            source: Box::new(source),
+        })
+    }
+
+    /// The request of a family, if there are targets of it, or may be later.
+    fn frame(&self, is_ipv6: bool) -> Result<Option<Vec<u8>>, PingError> {
+        let (options, targets) = (self.options, self.prober.targets());
+        let interface = self.link.ifname().to_string();
+        let mut addresses = (0..targets.len()).filter_map(|target| targets.address(target));
+        let first = addresses.find(|address| address.is_ipv6() == is_ipv6);
+        let may_come = options.both_families || options.resolve_every.is_some();
+        if first.is_none() && !may_come {
+            return Ok(None);
+        }
+        let given = options.source.filter(|source| source.is_ipv6() == is_ipv6);
+        let source: Option<IpAddr> = given.or_else(|| match first {
+            Some(first) => route::source_address(first, Some(&interface)),
+            None => own_address(self.link, is_ipv6),
+        });
+        if first.is_none() && source.is_none() {
+            return Ok(None);
+        }
+        let (Some(source), Some(mac)) = (source, self.link.mac()) else {
+            return Err(refused(XdpRefusal::OtherInterface { link: interface }));
+        };
+        let mut payload = vec![0; COOKIE_BYTES];
+        payload.extend(self.prober.filler());
+        let (tag, identifier) = (VlanTag::of(self.link), self.plan.identifier);
+        let request = request(mac, tag, source, identifier, &payload, options);
+        Ok(Some(request))
+    }
+}
+
+/// An address of the interface that other hosts can reply to.
+fn own_address(link: &Link, is_ipv6: bool) -> Option<IpAddr> {
+    let addresses = Netlink::open().ok()?.addresses().ok()?.items;
+    let of_link = addresses.iter().filter(|own| own.dev == link.index);
+    let mut locals = of_link.filter_map(|own| own.local);
+    locals.find(|local| match local {
+        IpAddr::V4(_) => !is_ipv6,
+        IpAddr::V6(local) => is_ipv6 && !local.is_unicast_link_local(),
+    })
 }
 
 /// Whether the back end cannot be opened for lack of a privilege.
