@@ -197,6 +197,19 @@ fn a_killed_capture_leaves_a_group_that_the_next_one_removes() {
 }
 
 #[test]
+fn a_capture_removes_its_group() {
+    if skip::without(&CGROUPS) {
+        return;
+    }
+    let scene = scene();
+    let running = scene.capture("--own-sockets -w own.pcapng -- cat");
+    let pid = running.pid().as_raw_nonzero().get();
+    assert!(group(pid).exists());
+    running.stop().exit(0);
+    assert!(!group(pid).exists());
+}
+
+#[test]
 fn own_sockets_need_a_command_and_a_packet_ring() {
     if skip::without(&CGROUPS) {
         return;

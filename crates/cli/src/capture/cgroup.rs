@@ -44,6 +44,11 @@ impl Cgroup {
         })
     }
 
+    /// The directory that it is in.
+    pub fn parent(&self) -> PathBuf {
+        self.0.parent().map_or_else(PathBuf::new, Path::to_owned)
+    }
+
     /// The file to which a process writes 0 to join.
     pub fn processes(&self) -> PathBuf {
         self.0.join("cgroup.procs")

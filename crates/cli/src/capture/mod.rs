@@ -16,7 +16,7 @@ mod stamps;
 mod start;
 mod summary;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +47,10 @@ use summary::Summary;
 pub use account::{account_line, lost_json};
 pub use setup::refuse_misplaced;
 pub use source::{Source, refused};
+
+/// What the end of a capture reads and writes to restore an interface.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+const INTERRUPTS: &str = "/proc/irq";
 
 /// Advice if the disk is full.
 const BOUND_FILES: &str = "free space, or bound the files with --rotate-size and --keep";
@@ -80,6 +84,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         server,
         control,
         command,
+        groups: cgroup.as_ref().map(Cgroup::parent),
     };
 
     let mut written = Written::default();
@@ -222,6 +227,8 @@ struct Start<'r> {
     server: Option<Server>,
     control: Option<Control>,
     command: Option<command::Prepared<'r>>,
+    /// The directory from which the end removes a control group.
+    groups: Option<PathBuf>,
 }
 
 impl Start<'_> {
@@ -260,7 +267,7 @@ impl Start<'_> {
         progress.ready();
         let command = self.command.map(|command| command.start(self.stop));
         let command = command.transpose()?;
-        restrict(self.args, capture)?;
+        restrict(self.args, capture, self.groups)?;
         if let Some(server) = self.server {
             let live = self.live;
             server.serve(move || metrics::capture_families(&live.accounts()))?;
@@ -272,17 +279,23 @@ impl Start<'_> {
 
 /// Leaves the capture what it still needs: its output, its control socket, and what the end restores. Interfaces that come
 /// later need more.
-fn restrict(args: &CaptureArgs, capture: &Source) -> Result<(), Failure> {
+fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Result<(), Failure> {
     if capture.is_group() {
         return Ok(());
     }
     let mut sandbox = Sandbox::new(&sandbox::CAPTURE)
         .write(args.output.write.as_deref())
-        .look_up_names(!args.no_control)
         .inspect_processes(args.who);
-    if let Ok(directory) = directory() {
-        sandbox = sandbox.write_in(directory);
+    let restores =
+        capture.links().iter().any(|link| link.restores_stamping) || args.readers.cpus.is_some();
+    if restores {
+        sandbox = sandbox.read(BOOT_ID).write_in(INTERRUPTS.into());
     }
+    // A filter that `tapline ctl` sets may name hosts; an interface is restored over a socket.
+    sandbox = sandbox.open_sockets(restores || !args.no_control);
+    let directories = args.readers.stripe.iter().cloned().chain(directory().ok());
+    sandbox = directories.fold(sandbox, Sandbox::write_in);
+    sandbox = groups.into_iter().fold(sandbox, Sandbox::remove_from);
     sandbox.enter(args.sandbox, args.quiet)?;
     Ok(())
 }

@@ -98,9 +98,13 @@ const LOCAL_TIME: &[c_long] = &[
     libc::SYS_readlinkat,
 ];
 
-/// Files that are removed, by rotation and at the end of the control socket, and cut where the disk was full.
+/// Files that are removed, by rotation and at the end of the control socket, cut where the disk was full, or locked: the record
+/// of what a capture restores.
 const OUTPUT: &[c_long] = &[
+    libc::SYS_flock,
     libc::SYS_ftruncate,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_unlink,
     #[cfg(not(target_arch = "x86_64"))]
@@ -156,8 +160,9 @@ pub const SERVER: &[c_long] = &[
     libc::SYS_shutdown,
 ];
 
-/// Looking names up, by the C library and its modules. For commands that do so, beside their list.
-pub const NAMES: &[c_long] = &[
+/// Looking names up, by the C library and its modules, and requests to the kernel over new sockets. For commands that do so,
+/// beside their list.
+pub const NEW_SOCKETS: &[c_long] = &[
     libc::SYS_bind,
     libc::SYS_connect,
     libc::SYS_getpeername,

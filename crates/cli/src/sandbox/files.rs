@@ -80,7 +80,9 @@ fn enforce(sandbox: &Sandbox) -> Result<bool, RulesetError> {
     let writes = ALWAYS_WRITTEN.iter().map(Path::new);
     let writes = writes.chain(sandbox.writes.iter().map(PathBuf::as_path));
     rules = allow(rules, writes, written())?;
-    if sandbox.looks_up_names {
+    let removes = sandbox.removes.iter().map(PathBuf::as_path);
+    rules = allow(rules, removes, AccessFs::RemoveDir.into())?;
+    if sandbox.opens_sockets {
         let library = AccessFs::from_read(RULES);
         rules = allow(rules, READ_FOR_NAMES.iter().map(Path::new), library)?;
         rules = rules.add_rule(landlock::NetPort::new(DNS_PORT, AccessNet::ConnectTcp))?;

@@ -9,7 +9,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
-use super::calls::{FATAL, List, NAMES};
+use super::calls::{FATAL, List, NEW_SOCKETS};
 
 /// What a call returns that is not allowed: libraries then do without it, as in an older kernel.
 const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
@@ -18,12 +18,12 @@ const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_ab
 /// are filters for this machine.
 ///
 /// A call of [`FATAL`] kills the process: no command makes it, except on behalf of a stranger.
-pub fn restrict(list: &List, looks_up_names: bool) -> io::Result<bool> {
+pub fn restrict(list: &List, opens_sockets: bool) -> io::Result<bool> {
     let Ok(machine) = TargetArch::try_from(std::env::consts::ARCH) else {
         return Ok(false);
     };
-    let names = if looks_up_names { NAMES } else { &[] };
-    let programs = programs(list, names, machine).map_err(io::Error::other)?;
+    let more = if opens_sockets { NEW_SOCKETS } else { &[] };
+    let programs = programs(list, more, machine).map_err(io::Error::other)?;
     for program in &programs {
         match apply_filter(program) {
             Ok(()) => {}
@@ -40,11 +40,11 @@ pub fn restrict(list: &List, looks_up_names: bool) -> io::Result<bool> {
 
 fn programs(
     list: &List,
-    names: &[c_long],
+    more: &[c_long],
     machine: TargetArch,
 ) -> Result<[BpfProgram; 2], seccompiler::Error> {
     let mut allowed = BTreeMap::new();
-    for &call in list.calls.iter().copied().flatten().chain(names) {
+    for &call in list.calls.iter().copied().flatten().chain(more) {
         allowed.insert(call, Vec::new());
     }
     if !list.bpf_commands.is_empty() {

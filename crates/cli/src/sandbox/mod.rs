@@ -26,7 +26,9 @@ pub struct Sandbox {
     reads: Vec<PathBuf>,
     /// Directories in which it creates, writes and removes files, and single files.
     writes: Vec<PathBuf>,
-    looks_up_names: bool,
+    /// Directories from which it removes empty ones.
+    removes: Vec<PathBuf>,
+    opens_sockets: bool,
     inspects_processes: bool,
 }
 
@@ -44,7 +46,8 @@ impl Sandbox {
             calls,
             reads: Vec::new(),
             writes: Vec::new(),
-            looks_up_names: false,
+            removes: Vec::new(),
+            opens_sockets: false,
             inspects_processes: false,
         }
     }
@@ -64,14 +67,20 @@ impl Sandbox {
     }
 
     /// Creates and removes files in a directory.
-    pub fn write_in(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.writes.push(directory.into());
+    pub fn write_in(mut self, directory: PathBuf) -> Self {
+        self.writes.push(directory);
         self
     }
 
-    /// Looks up names of hosts and services.
-    pub fn look_up_names(mut self, looks_up: bool) -> Self {
-        self.looks_up_names = looks_up;
+    /// Removes empty directories from a directory.
+    pub fn remove_from(mut self, directory: PathBuf) -> Self {
+        self.removes.push(directory);
+        self
+    }
+
+    /// Opens sockets: looks up names of hosts, or asks the kernel.
+    pub fn open_sockets(mut self, opens: bool) -> Self {
+        self.opens_sockets = opens;
         self
     }
 
@@ -128,7 +137,7 @@ impl Sandbox {
     /// Fails with errors of landlock_restrict_self(2) and seccomp(2) in a kernel that has them.
     fn enforce(&self) -> io::Result<Enforced> {
         let landlock = !self.inspects_processes && files::restrict(self)?;
-        let seccomp = filters::restrict(self.calls, self.looks_up_names)?;
+        let seccomp = filters::restrict(self.calls, self.opens_sockets)?;
         Ok(Enforced { landlock, seccomp })
     }
 }

@@ -22,7 +22,12 @@ const NAMESPACES: &str = "numbers of network namespaces: tests of netns";
 const SCREENS: &str = "a screen on a terminal: tests of screens";
 
 /// Calls that no line here makes, and when they are made.
-const ELSEWHERE: [(i64, &str); 13] = [
+const ELSEWHERE: [(i64, &str); 15] = [
+    (libc::SYS_rmdir, "control groups: tests of --own-sockets"),
+    (
+        libc::SYS_flock,
+        "what a capture restores at its end: tests of interrupts and of hardware time stamps",
+    ),
     (libc::SYS_getdents64, NAMESPACES),
     (libc::SYS_newfstatat, NAMESPACES),
     (
