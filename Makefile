@@ -105,12 +105,12 @@ fuzz:
 # libpcap's sources are Debian's, or those in LIBPCAP_SOURCE.
 .PHONY: libpcap-programs libpcap-fuzz
 libpcap-programs: pcap-library
-	@packaging/need.sh test
+	@packaging/need.sh libpcap
 	@packaging/libpcap-programs.sh $(PCAP_LIBRARY)
 
 LIBPCAP_FUZZ_SECONDS ?= 3600
 libpcap-fuzz:
-	@packaging/need.sh test
+	@packaging/need.sh libpcap
 	@packaging/libpcap-fuzz.sh $(LIBPCAP_FUZZ_SECONDS)
 
 install: build c-library pcap-library

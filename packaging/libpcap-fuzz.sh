@@ -17,8 +17,9 @@ mkdir -p "$work"
 export RUSTFLAGS="-Zsanitizer=address -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions"
+# The generator of native code is not used here, and takes long to optimise.
 cargo +nightly rustc --quiet --locked --target "$triple" --target-dir "$work/build" \
-    -p tapline-pcap --lib --crate-type staticlib
+    --config profile.dev.package.cranelift-codegen.opt-level=0 -p tapline-pcap --lib --crate-type staticlib
 library=$work/build/$triple/debug/libtapline_pcap.a
 
 failed=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|bench|aarch64|deb|wheel.
+# Sees to the programs that a make target needs: need.sh build|lint|test|libpcap|bench|aarch64|deb|wheel.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -17,6 +17,8 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
 [ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod
     qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils make:make
     strip:binutils)
+# libpcap's own test programs and fuzz targets.
+libpcap=("${build[@]}" clang:clang python3:python3 ip:iproute2 unshare:util-linux dpkg-source:dpkg-dev)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
     nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay zmap:zmap masscan:masscan)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
@@ -25,10 +27,11 @@ deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutil
 case ${1:-} in
     build | lint | wheel) needed=("${build[@]}") ;;
     test) needed=("${test[@]}") ;;
+    libpcap) needed=("${libpcap[@]}") ;;
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
     deb) needed=("${deb[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|bench|aarch64|deb|wheel" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|libpcap|bench|aarch64|deb|wheel" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
@@ -62,6 +65,11 @@ fi
 [ "${1:-}" != bench ] || [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
 # Valgrind needs the symbols of the C library.
 [ "${1:-}" != test ] || [ -e /usr/share/doc/libc6-dbg ] || missing+=(libc6-dbg)
+# The fuzzer and the sanitizer of clang.
+if [ "${1:-}" = libpcap ]; then
+    runtime=libclang_rt.fuzzer-$(uname -m).a
+    [ -e "$(clang -print-file-name="$runtime" 2>/dev/null)" ] || missing+=(libclang-rt-dev)
+fi
 # A peer of the netlink bench.
 [ "${1:-}" != bench ] || [ -e /usr/include/libnl3/netlink/route/route.h ] || missing+=(libnl-route-3-dev)
 

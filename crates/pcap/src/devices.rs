@@ -294,7 +294,7 @@ pub unsafe extern "C" fn pcap_freealldevs(list: *mut pcap_if) {
                     drop(unsafe { CString::from_raw(string) });
                 }
             }
-            // SAFETY: the addresses of `give`.
+            // SAFETY: the addresses of `allocate`.
             unsafe { free_addresses(device.addresses) };
         }
     });
