@@ -35,7 +35,7 @@ fn each_header_is_complete_and_causes_no_warning() {
             .display()
             .to_string();
         let mut compilers: Vec<_> = CPP.map(|compiler| (compiler, "-std=c++20")).to_vec();
-        if name.ends_with(".h") {
+        if header.extension().is_some_and(|end| end == "h") {
             compilers.extend(["gcc", "clang"].map(|compiler| (compiler, "-std=c11")));
         }
         for (compiler, standard) in compilers {

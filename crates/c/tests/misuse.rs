@@ -7,7 +7,6 @@ use crate::support::CHECKERS;
 
 #[test]
 fn misuse_is_an_error() {
-    let host = Host::new("alone");
     let programs: [(&str, &str, &[&str]); 3] = [
         ("gcc", "tests/programs/misuse.c", &["lo"]),
         ("gcc", "tests/programs/netlink_misuse.c", &[]),
@@ -16,6 +15,7 @@ fn misuse_is_an_error() {
     for checker in CHECKERS {
         for (compiler, source, arguments) in programs {
             let program = checker.program(compiler, source, &[]);
+            let host = Host::new("alone");
             assert_eq!(
                 program.start(&host, arguments).finish(),
                 ["done"],

@@ -148,7 +148,7 @@ mod tests {
     fn a_null_field_of_many_elements_is_checked_once() {
         let hop = r#"{"gateway":"192.0.2.1","weight":null,"dev":null}"#;
         let hops = vec![hop; 5000].join(",");
-        let text = format!(r#"{{"dst":"192.0.2.0/24","src":null,"nexthops":[{hops}]}}"#);
+        let text = format!(r#"{{"dst":"192.0.2.0/24","prefsrc":null,"nexthops":[{hops}]}}"#);
         let route: Route = parse(text.as_bytes()).expect("known fields");
         let (given, known) = (
             serde_json::from_str(&text).expect("JSON"),
