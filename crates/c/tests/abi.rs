@@ -1,4 +1,5 @@
-//! The binary interface is the committed one: exported symbols with their version, and the layout of each struct.
+//! The binary interface is the committed one: exported symbols with their version, the layout of each struct, and the values
+//! of enumerations and constants.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -30,7 +31,18 @@ fn structs(header: &str) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// `struct size` and `struct.field offset` of each, as the C compiler lays them out.
+/// The values of enumerations, and the constants, of the header.
+fn constants(header: &str) -> Vec<&str> {
+    let found = header.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let line = line.strip_prefix("#define ").unwrap_or(line);
+        let (name, rest) = line.split_once(' ')?;
+        (name.starts_with("TAPLINE_") && !rest.is_empty()).then_some(name)
+    });
+    found.collect()
+}
+
+/// `struct size` and `struct.field offset` of each, as the C compiler lays them out, and `CONSTANT value`.
 fn layout(header: &str) -> String {
     let mut source = "#include <stdio.h>\n#include <tapline.h>\nint main(void) {\n".to_owned();
     let all = structs(header);
@@ -42,6 +54,11 @@ fn layout(header: &str) -> String {
             let print = format!("printf(\"{name}.{field} %zu\\n\", offsetof({name}, {field}));");
             writeln!(source, "{print}").expect("a string");
         }
+    }
+    let constants = constants(header);
+    assert!(constants.len() >= 100, "they are found: {constants:?}");
+    for name in constants {
+        writeln!(source, "printf(\"{name} %lld\\n\", (long long){name});").expect("a string");
     }
     source.push_str("}\n");
     let folder = built();
@@ -60,7 +77,7 @@ fn layout(header: &str) -> String {
 }
 
 #[test]
-fn structs_have_the_committed_layout() {
+fn structs_and_constants_are_the_committed_ones() {
     let header = fs::read_to_string(room().join("include/tapline.h")).expect("the header");
     let layout = layout(&header);
     let committed = room().join("tests/layout.txt");
@@ -68,7 +85,9 @@ fn structs_have_the_committed_layout() {
         let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("layout.txt");
         fs::write(&made, layout).expect("a writable target folder");
         let [committed, made] = [committed, made].map(|path| path.display().to_string());
-        panic!("{committed} differs: a struct may only grow at its end. Review and copy {made}");
+        panic!(
+            "{committed} differs: a struct may only grow at its end, and a value stays. Review and copy {made}"
+        );
     }
 }
 

@@ -5,12 +5,17 @@ use std::fs;
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
-use crate::support::{compile, start};
+use crate::support::{Checked, Checker, LANGUAGES, checked_languages};
 
-/// They end a program that uses memory wrongly.
-const SANITIZERS: [&str; 1] = ["-fsanitize=address,undefined"];
+/// The test program with this name in each language, under each checker.
+fn programs(name: &str) -> impl Iterator<Item = Checked> {
+    checked_languages()
+        .map(move |(compiler, extension, checker)| program(name, compiler, extension, checker))
+}
 
-const LANGUAGES: [(&str, &str); 2] = [("gcc", "c"), ("g++", "cpp")];
+fn program(name: &str, compiler: &str, extension: &str, checker: Checker) -> Checked {
+    checker.program(compiler, &format!("tests/programs/{name}.{extension}"), &[])
+}
 
 #[test]
 fn a_class_has_groups_until_there_is_no_room() {
@@ -21,14 +26,11 @@ fn a_class_has_groups_until_there_is_no_room() {
         vec![frame; count]
     });
     for (compiler, extension) in LANGUAGES {
-        let program = compile(
-            compiler,
-            &format!("tests/programs/groups.{extension}"),
-            &SANITIZERS,
-        );
+        // Valgrind 3.19 does not know the calls that attach programs of eBPF.
+        let program = program("groups", compiler, extension, Checker::Sanitizers);
         let [left, right] = Net::new().pair();
         let name = right.interface().name.to_string();
-        let mut running = start(&right, &program, &[&name, "60"]);
+        let mut running = program.start(&right, &[&name, "60"]);
         running.ready();
         left.send(frames.iter().flatten());
         let expected = [
@@ -43,15 +45,12 @@ fn a_class_has_groups_until_there_is_no_room() {
 #[test]
 fn rotated_files_are_complete_and_the_oldest_are_removed() {
     let host = Host::new("alone");
-    for (compiler, extension) in LANGUAGES {
-        let program = compile(
-            compiler,
-            &format!("tests/programs/rotate.{extension}"),
-            &SANITIZERS,
-        );
+    for program in programs("rotate") {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("trace.pcapng");
-        start(&host, &program, &[path.to_str().expect("text"), "35"]).finish();
+        program
+            .start(&host, &[path.to_str().expect("text"), "35"])
+            .finish();
         let entries = fs::read_dir(folder.path()).expect("the folder");
         let mut files: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
         files.sort();
@@ -62,46 +61,34 @@ fn rotated_files_are_complete_and_the_oldest_are_removed() {
             format!("{} {number}", &name[..11])
         });
         let counts: Vec<_> = counts.collect();
-        assert_eq!(counts, ["trace_00003 10", "trace_00004 5"], "{extension}");
+        assert_eq!(counts, ["trace_00003 10", "trace_00004 5"]);
     }
 }
 
 #[test]
 fn an_interface_that_is_down_is_found() {
-    for (compiler, extension) in LANGUAGES {
-        let program = compile(
-            compiler,
-            &format!("tests/programs/doctor.{extension}"),
-            &SANITIZERS,
-        );
+    for program in programs("doctor") {
         let [host, _peer] = Net::new().pair();
         let name = host.interface().name.to_string();
-        assert!(start(&host, &program, &[&name]).finish().is_empty());
+        assert!(program.start(&host, &[&name]).finish().is_empty());
         host.ip(&format!("link set {name} down"));
         let expected = format!("link: {name} is down: no packet can pass: ip link set {name} up");
-        assert_eq!(start(&host, &program, &[&name]).finish(), [expected]);
+        assert_eq!(program.start(&host, &[&name]).finish(), [expected]);
     }
 }
 
 #[test]
 fn generated_packets_arrive() {
     for (compiler, extension) in LANGUAGES {
-        let counting = compile(
-            compiler,
-            &format!("tests/programs/groups.{extension}"),
-            &SANITIZERS,
-        );
-        let sending = compile(
-            compiler,
-            &format!("tests/programs/generate.{extension}"),
-            &[],
-        );
+        // Valgrind does not know the calls that run programs of eBPF.
+        let counting = program("groups", compiler, extension, Checker::Sanitizers);
+        let sending = program("generate", compiler, extension, Checker::Sanitizers);
         let [left, right] = Net::new().pair();
         let [from, to] = [&left, &right].map(|host| host.interface().name.to_string());
-        let mut running = start(&right, &counting, &[&to, "90"]);
+        let mut running = counting.start(&right, &[&to, "90"]);
         running.ready();
         let before = right.counters();
-        let printed = start(&left, &sending, &[&from]).finish();
+        let printed = sending.start(&left, &[&from]).finish();
         assert_eq!(printed, ["90 accepted"]);
         let after = right.counters();
         assert_eq!(after.rx_packets - before.rx_packets, 90);

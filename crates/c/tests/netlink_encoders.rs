@@ -105,11 +105,11 @@ pub fn write(of: &FieldSetShape, member: fn(&FieldShape) -> String, out: &mut St
     {{").expect("text");
     if !others.is_empty() {
         let others: Vec<_> = others.into_iter().map(member).collect();
-        let lines: Vec<_> = others.chunks(8).map(|line| line.join(" || ")).collect();
-        let condition = lines.join(" ||\n            ");
+        let lines: Vec<_> = others.chunks(8).map(|line| line.join(", ")).collect();
+        let fields = lines.join(",\n                               ");
         writeln!(
             out,
-            "        if ({condition}) [[unlikely]] {{\n            return false;\n        }}"
+            "        if (detail::isAnyGiven({fields})) [[unlikely]] {{\n            return false;\n        }}"
         )
         .expect("text");
     }

@@ -265,11 +265,13 @@ fn parameter_type(set: &str, field: &FieldShape) -> String {
     }
 }
 
-/// An expression that hands a parameter over.
-fn handed_over(shape: &Shape) -> &'static str {
+/// What follows a member that gets the value of a parameter. Compilers take much less time for `emplace` than for the
+/// assignment of an optional.
+fn assigned(shape: &Shape) -> &'static str {
     match shape {
-        Shape::Text | Shape::Interface | Shape::Set(_) | Shape::List(_) => "std::move(value)",
-        _ => "value",
+        Shape::Set(_) => " = std::move(value)",
+        Shape::Text | Shape::Interface | Shape::List(_) => ".emplace(std::move(value))",
+        _ => ".emplace(value)",
     }
 }
 
@@ -332,15 +334,11 @@ fn set(of: &FieldSetShape, out: &mut String) {
         "struct {name} {{\n    static constexpr const char *typeName = \"{name}\";\n"
     )
     .expect("text");
-    if netlink_encoders::is_encoded(of.name) {
-        // Not defaulted: `T()` would first fill all of a large struct with zeros.
-        writeln!(out, "    {name}() {{}}\n").expect("text");
-    }
     for field in &fields {
         doc(field.doc, "    ", out);
         writeln!(
             out,
-            "    {} {};",
+            "    {} {} = {{}};",
             member_type(of.name, field),
             member(field)
         )
@@ -350,10 +348,11 @@ fn set(of: &FieldSetShape, out: &mut String) {
     for field in &fields {
         let member = member(field);
         let setter = format!("set{}", pascal(&member));
-        let (parameter, value) = (parameter_type(of.name, field), handed_over(&field.shape));
+        let parameter = parameter_type(of.name, field);
+        let assign = assigned(&field.shape);
         writeln!(
             out,
-            "    {name} &{setter}({parameter} value) {{ {member} = {value}; return *this; }}"
+            "    {name} &{setter}({parameter} value) {{ {member}{assign}; return *this; }}"
         )
         .expect("text");
         setters.push(setter);
@@ -365,10 +364,10 @@ fn set(of: &FieldSetShape, out: &mut String) {
                 let inner_member = self::member(&inner_field);
                 let setter = format!("set{}{}", field.name, pascal(&inner_member));
                 let parameter = parameter_type(inner.name, &inner_field);
-                let value = handed_over(&inner_field.shape);
+                let assign = assigned(&inner_field.shape);
                 writeln!(
                     out,
-                    "    {name} &{setter}({parameter} value) {{ settings({member}, {kind}, \"{text}\").{inner_member} = {value}; return *this; }}"
+                    "    {name} &{setter}({parameter} value) {{ settings({member}, {kind}, \"{text}\").{inner_member}{assign}; return *this; }}"
                 )
                 .expect("text");
                 setters.push(setter);

@@ -89,7 +89,17 @@ pub fn pkg_config(prefix: &Path, words: &[&str]) -> String {
 }
 
 /// Warnings that the headers must not cause.
-const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"];
+pub const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"];
+
+/// They end a program that uses memory wrongly. With optimisation they take several times as long to compile.
+pub const SANITIZERS: [&str; 3] = [
+    "-O0",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+];
+
+/// The compilers, and the endings of their sources.
+pub const LANGUAGES: [(&str, &str); 2] = [("gcc", "c"), ("g++", "cpp")];
 
 /// Has `compiler` (`gcc`, `g++`, `clang`, `clang++`) make a program of `source`, a path below this crate, with the
 /// headers of this crate. Returns its path.
@@ -117,14 +127,12 @@ fn build(compiler: &str, source: &str, flags: &[&str], program: &Path) {
     let is_c = Path::new(source).extension().is_some_and(|end| end == "c");
     let standard = if is_c { "-std=c11" } else { "-std=c++20" };
     let mut command = Command::new(compiler);
-    command
-        .args([standard, "-g", "-O1"])
-        .args(WARNINGS)
-        .args(flags);
+    command.args([standard, "-g", "-O2"]).args(WARNINGS);
     command
         .arg("-I")
         .arg(room().join("include"))
-        .arg(room().join(source));
+        .arg(room().join(source))
+        .args(flags);
     command.arg("-o").arg(program).arg("-L").arg(library);
     command
         .arg(format!("-Wl,-rpath,{}", library.display()))
@@ -132,18 +140,76 @@ fn build(compiler: &str, source: &str, flags: &[&str], program: &Path) {
     succeed(&mut command);
 }
 
+/// What watches how a program uses memory, and makes it fail if it does so wrongly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checker {
+    /// AddressSanitizer and UndefinedBehaviorSanitizer.
+    Sanitizers,
+    /// Valgrind, which sees what the library does, too.
+    Valgrind,
+}
+
+/// All checkers.
+pub const CHECKERS: [Checker; 2] = [Checker::Sanitizers, Checker::Valgrind];
+
+impl Checker {
+    /// The program of `source`, as [`compile`], to be run under this checker.
+    #[track_caller]
+    pub fn program(self, compiler: &str, source: &str, flags: &[&str]) -> Checked {
+        let mut all = flags.to_vec();
+        if self == Self::Sanitizers {
+            all.extend(SANITIZERS);
+        }
+        Checked {
+            checker: self,
+            path: compile(compiler, source, &all),
+        }
+    }
+}
+
+/// A program under a checker.
+pub struct Checked {
+    pub checker: Checker,
+    pub path: PathBuf,
+}
+
+impl Checked {
+    /// A command that runs the program on a host. Arguments are to be added.
+    pub fn command(&self, host: &Host) -> Command {
+        let program = self.path.to_str().expect("a path of text");
+        if self.checker == Checker::Sanitizers {
+            return host.command(program);
+        }
+        let mut command = host.command("valgrind");
+        command.args(["--error-exitcode=9", "--quiet", "--leak-check=full"]);
+        command.args([
+            "--errors-for-leak-kinds=definite",
+            "--show-leak-kinds=definite",
+        ]);
+        command.arg(program);
+        command
+    }
+
+    /// Starts the program on a host.
+    #[track_caller]
+    pub fn start(&self, host: &Host, arguments: &[&str]) -> Running {
+        let mut command = self.command(host);
+        command.args(arguments).stdout(Stdio::piped());
+        run(command)
+    }
+}
+
+/// Each language with each checker: compiler, ending of the source, checker.
+pub fn checked_languages() -> impl Iterator<Item = (&'static str, &'static str, Checker)> {
+    let with_checkers =
+        |(compiler, extension)| CHECKERS.map(|checker| (compiler, extension, checker));
+    LANGUAGES.into_iter().flat_map(with_checkers)
+}
+
 /// A program that runs on a host and prints lines. Dropping it kills the program.
 pub struct Running {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
-}
-
-/// Starts `program ARGUMENTS` on `host`.
-#[track_caller]
-pub fn start(host: &Host, program: &Path, arguments: &[&str]) -> Running {
-    let mut command = host.command(program.to_str().expect("a path of text"));
-    command.args(arguments).stdout(Stdio::piped());
-    run(command)
 }
 
 /// Starts `command`, whose output is piped.
@@ -160,6 +226,16 @@ pub fn run(mut command: Command) -> Running {
 }
 
 impl Running {
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends the program's standard input, which is a pipe.
+    pub fn end_input(&mut self) {
+        self.child.stdin = None;
+    }
+
     /// The next line.
     #[track_caller]
     pub fn line(&mut self) -> String {

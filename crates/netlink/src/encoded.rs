@@ -9,14 +9,8 @@ use crate::codec::{HEADER_BYTES, KernelError, messages};
 use crate::error::{Cause, InvalidRequest, NetlinkError, Syscall, reject_if};
 use crate::object::Object;
 use crate::schema::attribute_path;
-use crate::uapi::{
-    NLM_F_ACK, NLM_F_APPEND, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST,
-};
+use crate::uapi::{NLM_F_ACK, NLM_F_REQUEST};
 use crate::verb::Verb;
-
-/// The flags that a change can have.
-const CHANGE_FLAGS: u16 =
-    NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL | NLM_F_REPLACE | NLM_F_APPEND;
 
 /// Checks that `message` is one request for `verb` on an `O`, and returns its body.
 ///
@@ -41,8 +35,8 @@ pub(crate) fn body_of<O: Object>(verb: Verb, message: &[u8]) -> Result<&[u8], In
     );
     let flags = u16::from_ne_bytes([f0, f1]);
     reject_if!(
-        flags & !CHANGE_FLAGS != 0 || flags & NLM_F_REQUEST == 0,
-        "the flags {flags:#x} are not those of a change"
+        flags | NLM_F_ACK != O::netlink_flags(verb) | NLM_F_REQUEST | NLM_F_ACK,
+        "the flags {flags:#x} are not those of this change"
     );
     Ok(body)
 }

@@ -274,15 +274,19 @@ impl Object for Nexthop {
     const GROUPS: &'static [u32] = &[RTNLGRP_NEXTHOP];
     const HAS_GET: bool = true;
 
-    fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
-        let flags = match verb {
-            Verb::Append | Verb::Prepend => {
-                return Err(InvalidRequest::new("a nexthop cannot be appended; add it"));
-            }
+    fn netlink_flags(verb: Verb) -> u16 {
+        match verb {
             // The kernel changes a nexthop only with NLM_F_CREATE.
             Verb::Set => NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
             _ => verb.flags(),
-        };
+        }
+    }
+
+    fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
+        if matches!(verb, Verb::Append | Verb::Prepend) {
+            return Err(InvalidRequest::new("a nexthop cannot be appended; add it"));
+        }
+        let flags = Self::netlink_flags(verb);
         match verb {
             Verb::List => self.encode_list(flags, request),
             Verb::Get | Verb::Del => {

@@ -41,6 +41,11 @@ pub trait Object: AttributeSet + Clone + fmt::Debug + PartialEq + Send + Sync + 
     /// [`InvalidRequest`] if no request can express this object.
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest>;
 
+    /// The netlink flags of a request with this verb, without `NLM_F_REQUEST`.
+    fn netlink_flags(verb: Verb) -> u16 {
+        verb.flags()
+    }
+
     /// Overwrites this object with the one in the body of a message. Nothing remains of the previous
     /// value, so one object can decode many messages. Returns false if the message is about something
     /// else, e.g. another address family; the object is then unspecified, as after an error.

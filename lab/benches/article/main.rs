@@ -33,24 +33,37 @@ const OTHERS: [&str; 3] = ["libnl", "exec", "system"];
 const FIGURE: &str = "figure";
 const RATIO: &str = "to raw";
 const COLUMNS: [Column; 1] = [column(FIGURE, 1.0, 2)];
-/// How often each method is measured in a round.
-const REPETITIONS: u32 = 15;
-/// How often a header is compiled in a round.
-const COMPILATIONS: u32 = 3;
 
-const HEADERS: [&str; 4] = ["addr", "factory", "link", "route"];
+struct Task {
+    /// Its name in the program.
+    name: &'static str,
+    title: &'static str,
+    /// How often each method is measured in a round. What takes the time is to undo the changes: the kernel waits for all
+    /// readers of a link.
+    repetitions: u32,
+    /// The figure of a time in microseconds.
+    figure: fn(f64) -> f64,
+}
 
-type Task = (&'static str, &'static str, fn(f64) -> f64);
-
-/// The tasks: their names in the program, their titles, and the figure of a time in microseconds.
 const TASKS: [Task; 3] = [
-    ("create", "create a link, us", |us| us),
-    ("up", "up a link, us", |us| us),
-    (
-        "routes",
-        "100 000 routes in a batch, thousands a second",
-        |us| 100_000.0 / us * 1e3,
-    ),
+    Task {
+        name: "create",
+        title: "create a link, us",
+        repetitions: 8,
+        figure: |us| us,
+    },
+    Task {
+        name: "up",
+        title: "up a link, us",
+        repetitions: 8,
+        figure: |us| us,
+    },
+    Task {
+        name: "routes",
+        title: "100 000 routes in a batch, thousands a second",
+        repetitions: 2,
+        figure: |us| 100_000.0 / us * 1e3,
+    },
 ];
 
 fn main() -> ExitCode {
@@ -61,20 +74,41 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     let folder = tempfile::tempdir().expect("a folder");
     install_c_library(folder.path());
     let programs = LEVELS.map(|level| build(&folder, level));
-    for _ in report.rounds("tasks") {
+    let headers = headers(&folder.path().join("include/tapline"));
+    for round in report.rounds("tasks") {
         for (level, program) in LEVELS.iter().zip(&programs) {
-            for task in TASKS.iter().filter(|(task, ..)| options.has(task)) {
+            // No goal depends on programs without optimisation: they are measured once.
+            let is_measured = round == 1 || *level != "-O0";
+            for task in TASKS
+                .iter()
+                .filter(|task| is_measured && options.has(task.name))
+            {
                 let [host, _there] = Net::new().pair();
                 run(&host, program, level, task, report);
             }
         }
         if options.has("compile") {
-            for header in HEADERS {
+            for header in &headers {
                 compile(&folder, header, report);
             }
         }
     }
-    verdicts(options, report);
+    verdicts(options, &headers, report);
+}
+
+/// The headers in a folder and below, without that of the mocks: GMock alone takes longer than the limit.
+fn headers(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in ["", "netlink"] {
+        for entry in std::fs::read_dir(folder.join(part)).expect("the headers") {
+            let path = Path::new(part).join(entry.expect("an entry").file_name());
+            if path.extension().is_some_and(|end| end == "hpp") && !path.ends_with("mock.hpp") {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found.sort();
+    found
 }
 
 /// The title of a table.
@@ -82,10 +116,10 @@ fn title(title: &str, level: &str) -> String {
     format!("C++ {level}: {title}")
 }
 
-fn verdicts(options: &BenchOptions, report: &mut Report) {
+fn verdicts(options: &BenchOptions, headers: &[String], report: &mut Report) {
     for level in LEVELS {
-        for (task, name, _) in TASKS.iter().filter(|(task, ..)| options.has(task)) {
-            let title = title(name, level);
+        for task in TASKS.iter().filter(|task| options.has(task.name)) {
+            let title = title(task.title, level);
             let [ours, raw, exec] =
                 ["tapline", "raw", "exec"].map(|method| report.of(&title, method, FIGURE));
             let to_raw = ratios(&ours, &raw);
@@ -97,21 +131,21 @@ fn verdicts(options: &BenchOptions, report: &mut Report) {
             if level != "-O2" {
                 continue;
             }
-            match *task {
+            match task.name {
                 "routes" => report.at_least(&format!("{title}, to raw"), &to_raw, 0.97),
                 _ => report.at_most(&format!("{title}, to raw"), &to_raw, 1.03),
             }
-            let least = if *task == "create" { 10.0 } else { 30.0 };
-            if *task != "routes" {
+            let least = if task.name == "create" { 10.0 } else { 30.0 };
+            if task.name != "routes" {
                 let faster = ratios(&exec, &ours);
                 report.at_least(&format!("{title}, exec to tapline"), &faster, least);
             }
         }
     }
     if options.has("compile") {
-        for header in HEADERS {
+        for header in headers {
             let times = report.of(COMPILE_TITLE, header, FIGURE);
-            report.at_most(&format!("{COMPILE_TITLE}: {header}.hpp"), &times, 1000.0);
+            report.at_most(&format!("{COMPILE_TITLE}: {header}"), &times, 1000.0);
         }
     }
 }
@@ -144,22 +178,23 @@ fn build(folder: &TempDir, level: &str) -> PathBuf {
 }
 
 /// Runs one task by all methods.
-fn run(host: &Host, program: &Path, level: &str, (task, name, figure): &Task, report: &mut Report) {
+fn run(host: &Host, program: &Path, level: &str, task: &Task, report: &mut Report) {
+    let Task { name, figure, .. } = task;
     let mut command = host.command(program.to_str().expect("a path of text"));
     command.arg("ifb").arg(host.interface().name.to_string());
-    command.arg(format!("--benchmark_filter={task}/"));
-    command.arg(format!("--benchmark_repetitions={REPETITIONS}"));
+    command.arg(format!("--benchmark_filter={name}/"));
+    command.arg(format!("--benchmark_repetitions={}", task.repetitions));
     command.args([
         "--benchmark_enable_random_interleaving=true",
         "--benchmark_format=json",
     ]);
     command.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
     let printed: Value = serde_json::from_slice(&succeed(&mut command)).expect("JSON");
-    let table = report.table(&title(name, level), &COLUMNS);
+    let table = report.table(&title(task.title, level), &COLUMNS);
     let runs = printed["benchmarks"].as_array().expect("results");
     let runs = runs.iter().filter(|run| run["run_type"] == "iteration");
     let of = |method: &str| {
-        let begins = format!("{task}/{method}/");
+        let begins = format!("{name}/{method}/");
         let is_of = move |run: &&Value| {
             let name = run["name"].as_str();
             name.is_some_and(|name| name.starts_with(&begins))
@@ -185,19 +220,17 @@ const COMPILE_TITLE: &str = "C++: compile a file with one header, ms";
 
 /// Compiles a file that only includes a header.
 fn compile(folder: &TempDir, header: &str, report: &mut Report) {
-    let source = folder.path().join(format!("{header}.cpp"));
-    let text = format!("#include <tapline/netlink/{header}.hpp>\n");
+    let source = folder.path().join("header.cpp");
+    let text = format!("#include <tapline/{header}>\n");
     std::fs::write(&source, text).expect("room for a file");
-    for _ in 0..COMPILATIONS {
-        let mut command = compiler(folder);
-        command
-            .arg("-c")
-            .arg(&source)
-            .arg("-o")
-            .arg(folder.path().join("compiled.o"));
-        let begin = Instant::now();
-        succeed(&mut command);
-        let took = begin.elapsed().as_secs_f64() * 1e3;
-        report.table(COMPILE_TITLE, &COLUMNS).add(header, &[took]);
-    }
+    let mut command = compiler(folder);
+    command
+        .arg("-c")
+        .arg(&source)
+        .arg("-o")
+        .arg(folder.path().join("compiled.o"));
+    let begin = Instant::now();
+    succeed(&mut command);
+    let took = begin.elapsed().as_secs_f64() * 1e3;
+    report.table(COMPILE_TITLE, &COLUMNS).add(header, &[took]);
 }

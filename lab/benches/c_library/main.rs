@@ -1,7 +1,7 @@
 //! Compares CPU time per packet of a capture in Rust, in C and in C++ on the same packets.
 //!
 //! Each fills its ring while nobody reads, then measures the CPU time of the thread that reads it up to the limit. The
-//! programs in C and C++ are processes of their own; `make c-library` builds the library that they link to.
+//! programs in C and C++ are processes of their own. The bench builds the library that they link to.
 
 #[path = "../harness/mod.rs"]
 mod harness;

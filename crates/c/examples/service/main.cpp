@@ -1,14 +1,51 @@
 // service DATABASE: keeps the interfaces of this network namespace as the table `interfaces` of a SQLite database wants
-// them, until standard input ends. A change of the kernel wakes it at once, and one of the database when its folder
-// changes.
+// them, until standard input ends. One loop waits for the kernel and for the database.
 #include <poll.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <tapline/netlink/factory.hpp>
 
 #include "database.hpp"
+
+namespace {
+
+void run(const char *path)
+{
+    const auto factory = tapline::netlink::NetlinkFactory::open().value();
+    service::Database database(path);
+    service::DatabaseWatch changed(path);
+    service::Reconciler reconciler(*factory);
+    auto wanted = database.interfaces();
+    for (;;) {
+        const auto outcome = reconciler.reconcile(wanted);
+        if (outcome.changes > 0) {
+            std::printf("changes: %d\n", outcome.changes);
+        }
+        for (const auto &failure : outcome.failures) {
+            std::printf("failed: %s\n", failure.c_str());
+        }
+        std::fflush(stdout);
+
+        pollfd waiting[4] = {};
+        const auto [links, addresses] = reconciler.fds();
+        const int fds[] = {links, addresses, changed.fd(), STDIN_FILENO};
+        for (std::size_t at = 0; at < 4; ++at) {
+            waiting[at].fd = fds[at];
+            waiting[at].events = POLLIN;
+        }
+        if (poll(waiting, 4, -1) < 0 && errno != EINTR) {
+            throw std::system_error(errno, std::generic_category(), "poll");
+        }
+        if (waiting[3].revents != 0) {
+            return;
+        }
+        if (changed.hasChanged()) {
+            wanted = database.interfaces();
+        }
+    }
+}
+
+}  // namespace
 
 int main(int count, char **words)
 {
@@ -16,24 +53,11 @@ int main(int count, char **words)
         std::fprintf(stderr, "usage: service DATABASE\n");
         return 2;
     }
-    const auto factory = tapline::netlink::NetlinkFactory::open().value();
-    service::Database database(words[1]);
-    service::Reconciler reconciler(*factory);
-    const int changed = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    inotify_add_watch(changed, words[1], IN_MODIFY);
-    const auto fds = reconciler.fds();
-    for (;;) {
-        if (const int changes = reconciler.reconcile(database.interfaces()); changes > 0) {
-            std::printf("%d changes\n", changes);
-            std::fflush(stdout);
-        }
-        pollfd waiting[] = {{fds[0], POLLIN, 0}, {fds[1], POLLIN, 0}, {changed, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
-        poll(waiting, 4, -1);
-        if (waiting[3].revents != 0) {
-            return 0;
-        }
-        char events[4096];
-        while (read(changed, events, sizeof events) > 0) {
-        }
+    try {
+        run(words[1]);
+        return 0;
+    } catch (const std::exception &failure) {
+        std::fprintf(stderr, "service: %s\n", failure.what());
+        return 1;
     }
 }

@@ -2,12 +2,16 @@
 // compare the two, and change the kernel where they differ.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
-#include <tapline/netlink/interfaces.hpp>
 #include <tapline/netlink/addr.hpp>
+#include <tapline/netlink/interfaces.hpp>
 #include <tapline/netlink/link.hpp>
+#include <utility>
+#include <vector>
 
 namespace service {
 
@@ -16,14 +20,22 @@ using namespace tapline::netlink;
 
 /// An interface as it is wanted.
 struct Wanted {
+    /// The kind of a new interface; that of an existing one stays.
     std::string type;
     std::uint32_t mtu = 1500;
-    /// Empty for none.
+    /// An address with its prefix length. Empty for none.
     std::string address;
 };
 
 /// All wanted interfaces, by their names.
 using Interfaces = std::map<std::string, Wanted>;
+
+/// What a run of the loop did.
+struct Outcome {
+    int changes = 0;
+    /// What failed, and is tried again at the next event.
+    std::vector<std::string> failures;
+};
 
 class Reconciler {
 public:
@@ -36,29 +48,25 @@ public:
     }
 
     /// The descriptors that are readable when the kernel has changed.
-    std::vector<int> fds() const { return {links_->fd().value(), addresses_->fd().value()}; }
+    std::pair<int, int> fds() const { return {links_->fd().value(), addresses_->fd().value()}; }
 
-    /// Reads the events that have arrived, and makes the kernel as it is wanted. Returns the number of changes. Running
-    /// it again without a change in between changes nothing: its own changes come back as events that agree.
-    int reconcile(const Interfaces &wanted)
+    /// Reads the events that have arrived, and makes the kernel as it is wanted. Running it again without a change in
+    /// between changes nothing: its own changes come back as events that agree.
+    Outcome reconcile(const Interfaces &wanted)
     {
         readEvents();
-        int changes = 0;
+        outcome_ = {};
+        std::erase_if(own_, [&](const auto &own) {
+            const auto &name = own.first;
+            return wanted.count(name) == 0 && (known_.count(name) == 0 || done(link_->del(LinkInfo().setName(name))));
+        });
         for (const auto &[name, interface] : wanted) {
-            changes += reconcileLink(name, interface);
-            changes += reconcileAddress(name, interface);
-        }
-        for (const auto &name : own_) {
-            if (wanted.count(name.first) == 0 && known_.count(name.first) != 0) {
-                changes += done(link_->del(LinkInfo().setName(name.first)));
+            if (reconcileLink(name, interface)) {
+                reconcileAddress(name, interface);
             }
         }
-        std::erase_if(own_, [&wanted](const auto &name) { return wanted.count(name.first) == 0; });
-        return changes;
+        return std::exchange(outcome_, {});
     }
-
-    /// Why the last change failed, if it did.
-    const std::string &failure() const { return failure_; }
 
 private:
     void readEvents()
@@ -81,6 +89,8 @@ private:
                 std::erase(here, key(*event.object));
                 if (event.kind != TAPLINE_EVENT_REMOVED) {
                     here.push_back(key(*event.object));
+                } else if (here.empty()) {
+                    assigned_.erase(event.object->dev->index);
                 }
             }
         }
@@ -88,59 +98,67 @@ private:
 
     static Prefix key(const AddrInfo &address) { return Prefix(*address.local, *address.prefixlen); }
 
-    int reconcileLink(const std::string &name, const Wanted &wanted)
+    /// Returns whether the link exists.
+    bool reconcileLink(const std::string &name, const Wanted &wanted)
     {
         const auto found = known_.find(name);
         if (found == known_.end()) {
             const auto created =
                 link_->create(LinkInfo().setName(name).setType(wanted.type).setMtu(wanted.mtu).setAdmin(true));
             if (!created) {
-                failure_ = created.error().describe();
-                return 0;
+                outcome_.failures.push_back(created.error().describe());
+                return false;
             }
+            ++outcome_.changes;
             known_[name] = *created;
-            own_[name] = true;
-            return 1;
+            own_[name].reset();
+            return true;
         }
         auto &link = found->second;
-        if (link.mtu == wanted.mtu && link.admin == true) {
-            return 0;
-        }
-        const auto index = link.index->index;
-        const int changes = done(link_->set(LinkInfo().setIndex(index).setMtu(wanted.mtu).setAdmin(true)));
-        if (changes > 0) {
-            link.setMtu(wanted.mtu).setAdmin(true);
-        }
-        return changes;
-    }
-
-    int reconcileAddress(const std::string &name, const Wanted &wanted)
-    {
-        const auto found = known_.find(name);
-        if (wanted.address.empty() || found == known_.end()) {
-            return 0;
-        }
-        const Prefix prefix(wanted.address);
-        auto &here = assigned_[found->second.index->index];
-        for (const auto &address : here) {
-            if (address == prefix) {
-                return 0;
+        if (link.mtu != wanted.mtu || link.admin != true) {
+            const auto change = LinkInfo().setMtu(wanted.mtu).setAdmin(true);
+            if (done(link_->set(LinkInfo(change).setIndex(link.index->index)))) {
+                link.setMtu(wanted.mtu).setAdmin(true);
             }
         }
-        const auto index = found->second.index->index;
-        const int changes = done(addr_->add(AddrInfo().setDev(index).setLocal(prefix.address).setPrefixlen(prefix.length)));
-        if (changes > 0) {
-            here.push_back(prefix);
-        }
-        return changes;
+        return true;
     }
 
-    int done(const tapline::result<void> &result)
+    void reconcileAddress(const std::string &name, const Wanted &wanted)
     {
-        if (!result) {
-            failure_ = result.error().describe();
+        const auto index = known_.at(name).index->index;
+        auto &here = assigned_[index];
+        const auto has = [&here](const Prefix &prefix) { return std::find(here.begin(), here.end(), prefix) != here.end(); };
+        const auto address = [index](const Prefix &prefix) {
+            return AddrInfo().setDev(index).setLocal(prefix.address).setPrefixlen(prefix.length);
+        };
+        std::optional<Prefix> prefix;
+        if (!wanted.address.empty() && !(prefix = Prefix::parse(wanted.address))) {
+            outcome_.failures.push_back(wanted.address + " is not an address");
+            return;
         }
-        return result ? 1 : 0;
+        // Of the addresses that are not wanted, only that of an earlier row is removed.
+        const auto own = own_.find(name);
+        if (own != own_.end() && own->second != prefix) {
+            if (own->second && has(*own->second) && done(addr_->del(address(*own->second)))) {
+                std::erase(here, *own->second);
+            }
+            own->second = prefix;
+        }
+        if (prefix && !has(*prefix) && done(addr_->add(address(*prefix)))) {
+            here.push_back(*prefix);
+        }
+    }
+
+    bool done(const tapline::result<void> &result)
+    {
+        if (result) {
+            ++outcome_.changes;
+        } else if (result.error().status != TAPLINE_STATUS_NOT_FOUND) {
+            // What has disappeared is no failure: an event will say so.
+            outcome_.failures.push_back(result.error().describe());
+        }
+        return result.has_value();
     }
 
     std::shared_ptr<ILinkNetlink> link_;
@@ -151,9 +169,9 @@ private:
     std::map<std::string, LinkInfo> known_;
     /// The addresses of each link.
     std::map<std::uint32_t, std::vector<Prefix>> assigned_;
-    /// The links that this service created, and may delete.
-    std::map<std::string, bool> own_;
-    std::string failure_;
+    /// The links that this service created and may delete, with the address that each got.
+    std::map<std::string, std::optional<Prefix>> own_;
+    Outcome outcome_;
 };
 
 }  // namespace service

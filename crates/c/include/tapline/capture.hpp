@@ -2,12 +2,12 @@
 #ifndef TAPLINE_CAPTURE_HPP
 #define TAPLINE_CAPTURE_HPP
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "chrono.hpp"
 #include "handle.hpp"
 #include "packet.hpp"
 
@@ -203,11 +203,10 @@ public:
     result<capture_stats> finish() {
         ::tapline_capture_stats raw = {};
         raw.size = sizeof raw;
-        auto status = call(&::tapline_capture_finish, handle_.get(), &raw);
+        auto status = handle_.finish(&::tapline_capture_finish, &raw);
         if (!status) {
             return std::move(status).error();
         }
-        handle_.release();
         return capture_stats(raw);
     }
 

@@ -2,7 +2,6 @@
 #ifndef TAPLINE_COUNT_HPP
 #define TAPLINE_COUNT_HPP
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "chrono.hpp"
 #include "handle.hpp"
 
 namespace tapline {

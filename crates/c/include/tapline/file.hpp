@@ -2,13 +2,13 @@
 #ifndef TAPLINE_FILE_HPP
 #define TAPLINE_FILE_HPP
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "chrono.hpp"
 #include "handle.hpp"
 #include "packet.hpp"
 
@@ -115,7 +115,7 @@ public:
     /// Closes the file, and returns the number of its packets.
     result<std::uint64_t> close() {
         std::uint64_t packets = 0;
-        auto status = call(&::tapline_writer_close, handle_.release(), &packets);
+        auto status = handle_.finish(&::tapline_writer_close, &packets);
         if (!status) {
             return std::move(status).error();
         }

@@ -8,6 +8,14 @@
 
 namespace tapline {
 
+/// The error of a call with an object that has no handle any more.
+inline error gone() {
+    error failed;
+    failed.status = TAPLINE_STATUS_INVALID_HANDLE;
+    failed.message = "the object has been closed or moved from";
+    return failed;
+}
+
 /// Owns a handle of type `T`, which `Close` closes. Movable, not copyable. A moved-from handle is null, and calls with
 /// it return TAPLINE_STATUS_INVALID_HANDLE.
 template <class T, auto Close>
@@ -29,8 +37,19 @@ public:
 
     /// For calls of the C interface; stays owned.
     T *get() const noexcept { return raw_; }
-    /// For calls that close it.
-    T *release() noexcept { return std::exchange(raw_, nullptr); }
+    /// Calls `function`, which closes the handle. The functions of the C interface that do so accept null; here it is an
+    /// error. A call that failed may have closed the handle too: closing it again does nothing.
+    template <class F, class... A>
+    result<::tapline_status> finish(F *function, A... arguments) {
+        if (raw_ == nullptr) {
+            return gone();
+        }
+        auto status = call(function, raw_, arguments...);
+        if (status) {
+            raw_ = nullptr;
+        }
+        return status;
+    }
 
 private:
     void close() noexcept {

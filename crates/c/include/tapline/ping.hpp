@@ -2,12 +2,12 @@
 #ifndef TAPLINE_PING_HPP
 #define TAPLINE_PING_HPP
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "chrono.hpp"
 #include "handle.hpp"
 #include "range.hpp"
 
@@ -180,7 +180,7 @@ public:
     result<ping_stats> finish() {
         ::tapline_ping_stats raw = {};
         raw.size = sizeof raw;
-        auto status = call(&::tapline_ping_finish, handle_.release(), &raw);
+        auto status = handle_.finish(&::tapline_ping_finish, &raw);
         if (!status) {
             return std::move(status).error();
         }

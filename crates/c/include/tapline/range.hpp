@@ -2,7 +2,6 @@
 #ifndef TAPLINE_RANGE_HPP
 #define TAPLINE_RANGE_HPP
 
-#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include <span>
 
 #include "../tapline.h"
+#include "chrono.hpp"
 
 namespace tapline {
 

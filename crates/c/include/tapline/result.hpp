@@ -2,11 +2,12 @@
 #ifndef TAPLINE_RESULT_HPP
 #define TAPLINE_RESULT_HPP
 
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
+#include "boxed.hpp"
 #include "error.hpp"
 
 namespace tapline {
@@ -22,6 +23,20 @@ private:
     tapline::error error_;
 };
 
+namespace detail {
+
+/// What `error()` returns where there is none.
+inline const tapline::error &no_error() {
+    static const tapline::error none = [] {
+        tapline::error empty;
+        empty.status = TAPLINE_STATUS_OK;
+        return empty;
+    }();
+    return none;
+}
+
+}  // namespace detail
+
 /// A value of type `T`, or the error of the call that should have made it.
 ///
 /// `*` and `->` require a value; `value()` throws `bad_result` without one.
@@ -31,45 +46,45 @@ public:
     using value_type = T;
     using error_type = tapline::error;
 
-    result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-    result(tapline::error error) : state_(std::in_place_index<1>, std::move(error)) {}
+    result(T value) : value_(std::in_place, std::move(value)) {}
+    result(tapline::error error) : error_(std::move(error)) {}
 
-    bool has_value() const noexcept { return state_.index() == 0; }
+    bool has_value() const noexcept { return value_.has_value(); }
     explicit operator bool() const noexcept { return has_value(); }
 
-    T &operator*() & noexcept { return *std::get_if<0>(&state_); }
-    const T &operator*() const & noexcept { return *std::get_if<0>(&state_); }
-    T &&operator*() && noexcept { return std::move(*std::get_if<0>(&state_)); }
-    T *operator->() noexcept { return std::get_if<0>(&state_); }
-    const T *operator->() const noexcept { return std::get_if<0>(&state_); }
+    T &operator*() & noexcept { return *value_; }
+    const T &operator*() const & noexcept { return *value_; }
+    T &&operator*() && noexcept { return *std::move(value_); }
+    T *operator->() noexcept { return &*value_; }
+    const T *operator->() const noexcept { return &*value_; }
 
     T &value() & {
         check();
-        return **this;
+        return *value_;
     }
     const T &value() const & {
         check();
-        return **this;
+        return *value_;
     }
     /// By value, so that `for (… : call().value())` is safe.
     T value() && {
         check();
-        return *std::move(*this);
+        return *std::move(value_);
     }
     template <class U>
     T value_or(U &&otherwise) const & {
-        return has_value() ? **this : static_cast<T>(std::forward<U>(otherwise));
+        return has_value() ? *value_ : static_cast<T>(std::forward<U>(otherwise));
     }
 
-    /// The error; only where there is no value.
-    const tapline::error &error() const & noexcept { return *std::get_if<1>(&state_); }
-    tapline::error &&error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
+    /// The error. Where there is a value: one with TAPLINE_STATUS_OK.
+    const tapline::error &error() const & { return error_ ? *error_ : detail::no_error(); }
+    tapline::error error() && { return error_ ? std::move(*error_) : detail::no_error(); }
 
     /// The result of `next` with the value, or this error. `next` returns a result.
     template <class F>
     auto and_then(F &&next) && -> std::invoke_result_t<F, T &&> {
         if (has_value()) {
-            return std::forward<F>(next)(*std::move(*this));
+            return std::forward<F>(next)(*std::move(value_));
         }
         return std::move(*this).error();
     }
@@ -77,7 +92,7 @@ public:
     template <class F>
     auto transform(F &&change) && -> result<std::invoke_result_t<F, T &&>> {
         if (has_value()) {
-            return std::forward<F>(change)(*std::move(*this));
+            return std::forward<F>(change)(*std::move(value_));
         }
         return std::move(*this).error();
     }
@@ -89,7 +104,8 @@ private:
         }
     }
 
-    std::variant<T, tapline::error> state_;
+    std::optional<T> value_;
+    boxed<tapline::error> error_;
 };
 
 /// Nothing, or the error of a call.
@@ -100,20 +116,24 @@ public:
     using error_type = tapline::error;
 
     result() = default;
-    result(tapline::error error) : error_(std::in_place_index<1>, std::move(error)) {}
+    result(tapline::error error) : error_(std::move(error)) {}
+    // Moving copies, so that a failure that was moved from is no success.
+    result(const result &) = default;
+    result &operator=(const result &) = default;
 
-    bool has_value() const noexcept { return error_.index() == 0; }
+    bool has_value() const noexcept { return !error_.has_value(); }
     explicit operator bool() const noexcept { return has_value(); }
     void value() const {
         if (!has_value()) {
-            throw bad_result(error());
+            throw bad_result(*error_);
         }
     }
-    /// The error; only where the call failed.
-    const tapline::error &error() const & noexcept { return *std::get_if<1>(&error_); }
+    /// The error. Where the call succeeded: one with TAPLINE_STATUS_OK.
+    const tapline::error &error() const & { return error_ ? *error_ : detail::no_error(); }
+    tapline::error error() && { return error_ ? std::move(*error_) : detail::no_error(); }
 
 private:
-    std::variant<std::monostate, tapline::error> error_;
+    boxed<tapline::error> error_;
 };
 
 /// A status without its value.
@@ -128,7 +148,7 @@ template <class F, class... A>
 result<::tapline_status> call(F *function, A... arguments) {
     ::tapline_error *raw = nullptr;
     const ::tapline_status status = function(arguments..., &raw);
-    if (status < 0) {
+    if (status < 0) [[unlikely]] {
         return error::take(raw, status);
     }
     return status;

@@ -3,13 +3,13 @@
 #define TAPLINE_SEND_HPP
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "chrono.hpp"
 #include "handle.hpp"
 #include "range.hpp"
 
@@ -168,7 +168,7 @@ public:
     result<sender_stats> finish() {
         ::tapline_sender_stats raw = {};
         raw.size = sizeof raw;
-        auto status = call(&::tapline_sender_finish, handle_.release(), &raw);
+        auto status = handle_.finish(&::tapline_sender_finish, &raw);
         if (!status) {
             return std::move(status).error();
         }

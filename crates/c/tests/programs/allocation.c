@@ -1,30 +1,9 @@
-/* allocation INTERFACE PACKETS: captures, and prints how often the calls allocated behind the first batch. */
+/* allocation INTERFACE PACKETS: captures and filters, and prints how often the calls allocated behind the first batch. */
+#include "allocations.h"
 #include "check.h"
 
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *old, size_t size);
-
-/* Of this thread: the library reads counters on another one. */
-static _Thread_local unsigned long allocations;
-
-void *malloc(size_t size) {
-    allocations++;
-    return __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size) {
-    allocations++;
-    return __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size) {
-    allocations++;
-    return __libc_realloc(old, size);
-}
-
 int main(int count, char **words) {
-    CHECK(count == 3);
+    CHECK(count == 3 && count_allocations() != 0);
     const char *interfaces[] = {words[1]};
     unsigned long expected = strtoul(words[2], NULL, 10);
     tapline_capture_options options = {
@@ -36,13 +15,18 @@ int main(int count, char **words) {
         .max_ns = 20000000000,
     };
     tapline_capture *capture = NULL;
+    tapline_filter *filter = NULL;
     unsigned long before = allocations;
     OK(tapline_capture_open(&options, &capture, &error));
+    OK(tapline_filter_compile("udp", NULL, &filter, &error));
     CHECK(allocations > before);
-    /* The first call prepares the reader. */
+    /* The first calls prepare the reader and the filter. */
     const tapline_packet *packets;
     size_t packet_count;
+    uint32_t keep[128] = {0};
     OK(tapline_capture_next_batch(capture, 0, &packets, &packet_count, &error));
+    const tapline_packet empty = {.interface = 0};
+    OK(tapline_filter_run(filter, &empty, 1, keep, &error));
     printf("ready\n");
     fflush(stdout);
     before = allocations;
@@ -51,9 +35,13 @@ int main(int count, char **words) {
     while (received < expected) {
         OK(status = tapline_capture_next_batch(capture, -1, &packets, &packet_count, &error));
         CHECK(status == TAPLINE_STATUS_OK);
-        received += packet_count;
+        OK(tapline_filter_run(filter, packets, packet_count, keep, &error));
+        for (size_t at = 0; at < packet_count; at++) {
+            received += keep[at] > 0;
+        }
     }
     printf("%lu packets, %lu allocations\n", received, allocations - before);
+    OK(tapline_filter_free(filter, &error));
     OK(tapline_capture_close(capture, &error));
     return 0;
 }

@@ -84,7 +84,7 @@ struct message {
 
 /* Messages that are no change of a link, and replies to them. */
 static void messages(void) {
-    enum { NEWLINK = 16, DELLINK = 17, CREATE = 0x605, ECHO = 0x8, CAPPED = 0x100 };
+    enum { NEWLINK = 16, DELLINK = 17, CREATE = 0x605, REPLACE = 0x505, ECHO = 0x8, CAPPED = 0x100 };
     tapline_fake_kernel *fake = NULL;
     tapline_netlink *netlink = open_fake(&fake);
     int32_t fd = 0;
@@ -104,6 +104,10 @@ static void messages(void) {
           tapline_netlink_change(netlink, TAPLINE_NETLINK_VERB_DEL, LINK, MESSAGE, start, sizeof message, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "does not fit",
           tapline_netlink_change(netlink, ADD, TAPLINE_NETLINK_OBJECT_VLAN, MESSAGE, start, sizeof message, &error));
+    /* The flags of another verb: to add is not to replace. */
+    message.flags = REPLACE;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the flags 0x505",
+          tapline_netlink_change(netlink, ADD, LINK, MESSAGE, start, sizeof message, &error));
     message.flags = CREATE | ECHO;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the flags 0x60d",
           tapline_netlink_change(netlink, ADD, LINK, MESSAGE, start, sizeof message, &error));

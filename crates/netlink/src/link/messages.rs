@@ -24,6 +24,14 @@ impl Object for Link {
     const GROUPS: &'static [u32] = &[RTNLGRP_LINK];
     const HAS_GET: bool = true;
 
+    fn netlink_flags(verb: Verb) -> u16 {
+        match verb {
+            // As `ip link set`: neither create nor replace.
+            Verb::Set => NLM_F_ACK,
+            _ => verb.flags(),
+        }
+    }
+
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         let alternative = self.alternative_name();
         let known = self.index.is_some() || self.name.is_some() || self.group.is_some();
@@ -45,19 +53,17 @@ impl Object for Link {
             }
             _ => {}
         }
-        // Like `ip link set`: neither create nor replace.
-        let flags = if verb == Verb::Set {
-            NLM_F_ACK
-        } else {
-            verb.flags()
-        };
         let encoded = match verb {
             Verb::Get | Verb::Del => &self.key_only(),
             Verb::List => &self.kernel_filter(),
             _ if self.needs_follow_up(verb) => &self.first_message(verb),
             _ => self,
         };
-        request.begin(Self::MESSAGES.of(verb), flags, &encoded.header().emit());
+        request.begin(
+            Self::MESSAGES.of(verb),
+            Self::netlink_flags(verb),
+            &encoded.header().emit(),
+        );
         if let Some(name) = alternative.filter(|_| verb != Verb::Add) {
             request.text(IFLA_ALT_IFNAME, name);
         }

@@ -29,87 +29,85 @@ struct Names<AddrProtocol> {
 struct AddrInfo {
     static constexpr const char *typeName = "AddrInfo";
 
-    AddrInfo() {}
-
     /// Its interface.
-    std::optional<Interface> dev;
+    std::optional<Interface> dev = {};
     /// Its family. Derived from `local` in changes; a filter in queries.
-    std::optional<Family> family;
+    std::optional<Family> family = {};
     /// Prefix length. Default: all bits. With a peer it is the prefix length of the peer.
-    std::optional<std::uint8_t> prefixlen;
+    std::optional<std::uint8_t> prefixlen = {};
     /// Its scope; IPv4 only. The scope of an IPv6 address follows from the address.
-    std::optional<Scope> scope;
+    std::optional<Scope> scope = {};
     /// Valid lifetime.
-    std::optional<Duration<std::uint32_t>> validLifeTime;
+    std::optional<Duration<std::uint32_t>> validLifeTime = {};
     /// Preferred lifetime: how long new connections use it. At most the valid lifetime.
-    std::optional<Duration<std::uint32_t>> preferredLifeTime;
+    std::optional<Duration<std::uint32_t>> preferredLifeTime = {};
     /// No duplicate address detection; IPv6.
-    std::optional<bool> nodad;
+    std::optional<bool> nodad = {};
     /// Usable during duplicate address detection; IPv6.
-    std::optional<bool> optimistic;
+    std::optional<bool> optimistic = {};
     /// The home address of a mobile host (RFC 6275); IPv6.
-    std::optional<bool> home;
+    std::optional<bool> home = {};
     /// A template of temporary addresses (RFC 8981); IPv6, prefix of 64 bits.
-    std::optional<bool> mngtmpaddr;
+    std::optional<bool> mngtmpaddr = {};
     /// No route to its prefix.
-    std::optional<bool> noprefixroute;
+    std::optional<bool> noprefixroute = {};
     /// The interface joins this multicast group.
-    std::optional<bool> autojoin;
+    std::optional<bool> autojoin = {};
     /// It has a finite lifetime; read-only.
-    std::optional<bool> dynamic;
+    std::optional<bool> dynamic = {};
     /// Its preferred lifetime has expired: new connections do not use it. Read-only.
-    std::optional<bool> deprecated;
+    std::optional<bool> deprecated = {};
     /// Duplicate address detection is in progress: it cannot be a source address yet. Read-only.
-    std::optional<bool> tentative;
+    std::optional<bool> tentative = {};
     /// Another host uses it. Read-only.
-    std::optional<bool> dadfailed;
+    std::optional<bool> dadfailed = {};
     /// It is not the first address of its network; IPv4; read-only.
-    std::optional<bool> secondary;
+    std::optional<bool> secondary = {};
     /// A temporary privacy address (RFC 8981); IPv6; read-only.
-    std::optional<bool> temporary;
+    std::optional<bool> temporary = {};
     /// Generated from the prefix and a secret (RFC 7217); IPv6; read-only.
-    std::optional<bool> stablePrivacy;
+    std::optional<bool> stablePrivacy = {};
     /// The interface's own address.
-    std::optional<IpAddress> local;
+    std::optional<IpAddress> local = {};
     /// The peer address; the prefix then belongs to the peer.
-    std::optional<IpAddress> peer;
+    std::optional<IpAddress> peer = {};
     /// The broadcast address; IPv4.
-    std::optional<std::string> broadcast;
+    std::optional<std::string> broadcast = {};
     /// The anycast address; read-only.
-    std::optional<IpAddress> anycast;
+    std::optional<IpAddress> anycast = {};
     /// A label that begins with the name of the interface, at most 15 bytes; IPv4.
-    std::optional<std::string> label;
+    std::optional<std::string> label = {};
     /// Metric of the route to its prefix.
-    std::optional<std::uint32_t> metric;
+    std::optional<std::uint32_t> metric = {};
     /// Origin.
-    std::optional<AddrProtocol> protocol;
+    std::optional<AddrProtocol> protocol = {};
 
-    AddrInfo &setDev(Interface value) { dev = std::move(value); return *this; }
-    AddrInfo &setFamily(Family value) { family = value; return *this; }
-    AddrInfo &setPrefixlen(std::uint8_t value) { prefixlen = value; return *this; }
-    AddrInfo &setScope(Scope value) { scope = value; return *this; }
-    AddrInfo &setValidLifeTime(Duration<std::uint32_t> value) { validLifeTime = value; return *this; }
-    AddrInfo &setPreferredLifeTime(Duration<std::uint32_t> value) { preferredLifeTime = value; return *this; }
-    AddrInfo &setNodad(bool value) { nodad = value; return *this; }
-    AddrInfo &setOptimistic(bool value) { optimistic = value; return *this; }
-    AddrInfo &setHome(bool value) { home = value; return *this; }
-    AddrInfo &setMngtmpaddr(bool value) { mngtmpaddr = value; return *this; }
-    AddrInfo &setNoprefixroute(bool value) { noprefixroute = value; return *this; }
-    AddrInfo &setAutojoin(bool value) { autojoin = value; return *this; }
-    AddrInfo &setDynamic(bool value) { dynamic = value; return *this; }
-    AddrInfo &setDeprecated(bool value) { deprecated = value; return *this; }
-    AddrInfo &setTentative(bool value) { tentative = value; return *this; }
-    AddrInfo &setDadfailed(bool value) { dadfailed = value; return *this; }
-    AddrInfo &setSecondary(bool value) { secondary = value; return *this; }
-    AddrInfo &setTemporary(bool value) { temporary = value; return *this; }
-    AddrInfo &setStablePrivacy(bool value) { stablePrivacy = value; return *this; }
-    AddrInfo &setLocal(IpAddress value) { local = value; return *this; }
-    AddrInfo &setPeer(IpAddress value) { peer = value; return *this; }
-    AddrInfo &setBroadcast(std::string value) { broadcast = std::move(value); return *this; }
-    AddrInfo &setAnycast(IpAddress value) { anycast = value; return *this; }
-    AddrInfo &setLabel(std::string value) { label = std::move(value); return *this; }
-    AddrInfo &setMetric(std::uint32_t value) { metric = value; return *this; }
-    AddrInfo &setProtocol(AddrProtocol value) { protocol = value; return *this; }
+    AddrInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
+    AddrInfo &setFamily(Family value) { family.emplace(value); return *this; }
+    AddrInfo &setPrefixlen(std::uint8_t value) { prefixlen.emplace(value); return *this; }
+    AddrInfo &setScope(Scope value) { scope.emplace(value); return *this; }
+    AddrInfo &setValidLifeTime(Duration<std::uint32_t> value) { validLifeTime.emplace(value); return *this; }
+    AddrInfo &setPreferredLifeTime(Duration<std::uint32_t> value) { preferredLifeTime.emplace(value); return *this; }
+    AddrInfo &setNodad(bool value) { nodad.emplace(value); return *this; }
+    AddrInfo &setOptimistic(bool value) { optimistic.emplace(value); return *this; }
+    AddrInfo &setHome(bool value) { home.emplace(value); return *this; }
+    AddrInfo &setMngtmpaddr(bool value) { mngtmpaddr.emplace(value); return *this; }
+    AddrInfo &setNoprefixroute(bool value) { noprefixroute.emplace(value); return *this; }
+    AddrInfo &setAutojoin(bool value) { autojoin.emplace(value); return *this; }
+    AddrInfo &setDynamic(bool value) { dynamic.emplace(value); return *this; }
+    AddrInfo &setDeprecated(bool value) { deprecated.emplace(value); return *this; }
+    AddrInfo &setTentative(bool value) { tentative.emplace(value); return *this; }
+    AddrInfo &setDadfailed(bool value) { dadfailed.emplace(value); return *this; }
+    AddrInfo &setSecondary(bool value) { secondary.emplace(value); return *this; }
+    AddrInfo &setTemporary(bool value) { temporary.emplace(value); return *this; }
+    AddrInfo &setStablePrivacy(bool value) { stablePrivacy.emplace(value); return *this; }
+    AddrInfo &setLocal(IpAddress value) { local.emplace(value); return *this; }
+    AddrInfo &setPeer(IpAddress value) { peer.emplace(value); return *this; }
+    AddrInfo &setBroadcast(std::string value) { broadcast.emplace(std::move(value)); return *this; }
+    AddrInfo &setAnycast(IpAddress value) { anycast.emplace(value); return *this; }
+    AddrInfo &setLabel(std::string value) { label.emplace(std::move(value)); return *this; }
+    AddrInfo &setMetric(std::uint32_t value) { metric.emplace(value); return *this; }
+    AddrInfo &setProtocol(AddrProtocol value) { protocol.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -148,8 +146,8 @@ struct AddrInfo {
     /// Writes the fields that are an attribute each. False if another field is given.
     bool putAttributes(MessageWriter &out) const
     {
-        if (validLifeTime || preferredLifeTime || nodad || optimistic || home || mngtmpaddr || noprefixroute || autojoin ||
-            dynamic || deprecated || tentative || dadfailed || secondary || temporary || stablePrivacy || broadcast) [[unlikely]] {
+        if (detail::isAnyGiven(validLifeTime, preferredLifeTime, nodad, optimistic, home, mngtmpaddr, noprefixroute, autojoin,
+                               dynamic, deprecated, tentative, dadfailed, secondary, temporary, stablePrivacy, broadcast)) [[unlikely]] {
             return false;
         }
         out.put(2, local);

@@ -4,8 +4,8 @@
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <cerrno>
-#include <mutex>
 
 #include "../handle.hpp"
 #include "addr.hpp"
@@ -48,11 +48,54 @@ private:
 
 namespace detail {
 
+/// A mutex that is inline as long as no thread waits: after a call into the kernel, the code of std::mutex in the C
+/// library would have to be fetched from memory again.
+class Mutex {
+public:
+    void lock()
+    {
+        std::uint32_t state = free;
+        if (!state_.compare_exchange_strong(state, held, std::memory_order_acquire)) [[unlikely]] {
+            wait();
+        }
+    }
+    void unlock()
+    {
+        if (state_.exchange(free, std::memory_order_release) == contended) [[unlikely]] {
+            state_.notify_one();
+        }
+    }
+
+private:
+    [[gnu::noinline]] void wait()
+    {
+        while (state_.exchange(contended, std::memory_order_acquire) != free) {
+            state_.wait(contended, std::memory_order_relaxed);
+        }
+    }
+
+    static constexpr std::uint32_t free = 0, held = 1, contended = 2;
+
+    std::atomic<std::uint32_t> state_ = free;
+};
+
+/// Holds a mutex.
+class Lock {
+public:
+    explicit Lock(Mutex &mutex) : mutex_(mutex) { mutex_.lock(); }
+    ~Lock() { mutex_.unlock(); }
+    Lock(const Lock &) = delete;
+    Lock &operator=(const Lock &) = delete;
+
+private:
+    Mutex &mutex_;
+};
+
 /// The socket that the objects of a factory share. A call at a time.
 class Socket {
 public:
     tapline::handle<tapline_netlink, tapline_netlink_close> handle;
-    std::mutex mutex;
+    Mutex mutex;
 
     explicit Socket(tapline_netlink *raw) : handle(raw)
     {
@@ -194,7 +237,7 @@ public:
 
     result<std::vector<Info>> list(const Info &filter) override
     {
-        const std::lock_guard lock(socket_->mutex);
+        const Lock lock(socket_->mutex);
         tapline_list *raw = nullptr;
         write(filter);
         const auto status = request(tapline_netlink_list, &raw);
@@ -211,7 +254,7 @@ public:
 
     result<std::unique_ptr<IWatch<Info>>> watch(const Info &filter) override
     {
-        const std::lock_guard lock(socket_->mutex);
+        const Lock lock(socket_->mutex);
         tapline_watch *raw = nullptr;
         write(filter);
         const auto status = request(tapline_watch_open, &raw);
@@ -254,11 +297,11 @@ private:
             alignas(4) std::uint8_t message[MessageWriter::maxBytes];
             MessageWriter out(message);
             if (info.encode(verb, out)) [[likely]] {
-                const std::lock_guard lock(socket_->mutex);
+                const Lock lock(socket_->mutex);
                 return socket_->change(verb, objectNumber<Info>, message, out.size());
             }
         }
-        const std::lock_guard lock(socket_->mutex);
+        const Lock lock(socket_->mutex);
         write(info);
         return socket_->ask(verb, objectNumber<Info>, TAPLINE_NETLINK_FORM_FIELDS, bytes_.data(), bytes_.size());
     }
@@ -266,7 +309,7 @@ private:
     template <class F>
     result<Info> one(F *function, const Info &info)
     {
-        const std::lock_guard lock(socket_->mutex);
+        const Lock lock(socket_->mutex);
         tapline_list *raw = nullptr;
         write(info);
         const auto status = request(function, &raw);
@@ -277,22 +320,25 @@ private:
     }
 };
 
-class RouteNetlink final : public Netlink<RouteInfo, IRouteNetlink> {
+/// The operations on routes. A template for the reason of BasicNetlinkFactory.
+template <class Info>
+class RouteNetlink final : public Netlink<Info, IRouteNetlink> {
 public:
-    using Netlink<RouteInfo, IRouteNetlink>::Netlink;
+    using Netlink<Info, IRouteNetlink>::Netlink;
 
-    result<RouteInfo> lookup(const RouteQuery &query) override
+    result<Info> lookup(const RouteQuery &query) override
     {
-        const std::lock_guard lock(socket_->mutex);
+        const Lock lock(this->socket_->mutex);
         tapline_list *raw = nullptr;
-        write(query);
+        this->write(query);
         const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
+        const Bytes &bytes = this->bytes_;
         const auto status =
-            call(tapline_netlink_lookup, socket_->handle.get(), form, bytes_.data(), bytes_.size(), &raw);
+            call(tapline_netlink_lookup, this->socket_->handle.get(), form, bytes.data(), bytes.size(), &raw);
         if (!status) {
             return status.error();
         }
-        return first(raw);
+        return this->first(raw);
     }
 };
 
@@ -314,6 +360,10 @@ public:
     /// A fake kernel. Several factories see the same objects.
     static result<std::shared_ptr<BasicNetlinkFactory>> open(const FakeKernel &kernel)
     {
+        if (kernel.handle_.get() == nullptr) {
+            // To the library, null would be the real kernel.
+            return gone();
+        }
         tapline_netlink_options options{};
         options.size = sizeof options;
         options.fake = kernel.handle_.get();
@@ -322,7 +372,7 @@ public:
 
     std::shared_ptr<ILinkNetlink> link() override { return make<LinkInfo>(); }
     std::shared_ptr<IAddrNetlink> addr() override { return make<AddrInfo>(); }
-    std::shared_ptr<IRouteNetlink> route() override { return std::make_shared<detail::RouteNetlink>(socket_); }
+    std::shared_ptr<IRouteNetlink> route() override { return std::make_shared<detail::RouteNetlink<RouteInfo>>(socket_); }
     std::shared_ptr<INeighNetlink> neigh() override { return make<NeighInfo>(); }
     std::shared_ptr<IFdbNetlink> fdb() override { return make<FdbInfo>(); }
     std::shared_ptr<IVlanNetlink> vlan() override { return make<VlanInfo>(); }
@@ -332,7 +382,7 @@ public:
     using INetlinkFactory::run;
     result<std::vector<ItemResult>> run(const Batch &batch, tapline_on_error onError) override
     {
-        const std::lock_guard lock(socket_->mutex);
+        const detail::Lock lock(socket_->mutex);
         tapline_batch *raw = nullptr;
         auto status = call(tapline_netlink_run, socket_->handle.get(), batch.bytes().data(), batch.bytes().size(),
                            static_cast<std::uint32_t>(onError), &raw);
@@ -340,7 +390,7 @@ public:
             return status.error();
         }
         const tapline::handle<tapline_batch, tapline_batch_free> results(raw);
-        std::vector<ItemResult> items(batch.size());
+        std::vector<ItemResult> items(tapline_batch_count(raw));
         if (tapline_batch_is_done(raw)) {
             return items;
         }

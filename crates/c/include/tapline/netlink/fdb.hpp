@@ -47,47 +47,47 @@ struct FdbInfo {
     static constexpr const char *typeName = "FdbInfo";
 
     /// The port, or the device.
-    std::optional<Interface> dev;
+    std::optional<Interface> dev = {};
     /// How long it stays.
-    std::optional<FdbState> state;
+    std::optional<FdbState> state = {};
     /// Where it stands, and what may become of it. A filter asks for those that have at least these.
-    std::optional<FdbFlags> flags;
+    std::optional<FdbFlags> flags = {};
     /// Seconds since it was last used. Read-only.
-    std::optional<Duration<std::uint32_t>> used;
+    std::optional<Duration<std::uint32_t>> used = {};
     /// Seconds since it last changed. Read-only.
-    std::optional<Duration<std::uint32_t>> updated;
-    std::optional<MacAddress> lladdr;
+    std::optional<Duration<std::uint32_t>> updated = {};
+    std::optional<MacAddress> lladdr = {};
     /// The other end of the VXLAN.
-    std::optional<IpAddress> dst;
+    std::optional<IpAddress> dst = {};
     /// The VLAN, where the bridge keeps them apart.
-    std::optional<std::uint16_t> vlan;
+    std::optional<std::uint16_t> vlan = {};
     /// UDP port of the other end, where it is not the device's.
-    std::optional<std::uint16_t> port;
+    std::optional<std::uint16_t> port = {};
     /// Network identifier at the other end, where it is not the device's.
-    std::optional<std::uint32_t> vni;
+    std::optional<std::uint32_t> vni = {};
     /// The interface by which the other end is reached.
-    std::optional<Interface> via;
+    std::optional<Interface> via = {};
     /// The bridge.
-    std::optional<Interface> master;
+    std::optional<Interface> master = {};
     /// Network identifier of the packets it is for, where a device has several.
-    std::optional<std::uint32_t> srcVni;
+    std::optional<std::uint32_t> srcVni = {};
     /// The nexthop group of the other ends.
-    std::optional<std::uint32_t> nhid;
+    std::optional<std::uint32_t> nhid = {};
 
-    FdbInfo &setDev(Interface value) { dev = std::move(value); return *this; }
-    FdbInfo &setState(FdbState value) { state = value; return *this; }
-    FdbInfo &setFlags(FdbFlags value) { flags = value; return *this; }
-    FdbInfo &setUsed(Duration<std::uint32_t> value) { used = value; return *this; }
-    FdbInfo &setUpdated(Duration<std::uint32_t> value) { updated = value; return *this; }
-    FdbInfo &setLladdr(MacAddress value) { lladdr = value; return *this; }
-    FdbInfo &setDst(IpAddress value) { dst = value; return *this; }
-    FdbInfo &setVlan(std::uint16_t value) { vlan = value; return *this; }
-    FdbInfo &setPort(std::uint16_t value) { port = value; return *this; }
-    FdbInfo &setVni(std::uint32_t value) { vni = value; return *this; }
-    FdbInfo &setVia(Interface value) { via = std::move(value); return *this; }
-    FdbInfo &setMaster(Interface value) { master = std::move(value); return *this; }
-    FdbInfo &setSrcVni(std::uint32_t value) { srcVni = value; return *this; }
-    FdbInfo &setNhid(std::uint32_t value) { nhid = value; return *this; }
+    FdbInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
+    FdbInfo &setState(FdbState value) { state.emplace(value); return *this; }
+    FdbInfo &setFlags(FdbFlags value) { flags.emplace(value); return *this; }
+    FdbInfo &setUsed(Duration<std::uint32_t> value) { used.emplace(value); return *this; }
+    FdbInfo &setUpdated(Duration<std::uint32_t> value) { updated.emplace(value); return *this; }
+    FdbInfo &setLladdr(MacAddress value) { lladdr.emplace(value); return *this; }
+    FdbInfo &setDst(IpAddress value) { dst.emplace(value); return *this; }
+    FdbInfo &setVlan(std::uint16_t value) { vlan.emplace(value); return *this; }
+    FdbInfo &setPort(std::uint16_t value) { port.emplace(value); return *this; }
+    FdbInfo &setVni(std::uint32_t value) { vni.emplace(value); return *this; }
+    FdbInfo &setVia(Interface value) { via.emplace(std::move(value)); return *this; }
+    FdbInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
+    FdbInfo &setSrcVni(std::uint32_t value) { srcVni.emplace(value); return *this; }
+    FdbInfo &setNhid(std::uint32_t value) { nhid.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

@@ -136,20 +136,20 @@ struct AdInfo {
     static constexpr const char *typeName = "AdInfo";
 
     /// Id of the active aggregator.
-    std::optional<std::uint16_t> aggregator;
-    std::optional<std::uint16_t> numPorts;
+    std::optional<std::uint16_t> aggregator = {};
+    std::optional<std::uint16_t> numPorts = {};
     /// Local key.
-    std::optional<std::uint16_t> actorKey;
+    std::optional<std::uint16_t> actorKey = {};
     /// Partner's key.
-    std::optional<std::uint16_t> partnerKey;
+    std::optional<std::uint16_t> partnerKey = {};
     /// Partner's address.
-    std::optional<MacAddress> partnerMac;
+    std::optional<MacAddress> partnerMac = {};
 
-    AdInfo &setAggregator(std::uint16_t value) { aggregator = value; return *this; }
-    AdInfo &setNumPorts(std::uint16_t value) { numPorts = value; return *this; }
-    AdInfo &setActorKey(std::uint16_t value) { actorKey = value; return *this; }
-    AdInfo &setPartnerKey(std::uint16_t value) { partnerKey = value; return *this; }
-    AdInfo &setPartnerMac(MacAddress value) { partnerMac = value; return *this; }
+    AdInfo &setAggregator(std::uint16_t value) { aggregator.emplace(value); return *this; }
+    AdInfo &setNumPorts(std::uint16_t value) { numPorts.emplace(value); return *this; }
+    AdInfo &setActorKey(std::uint16_t value) { actorKey.emplace(value); return *this; }
+    AdInfo &setPartnerKey(std::uint16_t value) { partnerKey.emplace(value); return *this; }
+    AdInfo &setPartnerMac(MacAddress value) { partnerMac.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -172,104 +172,104 @@ struct Bond {
     static constexpr const char *typeName = "Bond";
 
     /// How packets are distributed over its ports. Settable while it is down and has none.
-    std::optional<BondMode> mode;
+    std::optional<BondMode> mode = {};
     /// The active port; 0 is none.
-    std::optional<Interface> activeSlave;
+    std::optional<Interface> activeSlave = {};
     /// Carrier polling interval; 0 is off.
-    std::optional<Duration<std::uint32_t, std::milli>> miimon;
+    std::optional<Duration<std::uint32_t, std::milli>> miimon = {};
     /// Delay before a port with a new carrier is used.
-    std::optional<Duration<std::uint32_t, std::milli>> updelay;
+    std::optional<Duration<std::uint32_t, std::milli>> updelay = {};
     /// Delay before a port without a carrier is disabled.
-    std::optional<Duration<std::uint32_t, std::milli>> downdelay;
+    std::optional<Duration<std::uint32_t, std::milli>> downdelay = {};
     /// Interval between peer notifications after a failover.
-    std::optional<Duration<std::uint32_t, std::milli>> peerNotifyDelay;
+    std::optional<Duration<std::uint32_t, std::milli>> peerNotifyDelay = {};
     /// Whether the carrier is read with `netif_carrier_ok` instead of MII or ethtool.
-    std::optional<bool> useCarrier;
+    std::optional<bool> useCarrier = {};
     /// ARP monitoring interval; 0 is off.
-    std::optional<Duration<std::uint32_t, std::milli>> arpInterval;
+    std::optional<Duration<std::uint32_t, std::milli>> arpInterval = {};
     /// Targets of ARP monitoring.
-    std::optional<std::vector<IpAddress>> arpIpTarget;
+    std::optional<std::vector<IpAddress>> arpIpTarget = {};
     /// Targets of IPv6 monitoring.
-    std::optional<std::vector<IpAddress>> nsIp6Target;
+    std::optional<std::vector<IpAddress>> nsIp6Target = {};
     /// At which ports monitoring replies are validated.
-    std::optional<ArpValidate> arpValidate;
+    std::optional<ArpValidate> arpValidate = {};
     /// How many targets must reply.
-    std::optional<ArpAllTargets> arpAllTargets;
+    std::optional<ArpAllTargets> arpAllTargets = {};
     /// Missed replies before a port is down.
-    std::optional<std::uint8_t> arpMissedMax;
+    std::optional<std::uint8_t> arpMissedMax = {};
     /// The preferred port; 0 is none.
-    std::optional<Interface> primary;
+    std::optional<Interface> primary = {};
     /// When the preferred port becomes active again.
-    std::optional<PrimaryReselect> primaryReselect;
+    std::optional<PrimaryReselect> primaryReselect = {};
     /// Which hardware address its ports have.
-    std::optional<FailOverMac> failOverMac;
+    std::optional<FailOverMac> failOverMac = {};
     /// The hash that selects the port of a packet.
-    std::optional<XmitHashPolicy> xmitHashPolicy;
+    std::optional<XmitHashPolicy> xmitHashPolicy = {};
     /// IGMP reports after a failover.
-    std::optional<std::uint32_t> resendIgmp;
+    std::optional<std::uint32_t> resendIgmp = {};
     /// Peer notifications after a failover.
-    std::optional<std::uint8_t> numPeerNotif;
+    std::optional<std::uint8_t> numPeerNotif = {};
     /// Whether inactive ports accept duplicate frames.
-    std::optional<std::uint8_t> allSlavesActive;
+    std::optional<std::uint8_t> allSlavesActive = {};
     /// Minimum number of active ports for carrier.
-    std::optional<std::uint32_t> minLinks;
+    std::optional<std::uint32_t> minLinks = {};
     /// Interval between learning packets in seconds.
-    std::optional<Duration<std::uint32_t>> lpInterval;
+    std::optional<Duration<std::uint32_t>> lpInterval = {};
     /// Packets per port in round robin; 0 is random.
-    std::optional<std::uint32_t> packetsPerSlave;
-    std::optional<bool> adLacpActive;
+    std::optional<std::uint32_t> packetsPerSlave = {};
+    std::optional<bool> adLacpActive = {};
     /// The requested LACP rate.
-    std::optional<LacpRate> adLacpRate;
+    std::optional<LacpRate> adLacpRate = {};
     /// How the active aggregator is selected.
-    std::optional<AdSelect> adSelect;
+    std::optional<AdSelect> adSelect = {};
     /// LACP state. Read-only.
-    Boxed<AdInfo> adInfo;
+    Boxed<AdInfo> adInfo = {};
     /// Its priority in LACP.
-    std::optional<std::uint16_t> adActorSysPrio;
+    std::optional<std::uint16_t> adActorSysPrio = {};
     /// User part of the LACP port key: 10 bits.
-    std::optional<std::uint16_t> adUserPortKey;
+    std::optional<std::uint16_t> adUserPortKey = {};
     /// Its LACP system id.
-    std::optional<MacAddress> adActorSystem;
+    std::optional<MacAddress> adActorSystem = {};
     /// Whether flows are rebalanced, in mode balance-tlb.
-    std::optional<bool> tlbDynamicLb;
+    std::optional<bool> tlbDynamicLb = {};
     /// Coupled control of LACP ports. Since Linux 6.9.
-    std::optional<bool> coupledControl;
+    std::optional<bool> coupledControl = {};
     /// Whether neighbour messages are sent on all ports, in mode 802.3ad. Since Linux 6.17.
-    std::optional<bool> broadcastNeighbor;
+    std::optional<bool> broadcastNeighbor = {};
 
-    Bond &setMode(BondMode value) { mode = value; return *this; }
-    Bond &setActiveSlave(Interface value) { activeSlave = std::move(value); return *this; }
-    Bond &setMiimon(Duration<std::uint32_t, std::milli> value) { miimon = value; return *this; }
-    Bond &setUpdelay(Duration<std::uint32_t, std::milli> value) { updelay = value; return *this; }
-    Bond &setDowndelay(Duration<std::uint32_t, std::milli> value) { downdelay = value; return *this; }
-    Bond &setPeerNotifyDelay(Duration<std::uint32_t, std::milli> value) { peerNotifyDelay = value; return *this; }
-    Bond &setUseCarrier(bool value) { useCarrier = value; return *this; }
-    Bond &setArpInterval(Duration<std::uint32_t, std::milli> value) { arpInterval = value; return *this; }
-    Bond &setArpIpTarget(std::vector<IpAddress> value) { arpIpTarget = std::move(value); return *this; }
-    Bond &setNsIp6Target(std::vector<IpAddress> value) { nsIp6Target = std::move(value); return *this; }
-    Bond &setArpValidate(ArpValidate value) { arpValidate = value; return *this; }
-    Bond &setArpAllTargets(ArpAllTargets value) { arpAllTargets = value; return *this; }
-    Bond &setArpMissedMax(std::uint8_t value) { arpMissedMax = value; return *this; }
-    Bond &setPrimary(Interface value) { primary = std::move(value); return *this; }
-    Bond &setPrimaryReselect(PrimaryReselect value) { primaryReselect = value; return *this; }
-    Bond &setFailOverMac(FailOverMac value) { failOverMac = value; return *this; }
-    Bond &setXmitHashPolicy(XmitHashPolicy value) { xmitHashPolicy = value; return *this; }
-    Bond &setResendIgmp(std::uint32_t value) { resendIgmp = value; return *this; }
-    Bond &setNumPeerNotif(std::uint8_t value) { numPeerNotif = value; return *this; }
-    Bond &setAllSlavesActive(std::uint8_t value) { allSlavesActive = value; return *this; }
-    Bond &setMinLinks(std::uint32_t value) { minLinks = value; return *this; }
-    Bond &setLpInterval(Duration<std::uint32_t> value) { lpInterval = value; return *this; }
-    Bond &setPacketsPerSlave(std::uint32_t value) { packetsPerSlave = value; return *this; }
-    Bond &setAdLacpActive(bool value) { adLacpActive = value; return *this; }
-    Bond &setAdLacpRate(LacpRate value) { adLacpRate = value; return *this; }
-    Bond &setAdSelect(AdSelect value) { adSelect = value; return *this; }
+    Bond &setMode(BondMode value) { mode.emplace(value); return *this; }
+    Bond &setActiveSlave(Interface value) { activeSlave.emplace(std::move(value)); return *this; }
+    Bond &setMiimon(Duration<std::uint32_t, std::milli> value) { miimon.emplace(value); return *this; }
+    Bond &setUpdelay(Duration<std::uint32_t, std::milli> value) { updelay.emplace(value); return *this; }
+    Bond &setDowndelay(Duration<std::uint32_t, std::milli> value) { downdelay.emplace(value); return *this; }
+    Bond &setPeerNotifyDelay(Duration<std::uint32_t, std::milli> value) { peerNotifyDelay.emplace(value); return *this; }
+    Bond &setUseCarrier(bool value) { useCarrier.emplace(value); return *this; }
+    Bond &setArpInterval(Duration<std::uint32_t, std::milli> value) { arpInterval.emplace(value); return *this; }
+    Bond &setArpIpTarget(std::vector<IpAddress> value) { arpIpTarget.emplace(std::move(value)); return *this; }
+    Bond &setNsIp6Target(std::vector<IpAddress> value) { nsIp6Target.emplace(std::move(value)); return *this; }
+    Bond &setArpValidate(ArpValidate value) { arpValidate.emplace(value); return *this; }
+    Bond &setArpAllTargets(ArpAllTargets value) { arpAllTargets.emplace(value); return *this; }
+    Bond &setArpMissedMax(std::uint8_t value) { arpMissedMax.emplace(value); return *this; }
+    Bond &setPrimary(Interface value) { primary.emplace(std::move(value)); return *this; }
+    Bond &setPrimaryReselect(PrimaryReselect value) { primaryReselect.emplace(value); return *this; }
+    Bond &setFailOverMac(FailOverMac value) { failOverMac.emplace(value); return *this; }
+    Bond &setXmitHashPolicy(XmitHashPolicy value) { xmitHashPolicy.emplace(value); return *this; }
+    Bond &setResendIgmp(std::uint32_t value) { resendIgmp.emplace(value); return *this; }
+    Bond &setNumPeerNotif(std::uint8_t value) { numPeerNotif.emplace(value); return *this; }
+    Bond &setAllSlavesActive(std::uint8_t value) { allSlavesActive.emplace(value); return *this; }
+    Bond &setMinLinks(std::uint32_t value) { minLinks.emplace(value); return *this; }
+    Bond &setLpInterval(Duration<std::uint32_t> value) { lpInterval.emplace(value); return *this; }
+    Bond &setPacketsPerSlave(std::uint32_t value) { packetsPerSlave.emplace(value); return *this; }
+    Bond &setAdLacpActive(bool value) { adLacpActive.emplace(value); return *this; }
+    Bond &setAdLacpRate(LacpRate value) { adLacpRate.emplace(value); return *this; }
+    Bond &setAdSelect(AdSelect value) { adSelect.emplace(value); return *this; }
     Bond &setAdInfo(Boxed<AdInfo> value) { adInfo = std::move(value); return *this; }
-    Bond &setAdActorSysPrio(std::uint16_t value) { adActorSysPrio = value; return *this; }
-    Bond &setAdUserPortKey(std::uint16_t value) { adUserPortKey = value; return *this; }
-    Bond &setAdActorSystem(MacAddress value) { adActorSystem = value; return *this; }
-    Bond &setTlbDynamicLb(bool value) { tlbDynamicLb = value; return *this; }
-    Bond &setCoupledControl(bool value) { coupledControl = value; return *this; }
-    Bond &setBroadcastNeighbor(bool value) { broadcastNeighbor = value; return *this; }
+    Bond &setAdActorSysPrio(std::uint16_t value) { adActorSysPrio.emplace(value); return *this; }
+    Bond &setAdUserPortKey(std::uint16_t value) { adUserPortKey.emplace(value); return *this; }
+    Bond &setAdActorSystem(MacAddress value) { adActorSystem.emplace(value); return *this; }
+    Bond &setTlbDynamicLb(bool value) { tlbDynamicLb.emplace(value); return *this; }
+    Bond &setCoupledControl(bool value) { coupledControl.emplace(value); return *this; }
+    Bond &setBroadcastNeighbor(bool value) { broadcastNeighbor.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -330,147 +330,147 @@ struct Names<VlanProtocol> {
 struct Bridge {
     static constexpr const char *typeName = "Bridge";
 
-    std::optional<Duration<std::uint32_t, std::centi>> forwardDelay;
+    std::optional<Duration<std::uint32_t, std::centi>> forwardDelay = {};
     /// Hello interval.
-    std::optional<Duration<std::uint32_t, std::centi>> helloTime;
+    std::optional<Duration<std::uint32_t, std::centi>> helloTime = {};
     /// Maximum age of a hello packet.
-    std::optional<Duration<std::uint32_t, std::centi>> maxAge;
+    std::optional<Duration<std::uint32_t, std::centi>> maxAge = {};
     /// Ageing time of learned addresses.
-    std::optional<Duration<std::uint32_t, std::centi>> ageingTime;
+    std::optional<Duration<std::uint32_t, std::centi>> ageingTime = {};
     /// Spanning tree protocol: 0 off, 1 in the kernel, 2 in a daemon.
-    std::optional<std::uint32_t> stpState;
+    std::optional<std::uint32_t> stpState = {};
     /// Its spanning tree priority.
-    std::optional<std::uint16_t> priority;
-    std::optional<bool> vlanFiltering;
+    std::optional<std::uint16_t> priority = {};
+    std::optional<bool> vlanFiltering = {};
     /// EtherType of its VLAN tags.
-    std::optional<VlanProtocol> vlanProtocol;
+    std::optional<VlanProtocol> vlanProtocol = {};
     /// Its bridge id. Read-only.
-    std::optional<std::string> bridgeId;
+    std::optional<std::string> bridgeId = {};
     /// Bridge id of the root. Read-only.
-    std::optional<std::string> rootId;
+    std::optional<std::string> rootId = {};
     /// The root port; 0 is none. Read-only.
-    std::optional<std::uint16_t> rootPort;
+    std::optional<std::uint16_t> rootPort = {};
     /// Path cost to the root. Read-only.
-    std::optional<std::uint32_t> rootPathCost;
+    std::optional<std::uint32_t> rootPathCost = {};
     /// Whether a topology change is in progress. Read-only.
-    std::optional<bool> topologyChange;
+    std::optional<bool> topologyChange = {};
     /// Whether it detected a topology change. Read-only.
-    std::optional<bool> topologyChangeDetected;
+    std::optional<bool> topologyChangeDetected = {};
     /// Hello timer. Read-only.
-    std::optional<Duration<std::uint64_t, std::centi>> helloTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> helloTimer = {};
     /// Topology change notification timer. Read-only.
-    std::optional<Duration<std::uint64_t, std::centi>> tcnTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> tcnTimer = {};
     /// Topology change timer. Read-only.
-    std::optional<Duration<std::uint64_t, std::centi>> topologyChangeTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> topologyChangeTimer = {};
     /// Garbage collection timer. Read-only.
-    std::optional<Duration<std::uint64_t, std::centi>> gcTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> gcTimer = {};
     /// Default PVID of new ports; 0 is none.
-    std::optional<std::uint16_t> vlanDefaultPvid;
-    std::optional<bool> vlanStatsEnabled;
+    std::optional<std::uint16_t> vlanDefaultPvid = {};
+    std::optional<bool> vlanStatsEnabled = {};
     /// Statistics per VLAN and port; settable while it has no ports.
-    std::optional<bool> vlanStatsPerPort;
+    std::optional<bool> vlanStatsPerPort = {};
     /// Mask of the link-local groups that it forwards.
-    std::optional<std::uint16_t> groupFwdMask;
+    std::optional<std::uint16_t> groupFwdMask = {};
     /// Destination of spanning tree packets.
-    std::optional<MacAddress> groupAddr;
+    std::optional<MacAddress> groupAddr = {};
     /// Flush all learned addresses. Write-only.
-    std::optional<bool> fdbFlush;
+    std::optional<bool> fdbFlush = {};
     /// No learning from link-local packets.
-    std::optional<bool> noLinklocalLearn;
-    std::optional<bool> mcastVlanSnooping;
+    std::optional<bool> noLinklocalLearn = {};
+    std::optional<bool> mcastVlanSnooping = {};
     /// Multiple spanning trees; settable while it has no ports. Since Linux 5.18.
-    std::optional<bool> mstEnabled;
+    std::optional<bool> mstEnabled = {};
     /// Number of learned addresses. Read-only; since Linux 6.7.
-    std::optional<std::uint32_t> fdbNLearned;
+    std::optional<std::uint32_t> fdbNLearned = {};
     /// Maximum number of learned addresses; 0 is no limit. Since Linux 6.7.
-    std::optional<std::uint32_t> fdbMaxLearned;
+    std::optional<std::uint32_t> fdbMaxLearned = {};
     /// Multicast router: 0 no, 1 if it sees queries, 2 yes.
-    std::optional<std::uint8_t> mcastRouter;
-    std::optional<bool> mcastSnooping;
+    std::optional<std::uint8_t> mcastRouter = {};
+    std::optional<bool> mcastSnooping = {};
     /// Whether queries use its own IP address.
-    std::optional<bool> mcastQueryUseIfaddr;
+    std::optional<bool> mcastQueryUseIfaddr = {};
     /// Whether it sends queries.
-    std::optional<bool> mcastQuerier;
+    std::optional<bool> mcastQuerier = {};
     /// Elasticity of the hash of groups; without effect since Linux 5.0.
-    std::optional<std::uint32_t> mcastHashElasticity;
+    std::optional<std::uint32_t> mcastHashElasticity = {};
     /// Maximum number of multicast groups.
-    std::optional<std::uint32_t> mcastHashMax;
+    std::optional<std::uint32_t> mcastHashMax = {};
     /// Number of queries after a listener left.
-    std::optional<std::uint32_t> mcastLastMemberCnt;
+    std::optional<std::uint32_t> mcastLastMemberCnt = {};
     /// Number of startup queries.
-    std::optional<std::uint32_t> mcastStartupQueryCnt;
+    std::optional<std::uint32_t> mcastStartupQueryCnt = {};
     /// Interval between queries after a listener left.
-    std::optional<Duration<std::uint64_t, std::centi>> mcastLastMemberIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastLastMemberIntvl = {};
     /// Membership interval without reports.
-    std::optional<Duration<std::uint64_t, std::centi>> mcastMembershipIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastMembershipIntvl = {};
     /// Time during which queries of another querier suppress its own.
-    std::optional<Duration<std::uint64_t, std::centi>> mcastQuerierIntvl;
-    std::optional<Duration<std::uint64_t, std::centi>> mcastQueryIntvl;
-    std::optional<Duration<std::uint64_t, std::centi>> mcastQueryResponseIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastQuerierIntvl = {};
+    std::optional<Duration<std::uint64_t, std::centi>> mcastQueryIntvl = {};
+    std::optional<Duration<std::uint64_t, std::centi>> mcastQueryResponseIntvl = {};
     /// Interval between startup queries.
-    std::optional<Duration<std::uint64_t, std::centi>> mcastStartupQueryIntvl;
+    std::optional<Duration<std::uint64_t, std::centi>> mcastStartupQueryIntvl = {};
     /// IGMP and MLD statistics.
-    std::optional<bool> mcastStatsEnabled;
+    std::optional<bool> mcastStatsEnabled = {};
     /// Version of IGMP: 2 or 3.
-    std::optional<std::uint8_t> mcastIgmpVersion;
+    std::optional<std::uint8_t> mcastIgmpVersion = {};
     /// Version of MLD: 1 or 2.
-    std::optional<std::uint8_t> mcastMldVersion;
+    std::optional<std::uint8_t> mcastMldVersion = {};
     /// Whether iptables processes its packets.
-    std::optional<bool> nfCallIptables;
+    std::optional<bool> nfCallIptables = {};
     /// Whether ip6tables processes its packets.
-    std::optional<bool> nfCallIp6tables;
+    std::optional<bool> nfCallIp6tables = {};
     /// Whether arptables processes its packets.
-    std::optional<bool> nfCallArptables;
+    std::optional<bool> nfCallArptables = {};
 
-    Bridge &setForwardDelay(Duration<std::uint32_t, std::centi> value) { forwardDelay = value; return *this; }
-    Bridge &setHelloTime(Duration<std::uint32_t, std::centi> value) { helloTime = value; return *this; }
-    Bridge &setMaxAge(Duration<std::uint32_t, std::centi> value) { maxAge = value; return *this; }
-    Bridge &setAgeingTime(Duration<std::uint32_t, std::centi> value) { ageingTime = value; return *this; }
-    Bridge &setStpState(std::uint32_t value) { stpState = value; return *this; }
-    Bridge &setPriority(std::uint16_t value) { priority = value; return *this; }
-    Bridge &setVlanFiltering(bool value) { vlanFiltering = value; return *this; }
-    Bridge &setVlanProtocol(VlanProtocol value) { vlanProtocol = value; return *this; }
-    Bridge &setBridgeId(std::string value) { bridgeId = std::move(value); return *this; }
-    Bridge &setRootId(std::string value) { rootId = std::move(value); return *this; }
-    Bridge &setRootPort(std::uint16_t value) { rootPort = value; return *this; }
-    Bridge &setRootPathCost(std::uint32_t value) { rootPathCost = value; return *this; }
-    Bridge &setTopologyChange(bool value) { topologyChange = value; return *this; }
-    Bridge &setTopologyChangeDetected(bool value) { topologyChangeDetected = value; return *this; }
-    Bridge &setHelloTimer(Duration<std::uint64_t, std::centi> value) { helloTimer = value; return *this; }
-    Bridge &setTcnTimer(Duration<std::uint64_t, std::centi> value) { tcnTimer = value; return *this; }
-    Bridge &setTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { topologyChangeTimer = value; return *this; }
-    Bridge &setGcTimer(Duration<std::uint64_t, std::centi> value) { gcTimer = value; return *this; }
-    Bridge &setVlanDefaultPvid(std::uint16_t value) { vlanDefaultPvid = value; return *this; }
-    Bridge &setVlanStatsEnabled(bool value) { vlanStatsEnabled = value; return *this; }
-    Bridge &setVlanStatsPerPort(bool value) { vlanStatsPerPort = value; return *this; }
-    Bridge &setGroupFwdMask(std::uint16_t value) { groupFwdMask = value; return *this; }
-    Bridge &setGroupAddr(MacAddress value) { groupAddr = value; return *this; }
-    Bridge &setFdbFlush(bool value) { fdbFlush = value; return *this; }
-    Bridge &setNoLinklocalLearn(bool value) { noLinklocalLearn = value; return *this; }
-    Bridge &setMcastVlanSnooping(bool value) { mcastVlanSnooping = value; return *this; }
-    Bridge &setMstEnabled(bool value) { mstEnabled = value; return *this; }
-    Bridge &setFdbNLearned(std::uint32_t value) { fdbNLearned = value; return *this; }
-    Bridge &setFdbMaxLearned(std::uint32_t value) { fdbMaxLearned = value; return *this; }
-    Bridge &setMcastRouter(std::uint8_t value) { mcastRouter = value; return *this; }
-    Bridge &setMcastSnooping(bool value) { mcastSnooping = value; return *this; }
-    Bridge &setMcastQueryUseIfaddr(bool value) { mcastQueryUseIfaddr = value; return *this; }
-    Bridge &setMcastQuerier(bool value) { mcastQuerier = value; return *this; }
-    Bridge &setMcastHashElasticity(std::uint32_t value) { mcastHashElasticity = value; return *this; }
-    Bridge &setMcastHashMax(std::uint32_t value) { mcastHashMax = value; return *this; }
-    Bridge &setMcastLastMemberCnt(std::uint32_t value) { mcastLastMemberCnt = value; return *this; }
-    Bridge &setMcastStartupQueryCnt(std::uint32_t value) { mcastStartupQueryCnt = value; return *this; }
-    Bridge &setMcastLastMemberIntvl(Duration<std::uint64_t, std::centi> value) { mcastLastMemberIntvl = value; return *this; }
-    Bridge &setMcastMembershipIntvl(Duration<std::uint64_t, std::centi> value) { mcastMembershipIntvl = value; return *this; }
-    Bridge &setMcastQuerierIntvl(Duration<std::uint64_t, std::centi> value) { mcastQuerierIntvl = value; return *this; }
-    Bridge &setMcastQueryIntvl(Duration<std::uint64_t, std::centi> value) { mcastQueryIntvl = value; return *this; }
-    Bridge &setMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { mcastQueryResponseIntvl = value; return *this; }
-    Bridge &setMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { mcastStartupQueryIntvl = value; return *this; }
-    Bridge &setMcastStatsEnabled(bool value) { mcastStatsEnabled = value; return *this; }
-    Bridge &setMcastIgmpVersion(std::uint8_t value) { mcastIgmpVersion = value; return *this; }
-    Bridge &setMcastMldVersion(std::uint8_t value) { mcastMldVersion = value; return *this; }
-    Bridge &setNfCallIptables(bool value) { nfCallIptables = value; return *this; }
-    Bridge &setNfCallIp6tables(bool value) { nfCallIp6tables = value; return *this; }
-    Bridge &setNfCallArptables(bool value) { nfCallArptables = value; return *this; }
+    Bridge &setForwardDelay(Duration<std::uint32_t, std::centi> value) { forwardDelay.emplace(value); return *this; }
+    Bridge &setHelloTime(Duration<std::uint32_t, std::centi> value) { helloTime.emplace(value); return *this; }
+    Bridge &setMaxAge(Duration<std::uint32_t, std::centi> value) { maxAge.emplace(value); return *this; }
+    Bridge &setAgeingTime(Duration<std::uint32_t, std::centi> value) { ageingTime.emplace(value); return *this; }
+    Bridge &setStpState(std::uint32_t value) { stpState.emplace(value); return *this; }
+    Bridge &setPriority(std::uint16_t value) { priority.emplace(value); return *this; }
+    Bridge &setVlanFiltering(bool value) { vlanFiltering.emplace(value); return *this; }
+    Bridge &setVlanProtocol(VlanProtocol value) { vlanProtocol.emplace(value); return *this; }
+    Bridge &setBridgeId(std::string value) { bridgeId.emplace(std::move(value)); return *this; }
+    Bridge &setRootId(std::string value) { rootId.emplace(std::move(value)); return *this; }
+    Bridge &setRootPort(std::uint16_t value) { rootPort.emplace(value); return *this; }
+    Bridge &setRootPathCost(std::uint32_t value) { rootPathCost.emplace(value); return *this; }
+    Bridge &setTopologyChange(bool value) { topologyChange.emplace(value); return *this; }
+    Bridge &setTopologyChangeDetected(bool value) { topologyChangeDetected.emplace(value); return *this; }
+    Bridge &setHelloTimer(Duration<std::uint64_t, std::centi> value) { helloTimer.emplace(value); return *this; }
+    Bridge &setTcnTimer(Duration<std::uint64_t, std::centi> value) { tcnTimer.emplace(value); return *this; }
+    Bridge &setTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { topologyChangeTimer.emplace(value); return *this; }
+    Bridge &setGcTimer(Duration<std::uint64_t, std::centi> value) { gcTimer.emplace(value); return *this; }
+    Bridge &setVlanDefaultPvid(std::uint16_t value) { vlanDefaultPvid.emplace(value); return *this; }
+    Bridge &setVlanStatsEnabled(bool value) { vlanStatsEnabled.emplace(value); return *this; }
+    Bridge &setVlanStatsPerPort(bool value) { vlanStatsPerPort.emplace(value); return *this; }
+    Bridge &setGroupFwdMask(std::uint16_t value) { groupFwdMask.emplace(value); return *this; }
+    Bridge &setGroupAddr(MacAddress value) { groupAddr.emplace(value); return *this; }
+    Bridge &setFdbFlush(bool value) { fdbFlush.emplace(value); return *this; }
+    Bridge &setNoLinklocalLearn(bool value) { noLinklocalLearn.emplace(value); return *this; }
+    Bridge &setMcastVlanSnooping(bool value) { mcastVlanSnooping.emplace(value); return *this; }
+    Bridge &setMstEnabled(bool value) { mstEnabled.emplace(value); return *this; }
+    Bridge &setFdbNLearned(std::uint32_t value) { fdbNLearned.emplace(value); return *this; }
+    Bridge &setFdbMaxLearned(std::uint32_t value) { fdbMaxLearned.emplace(value); return *this; }
+    Bridge &setMcastRouter(std::uint8_t value) { mcastRouter.emplace(value); return *this; }
+    Bridge &setMcastSnooping(bool value) { mcastSnooping.emplace(value); return *this; }
+    Bridge &setMcastQueryUseIfaddr(bool value) { mcastQueryUseIfaddr.emplace(value); return *this; }
+    Bridge &setMcastQuerier(bool value) { mcastQuerier.emplace(value); return *this; }
+    Bridge &setMcastHashElasticity(std::uint32_t value) { mcastHashElasticity.emplace(value); return *this; }
+    Bridge &setMcastHashMax(std::uint32_t value) { mcastHashMax.emplace(value); return *this; }
+    Bridge &setMcastLastMemberCnt(std::uint32_t value) { mcastLastMemberCnt.emplace(value); return *this; }
+    Bridge &setMcastStartupQueryCnt(std::uint32_t value) { mcastStartupQueryCnt.emplace(value); return *this; }
+    Bridge &setMcastLastMemberIntvl(Duration<std::uint64_t, std::centi> value) { mcastLastMemberIntvl.emplace(value); return *this; }
+    Bridge &setMcastMembershipIntvl(Duration<std::uint64_t, std::centi> value) { mcastMembershipIntvl.emplace(value); return *this; }
+    Bridge &setMcastQuerierIntvl(Duration<std::uint64_t, std::centi> value) { mcastQuerierIntvl.emplace(value); return *this; }
+    Bridge &setMcastQueryIntvl(Duration<std::uint64_t, std::centi> value) { mcastQueryIntvl.emplace(value); return *this; }
+    Bridge &setMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { mcastQueryResponseIntvl.emplace(value); return *this; }
+    Bridge &setMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { mcastStartupQueryIntvl.emplace(value); return *this; }
+    Bridge &setMcastStatsEnabled(bool value) { mcastStatsEnabled.emplace(value); return *this; }
+    Bridge &setMcastIgmpVersion(std::uint8_t value) { mcastIgmpVersion.emplace(value); return *this; }
+    Bridge &setMcastMldVersion(std::uint8_t value) { mcastMldVersion.emplace(value); return *this; }
+    Bridge &setNfCallIptables(bool value) { nfCallIptables.emplace(value); return *this; }
+    Bridge &setNfCallIp6tables(bool value) { nfCallIp6tables.emplace(value); return *this; }
+    Bridge &setNfCallArptables(bool value) { nfCallArptables.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -549,49 +549,49 @@ struct Geneve {
     static constexpr const char *typeName = "Geneve";
 
     /// Its VNI: 24 bits.
-    std::optional<std::uint32_t> id;
-    std::optional<IpAddress> remote;
-    std::optional<IpAddress> remote6;
+    std::optional<std::uint32_t> id = {};
+    std::optional<IpAddress> remote = {};
+    std::optional<IpAddress> remote6 = {};
     /// TTL of outer packets.
-    std::optional<std::uint8_t> ttl;
+    std::optional<std::uint8_t> ttl = {};
     /// Whether the TTL is copied from the inner packet.
-    std::optional<bool> ttlInherit;
+    std::optional<bool> ttlInherit = {};
     /// Type of service of outer packets.
-    std::optional<std::uint8_t> tos;
+    std::optional<std::uint8_t> tos = {};
     /// The don't-fragment bit of outer packets.
-    std::optional<DontFragment> df;
+    std::optional<DontFragment> df = {};
     /// Flow label of outer IPv6 packets.
-    std::optional<std::uint32_t> label;
+    std::optional<std::uint32_t> label = {};
     /// The UDP port to which it sends and on which it receives.
-    std::optional<std::uint16_t> port;
+    std::optional<std::uint16_t> port = {};
     /// The UDP source ports. Since Linux 6.15.
-    std::optional<std::string> portRange;
+    std::optional<std::string> portRange = {};
     /// Whether routes and filters provide the tunnel parameters of each packet.
-    std::optional<bool> external;
+    std::optional<bool> external = {};
     /// Whether UDP over IPv4 has a checksum.
-    std::optional<bool> udpCsum;
+    std::optional<bool> udpCsum = {};
     /// Whether UDP over IPv6 is sent without a checksum.
-    std::optional<bool> udpZeroCsum6Tx;
+    std::optional<bool> udpZeroCsum6Tx = {};
     /// Whether UDP over IPv6 is received without a checksum.
-    std::optional<bool> udpZeroCsum6Rx;
+    std::optional<bool> udpZeroCsum6Rx = {};
     /// Whether it carries protocols other than Ethernet.
-    std::optional<bool> innerProtoInherit;
+    std::optional<bool> innerProtoInherit = {};
 
-    Geneve &setId(std::uint32_t value) { id = value; return *this; }
-    Geneve &setRemote(IpAddress value) { remote = value; return *this; }
-    Geneve &setRemote6(IpAddress value) { remote6 = value; return *this; }
-    Geneve &setTtl(std::uint8_t value) { ttl = value; return *this; }
-    Geneve &setTtlInherit(bool value) { ttlInherit = value; return *this; }
-    Geneve &setTos(std::uint8_t value) { tos = value; return *this; }
-    Geneve &setDf(DontFragment value) { df = value; return *this; }
-    Geneve &setLabel(std::uint32_t value) { label = value; return *this; }
-    Geneve &setPort(std::uint16_t value) { port = value; return *this; }
-    Geneve &setPortRange(std::string value) { portRange = std::move(value); return *this; }
-    Geneve &setExternal(bool value) { external = value; return *this; }
-    Geneve &setUdpCsum(bool value) { udpCsum = value; return *this; }
-    Geneve &setUdpZeroCsum6Tx(bool value) { udpZeroCsum6Tx = value; return *this; }
-    Geneve &setUdpZeroCsum6Rx(bool value) { udpZeroCsum6Rx = value; return *this; }
-    Geneve &setInnerProtoInherit(bool value) { innerProtoInherit = value; return *this; }
+    Geneve &setId(std::uint32_t value) { id.emplace(value); return *this; }
+    Geneve &setRemote(IpAddress value) { remote.emplace(value); return *this; }
+    Geneve &setRemote6(IpAddress value) { remote6.emplace(value); return *this; }
+    Geneve &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    Geneve &setTtlInherit(bool value) { ttlInherit.emplace(value); return *this; }
+    Geneve &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    Geneve &setDf(DontFragment value) { df.emplace(value); return *this; }
+    Geneve &setLabel(std::uint32_t value) { label.emplace(value); return *this; }
+    Geneve &setPort(std::uint16_t value) { port.emplace(value); return *this; }
+    Geneve &setPortRange(std::string value) { portRange.emplace(std::move(value)); return *this; }
+    Geneve &setExternal(bool value) { external.emplace(value); return *this; }
+    Geneve &setUdpCsum(bool value) { udpCsum.emplace(value); return *this; }
+    Geneve &setUdpZeroCsum6Tx(bool value) { udpZeroCsum6Tx.emplace(value); return *this; }
+    Geneve &setUdpZeroCsum6Rx(bool value) { udpZeroCsum6Rx.emplace(value); return *this; }
+    Geneve &setInnerProtoInherit(bool value) { innerProtoInherit.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -638,72 +638,72 @@ struct Gre {
     static constexpr const char *typeName = "Gre";
 
     /// The remote address; `0.0.0.0` for any.
-    std::optional<IpAddress> remote;
-    std::optional<IpAddress> local;
+    std::optional<IpAddress> remote = {};
+    std::optional<IpAddress> local = {};
     /// The underlying link.
-    std::optional<Interface> link;
+    std::optional<Interface> link = {};
     /// TTL of outer packets.
-    std::optional<std::uint8_t> ttl;
+    std::optional<std::uint8_t> ttl = {};
     /// Type of service of outer packets.
-    std::optional<std::uint8_t> tos;
+    std::optional<std::uint8_t> tos = {};
     /// The don't-fragment bit of outer packets.
-    std::optional<bool> pmtudisc;
+    std::optional<bool> pmtudisc = {};
     /// Whether the inner don't-fragment bit is ignored; excludes `pmtudisc`.
-    std::optional<bool> ignoreDf;
+    std::optional<bool> ignoreDf = {};
     /// A key; set automatically if a key is given.
-    std::optional<bool> ikeyed;
+    std::optional<bool> ikeyed = {};
     /// Sequence numbers.
-    std::optional<bool> iseq;
+    std::optional<bool> iseq = {};
     /// A checksum.
-    std::optional<bool> icsum;
+    std::optional<bool> icsum = {};
     /// A key; set automatically if a key is given.
-    std::optional<bool> okeyed;
+    std::optional<bool> okeyed = {};
     /// Sequence numbers.
-    std::optional<bool> oseq;
+    std::optional<bool> oseq = {};
     /// A checksum.
-    std::optional<bool> ocsum;
+    std::optional<bool> ocsum = {};
     /// The key of received packets.
-    std::optional<std::uint32_t> ikey;
+    std::optional<std::uint32_t> ikey = {};
     /// The key of sent packets.
-    std::optional<std::uint32_t> okey;
+    std::optional<std::uint32_t> okey = {};
     /// Whether routes and filters provide the tunnel parameters of each packet.
-    std::optional<bool> external;
+    std::optional<bool> external = {};
     /// The encapsulation after the outer IP header.
-    std::optional<TunnelEncap> encap;
+    std::optional<TunnelEncap> encap = {};
     /// Whether UDP over IPv4 has a checksum.
-    std::optional<bool> csum;
+    std::optional<bool> csum = {};
     /// Whether UDP over IPv6 has one.
-    std::optional<bool> csum6;
+    std::optional<bool> csum6 = {};
     /// Remote checksum offload.
-    std::optional<bool> remcsum;
-    std::optional<std::uint16_t> encapSport;
-    std::optional<std::uint16_t> encapDport;
+    std::optional<bool> remcsum = {};
+    std::optional<std::uint16_t> encapSport = {};
+    std::optional<std::uint16_t> encapDport = {};
     /// Firewall mark of outer packets.
-    std::optional<std::uint32_t> fwmark;
+    std::optional<std::uint32_t> fwmark = {};
 
-    Gre &setRemote(IpAddress value) { remote = value; return *this; }
-    Gre &setLocal(IpAddress value) { local = value; return *this; }
-    Gre &setLink(Interface value) { link = std::move(value); return *this; }
-    Gre &setTtl(std::uint8_t value) { ttl = value; return *this; }
-    Gre &setTos(std::uint8_t value) { tos = value; return *this; }
-    Gre &setPmtudisc(bool value) { pmtudisc = value; return *this; }
-    Gre &setIgnoreDf(bool value) { ignoreDf = value; return *this; }
-    Gre &setIkeyed(bool value) { ikeyed = value; return *this; }
-    Gre &setIseq(bool value) { iseq = value; return *this; }
-    Gre &setIcsum(bool value) { icsum = value; return *this; }
-    Gre &setOkeyed(bool value) { okeyed = value; return *this; }
-    Gre &setOseq(bool value) { oseq = value; return *this; }
-    Gre &setOcsum(bool value) { ocsum = value; return *this; }
-    Gre &setIkey(std::uint32_t value) { ikey = value; return *this; }
-    Gre &setOkey(std::uint32_t value) { okey = value; return *this; }
-    Gre &setExternal(bool value) { external = value; return *this; }
-    Gre &setEncap(TunnelEncap value) { encap = value; return *this; }
-    Gre &setCsum(bool value) { csum = value; return *this; }
-    Gre &setCsum6(bool value) { csum6 = value; return *this; }
-    Gre &setRemcsum(bool value) { remcsum = value; return *this; }
-    Gre &setEncapSport(std::uint16_t value) { encapSport = value; return *this; }
-    Gre &setEncapDport(std::uint16_t value) { encapDport = value; return *this; }
-    Gre &setFwmark(std::uint32_t value) { fwmark = value; return *this; }
+    Gre &setRemote(IpAddress value) { remote.emplace(value); return *this; }
+    Gre &setLocal(IpAddress value) { local.emplace(value); return *this; }
+    Gre &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
+    Gre &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    Gre &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    Gre &setPmtudisc(bool value) { pmtudisc.emplace(value); return *this; }
+    Gre &setIgnoreDf(bool value) { ignoreDf.emplace(value); return *this; }
+    Gre &setIkeyed(bool value) { ikeyed.emplace(value); return *this; }
+    Gre &setIseq(bool value) { iseq.emplace(value); return *this; }
+    Gre &setIcsum(bool value) { icsum.emplace(value); return *this; }
+    Gre &setOkeyed(bool value) { okeyed.emplace(value); return *this; }
+    Gre &setOseq(bool value) { oseq.emplace(value); return *this; }
+    Gre &setOcsum(bool value) { ocsum.emplace(value); return *this; }
+    Gre &setIkey(std::uint32_t value) { ikey.emplace(value); return *this; }
+    Gre &setOkey(std::uint32_t value) { okey.emplace(value); return *this; }
+    Gre &setExternal(bool value) { external.emplace(value); return *this; }
+    Gre &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
+    Gre &setCsum(bool value) { csum.emplace(value); return *this; }
+    Gre &setCsum6(bool value) { csum6.emplace(value); return *this; }
+    Gre &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Gre &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
+    Gre &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
+    Gre &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -744,90 +744,90 @@ struct Ip6Gre {
     static constexpr const char *typeName = "Ip6Gre";
 
     /// The remote address; `::` for any.
-    std::optional<IpAddress> remote;
-    std::optional<IpAddress> local;
+    std::optional<IpAddress> remote = {};
+    std::optional<IpAddress> local = {};
     /// The underlying link.
-    std::optional<Interface> link;
+    std::optional<Interface> link = {};
     /// TTL of outer packets.
-    std::optional<std::uint8_t> ttl;
+    std::optional<std::uint8_t> ttl = {};
     /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
-    std::optional<std::uint8_t> encapLimit;
+    std::optional<std::uint8_t> encapLimit = {};
     /// Traffic class and flow label of outer packets, as in the IPv6 header.
-    std::optional<std::uint32_t> flowinfo;
+    std::optional<std::uint32_t> flowinfo = {};
     /// Whether outer packets carry no encapsulation limit.
-    std::optional<bool> ignoreEncapLimit;
+    std::optional<bool> ignoreEncapLimit = {};
     /// Whether the traffic class is copied from the inner packet.
-    std::optional<bool> useOrigTclass;
+    std::optional<bool> useOrigTclass = {};
     /// Whether the flow label is copied from the inner packet.
-    std::optional<bool> useOrigFlowlabel;
+    std::optional<bool> useOrigFlowlabel = {};
     /// Mobile IPv6.
-    std::optional<bool> mip6;
+    std::optional<bool> mip6 = {};
     /// Whether the DSCP of received outer packets is copied to the inner packet.
-    std::optional<bool> rcvDscpCopy;
+    std::optional<bool> rcvDscpCopy = {};
     /// Whether the firewall mark is copied from the inner packet.
-    std::optional<bool> useOrigFwmark;
+    std::optional<bool> useOrigFwmark = {};
     /// Whether the remote address may be local.
-    std::optional<bool> allowLocalRemote;
+    std::optional<bool> allowLocalRemote = {};
     /// A key; set automatically if a key is given.
-    std::optional<bool> ikeyed;
+    std::optional<bool> ikeyed = {};
     /// Sequence numbers.
-    std::optional<bool> iseq;
+    std::optional<bool> iseq = {};
     /// A checksum.
-    std::optional<bool> icsum;
+    std::optional<bool> icsum = {};
     /// A key; set automatically if a key is given.
-    std::optional<bool> okeyed;
+    std::optional<bool> okeyed = {};
     /// Sequence numbers.
-    std::optional<bool> oseq;
+    std::optional<bool> oseq = {};
     /// A checksum.
-    std::optional<bool> ocsum;
+    std::optional<bool> ocsum = {};
     /// The key of received packets.
-    std::optional<std::uint32_t> ikey;
+    std::optional<std::uint32_t> ikey = {};
     /// The key of sent packets.
-    std::optional<std::uint32_t> okey;
+    std::optional<std::uint32_t> okey = {};
     /// Whether routes and filters provide the tunnel parameters of each packet.
-    std::optional<bool> external;
+    std::optional<bool> external = {};
     /// The encapsulation after the outer IP header.
-    std::optional<TunnelEncap> encap;
+    std::optional<TunnelEncap> encap = {};
     /// Whether UDP over IPv4 has a checksum.
-    std::optional<bool> csum;
+    std::optional<bool> csum = {};
     /// Whether UDP over IPv6 has one.
-    std::optional<bool> csum6;
+    std::optional<bool> csum6 = {};
     /// Remote checksum offload.
-    std::optional<bool> remcsum;
-    std::optional<std::uint16_t> encapSport;
-    std::optional<std::uint16_t> encapDport;
+    std::optional<bool> remcsum = {};
+    std::optional<std::uint16_t> encapSport = {};
+    std::optional<std::uint16_t> encapDport = {};
     /// Firewall mark of outer packets.
-    std::optional<std::uint32_t> fwmark;
+    std::optional<std::uint32_t> fwmark = {};
 
-    Ip6Gre &setRemote(IpAddress value) { remote = value; return *this; }
-    Ip6Gre &setLocal(IpAddress value) { local = value; return *this; }
-    Ip6Gre &setLink(Interface value) { link = std::move(value); return *this; }
-    Ip6Gre &setTtl(std::uint8_t value) { ttl = value; return *this; }
-    Ip6Gre &setEncapLimit(std::uint8_t value) { encapLimit = value; return *this; }
-    Ip6Gre &setFlowinfo(std::uint32_t value) { flowinfo = value; return *this; }
-    Ip6Gre &setIgnoreEncapLimit(bool value) { ignoreEncapLimit = value; return *this; }
-    Ip6Gre &setUseOrigTclass(bool value) { useOrigTclass = value; return *this; }
-    Ip6Gre &setUseOrigFlowlabel(bool value) { useOrigFlowlabel = value; return *this; }
-    Ip6Gre &setMip6(bool value) { mip6 = value; return *this; }
-    Ip6Gre &setRcvDscpCopy(bool value) { rcvDscpCopy = value; return *this; }
-    Ip6Gre &setUseOrigFwmark(bool value) { useOrigFwmark = value; return *this; }
-    Ip6Gre &setAllowLocalRemote(bool value) { allowLocalRemote = value; return *this; }
-    Ip6Gre &setIkeyed(bool value) { ikeyed = value; return *this; }
-    Ip6Gre &setIseq(bool value) { iseq = value; return *this; }
-    Ip6Gre &setIcsum(bool value) { icsum = value; return *this; }
-    Ip6Gre &setOkeyed(bool value) { okeyed = value; return *this; }
-    Ip6Gre &setOseq(bool value) { oseq = value; return *this; }
-    Ip6Gre &setOcsum(bool value) { ocsum = value; return *this; }
-    Ip6Gre &setIkey(std::uint32_t value) { ikey = value; return *this; }
-    Ip6Gre &setOkey(std::uint32_t value) { okey = value; return *this; }
-    Ip6Gre &setExternal(bool value) { external = value; return *this; }
-    Ip6Gre &setEncap(TunnelEncap value) { encap = value; return *this; }
-    Ip6Gre &setCsum(bool value) { csum = value; return *this; }
-    Ip6Gre &setCsum6(bool value) { csum6 = value; return *this; }
-    Ip6Gre &setRemcsum(bool value) { remcsum = value; return *this; }
-    Ip6Gre &setEncapSport(std::uint16_t value) { encapSport = value; return *this; }
-    Ip6Gre &setEncapDport(std::uint16_t value) { encapDport = value; return *this; }
-    Ip6Gre &setFwmark(std::uint32_t value) { fwmark = value; return *this; }
+    Ip6Gre &setRemote(IpAddress value) { remote.emplace(value); return *this; }
+    Ip6Gre &setLocal(IpAddress value) { local.emplace(value); return *this; }
+    Ip6Gre &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
+    Ip6Gre &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    Ip6Gre &setEncapLimit(std::uint8_t value) { encapLimit.emplace(value); return *this; }
+    Ip6Gre &setFlowinfo(std::uint32_t value) { flowinfo.emplace(value); return *this; }
+    Ip6Gre &setIgnoreEncapLimit(bool value) { ignoreEncapLimit.emplace(value); return *this; }
+    Ip6Gre &setUseOrigTclass(bool value) { useOrigTclass.emplace(value); return *this; }
+    Ip6Gre &setUseOrigFlowlabel(bool value) { useOrigFlowlabel.emplace(value); return *this; }
+    Ip6Gre &setMip6(bool value) { mip6.emplace(value); return *this; }
+    Ip6Gre &setRcvDscpCopy(bool value) { rcvDscpCopy.emplace(value); return *this; }
+    Ip6Gre &setUseOrigFwmark(bool value) { useOrigFwmark.emplace(value); return *this; }
+    Ip6Gre &setAllowLocalRemote(bool value) { allowLocalRemote.emplace(value); return *this; }
+    Ip6Gre &setIkeyed(bool value) { ikeyed.emplace(value); return *this; }
+    Ip6Gre &setIseq(bool value) { iseq.emplace(value); return *this; }
+    Ip6Gre &setIcsum(bool value) { icsum.emplace(value); return *this; }
+    Ip6Gre &setOkeyed(bool value) { okeyed.emplace(value); return *this; }
+    Ip6Gre &setOseq(bool value) { oseq.emplace(value); return *this; }
+    Ip6Gre &setOcsum(bool value) { ocsum.emplace(value); return *this; }
+    Ip6Gre &setIkey(std::uint32_t value) { ikey.emplace(value); return *this; }
+    Ip6Gre &setOkey(std::uint32_t value) { okey.emplace(value); return *this; }
+    Ip6Gre &setExternal(bool value) { external.emplace(value); return *this; }
+    Ip6Gre &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
+    Ip6Gre &setCsum(bool value) { csum.emplace(value); return *this; }
+    Ip6Gre &setCsum6(bool value) { csum6.emplace(value); return *this; }
+    Ip6Gre &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Ip6Gre &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
+    Ip6Gre &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
+    Ip6Gre &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -886,69 +886,69 @@ struct Ip6Tnl {
     static constexpr const char *typeName = "Ip6Tnl";
 
     /// The encapsulated protocol.
-    std::optional<Ip6TnlMode> proto;
+    std::optional<Ip6TnlMode> proto = {};
     /// The remote address; `::` for any.
-    std::optional<IpAddress> remote;
-    std::optional<IpAddress> local;
+    std::optional<IpAddress> remote = {};
+    std::optional<IpAddress> local = {};
     /// The underlying link.
-    std::optional<Interface> link;
+    std::optional<Interface> link = {};
     /// TTL of outer packets.
-    std::optional<std::uint8_t> ttl;
+    std::optional<std::uint8_t> ttl = {};
     /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
-    std::optional<std::uint8_t> encapLimit;
+    std::optional<std::uint8_t> encapLimit = {};
     /// Traffic class and flow label of outer packets, as in the IPv6 header.
-    std::optional<std::uint32_t> flowinfo;
+    std::optional<std::uint32_t> flowinfo = {};
     /// Whether outer packets carry no encapsulation limit.
-    std::optional<bool> ignoreEncapLimit;
+    std::optional<bool> ignoreEncapLimit = {};
     /// Whether the traffic class is copied from the inner packet.
-    std::optional<bool> useOrigTclass;
+    std::optional<bool> useOrigTclass = {};
     /// Whether the flow label is copied from the inner packet.
-    std::optional<bool> useOrigFlowlabel;
+    std::optional<bool> useOrigFlowlabel = {};
     /// Mobile IPv6.
-    std::optional<bool> mip6;
+    std::optional<bool> mip6 = {};
     /// Whether the DSCP of received outer packets is copied to the inner packet.
-    std::optional<bool> rcvDscpCopy;
+    std::optional<bool> rcvDscpCopy = {};
     /// Whether the firewall mark is copied from the inner packet.
-    std::optional<bool> useOrigFwmark;
+    std::optional<bool> useOrigFwmark = {};
     /// Whether the remote address may be local.
-    std::optional<bool> allowLocalRemote;
+    std::optional<bool> allowLocalRemote = {};
     /// Whether routes and filters provide the tunnel parameters of each packet.
-    std::optional<bool> external;
+    std::optional<bool> external = {};
     /// The encapsulation after the outer IP header.
-    std::optional<TunnelEncap> encap;
+    std::optional<TunnelEncap> encap = {};
     /// Whether UDP over IPv4 has a checksum.
-    std::optional<bool> csum;
+    std::optional<bool> csum = {};
     /// Whether UDP over IPv6 has one.
-    std::optional<bool> csum6;
+    std::optional<bool> csum6 = {};
     /// Remote checksum offload.
-    std::optional<bool> remcsum;
-    std::optional<std::uint16_t> encapSport;
-    std::optional<std::uint16_t> encapDport;
+    std::optional<bool> remcsum = {};
+    std::optional<std::uint16_t> encapSport = {};
+    std::optional<std::uint16_t> encapDport = {};
     /// Firewall mark of outer packets.
-    std::optional<std::uint32_t> fwmark;
+    std::optional<std::uint32_t> fwmark = {};
 
-    Ip6Tnl &setProto(Ip6TnlMode value) { proto = value; return *this; }
-    Ip6Tnl &setRemote(IpAddress value) { remote = value; return *this; }
-    Ip6Tnl &setLocal(IpAddress value) { local = value; return *this; }
-    Ip6Tnl &setLink(Interface value) { link = std::move(value); return *this; }
-    Ip6Tnl &setTtl(std::uint8_t value) { ttl = value; return *this; }
-    Ip6Tnl &setEncapLimit(std::uint8_t value) { encapLimit = value; return *this; }
-    Ip6Tnl &setFlowinfo(std::uint32_t value) { flowinfo = value; return *this; }
-    Ip6Tnl &setIgnoreEncapLimit(bool value) { ignoreEncapLimit = value; return *this; }
-    Ip6Tnl &setUseOrigTclass(bool value) { useOrigTclass = value; return *this; }
-    Ip6Tnl &setUseOrigFlowlabel(bool value) { useOrigFlowlabel = value; return *this; }
-    Ip6Tnl &setMip6(bool value) { mip6 = value; return *this; }
-    Ip6Tnl &setRcvDscpCopy(bool value) { rcvDscpCopy = value; return *this; }
-    Ip6Tnl &setUseOrigFwmark(bool value) { useOrigFwmark = value; return *this; }
-    Ip6Tnl &setAllowLocalRemote(bool value) { allowLocalRemote = value; return *this; }
-    Ip6Tnl &setExternal(bool value) { external = value; return *this; }
-    Ip6Tnl &setEncap(TunnelEncap value) { encap = value; return *this; }
-    Ip6Tnl &setCsum(bool value) { csum = value; return *this; }
-    Ip6Tnl &setCsum6(bool value) { csum6 = value; return *this; }
-    Ip6Tnl &setRemcsum(bool value) { remcsum = value; return *this; }
-    Ip6Tnl &setEncapSport(std::uint16_t value) { encapSport = value; return *this; }
-    Ip6Tnl &setEncapDport(std::uint16_t value) { encapDport = value; return *this; }
-    Ip6Tnl &setFwmark(std::uint32_t value) { fwmark = value; return *this; }
+    Ip6Tnl &setProto(Ip6TnlMode value) { proto.emplace(value); return *this; }
+    Ip6Tnl &setRemote(IpAddress value) { remote.emplace(value); return *this; }
+    Ip6Tnl &setLocal(IpAddress value) { local.emplace(value); return *this; }
+    Ip6Tnl &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
+    Ip6Tnl &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    Ip6Tnl &setEncapLimit(std::uint8_t value) { encapLimit.emplace(value); return *this; }
+    Ip6Tnl &setFlowinfo(std::uint32_t value) { flowinfo.emplace(value); return *this; }
+    Ip6Tnl &setIgnoreEncapLimit(bool value) { ignoreEncapLimit.emplace(value); return *this; }
+    Ip6Tnl &setUseOrigTclass(bool value) { useOrigTclass.emplace(value); return *this; }
+    Ip6Tnl &setUseOrigFlowlabel(bool value) { useOrigFlowlabel.emplace(value); return *this; }
+    Ip6Tnl &setMip6(bool value) { mip6.emplace(value); return *this; }
+    Ip6Tnl &setRcvDscpCopy(bool value) { rcvDscpCopy.emplace(value); return *this; }
+    Ip6Tnl &setUseOrigFwmark(bool value) { useOrigFwmark.emplace(value); return *this; }
+    Ip6Tnl &setAllowLocalRemote(bool value) { allowLocalRemote.emplace(value); return *this; }
+    Ip6Tnl &setExternal(bool value) { external.emplace(value); return *this; }
+    Ip6Tnl &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
+    Ip6Tnl &setCsum(bool value) { csum.emplace(value); return *this; }
+    Ip6Tnl &setCsum6(bool value) { csum6.emplace(value); return *this; }
+    Ip6Tnl &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Ip6Tnl &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
+    Ip6Tnl &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
+    Ip6Tnl &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1000,48 +1000,48 @@ struct Ipip {
     static constexpr const char *typeName = "Ipip";
 
     /// The remote address; `0.0.0.0` for any.
-    std::optional<IpAddress> remote;
-    std::optional<IpAddress> local;
+    std::optional<IpAddress> remote = {};
+    std::optional<IpAddress> local = {};
     /// The underlying link.
-    std::optional<Interface> link;
+    std::optional<Interface> link = {};
     /// TTL of outer packets.
-    std::optional<std::uint8_t> ttl;
+    std::optional<std::uint8_t> ttl = {};
     /// Type of service of outer packets.
-    std::optional<std::uint8_t> tos;
+    std::optional<std::uint8_t> tos = {};
     /// The don't-fragment bit of outer packets.
-    std::optional<bool> pmtudisc;
+    std::optional<bool> pmtudisc = {};
     /// The encapsulated protocol.
-    std::optional<IpipMode> proto;
+    std::optional<IpipMode> proto = {};
     /// Whether routes and filters provide the tunnel parameters of each packet.
-    std::optional<bool> external;
+    std::optional<bool> external = {};
     /// The encapsulation after the outer IP header.
-    std::optional<TunnelEncap> encap;
+    std::optional<TunnelEncap> encap = {};
     /// Whether UDP over IPv4 has a checksum.
-    std::optional<bool> csum;
+    std::optional<bool> csum = {};
     /// Whether UDP over IPv6 has one.
-    std::optional<bool> csum6;
+    std::optional<bool> csum6 = {};
     /// Remote checksum offload.
-    std::optional<bool> remcsum;
-    std::optional<std::uint16_t> encapSport;
-    std::optional<std::uint16_t> encapDport;
+    std::optional<bool> remcsum = {};
+    std::optional<std::uint16_t> encapSport = {};
+    std::optional<std::uint16_t> encapDport = {};
     /// Firewall mark of outer packets.
-    std::optional<std::uint32_t> fwmark;
+    std::optional<std::uint32_t> fwmark = {};
 
-    Ipip &setRemote(IpAddress value) { remote = value; return *this; }
-    Ipip &setLocal(IpAddress value) { local = value; return *this; }
-    Ipip &setLink(Interface value) { link = std::move(value); return *this; }
-    Ipip &setTtl(std::uint8_t value) { ttl = value; return *this; }
-    Ipip &setTos(std::uint8_t value) { tos = value; return *this; }
-    Ipip &setPmtudisc(bool value) { pmtudisc = value; return *this; }
-    Ipip &setProto(IpipMode value) { proto = value; return *this; }
-    Ipip &setExternal(bool value) { external = value; return *this; }
-    Ipip &setEncap(TunnelEncap value) { encap = value; return *this; }
-    Ipip &setCsum(bool value) { csum = value; return *this; }
-    Ipip &setCsum6(bool value) { csum6 = value; return *this; }
-    Ipip &setRemcsum(bool value) { remcsum = value; return *this; }
-    Ipip &setEncapSport(std::uint16_t value) { encapSport = value; return *this; }
-    Ipip &setEncapDport(std::uint16_t value) { encapDport = value; return *this; }
-    Ipip &setFwmark(std::uint32_t value) { fwmark = value; return *this; }
+    Ipip &setRemote(IpAddress value) { remote.emplace(value); return *this; }
+    Ipip &setLocal(IpAddress value) { local.emplace(value); return *this; }
+    Ipip &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
+    Ipip &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    Ipip &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    Ipip &setPmtudisc(bool value) { pmtudisc.emplace(value); return *this; }
+    Ipip &setProto(IpipMode value) { proto.emplace(value); return *this; }
+    Ipip &setExternal(bool value) { external.emplace(value); return *this; }
+    Ipip &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
+    Ipip &setCsum(bool value) { csum.emplace(value); return *this; }
+    Ipip &setCsum6(bool value) { csum6.emplace(value); return *this; }
+    Ipip &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Ipip &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
+    Ipip &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
+    Ipip &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1098,12 +1098,12 @@ struct Ipvlan {
     static constexpr const char *typeName = "Ipvlan";
 
     /// The layer at which it switches or routes.
-    std::optional<IpvlanMode> mode;
+    std::optional<IpvlanMode> mode = {};
     /// With which siblings it communicates.
-    std::optional<IpvlanFlags> flags;
+    std::optional<IpvlanFlags> flags = {};
 
-    Ipvlan &setMode(IpvlanMode value) { mode = value; return *this; }
-    Ipvlan &setFlags(IpvlanFlags value) { flags = value; return *this; }
+    Ipvlan &setMode(IpvlanMode value) { mode.emplace(value); return *this; }
+    Ipvlan &setFlags(IpvlanFlags value) { flags.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1150,36 +1150,36 @@ struct Macvlan {
     static constexpr const char *typeName = "Macvlan";
 
     /// With which siblings it communicates.
-    std::optional<MacvlanMode> mode;
+    std::optional<MacvlanMode> mode = {};
     /// Whether the lower link stays non-promiscuous in passthru mode.
-    std::optional<bool> nopromisc;
+    std::optional<bool> nopromisc = {};
     /// Whether packets accepted in source mode are not delivered to their destination too.
-    std::optional<bool> nodst;
+    std::optional<bool> nodst = {};
     /// How to change the source addresses, in source mode. Write-only.
-    std::optional<MacAddrMode> macaddrMode;
+    std::optional<MacAddrMode> macaddrMode = {};
     /// An address to add or delete. Write-only.
-    std::optional<MacAddress> macaddr;
+    std::optional<MacAddress> macaddr = {};
     /// Number of source addresses. Read-only.
-    std::optional<std::uint32_t> macaddrCount;
+    std::optional<std::uint32_t> macaddrCount = {};
     /// The accepted source addresses, in source mode.
-    std::optional<std::vector<MacAddress>> macaddrData;
+    std::optional<std::vector<MacAddress>> macaddrData = {};
     /// Length of the broadcast queue in packets.
-    std::optional<std::uint32_t> bcqueuelen;
+    std::optional<std::uint32_t> bcqueuelen = {};
     /// Length of the broadcast queue in use, shared by all macvlans of the lower link. Read-only.
-    std::optional<std::uint32_t> usedbcqueuelen;
+    std::optional<std::uint32_t> usedbcqueuelen = {};
     /// Multicast rate below which packets bypass the broadcast queue; -1 is no limit. Since Linux 6.4.
-    std::optional<std::int32_t> bclim;
+    std::optional<std::int32_t> bclim = {};
 
-    Macvlan &setMode(MacvlanMode value) { mode = value; return *this; }
-    Macvlan &setNopromisc(bool value) { nopromisc = value; return *this; }
-    Macvlan &setNodst(bool value) { nodst = value; return *this; }
-    Macvlan &setMacaddrMode(MacAddrMode value) { macaddrMode = value; return *this; }
-    Macvlan &setMacaddr(MacAddress value) { macaddr = value; return *this; }
-    Macvlan &setMacaddrCount(std::uint32_t value) { macaddrCount = value; return *this; }
-    Macvlan &setMacaddrData(std::vector<MacAddress> value) { macaddrData = std::move(value); return *this; }
-    Macvlan &setBcqueuelen(std::uint32_t value) { bcqueuelen = value; return *this; }
-    Macvlan &setUsedbcqueuelen(std::uint32_t value) { usedbcqueuelen = value; return *this; }
-    Macvlan &setBclim(std::int32_t value) { bclim = value; return *this; }
+    Macvlan &setMode(MacvlanMode value) { mode.emplace(value); return *this; }
+    Macvlan &setNopromisc(bool value) { nopromisc.emplace(value); return *this; }
+    Macvlan &setNodst(bool value) { nodst.emplace(value); return *this; }
+    Macvlan &setMacaddrMode(MacAddrMode value) { macaddrMode.emplace(value); return *this; }
+    Macvlan &setMacaddr(MacAddress value) { macaddr.emplace(value); return *this; }
+    Macvlan &setMacaddrCount(std::uint32_t value) { macaddrCount.emplace(value); return *this; }
+    Macvlan &setMacaddrData(std::vector<MacAddress> value) { macaddrData.emplace(std::move(value)); return *this; }
+    Macvlan &setBcqueuelen(std::uint32_t value) { bcqueuelen.emplace(value); return *this; }
+    Macvlan &setUsedbcqueuelen(std::uint32_t value) { usedbcqueuelen.emplace(value); return *this; }
+    Macvlan &setBclim(std::int32_t value) { bclim.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1240,33 +1240,33 @@ struct Netkit {
     static constexpr const char *typeName = "Netkit";
 
     /// The peer. Given only when the pair is created; never reported.
-    Boxed<LinkInfo> peer;
+    Boxed<LinkInfo> peer = {};
     /// Whether this is the primary end, which configures both. Read-only.
-    std::optional<bool> primary;
+    std::optional<bool> primary = {};
     /// Whether packets have an Ethernet header; only at creation.
-    std::optional<NetkitMode> mode;
+    std::optional<NetkitMode> mode = {};
     /// Policy for packets without a program at this end.
-    std::optional<NetkitPolicy> policy;
+    std::optional<NetkitPolicy> policy = {};
     /// The same at the peer.
-    std::optional<NetkitPolicy> peerPolicy;
+    std::optional<NetkitPolicy> peerPolicy = {};
     /// Which metadata is cleared from packets that leave the namespace; only at creation. Since Linux 6.13.
-    std::optional<NetkitScrub> scrub;
+    std::optional<NetkitScrub> scrub = {};
     /// The same at the peer.
-    std::optional<NetkitScrub> peerScrub;
+    std::optional<NetkitScrub> peerScrub = {};
     /// Headroom in bytes; only at creation. Since Linux 6.14.
-    std::optional<std::uint16_t> headroom;
+    std::optional<std::uint16_t> headroom = {};
     /// Tailroom in bytes.
-    std::optional<std::uint16_t> tailroom;
+    std::optional<std::uint16_t> tailroom = {};
 
     Netkit &setPeer(Boxed<LinkInfo> value) { peer = std::move(value); return *this; }
-    Netkit &setPrimary(bool value) { primary = value; return *this; }
-    Netkit &setMode(NetkitMode value) { mode = value; return *this; }
-    Netkit &setPolicy(NetkitPolicy value) { policy = value; return *this; }
-    Netkit &setPeerPolicy(NetkitPolicy value) { peerPolicy = value; return *this; }
-    Netkit &setScrub(NetkitScrub value) { scrub = value; return *this; }
-    Netkit &setPeerScrub(NetkitScrub value) { peerScrub = value; return *this; }
-    Netkit &setHeadroom(std::uint16_t value) { headroom = value; return *this; }
-    Netkit &setTailroom(std::uint16_t value) { tailroom = value; return *this; }
+    Netkit &setPrimary(bool value) { primary.emplace(value); return *this; }
+    Netkit &setMode(NetkitMode value) { mode.emplace(value); return *this; }
+    Netkit &setPolicy(NetkitPolicy value) { policy.emplace(value); return *this; }
+    Netkit &setPeerPolicy(NetkitPolicy value) { peerPolicy.emplace(value); return *this; }
+    Netkit &setScrub(NetkitScrub value) { scrub.emplace(value); return *this; }
+    Netkit &setPeerScrub(NetkitScrub value) { peerScrub.emplace(value); return *this; }
+    Netkit &setHeadroom(std::uint16_t value) { headroom.emplace(value); return *this; }
+    Netkit &setTailroom(std::uint16_t value) { tailroom.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1306,60 +1306,60 @@ struct Sit {
     static constexpr const char *typeName = "Sit";
 
     /// The remote address; `0.0.0.0` for any.
-    std::optional<IpAddress> remote;
-    std::optional<IpAddress> local;
+    std::optional<IpAddress> remote = {};
+    std::optional<IpAddress> local = {};
     /// The underlying link.
-    std::optional<Interface> link;
+    std::optional<Interface> link = {};
     /// TTL of outer packets.
-    std::optional<std::uint8_t> ttl;
+    std::optional<std::uint8_t> ttl = {};
     /// Type of service of outer packets.
-    std::optional<std::uint8_t> tos;
+    std::optional<std::uint8_t> tos = {};
     /// The don't-fragment bit of outer packets.
-    std::optional<bool> pmtudisc;
+    std::optional<bool> pmtudisc = {};
     /// The encapsulated protocol.
-    std::optional<SitMode> proto;
+    std::optional<SitMode> proto = {};
     /// Whether it is an ISATAP tunnel.
-    std::optional<bool> isatap;
+    std::optional<bool> isatap = {};
     /// The prefix of its 6rd domain.
-    std::optional<IpAddress> sixrdPrefix;
+    std::optional<IpAddress> sixrdPrefix = {};
     /// Its length in bits.
-    std::optional<std::uint16_t> sixrdPrefixlen;
+    std::optional<std::uint16_t> sixrdPrefixlen = {};
     /// The common IPv4 prefix of the 6rd domain.
-    std::optional<IpAddress> sixrdRelayPrefix;
+    std::optional<IpAddress> sixrdRelayPrefix = {};
     /// Its length in bits.
-    std::optional<std::uint16_t> sixrdRelayPrefixlen;
+    std::optional<std::uint16_t> sixrdRelayPrefixlen = {};
     /// The encapsulation after the outer IP header.
-    std::optional<TunnelEncap> encap;
+    std::optional<TunnelEncap> encap = {};
     /// Whether UDP over IPv4 has a checksum.
-    std::optional<bool> csum;
+    std::optional<bool> csum = {};
     /// Whether UDP over IPv6 has one.
-    std::optional<bool> csum6;
+    std::optional<bool> csum6 = {};
     /// Remote checksum offload.
-    std::optional<bool> remcsum;
-    std::optional<std::uint16_t> encapSport;
-    std::optional<std::uint16_t> encapDport;
+    std::optional<bool> remcsum = {};
+    std::optional<std::uint16_t> encapSport = {};
+    std::optional<std::uint16_t> encapDport = {};
     /// Firewall mark of outer packets.
-    std::optional<std::uint32_t> fwmark;
+    std::optional<std::uint32_t> fwmark = {};
 
-    Sit &setRemote(IpAddress value) { remote = value; return *this; }
-    Sit &setLocal(IpAddress value) { local = value; return *this; }
-    Sit &setLink(Interface value) { link = std::move(value); return *this; }
-    Sit &setTtl(std::uint8_t value) { ttl = value; return *this; }
-    Sit &setTos(std::uint8_t value) { tos = value; return *this; }
-    Sit &setPmtudisc(bool value) { pmtudisc = value; return *this; }
-    Sit &setProto(SitMode value) { proto = value; return *this; }
-    Sit &setIsatap(bool value) { isatap = value; return *this; }
-    Sit &setSixrdPrefix(IpAddress value) { sixrdPrefix = value; return *this; }
-    Sit &setSixrdPrefixlen(std::uint16_t value) { sixrdPrefixlen = value; return *this; }
-    Sit &setSixrdRelayPrefix(IpAddress value) { sixrdRelayPrefix = value; return *this; }
-    Sit &setSixrdRelayPrefixlen(std::uint16_t value) { sixrdRelayPrefixlen = value; return *this; }
-    Sit &setEncap(TunnelEncap value) { encap = value; return *this; }
-    Sit &setCsum(bool value) { csum = value; return *this; }
-    Sit &setCsum6(bool value) { csum6 = value; return *this; }
-    Sit &setRemcsum(bool value) { remcsum = value; return *this; }
-    Sit &setEncapSport(std::uint16_t value) { encapSport = value; return *this; }
-    Sit &setEncapDport(std::uint16_t value) { encapDport = value; return *this; }
-    Sit &setFwmark(std::uint32_t value) { fwmark = value; return *this; }
+    Sit &setRemote(IpAddress value) { remote.emplace(value); return *this; }
+    Sit &setLocal(IpAddress value) { local.emplace(value); return *this; }
+    Sit &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
+    Sit &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    Sit &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    Sit &setPmtudisc(bool value) { pmtudisc.emplace(value); return *this; }
+    Sit &setProto(SitMode value) { proto.emplace(value); return *this; }
+    Sit &setIsatap(bool value) { isatap.emplace(value); return *this; }
+    Sit &setSixrdPrefix(IpAddress value) { sixrdPrefix.emplace(value); return *this; }
+    Sit &setSixrdPrefixlen(std::uint16_t value) { sixrdPrefixlen.emplace(value); return *this; }
+    Sit &setSixrdRelayPrefix(IpAddress value) { sixrdRelayPrefix.emplace(value); return *this; }
+    Sit &setSixrdRelayPrefixlen(std::uint16_t value) { sixrdRelayPrefixlen.emplace(value); return *this; }
+    Sit &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
+    Sit &setCsum(bool value) { csum.emplace(value); return *this; }
+    Sit &setCsum6(bool value) { csum6.emplace(value); return *this; }
+    Sit &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Sit &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
+    Sit &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
+    Sit &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1408,33 +1408,33 @@ struct Tun {
     static constexpr const char *typeName = "Tun";
 
     /// Tun (IP packets) or tap (Ethernet frames).
-    std::optional<TunMode> mode;
+    std::optional<TunMode> mode = {};
     /// Whether packets have a packet information header of 4 bytes. Default: no.
-    std::optional<bool> pi;
+    std::optional<bool> pi = {};
     /// Whether packets have a virtio-net header with offloads.
-    std::optional<bool> vnetHdr;
+    std::optional<bool> vnetHdr = {};
     /// Whether it supports several queues.
-    std::optional<bool> multiQueue;
+    std::optional<bool> multiQueue = {};
     /// Number of open queues. Read-only.
-    std::optional<std::uint32_t> numqueues;
+    std::optional<std::uint32_t> numqueues = {};
     /// Number of disabled queues. Read-only.
-    std::optional<std::uint32_t> numdisabled;
+    std::optional<std::uint32_t> numdisabled = {};
     /// Whether it persists when the last program closes it.
-    std::optional<bool> persist;
+    std::optional<bool> persist = {};
     /// The user id that may open it.
-    std::optional<std::uint32_t> user;
+    std::optional<std::uint32_t> user = {};
     /// The group id that may open it.
-    std::optional<std::uint32_t> group;
+    std::optional<std::uint32_t> group = {};
 
-    Tun &setMode(TunMode value) { mode = value; return *this; }
-    Tun &setPi(bool value) { pi = value; return *this; }
-    Tun &setVnetHdr(bool value) { vnetHdr = value; return *this; }
-    Tun &setMultiQueue(bool value) { multiQueue = value; return *this; }
-    Tun &setNumqueues(std::uint32_t value) { numqueues = value; return *this; }
-    Tun &setNumdisabled(std::uint32_t value) { numdisabled = value; return *this; }
-    Tun &setPersist(bool value) { persist = value; return *this; }
-    Tun &setUser(std::uint32_t value) { user = value; return *this; }
-    Tun &setGroup(std::uint32_t value) { group = value; return *this; }
+    Tun &setMode(TunMode value) { mode.emplace(value); return *this; }
+    Tun &setPi(bool value) { pi.emplace(value); return *this; }
+    Tun &setVnetHdr(bool value) { vnetHdr.emplace(value); return *this; }
+    Tun &setMultiQueue(bool value) { multiQueue.emplace(value); return *this; }
+    Tun &setNumqueues(std::uint32_t value) { numqueues.emplace(value); return *this; }
+    Tun &setNumdisabled(std::uint32_t value) { numdisabled.emplace(value); return *this; }
+    Tun &setPersist(bool value) { persist.emplace(value); return *this; }
+    Tun &setUser(std::uint32_t value) { user.emplace(value); return *this; }
+    Tun &setGroup(std::uint32_t value) { group.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1461,7 +1461,7 @@ struct Veth {
     static constexpr const char *typeName = "Veth";
 
     /// The peer. Given only when the pair is created; never reported.
-    Boxed<LinkInfo> peer;
+    Boxed<LinkInfo> peer = {};
 
     Veth &setPeer(Boxed<LinkInfo> value) { peer = std::move(value); return *this; }
 
@@ -1482,32 +1482,32 @@ struct Vlan {
     static constexpr const char *typeName = "Vlan";
 
     /// EtherType of its tag.
-    std::optional<VlanProtocol> protocol;
-    std::optional<std::uint16_t> id;
+    std::optional<VlanProtocol> protocol = {};
+    std::optional<std::uint16_t> id = {};
     /// Whether packets are delivered without their tag.
-    std::optional<bool> reorderHdr;
+    std::optional<bool> reorderHdr = {};
     /// Whether it is announced to switches (GARP VLAN Registration Protocol).
-    std::optional<bool> gvrp;
+    std::optional<bool> gvrp = {};
     /// Whether it can be up while the lower link is down.
-    std::optional<bool> looseBinding;
+    std::optional<bool> looseBinding = {};
     /// Whether it is announced to switches (Multiple VLAN Registration Protocol).
-    std::optional<bool> mvrp;
+    std::optional<bool> mvrp = {};
     /// Whether its state follows the bridge ports in the VLAN.
-    std::optional<bool> bridgeBinding;
+    std::optional<bool> bridgeBinding = {};
     /// Maps the priority in the tag of received packets to packet priorities.
-    std::optional<std::vector<std::string>> ingressQos;
+    std::optional<std::vector<std::string>> ingressQos = {};
     /// Maps packet priorities to the priority in the tag of sent packets.
-    std::optional<std::vector<std::string>> egressQos;
+    std::optional<std::vector<std::string>> egressQos = {};
 
-    Vlan &setProtocol(VlanProtocol value) { protocol = value; return *this; }
-    Vlan &setId(std::uint16_t value) { id = value; return *this; }
-    Vlan &setReorderHdr(bool value) { reorderHdr = value; return *this; }
-    Vlan &setGvrp(bool value) { gvrp = value; return *this; }
-    Vlan &setLooseBinding(bool value) { looseBinding = value; return *this; }
-    Vlan &setMvrp(bool value) { mvrp = value; return *this; }
-    Vlan &setBridgeBinding(bool value) { bridgeBinding = value; return *this; }
-    Vlan &setIngressQos(std::vector<std::string> value) { ingressQos = std::move(value); return *this; }
-    Vlan &setEgressQos(std::vector<std::string> value) { egressQos = std::move(value); return *this; }
+    Vlan &setProtocol(VlanProtocol value) { protocol.emplace(value); return *this; }
+    Vlan &setId(std::uint16_t value) { id.emplace(value); return *this; }
+    Vlan &setReorderHdr(bool value) { reorderHdr.emplace(value); return *this; }
+    Vlan &setGvrp(bool value) { gvrp.emplace(value); return *this; }
+    Vlan &setLooseBinding(bool value) { looseBinding.emplace(value); return *this; }
+    Vlan &setMvrp(bool value) { mvrp.emplace(value); return *this; }
+    Vlan &setBridgeBinding(bool value) { bridgeBinding.emplace(value); return *this; }
+    Vlan &setIngressQos(std::vector<std::string> value) { ingressQos.emplace(std::move(value)); return *this; }
+    Vlan &setEgressQos(std::vector<std::string> value) { egressQos.emplace(std::move(value)); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1534,9 +1534,9 @@ struct Vrf {
     static constexpr const char *typeName = "Vrf";
 
     /// Its routing table; needed when it is made.
-    std::optional<std::uint32_t> table;
+    std::optional<std::uint32_t> table = {};
 
-    Vrf &setTable(std::uint32_t value) { table = value; return *this; }
+    Vrf &setTable(std::uint32_t value) { table.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1566,102 +1566,102 @@ struct Vxlan {
     static constexpr const char *typeName = "Vxlan";
 
     /// Its VNI: 24 bits.
-    std::optional<std::uint32_t> id;
+    std::optional<std::uint32_t> id = {};
     /// The other end, or the group of all other ends.
-    std::optional<IpAddress> remote;
-    std::optional<IpAddress> remote6;
-    std::optional<IpAddress> local;
-    std::optional<IpAddress> local6;
+    std::optional<IpAddress> remote = {};
+    std::optional<IpAddress> remote6 = {};
+    std::optional<IpAddress> local = {};
+    std::optional<IpAddress> local6 = {};
     /// The link it sends and receives by.
-    std::optional<Interface> link;
+    std::optional<Interface> link = {};
     /// The UDP source ports; 0 and 0 are the system's default.
-    std::optional<std::string> portRange;
+    std::optional<std::string> portRange = {};
     /// The UDP port to which it sends and on which it receives; the kernel's default is 8472.
-    std::optional<std::uint16_t> port;
+    std::optional<std::uint16_t> port = {};
     /// Whether it learns the remote endpoints of hardware addresses.
-    std::optional<bool> learning;
+    std::optional<bool> learning = {};
     /// Whether it is an ARP proxy.
-    std::optional<bool> proxy;
+    std::optional<bool> proxy = {};
     /// Route short circuit.
-    std::optional<bool> rsc;
+    std::optional<bool> rsc = {};
     /// Whether unknown hardware addresses cause notifications.
-    std::optional<bool> l2miss;
+    std::optional<bool> l2miss = {};
     /// Whether unknown IP addresses cause notifications.
-    std::optional<bool> l3miss;
+    std::optional<bool> l3miss = {};
     /// Type of service of outer packets.
-    std::optional<std::uint8_t> tos;
+    std::optional<std::uint8_t> tos = {};
     /// TTL of outer packets.
-    std::optional<std::uint8_t> ttl;
+    std::optional<std::uint8_t> ttl = {};
     /// Whether the TTL is copied from the inner packet.
-    std::optional<bool> ttlInherit;
+    std::optional<bool> ttlInherit = {};
     /// The don't-fragment bit of outer packets.
-    std::optional<DontFragment> df;
+    std::optional<DontFragment> df = {};
     /// Flow label of outer IPv6 packets.
-    std::optional<std::uint32_t> label;
+    std::optional<std::uint32_t> label = {};
     /// The source of the flow label. Since Linux 6.7.
-    std::optional<LabelPolicy> labelPolicy;
+    std::optional<LabelPolicy> labelPolicy = {};
     /// Ageing time of learned addresses in seconds; 0 is infinite.
-    std::optional<Duration<std::uint32_t>> ageing;
+    std::optional<Duration<std::uint32_t>> ageing = {};
     /// Maximum number of learned addresses; 0 is no limit.
-    std::optional<std::uint32_t> limit;
+    std::optional<std::uint32_t> limit = {};
     /// Whether UDP over IPv4 has a checksum.
-    std::optional<bool> udpCsum;
+    std::optional<bool> udpCsum = {};
     /// Whether UDP over IPv6 is sent without a checksum.
-    std::optional<bool> udpZeroCsum6Tx;
+    std::optional<bool> udpZeroCsum6Tx = {};
     /// Whether UDP over IPv6 is received without a checksum.
-    std::optional<bool> udpZeroCsum6Rx;
+    std::optional<bool> udpZeroCsum6Rx = {};
     /// Remote checksum offload on transmit.
-    std::optional<bool> remcsumTx;
+    std::optional<bool> remcsumTx = {};
     /// Remote checksum offload on receive.
-    std::optional<bool> remcsumRx;
+    std::optional<bool> remcsumRx = {};
     /// Remote checksum offload without partial checksums.
-    std::optional<bool> remcsumNopartial;
+    std::optional<bool> remcsumNopartial = {};
     /// Group policy extension: packets carry the mark of the sender.
-    std::optional<bool> gbp;
+    std::optional<bool> gbp = {};
     /// Whether it carries protocols other than Ethernet (generic protocol extension).
-    std::optional<bool> gpe;
+    std::optional<bool> gpe = {};
     /// Whether routes and filters provide the tunnel parameters of each packet.
-    std::optional<bool> external;
+    std::optional<bool> external = {};
     /// Whether it accepts only configured VNIs, with `external`.
-    std::optional<bool> vnifilter;
+    std::optional<bool> vnifilter = {};
     /// Whether packets to this host's own addresses go their shortest way. Since Linux 6.5.
-    std::optional<bool> localbypass;
+    std::optional<bool> localbypass = {};
     /// Whether multicast packets are routed as forwarded ones. Since Linux 6.17.
-    std::optional<bool> mcroute;
+    std::optional<bool> mcroute = {};
 
-    Vxlan &setId(std::uint32_t value) { id = value; return *this; }
-    Vxlan &setRemote(IpAddress value) { remote = value; return *this; }
-    Vxlan &setRemote6(IpAddress value) { remote6 = value; return *this; }
-    Vxlan &setLocal(IpAddress value) { local = value; return *this; }
-    Vxlan &setLocal6(IpAddress value) { local6 = value; return *this; }
-    Vxlan &setLink(Interface value) { link = std::move(value); return *this; }
-    Vxlan &setPortRange(std::string value) { portRange = std::move(value); return *this; }
-    Vxlan &setPort(std::uint16_t value) { port = value; return *this; }
-    Vxlan &setLearning(bool value) { learning = value; return *this; }
-    Vxlan &setProxy(bool value) { proxy = value; return *this; }
-    Vxlan &setRsc(bool value) { rsc = value; return *this; }
-    Vxlan &setL2miss(bool value) { l2miss = value; return *this; }
-    Vxlan &setL3miss(bool value) { l3miss = value; return *this; }
-    Vxlan &setTos(std::uint8_t value) { tos = value; return *this; }
-    Vxlan &setTtl(std::uint8_t value) { ttl = value; return *this; }
-    Vxlan &setTtlInherit(bool value) { ttlInherit = value; return *this; }
-    Vxlan &setDf(DontFragment value) { df = value; return *this; }
-    Vxlan &setLabel(std::uint32_t value) { label = value; return *this; }
-    Vxlan &setLabelPolicy(LabelPolicy value) { labelPolicy = value; return *this; }
-    Vxlan &setAgeing(Duration<std::uint32_t> value) { ageing = value; return *this; }
-    Vxlan &setLimit(std::uint32_t value) { limit = value; return *this; }
-    Vxlan &setUdpCsum(bool value) { udpCsum = value; return *this; }
-    Vxlan &setUdpZeroCsum6Tx(bool value) { udpZeroCsum6Tx = value; return *this; }
-    Vxlan &setUdpZeroCsum6Rx(bool value) { udpZeroCsum6Rx = value; return *this; }
-    Vxlan &setRemcsumTx(bool value) { remcsumTx = value; return *this; }
-    Vxlan &setRemcsumRx(bool value) { remcsumRx = value; return *this; }
-    Vxlan &setRemcsumNopartial(bool value) { remcsumNopartial = value; return *this; }
-    Vxlan &setGbp(bool value) { gbp = value; return *this; }
-    Vxlan &setGpe(bool value) { gpe = value; return *this; }
-    Vxlan &setExternal(bool value) { external = value; return *this; }
-    Vxlan &setVnifilter(bool value) { vnifilter = value; return *this; }
-    Vxlan &setLocalbypass(bool value) { localbypass = value; return *this; }
-    Vxlan &setMcroute(bool value) { mcroute = value; return *this; }
+    Vxlan &setId(std::uint32_t value) { id.emplace(value); return *this; }
+    Vxlan &setRemote(IpAddress value) { remote.emplace(value); return *this; }
+    Vxlan &setRemote6(IpAddress value) { remote6.emplace(value); return *this; }
+    Vxlan &setLocal(IpAddress value) { local.emplace(value); return *this; }
+    Vxlan &setLocal6(IpAddress value) { local6.emplace(value); return *this; }
+    Vxlan &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
+    Vxlan &setPortRange(std::string value) { portRange.emplace(std::move(value)); return *this; }
+    Vxlan &setPort(std::uint16_t value) { port.emplace(value); return *this; }
+    Vxlan &setLearning(bool value) { learning.emplace(value); return *this; }
+    Vxlan &setProxy(bool value) { proxy.emplace(value); return *this; }
+    Vxlan &setRsc(bool value) { rsc.emplace(value); return *this; }
+    Vxlan &setL2miss(bool value) { l2miss.emplace(value); return *this; }
+    Vxlan &setL3miss(bool value) { l3miss.emplace(value); return *this; }
+    Vxlan &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    Vxlan &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    Vxlan &setTtlInherit(bool value) { ttlInherit.emplace(value); return *this; }
+    Vxlan &setDf(DontFragment value) { df.emplace(value); return *this; }
+    Vxlan &setLabel(std::uint32_t value) { label.emplace(value); return *this; }
+    Vxlan &setLabelPolicy(LabelPolicy value) { labelPolicy.emplace(value); return *this; }
+    Vxlan &setAgeing(Duration<std::uint32_t> value) { ageing.emplace(value); return *this; }
+    Vxlan &setLimit(std::uint32_t value) { limit.emplace(value); return *this; }
+    Vxlan &setUdpCsum(bool value) { udpCsum.emplace(value); return *this; }
+    Vxlan &setUdpZeroCsum6Tx(bool value) { udpZeroCsum6Tx.emplace(value); return *this; }
+    Vxlan &setUdpZeroCsum6Rx(bool value) { udpZeroCsum6Rx.emplace(value); return *this; }
+    Vxlan &setRemcsumTx(bool value) { remcsumTx.emplace(value); return *this; }
+    Vxlan &setRemcsumRx(bool value) { remcsumRx.emplace(value); return *this; }
+    Vxlan &setRemcsumNopartial(bool value) { remcsumNopartial.emplace(value); return *this; }
+    Vxlan &setGbp(bool value) { gbp.emplace(value); return *this; }
+    Vxlan &setGpe(bool value) { gpe.emplace(value); return *this; }
+    Vxlan &setExternal(bool value) { external.emplace(value); return *this; }
+    Vxlan &setVnifilter(bool value) { vnifilter.emplace(value); return *this; }
+    Vxlan &setLocalbypass(bool value) { localbypass.emplace(value); return *this; }
+    Vxlan &setMcroute(bool value) { mcroute.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1736,33 +1736,33 @@ struct BondPort {
     static constexpr const char *typeName = "BondPort";
 
     /// Whether it is active.
-    std::optional<BondPortState> state;
+    std::optional<BondPortState> state = {};
     /// Its carrier state. Read-only.
-    std::optional<MiiStatus> miiStatus;
+    std::optional<MiiStatus> miiStatus = {};
     /// Number of failures. Read-only.
-    std::optional<std::uint32_t> linkFailureCount;
+    std::optional<std::uint32_t> linkFailureCount = {};
     /// Its permanent hardware address. Read-only.
-    std::optional<MacAddress> permHwaddr;
+    std::optional<MacAddress> permHwaddr = {};
     /// The queue id of the bond that uses this port; 0 is none.
-    std::optional<std::uint16_t> queueId;
+    std::optional<std::uint16_t> queueId = {};
     /// Failover priority; higher is preferred.
-    std::optional<std::int32_t> prio;
+    std::optional<std::int32_t> prio = {};
     /// Id of its aggregator. Read-only.
-    std::optional<std::uint16_t> adAggregatorId;
+    std::optional<std::uint16_t> adAggregatorId = {};
     /// Its LACP state bits. Read-only.
-    std::optional<std::uint8_t> adActorOperPortState;
+    std::optional<std::uint8_t> adActorOperPortState = {};
     /// The partner's LACP state bits. Read-only.
-    std::optional<std::uint16_t> adPartnerOperPortState;
+    std::optional<std::uint16_t> adPartnerOperPortState = {};
 
-    BondPort &setState(BondPortState value) { state = value; return *this; }
-    BondPort &setMiiStatus(MiiStatus value) { miiStatus = value; return *this; }
-    BondPort &setLinkFailureCount(std::uint32_t value) { linkFailureCount = value; return *this; }
-    BondPort &setPermHwaddr(MacAddress value) { permHwaddr = value; return *this; }
-    BondPort &setQueueId(std::uint16_t value) { queueId = value; return *this; }
-    BondPort &setPrio(std::int32_t value) { prio = value; return *this; }
-    BondPort &setAdAggregatorId(std::uint16_t value) { adAggregatorId = value; return *this; }
-    BondPort &setAdActorOperPortState(std::uint8_t value) { adActorOperPortState = value; return *this; }
-    BondPort &setAdPartnerOperPortState(std::uint16_t value) { adPartnerOperPortState = value; return *this; }
+    BondPort &setState(BondPortState value) { state.emplace(value); return *this; }
+    BondPort &setMiiStatus(MiiStatus value) { miiStatus.emplace(value); return *this; }
+    BondPort &setLinkFailureCount(std::uint32_t value) { linkFailureCount.emplace(value); return *this; }
+    BondPort &setPermHwaddr(MacAddress value) { permHwaddr.emplace(value); return *this; }
+    BondPort &setQueueId(std::uint16_t value) { queueId.emplace(value); return *this; }
+    BondPort &setPrio(std::int32_t value) { prio.emplace(value); return *this; }
+    BondPort &setAdAggregatorId(std::uint16_t value) { adAggregatorId.emplace(value); return *this; }
+    BondPort &setAdActorOperPortState(std::uint8_t value) { adActorOperPortState.emplace(value); return *this; }
+    BondPort &setAdPartnerOperPortState(std::uint16_t value) { adPartnerOperPortState.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1789,124 +1789,124 @@ struct BridgePort {
     static constexpr const char *typeName = "BridgePort";
 
     /// Its spanning tree state.
-    std::optional<PortState> state;
+    std::optional<PortState> state = {};
     /// Its spanning tree priority: 0 to 63.
-    std::optional<std::uint16_t> priority;
+    std::optional<std::uint16_t> priority = {};
     /// Its path cost.
-    std::optional<std::uint32_t> cost;
+    std::optional<std::uint32_t> cost = {};
     /// Hairpin mode: packets may leave by the port of arrival.
-    std::optional<bool> hairpin;
+    std::optional<bool> hairpin = {};
     /// BPDU guard: it is disabled if a spanning tree packet arrives.
-    std::optional<bool> guard;
+    std::optional<bool> guard = {};
     /// Root block: it cannot become the root port.
-    std::optional<bool> rootBlock;
+    std::optional<bool> rootBlock = {};
     /// Fast leave: groups are deleted as soon as a listener leaves.
-    std::optional<bool> fastleave;
+    std::optional<bool> fastleave = {};
     /// Address learning.
-    std::optional<bool> learning;
+    std::optional<bool> learning = {};
     /// Flooding of unknown unicast.
-    std::optional<bool> flood;
+    std::optional<bool> flood = {};
     /// Its port id, with the priority. Read-only.
-    std::optional<std::uint16_t> id;
+    std::optional<std::uint16_t> id = {};
     /// Its port number. Read-only.
-    std::optional<std::uint16_t> no;
+    std::optional<std::uint16_t> no = {};
     /// Port id of the designated port. Read-only.
-    std::optional<std::uint16_t> designatedPort;
+    std::optional<std::uint16_t> designatedPort = {};
     /// Path cost of the designated port. Read-only.
-    std::optional<std::uint16_t> designatedCost;
+    std::optional<std::uint16_t> designatedCost = {};
     /// The designated bridge. Read-only.
-    std::optional<std::string> bridgeId;
+    std::optional<std::string> bridgeId = {};
     /// The root bridge. Read-only.
-    std::optional<std::string> rootId;
+    std::optional<std::string> rootId = {};
     /// Hold timer. Read-only.
-    std::optional<Duration<std::uint64_t, std::centi>> holdTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> holdTimer = {};
     /// Message age timer. Read-only.
-    std::optional<Duration<std::uint64_t, std::centi>> messageAgeTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> messageAgeTimer = {};
     /// Forward delay timer. Read-only.
-    std::optional<Duration<std::uint64_t, std::centi>> forwardDelayTimer;
+    std::optional<Duration<std::uint64_t, std::centi>> forwardDelayTimer = {};
     /// Whether a topology change must be acknowledged. Read-only.
-    std::optional<bool> topologyChangeAck;
+    std::optional<bool> topologyChangeAck = {};
     /// Whether a spanning tree packet is pending. Read-only.
-    std::optional<bool> configPending;
+    std::optional<bool> configPending = {};
     /// Flush the addresses learned here. Write-only.
-    std::optional<bool> fdbFlush;
-    std::optional<bool> proxyArp;
+    std::optional<bool> fdbFlush = {};
+    std::optional<bool> proxyArp = {};
     /// ARP proxy according to IEEE 802.11 and Hotspot 2.0.
-    std::optional<bool> proxyArpWifi;
+    std::optional<bool> proxyArpWifi = {};
     /// Multicast router behind it: 0 no, 1 if it sees queries, 2 yes, 3 temporarily.
-    std::optional<std::uint8_t> multicastRouter;
+    std::optional<std::uint8_t> multicastRouter = {};
     /// Flooding of unregistered multicast.
-    std::optional<bool> mcastFlood;
-    std::optional<bool> bcastFlood;
+    std::optional<bool> mcastFlood = {};
+    std::optional<bool> bcastFlood = {};
     /// Multicast to unicast conversion.
-    std::optional<bool> mcastToUnicast;
+    std::optional<bool> mcastToUnicast = {};
     /// Neighbour suppression: the bridge answers for known neighbours.
-    std::optional<bool> neighSuppress;
+    std::optional<bool> neighSuppress = {};
     /// Neighbour suppression per VLAN. Since Linux 6.4.
-    std::optional<bool> neighVlanSuppress;
+    std::optional<bool> neighVlanSuppress = {};
     /// Mask of the link-local groups that it forwards.
-    std::optional<std::uint16_t> groupFwdMask;
+    std::optional<std::uint16_t> groupFwdMask = {};
     /// VLAN to tunnel mapping.
-    std::optional<bool> vlanTunnel;
+    std::optional<bool> vlanTunnel = {};
     /// Isolated from other isolated ports.
-    std::optional<bool> isolated;
+    std::optional<bool> isolated = {};
     /// Locked: only known source addresses are accepted.
-    std::optional<bool> locked;
+    std::optional<bool> locked = {};
     /// MAC authentication bypass: unknown sources get locked entries. Since Linux 6.2.
-    std::optional<bool> mab;
+    std::optional<bool> mab = {};
     /// Backup port without carrier; 0 is none.
-    std::optional<Interface> backupPort;
+    std::optional<Interface> backupPort = {};
     /// Nexthop id of packets redirected to the backup port; 0 is none. Since Linux 6.5.
-    std::optional<std::uint32_t> backupNhid;
+    std::optional<std::uint32_t> backupNhid = {};
     /// Maximum number of hosts for explicit host tracking.
-    std::optional<std::uint32_t> mcastEhtHostsLimit;
+    std::optional<std::uint32_t> mcastEhtHostsLimit = {};
     /// Number of tracked hosts. Read-only.
-    std::optional<std::uint32_t> mcastEhtHostsCnt;
+    std::optional<std::uint32_t> mcastEhtHostsCnt = {};
     /// Number of multicast groups. Read-only; since Linux 6.3.
-    std::optional<std::uint32_t> mcastNGroups;
+    std::optional<std::uint32_t> mcastNGroups = {};
     /// Maximum number of multicast groups; 0 is no limit. Since Linux 6.3.
-    std::optional<std::uint32_t> mcastMaxGroups;
+    std::optional<std::uint32_t> mcastMaxGroups = {};
 
-    BridgePort &setState(PortState value) { state = value; return *this; }
-    BridgePort &setPriority(std::uint16_t value) { priority = value; return *this; }
-    BridgePort &setCost(std::uint32_t value) { cost = value; return *this; }
-    BridgePort &setHairpin(bool value) { hairpin = value; return *this; }
-    BridgePort &setGuard(bool value) { guard = value; return *this; }
-    BridgePort &setRootBlock(bool value) { rootBlock = value; return *this; }
-    BridgePort &setFastleave(bool value) { fastleave = value; return *this; }
-    BridgePort &setLearning(bool value) { learning = value; return *this; }
-    BridgePort &setFlood(bool value) { flood = value; return *this; }
-    BridgePort &setId(std::uint16_t value) { id = value; return *this; }
-    BridgePort &setNo(std::uint16_t value) { no = value; return *this; }
-    BridgePort &setDesignatedPort(std::uint16_t value) { designatedPort = value; return *this; }
-    BridgePort &setDesignatedCost(std::uint16_t value) { designatedCost = value; return *this; }
-    BridgePort &setBridgeId(std::string value) { bridgeId = std::move(value); return *this; }
-    BridgePort &setRootId(std::string value) { rootId = std::move(value); return *this; }
-    BridgePort &setHoldTimer(Duration<std::uint64_t, std::centi> value) { holdTimer = value; return *this; }
-    BridgePort &setMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { messageAgeTimer = value; return *this; }
-    BridgePort &setForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { forwardDelayTimer = value; return *this; }
-    BridgePort &setTopologyChangeAck(bool value) { topologyChangeAck = value; return *this; }
-    BridgePort &setConfigPending(bool value) { configPending = value; return *this; }
-    BridgePort &setFdbFlush(bool value) { fdbFlush = value; return *this; }
-    BridgePort &setProxyArp(bool value) { proxyArp = value; return *this; }
-    BridgePort &setProxyArpWifi(bool value) { proxyArpWifi = value; return *this; }
-    BridgePort &setMulticastRouter(std::uint8_t value) { multicastRouter = value; return *this; }
-    BridgePort &setMcastFlood(bool value) { mcastFlood = value; return *this; }
-    BridgePort &setBcastFlood(bool value) { bcastFlood = value; return *this; }
-    BridgePort &setMcastToUnicast(bool value) { mcastToUnicast = value; return *this; }
-    BridgePort &setNeighSuppress(bool value) { neighSuppress = value; return *this; }
-    BridgePort &setNeighVlanSuppress(bool value) { neighVlanSuppress = value; return *this; }
-    BridgePort &setGroupFwdMask(std::uint16_t value) { groupFwdMask = value; return *this; }
-    BridgePort &setVlanTunnel(bool value) { vlanTunnel = value; return *this; }
-    BridgePort &setIsolated(bool value) { isolated = value; return *this; }
-    BridgePort &setLocked(bool value) { locked = value; return *this; }
-    BridgePort &setMab(bool value) { mab = value; return *this; }
-    BridgePort &setBackupPort(Interface value) { backupPort = std::move(value); return *this; }
-    BridgePort &setBackupNhid(std::uint32_t value) { backupNhid = value; return *this; }
-    BridgePort &setMcastEhtHostsLimit(std::uint32_t value) { mcastEhtHostsLimit = value; return *this; }
-    BridgePort &setMcastEhtHostsCnt(std::uint32_t value) { mcastEhtHostsCnt = value; return *this; }
-    BridgePort &setMcastNGroups(std::uint32_t value) { mcastNGroups = value; return *this; }
-    BridgePort &setMcastMaxGroups(std::uint32_t value) { mcastMaxGroups = value; return *this; }
+    BridgePort &setState(PortState value) { state.emplace(value); return *this; }
+    BridgePort &setPriority(std::uint16_t value) { priority.emplace(value); return *this; }
+    BridgePort &setCost(std::uint32_t value) { cost.emplace(value); return *this; }
+    BridgePort &setHairpin(bool value) { hairpin.emplace(value); return *this; }
+    BridgePort &setGuard(bool value) { guard.emplace(value); return *this; }
+    BridgePort &setRootBlock(bool value) { rootBlock.emplace(value); return *this; }
+    BridgePort &setFastleave(bool value) { fastleave.emplace(value); return *this; }
+    BridgePort &setLearning(bool value) { learning.emplace(value); return *this; }
+    BridgePort &setFlood(bool value) { flood.emplace(value); return *this; }
+    BridgePort &setId(std::uint16_t value) { id.emplace(value); return *this; }
+    BridgePort &setNo(std::uint16_t value) { no.emplace(value); return *this; }
+    BridgePort &setDesignatedPort(std::uint16_t value) { designatedPort.emplace(value); return *this; }
+    BridgePort &setDesignatedCost(std::uint16_t value) { designatedCost.emplace(value); return *this; }
+    BridgePort &setBridgeId(std::string value) { bridgeId.emplace(std::move(value)); return *this; }
+    BridgePort &setRootId(std::string value) { rootId.emplace(std::move(value)); return *this; }
+    BridgePort &setHoldTimer(Duration<std::uint64_t, std::centi> value) { holdTimer.emplace(value); return *this; }
+    BridgePort &setMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { messageAgeTimer.emplace(value); return *this; }
+    BridgePort &setForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { forwardDelayTimer.emplace(value); return *this; }
+    BridgePort &setTopologyChangeAck(bool value) { topologyChangeAck.emplace(value); return *this; }
+    BridgePort &setConfigPending(bool value) { configPending.emplace(value); return *this; }
+    BridgePort &setFdbFlush(bool value) { fdbFlush.emplace(value); return *this; }
+    BridgePort &setProxyArp(bool value) { proxyArp.emplace(value); return *this; }
+    BridgePort &setProxyArpWifi(bool value) { proxyArpWifi.emplace(value); return *this; }
+    BridgePort &setMulticastRouter(std::uint8_t value) { multicastRouter.emplace(value); return *this; }
+    BridgePort &setMcastFlood(bool value) { mcastFlood.emplace(value); return *this; }
+    BridgePort &setBcastFlood(bool value) { bcastFlood.emplace(value); return *this; }
+    BridgePort &setMcastToUnicast(bool value) { mcastToUnicast.emplace(value); return *this; }
+    BridgePort &setNeighSuppress(bool value) { neighSuppress.emplace(value); return *this; }
+    BridgePort &setNeighVlanSuppress(bool value) { neighVlanSuppress.emplace(value); return *this; }
+    BridgePort &setGroupFwdMask(std::uint16_t value) { groupFwdMask.emplace(value); return *this; }
+    BridgePort &setVlanTunnel(bool value) { vlanTunnel.emplace(value); return *this; }
+    BridgePort &setIsolated(bool value) { isolated.emplace(value); return *this; }
+    BridgePort &setLocked(bool value) { locked.emplace(value); return *this; }
+    BridgePort &setMab(bool value) { mab.emplace(value); return *this; }
+    BridgePort &setBackupPort(Interface value) { backupPort.emplace(std::move(value)); return *this; }
+    BridgePort &setBackupNhid(std::uint32_t value) { backupNhid.emplace(value); return *this; }
+    BridgePort &setMcastEhtHostsLimit(std::uint32_t value) { mcastEhtHostsLimit.emplace(value); return *this; }
+    BridgePort &setMcastEhtHostsCnt(std::uint32_t value) { mcastEhtHostsCnt.emplace(value); return *this; }
+    BridgePort &setMcastNGroups(std::uint32_t value) { mcastNGroups.emplace(value); return *this; }
+    BridgePort &setMcastMaxGroups(std::uint32_t value) { mcastMaxGroups.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1962,9 +1962,9 @@ struct VrfPort {
     static constexpr const char *typeName = "VrfPort";
 
     /// The routing table. Read-only.
-    std::optional<std::uint32_t> table;
+    std::optional<std::uint32_t> table = {};
 
-    VrfPort &setTable(std::uint32_t value) { table = value; return *this; }
+    VrfPort &setTable(std::uint32_t value) { table.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1994,81 +1994,81 @@ struct LinkStatistics {
     static constexpr const char *typeName = "LinkStatistics";
 
     /// Packets received.
-    std::optional<std::uint64_t> rxPackets;
+    std::optional<std::uint64_t> rxPackets = {};
     /// Packets transmitted.
-    std::optional<std::uint64_t> txPackets;
+    std::optional<std::uint64_t> txPackets = {};
     /// Bytes received, in good packets.
-    std::optional<std::uint64_t> rxBytes;
+    std::optional<std::uint64_t> rxBytes = {};
     /// Bytes transmitted, in good packets.
-    std::optional<std::uint64_t> txBytes;
+    std::optional<std::uint64_t> txBytes = {};
     /// Bad packets received.
-    std::optional<std::uint64_t> rxErrors;
+    std::optional<std::uint64_t> rxErrors = {};
     /// Packets that could not be transmitted.
-    std::optional<std::uint64_t> txErrors;
+    std::optional<std::uint64_t> txErrors = {};
     /// Packets received and dropped by the host: no buffer or no protocol.
-    std::optional<std::uint64_t> rxDropped;
+    std::optional<std::uint64_t> rxDropped = {};
     /// Packets dropped on transmit.
-    std::optional<std::uint64_t> txDropped;
+    std::optional<std::uint64_t> txDropped = {};
     /// Multicast packets received.
-    std::optional<std::uint64_t> multicast;
+    std::optional<std::uint64_t> multicast = {};
     /// Collisions.
-    std::optional<std::uint64_t> collisions;
+    std::optional<std::uint64_t> collisions = {};
     /// Packets of a bad length received.
-    std::optional<std::uint64_t> rxLengthErrors;
+    std::optional<std::uint64_t> rxLengthErrors = {};
     /// Overflows of the receiver.
-    std::optional<std::uint64_t> rxOverErrors;
+    std::optional<std::uint64_t> rxOverErrors = {};
     /// Packets with a bad CRC received.
-    std::optional<std::uint64_t> rxCrcErrors;
+    std::optional<std::uint64_t> rxCrcErrors = {};
     /// Packets with a bad frame alignment received.
-    std::optional<std::uint64_t> rxFrameErrors;
+    std::optional<std::uint64_t> rxFrameErrors = {};
     /// Overflows of the receive FIFO.
-    std::optional<std::uint64_t> rxFifoErrors;
+    std::optional<std::uint64_t> rxFifoErrors = {};
     /// Packets the device dropped because the host had no buffer for them.
-    std::optional<std::uint64_t> rxMissedErrors;
+    std::optional<std::uint64_t> rxMissedErrors = {};
     /// Transmissions aborted.
-    std::optional<std::uint64_t> txAbortedErrors;
+    std::optional<std::uint64_t> txAbortedErrors = {};
     /// Transmissions without carrier.
-    std::optional<std::uint64_t> txCarrierErrors;
+    std::optional<std::uint64_t> txCarrierErrors = {};
     /// Underflows of the transmit FIFO.
-    std::optional<std::uint64_t> txFifoErrors;
+    std::optional<std::uint64_t> txFifoErrors = {};
     /// Heartbeat errors of half-duplex Ethernet.
-    std::optional<std::uint64_t> txHeartbeatErrors;
+    std::optional<std::uint64_t> txHeartbeatErrors = {};
     /// Late collisions.
-    std::optional<std::uint64_t> txWindowErrors;
+    std::optional<std::uint64_t> txWindowErrors = {};
     /// Compressed packets received.
-    std::optional<std::uint64_t> rxCompressed;
+    std::optional<std::uint64_t> rxCompressed = {};
     /// Compressed packets transmitted.
-    std::optional<std::uint64_t> txCompressed;
+    std::optional<std::uint64_t> txCompressed = {};
     /// Packets received on an inactive link of a bond and dropped.
-    std::optional<std::uint64_t> rxNohandler;
+    std::optional<std::uint64_t> rxNohandler = {};
     /// Packets dropped because of another host's destination IP address. Since Linux 5.19.
-    std::optional<std::uint64_t> rxOtherhostDropped;
+    std::optional<std::uint64_t> rxOtherhostDropped = {};
 
-    LinkStatistics &setRxPackets(std::uint64_t value) { rxPackets = value; return *this; }
-    LinkStatistics &setTxPackets(std::uint64_t value) { txPackets = value; return *this; }
-    LinkStatistics &setRxBytes(std::uint64_t value) { rxBytes = value; return *this; }
-    LinkStatistics &setTxBytes(std::uint64_t value) { txBytes = value; return *this; }
-    LinkStatistics &setRxErrors(std::uint64_t value) { rxErrors = value; return *this; }
-    LinkStatistics &setTxErrors(std::uint64_t value) { txErrors = value; return *this; }
-    LinkStatistics &setRxDropped(std::uint64_t value) { rxDropped = value; return *this; }
-    LinkStatistics &setTxDropped(std::uint64_t value) { txDropped = value; return *this; }
-    LinkStatistics &setMulticast(std::uint64_t value) { multicast = value; return *this; }
-    LinkStatistics &setCollisions(std::uint64_t value) { collisions = value; return *this; }
-    LinkStatistics &setRxLengthErrors(std::uint64_t value) { rxLengthErrors = value; return *this; }
-    LinkStatistics &setRxOverErrors(std::uint64_t value) { rxOverErrors = value; return *this; }
-    LinkStatistics &setRxCrcErrors(std::uint64_t value) { rxCrcErrors = value; return *this; }
-    LinkStatistics &setRxFrameErrors(std::uint64_t value) { rxFrameErrors = value; return *this; }
-    LinkStatistics &setRxFifoErrors(std::uint64_t value) { rxFifoErrors = value; return *this; }
-    LinkStatistics &setRxMissedErrors(std::uint64_t value) { rxMissedErrors = value; return *this; }
-    LinkStatistics &setTxAbortedErrors(std::uint64_t value) { txAbortedErrors = value; return *this; }
-    LinkStatistics &setTxCarrierErrors(std::uint64_t value) { txCarrierErrors = value; return *this; }
-    LinkStatistics &setTxFifoErrors(std::uint64_t value) { txFifoErrors = value; return *this; }
-    LinkStatistics &setTxHeartbeatErrors(std::uint64_t value) { txHeartbeatErrors = value; return *this; }
-    LinkStatistics &setTxWindowErrors(std::uint64_t value) { txWindowErrors = value; return *this; }
-    LinkStatistics &setRxCompressed(std::uint64_t value) { rxCompressed = value; return *this; }
-    LinkStatistics &setTxCompressed(std::uint64_t value) { txCompressed = value; return *this; }
-    LinkStatistics &setRxNohandler(std::uint64_t value) { rxNohandler = value; return *this; }
-    LinkStatistics &setRxOtherhostDropped(std::uint64_t value) { rxOtherhostDropped = value; return *this; }
+    LinkStatistics &setRxPackets(std::uint64_t value) { rxPackets.emplace(value); return *this; }
+    LinkStatistics &setTxPackets(std::uint64_t value) { txPackets.emplace(value); return *this; }
+    LinkStatistics &setRxBytes(std::uint64_t value) { rxBytes.emplace(value); return *this; }
+    LinkStatistics &setTxBytes(std::uint64_t value) { txBytes.emplace(value); return *this; }
+    LinkStatistics &setRxErrors(std::uint64_t value) { rxErrors.emplace(value); return *this; }
+    LinkStatistics &setTxErrors(std::uint64_t value) { txErrors.emplace(value); return *this; }
+    LinkStatistics &setRxDropped(std::uint64_t value) { rxDropped.emplace(value); return *this; }
+    LinkStatistics &setTxDropped(std::uint64_t value) { txDropped.emplace(value); return *this; }
+    LinkStatistics &setMulticast(std::uint64_t value) { multicast.emplace(value); return *this; }
+    LinkStatistics &setCollisions(std::uint64_t value) { collisions.emplace(value); return *this; }
+    LinkStatistics &setRxLengthErrors(std::uint64_t value) { rxLengthErrors.emplace(value); return *this; }
+    LinkStatistics &setRxOverErrors(std::uint64_t value) { rxOverErrors.emplace(value); return *this; }
+    LinkStatistics &setRxCrcErrors(std::uint64_t value) { rxCrcErrors.emplace(value); return *this; }
+    LinkStatistics &setRxFrameErrors(std::uint64_t value) { rxFrameErrors.emplace(value); return *this; }
+    LinkStatistics &setRxFifoErrors(std::uint64_t value) { rxFifoErrors.emplace(value); return *this; }
+    LinkStatistics &setRxMissedErrors(std::uint64_t value) { rxMissedErrors.emplace(value); return *this; }
+    LinkStatistics &setTxAbortedErrors(std::uint64_t value) { txAbortedErrors.emplace(value); return *this; }
+    LinkStatistics &setTxCarrierErrors(std::uint64_t value) { txCarrierErrors.emplace(value); return *this; }
+    LinkStatistics &setTxFifoErrors(std::uint64_t value) { txFifoErrors.emplace(value); return *this; }
+    LinkStatistics &setTxHeartbeatErrors(std::uint64_t value) { txHeartbeatErrors.emplace(value); return *this; }
+    LinkStatistics &setTxWindowErrors(std::uint64_t value) { txWindowErrors.emplace(value); return *this; }
+    LinkStatistics &setRxCompressed(std::uint64_t value) { rxCompressed.emplace(value); return *this; }
+    LinkStatistics &setTxCompressed(std::uint64_t value) { txCompressed.emplace(value); return *this; }
+    LinkStatistics &setRxNohandler(std::uint64_t value) { rxNohandler.emplace(value); return *this; }
+    LinkStatistics &setRxOtherhostDropped(std::uint64_t value) { rxOtherhostDropped.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -2111,564 +2111,562 @@ struct LinkStatistics {
 struct LinkInfo {
     static constexpr const char *typeName = "LinkInfo";
 
-    LinkInfo() {}
-
     /// Its index.
-    std::optional<Interface> index;
+    std::optional<Interface> index = {};
     /// Hardware type (`ARPHRD_*`): 1 Ethernet, 772 loopback. Read-only.
-    std::optional<std::uint16_t> hardware;
+    std::optional<std::uint16_t> hardware = {};
     /// All its flags. Read-only; those that can be set have a field each.
-    std::optional<std::uint32_t> flags;
+    std::optional<std::uint32_t> flags = {};
     /// Whether it is administratively up.
-    std::optional<bool> admin;
+    std::optional<bool> admin = {};
     /// Whether it resolves neighbours (ARP, neighbour discovery).
-    std::optional<bool> arp;
+    std::optional<bool> arp = {};
     /// Whether it carries multicast.
-    std::optional<bool> multicast;
+    std::optional<bool> multicast = {};
     /// Whether it receives all multicast.
-    std::optional<bool> allmulticast;
+    std::optional<bool> allmulticast = {};
     /// Whether an administrator made it promiscuous; captures count in `promiscuity`.
-    std::optional<bool> promisc;
+    std::optional<bool> promisc = {};
     /// Whether it loses its addresses when it goes down; a hint for programs.
-    std::optional<bool> dynamic;
-    std::optional<std::string> name;
-    std::optional<MacAddress> address;
+    std::optional<bool> dynamic = {};
+    std::optional<std::string> name = {};
+    std::optional<MacAddress> address = {};
     /// The broadcast hardware address; for a tunnel the remote address.
-    std::optional<MacAddress> broadcast;
-    std::optional<MacAddress> permanentAddress;
+    std::optional<MacAddress> broadcast = {};
+    std::optional<MacAddress> permanentAddress = {};
     /// Bytes of the longest packet, without the link-layer header.
-    std::optional<std::uint32_t> mtu;
-    std::optional<std::uint32_t> minMtu;
+    std::optional<std::uint32_t> mtu = {};
+    std::optional<std::uint32_t> minMtu = {};
     /// Maximum MTU; 0 is no limit.
-    std::optional<std::uint32_t> maxMtu;
+    std::optional<std::uint32_t> maxMtu = {};
     /// The lower link, or the peer of a veth. It may be in another namespace.
-    std::optional<Interface> lower;
+    std::optional<Interface> lower = {};
     /// The id of the namespace of the lower link.
-    std::optional<std::int32_t> lowerNamespace;
+    std::optional<std::int32_t> lowerNamespace = {};
     /// Its bridge, bond or VRF; 0 removes it from its master.
-    std::optional<Interface> master;
+    std::optional<Interface> master = {};
     /// Name of its queueing discipline.
-    std::optional<std::string> qdisc;
+    std::optional<std::string> qdisc = {};
     /// Length of the transmit queue in packets.
-    std::optional<std::uint32_t> txqlen;
+    std::optional<std::uint32_t> txqlen = {};
     /// Its operational state.
-    std::optional<OperState> state;
+    std::optional<OperState> state = {};
     /// How the operational state follows the carrier: 0 automatically, 1 under control of a program.
-    std::optional<std::uint8_t> linkmode;
+    std::optional<std::uint8_t> linkmode = {};
     /// Its kind, as in `ip link add … type TYPE`.
-    std::optional<std::string> type;
+    std::optional<std::string> type = {};
     /// The kind of its master.
-    std::optional<std::string> portType;
+    std::optional<std::string> portType = {};
     /// A bond of several links. Times are in milliseconds.
     ///
     /// Equals `ip link add NAME type bond mode active-backup miimon 100 …`.
-    Boxed<Bond> bond;
+    Boxed<Bond> bond = {};
     /// A software switch. Times are in hundredths of a second, as in `ip(8)`.
     ///
     /// Equals `ip link add NAME type bridge [vlan_filtering on] …`.
-    Boxed<Bridge> bridge;
+    Boxed<Bridge> bridge = {};
     /// Ethernet over UDP with options (RFC 8926).
     ///
     /// Equals `ip link add NAME type geneve id VNI remote ADDRESS …`.
-    Boxed<Geneve> geneve;
+    Boxed<Geneve> geneve = {};
     /// Generic routing encapsulation over IPv4 (RFC 2784, RFC 2890): of IP packets as `gre`, of Ethernet frames
     /// as `gretap`.
     ///
     /// Equals `ip link add NAME type gre remote ADDRESS local ADDRESS key 5 …`.
-    Boxed<Gre> gre;
+    Boxed<Gre> gre = {};
     /// Generic routing encapsulation over IPv6: of IP packets as `ip6gre`, of Ethernet frames as `ip6gretap`.
     ///
     /// Equals `ip link add NAME type ip6gre remote ADDRESS local ADDRESS key 5 …`.
-    Boxed<Ip6Gre> ip6Gre;
+    Boxed<Ip6Gre> ip6Gre = {};
     /// IPv4 or IPv6 in IPv6 (RFC 2473).
     ///
     /// Equals `ip link add NAME type ip6tnl mode any remote ADDRESS local ADDRESS …`.
-    Boxed<Ip6Tnl> ip6Tnl;
+    Boxed<Ip6Tnl> ip6Tnl = {};
     /// IP in IPv4 (RFC 2003).
     ///
     /// Equals `ip link add NAME type ipip remote ADDRESS local ADDRESS …`.
-    Boxed<Ipip> ipip;
+    Boxed<Ipip> ipip = {};
     /// A link with its own IP addresses and the hardware address of its lower link.
     ///
     /// Equals `ip link add NAME link LOWER type ipvlan mode l3 private` or `… type ipvtap …`.
-    Boxed<Ipvlan> ipvlan;
+    Boxed<Ipvlan> ipvlan = {};
     /// A link with its own hardware address on a lower link.
     ///
     /// Equals `ip link add NAME link LOWER type macvlan mode bridge` or `… type macvtap …`.
-    Boxed<Macvlan> macvlan;
+    Boxed<Macvlan> macvlan = {};
     /// One end of a pair with eBPF programs. Since Linux 6.7.
     ///
     /// Equals `ip link add NAME type netkit [mode l3] [forward] [peer [blackhole] name PEER]`.
-    Boxed<Netkit> netkit;
+    Boxed<Netkit> netkit = {};
     /// IPv6 in IPv4 (RFC 4213), 6rd (RFC 5969) and ISATAP (RFC 5214).
     ///
     /// Equals `ip link add NAME type sit remote ADDRESS local ADDRESS …`.
-    Boxed<Sit> sit;
+    Boxed<Sit> sit = {};
     /// A tun or tap device: a program reads and writes its packets.
     ///
     /// Equals `ip tuntap add NAME mode tap user 5 vnet_hdr`. `Netlink::add` creates it
     /// through `/dev/net/tun` and sets the other fields of the link by netlink. It is persistent.
-    Boxed<Tun> tun;
+    Boxed<Tun> tun = {};
     /// One end of a virtual Ethernet pair: packets sent to one end arrive at the other.
     ///
     /// Equals `ip link add NAME type veth peer name PEER`.
-    Boxed<Veth> veth;
+    Boxed<Veth> veth = {};
     /// A VLAN of a lower link.
     ///
     /// Equals `ip link add NAME link LOWER type vlan id ID [protocol PROTOCOL] [gvrp on] …`.
-    Boxed<Vlan> vlan;
+    Boxed<Vlan> vlan = {};
     /// A routing domain of its own.
     ///
     /// Equals `ip link add NAME type vrf table TABLE`.
-    Boxed<Vrf> vrf;
+    Boxed<Vrf> vrf = {};
     /// Ethernet over UDP (RFC 7348).
     ///
     /// Equals `ip link add NAME type vxlan id VNI remote ADDRESS dstport 4789 …`.
-    Boxed<Vxlan> vxlan;
+    Boxed<Vxlan> vxlan = {};
     /// Settings of a bond port.
     ///
     /// Equals `ip link set NAME type bond_slave queue_id 1 prio 10`.
-    Boxed<BondPort> bondPort;
+    Boxed<BondPort> bondPort = {};
     /// Settings of a bridge port. Times are in hundredths of a second.
     ///
     /// Equals `ip link set NAME type bridge_slave learning off …` and `bridge link set dev NAME learning off …`.
-    Boxed<BridgePort> bridgePort;
+    Boxed<BridgePort> bridgePort = {};
     /// What a VRF tells of a link in it.
-    Boxed<VrfPort> vrfPort;
+    Boxed<VrfPort> vrfPort = {};
     /// How it generates its addresses.
-    std::optional<AddrGenMode> inet6AddrGenMode;
+    std::optional<AddrGenMode> inet6AddrGenMode = {};
     /// Its group. Groups can be changed or deleted at once.
-    std::optional<std::uint32_t> group;
+    std::optional<std::uint32_t> group = {};
     /// A description.
-    std::optional<std::string> alias;
+    std::optional<std::string> alias = {};
     /// Its alternative names, which may be longer.
-    std::optional<std::vector<std::string>> alternativeNames;
+    std::optional<std::vector<std::string>> alternativeNames = {};
     /// How many users made it promiscuous, captures included.
-    std::optional<std::uint32_t> promiscuity;
+    std::optional<std::uint32_t> promiscuity = {};
     /// How many users made it receive all multicast. Read-only; since Linux 6.0.
-    std::optional<std::uint32_t> allmulti;
-    std::optional<std::uint32_t> txQueueCount;
-    std::optional<std::uint32_t> rxQueueCount;
+    std::optional<std::uint32_t> allmulti = {};
+    std::optional<std::uint32_t> txQueueCount = {};
+    std::optional<std::uint32_t> rxQueueCount = {};
     /// Whether it has a carrier; settable for some kinds.
-    std::optional<bool> carrier;
+    std::optional<bool> carrier = {};
     /// Number of carrier changes.
-    std::optional<std::uint32_t> carrierChanges;
+    std::optional<std::uint32_t> carrierChanges = {};
     /// Whether a protocol keeps it down.
-    std::optional<bool> protodown;
+    std::optional<bool> protodown = {};
     /// Maximum segments of a GSO packet.
-    std::optional<std::uint32_t> gsoMaxSegs;
+    std::optional<std::uint32_t> gsoMaxSegs = {};
     /// Maximum size of a GSO packet in bytes.
-    std::optional<std::uint32_t> gsoMaxSize;
+    std::optional<std::uint32_t> gsoMaxSize = {};
     /// Maximum size of a GRO packet in bytes.
-    std::optional<std::uint32_t> groMaxSize;
+    std::optional<std::uint32_t> groMaxSize = {};
     /// Maximum size of a packet for hardware segmentation in bytes. Read-only; since Linux 5.19.
-    std::optional<std::uint32_t> tsoMaxSize;
+    std::optional<std::uint32_t> tsoMaxSize = {};
     /// Maximum segments of a packet for hardware segmentation. Read-only; since Linux 5.19.
-    std::optional<std::uint32_t> tsoMaxSegs;
+    std::optional<std::uint32_t> tsoMaxSegs = {};
     /// Its parent device (`0000:03:00.0`).
-    std::optional<std::string> parentDevice;
+    std::optional<std::string> parentDevice = {};
     /// The bus of the parent device.
-    std::optional<std::string> parentBus;
+    std::optional<std::string> parentBus = {};
     /// The network namespace to create it in or move it to. Never reported.
-    std::optional<std::string> netns;
+    std::optional<std::string> netns = {};
     /// A process whose network namespace to create it in or move it to. Write-only.
-    std::optional<std::uint32_t> namespacePid;
+    std::optional<std::uint32_t> namespacePid = {};
     /// Its counters. Read-only.
-    Boxed<LinkStatistics> statistics;
+    Boxed<LinkStatistics> statistics = {};
 
-    LinkInfo &setIndex(Interface value) { index = std::move(value); return *this; }
-    LinkInfo &setHardware(std::uint16_t value) { hardware = value; return *this; }
-    LinkInfo &setFlags(std::uint32_t value) { flags = value; return *this; }
-    LinkInfo &setAdmin(bool value) { admin = value; return *this; }
-    LinkInfo &setArp(bool value) { arp = value; return *this; }
-    LinkInfo &setMulticast(bool value) { multicast = value; return *this; }
-    LinkInfo &setAllmulticast(bool value) { allmulticast = value; return *this; }
-    LinkInfo &setPromisc(bool value) { promisc = value; return *this; }
-    LinkInfo &setDynamic(bool value) { dynamic = value; return *this; }
-    LinkInfo &setName(std::string value) { name = std::move(value); return *this; }
-    LinkInfo &setAddress(MacAddress value) { address = value; return *this; }
-    LinkInfo &setBroadcast(MacAddress value) { broadcast = value; return *this; }
-    LinkInfo &setPermanentAddress(MacAddress value) { permanentAddress = value; return *this; }
-    LinkInfo &setMtu(std::uint32_t value) { mtu = value; return *this; }
-    LinkInfo &setMinMtu(std::uint32_t value) { minMtu = value; return *this; }
-    LinkInfo &setMaxMtu(std::uint32_t value) { maxMtu = value; return *this; }
-    LinkInfo &setLower(Interface value) { lower = std::move(value); return *this; }
-    LinkInfo &setLowerNamespace(std::int32_t value) { lowerNamespace = value; return *this; }
-    LinkInfo &setMaster(Interface value) { master = std::move(value); return *this; }
-    LinkInfo &setQdisc(std::string value) { qdisc = std::move(value); return *this; }
-    LinkInfo &setTxqlen(std::uint32_t value) { txqlen = value; return *this; }
-    LinkInfo &setState(OperState value) { state = value; return *this; }
-    LinkInfo &setLinkmode(std::uint8_t value) { linkmode = value; return *this; }
-    LinkInfo &setType(std::string value) { type = std::move(value); return *this; }
-    LinkInfo &setPortType(std::string value) { portType = std::move(value); return *this; }
+    LinkInfo &setIndex(Interface value) { index.emplace(std::move(value)); return *this; }
+    LinkInfo &setHardware(std::uint16_t value) { hardware.emplace(value); return *this; }
+    LinkInfo &setFlags(std::uint32_t value) { flags.emplace(value); return *this; }
+    LinkInfo &setAdmin(bool value) { admin.emplace(value); return *this; }
+    LinkInfo &setArp(bool value) { arp.emplace(value); return *this; }
+    LinkInfo &setMulticast(bool value) { multicast.emplace(value); return *this; }
+    LinkInfo &setAllmulticast(bool value) { allmulticast.emplace(value); return *this; }
+    LinkInfo &setPromisc(bool value) { promisc.emplace(value); return *this; }
+    LinkInfo &setDynamic(bool value) { dynamic.emplace(value); return *this; }
+    LinkInfo &setName(std::string value) { name.emplace(std::move(value)); return *this; }
+    LinkInfo &setAddress(MacAddress value) { address.emplace(value); return *this; }
+    LinkInfo &setBroadcast(MacAddress value) { broadcast.emplace(value); return *this; }
+    LinkInfo &setPermanentAddress(MacAddress value) { permanentAddress.emplace(value); return *this; }
+    LinkInfo &setMtu(std::uint32_t value) { mtu.emplace(value); return *this; }
+    LinkInfo &setMinMtu(std::uint32_t value) { minMtu.emplace(value); return *this; }
+    LinkInfo &setMaxMtu(std::uint32_t value) { maxMtu.emplace(value); return *this; }
+    LinkInfo &setLower(Interface value) { lower.emplace(std::move(value)); return *this; }
+    LinkInfo &setLowerNamespace(std::int32_t value) { lowerNamespace.emplace(value); return *this; }
+    LinkInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
+    LinkInfo &setQdisc(std::string value) { qdisc.emplace(std::move(value)); return *this; }
+    LinkInfo &setTxqlen(std::uint32_t value) { txqlen.emplace(value); return *this; }
+    LinkInfo &setState(OperState value) { state.emplace(value); return *this; }
+    LinkInfo &setLinkmode(std::uint8_t value) { linkmode.emplace(value); return *this; }
+    LinkInfo &setType(std::string value) { type.emplace(std::move(value)); return *this; }
+    LinkInfo &setPortType(std::string value) { portType.emplace(std::move(value)); return *this; }
     LinkInfo &setBond(Boxed<Bond> value) { bond = std::move(value); return *this; }
-    LinkInfo &setBondMode(BondMode value) { settings(bond, type, "bond").mode = value; return *this; }
-    LinkInfo &setBondActiveSlave(Interface value) { settings(bond, type, "bond").activeSlave = std::move(value); return *this; }
-    LinkInfo &setBondMiimon(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").miimon = value; return *this; }
-    LinkInfo &setBondUpdelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").updelay = value; return *this; }
-    LinkInfo &setBondDowndelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").downdelay = value; return *this; }
-    LinkInfo &setBondPeerNotifyDelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").peerNotifyDelay = value; return *this; }
-    LinkInfo &setBondUseCarrier(bool value) { settings(bond, type, "bond").useCarrier = value; return *this; }
-    LinkInfo &setBondArpInterval(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").arpInterval = value; return *this; }
-    LinkInfo &setBondArpIpTarget(std::vector<IpAddress> value) { settings(bond, type, "bond").arpIpTarget = std::move(value); return *this; }
-    LinkInfo &setBondNsIp6Target(std::vector<IpAddress> value) { settings(bond, type, "bond").nsIp6Target = std::move(value); return *this; }
-    LinkInfo &setBondArpValidate(ArpValidate value) { settings(bond, type, "bond").arpValidate = value; return *this; }
-    LinkInfo &setBondArpAllTargets(ArpAllTargets value) { settings(bond, type, "bond").arpAllTargets = value; return *this; }
-    LinkInfo &setBondArpMissedMax(std::uint8_t value) { settings(bond, type, "bond").arpMissedMax = value; return *this; }
-    LinkInfo &setBondPrimary(Interface value) { settings(bond, type, "bond").primary = std::move(value); return *this; }
-    LinkInfo &setBondPrimaryReselect(PrimaryReselect value) { settings(bond, type, "bond").primaryReselect = value; return *this; }
-    LinkInfo &setBondFailOverMac(FailOverMac value) { settings(bond, type, "bond").failOverMac = value; return *this; }
-    LinkInfo &setBondXmitHashPolicy(XmitHashPolicy value) { settings(bond, type, "bond").xmitHashPolicy = value; return *this; }
-    LinkInfo &setBondResendIgmp(std::uint32_t value) { settings(bond, type, "bond").resendIgmp = value; return *this; }
-    LinkInfo &setBondNumPeerNotif(std::uint8_t value) { settings(bond, type, "bond").numPeerNotif = value; return *this; }
-    LinkInfo &setBondAllSlavesActive(std::uint8_t value) { settings(bond, type, "bond").allSlavesActive = value; return *this; }
-    LinkInfo &setBondMinLinks(std::uint32_t value) { settings(bond, type, "bond").minLinks = value; return *this; }
-    LinkInfo &setBondLpInterval(Duration<std::uint32_t> value) { settings(bond, type, "bond").lpInterval = value; return *this; }
-    LinkInfo &setBondPacketsPerSlave(std::uint32_t value) { settings(bond, type, "bond").packetsPerSlave = value; return *this; }
-    LinkInfo &setBondAdLacpActive(bool value) { settings(bond, type, "bond").adLacpActive = value; return *this; }
-    LinkInfo &setBondAdLacpRate(LacpRate value) { settings(bond, type, "bond").adLacpRate = value; return *this; }
-    LinkInfo &setBondAdSelect(AdSelect value) { settings(bond, type, "bond").adSelect = value; return *this; }
+    LinkInfo &setBondMode(BondMode value) { settings(bond, type, "bond").mode.emplace(value); return *this; }
+    LinkInfo &setBondActiveSlave(Interface value) { settings(bond, type, "bond").activeSlave.emplace(std::move(value)); return *this; }
+    LinkInfo &setBondMiimon(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").miimon.emplace(value); return *this; }
+    LinkInfo &setBondUpdelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").updelay.emplace(value); return *this; }
+    LinkInfo &setBondDowndelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").downdelay.emplace(value); return *this; }
+    LinkInfo &setBondPeerNotifyDelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").peerNotifyDelay.emplace(value); return *this; }
+    LinkInfo &setBondUseCarrier(bool value) { settings(bond, type, "bond").useCarrier.emplace(value); return *this; }
+    LinkInfo &setBondArpInterval(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").arpInterval.emplace(value); return *this; }
+    LinkInfo &setBondArpIpTarget(std::vector<IpAddress> value) { settings(bond, type, "bond").arpIpTarget.emplace(std::move(value)); return *this; }
+    LinkInfo &setBondNsIp6Target(std::vector<IpAddress> value) { settings(bond, type, "bond").nsIp6Target.emplace(std::move(value)); return *this; }
+    LinkInfo &setBondArpValidate(ArpValidate value) { settings(bond, type, "bond").arpValidate.emplace(value); return *this; }
+    LinkInfo &setBondArpAllTargets(ArpAllTargets value) { settings(bond, type, "bond").arpAllTargets.emplace(value); return *this; }
+    LinkInfo &setBondArpMissedMax(std::uint8_t value) { settings(bond, type, "bond").arpMissedMax.emplace(value); return *this; }
+    LinkInfo &setBondPrimary(Interface value) { settings(bond, type, "bond").primary.emplace(std::move(value)); return *this; }
+    LinkInfo &setBondPrimaryReselect(PrimaryReselect value) { settings(bond, type, "bond").primaryReselect.emplace(value); return *this; }
+    LinkInfo &setBondFailOverMac(FailOverMac value) { settings(bond, type, "bond").failOverMac.emplace(value); return *this; }
+    LinkInfo &setBondXmitHashPolicy(XmitHashPolicy value) { settings(bond, type, "bond").xmitHashPolicy.emplace(value); return *this; }
+    LinkInfo &setBondResendIgmp(std::uint32_t value) { settings(bond, type, "bond").resendIgmp.emplace(value); return *this; }
+    LinkInfo &setBondNumPeerNotif(std::uint8_t value) { settings(bond, type, "bond").numPeerNotif.emplace(value); return *this; }
+    LinkInfo &setBondAllSlavesActive(std::uint8_t value) { settings(bond, type, "bond").allSlavesActive.emplace(value); return *this; }
+    LinkInfo &setBondMinLinks(std::uint32_t value) { settings(bond, type, "bond").minLinks.emplace(value); return *this; }
+    LinkInfo &setBondLpInterval(Duration<std::uint32_t> value) { settings(bond, type, "bond").lpInterval.emplace(value); return *this; }
+    LinkInfo &setBondPacketsPerSlave(std::uint32_t value) { settings(bond, type, "bond").packetsPerSlave.emplace(value); return *this; }
+    LinkInfo &setBondAdLacpActive(bool value) { settings(bond, type, "bond").adLacpActive.emplace(value); return *this; }
+    LinkInfo &setBondAdLacpRate(LacpRate value) { settings(bond, type, "bond").adLacpRate.emplace(value); return *this; }
+    LinkInfo &setBondAdSelect(AdSelect value) { settings(bond, type, "bond").adSelect.emplace(value); return *this; }
     LinkInfo &setBondAdInfo(Boxed<AdInfo> value) { settings(bond, type, "bond").adInfo = std::move(value); return *this; }
-    LinkInfo &setBondAdActorSysPrio(std::uint16_t value) { settings(bond, type, "bond").adActorSysPrio = value; return *this; }
-    LinkInfo &setBondAdUserPortKey(std::uint16_t value) { settings(bond, type, "bond").adUserPortKey = value; return *this; }
-    LinkInfo &setBondAdActorSystem(MacAddress value) { settings(bond, type, "bond").adActorSystem = value; return *this; }
-    LinkInfo &setBondTlbDynamicLb(bool value) { settings(bond, type, "bond").tlbDynamicLb = value; return *this; }
-    LinkInfo &setBondCoupledControl(bool value) { settings(bond, type, "bond").coupledControl = value; return *this; }
-    LinkInfo &setBondBroadcastNeighbor(bool value) { settings(bond, type, "bond").broadcastNeighbor = value; return *this; }
+    LinkInfo &setBondAdActorSysPrio(std::uint16_t value) { settings(bond, type, "bond").adActorSysPrio.emplace(value); return *this; }
+    LinkInfo &setBondAdUserPortKey(std::uint16_t value) { settings(bond, type, "bond").adUserPortKey.emplace(value); return *this; }
+    LinkInfo &setBondAdActorSystem(MacAddress value) { settings(bond, type, "bond").adActorSystem.emplace(value); return *this; }
+    LinkInfo &setBondTlbDynamicLb(bool value) { settings(bond, type, "bond").tlbDynamicLb.emplace(value); return *this; }
+    LinkInfo &setBondCoupledControl(bool value) { settings(bond, type, "bond").coupledControl.emplace(value); return *this; }
+    LinkInfo &setBondBroadcastNeighbor(bool value) { settings(bond, type, "bond").broadcastNeighbor.emplace(value); return *this; }
     LinkInfo &setBridge(Boxed<Bridge> value) { bridge = std::move(value); return *this; }
-    LinkInfo &setBridgeForwardDelay(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").forwardDelay = value; return *this; }
-    LinkInfo &setBridgeHelloTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").helloTime = value; return *this; }
-    LinkInfo &setBridgeMaxAge(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").maxAge = value; return *this; }
-    LinkInfo &setBridgeAgeingTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").ageingTime = value; return *this; }
-    LinkInfo &setBridgeStpState(std::uint32_t value) { settings(bridge, type, "bridge").stpState = value; return *this; }
-    LinkInfo &setBridgePriority(std::uint16_t value) { settings(bridge, type, "bridge").priority = value; return *this; }
-    LinkInfo &setBridgeVlanFiltering(bool value) { settings(bridge, type, "bridge").vlanFiltering = value; return *this; }
-    LinkInfo &setBridgeVlanProtocol(VlanProtocol value) { settings(bridge, type, "bridge").vlanProtocol = value; return *this; }
-    LinkInfo &setBridgeBridgeId(std::string value) { settings(bridge, type, "bridge").bridgeId = std::move(value); return *this; }
-    LinkInfo &setBridgeRootId(std::string value) { settings(bridge, type, "bridge").rootId = std::move(value); return *this; }
-    LinkInfo &setBridgeRootPort(std::uint16_t value) { settings(bridge, type, "bridge").rootPort = value; return *this; }
-    LinkInfo &setBridgeRootPathCost(std::uint32_t value) { settings(bridge, type, "bridge").rootPathCost = value; return *this; }
-    LinkInfo &setBridgeTopologyChange(bool value) { settings(bridge, type, "bridge").topologyChange = value; return *this; }
-    LinkInfo &setBridgeTopologyChangeDetected(bool value) { settings(bridge, type, "bridge").topologyChangeDetected = value; return *this; }
-    LinkInfo &setBridgeHelloTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").helloTimer = value; return *this; }
-    LinkInfo &setBridgeTcnTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").tcnTimer = value; return *this; }
-    LinkInfo &setBridgeTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").topologyChangeTimer = value; return *this; }
-    LinkInfo &setBridgeGcTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").gcTimer = value; return *this; }
-    LinkInfo &setBridgeVlanDefaultPvid(std::uint16_t value) { settings(bridge, type, "bridge").vlanDefaultPvid = value; return *this; }
-    LinkInfo &setBridgeVlanStatsEnabled(bool value) { settings(bridge, type, "bridge").vlanStatsEnabled = value; return *this; }
-    LinkInfo &setBridgeVlanStatsPerPort(bool value) { settings(bridge, type, "bridge").vlanStatsPerPort = value; return *this; }
-    LinkInfo &setBridgeGroupFwdMask(std::uint16_t value) { settings(bridge, type, "bridge").groupFwdMask = value; return *this; }
-    LinkInfo &setBridgeGroupAddr(MacAddress value) { settings(bridge, type, "bridge").groupAddr = value; return *this; }
-    LinkInfo &setBridgeFdbFlush(bool value) { settings(bridge, type, "bridge").fdbFlush = value; return *this; }
-    LinkInfo &setBridgeNoLinklocalLearn(bool value) { settings(bridge, type, "bridge").noLinklocalLearn = value; return *this; }
-    LinkInfo &setBridgeMcastVlanSnooping(bool value) { settings(bridge, type, "bridge").mcastVlanSnooping = value; return *this; }
-    LinkInfo &setBridgeMstEnabled(bool value) { settings(bridge, type, "bridge").mstEnabled = value; return *this; }
-    LinkInfo &setBridgeFdbNLearned(std::uint32_t value) { settings(bridge, type, "bridge").fdbNLearned = value; return *this; }
-    LinkInfo &setBridgeFdbMaxLearned(std::uint32_t value) { settings(bridge, type, "bridge").fdbMaxLearned = value; return *this; }
-    LinkInfo &setBridgeMcastRouter(std::uint8_t value) { settings(bridge, type, "bridge").mcastRouter = value; return *this; }
-    LinkInfo &setBridgeMcastSnooping(bool value) { settings(bridge, type, "bridge").mcastSnooping = value; return *this; }
-    LinkInfo &setBridgeMcastQueryUseIfaddr(bool value) { settings(bridge, type, "bridge").mcastQueryUseIfaddr = value; return *this; }
-    LinkInfo &setBridgeMcastQuerier(bool value) { settings(bridge, type, "bridge").mcastQuerier = value; return *this; }
-    LinkInfo &setBridgeMcastHashElasticity(std::uint32_t value) { settings(bridge, type, "bridge").mcastHashElasticity = value; return *this; }
-    LinkInfo &setBridgeMcastHashMax(std::uint32_t value) { settings(bridge, type, "bridge").mcastHashMax = value; return *this; }
-    LinkInfo &setBridgeMcastLastMemberCnt(std::uint32_t value) { settings(bridge, type, "bridge").mcastLastMemberCnt = value; return *this; }
-    LinkInfo &setBridgeMcastStartupQueryCnt(std::uint32_t value) { settings(bridge, type, "bridge").mcastStartupQueryCnt = value; return *this; }
-    LinkInfo &setBridgeMcastLastMemberIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastLastMemberIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastMembershipIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastMembershipIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastQuerierIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQuerierIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastQueryIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryResponseIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastStartupQueryIntvl = value; return *this; }
-    LinkInfo &setBridgeMcastStatsEnabled(bool value) { settings(bridge, type, "bridge").mcastStatsEnabled = value; return *this; }
-    LinkInfo &setBridgeMcastIgmpVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastIgmpVersion = value; return *this; }
-    LinkInfo &setBridgeMcastMldVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastMldVersion = value; return *this; }
-    LinkInfo &setBridgeNfCallIptables(bool value) { settings(bridge, type, "bridge").nfCallIptables = value; return *this; }
-    LinkInfo &setBridgeNfCallIp6tables(bool value) { settings(bridge, type, "bridge").nfCallIp6tables = value; return *this; }
-    LinkInfo &setBridgeNfCallArptables(bool value) { settings(bridge, type, "bridge").nfCallArptables = value; return *this; }
+    LinkInfo &setBridgeForwardDelay(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").forwardDelay.emplace(value); return *this; }
+    LinkInfo &setBridgeHelloTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").helloTime.emplace(value); return *this; }
+    LinkInfo &setBridgeMaxAge(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").maxAge.emplace(value); return *this; }
+    LinkInfo &setBridgeAgeingTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").ageingTime.emplace(value); return *this; }
+    LinkInfo &setBridgeStpState(std::uint32_t value) { settings(bridge, type, "bridge").stpState.emplace(value); return *this; }
+    LinkInfo &setBridgePriority(std::uint16_t value) { settings(bridge, type, "bridge").priority.emplace(value); return *this; }
+    LinkInfo &setBridgeVlanFiltering(bool value) { settings(bridge, type, "bridge").vlanFiltering.emplace(value); return *this; }
+    LinkInfo &setBridgeVlanProtocol(VlanProtocol value) { settings(bridge, type, "bridge").vlanProtocol.emplace(value); return *this; }
+    LinkInfo &setBridgeBridgeId(std::string value) { settings(bridge, type, "bridge").bridgeId.emplace(std::move(value)); return *this; }
+    LinkInfo &setBridgeRootId(std::string value) { settings(bridge, type, "bridge").rootId.emplace(std::move(value)); return *this; }
+    LinkInfo &setBridgeRootPort(std::uint16_t value) { settings(bridge, type, "bridge").rootPort.emplace(value); return *this; }
+    LinkInfo &setBridgeRootPathCost(std::uint32_t value) { settings(bridge, type, "bridge").rootPathCost.emplace(value); return *this; }
+    LinkInfo &setBridgeTopologyChange(bool value) { settings(bridge, type, "bridge").topologyChange.emplace(value); return *this; }
+    LinkInfo &setBridgeTopologyChangeDetected(bool value) { settings(bridge, type, "bridge").topologyChangeDetected.emplace(value); return *this; }
+    LinkInfo &setBridgeHelloTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").helloTimer.emplace(value); return *this; }
+    LinkInfo &setBridgeTcnTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").tcnTimer.emplace(value); return *this; }
+    LinkInfo &setBridgeTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").topologyChangeTimer.emplace(value); return *this; }
+    LinkInfo &setBridgeGcTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").gcTimer.emplace(value); return *this; }
+    LinkInfo &setBridgeVlanDefaultPvid(std::uint16_t value) { settings(bridge, type, "bridge").vlanDefaultPvid.emplace(value); return *this; }
+    LinkInfo &setBridgeVlanStatsEnabled(bool value) { settings(bridge, type, "bridge").vlanStatsEnabled.emplace(value); return *this; }
+    LinkInfo &setBridgeVlanStatsPerPort(bool value) { settings(bridge, type, "bridge").vlanStatsPerPort.emplace(value); return *this; }
+    LinkInfo &setBridgeGroupFwdMask(std::uint16_t value) { settings(bridge, type, "bridge").groupFwdMask.emplace(value); return *this; }
+    LinkInfo &setBridgeGroupAddr(MacAddress value) { settings(bridge, type, "bridge").groupAddr.emplace(value); return *this; }
+    LinkInfo &setBridgeFdbFlush(bool value) { settings(bridge, type, "bridge").fdbFlush.emplace(value); return *this; }
+    LinkInfo &setBridgeNoLinklocalLearn(bool value) { settings(bridge, type, "bridge").noLinklocalLearn.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastVlanSnooping(bool value) { settings(bridge, type, "bridge").mcastVlanSnooping.emplace(value); return *this; }
+    LinkInfo &setBridgeMstEnabled(bool value) { settings(bridge, type, "bridge").mstEnabled.emplace(value); return *this; }
+    LinkInfo &setBridgeFdbNLearned(std::uint32_t value) { settings(bridge, type, "bridge").fdbNLearned.emplace(value); return *this; }
+    LinkInfo &setBridgeFdbMaxLearned(std::uint32_t value) { settings(bridge, type, "bridge").fdbMaxLearned.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastRouter(std::uint8_t value) { settings(bridge, type, "bridge").mcastRouter.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastSnooping(bool value) { settings(bridge, type, "bridge").mcastSnooping.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastQueryUseIfaddr(bool value) { settings(bridge, type, "bridge").mcastQueryUseIfaddr.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastQuerier(bool value) { settings(bridge, type, "bridge").mcastQuerier.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastHashElasticity(std::uint32_t value) { settings(bridge, type, "bridge").mcastHashElasticity.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastHashMax(std::uint32_t value) { settings(bridge, type, "bridge").mcastHashMax.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastLastMemberCnt(std::uint32_t value) { settings(bridge, type, "bridge").mcastLastMemberCnt.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastStartupQueryCnt(std::uint32_t value) { settings(bridge, type, "bridge").mcastStartupQueryCnt.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastLastMemberIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastLastMemberIntvl.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastMembershipIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastMembershipIntvl.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastQuerierIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQuerierIntvl.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastQueryIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryIntvl.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryResponseIntvl.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastStartupQueryIntvl.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastStatsEnabled(bool value) { settings(bridge, type, "bridge").mcastStatsEnabled.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastIgmpVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastIgmpVersion.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastMldVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastMldVersion.emplace(value); return *this; }
+    LinkInfo &setBridgeNfCallIptables(bool value) { settings(bridge, type, "bridge").nfCallIptables.emplace(value); return *this; }
+    LinkInfo &setBridgeNfCallIp6tables(bool value) { settings(bridge, type, "bridge").nfCallIp6tables.emplace(value); return *this; }
+    LinkInfo &setBridgeNfCallArptables(bool value) { settings(bridge, type, "bridge").nfCallArptables.emplace(value); return *this; }
     LinkInfo &setGeneve(Boxed<Geneve> value) { geneve = std::move(value); return *this; }
-    LinkInfo &setGeneveId(std::uint32_t value) { settings(geneve, type, "geneve").id = value; return *this; }
-    LinkInfo &setGeneveRemote(IpAddress value) { settings(geneve, type, "geneve").remote = value; return *this; }
-    LinkInfo &setGeneveRemote6(IpAddress value) { settings(geneve, type, "geneve").remote6 = value; return *this; }
-    LinkInfo &setGeneveTtl(std::uint8_t value) { settings(geneve, type, "geneve").ttl = value; return *this; }
-    LinkInfo &setGeneveTtlInherit(bool value) { settings(geneve, type, "geneve").ttlInherit = value; return *this; }
-    LinkInfo &setGeneveTos(std::uint8_t value) { settings(geneve, type, "geneve").tos = value; return *this; }
-    LinkInfo &setGeneveDf(DontFragment value) { settings(geneve, type, "geneve").df = value; return *this; }
-    LinkInfo &setGeneveLabel(std::uint32_t value) { settings(geneve, type, "geneve").label = value; return *this; }
-    LinkInfo &setGenevePort(std::uint16_t value) { settings(geneve, type, "geneve").port = value; return *this; }
-    LinkInfo &setGenevePortRange(std::string value) { settings(geneve, type, "geneve").portRange = std::move(value); return *this; }
-    LinkInfo &setGeneveExternal(bool value) { settings(geneve, type, "geneve").external = value; return *this; }
-    LinkInfo &setGeneveUdpCsum(bool value) { settings(geneve, type, "geneve").udpCsum = value; return *this; }
-    LinkInfo &setGeneveUdpZeroCsum6Tx(bool value) { settings(geneve, type, "geneve").udpZeroCsum6Tx = value; return *this; }
-    LinkInfo &setGeneveUdpZeroCsum6Rx(bool value) { settings(geneve, type, "geneve").udpZeroCsum6Rx = value; return *this; }
-    LinkInfo &setGeneveInnerProtoInherit(bool value) { settings(geneve, type, "geneve").innerProtoInherit = value; return *this; }
+    LinkInfo &setGeneveId(std::uint32_t value) { settings(geneve, type, "geneve").id.emplace(value); return *this; }
+    LinkInfo &setGeneveRemote(IpAddress value) { settings(geneve, type, "geneve").remote.emplace(value); return *this; }
+    LinkInfo &setGeneveRemote6(IpAddress value) { settings(geneve, type, "geneve").remote6.emplace(value); return *this; }
+    LinkInfo &setGeneveTtl(std::uint8_t value) { settings(geneve, type, "geneve").ttl.emplace(value); return *this; }
+    LinkInfo &setGeneveTtlInherit(bool value) { settings(geneve, type, "geneve").ttlInherit.emplace(value); return *this; }
+    LinkInfo &setGeneveTos(std::uint8_t value) { settings(geneve, type, "geneve").tos.emplace(value); return *this; }
+    LinkInfo &setGeneveDf(DontFragment value) { settings(geneve, type, "geneve").df.emplace(value); return *this; }
+    LinkInfo &setGeneveLabel(std::uint32_t value) { settings(geneve, type, "geneve").label.emplace(value); return *this; }
+    LinkInfo &setGenevePort(std::uint16_t value) { settings(geneve, type, "geneve").port.emplace(value); return *this; }
+    LinkInfo &setGenevePortRange(std::string value) { settings(geneve, type, "geneve").portRange.emplace(std::move(value)); return *this; }
+    LinkInfo &setGeneveExternal(bool value) { settings(geneve, type, "geneve").external.emplace(value); return *this; }
+    LinkInfo &setGeneveUdpCsum(bool value) { settings(geneve, type, "geneve").udpCsum.emplace(value); return *this; }
+    LinkInfo &setGeneveUdpZeroCsum6Tx(bool value) { settings(geneve, type, "geneve").udpZeroCsum6Tx.emplace(value); return *this; }
+    LinkInfo &setGeneveUdpZeroCsum6Rx(bool value) { settings(geneve, type, "geneve").udpZeroCsum6Rx.emplace(value); return *this; }
+    LinkInfo &setGeneveInnerProtoInherit(bool value) { settings(geneve, type, "geneve").innerProtoInherit.emplace(value); return *this; }
     LinkInfo &setGre(Boxed<Gre> value) { gre = std::move(value); return *this; }
-    LinkInfo &setGreRemote(IpAddress value) { settings(gre, type, "gre").remote = value; return *this; }
-    LinkInfo &setGreLocal(IpAddress value) { settings(gre, type, "gre").local = value; return *this; }
-    LinkInfo &setGreLink(Interface value) { settings(gre, type, "gre").link = std::move(value); return *this; }
-    LinkInfo &setGreTtl(std::uint8_t value) { settings(gre, type, "gre").ttl = value; return *this; }
-    LinkInfo &setGreTos(std::uint8_t value) { settings(gre, type, "gre").tos = value; return *this; }
-    LinkInfo &setGrePmtudisc(bool value) { settings(gre, type, "gre").pmtudisc = value; return *this; }
-    LinkInfo &setGreIgnoreDf(bool value) { settings(gre, type, "gre").ignoreDf = value; return *this; }
-    LinkInfo &setGreIkeyed(bool value) { settings(gre, type, "gre").ikeyed = value; return *this; }
-    LinkInfo &setGreIseq(bool value) { settings(gre, type, "gre").iseq = value; return *this; }
-    LinkInfo &setGreIcsum(bool value) { settings(gre, type, "gre").icsum = value; return *this; }
-    LinkInfo &setGreOkeyed(bool value) { settings(gre, type, "gre").okeyed = value; return *this; }
-    LinkInfo &setGreOseq(bool value) { settings(gre, type, "gre").oseq = value; return *this; }
-    LinkInfo &setGreOcsum(bool value) { settings(gre, type, "gre").ocsum = value; return *this; }
-    LinkInfo &setGreIkey(std::uint32_t value) { settings(gre, type, "gre").ikey = value; return *this; }
-    LinkInfo &setGreOkey(std::uint32_t value) { settings(gre, type, "gre").okey = value; return *this; }
-    LinkInfo &setGreExternal(bool value) { settings(gre, type, "gre").external = value; return *this; }
-    LinkInfo &setGreEncap(TunnelEncap value) { settings(gre, type, "gre").encap = value; return *this; }
-    LinkInfo &setGreCsum(bool value) { settings(gre, type, "gre").csum = value; return *this; }
-    LinkInfo &setGreCsum6(bool value) { settings(gre, type, "gre").csum6 = value; return *this; }
-    LinkInfo &setGreRemcsum(bool value) { settings(gre, type, "gre").remcsum = value; return *this; }
-    LinkInfo &setGreEncapSport(std::uint16_t value) { settings(gre, type, "gre").encapSport = value; return *this; }
-    LinkInfo &setGreEncapDport(std::uint16_t value) { settings(gre, type, "gre").encapDport = value; return *this; }
-    LinkInfo &setGreFwmark(std::uint32_t value) { settings(gre, type, "gre").fwmark = value; return *this; }
+    LinkInfo &setGreRemote(IpAddress value) { settings(gre, type, "gre").remote.emplace(value); return *this; }
+    LinkInfo &setGreLocal(IpAddress value) { settings(gre, type, "gre").local.emplace(value); return *this; }
+    LinkInfo &setGreLink(Interface value) { settings(gre, type, "gre").link.emplace(std::move(value)); return *this; }
+    LinkInfo &setGreTtl(std::uint8_t value) { settings(gre, type, "gre").ttl.emplace(value); return *this; }
+    LinkInfo &setGreTos(std::uint8_t value) { settings(gre, type, "gre").tos.emplace(value); return *this; }
+    LinkInfo &setGrePmtudisc(bool value) { settings(gre, type, "gre").pmtudisc.emplace(value); return *this; }
+    LinkInfo &setGreIgnoreDf(bool value) { settings(gre, type, "gre").ignoreDf.emplace(value); return *this; }
+    LinkInfo &setGreIkeyed(bool value) { settings(gre, type, "gre").ikeyed.emplace(value); return *this; }
+    LinkInfo &setGreIseq(bool value) { settings(gre, type, "gre").iseq.emplace(value); return *this; }
+    LinkInfo &setGreIcsum(bool value) { settings(gre, type, "gre").icsum.emplace(value); return *this; }
+    LinkInfo &setGreOkeyed(bool value) { settings(gre, type, "gre").okeyed.emplace(value); return *this; }
+    LinkInfo &setGreOseq(bool value) { settings(gre, type, "gre").oseq.emplace(value); return *this; }
+    LinkInfo &setGreOcsum(bool value) { settings(gre, type, "gre").ocsum.emplace(value); return *this; }
+    LinkInfo &setGreIkey(std::uint32_t value) { settings(gre, type, "gre").ikey.emplace(value); return *this; }
+    LinkInfo &setGreOkey(std::uint32_t value) { settings(gre, type, "gre").okey.emplace(value); return *this; }
+    LinkInfo &setGreExternal(bool value) { settings(gre, type, "gre").external.emplace(value); return *this; }
+    LinkInfo &setGreEncap(TunnelEncap value) { settings(gre, type, "gre").encap.emplace(value); return *this; }
+    LinkInfo &setGreCsum(bool value) { settings(gre, type, "gre").csum.emplace(value); return *this; }
+    LinkInfo &setGreCsum6(bool value) { settings(gre, type, "gre").csum6.emplace(value); return *this; }
+    LinkInfo &setGreRemcsum(bool value) { settings(gre, type, "gre").remcsum.emplace(value); return *this; }
+    LinkInfo &setGreEncapSport(std::uint16_t value) { settings(gre, type, "gre").encapSport.emplace(value); return *this; }
+    LinkInfo &setGreEncapDport(std::uint16_t value) { settings(gre, type, "gre").encapDport.emplace(value); return *this; }
+    LinkInfo &setGreFwmark(std::uint32_t value) { settings(gre, type, "gre").fwmark.emplace(value); return *this; }
     LinkInfo &setIp6Gre(Boxed<Ip6Gre> value) { ip6Gre = std::move(value); return *this; }
-    LinkInfo &setIp6GreRemote(IpAddress value) { settings(ip6Gre, type, "ip6gre").remote = value; return *this; }
-    LinkInfo &setIp6GreLocal(IpAddress value) { settings(ip6Gre, type, "ip6gre").local = value; return *this; }
-    LinkInfo &setIp6GreLink(Interface value) { settings(ip6Gre, type, "ip6gre").link = std::move(value); return *this; }
-    LinkInfo &setIp6GreTtl(std::uint8_t value) { settings(ip6Gre, type, "ip6gre").ttl = value; return *this; }
-    LinkInfo &setIp6GreEncapLimit(std::uint8_t value) { settings(ip6Gre, type, "ip6gre").encapLimit = value; return *this; }
-    LinkInfo &setIp6GreFlowinfo(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").flowinfo = value; return *this; }
-    LinkInfo &setIp6GreIgnoreEncapLimit(bool value) { settings(ip6Gre, type, "ip6gre").ignoreEncapLimit = value; return *this; }
-    LinkInfo &setIp6GreUseOrigTclass(bool value) { settings(ip6Gre, type, "ip6gre").useOrigTclass = value; return *this; }
-    LinkInfo &setIp6GreUseOrigFlowlabel(bool value) { settings(ip6Gre, type, "ip6gre").useOrigFlowlabel = value; return *this; }
-    LinkInfo &setIp6GreMip6(bool value) { settings(ip6Gre, type, "ip6gre").mip6 = value; return *this; }
-    LinkInfo &setIp6GreRcvDscpCopy(bool value) { settings(ip6Gre, type, "ip6gre").rcvDscpCopy = value; return *this; }
-    LinkInfo &setIp6GreUseOrigFwmark(bool value) { settings(ip6Gre, type, "ip6gre").useOrigFwmark = value; return *this; }
-    LinkInfo &setIp6GreAllowLocalRemote(bool value) { settings(ip6Gre, type, "ip6gre").allowLocalRemote = value; return *this; }
-    LinkInfo &setIp6GreIkeyed(bool value) { settings(ip6Gre, type, "ip6gre").ikeyed = value; return *this; }
-    LinkInfo &setIp6GreIseq(bool value) { settings(ip6Gre, type, "ip6gre").iseq = value; return *this; }
-    LinkInfo &setIp6GreIcsum(bool value) { settings(ip6Gre, type, "ip6gre").icsum = value; return *this; }
-    LinkInfo &setIp6GreOkeyed(bool value) { settings(ip6Gre, type, "ip6gre").okeyed = value; return *this; }
-    LinkInfo &setIp6GreOseq(bool value) { settings(ip6Gre, type, "ip6gre").oseq = value; return *this; }
-    LinkInfo &setIp6GreOcsum(bool value) { settings(ip6Gre, type, "ip6gre").ocsum = value; return *this; }
-    LinkInfo &setIp6GreIkey(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").ikey = value; return *this; }
-    LinkInfo &setIp6GreOkey(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").okey = value; return *this; }
-    LinkInfo &setIp6GreExternal(bool value) { settings(ip6Gre, type, "ip6gre").external = value; return *this; }
-    LinkInfo &setIp6GreEncap(TunnelEncap value) { settings(ip6Gre, type, "ip6gre").encap = value; return *this; }
-    LinkInfo &setIp6GreCsum(bool value) { settings(ip6Gre, type, "ip6gre").csum = value; return *this; }
-    LinkInfo &setIp6GreCsum6(bool value) { settings(ip6Gre, type, "ip6gre").csum6 = value; return *this; }
-    LinkInfo &setIp6GreRemcsum(bool value) { settings(ip6Gre, type, "ip6gre").remcsum = value; return *this; }
-    LinkInfo &setIp6GreEncapSport(std::uint16_t value) { settings(ip6Gre, type, "ip6gre").encapSport = value; return *this; }
-    LinkInfo &setIp6GreEncapDport(std::uint16_t value) { settings(ip6Gre, type, "ip6gre").encapDport = value; return *this; }
-    LinkInfo &setIp6GreFwmark(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").fwmark = value; return *this; }
+    LinkInfo &setIp6GreRemote(IpAddress value) { settings(ip6Gre, type, "ip6gre").remote.emplace(value); return *this; }
+    LinkInfo &setIp6GreLocal(IpAddress value) { settings(ip6Gre, type, "ip6gre").local.emplace(value); return *this; }
+    LinkInfo &setIp6GreLink(Interface value) { settings(ip6Gre, type, "ip6gre").link.emplace(std::move(value)); return *this; }
+    LinkInfo &setIp6GreTtl(std::uint8_t value) { settings(ip6Gre, type, "ip6gre").ttl.emplace(value); return *this; }
+    LinkInfo &setIp6GreEncapLimit(std::uint8_t value) { settings(ip6Gre, type, "ip6gre").encapLimit.emplace(value); return *this; }
+    LinkInfo &setIp6GreFlowinfo(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").flowinfo.emplace(value); return *this; }
+    LinkInfo &setIp6GreIgnoreEncapLimit(bool value) { settings(ip6Gre, type, "ip6gre").ignoreEncapLimit.emplace(value); return *this; }
+    LinkInfo &setIp6GreUseOrigTclass(bool value) { settings(ip6Gre, type, "ip6gre").useOrigTclass.emplace(value); return *this; }
+    LinkInfo &setIp6GreUseOrigFlowlabel(bool value) { settings(ip6Gre, type, "ip6gre").useOrigFlowlabel.emplace(value); return *this; }
+    LinkInfo &setIp6GreMip6(bool value) { settings(ip6Gre, type, "ip6gre").mip6.emplace(value); return *this; }
+    LinkInfo &setIp6GreRcvDscpCopy(bool value) { settings(ip6Gre, type, "ip6gre").rcvDscpCopy.emplace(value); return *this; }
+    LinkInfo &setIp6GreUseOrigFwmark(bool value) { settings(ip6Gre, type, "ip6gre").useOrigFwmark.emplace(value); return *this; }
+    LinkInfo &setIp6GreAllowLocalRemote(bool value) { settings(ip6Gre, type, "ip6gre").allowLocalRemote.emplace(value); return *this; }
+    LinkInfo &setIp6GreIkeyed(bool value) { settings(ip6Gre, type, "ip6gre").ikeyed.emplace(value); return *this; }
+    LinkInfo &setIp6GreIseq(bool value) { settings(ip6Gre, type, "ip6gre").iseq.emplace(value); return *this; }
+    LinkInfo &setIp6GreIcsum(bool value) { settings(ip6Gre, type, "ip6gre").icsum.emplace(value); return *this; }
+    LinkInfo &setIp6GreOkeyed(bool value) { settings(ip6Gre, type, "ip6gre").okeyed.emplace(value); return *this; }
+    LinkInfo &setIp6GreOseq(bool value) { settings(ip6Gre, type, "ip6gre").oseq.emplace(value); return *this; }
+    LinkInfo &setIp6GreOcsum(bool value) { settings(ip6Gre, type, "ip6gre").ocsum.emplace(value); return *this; }
+    LinkInfo &setIp6GreIkey(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").ikey.emplace(value); return *this; }
+    LinkInfo &setIp6GreOkey(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").okey.emplace(value); return *this; }
+    LinkInfo &setIp6GreExternal(bool value) { settings(ip6Gre, type, "ip6gre").external.emplace(value); return *this; }
+    LinkInfo &setIp6GreEncap(TunnelEncap value) { settings(ip6Gre, type, "ip6gre").encap.emplace(value); return *this; }
+    LinkInfo &setIp6GreCsum(bool value) { settings(ip6Gre, type, "ip6gre").csum.emplace(value); return *this; }
+    LinkInfo &setIp6GreCsum6(bool value) { settings(ip6Gre, type, "ip6gre").csum6.emplace(value); return *this; }
+    LinkInfo &setIp6GreRemcsum(bool value) { settings(ip6Gre, type, "ip6gre").remcsum.emplace(value); return *this; }
+    LinkInfo &setIp6GreEncapSport(std::uint16_t value) { settings(ip6Gre, type, "ip6gre").encapSport.emplace(value); return *this; }
+    LinkInfo &setIp6GreEncapDport(std::uint16_t value) { settings(ip6Gre, type, "ip6gre").encapDport.emplace(value); return *this; }
+    LinkInfo &setIp6GreFwmark(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").fwmark.emplace(value); return *this; }
     LinkInfo &setIp6Tnl(Boxed<Ip6Tnl> value) { ip6Tnl = std::move(value); return *this; }
-    LinkInfo &setIp6TnlProto(Ip6TnlMode value) { settings(ip6Tnl, type, "ip6tnl").proto = value; return *this; }
-    LinkInfo &setIp6TnlRemote(IpAddress value) { settings(ip6Tnl, type, "ip6tnl").remote = value; return *this; }
-    LinkInfo &setIp6TnlLocal(IpAddress value) { settings(ip6Tnl, type, "ip6tnl").local = value; return *this; }
-    LinkInfo &setIp6TnlLink(Interface value) { settings(ip6Tnl, type, "ip6tnl").link = std::move(value); return *this; }
-    LinkInfo &setIp6TnlTtl(std::uint8_t value) { settings(ip6Tnl, type, "ip6tnl").ttl = value; return *this; }
-    LinkInfo &setIp6TnlEncapLimit(std::uint8_t value) { settings(ip6Tnl, type, "ip6tnl").encapLimit = value; return *this; }
-    LinkInfo &setIp6TnlFlowinfo(std::uint32_t value) { settings(ip6Tnl, type, "ip6tnl").flowinfo = value; return *this; }
-    LinkInfo &setIp6TnlIgnoreEncapLimit(bool value) { settings(ip6Tnl, type, "ip6tnl").ignoreEncapLimit = value; return *this; }
-    LinkInfo &setIp6TnlUseOrigTclass(bool value) { settings(ip6Tnl, type, "ip6tnl").useOrigTclass = value; return *this; }
-    LinkInfo &setIp6TnlUseOrigFlowlabel(bool value) { settings(ip6Tnl, type, "ip6tnl").useOrigFlowlabel = value; return *this; }
-    LinkInfo &setIp6TnlMip6(bool value) { settings(ip6Tnl, type, "ip6tnl").mip6 = value; return *this; }
-    LinkInfo &setIp6TnlRcvDscpCopy(bool value) { settings(ip6Tnl, type, "ip6tnl").rcvDscpCopy = value; return *this; }
-    LinkInfo &setIp6TnlUseOrigFwmark(bool value) { settings(ip6Tnl, type, "ip6tnl").useOrigFwmark = value; return *this; }
-    LinkInfo &setIp6TnlAllowLocalRemote(bool value) { settings(ip6Tnl, type, "ip6tnl").allowLocalRemote = value; return *this; }
-    LinkInfo &setIp6TnlExternal(bool value) { settings(ip6Tnl, type, "ip6tnl").external = value; return *this; }
-    LinkInfo &setIp6TnlEncap(TunnelEncap value) { settings(ip6Tnl, type, "ip6tnl").encap = value; return *this; }
-    LinkInfo &setIp6TnlCsum(bool value) { settings(ip6Tnl, type, "ip6tnl").csum = value; return *this; }
-    LinkInfo &setIp6TnlCsum6(bool value) { settings(ip6Tnl, type, "ip6tnl").csum6 = value; return *this; }
-    LinkInfo &setIp6TnlRemcsum(bool value) { settings(ip6Tnl, type, "ip6tnl").remcsum = value; return *this; }
-    LinkInfo &setIp6TnlEncapSport(std::uint16_t value) { settings(ip6Tnl, type, "ip6tnl").encapSport = value; return *this; }
-    LinkInfo &setIp6TnlEncapDport(std::uint16_t value) { settings(ip6Tnl, type, "ip6tnl").encapDport = value; return *this; }
-    LinkInfo &setIp6TnlFwmark(std::uint32_t value) { settings(ip6Tnl, type, "ip6tnl").fwmark = value; return *this; }
+    LinkInfo &setIp6TnlProto(Ip6TnlMode value) { settings(ip6Tnl, type, "ip6tnl").proto.emplace(value); return *this; }
+    LinkInfo &setIp6TnlRemote(IpAddress value) { settings(ip6Tnl, type, "ip6tnl").remote.emplace(value); return *this; }
+    LinkInfo &setIp6TnlLocal(IpAddress value) { settings(ip6Tnl, type, "ip6tnl").local.emplace(value); return *this; }
+    LinkInfo &setIp6TnlLink(Interface value) { settings(ip6Tnl, type, "ip6tnl").link.emplace(std::move(value)); return *this; }
+    LinkInfo &setIp6TnlTtl(std::uint8_t value) { settings(ip6Tnl, type, "ip6tnl").ttl.emplace(value); return *this; }
+    LinkInfo &setIp6TnlEncapLimit(std::uint8_t value) { settings(ip6Tnl, type, "ip6tnl").encapLimit.emplace(value); return *this; }
+    LinkInfo &setIp6TnlFlowinfo(std::uint32_t value) { settings(ip6Tnl, type, "ip6tnl").flowinfo.emplace(value); return *this; }
+    LinkInfo &setIp6TnlIgnoreEncapLimit(bool value) { settings(ip6Tnl, type, "ip6tnl").ignoreEncapLimit.emplace(value); return *this; }
+    LinkInfo &setIp6TnlUseOrigTclass(bool value) { settings(ip6Tnl, type, "ip6tnl").useOrigTclass.emplace(value); return *this; }
+    LinkInfo &setIp6TnlUseOrigFlowlabel(bool value) { settings(ip6Tnl, type, "ip6tnl").useOrigFlowlabel.emplace(value); return *this; }
+    LinkInfo &setIp6TnlMip6(bool value) { settings(ip6Tnl, type, "ip6tnl").mip6.emplace(value); return *this; }
+    LinkInfo &setIp6TnlRcvDscpCopy(bool value) { settings(ip6Tnl, type, "ip6tnl").rcvDscpCopy.emplace(value); return *this; }
+    LinkInfo &setIp6TnlUseOrigFwmark(bool value) { settings(ip6Tnl, type, "ip6tnl").useOrigFwmark.emplace(value); return *this; }
+    LinkInfo &setIp6TnlAllowLocalRemote(bool value) { settings(ip6Tnl, type, "ip6tnl").allowLocalRemote.emplace(value); return *this; }
+    LinkInfo &setIp6TnlExternal(bool value) { settings(ip6Tnl, type, "ip6tnl").external.emplace(value); return *this; }
+    LinkInfo &setIp6TnlEncap(TunnelEncap value) { settings(ip6Tnl, type, "ip6tnl").encap.emplace(value); return *this; }
+    LinkInfo &setIp6TnlCsum(bool value) { settings(ip6Tnl, type, "ip6tnl").csum.emplace(value); return *this; }
+    LinkInfo &setIp6TnlCsum6(bool value) { settings(ip6Tnl, type, "ip6tnl").csum6.emplace(value); return *this; }
+    LinkInfo &setIp6TnlRemcsum(bool value) { settings(ip6Tnl, type, "ip6tnl").remcsum.emplace(value); return *this; }
+    LinkInfo &setIp6TnlEncapSport(std::uint16_t value) { settings(ip6Tnl, type, "ip6tnl").encapSport.emplace(value); return *this; }
+    LinkInfo &setIp6TnlEncapDport(std::uint16_t value) { settings(ip6Tnl, type, "ip6tnl").encapDport.emplace(value); return *this; }
+    LinkInfo &setIp6TnlFwmark(std::uint32_t value) { settings(ip6Tnl, type, "ip6tnl").fwmark.emplace(value); return *this; }
     LinkInfo &setIpip(Boxed<Ipip> value) { ipip = std::move(value); return *this; }
-    LinkInfo &setIpipRemote(IpAddress value) { settings(ipip, type, "ipip").remote = value; return *this; }
-    LinkInfo &setIpipLocal(IpAddress value) { settings(ipip, type, "ipip").local = value; return *this; }
-    LinkInfo &setIpipLink(Interface value) { settings(ipip, type, "ipip").link = std::move(value); return *this; }
-    LinkInfo &setIpipTtl(std::uint8_t value) { settings(ipip, type, "ipip").ttl = value; return *this; }
-    LinkInfo &setIpipTos(std::uint8_t value) { settings(ipip, type, "ipip").tos = value; return *this; }
-    LinkInfo &setIpipPmtudisc(bool value) { settings(ipip, type, "ipip").pmtudisc = value; return *this; }
-    LinkInfo &setIpipProto(IpipMode value) { settings(ipip, type, "ipip").proto = value; return *this; }
-    LinkInfo &setIpipExternal(bool value) { settings(ipip, type, "ipip").external = value; return *this; }
-    LinkInfo &setIpipEncap(TunnelEncap value) { settings(ipip, type, "ipip").encap = value; return *this; }
-    LinkInfo &setIpipCsum(bool value) { settings(ipip, type, "ipip").csum = value; return *this; }
-    LinkInfo &setIpipCsum6(bool value) { settings(ipip, type, "ipip").csum6 = value; return *this; }
-    LinkInfo &setIpipRemcsum(bool value) { settings(ipip, type, "ipip").remcsum = value; return *this; }
-    LinkInfo &setIpipEncapSport(std::uint16_t value) { settings(ipip, type, "ipip").encapSport = value; return *this; }
-    LinkInfo &setIpipEncapDport(std::uint16_t value) { settings(ipip, type, "ipip").encapDport = value; return *this; }
-    LinkInfo &setIpipFwmark(std::uint32_t value) { settings(ipip, type, "ipip").fwmark = value; return *this; }
+    LinkInfo &setIpipRemote(IpAddress value) { settings(ipip, type, "ipip").remote.emplace(value); return *this; }
+    LinkInfo &setIpipLocal(IpAddress value) { settings(ipip, type, "ipip").local.emplace(value); return *this; }
+    LinkInfo &setIpipLink(Interface value) { settings(ipip, type, "ipip").link.emplace(std::move(value)); return *this; }
+    LinkInfo &setIpipTtl(std::uint8_t value) { settings(ipip, type, "ipip").ttl.emplace(value); return *this; }
+    LinkInfo &setIpipTos(std::uint8_t value) { settings(ipip, type, "ipip").tos.emplace(value); return *this; }
+    LinkInfo &setIpipPmtudisc(bool value) { settings(ipip, type, "ipip").pmtudisc.emplace(value); return *this; }
+    LinkInfo &setIpipProto(IpipMode value) { settings(ipip, type, "ipip").proto.emplace(value); return *this; }
+    LinkInfo &setIpipExternal(bool value) { settings(ipip, type, "ipip").external.emplace(value); return *this; }
+    LinkInfo &setIpipEncap(TunnelEncap value) { settings(ipip, type, "ipip").encap.emplace(value); return *this; }
+    LinkInfo &setIpipCsum(bool value) { settings(ipip, type, "ipip").csum.emplace(value); return *this; }
+    LinkInfo &setIpipCsum6(bool value) { settings(ipip, type, "ipip").csum6.emplace(value); return *this; }
+    LinkInfo &setIpipRemcsum(bool value) { settings(ipip, type, "ipip").remcsum.emplace(value); return *this; }
+    LinkInfo &setIpipEncapSport(std::uint16_t value) { settings(ipip, type, "ipip").encapSport.emplace(value); return *this; }
+    LinkInfo &setIpipEncapDport(std::uint16_t value) { settings(ipip, type, "ipip").encapDport.emplace(value); return *this; }
+    LinkInfo &setIpipFwmark(std::uint32_t value) { settings(ipip, type, "ipip").fwmark.emplace(value); return *this; }
     LinkInfo &setIpvlan(Boxed<Ipvlan> value) { ipvlan = std::move(value); return *this; }
-    LinkInfo &setIpvlanMode(IpvlanMode value) { settings(ipvlan, type, "ipvlan").mode = value; return *this; }
-    LinkInfo &setIpvlanFlags(IpvlanFlags value) { settings(ipvlan, type, "ipvlan").flags = value; return *this; }
+    LinkInfo &setIpvlanMode(IpvlanMode value) { settings(ipvlan, type, "ipvlan").mode.emplace(value); return *this; }
+    LinkInfo &setIpvlanFlags(IpvlanFlags value) { settings(ipvlan, type, "ipvlan").flags.emplace(value); return *this; }
     LinkInfo &setMacvlan(Boxed<Macvlan> value) { macvlan = std::move(value); return *this; }
-    LinkInfo &setMacvlanMode(MacvlanMode value) { settings(macvlan, type, "macvlan").mode = value; return *this; }
-    LinkInfo &setMacvlanNopromisc(bool value) { settings(macvlan, type, "macvlan").nopromisc = value; return *this; }
-    LinkInfo &setMacvlanNodst(bool value) { settings(macvlan, type, "macvlan").nodst = value; return *this; }
-    LinkInfo &setMacvlanMacaddrMode(MacAddrMode value) { settings(macvlan, type, "macvlan").macaddrMode = value; return *this; }
-    LinkInfo &setMacvlanMacaddr(MacAddress value) { settings(macvlan, type, "macvlan").macaddr = value; return *this; }
-    LinkInfo &setMacvlanMacaddrCount(std::uint32_t value) { settings(macvlan, type, "macvlan").macaddrCount = value; return *this; }
-    LinkInfo &setMacvlanMacaddrData(std::vector<MacAddress> value) { settings(macvlan, type, "macvlan").macaddrData = std::move(value); return *this; }
-    LinkInfo &setMacvlanBcqueuelen(std::uint32_t value) { settings(macvlan, type, "macvlan").bcqueuelen = value; return *this; }
-    LinkInfo &setMacvlanUsedbcqueuelen(std::uint32_t value) { settings(macvlan, type, "macvlan").usedbcqueuelen = value; return *this; }
-    LinkInfo &setMacvlanBclim(std::int32_t value) { settings(macvlan, type, "macvlan").bclim = value; return *this; }
+    LinkInfo &setMacvlanMode(MacvlanMode value) { settings(macvlan, type, "macvlan").mode.emplace(value); return *this; }
+    LinkInfo &setMacvlanNopromisc(bool value) { settings(macvlan, type, "macvlan").nopromisc.emplace(value); return *this; }
+    LinkInfo &setMacvlanNodst(bool value) { settings(macvlan, type, "macvlan").nodst.emplace(value); return *this; }
+    LinkInfo &setMacvlanMacaddrMode(MacAddrMode value) { settings(macvlan, type, "macvlan").macaddrMode.emplace(value); return *this; }
+    LinkInfo &setMacvlanMacaddr(MacAddress value) { settings(macvlan, type, "macvlan").macaddr.emplace(value); return *this; }
+    LinkInfo &setMacvlanMacaddrCount(std::uint32_t value) { settings(macvlan, type, "macvlan").macaddrCount.emplace(value); return *this; }
+    LinkInfo &setMacvlanMacaddrData(std::vector<MacAddress> value) { settings(macvlan, type, "macvlan").macaddrData.emplace(std::move(value)); return *this; }
+    LinkInfo &setMacvlanBcqueuelen(std::uint32_t value) { settings(macvlan, type, "macvlan").bcqueuelen.emplace(value); return *this; }
+    LinkInfo &setMacvlanUsedbcqueuelen(std::uint32_t value) { settings(macvlan, type, "macvlan").usedbcqueuelen.emplace(value); return *this; }
+    LinkInfo &setMacvlanBclim(std::int32_t value) { settings(macvlan, type, "macvlan").bclim.emplace(value); return *this; }
     LinkInfo &setNetkit(Boxed<Netkit> value) { netkit = std::move(value); return *this; }
     LinkInfo &setNetkitPeer(Boxed<LinkInfo> value) { settings(netkit, type, "netkit").peer = std::move(value); return *this; }
-    LinkInfo &setNetkitPrimary(bool value) { settings(netkit, type, "netkit").primary = value; return *this; }
-    LinkInfo &setNetkitMode(NetkitMode value) { settings(netkit, type, "netkit").mode = value; return *this; }
-    LinkInfo &setNetkitPolicy(NetkitPolicy value) { settings(netkit, type, "netkit").policy = value; return *this; }
-    LinkInfo &setNetkitPeerPolicy(NetkitPolicy value) { settings(netkit, type, "netkit").peerPolicy = value; return *this; }
-    LinkInfo &setNetkitScrub(NetkitScrub value) { settings(netkit, type, "netkit").scrub = value; return *this; }
-    LinkInfo &setNetkitPeerScrub(NetkitScrub value) { settings(netkit, type, "netkit").peerScrub = value; return *this; }
-    LinkInfo &setNetkitHeadroom(std::uint16_t value) { settings(netkit, type, "netkit").headroom = value; return *this; }
-    LinkInfo &setNetkitTailroom(std::uint16_t value) { settings(netkit, type, "netkit").tailroom = value; return *this; }
+    LinkInfo &setNetkitPrimary(bool value) { settings(netkit, type, "netkit").primary.emplace(value); return *this; }
+    LinkInfo &setNetkitMode(NetkitMode value) { settings(netkit, type, "netkit").mode.emplace(value); return *this; }
+    LinkInfo &setNetkitPolicy(NetkitPolicy value) { settings(netkit, type, "netkit").policy.emplace(value); return *this; }
+    LinkInfo &setNetkitPeerPolicy(NetkitPolicy value) { settings(netkit, type, "netkit").peerPolicy.emplace(value); return *this; }
+    LinkInfo &setNetkitScrub(NetkitScrub value) { settings(netkit, type, "netkit").scrub.emplace(value); return *this; }
+    LinkInfo &setNetkitPeerScrub(NetkitScrub value) { settings(netkit, type, "netkit").peerScrub.emplace(value); return *this; }
+    LinkInfo &setNetkitHeadroom(std::uint16_t value) { settings(netkit, type, "netkit").headroom.emplace(value); return *this; }
+    LinkInfo &setNetkitTailroom(std::uint16_t value) { settings(netkit, type, "netkit").tailroom.emplace(value); return *this; }
     LinkInfo &setSit(Boxed<Sit> value) { sit = std::move(value); return *this; }
-    LinkInfo &setSitRemote(IpAddress value) { settings(sit, type, "sit").remote = value; return *this; }
-    LinkInfo &setSitLocal(IpAddress value) { settings(sit, type, "sit").local = value; return *this; }
-    LinkInfo &setSitLink(Interface value) { settings(sit, type, "sit").link = std::move(value); return *this; }
-    LinkInfo &setSitTtl(std::uint8_t value) { settings(sit, type, "sit").ttl = value; return *this; }
-    LinkInfo &setSitTos(std::uint8_t value) { settings(sit, type, "sit").tos = value; return *this; }
-    LinkInfo &setSitPmtudisc(bool value) { settings(sit, type, "sit").pmtudisc = value; return *this; }
-    LinkInfo &setSitProto(SitMode value) { settings(sit, type, "sit").proto = value; return *this; }
-    LinkInfo &setSitIsatap(bool value) { settings(sit, type, "sit").isatap = value; return *this; }
-    LinkInfo &setSitSixrdPrefix(IpAddress value) { settings(sit, type, "sit").sixrdPrefix = value; return *this; }
-    LinkInfo &setSitSixrdPrefixlen(std::uint16_t value) { settings(sit, type, "sit").sixrdPrefixlen = value; return *this; }
-    LinkInfo &setSitSixrdRelayPrefix(IpAddress value) { settings(sit, type, "sit").sixrdRelayPrefix = value; return *this; }
-    LinkInfo &setSitSixrdRelayPrefixlen(std::uint16_t value) { settings(sit, type, "sit").sixrdRelayPrefixlen = value; return *this; }
-    LinkInfo &setSitEncap(TunnelEncap value) { settings(sit, type, "sit").encap = value; return *this; }
-    LinkInfo &setSitCsum(bool value) { settings(sit, type, "sit").csum = value; return *this; }
-    LinkInfo &setSitCsum6(bool value) { settings(sit, type, "sit").csum6 = value; return *this; }
-    LinkInfo &setSitRemcsum(bool value) { settings(sit, type, "sit").remcsum = value; return *this; }
-    LinkInfo &setSitEncapSport(std::uint16_t value) { settings(sit, type, "sit").encapSport = value; return *this; }
-    LinkInfo &setSitEncapDport(std::uint16_t value) { settings(sit, type, "sit").encapDport = value; return *this; }
-    LinkInfo &setSitFwmark(std::uint32_t value) { settings(sit, type, "sit").fwmark = value; return *this; }
+    LinkInfo &setSitRemote(IpAddress value) { settings(sit, type, "sit").remote.emplace(value); return *this; }
+    LinkInfo &setSitLocal(IpAddress value) { settings(sit, type, "sit").local.emplace(value); return *this; }
+    LinkInfo &setSitLink(Interface value) { settings(sit, type, "sit").link.emplace(std::move(value)); return *this; }
+    LinkInfo &setSitTtl(std::uint8_t value) { settings(sit, type, "sit").ttl.emplace(value); return *this; }
+    LinkInfo &setSitTos(std::uint8_t value) { settings(sit, type, "sit").tos.emplace(value); return *this; }
+    LinkInfo &setSitPmtudisc(bool value) { settings(sit, type, "sit").pmtudisc.emplace(value); return *this; }
+    LinkInfo &setSitProto(SitMode value) { settings(sit, type, "sit").proto.emplace(value); return *this; }
+    LinkInfo &setSitIsatap(bool value) { settings(sit, type, "sit").isatap.emplace(value); return *this; }
+    LinkInfo &setSitSixrdPrefix(IpAddress value) { settings(sit, type, "sit").sixrdPrefix.emplace(value); return *this; }
+    LinkInfo &setSitSixrdPrefixlen(std::uint16_t value) { settings(sit, type, "sit").sixrdPrefixlen.emplace(value); return *this; }
+    LinkInfo &setSitSixrdRelayPrefix(IpAddress value) { settings(sit, type, "sit").sixrdRelayPrefix.emplace(value); return *this; }
+    LinkInfo &setSitSixrdRelayPrefixlen(std::uint16_t value) { settings(sit, type, "sit").sixrdRelayPrefixlen.emplace(value); return *this; }
+    LinkInfo &setSitEncap(TunnelEncap value) { settings(sit, type, "sit").encap.emplace(value); return *this; }
+    LinkInfo &setSitCsum(bool value) { settings(sit, type, "sit").csum.emplace(value); return *this; }
+    LinkInfo &setSitCsum6(bool value) { settings(sit, type, "sit").csum6.emplace(value); return *this; }
+    LinkInfo &setSitRemcsum(bool value) { settings(sit, type, "sit").remcsum.emplace(value); return *this; }
+    LinkInfo &setSitEncapSport(std::uint16_t value) { settings(sit, type, "sit").encapSport.emplace(value); return *this; }
+    LinkInfo &setSitEncapDport(std::uint16_t value) { settings(sit, type, "sit").encapDport.emplace(value); return *this; }
+    LinkInfo &setSitFwmark(std::uint32_t value) { settings(sit, type, "sit").fwmark.emplace(value); return *this; }
     LinkInfo &setTun(Boxed<Tun> value) { tun = std::move(value); return *this; }
-    LinkInfo &setTunMode(TunMode value) { settings(tun, type, "tun").mode = value; return *this; }
-    LinkInfo &setTunPi(bool value) { settings(tun, type, "tun").pi = value; return *this; }
-    LinkInfo &setTunVnetHdr(bool value) { settings(tun, type, "tun").vnetHdr = value; return *this; }
-    LinkInfo &setTunMultiQueue(bool value) { settings(tun, type, "tun").multiQueue = value; return *this; }
-    LinkInfo &setTunNumqueues(std::uint32_t value) { settings(tun, type, "tun").numqueues = value; return *this; }
-    LinkInfo &setTunNumdisabled(std::uint32_t value) { settings(tun, type, "tun").numdisabled = value; return *this; }
-    LinkInfo &setTunPersist(bool value) { settings(tun, type, "tun").persist = value; return *this; }
-    LinkInfo &setTunUser(std::uint32_t value) { settings(tun, type, "tun").user = value; return *this; }
-    LinkInfo &setTunGroup(std::uint32_t value) { settings(tun, type, "tun").group = value; return *this; }
+    LinkInfo &setTunMode(TunMode value) { settings(tun, type, "tun").mode.emplace(value); return *this; }
+    LinkInfo &setTunPi(bool value) { settings(tun, type, "tun").pi.emplace(value); return *this; }
+    LinkInfo &setTunVnetHdr(bool value) { settings(tun, type, "tun").vnetHdr.emplace(value); return *this; }
+    LinkInfo &setTunMultiQueue(bool value) { settings(tun, type, "tun").multiQueue.emplace(value); return *this; }
+    LinkInfo &setTunNumqueues(std::uint32_t value) { settings(tun, type, "tun").numqueues.emplace(value); return *this; }
+    LinkInfo &setTunNumdisabled(std::uint32_t value) { settings(tun, type, "tun").numdisabled.emplace(value); return *this; }
+    LinkInfo &setTunPersist(bool value) { settings(tun, type, "tun").persist.emplace(value); return *this; }
+    LinkInfo &setTunUser(std::uint32_t value) { settings(tun, type, "tun").user.emplace(value); return *this; }
+    LinkInfo &setTunGroup(std::uint32_t value) { settings(tun, type, "tun").group.emplace(value); return *this; }
     LinkInfo &setVeth(Boxed<Veth> value) { veth = std::move(value); return *this; }
     LinkInfo &setVethPeer(Boxed<LinkInfo> value) { settings(veth, type, "veth").peer = std::move(value); return *this; }
     LinkInfo &setVlan(Boxed<Vlan> value) { vlan = std::move(value); return *this; }
-    LinkInfo &setVlanProtocol(VlanProtocol value) { settings(vlan, type, "vlan").protocol = value; return *this; }
-    LinkInfo &setVlanId(std::uint16_t value) { settings(vlan, type, "vlan").id = value; return *this; }
-    LinkInfo &setVlanReorderHdr(bool value) { settings(vlan, type, "vlan").reorderHdr = value; return *this; }
-    LinkInfo &setVlanGvrp(bool value) { settings(vlan, type, "vlan").gvrp = value; return *this; }
-    LinkInfo &setVlanLooseBinding(bool value) { settings(vlan, type, "vlan").looseBinding = value; return *this; }
-    LinkInfo &setVlanMvrp(bool value) { settings(vlan, type, "vlan").mvrp = value; return *this; }
-    LinkInfo &setVlanBridgeBinding(bool value) { settings(vlan, type, "vlan").bridgeBinding = value; return *this; }
-    LinkInfo &setVlanIngressQos(std::vector<std::string> value) { settings(vlan, type, "vlan").ingressQos = std::move(value); return *this; }
-    LinkInfo &setVlanEgressQos(std::vector<std::string> value) { settings(vlan, type, "vlan").egressQos = std::move(value); return *this; }
+    LinkInfo &setVlanProtocol(VlanProtocol value) { settings(vlan, type, "vlan").protocol.emplace(value); return *this; }
+    LinkInfo &setVlanId(std::uint16_t value) { settings(vlan, type, "vlan").id.emplace(value); return *this; }
+    LinkInfo &setVlanReorderHdr(bool value) { settings(vlan, type, "vlan").reorderHdr.emplace(value); return *this; }
+    LinkInfo &setVlanGvrp(bool value) { settings(vlan, type, "vlan").gvrp.emplace(value); return *this; }
+    LinkInfo &setVlanLooseBinding(bool value) { settings(vlan, type, "vlan").looseBinding.emplace(value); return *this; }
+    LinkInfo &setVlanMvrp(bool value) { settings(vlan, type, "vlan").mvrp.emplace(value); return *this; }
+    LinkInfo &setVlanBridgeBinding(bool value) { settings(vlan, type, "vlan").bridgeBinding.emplace(value); return *this; }
+    LinkInfo &setVlanIngressQos(std::vector<std::string> value) { settings(vlan, type, "vlan").ingressQos.emplace(std::move(value)); return *this; }
+    LinkInfo &setVlanEgressQos(std::vector<std::string> value) { settings(vlan, type, "vlan").egressQos.emplace(std::move(value)); return *this; }
     LinkInfo &setVrf(Boxed<Vrf> value) { vrf = std::move(value); return *this; }
-    LinkInfo &setVrfTable(std::uint32_t value) { settings(vrf, type, "vrf").table = value; return *this; }
+    LinkInfo &setVrfTable(std::uint32_t value) { settings(vrf, type, "vrf").table.emplace(value); return *this; }
     LinkInfo &setVxlan(Boxed<Vxlan> value) { vxlan = std::move(value); return *this; }
-    LinkInfo &setVxlanId(std::uint32_t value) { settings(vxlan, type, "vxlan").id = value; return *this; }
-    LinkInfo &setVxlanRemote(IpAddress value) { settings(vxlan, type, "vxlan").remote = value; return *this; }
-    LinkInfo &setVxlanRemote6(IpAddress value) { settings(vxlan, type, "vxlan").remote6 = value; return *this; }
-    LinkInfo &setVxlanLocal(IpAddress value) { settings(vxlan, type, "vxlan").local = value; return *this; }
-    LinkInfo &setVxlanLocal6(IpAddress value) { settings(vxlan, type, "vxlan").local6 = value; return *this; }
-    LinkInfo &setVxlanLink(Interface value) { settings(vxlan, type, "vxlan").link = std::move(value); return *this; }
-    LinkInfo &setVxlanPortRange(std::string value) { settings(vxlan, type, "vxlan").portRange = std::move(value); return *this; }
-    LinkInfo &setVxlanPort(std::uint16_t value) { settings(vxlan, type, "vxlan").port = value; return *this; }
-    LinkInfo &setVxlanLearning(bool value) { settings(vxlan, type, "vxlan").learning = value; return *this; }
-    LinkInfo &setVxlanProxy(bool value) { settings(vxlan, type, "vxlan").proxy = value; return *this; }
-    LinkInfo &setVxlanRsc(bool value) { settings(vxlan, type, "vxlan").rsc = value; return *this; }
-    LinkInfo &setVxlanL2miss(bool value) { settings(vxlan, type, "vxlan").l2miss = value; return *this; }
-    LinkInfo &setVxlanL3miss(bool value) { settings(vxlan, type, "vxlan").l3miss = value; return *this; }
-    LinkInfo &setVxlanTos(std::uint8_t value) { settings(vxlan, type, "vxlan").tos = value; return *this; }
-    LinkInfo &setVxlanTtl(std::uint8_t value) { settings(vxlan, type, "vxlan").ttl = value; return *this; }
-    LinkInfo &setVxlanTtlInherit(bool value) { settings(vxlan, type, "vxlan").ttlInherit = value; return *this; }
-    LinkInfo &setVxlanDf(DontFragment value) { settings(vxlan, type, "vxlan").df = value; return *this; }
-    LinkInfo &setVxlanLabel(std::uint32_t value) { settings(vxlan, type, "vxlan").label = value; return *this; }
-    LinkInfo &setVxlanLabelPolicy(LabelPolicy value) { settings(vxlan, type, "vxlan").labelPolicy = value; return *this; }
-    LinkInfo &setVxlanAgeing(Duration<std::uint32_t> value) { settings(vxlan, type, "vxlan").ageing = value; return *this; }
-    LinkInfo &setVxlanLimit(std::uint32_t value) { settings(vxlan, type, "vxlan").limit = value; return *this; }
-    LinkInfo &setVxlanUdpCsum(bool value) { settings(vxlan, type, "vxlan").udpCsum = value; return *this; }
-    LinkInfo &setVxlanUdpZeroCsum6Tx(bool value) { settings(vxlan, type, "vxlan").udpZeroCsum6Tx = value; return *this; }
-    LinkInfo &setVxlanUdpZeroCsum6Rx(bool value) { settings(vxlan, type, "vxlan").udpZeroCsum6Rx = value; return *this; }
-    LinkInfo &setVxlanRemcsumTx(bool value) { settings(vxlan, type, "vxlan").remcsumTx = value; return *this; }
-    LinkInfo &setVxlanRemcsumRx(bool value) { settings(vxlan, type, "vxlan").remcsumRx = value; return *this; }
-    LinkInfo &setVxlanRemcsumNopartial(bool value) { settings(vxlan, type, "vxlan").remcsumNopartial = value; return *this; }
-    LinkInfo &setVxlanGbp(bool value) { settings(vxlan, type, "vxlan").gbp = value; return *this; }
-    LinkInfo &setVxlanGpe(bool value) { settings(vxlan, type, "vxlan").gpe = value; return *this; }
-    LinkInfo &setVxlanExternal(bool value) { settings(vxlan, type, "vxlan").external = value; return *this; }
-    LinkInfo &setVxlanVnifilter(bool value) { settings(vxlan, type, "vxlan").vnifilter = value; return *this; }
-    LinkInfo &setVxlanLocalbypass(bool value) { settings(vxlan, type, "vxlan").localbypass = value; return *this; }
-    LinkInfo &setVxlanMcroute(bool value) { settings(vxlan, type, "vxlan").mcroute = value; return *this; }
+    LinkInfo &setVxlanId(std::uint32_t value) { settings(vxlan, type, "vxlan").id.emplace(value); return *this; }
+    LinkInfo &setVxlanRemote(IpAddress value) { settings(vxlan, type, "vxlan").remote.emplace(value); return *this; }
+    LinkInfo &setVxlanRemote6(IpAddress value) { settings(vxlan, type, "vxlan").remote6.emplace(value); return *this; }
+    LinkInfo &setVxlanLocal(IpAddress value) { settings(vxlan, type, "vxlan").local.emplace(value); return *this; }
+    LinkInfo &setVxlanLocal6(IpAddress value) { settings(vxlan, type, "vxlan").local6.emplace(value); return *this; }
+    LinkInfo &setVxlanLink(Interface value) { settings(vxlan, type, "vxlan").link.emplace(std::move(value)); return *this; }
+    LinkInfo &setVxlanPortRange(std::string value) { settings(vxlan, type, "vxlan").portRange.emplace(std::move(value)); return *this; }
+    LinkInfo &setVxlanPort(std::uint16_t value) { settings(vxlan, type, "vxlan").port.emplace(value); return *this; }
+    LinkInfo &setVxlanLearning(bool value) { settings(vxlan, type, "vxlan").learning.emplace(value); return *this; }
+    LinkInfo &setVxlanProxy(bool value) { settings(vxlan, type, "vxlan").proxy.emplace(value); return *this; }
+    LinkInfo &setVxlanRsc(bool value) { settings(vxlan, type, "vxlan").rsc.emplace(value); return *this; }
+    LinkInfo &setVxlanL2miss(bool value) { settings(vxlan, type, "vxlan").l2miss.emplace(value); return *this; }
+    LinkInfo &setVxlanL3miss(bool value) { settings(vxlan, type, "vxlan").l3miss.emplace(value); return *this; }
+    LinkInfo &setVxlanTos(std::uint8_t value) { settings(vxlan, type, "vxlan").tos.emplace(value); return *this; }
+    LinkInfo &setVxlanTtl(std::uint8_t value) { settings(vxlan, type, "vxlan").ttl.emplace(value); return *this; }
+    LinkInfo &setVxlanTtlInherit(bool value) { settings(vxlan, type, "vxlan").ttlInherit.emplace(value); return *this; }
+    LinkInfo &setVxlanDf(DontFragment value) { settings(vxlan, type, "vxlan").df.emplace(value); return *this; }
+    LinkInfo &setVxlanLabel(std::uint32_t value) { settings(vxlan, type, "vxlan").label.emplace(value); return *this; }
+    LinkInfo &setVxlanLabelPolicy(LabelPolicy value) { settings(vxlan, type, "vxlan").labelPolicy.emplace(value); return *this; }
+    LinkInfo &setVxlanAgeing(Duration<std::uint32_t> value) { settings(vxlan, type, "vxlan").ageing.emplace(value); return *this; }
+    LinkInfo &setVxlanLimit(std::uint32_t value) { settings(vxlan, type, "vxlan").limit.emplace(value); return *this; }
+    LinkInfo &setVxlanUdpCsum(bool value) { settings(vxlan, type, "vxlan").udpCsum.emplace(value); return *this; }
+    LinkInfo &setVxlanUdpZeroCsum6Tx(bool value) { settings(vxlan, type, "vxlan").udpZeroCsum6Tx.emplace(value); return *this; }
+    LinkInfo &setVxlanUdpZeroCsum6Rx(bool value) { settings(vxlan, type, "vxlan").udpZeroCsum6Rx.emplace(value); return *this; }
+    LinkInfo &setVxlanRemcsumTx(bool value) { settings(vxlan, type, "vxlan").remcsumTx.emplace(value); return *this; }
+    LinkInfo &setVxlanRemcsumRx(bool value) { settings(vxlan, type, "vxlan").remcsumRx.emplace(value); return *this; }
+    LinkInfo &setVxlanRemcsumNopartial(bool value) { settings(vxlan, type, "vxlan").remcsumNopartial.emplace(value); return *this; }
+    LinkInfo &setVxlanGbp(bool value) { settings(vxlan, type, "vxlan").gbp.emplace(value); return *this; }
+    LinkInfo &setVxlanGpe(bool value) { settings(vxlan, type, "vxlan").gpe.emplace(value); return *this; }
+    LinkInfo &setVxlanExternal(bool value) { settings(vxlan, type, "vxlan").external.emplace(value); return *this; }
+    LinkInfo &setVxlanVnifilter(bool value) { settings(vxlan, type, "vxlan").vnifilter.emplace(value); return *this; }
+    LinkInfo &setVxlanLocalbypass(bool value) { settings(vxlan, type, "vxlan").localbypass.emplace(value); return *this; }
+    LinkInfo &setVxlanMcroute(bool value) { settings(vxlan, type, "vxlan").mcroute.emplace(value); return *this; }
     LinkInfo &setBondPort(Boxed<BondPort> value) { bondPort = std::move(value); return *this; }
-    LinkInfo &setBondPortState(BondPortState value) { settings(bondPort, portType, "bond").state = value; return *this; }
-    LinkInfo &setBondPortMiiStatus(MiiStatus value) { settings(bondPort, portType, "bond").miiStatus = value; return *this; }
-    LinkInfo &setBondPortLinkFailureCount(std::uint32_t value) { settings(bondPort, portType, "bond").linkFailureCount = value; return *this; }
-    LinkInfo &setBondPortPermHwaddr(MacAddress value) { settings(bondPort, portType, "bond").permHwaddr = value; return *this; }
-    LinkInfo &setBondPortQueueId(std::uint16_t value) { settings(bondPort, portType, "bond").queueId = value; return *this; }
-    LinkInfo &setBondPortPrio(std::int32_t value) { settings(bondPort, portType, "bond").prio = value; return *this; }
-    LinkInfo &setBondPortAdAggregatorId(std::uint16_t value) { settings(bondPort, portType, "bond").adAggregatorId = value; return *this; }
-    LinkInfo &setBondPortAdActorOperPortState(std::uint8_t value) { settings(bondPort, portType, "bond").adActorOperPortState = value; return *this; }
-    LinkInfo &setBondPortAdPartnerOperPortState(std::uint16_t value) { settings(bondPort, portType, "bond").adPartnerOperPortState = value; return *this; }
+    LinkInfo &setBondPortState(BondPortState value) { settings(bondPort, portType, "bond").state.emplace(value); return *this; }
+    LinkInfo &setBondPortMiiStatus(MiiStatus value) { settings(bondPort, portType, "bond").miiStatus.emplace(value); return *this; }
+    LinkInfo &setBondPortLinkFailureCount(std::uint32_t value) { settings(bondPort, portType, "bond").linkFailureCount.emplace(value); return *this; }
+    LinkInfo &setBondPortPermHwaddr(MacAddress value) { settings(bondPort, portType, "bond").permHwaddr.emplace(value); return *this; }
+    LinkInfo &setBondPortQueueId(std::uint16_t value) { settings(bondPort, portType, "bond").queueId.emplace(value); return *this; }
+    LinkInfo &setBondPortPrio(std::int32_t value) { settings(bondPort, portType, "bond").prio.emplace(value); return *this; }
+    LinkInfo &setBondPortAdAggregatorId(std::uint16_t value) { settings(bondPort, portType, "bond").adAggregatorId.emplace(value); return *this; }
+    LinkInfo &setBondPortAdActorOperPortState(std::uint8_t value) { settings(bondPort, portType, "bond").adActorOperPortState.emplace(value); return *this; }
+    LinkInfo &setBondPortAdPartnerOperPortState(std::uint16_t value) { settings(bondPort, portType, "bond").adPartnerOperPortState.emplace(value); return *this; }
     LinkInfo &setBridgePort(Boxed<BridgePort> value) { bridgePort = std::move(value); return *this; }
-    LinkInfo &setBridgePortState(PortState value) { settings(bridgePort, portType, "bridge").state = value; return *this; }
-    LinkInfo &setBridgePortPriority(std::uint16_t value) { settings(bridgePort, portType, "bridge").priority = value; return *this; }
-    LinkInfo &setBridgePortCost(std::uint32_t value) { settings(bridgePort, portType, "bridge").cost = value; return *this; }
-    LinkInfo &setBridgePortHairpin(bool value) { settings(bridgePort, portType, "bridge").hairpin = value; return *this; }
-    LinkInfo &setBridgePortGuard(bool value) { settings(bridgePort, portType, "bridge").guard = value; return *this; }
-    LinkInfo &setBridgePortRootBlock(bool value) { settings(bridgePort, portType, "bridge").rootBlock = value; return *this; }
-    LinkInfo &setBridgePortFastleave(bool value) { settings(bridgePort, portType, "bridge").fastleave = value; return *this; }
-    LinkInfo &setBridgePortLearning(bool value) { settings(bridgePort, portType, "bridge").learning = value; return *this; }
-    LinkInfo &setBridgePortFlood(bool value) { settings(bridgePort, portType, "bridge").flood = value; return *this; }
-    LinkInfo &setBridgePortId(std::uint16_t value) { settings(bridgePort, portType, "bridge").id = value; return *this; }
-    LinkInfo &setBridgePortNo(std::uint16_t value) { settings(bridgePort, portType, "bridge").no = value; return *this; }
-    LinkInfo &setBridgePortDesignatedPort(std::uint16_t value) { settings(bridgePort, portType, "bridge").designatedPort = value; return *this; }
-    LinkInfo &setBridgePortDesignatedCost(std::uint16_t value) { settings(bridgePort, portType, "bridge").designatedCost = value; return *this; }
-    LinkInfo &setBridgePortBridgeId(std::string value) { settings(bridgePort, portType, "bridge").bridgeId = std::move(value); return *this; }
-    LinkInfo &setBridgePortRootId(std::string value) { settings(bridgePort, portType, "bridge").rootId = std::move(value); return *this; }
-    LinkInfo &setBridgePortHoldTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").holdTimer = value; return *this; }
-    LinkInfo &setBridgePortMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").messageAgeTimer = value; return *this; }
-    LinkInfo &setBridgePortForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").forwardDelayTimer = value; return *this; }
-    LinkInfo &setBridgePortTopologyChangeAck(bool value) { settings(bridgePort, portType, "bridge").topologyChangeAck = value; return *this; }
-    LinkInfo &setBridgePortConfigPending(bool value) { settings(bridgePort, portType, "bridge").configPending = value; return *this; }
-    LinkInfo &setBridgePortFdbFlush(bool value) { settings(bridgePort, portType, "bridge").fdbFlush = value; return *this; }
-    LinkInfo &setBridgePortProxyArp(bool value) { settings(bridgePort, portType, "bridge").proxyArp = value; return *this; }
-    LinkInfo &setBridgePortProxyArpWifi(bool value) { settings(bridgePort, portType, "bridge").proxyArpWifi = value; return *this; }
-    LinkInfo &setBridgePortMulticastRouter(std::uint8_t value) { settings(bridgePort, portType, "bridge").multicastRouter = value; return *this; }
-    LinkInfo &setBridgePortMcastFlood(bool value) { settings(bridgePort, portType, "bridge").mcastFlood = value; return *this; }
-    LinkInfo &setBridgePortBcastFlood(bool value) { settings(bridgePort, portType, "bridge").bcastFlood = value; return *this; }
-    LinkInfo &setBridgePortMcastToUnicast(bool value) { settings(bridgePort, portType, "bridge").mcastToUnicast = value; return *this; }
-    LinkInfo &setBridgePortNeighSuppress(bool value) { settings(bridgePort, portType, "bridge").neighSuppress = value; return *this; }
-    LinkInfo &setBridgePortNeighVlanSuppress(bool value) { settings(bridgePort, portType, "bridge").neighVlanSuppress = value; return *this; }
-    LinkInfo &setBridgePortGroupFwdMask(std::uint16_t value) { settings(bridgePort, portType, "bridge").groupFwdMask = value; return *this; }
-    LinkInfo &setBridgePortVlanTunnel(bool value) { settings(bridgePort, portType, "bridge").vlanTunnel = value; return *this; }
-    LinkInfo &setBridgePortIsolated(bool value) { settings(bridgePort, portType, "bridge").isolated = value; return *this; }
-    LinkInfo &setBridgePortLocked(bool value) { settings(bridgePort, portType, "bridge").locked = value; return *this; }
-    LinkInfo &setBridgePortMab(bool value) { settings(bridgePort, portType, "bridge").mab = value; return *this; }
-    LinkInfo &setBridgePortBackupPort(Interface value) { settings(bridgePort, portType, "bridge").backupPort = std::move(value); return *this; }
-    LinkInfo &setBridgePortBackupNhid(std::uint32_t value) { settings(bridgePort, portType, "bridge").backupNhid = value; return *this; }
-    LinkInfo &setBridgePortMcastEhtHostsLimit(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastEhtHostsLimit = value; return *this; }
-    LinkInfo &setBridgePortMcastEhtHostsCnt(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastEhtHostsCnt = value; return *this; }
-    LinkInfo &setBridgePortMcastNGroups(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastNGroups = value; return *this; }
-    LinkInfo &setBridgePortMcastMaxGroups(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastMaxGroups = value; return *this; }
+    LinkInfo &setBridgePortState(PortState value) { settings(bridgePort, portType, "bridge").state.emplace(value); return *this; }
+    LinkInfo &setBridgePortPriority(std::uint16_t value) { settings(bridgePort, portType, "bridge").priority.emplace(value); return *this; }
+    LinkInfo &setBridgePortCost(std::uint32_t value) { settings(bridgePort, portType, "bridge").cost.emplace(value); return *this; }
+    LinkInfo &setBridgePortHairpin(bool value) { settings(bridgePort, portType, "bridge").hairpin.emplace(value); return *this; }
+    LinkInfo &setBridgePortGuard(bool value) { settings(bridgePort, portType, "bridge").guard.emplace(value); return *this; }
+    LinkInfo &setBridgePortRootBlock(bool value) { settings(bridgePort, portType, "bridge").rootBlock.emplace(value); return *this; }
+    LinkInfo &setBridgePortFastleave(bool value) { settings(bridgePort, portType, "bridge").fastleave.emplace(value); return *this; }
+    LinkInfo &setBridgePortLearning(bool value) { settings(bridgePort, portType, "bridge").learning.emplace(value); return *this; }
+    LinkInfo &setBridgePortFlood(bool value) { settings(bridgePort, portType, "bridge").flood.emplace(value); return *this; }
+    LinkInfo &setBridgePortId(std::uint16_t value) { settings(bridgePort, portType, "bridge").id.emplace(value); return *this; }
+    LinkInfo &setBridgePortNo(std::uint16_t value) { settings(bridgePort, portType, "bridge").no.emplace(value); return *this; }
+    LinkInfo &setBridgePortDesignatedPort(std::uint16_t value) { settings(bridgePort, portType, "bridge").designatedPort.emplace(value); return *this; }
+    LinkInfo &setBridgePortDesignatedCost(std::uint16_t value) { settings(bridgePort, portType, "bridge").designatedCost.emplace(value); return *this; }
+    LinkInfo &setBridgePortBridgeId(std::string value) { settings(bridgePort, portType, "bridge").bridgeId.emplace(std::move(value)); return *this; }
+    LinkInfo &setBridgePortRootId(std::string value) { settings(bridgePort, portType, "bridge").rootId.emplace(std::move(value)); return *this; }
+    LinkInfo &setBridgePortHoldTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").holdTimer.emplace(value); return *this; }
+    LinkInfo &setBridgePortMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").messageAgeTimer.emplace(value); return *this; }
+    LinkInfo &setBridgePortForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").forwardDelayTimer.emplace(value); return *this; }
+    LinkInfo &setBridgePortTopologyChangeAck(bool value) { settings(bridgePort, portType, "bridge").topologyChangeAck.emplace(value); return *this; }
+    LinkInfo &setBridgePortConfigPending(bool value) { settings(bridgePort, portType, "bridge").configPending.emplace(value); return *this; }
+    LinkInfo &setBridgePortFdbFlush(bool value) { settings(bridgePort, portType, "bridge").fdbFlush.emplace(value); return *this; }
+    LinkInfo &setBridgePortProxyArp(bool value) { settings(bridgePort, portType, "bridge").proxyArp.emplace(value); return *this; }
+    LinkInfo &setBridgePortProxyArpWifi(bool value) { settings(bridgePort, portType, "bridge").proxyArpWifi.emplace(value); return *this; }
+    LinkInfo &setBridgePortMulticastRouter(std::uint8_t value) { settings(bridgePort, portType, "bridge").multicastRouter.emplace(value); return *this; }
+    LinkInfo &setBridgePortMcastFlood(bool value) { settings(bridgePort, portType, "bridge").mcastFlood.emplace(value); return *this; }
+    LinkInfo &setBridgePortBcastFlood(bool value) { settings(bridgePort, portType, "bridge").bcastFlood.emplace(value); return *this; }
+    LinkInfo &setBridgePortMcastToUnicast(bool value) { settings(bridgePort, portType, "bridge").mcastToUnicast.emplace(value); return *this; }
+    LinkInfo &setBridgePortNeighSuppress(bool value) { settings(bridgePort, portType, "bridge").neighSuppress.emplace(value); return *this; }
+    LinkInfo &setBridgePortNeighVlanSuppress(bool value) { settings(bridgePort, portType, "bridge").neighVlanSuppress.emplace(value); return *this; }
+    LinkInfo &setBridgePortGroupFwdMask(std::uint16_t value) { settings(bridgePort, portType, "bridge").groupFwdMask.emplace(value); return *this; }
+    LinkInfo &setBridgePortVlanTunnel(bool value) { settings(bridgePort, portType, "bridge").vlanTunnel.emplace(value); return *this; }
+    LinkInfo &setBridgePortIsolated(bool value) { settings(bridgePort, portType, "bridge").isolated.emplace(value); return *this; }
+    LinkInfo &setBridgePortLocked(bool value) { settings(bridgePort, portType, "bridge").locked.emplace(value); return *this; }
+    LinkInfo &setBridgePortMab(bool value) { settings(bridgePort, portType, "bridge").mab.emplace(value); return *this; }
+    LinkInfo &setBridgePortBackupPort(Interface value) { settings(bridgePort, portType, "bridge").backupPort.emplace(std::move(value)); return *this; }
+    LinkInfo &setBridgePortBackupNhid(std::uint32_t value) { settings(bridgePort, portType, "bridge").backupNhid.emplace(value); return *this; }
+    LinkInfo &setBridgePortMcastEhtHostsLimit(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastEhtHostsLimit.emplace(value); return *this; }
+    LinkInfo &setBridgePortMcastEhtHostsCnt(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastEhtHostsCnt.emplace(value); return *this; }
+    LinkInfo &setBridgePortMcastNGroups(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastNGroups.emplace(value); return *this; }
+    LinkInfo &setBridgePortMcastMaxGroups(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastMaxGroups.emplace(value); return *this; }
     LinkInfo &setVrfPort(Boxed<VrfPort> value) { vrfPort = std::move(value); return *this; }
-    LinkInfo &setVrfPortTable(std::uint32_t value) { settings(vrfPort, portType, "vrf").table = value; return *this; }
-    LinkInfo &setInet6AddrGenMode(AddrGenMode value) { inet6AddrGenMode = value; return *this; }
-    LinkInfo &setGroup(std::uint32_t value) { group = value; return *this; }
-    LinkInfo &setAlias(std::string value) { alias = std::move(value); return *this; }
-    LinkInfo &setAlternativeNames(std::vector<std::string> value) { alternativeNames = std::move(value); return *this; }
-    LinkInfo &setPromiscuity(std::uint32_t value) { promiscuity = value; return *this; }
-    LinkInfo &setAllmulti(std::uint32_t value) { allmulti = value; return *this; }
-    LinkInfo &setTxQueueCount(std::uint32_t value) { txQueueCount = value; return *this; }
-    LinkInfo &setRxQueueCount(std::uint32_t value) { rxQueueCount = value; return *this; }
-    LinkInfo &setCarrier(bool value) { carrier = value; return *this; }
-    LinkInfo &setCarrierChanges(std::uint32_t value) { carrierChanges = value; return *this; }
-    LinkInfo &setProtodown(bool value) { protodown = value; return *this; }
-    LinkInfo &setGsoMaxSegs(std::uint32_t value) { gsoMaxSegs = value; return *this; }
-    LinkInfo &setGsoMaxSize(std::uint32_t value) { gsoMaxSize = value; return *this; }
-    LinkInfo &setGroMaxSize(std::uint32_t value) { groMaxSize = value; return *this; }
-    LinkInfo &setTsoMaxSize(std::uint32_t value) { tsoMaxSize = value; return *this; }
-    LinkInfo &setTsoMaxSegs(std::uint32_t value) { tsoMaxSegs = value; return *this; }
-    LinkInfo &setParentDevice(std::string value) { parentDevice = std::move(value); return *this; }
-    LinkInfo &setParentBus(std::string value) { parentBus = std::move(value); return *this; }
-    LinkInfo &setNetns(std::string value) { netns = std::move(value); return *this; }
-    LinkInfo &setNamespacePid(std::uint32_t value) { namespacePid = value; return *this; }
+    LinkInfo &setVrfPortTable(std::uint32_t value) { settings(vrfPort, portType, "vrf").table.emplace(value); return *this; }
+    LinkInfo &setInet6AddrGenMode(AddrGenMode value) { inet6AddrGenMode.emplace(value); return *this; }
+    LinkInfo &setGroup(std::uint32_t value) { group.emplace(value); return *this; }
+    LinkInfo &setAlias(std::string value) { alias.emplace(std::move(value)); return *this; }
+    LinkInfo &setAlternativeNames(std::vector<std::string> value) { alternativeNames.emplace(std::move(value)); return *this; }
+    LinkInfo &setPromiscuity(std::uint32_t value) { promiscuity.emplace(value); return *this; }
+    LinkInfo &setAllmulti(std::uint32_t value) { allmulti.emplace(value); return *this; }
+    LinkInfo &setTxQueueCount(std::uint32_t value) { txQueueCount.emplace(value); return *this; }
+    LinkInfo &setRxQueueCount(std::uint32_t value) { rxQueueCount.emplace(value); return *this; }
+    LinkInfo &setCarrier(bool value) { carrier.emplace(value); return *this; }
+    LinkInfo &setCarrierChanges(std::uint32_t value) { carrierChanges.emplace(value); return *this; }
+    LinkInfo &setProtodown(bool value) { protodown.emplace(value); return *this; }
+    LinkInfo &setGsoMaxSegs(std::uint32_t value) { gsoMaxSegs.emplace(value); return *this; }
+    LinkInfo &setGsoMaxSize(std::uint32_t value) { gsoMaxSize.emplace(value); return *this; }
+    LinkInfo &setGroMaxSize(std::uint32_t value) { groMaxSize.emplace(value); return *this; }
+    LinkInfo &setTsoMaxSize(std::uint32_t value) { tsoMaxSize.emplace(value); return *this; }
+    LinkInfo &setTsoMaxSegs(std::uint32_t value) { tsoMaxSegs.emplace(value); return *this; }
+    LinkInfo &setParentDevice(std::string value) { parentDevice.emplace(std::move(value)); return *this; }
+    LinkInfo &setParentBus(std::string value) { parentBus.emplace(std::move(value)); return *this; }
+    LinkInfo &setNetns(std::string value) { netns.emplace(std::move(value)); return *this; }
+    LinkInfo &setNamespacePid(std::uint32_t value) { namespacePid.emplace(value); return *this; }
     LinkInfo &setStatistics(Boxed<LinkStatistics> value) { statistics = std::move(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
@@ -2747,9 +2745,9 @@ struct LinkInfo {
     /// Writes the fields that are an attribute each. False if another field is given.
     bool putAttributes(MessageWriter &out) const
     {
-        if (portType || bond || bridge || geneve || gre || ip6Gre || ip6Tnl || ipip ||
-            ipvlan || macvlan || netkit || sit || tun || veth || vlan || vrf ||
-            vxlan || bondPort || bridgePort || vrfPort || inet6AddrGenMode || alternativeNames || netns || statistics) [[unlikely]] {
+        if (detail::isAnyGiven(portType, bond, bridge, geneve, gre, ip6Gre, ip6Tnl, ipip,
+                               ipvlan, macvlan, netkit, sit, tun, veth, vlan, vrf,
+                               vxlan, bondPort, bridgePort, vrfPort, inet6AddrGenMode, alternativeNames, netns, statistics)) [[unlikely]] {
             return false;
         }
         out.put(3, name);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "interfaces.hpp"
+#include "route.hpp"
 
 namespace tapline::netlink {
 

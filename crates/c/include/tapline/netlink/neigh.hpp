@@ -33,62 +33,60 @@ struct Names<NeighState> {
 struct NeighInfo {
     static constexpr const char *typeName = "NeighInfo";
 
-    NeighInfo() {}
-
     /// Its interface.
-    std::optional<Interface> dev;
+    std::optional<Interface> dev = {};
     /// Its family. Derived from `dst` in changes; a filter in queries.
-    std::optional<Family> family;
+    std::optional<Family> family = {};
     /// Its state.
-    std::optional<NeighState> state;
+    std::optional<NeighState> state = {};
     /// The kernel keeps its hardware address resolved; Linux 5.16.
-    std::optional<bool> managed;
+    std::optional<bool> managed = {};
     /// Seconds since it was last used. Read-only.
-    std::optional<Duration<std::uint32_t>> used;
+    std::optional<Duration<std::uint32_t>> used = {};
     /// Seconds since it was last confirmed. Read-only.
-    std::optional<Duration<std::uint32_t>> confirmed;
+    std::optional<Duration<std::uint32_t>> confirmed = {};
     /// Seconds since it was last updated. Read-only.
-    std::optional<Duration<std::uint32_t>> updated;
+    std::optional<Duration<std::uint32_t>> updated = {};
     /// Reference count. Read-only.
-    std::optional<std::uint32_t> refcnt;
+    std::optional<std::uint32_t> refcnt = {};
     /// A proxy entry: this host answers for the address. Queries return either proxy entries or
     /// neighbours, never both.
-    std::optional<bool> proxy;
+    std::optional<bool> proxy = {};
     /// It is a router; IPv6.
-    std::optional<bool> router;
+    std::optional<bool> router = {};
     /// Learned and maintained by a program.
-    std::optional<bool> externLearn;
+    std::optional<bool> externLearn = {};
     /// Resolve its hardware address now. Write-only.
-    std::optional<bool> resolve;
+    std::optional<bool> resolve = {};
     /// Offloaded to a device. Read-only.
-    std::optional<bool> offload;
-    std::optional<IpAddress> dst;
-    std::optional<MacAddress> lladdr;
+    std::optional<bool> offload = {};
+    std::optional<IpAddress> dst = {};
+    std::optional<MacAddress> lladdr = {};
     /// Unanswered probes. Read-only.
-    std::optional<std::uint32_t> probes;
+    std::optional<std::uint32_t> probes = {};
     /// The bridge, bond or VRF of its link; a filter in queries only.
-    std::optional<Interface> master;
+    std::optional<Interface> master = {};
     /// Origin.
-    std::optional<RouteProtocol> protocol;
+    std::optional<RouteProtocol> protocol = {};
 
-    NeighInfo &setDev(Interface value) { dev = std::move(value); return *this; }
-    NeighInfo &setFamily(Family value) { family = value; return *this; }
-    NeighInfo &setState(NeighState value) { state = value; return *this; }
-    NeighInfo &setManaged(bool value) { managed = value; return *this; }
-    NeighInfo &setUsed(Duration<std::uint32_t> value) { used = value; return *this; }
-    NeighInfo &setConfirmed(Duration<std::uint32_t> value) { confirmed = value; return *this; }
-    NeighInfo &setUpdated(Duration<std::uint32_t> value) { updated = value; return *this; }
-    NeighInfo &setRefcnt(std::uint32_t value) { refcnt = value; return *this; }
-    NeighInfo &setProxy(bool value) { proxy = value; return *this; }
-    NeighInfo &setRouter(bool value) { router = value; return *this; }
-    NeighInfo &setExternLearn(bool value) { externLearn = value; return *this; }
-    NeighInfo &setResolve(bool value) { resolve = value; return *this; }
-    NeighInfo &setOffload(bool value) { offload = value; return *this; }
-    NeighInfo &setDst(IpAddress value) { dst = value; return *this; }
-    NeighInfo &setLladdr(MacAddress value) { lladdr = value; return *this; }
-    NeighInfo &setProbes(std::uint32_t value) { probes = value; return *this; }
-    NeighInfo &setMaster(Interface value) { master = std::move(value); return *this; }
-    NeighInfo &setProtocol(RouteProtocol value) { protocol = value; return *this; }
+    NeighInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
+    NeighInfo &setFamily(Family value) { family.emplace(value); return *this; }
+    NeighInfo &setState(NeighState value) { state.emplace(value); return *this; }
+    NeighInfo &setManaged(bool value) { managed.emplace(value); return *this; }
+    NeighInfo &setUsed(Duration<std::uint32_t> value) { used.emplace(value); return *this; }
+    NeighInfo &setConfirmed(Duration<std::uint32_t> value) { confirmed.emplace(value); return *this; }
+    NeighInfo &setUpdated(Duration<std::uint32_t> value) { updated.emplace(value); return *this; }
+    NeighInfo &setRefcnt(std::uint32_t value) { refcnt.emplace(value); return *this; }
+    NeighInfo &setProxy(bool value) { proxy.emplace(value); return *this; }
+    NeighInfo &setRouter(bool value) { router.emplace(value); return *this; }
+    NeighInfo &setExternLearn(bool value) { externLearn.emplace(value); return *this; }
+    NeighInfo &setResolve(bool value) { resolve.emplace(value); return *this; }
+    NeighInfo &setOffload(bool value) { offload.emplace(value); return *this; }
+    NeighInfo &setDst(IpAddress value) { dst.emplace(value); return *this; }
+    NeighInfo &setLladdr(MacAddress value) { lladdr.emplace(value); return *this; }
+    NeighInfo &setProbes(std::uint32_t value) { probes.emplace(value); return *this; }
+    NeighInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
+    NeighInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

@@ -24,18 +24,18 @@ struct ResilientArgs {
     static constexpr const char *typeName = "ResilientArgs";
 
     /// Number of buckets; fixed at creation.
-    std::optional<std::uint16_t> buckets;
+    std::optional<std::uint16_t> buckets = {};
     /// Idle time before a bucket may move.
-    std::optional<Duration<std::uint32_t, std::centi>> idleTimer;
+    std::optional<Duration<std::uint32_t, std::centi>> idleTimer = {};
     /// Time out of balance before busy buckets move too; 0 is infinite.
-    std::optional<Duration<std::uint32_t, std::centi>> unbalancedTimer;
+    std::optional<Duration<std::uint32_t, std::centi>> unbalancedTimer = {};
     /// Time out of balance. Read-only.
-    std::optional<Duration<std::uint32_t, std::centi>> unbalancedTime;
+    std::optional<Duration<std::uint32_t, std::centi>> unbalancedTime = {};
 
-    ResilientArgs &setBuckets(std::uint16_t value) { buckets = value; return *this; }
-    ResilientArgs &setIdleTimer(Duration<std::uint32_t, std::centi> value) { idleTimer = value; return *this; }
-    ResilientArgs &setUnbalancedTimer(Duration<std::uint32_t, std::centi> value) { unbalancedTimer = value; return *this; }
-    ResilientArgs &setUnbalancedTime(Duration<std::uint32_t, std::centi> value) { unbalancedTime = value; return *this; }
+    ResilientArgs &setBuckets(std::uint16_t value) { buckets.emplace(value); return *this; }
+    ResilientArgs &setIdleTimer(Duration<std::uint32_t, std::centi> value) { idleTimer.emplace(value); return *this; }
+    ResilientArgs &setUnbalancedTimer(Duration<std::uint32_t, std::centi> value) { unbalancedTimer.emplace(value); return *this; }
+    ResilientArgs &setUnbalancedTime(Duration<std::uint32_t, std::centi> value) { unbalancedTime.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -58,50 +58,50 @@ struct NexthopInfo {
     static constexpr const char *typeName = "NexthopInfo";
 
     /// Its family. Default: that of the gateway.
-    std::optional<Family> family;
+    std::optional<Family> family = {};
     /// Its scope. Read-only.
-    std::optional<Scope> scope;
+    std::optional<Scope> scope = {};
     /// Origin.
-    std::optional<RouteProtocol> protocol;
+    std::optional<RouteProtocol> protocol = {};
     /// Its flags. Read-only.
-    std::optional<RouteFlags> flags;
+    std::optional<RouteFlags> flags = {};
     /// It is on the link, regardless of the addresses there.
-    std::optional<bool> onlink;
+    std::optional<bool> onlink = {};
     /// Its id. Default: chosen by the kernel.
-    std::optional<std::uint32_t> id;
+    std::optional<std::uint32_t> id = {};
     /// The members of a group.
-    std::optional<std::string> group;
-    std::optional<GroupType> groupType;
+    std::optional<std::string> group = {};
+    std::optional<GroupType> groupType = {};
     /// Parameters of a resilient group.
-    Boxed<ResilientArgs> resilientArgs;
+    Boxed<ResilientArgs> resilientArgs = {};
     /// Whether it drops packets.
-    std::optional<bool> blackhole;
-    std::optional<IpAddress> gateway;
-    std::optional<Interface> dev;
-    Boxed<Encap> encap;
+    std::optional<bool> blackhole = {};
+    std::optional<IpAddress> gateway = {};
+    std::optional<Interface> dev = {};
+    Boxed<Encap> encap = {};
     /// Whether it is for forwarding entries.
-    std::optional<bool> fdb;
+    std::optional<bool> fdb = {};
     /// Groups only; a filter in queries.
-    std::optional<bool> groups;
+    std::optional<bool> groups = {};
     /// The bridge, bond or VRF of its link; a filter in queries.
-    std::optional<Interface> master;
+    std::optional<Interface> master = {};
 
-    NexthopInfo &setFamily(Family value) { family = value; return *this; }
-    NexthopInfo &setScope(Scope value) { scope = value; return *this; }
-    NexthopInfo &setProtocol(RouteProtocol value) { protocol = value; return *this; }
-    NexthopInfo &setFlags(RouteFlags value) { flags = value; return *this; }
-    NexthopInfo &setOnlink(bool value) { onlink = value; return *this; }
-    NexthopInfo &setId(std::uint32_t value) { id = value; return *this; }
-    NexthopInfo &setGroup(std::string value) { group = std::move(value); return *this; }
-    NexthopInfo &setGroupType(GroupType value) { groupType = value; return *this; }
+    NexthopInfo &setFamily(Family value) { family.emplace(value); return *this; }
+    NexthopInfo &setScope(Scope value) { scope.emplace(value); return *this; }
+    NexthopInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
+    NexthopInfo &setFlags(RouteFlags value) { flags.emplace(value); return *this; }
+    NexthopInfo &setOnlink(bool value) { onlink.emplace(value); return *this; }
+    NexthopInfo &setId(std::uint32_t value) { id.emplace(value); return *this; }
+    NexthopInfo &setGroup(std::string value) { group.emplace(std::move(value)); return *this; }
+    NexthopInfo &setGroupType(GroupType value) { groupType.emplace(value); return *this; }
     NexthopInfo &setResilientArgs(Boxed<ResilientArgs> value) { resilientArgs = std::move(value); return *this; }
-    NexthopInfo &setBlackhole(bool value) { blackhole = value; return *this; }
-    NexthopInfo &setGateway(IpAddress value) { gateway = value; return *this; }
-    NexthopInfo &setDev(Interface value) { dev = std::move(value); return *this; }
+    NexthopInfo &setBlackhole(bool value) { blackhole.emplace(value); return *this; }
+    NexthopInfo &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
+    NexthopInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
     NexthopInfo &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
-    NexthopInfo &setFdb(bool value) { fdb = value; return *this; }
-    NexthopInfo &setGroups(bool value) { groups = value; return *this; }
-    NexthopInfo &setMaster(Interface value) { master = std::move(value); return *this; }
+    NexthopInfo &setFdb(bool value) { fdb.emplace(value); return *this; }
+    NexthopInfo &setGroups(bool value) { groups.emplace(value); return *this; }
+    NexthopInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

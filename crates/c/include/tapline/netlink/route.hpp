@@ -83,57 +83,57 @@ struct Metrics {
     static constexpr const char *typeName = "Metrics";
 
     /// The locked metrics, which the kernel must not change.
-    std::optional<RouteLocks> lock;
+    std::optional<RouteLocks> lock = {};
     /// Path MTU in bytes.
-    std::optional<std::uint32_t> mtu;
+    std::optional<std::uint32_t> mtu = {};
     /// Maximum TCP window in bytes.
-    std::optional<std::uint32_t> window;
+    std::optional<std::uint32_t> window = {};
     /// Initial round-trip time.
-    std::optional<Duration<std::uint32_t, std::milli>> rtt;
+    std::optional<Duration<std::uint32_t, std::milli>> rtt = {};
     /// Initial round-trip time variance.
-    std::optional<Duration<std::uint32_t, std::milli>> rttvar;
+    std::optional<Duration<std::uint32_t, std::milli>> rttvar = {};
     /// Initial slow-start threshold, in segments.
-    std::optional<std::uint32_t> ssthresh;
+    std::optional<std::uint32_t> ssthresh = {};
     /// Maximum congestion window in segments.
-    std::optional<std::uint32_t> cwnd;
+    std::optional<std::uint32_t> cwnd = {};
     /// Advertised maximum segment size in bytes.
-    std::optional<std::uint32_t> advmss;
+    std::optional<std::uint32_t> advmss = {};
     /// Maximum reordering in segments.
-    std::optional<std::uint32_t> reordering;
+    std::optional<std::uint32_t> reordering = {};
     /// Hop limit; IPv6.
-    std::optional<std::uint32_t> hoplimit;
+    std::optional<std::uint32_t> hoplimit = {};
     /// Initial congestion window in segments.
-    std::optional<std::uint32_t> initcwnd;
+    std::optional<std::uint32_t> initcwnd = {};
     /// TCP features.
-    std::optional<RouteFeatures> features;
+    std::optional<RouteFeatures> features = {};
     /// Minimum retransmission timeout.
-    std::optional<Duration<std::uint32_t, std::milli>> rtoMin;
+    std::optional<Duration<std::uint32_t, std::milli>> rtoMin = {};
     /// Initial advertised receive window in segments.
-    std::optional<std::uint32_t> initrwnd;
+    std::optional<std::uint32_t> initrwnd = {};
     /// Quick acknowledgements: 1 is on.
-    std::optional<std::uint32_t> quickack;
+    std::optional<std::uint32_t> quickack = {};
     /// Congestion control algorithm.
-    std::optional<std::string> congestion;
+    std::optional<std::string> congestion = {};
     /// TCP fast open without a cookie: 1 is on.
-    std::optional<std::uint32_t> fastopenNoCookie;
+    std::optional<std::uint32_t> fastopenNoCookie = {};
 
-    Metrics &setLock(RouteLocks value) { lock = value; return *this; }
-    Metrics &setMtu(std::uint32_t value) { mtu = value; return *this; }
-    Metrics &setWindow(std::uint32_t value) { window = value; return *this; }
-    Metrics &setRtt(Duration<std::uint32_t, std::milli> value) { rtt = value; return *this; }
-    Metrics &setRttvar(Duration<std::uint32_t, std::milli> value) { rttvar = value; return *this; }
-    Metrics &setSsthresh(std::uint32_t value) { ssthresh = value; return *this; }
-    Metrics &setCwnd(std::uint32_t value) { cwnd = value; return *this; }
-    Metrics &setAdvmss(std::uint32_t value) { advmss = value; return *this; }
-    Metrics &setReordering(std::uint32_t value) { reordering = value; return *this; }
-    Metrics &setHoplimit(std::uint32_t value) { hoplimit = value; return *this; }
-    Metrics &setInitcwnd(std::uint32_t value) { initcwnd = value; return *this; }
-    Metrics &setFeatures(RouteFeatures value) { features = value; return *this; }
-    Metrics &setRtoMin(Duration<std::uint32_t, std::milli> value) { rtoMin = value; return *this; }
-    Metrics &setInitrwnd(std::uint32_t value) { initrwnd = value; return *this; }
-    Metrics &setQuickack(std::uint32_t value) { quickack = value; return *this; }
-    Metrics &setCongestion(std::string value) { congestion = std::move(value); return *this; }
-    Metrics &setFastopenNoCookie(std::uint32_t value) { fastopenNoCookie = value; return *this; }
+    Metrics &setLock(RouteLocks value) { lock.emplace(value); return *this; }
+    Metrics &setMtu(std::uint32_t value) { mtu.emplace(value); return *this; }
+    Metrics &setWindow(std::uint32_t value) { window.emplace(value); return *this; }
+    Metrics &setRtt(Duration<std::uint32_t, std::milli> value) { rtt.emplace(value); return *this; }
+    Metrics &setRttvar(Duration<std::uint32_t, std::milli> value) { rttvar.emplace(value); return *this; }
+    Metrics &setSsthresh(std::uint32_t value) { ssthresh.emplace(value); return *this; }
+    Metrics &setCwnd(std::uint32_t value) { cwnd.emplace(value); return *this; }
+    Metrics &setAdvmss(std::uint32_t value) { advmss.emplace(value); return *this; }
+    Metrics &setReordering(std::uint32_t value) { reordering.emplace(value); return *this; }
+    Metrics &setHoplimit(std::uint32_t value) { hoplimit.emplace(value); return *this; }
+    Metrics &setInitcwnd(std::uint32_t value) { initcwnd.emplace(value); return *this; }
+    Metrics &setFeatures(RouteFeatures value) { features.emplace(value); return *this; }
+    Metrics &setRtoMin(Duration<std::uint32_t, std::milli> value) { rtoMin.emplace(value); return *this; }
+    Metrics &setInitrwnd(std::uint32_t value) { initrwnd.emplace(value); return *this; }
+    Metrics &setQuickack(std::uint32_t value) { quickack.emplace(value); return *this; }
+    Metrics &setCongestion(std::string value) { congestion.emplace(std::move(value)); return *this; }
+    Metrics &setFastopenNoCookie(std::uint32_t value) { fastopenNoCookie.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -181,29 +181,29 @@ struct Hop {
     static constexpr const char *typeName = "Hop";
 
     /// Its link.
-    std::optional<Interface> dev;
+    std::optional<Interface> dev = {};
     /// Its share of the traffic, 1 to 256. Default: 1.
-    std::optional<std::uint16_t> weight;
+    std::optional<std::uint16_t> weight = {};
     /// Its flags. Read-only.
-    std::optional<RouteFlags> flags;
+    std::optional<RouteFlags> flags = {};
     /// The next hop is on the link, regardless of the addresses there.
-    std::optional<bool> onlink;
+    std::optional<bool> onlink = {};
     /// The next hop, if it belongs to the family of the route.
-    std::optional<IpAddress> gateway;
+    std::optional<IpAddress> gateway = {};
     /// The next hop, if it belongs to another family.
-    std::optional<IpAddress> via;
-    Boxed<Encap> encap;
+    std::optional<IpAddress> via = {};
+    Boxed<Encap> encap = {};
     /// Its realms, for accounting.
-    std::optional<std::uint32_t> realms;
+    std::optional<std::uint32_t> realms = {};
 
-    Hop &setDev(Interface value) { dev = std::move(value); return *this; }
-    Hop &setWeight(std::uint16_t value) { weight = value; return *this; }
-    Hop &setFlags(RouteFlags value) { flags = value; return *this; }
-    Hop &setOnlink(bool value) { onlink = value; return *this; }
-    Hop &setGateway(IpAddress value) { gateway = value; return *this; }
-    Hop &setVia(IpAddress value) { via = value; return *this; }
+    Hop &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
+    Hop &setWeight(std::uint16_t value) { weight.emplace(value); return *this; }
+    Hop &setFlags(RouteFlags value) { flags.emplace(value); return *this; }
+    Hop &setOnlink(bool value) { onlink.emplace(value); return *this; }
+    Hop &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
+    Hop &setVia(IpAddress value) { via.emplace(value); return *this; }
     Hop &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
-    Hop &setRealms(std::uint32_t value) { realms = value; return *this; }
+    Hop &setRealms(std::uint32_t value) { realms.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -230,97 +230,95 @@ struct Hop {
 struct RouteInfo {
     static constexpr const char *typeName = "RouteInfo";
 
-    RouteInfo() {}
-
     /// Its type.
-    std::optional<RouteType> kind;
+    std::optional<RouteType> kind = {};
     /// Its family. Default: that of the destination.
-    std::optional<Family> family;
+    std::optional<Family> family = {};
     /// Its destination.
-    std::optional<Prefix> dst;
+    std::optional<Prefix> dst = {};
     /// The source network to which it applies; IPv6 only.
-    std::optional<Prefix> src;
+    std::optional<Prefix> src = {};
     /// The type of service to which it applies.
-    std::optional<std::uint8_t> tos;
+    std::optional<std::uint8_t> tos = {};
     /// Its table.
-    std::optional<RouteTable> table;
+    std::optional<RouteTable> table = {};
     /// Origin.
-    std::optional<RouteProtocol> protocol;
+    std::optional<RouteProtocol> protocol = {};
     /// Its scope; IPv4 only.
-    std::optional<Scope> scope;
+    std::optional<Scope> scope = {};
     /// Its flags. Read-only.
-    std::optional<RouteFlags> flags;
+    std::optional<RouteFlags> flags = {};
     /// Flags of an IPv4 lookup result. Read-only.
-    std::optional<RouteCacheFlags> cache;
+    std::optional<RouteCacheFlags> cache = {};
     /// Reference count. Reported by lookups only.
-    std::optional<std::uint32_t> users;
+    std::optional<std::uint32_t> users = {};
     /// Use count. Reported by lookups only.
-    std::optional<std::uint32_t> used;
+    std::optional<std::uint32_t> used = {};
     /// Seconds since it was last used. Reported by lookups only.
-    std::optional<Duration<std::uint32_t>> age;
+    std::optional<Duration<std::uint32_t>> age = {};
     /// The error returned to senders, as a negative 32-bit number. Reported by lookups only.
-    std::optional<std::uint32_t> error;
+    std::optional<std::uint32_t> error = {};
     /// The next hop is on the link, regardless of the addresses there.
-    std::optional<bool> onlink;
+    std::optional<bool> onlink = {};
     /// The next hop, if it belongs to the family of the route.
-    std::optional<IpAddress> gateway;
+    std::optional<IpAddress> gateway = {};
     /// The next hop, if it belongs to another family: IPv4 via IPv6.
-    std::optional<IpAddress> via;
-    std::optional<Interface> dev;
+    std::optional<IpAddress> via = {};
+    std::optional<Interface> dev = {};
     /// The nexthop object that it uses.
-    std::optional<std::uint32_t> nhid;
+    std::optional<std::uint32_t> nhid = {};
     /// Its metric. The route with the lowest metric is used.
-    std::optional<std::uint32_t> metric;
+    std::optional<std::uint32_t> metric = {};
     /// The preferred source address.
-    std::optional<IpAddress> prefsrc;
+    std::optional<IpAddress> prefsrc = {};
     /// Metrics of the path.
-    Boxed<Metrics> metrics;
-    Boxed<Encap> encap;
+    Boxed<Metrics> metrics = {};
+    Boxed<Encap> encap = {};
     /// Router preference; IPv6 only.
-    std::optional<RoutePreference> pref;
+    std::optional<RoutePreference> pref = {};
     /// Seconds until it expires; IPv6 only.
-    std::optional<Duration<std::uint32_t>> expires;
+    std::optional<Duration<std::uint32_t>> expires = {};
     /// Several next hops that share the traffic.
-    std::optional<std::vector<Hop>> nexthops;
+    std::optional<std::vector<Hop>> nexthops = {};
     /// The ingress link. Reported by lookups only.
-    std::optional<Interface> iif;
+    std::optional<Interface> iif = {};
     /// Its realms, for accounting; IPv4 only.
-    std::optional<std::uint32_t> realms;
+    std::optional<std::uint32_t> realms = {};
     /// The firewall mark. Reported by lookups only.
-    std::optional<std::uint32_t> mark;
+    std::optional<std::uint32_t> mark = {};
     /// The user id. Reported by lookups only.
-    std::optional<std::uint32_t> uid;
+    std::optional<std::uint32_t> uid = {};
 
-    RouteInfo &setKind(RouteType value) { kind = value; return *this; }
-    RouteInfo &setFamily(Family value) { family = value; return *this; }
-    RouteInfo &setDst(Prefix value) { dst = value; return *this; }
-    RouteInfo &setSrc(Prefix value) { src = value; return *this; }
-    RouteInfo &setTos(std::uint8_t value) { tos = value; return *this; }
-    RouteInfo &setTable(RouteTable value) { table = value; return *this; }
-    RouteInfo &setProtocol(RouteProtocol value) { protocol = value; return *this; }
-    RouteInfo &setScope(Scope value) { scope = value; return *this; }
-    RouteInfo &setFlags(RouteFlags value) { flags = value; return *this; }
-    RouteInfo &setCache(RouteCacheFlags value) { cache = value; return *this; }
-    RouteInfo &setUsers(std::uint32_t value) { users = value; return *this; }
-    RouteInfo &setUsed(std::uint32_t value) { used = value; return *this; }
-    RouteInfo &setAge(Duration<std::uint32_t> value) { age = value; return *this; }
-    RouteInfo &setError(std::uint32_t value) { error = value; return *this; }
-    RouteInfo &setOnlink(bool value) { onlink = value; return *this; }
-    RouteInfo &setGateway(IpAddress value) { gateway = value; return *this; }
-    RouteInfo &setVia(IpAddress value) { via = value; return *this; }
-    RouteInfo &setDev(Interface value) { dev = std::move(value); return *this; }
-    RouteInfo &setNhid(std::uint32_t value) { nhid = value; return *this; }
-    RouteInfo &setMetric(std::uint32_t value) { metric = value; return *this; }
-    RouteInfo &setPrefsrc(IpAddress value) { prefsrc = value; return *this; }
+    RouteInfo &setKind(RouteType value) { kind.emplace(value); return *this; }
+    RouteInfo &setFamily(Family value) { family.emplace(value); return *this; }
+    RouteInfo &setDst(Prefix value) { dst.emplace(value); return *this; }
+    RouteInfo &setSrc(Prefix value) { src.emplace(value); return *this; }
+    RouteInfo &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    RouteInfo &setTable(RouteTable value) { table.emplace(value); return *this; }
+    RouteInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
+    RouteInfo &setScope(Scope value) { scope.emplace(value); return *this; }
+    RouteInfo &setFlags(RouteFlags value) { flags.emplace(value); return *this; }
+    RouteInfo &setCache(RouteCacheFlags value) { cache.emplace(value); return *this; }
+    RouteInfo &setUsers(std::uint32_t value) { users.emplace(value); return *this; }
+    RouteInfo &setUsed(std::uint32_t value) { used.emplace(value); return *this; }
+    RouteInfo &setAge(Duration<std::uint32_t> value) { age.emplace(value); return *this; }
+    RouteInfo &setError(std::uint32_t value) { error.emplace(value); return *this; }
+    RouteInfo &setOnlink(bool value) { onlink.emplace(value); return *this; }
+    RouteInfo &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
+    RouteInfo &setVia(IpAddress value) { via.emplace(value); return *this; }
+    RouteInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
+    RouteInfo &setNhid(std::uint32_t value) { nhid.emplace(value); return *this; }
+    RouteInfo &setMetric(std::uint32_t value) { metric.emplace(value); return *this; }
+    RouteInfo &setPrefsrc(IpAddress value) { prefsrc.emplace(value); return *this; }
     RouteInfo &setMetrics(Boxed<Metrics> value) { metrics = std::move(value); return *this; }
     RouteInfo &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
-    RouteInfo &setPref(RoutePreference value) { pref = value; return *this; }
-    RouteInfo &setExpires(Duration<std::uint32_t> value) { expires = value; return *this; }
-    RouteInfo &setNexthops(std::vector<Hop> value) { nexthops = std::move(value); return *this; }
-    RouteInfo &setIif(Interface value) { iif = std::move(value); return *this; }
-    RouteInfo &setRealms(std::uint32_t value) { realms = value; return *this; }
-    RouteInfo &setMark(std::uint32_t value) { mark = value; return *this; }
-    RouteInfo &setUid(std::uint32_t value) { uid = value; return *this; }
+    RouteInfo &setPref(RoutePreference value) { pref.emplace(value); return *this; }
+    RouteInfo &setExpires(Duration<std::uint32_t> value) { expires.emplace(value); return *this; }
+    RouteInfo &setNexthops(std::vector<Hop> value) { nexthops.emplace(std::move(value)); return *this; }
+    RouteInfo &setIif(Interface value) { iif.emplace(std::move(value)); return *this; }
+    RouteInfo &setRealms(std::uint32_t value) { realms.emplace(value); return *this; }
+    RouteInfo &setMark(std::uint32_t value) { mark.emplace(value); return *this; }
+    RouteInfo &setUid(std::uint32_t value) { uid.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -363,7 +361,7 @@ struct RouteInfo {
     /// Writes the fields that are an attribute each. False if another field is given.
     bool putAttributes(MessageWriter &out) const
     {
-        if (via || metrics || encap || nexthops) [[unlikely]] {
+        if (detail::isAnyGiven(via, metrics, encap, nexthops)) [[unlikely]] {
             return false;
         }
         out.put(5, gateway);
@@ -388,37 +386,37 @@ struct RouteQuery {
     static constexpr const char *typeName = "RouteQuery";
 
     /// Its destination.
-    std::optional<IpAddress> to;
+    std::optional<IpAddress> to = {};
     /// Its source.
-    std::optional<IpAddress> src;
+    std::optional<IpAddress> src = {};
     /// Its type of service; IPv4 only.
-    std::optional<std::uint8_t> tos;
+    std::optional<std::uint8_t> tos = {};
     /// Return the matching route of the table instead of the result for this packet.
-    std::optional<bool> fibmatch;
+    std::optional<bool> fibmatch = {};
     /// Its ingress link. Default: sent by this host.
-    std::optional<Interface> iif;
+    std::optional<Interface> iif = {};
     /// Its egress link or VRF.
-    std::optional<Interface> oif;
+    std::optional<Interface> oif = {};
     /// Its firewall mark.
-    std::optional<std::uint32_t> mark;
+    std::optional<std::uint32_t> mark = {};
     /// The user id of its sender.
-    std::optional<std::uint32_t> uid;
+    std::optional<std::uint32_t> uid = {};
     /// Its protocol above IP: 6 TCP, 17 UDP.
-    std::optional<std::uint8_t> ipproto;
-    std::optional<std::uint16_t> sport;
-    std::optional<std::uint16_t> dport;
+    std::optional<std::uint8_t> ipproto = {};
+    std::optional<std::uint16_t> sport = {};
+    std::optional<std::uint16_t> dport = {};
 
-    RouteQuery &setTo(IpAddress value) { to = value; return *this; }
-    RouteQuery &setSrc(IpAddress value) { src = value; return *this; }
-    RouteQuery &setTos(std::uint8_t value) { tos = value; return *this; }
-    RouteQuery &setFibmatch(bool value) { fibmatch = value; return *this; }
-    RouteQuery &setIif(Interface value) { iif = std::move(value); return *this; }
-    RouteQuery &setOif(Interface value) { oif = std::move(value); return *this; }
-    RouteQuery &setMark(std::uint32_t value) { mark = value; return *this; }
-    RouteQuery &setUid(std::uint32_t value) { uid = value; return *this; }
-    RouteQuery &setIpproto(std::uint8_t value) { ipproto = value; return *this; }
-    RouteQuery &setSport(std::uint16_t value) { sport = value; return *this; }
-    RouteQuery &setDport(std::uint16_t value) { dport = value; return *this; }
+    RouteQuery &setTo(IpAddress value) { to.emplace(value); return *this; }
+    RouteQuery &setSrc(IpAddress value) { src.emplace(value); return *this; }
+    RouteQuery &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    RouteQuery &setFibmatch(bool value) { fibmatch.emplace(value); return *this; }
+    RouteQuery &setIif(Interface value) { iif.emplace(std::move(value)); return *this; }
+    RouteQuery &setOif(Interface value) { oif.emplace(std::move(value)); return *this; }
+    RouteQuery &setMark(std::uint32_t value) { mark.emplace(value); return *this; }
+    RouteQuery &setUid(std::uint32_t value) { uid.emplace(value); return *this; }
+    RouteQuery &setIpproto(std::uint8_t value) { ipproto.emplace(value); return *this; }
+    RouteQuery &setSport(std::uint16_t value) { sport.emplace(value); return *this; }
+    RouteQuery &setDport(std::uint16_t value) { dport.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

@@ -30,80 +30,80 @@ struct RuleInfo {
     static constexpr const char *typeName = "RuleInfo";
 
     /// Its family. Default: that of the networks, otherwise IPv4.
-    std::optional<Family> family;
+    std::optional<Family> family = {};
     /// The source network.
-    std::optional<Prefix> src;
+    std::optional<Prefix> src = {};
     /// The destination network.
-    std::optional<Prefix> dst;
+    std::optional<Prefix> dst = {};
     /// The type of service.
-    std::optional<std::uint8_t> tos;
+    std::optional<std::uint8_t> tos = {};
     /// Its action. Default: look up in a table.
-    std::optional<RuleAction> action;
+    std::optional<RuleAction> action = {};
     /// Whether the selection is inverted.
-    std::optional<bool> inverted;
+    std::optional<bool> inverted = {};
     /// Whether the target of `goto` is missing. Read-only.
-    std::optional<bool> unresolved;
+    std::optional<bool> unresolved = {};
     /// Whether the ingress link is missing. Read-only.
-    std::optional<bool> iifDetached;
+    std::optional<bool> iifDetached = {};
     /// Whether the egress link is missing. Read-only.
-    std::optional<bool> oifDetached;
+    std::optional<bool> oifDetached = {};
     /// Its priority. Rules are evaluated in ascending order.
-    std::optional<std::uint32_t> priority;
+    std::optional<std::uint32_t> priority = {};
     /// The ingress link; `lo` selects packets of this host.
-    std::optional<std::string> iif;
+    std::optional<std::string> iif = {};
     /// The egress link of a bound socket.
-    std::optional<std::string> oif;
-    std::optional<std::uint32_t> fwmark;
+    std::optional<std::string> oif = {};
+    std::optional<std::uint32_t> fwmark = {};
     /// The mask for the firewall mark.
-    std::optional<std::uint32_t> fwmask;
-    std::optional<RouteTable> table;
+    std::optional<std::uint32_t> fwmask = {};
+    std::optional<RouteTable> table = {};
     /// The priority of the next rule.
-    std::optional<std::uint32_t> gotoPriority;
+    std::optional<std::uint32_t> gotoPriority = {};
     /// Whether the table is that of the packet's VRF.
-    std::optional<bool> l3mdev;
+    std::optional<bool> l3mdev = {};
     /// The user ids.
-    std::optional<std::string> uidrange;
+    std::optional<std::string> uidrange = {};
     /// The IP protocol: 6 TCP, 17 UDP.
-    std::optional<std::uint8_t> ipproto;
-    std::optional<std::string> sport;
-    std::optional<std::string> dport;
+    std::optional<std::uint8_t> ipproto = {};
+    std::optional<std::string> sport = {};
+    std::optional<std::string> dport = {};
     /// The tunnel id.
-    std::optional<std::uint64_t> tunId;
+    std::optional<std::uint64_t> tunId = {};
     /// Ignore routes with a prefix length of at most this.
-    std::optional<std::int32_t> suppressPrefixlen;
+    std::optional<std::int32_t> suppressPrefixlen = {};
     /// Ignore routes over links of this group.
-    std::optional<std::int32_t> suppressIfgroup;
+    std::optional<std::int32_t> suppressIfgroup = {};
     /// Realms: source in the upper half, destination in the lower.
-    std::optional<std::uint32_t> flow;
+    std::optional<std::uint32_t> flow = {};
     /// Origin.
-    std::optional<RouteProtocol> protocol;
+    std::optional<RouteProtocol> protocol = {};
 
-    RuleInfo &setFamily(Family value) { family = value; return *this; }
-    RuleInfo &setSrc(Prefix value) { src = value; return *this; }
-    RuleInfo &setDst(Prefix value) { dst = value; return *this; }
-    RuleInfo &setTos(std::uint8_t value) { tos = value; return *this; }
-    RuleInfo &setAction(RuleAction value) { action = value; return *this; }
-    RuleInfo &setInverted(bool value) { inverted = value; return *this; }
-    RuleInfo &setUnresolved(bool value) { unresolved = value; return *this; }
-    RuleInfo &setIifDetached(bool value) { iifDetached = value; return *this; }
-    RuleInfo &setOifDetached(bool value) { oifDetached = value; return *this; }
-    RuleInfo &setPriority(std::uint32_t value) { priority = value; return *this; }
-    RuleInfo &setIif(std::string value) { iif = std::move(value); return *this; }
-    RuleInfo &setOif(std::string value) { oif = std::move(value); return *this; }
-    RuleInfo &setFwmark(std::uint32_t value) { fwmark = value; return *this; }
-    RuleInfo &setFwmask(std::uint32_t value) { fwmask = value; return *this; }
-    RuleInfo &setTable(RouteTable value) { table = value; return *this; }
-    RuleInfo &setGotoPriority(std::uint32_t value) { gotoPriority = value; return *this; }
-    RuleInfo &setL3mdev(bool value) { l3mdev = value; return *this; }
-    RuleInfo &setUidrange(std::string value) { uidrange = std::move(value); return *this; }
-    RuleInfo &setIpproto(std::uint8_t value) { ipproto = value; return *this; }
-    RuleInfo &setSport(std::string value) { sport = std::move(value); return *this; }
-    RuleInfo &setDport(std::string value) { dport = std::move(value); return *this; }
-    RuleInfo &setTunId(std::uint64_t value) { tunId = value; return *this; }
-    RuleInfo &setSuppressPrefixlen(std::int32_t value) { suppressPrefixlen = value; return *this; }
-    RuleInfo &setSuppressIfgroup(std::int32_t value) { suppressIfgroup = value; return *this; }
-    RuleInfo &setFlow(std::uint32_t value) { flow = value; return *this; }
-    RuleInfo &setProtocol(RouteProtocol value) { protocol = value; return *this; }
+    RuleInfo &setFamily(Family value) { family.emplace(value); return *this; }
+    RuleInfo &setSrc(Prefix value) { src.emplace(value); return *this; }
+    RuleInfo &setDst(Prefix value) { dst.emplace(value); return *this; }
+    RuleInfo &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    RuleInfo &setAction(RuleAction value) { action.emplace(value); return *this; }
+    RuleInfo &setInverted(bool value) { inverted.emplace(value); return *this; }
+    RuleInfo &setUnresolved(bool value) { unresolved.emplace(value); return *this; }
+    RuleInfo &setIifDetached(bool value) { iifDetached.emplace(value); return *this; }
+    RuleInfo &setOifDetached(bool value) { oifDetached.emplace(value); return *this; }
+    RuleInfo &setPriority(std::uint32_t value) { priority.emplace(value); return *this; }
+    RuleInfo &setIif(std::string value) { iif.emplace(std::move(value)); return *this; }
+    RuleInfo &setOif(std::string value) { oif.emplace(std::move(value)); return *this; }
+    RuleInfo &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
+    RuleInfo &setFwmask(std::uint32_t value) { fwmask.emplace(value); return *this; }
+    RuleInfo &setTable(RouteTable value) { table.emplace(value); return *this; }
+    RuleInfo &setGotoPriority(std::uint32_t value) { gotoPriority.emplace(value); return *this; }
+    RuleInfo &setL3mdev(bool value) { l3mdev.emplace(value); return *this; }
+    RuleInfo &setUidrange(std::string value) { uidrange.emplace(std::move(value)); return *this; }
+    RuleInfo &setIpproto(std::uint8_t value) { ipproto.emplace(value); return *this; }
+    RuleInfo &setSport(std::string value) { sport.emplace(std::move(value)); return *this; }
+    RuleInfo &setDport(std::string value) { dport.emplace(std::move(value)); return *this; }
+    RuleInfo &setTunId(std::uint64_t value) { tunId.emplace(value); return *this; }
+    RuleInfo &setSuppressPrefixlen(std::int32_t value) { suppressPrefixlen.emplace(value); return *this; }
+    RuleInfo &setSuppressIfgroup(std::int32_t value) { suppressIfgroup.emplace(value); return *this; }
+    RuleInfo &setFlow(std::uint32_t value) { flow.emplace(value); return *this; }
+    RuleInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

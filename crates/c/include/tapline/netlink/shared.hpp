@@ -103,12 +103,12 @@ struct MplsEncap {
     static constexpr const char *typeName = "MplsEncap";
 
     /// The labels, outermost first.
-    std::optional<std::string> dst;
+    std::optional<std::string> dst = {};
     /// Time to live of the labels.
-    std::optional<std::uint8_t> ttl;
+    std::optional<std::uint8_t> ttl = {};
 
-    MplsEncap &setDst(std::string value) { dst = std::move(value); return *this; }
-    MplsEncap &setTtl(std::uint8_t value) { ttl = value; return *this; }
+    MplsEncap &setDst(std::string value) { dst.emplace(std::move(value)); return *this; }
+    MplsEncap &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -126,24 +126,24 @@ struct IpEncap {
     static constexpr const char *typeName = "IpEncap";
 
     /// Tunnel id, e.g. the VNI of a VXLAN.
-    std::optional<std::uint64_t> id;
+    std::optional<std::uint64_t> id = {};
     /// Local address.
-    std::optional<IpAddress> src;
+    std::optional<IpAddress> src = {};
     /// Remote address.
-    std::optional<IpAddress> dst;
+    std::optional<IpAddress> dst = {};
     /// Time to live.
-    std::optional<std::uint8_t> ttl;
+    std::optional<std::uint8_t> ttl = {};
     /// The DS field.
-    std::optional<std::uint8_t> tos;
+    std::optional<std::uint8_t> tos = {};
     /// Options of the tunnel header (`TUNNEL_*`).
-    std::optional<std::uint16_t> flags;
+    std::optional<std::uint16_t> flags = {};
 
-    IpEncap &setId(std::uint64_t value) { id = value; return *this; }
-    IpEncap &setSrc(IpAddress value) { src = value; return *this; }
-    IpEncap &setDst(IpAddress value) { dst = value; return *this; }
-    IpEncap &setTtl(std::uint8_t value) { ttl = value; return *this; }
-    IpEncap &setTos(std::uint8_t value) { tos = value; return *this; }
-    IpEncap &setFlags(std::uint16_t value) { flags = value; return *this; }
+    IpEncap &setId(std::uint64_t value) { id.emplace(value); return *this; }
+    IpEncap &setSrc(IpAddress value) { src.emplace(value); return *this; }
+    IpEncap &setDst(IpAddress value) { dst.emplace(value); return *this; }
+    IpEncap &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    IpEncap &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    IpEncap &setFlags(std::uint16_t value) { flags.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -165,24 +165,24 @@ struct Ip6Encap {
     static constexpr const char *typeName = "Ip6Encap";
 
     /// Tunnel id.
-    std::optional<std::uint64_t> id;
+    std::optional<std::uint64_t> id = {};
     /// Local address.
-    std::optional<IpAddress> src;
+    std::optional<IpAddress> src = {};
     /// Remote address.
-    std::optional<IpAddress> dst;
+    std::optional<IpAddress> dst = {};
     /// Hop limit.
-    std::optional<std::uint8_t> hoplimit;
+    std::optional<std::uint8_t> hoplimit = {};
     /// Traffic class.
-    std::optional<std::uint8_t> tc;
+    std::optional<std::uint8_t> tc = {};
     /// Options of the tunnel header (`TUNNEL_*`).
-    std::optional<std::uint16_t> flags;
+    std::optional<std::uint16_t> flags = {};
 
-    Ip6Encap &setId(std::uint64_t value) { id = value; return *this; }
-    Ip6Encap &setSrc(IpAddress value) { src = value; return *this; }
-    Ip6Encap &setDst(IpAddress value) { dst = value; return *this; }
-    Ip6Encap &setHoplimit(std::uint8_t value) { hoplimit = value; return *this; }
-    Ip6Encap &setTc(std::uint8_t value) { tc = value; return *this; }
-    Ip6Encap &setFlags(std::uint16_t value) { flags = value; return *this; }
+    Ip6Encap &setId(std::uint64_t value) { id.emplace(value); return *this; }
+    Ip6Encap &setSrc(IpAddress value) { src.emplace(value); return *this; }
+    Ip6Encap &setDst(IpAddress value) { dst.emplace(value); return *this; }
+    Ip6Encap &setHoplimit(std::uint8_t value) { hoplimit.emplace(value); return *this; }
+    Ip6Encap &setTc(std::uint8_t value) { tc.emplace(value); return *this; }
+    Ip6Encap &setFlags(std::uint16_t value) { flags.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -218,12 +218,12 @@ struct Seg6Encap {
     static constexpr const char *typeName = "Seg6Encap";
 
     /// Where the header is inserted.
-    std::optional<Seg6Mode> mode;
+    std::optional<Seg6Mode> mode = {};
     /// The segments, in the order of travel.
-    std::optional<std::vector<IpAddress>> segs;
+    std::optional<std::vector<IpAddress>> segs = {};
 
-    Seg6Encap &setMode(Seg6Mode value) { mode = value; return *this; }
-    Seg6Encap &setSegs(std::vector<IpAddress> value) { segs = std::move(value); return *this; }
+    Seg6Encap &setMode(Seg6Mode value) { mode.emplace(value); return *this; }
+    Seg6Encap &setSegs(std::vector<IpAddress> value) { segs.emplace(std::move(value)); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -241,13 +241,13 @@ struct Encap {
     static constexpr const char *typeName = "Encap";
 
     /// A stack of MPLS labels.
-    Boxed<MplsEncap> mpls;
+    Boxed<MplsEncap> mpls = {};
     /// IPv4 tunnel metadata.
-    Boxed<IpEncap> ip;
+    Boxed<IpEncap> ip = {};
     /// IPv6 tunnel metadata.
-    Boxed<Ip6Encap> ip6;
+    Boxed<Ip6Encap> ip6 = {};
     /// A segment routing header.
-    Boxed<Seg6Encap> seg6;
+    Boxed<Seg6Encap> seg6 = {};
 
     Encap &setMpls(Boxed<MplsEncap> value) { mpls = std::move(value); return *this; }
     Encap &setIp(Boxed<IpEncap> value) { ip = std::move(value); return *this; }

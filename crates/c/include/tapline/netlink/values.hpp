@@ -17,12 +17,8 @@
 #include <utility>
 #include <vector>
 
-// In C++20 <chrono> includes streams, which take GCC 12 0.2 s.
-#if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
-#include <bits/chrono.h>
-#else
-#include <chrono>
-#endif
+#include "../boxed.hpp"
+#include "../chrono.hpp"
 
 namespace tapline::netlink {
 
@@ -256,55 +252,9 @@ struct Interface {
     }
 };
 
-/// A value on the heap that can be absent. Copies are deep.
+/// Settings in an object, or none.
 template <class T>
-class Boxed {
-public:
-    using value_type = T;
-
-    Boxed() = default;
-    Boxed(T value) : value_(new T(std::move(value))) {}
-    Boxed(const Boxed &other) : value_(other.value_ == nullptr ? nullptr : new T(*other.value_)) {}
-    Boxed(Boxed &&other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
-    ~Boxed()
-    {
-        // Nearly all are empty: a large object with many of them has a short destructor.
-        if (value_ != nullptr) [[unlikely]] {
-            destroy();
-        }
-    }
-    Boxed &operator=(Boxed other) noexcept
-    {
-        std::swap(value_, other.value_);
-        return *this;
-    }
-
-    bool has_value() const { return value_ != nullptr; }
-    explicit operator bool() const { return has_value(); }
-    T &operator*() { return *value_; }
-    const T &operator*() const { return *value_; }
-    T *operator->() { return value_; }
-    const T *operator->() const { return value_; }
-    void reset() { *this = Boxed(); }
-    /// The value, which is created if it is absent.
-    T &ensure()
-    {
-        if (value_ == nullptr) {
-            value_ = new T();
-        }
-        return *value_;
-    }
-
-    friend bool operator==(const Boxed &a, const Boxed &b)
-    {
-        return a.has_value() && b.has_value() ? *a == *b : a.has_value() == b.has_value();
-    }
-
-private:
-    [[gnu::noinline]] void destroy() { delete value_; }
-
-    T *value_ = nullptr;
-};
+using Boxed = tapline::boxed<T>;
 
 /// The name of a value or of a bit.
 struct Named {

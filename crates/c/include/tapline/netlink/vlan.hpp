@@ -29,38 +29,38 @@ struct VlanInfo {
     static constexpr const char *typeName = "VlanInfo";
 
     /// The port, or the bridge.
-    std::optional<Interface> dev;
+    std::optional<Interface> dev = {};
     /// The VLAN, or the first of a range: 1 to 4094.
-    std::optional<std::uint16_t> vlan;
+    std::optional<std::uint16_t> vlan = {};
     /// The last VLAN of a range. Write-only: VLANs are reported one by one.
-    std::optional<std::uint16_t> vlanEnd;
+    std::optional<std::uint16_t> vlanEnd = {};
     /// Handling of untagged packets.
-    std::optional<PortVlanFlags> flags;
+    std::optional<PortVlanFlags> flags = {};
     /// Apply to the device itself; required if that is the bridge. Write-only.
-    std::optional<bool> own;
+    std::optional<bool> own = {};
     /// Apply to the bridge of the device, possibly in addition to `own`. Default. Write-only.
-    std::optional<bool> master;
+    std::optional<bool> master = {};
     /// Spanning tree state.
-    std::optional<PortState> state;
+    std::optional<PortState> state = {};
     /// Whether a multicast router is behind the port: 0 never, 1 if queries are seen, 2 always.
-    std::optional<std::uint8_t> mcastRouter;
-    std::optional<std::uint64_t> rxBytes;
-    std::optional<std::uint64_t> rxPackets;
-    std::optional<std::uint64_t> txBytes;
-    std::optional<std::uint64_t> txPackets;
+    std::optional<std::uint8_t> mcastRouter = {};
+    std::optional<std::uint64_t> rxBytes = {};
+    std::optional<std::uint64_t> rxPackets = {};
+    std::optional<std::uint64_t> txBytes = {};
+    std::optional<std::uint64_t> txPackets = {};
 
-    VlanInfo &setDev(Interface value) { dev = std::move(value); return *this; }
-    VlanInfo &setVlan(std::uint16_t value) { vlan = value; return *this; }
-    VlanInfo &setVlanEnd(std::uint16_t value) { vlanEnd = value; return *this; }
-    VlanInfo &setFlags(PortVlanFlags value) { flags = value; return *this; }
-    VlanInfo &setOwn(bool value) { own = value; return *this; }
-    VlanInfo &setMaster(bool value) { master = value; return *this; }
-    VlanInfo &setState(PortState value) { state = value; return *this; }
-    VlanInfo &setMcastRouter(std::uint8_t value) { mcastRouter = value; return *this; }
-    VlanInfo &setRxBytes(std::uint64_t value) { rxBytes = value; return *this; }
-    VlanInfo &setRxPackets(std::uint64_t value) { rxPackets = value; return *this; }
-    VlanInfo &setTxBytes(std::uint64_t value) { txBytes = value; return *this; }
-    VlanInfo &setTxPackets(std::uint64_t value) { txPackets = value; return *this; }
+    VlanInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
+    VlanInfo &setVlan(std::uint16_t value) { vlan.emplace(value); return *this; }
+    VlanInfo &setVlanEnd(std::uint16_t value) { vlanEnd.emplace(value); return *this; }
+    VlanInfo &setFlags(PortVlanFlags value) { flags.emplace(value); return *this; }
+    VlanInfo &setOwn(bool value) { own.emplace(value); return *this; }
+    VlanInfo &setMaster(bool value) { master.emplace(value); return *this; }
+    VlanInfo &setState(PortState value) { state.emplace(value); return *this; }
+    VlanInfo &setMcastRouter(std::uint8_t value) { mcastRouter.emplace(value); return *this; }
+    VlanInfo &setRxBytes(std::uint64_t value) { rxBytes.emplace(value); return *this; }
+    VlanInfo &setRxPackets(std::uint64_t value) { rxPackets.emplace(value); return *this; }
+    VlanInfo &setTxBytes(std::uint64_t value) { txBytes.emplace(value); return *this; }
+    VlanInfo &setTxPackets(std::uint64_t value) { txPackets.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

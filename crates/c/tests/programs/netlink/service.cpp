@@ -24,7 +24,13 @@ protected:
     service::Database database_{":memory:"};
     service::Reconciler reconciler_{*kernel_.theirs};
 
-    int reconcile() { return reconciler_.reconcile(database_.interfaces()); }
+    /// Number of changes.
+    int reconcile()
+    {
+        const auto outcome = reconciler_.reconcile(database_.interfaces());
+        EXPECT_THAT(outcome.failures, testing::IsEmpty());
+        return outcome.changes;
+    }
     tapline::result<LinkInfo> link(const char *name) { return kernel_.ours->link()->get(LinkInfo().setName(name)); }
     std::size_t addresses(const char *name)
     {
@@ -39,7 +45,7 @@ TEST_P(Service, TheKernelFollowsTheDatabaseAndIsRestoredAfterOthersChangedIt)
     EXPECT_EQ(link("s0").value().mtu, 1400u);
     EXPECT_EQ(link("s0").value().admin, true);
     EXPECT_EQ(addresses("s0"), 1u);
-    EXPECT_EQ(reconcile(), 0) << reconciler_.failure();
+    EXPECT_EQ(reconcile(), 0);
 
     database_.execute("UPDATE interfaces SET mtu = 1300");
     EXPECT_EQ(reconcile(), 1);
@@ -50,7 +56,7 @@ TEST_P(Service, TheKernelFollowsTheDatabaseAndIsRestoredAfterOthersChangedIt)
     EXPECT_EQ(link("s0").value().mtu, 1300u);
 
     kernel_.ours->link()->del(LinkInfo().setName("s0")).value();
-    EXPECT_EQ(reconcile(), 2) << reconciler_.failure();
+    EXPECT_EQ(reconcile(), 2);
     EXPECT_EQ(addresses("s0"), 1u);
 
     kernel_.ours->link()->add(LinkInfo().setName("foreign").setType("bridge")).value();
@@ -65,12 +71,46 @@ TEST_P(Service, TheKernelFollowsTheDatabaseAndIsRestoredAfterOthersChangedIt)
 TEST_P(Service, ALinkThatSomebodyReplacedGetsItsAddressAgain)
 {
     database_.execute("INSERT INTO interfaces VALUES ('s1', 'bridge', 1400, '192.0.2.1/24')");
-    EXPECT_EQ(reconcile(), 2) << reconciler_.failure();
+    EXPECT_EQ(reconcile(), 2);
     kernel_.ours->link()->del(LinkInfo().setName("s1")).value();
     kernel_.ours->link()->add(LinkInfo().setName("s1").setType("bridge").setMtu(1400)).value();
     EXPECT_GE(reconcile(), 1) << "the new link gets its address";
     EXPECT_EQ(addresses("s1"), 1u);
     kernel_.ours->link()->del(LinkInfo().setName("s1")).value();
+}
+
+TEST_P(Service, AnAddressOfAnEarlierRowIsReplacedAndThoseOfOthersStay)
+{
+    database_.execute("INSERT INTO interfaces VALUES ('s2', 'bridge', 1400, '192.0.2.1/24')");
+    EXPECT_EQ(reconcile(), 2);
+    kernel_.ours->addr()->add(AddrInfo().setDev("s2").setLocal("198.51.100.1").setPrefixlen(24)).value();
+    database_.execute("UPDATE interfaces SET address = '203.0.113.1/24'");
+    EXPECT_EQ(reconcile(), 2) << "one is removed and one is added";
+    const auto found = kernel_.ours->addr()->list(AddrInfo().setDev("s2").setFamily(Family::V4)).value();
+    std::vector<std::string> locals;
+    for (const auto &address : found) {
+        locals.push_back(address.local->toString());
+    }
+    EXPECT_THAT(locals, testing::UnorderedElementsAre("198.51.100.1", "203.0.113.1"));
+    database_.execute("UPDATE interfaces SET address = ''");
+    EXPECT_EQ(reconcile(), 1);
+    EXPECT_EQ(addresses("s2"), 1u);
+    kernel_.ours->link()->del(LinkInfo().setName("s2")).value();
+}
+
+TEST_P(Service, WhatFailsIsReportedAndTheRestIsDone)
+{
+    database_.execute("INSERT INTO interfaces VALUES ('s3', 'bridge', 1400, 'nonsense')");
+    database_.execute("INSERT INTO interfaces VALUES ('s4/', 'bridge', 1400, '')");
+    database_.execute("INSERT INTO interfaces VALUES ('s5', 'bridge', 1400, '')");
+    const auto outcome = reconciler_.reconcile(database_.interfaces());
+    EXPECT_EQ(outcome.changes, 2);
+    ASSERT_EQ(outcome.failures.size(), 2u);
+    EXPECT_EQ(outcome.failures[0], "nonsense is not an address");
+    EXPECT_THAT(outcome.failures[1], testing::HasSubstr("s4/"));
+    for (const char *name : {"s3", "s5"}) {
+        kernel_.ours->link()->del(LinkInfo().setName(name)).value();
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(OnTheFakeKernel, Service, testing::Values(fakeKernel));

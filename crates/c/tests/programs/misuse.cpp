@@ -1,0 +1,320 @@
+// misuse INTERFACE: what C++ code may do wrong is an error, and never a crash.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <tapline/capture.hpp>
+#include <tapline/doctor.hpp>
+#include <tapline/file.hpp>
+#include <tapline/filter.hpp>
+#include <tapline/netlink/factory.hpp>
+#include <tapline/ping.hpp>
+#include <tapline/send.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+void check(bool holds, const char *what, int line)
+{
+    if (!holds) {
+        std::fprintf(stderr, "misuse.cpp:%d: %s\n", line, what);
+        std::exit(1);
+    }
+}
+
+/// The call fails with this status.
+template <class T>
+void fails(const tapline::result<T> &result, tapline_status expected, const char *what, int line)
+{
+    if (result.has_value() || result.error().status != expected || result.error().message.empty()) {
+        std::fprintf(stderr, "misuse.cpp:%d: %s: status %d, %s\n", line, what, static_cast<int>(result.error().status),
+                     result.error().message.c_str());
+        std::exit(1);
+    }
+}
+
+#define CHECK(condition) check(condition, #condition, __LINE__)
+#define FAILS(status, ...) fails(__VA_ARGS__, TAPLINE_STATUS_##status, #__VA_ARGS__, __LINE__)
+
+const std::byte frame[60] = {};
+
+// Moved-from and closed objects.
+
+void use(tapline::capture &capture)
+{
+    FAILS(INVALID_HANDLE, capture.next_batch(0ns));
+    FAILS(INVALID_HANDLE, capture.stats());
+    FAILS(INVALID_HANDLE, capture.interface_stats(0));
+    FAILS(INVALID_HANDLE, capture.delays());
+    FAILS(INVALID_HANDLE, capture.stop());
+    FAILS(INVALID_HANDLE, capture.finish());
+    CHECK(capture.fd() == -1 && capture.stop_fd() == -1 && !capture.interface(0));
+}
+
+void captures(const std::string &name)
+{
+    auto capture = tapline::capture::open({.interfaces = {name}}).value();
+    tapline::capture moved = std::move(capture);
+    use(capture);
+    CHECK(moved.fd() >= 0);
+    auto &same = moved;
+    moved = std::move(same);
+    CHECK(moved.fd() >= 0);
+    CHECK(!moved.interface(7));
+    capture = std::move(moved);
+    use(moved);
+    capture.finish().value();
+    use(capture);
+
+    FAILS(INVALID_ARGUMENT, tapline::capture::open({.interfaces = {}}));
+    FAILS(NOT_FOUND, tapline::capture::open({.interfaces = {"nowhere0"}}));
+    FAILS(SYNTAX, tapline::capture::open({.interfaces = {name}, .filter = "udp prot 53"}));
+    FAILS(INVALID_ARGUMENT, tapline::capture::open({.interfaces = {name}, .mode = static_cast<tapline_capture_mode>(17)}));
+    FAILS(NOT_FOUND, tapline::capture::open({.interfaces = {name}, .netns = "nowhere"}));
+}
+
+void files()
+{
+    FAILS(NOT_FOUND, tapline::reader::open("/nowhere"));
+    FAILS(NOT_FOUND, tapline::reader::open(""));
+    FAILS(DAMAGED, tapline::reader::open("/proc/self/status"));
+    FAILS(NOT_FOUND, tapline::writer::create("/nowhere/file"));
+    auto writer = tapline::writer::create("/dev/null").value();
+    tapline_packet packet = {};
+    packet.interface = 7;
+    FAILS(INVALID_ARGUMENT, writer.write({&packet, 1}));
+    packet = {};
+    packet.captured_len = packet.len = 60;
+    FAILS(INVALID_ARGUMENT, writer.write({&packet, 1}));
+    tapline::writer moved = std::move(writer);
+    FAILS(INVALID_HANDLE, writer.write(tapline::batch()));
+    FAILS(INVALID_HANDLE, writer.flush());
+    FAILS(INVALID_HANDLE, writer.close());
+    moved.close().value();
+    FAILS(INVALID_HANDLE, moved.write(tapline::batch()));
+    FAILS(INVALID_HANDLE, moved.close());
+    FAILS(SYSTEM, tapline::writer::create("/dev/full"));
+}
+
+void filters()
+{
+    FAILS(SYNTAX, tapline::filter::compile("udp prot 53"));
+    auto filter = tapline::filter::compile("udp").value();
+    tapline_packet packet = {};
+    std::uint32_t keep = 0;
+    FAILS(INVALID_ARGUMENT, filter.run({&packet, 1}, {}));
+    packet.captured_len = packet.len = 60;
+    FAILS(INVALID_ARGUMENT, filter.run({&packet, 1}, {&keep, 1}));
+    CHECK(!filter.matches({}).value());
+    const tapline::filter moved = std::move(filter);
+    FAILS(INVALID_HANDLE, filter.matches(frame));
+    FAILS(INVALID_HANDLE, filter.classic());
+}
+
+void senders(const std::string &name)
+{
+    FAILS(INVALID_ARGUMENT, tapline::send_queue::create(static_cast<std::size_t>(-1)));
+    FAILS(NOT_FOUND, tapline::sender::open({.interface = "nowhere0"}));
+    auto queue = tapline::send_queue::create().value();
+    FAILS(INVALID_ARGUMENT, queue.push({}));
+    queue.push(frame).value();
+    auto sender = tapline::sender::open({.interface = name}).value();
+    const auto other = std::move(queue);
+    FAILS(INVALID_HANDLE, queue.push(frame));
+    FAILS(INVALID_HANDLE, queue.clear());
+    FAILS(INVALID_HANDLE, sender.transmit(queue));
+    FAILS(INVALID_ARGUMENT, sender.generate({.destinations = "nonsense"}));
+    auto moved = std::move(sender);
+    FAILS(INVALID_HANDLE, sender.transmit(other));
+    FAILS(INVALID_HANDLE, sender.inject(frame));
+    FAILS(INVALID_HANDLE, sender.generate({.destinations = "127.0.0.1"}));
+    FAILS(INVALID_HANDLE, sender.stop());
+    FAILS(INVALID_HANDLE, sender.finish());
+    moved.finish().value();
+    FAILS(INVALID_HANDLE, moved.transmit(other));
+    FAILS(INVALID_HANDLE, moved.finish());
+}
+
+void pingers()
+{
+    FAILS(INVALID_ARGUMENT, tapline::pinger::open({.targets = {}}));
+    auto pinger = tapline::pinger::open({.targets = {"127.0.0.1"}, .count = 1}).value();
+    CHECK(!pinger.target(1).value());
+    auto moved = std::move(pinger);
+    FAILS(INVALID_HANDLE, pinger.next_batch(0ns));
+    FAILS(INVALID_HANDLE, pinger.stats());
+    FAILS(INVALID_HANDLE, pinger.target(0));
+    FAILS(INVALID_HANDLE, pinger.stop());
+    FAILS(INVALID_HANDLE, pinger.finish());
+    CHECK(pinger.fd() == -1);
+    moved.finish().value();
+    FAILS(INVALID_HANDLE, moved.next_batch(0ns));
+    FAILS(INVALID_HANDLE, moved.finish());
+    FAILS(NOT_FOUND, tapline::examine("nowhere0"));
+}
+
+// A second thread in a call with the same object.
+
+void threads(const std::string &name)
+{
+    auto capture = tapline::capture::open({.interfaces = {name}}).value();
+    tapline_status last = TAPLINE_STATUS_OK;
+    std::thread waiting([&capture, &last] {
+        // The main thread tries to be in a call, too.
+        for (;;) {
+            const auto batch = capture.next_batch();
+            if (batch ? batch->is_end() : batch.error().status != TAPLINE_STATUS_IN_USE) {
+                last = batch.error().status;
+                return;
+            }
+        }
+    });
+    // Until the other thread is in its call.
+    while (capture.next_batch(0ns).error().status != TAPLINE_STATUS_IN_USE) {
+    }
+    FAILS(IN_USE, capture.finish());
+    capture.stats().value();
+    capture.stop().value();
+    waiting.join();
+    CHECK(last == TAPLINE_STATUS_OK);
+    // The failed attempt did not give it up.
+    capture.finish().value();
+}
+
+// Results.
+
+void results()
+{
+    const auto failed = [] { return tapline::filter::compile("udp prot 53"); };
+    auto result = failed();
+    try {
+        result.value();
+        CHECK(false);
+    } catch (const tapline::bad_result &thrown) {
+        CHECK(thrown.error() == result.error() && thrown.error().hint == "did you mean 'port'?");
+    }
+    auto moved = std::move(result);
+    CHECK(!moved && !result && moved.error().status == TAPLINE_STATUS_SYNTAX);
+    tapline::result<void> nothing = moved.error();
+    const auto copy = nothing;
+    const auto taken = std::move(nothing);
+    CHECK(!taken && !copy && !nothing);
+    CHECK(tapline::result<int>(7).error().status == TAPLINE_STATUS_OK);
+    CHECK(tapline::result<void>().error().status == TAPLINE_STATUS_OK);
+}
+
+// Netlink, with the fake kernel.
+
+namespace net = tapline::netlink;
+
+void netlinks()
+{
+    FAILS(NOT_FOUND, net::NetlinkFactory::open("nowhere"));
+    auto fake = net::FakeKernel::create().value();
+    auto factory = net::NetlinkFactory::open(fake).value();
+    const auto kernel = std::move(fake);
+    // In C null stands for the real kernel. A fake one that was moved from does not.
+    FAILS(INVALID_HANDLE, net::NetlinkFactory::open(fake));
+
+    const auto link = factory->link();
+    FAILS(INVALID_ARGUMENT, link->set(net::LinkInfo()));
+    FAILS(NOT_FOUND, link->del(net::LinkInfo().setName("nowhere0")));
+    FAILS(NOT_FOUND, link->get(net::LinkInfo().setIndex(77)));
+    FAILS(INVALID_ARGUMENT, link->add(net::LinkInfo().setName("a name that is too long for the kernel").setType("dummy")));
+    FAILS(INVALID_ARGUMENT, link->add(net::LinkInfo().setName("\xff").setType("dummy")));
+    FAILS(INVALID_ARGUMENT, factory->addr()->add(net::AddrInfo().setDev("nowhere0").setLocal("192.0.2.1")));
+
+    // A batch that was moved from is empty, and its results are.
+    net::Batch batch;
+    batch.add(net::LinkInfo().setName("d0").setType("dummy"));
+    const net::Batch taken = std::move(batch);
+    CHECK(factory->run(batch).value().empty());
+    CHECK(factory->run(taken).value().size() == 1);
+
+    // What a factory made lives on without it.
+    const auto watch = link->watch(net::LinkInfo()).value();
+    factory.reset();
+    CHECK(link->list(net::LinkInfo()).value().size() == watch->next(0ns).value().size());
+    link->add(net::LinkInfo().setName("d1").setType("dummy")).value();
+
+    std::atomic<bool> isLast = false;
+    std::thread waiting([&watch, &isLast] {
+        for (;;) {
+            const auto events = watch->next();
+            CHECK(events || events.error().status == TAPLINE_STATUS_IN_USE);
+            if (events && isLast) {
+                return;
+            }
+        }
+    });
+    while (watch->next(0ns).error().status != TAPLINE_STATUS_IN_USE) {
+    }
+    isLast = true;
+    link->add(net::LinkInfo().setName("d2").setType("dummy")).value();
+    waiting.join();
+}
+
+/// Threads may share what a factory made: each of their requests is carried out.
+void sharedNetlink(const std::string &name)
+{
+    const auto factory = net::NetlinkFactory::open().value();
+    const auto index = factory->link()->get(net::LinkInfo().setName(name)).value().index->index;
+    std::vector<std::thread> all;
+    for (std::uint32_t thread = 0; thread < 4; ++thread) {
+        all.emplace_back([&factory, index, thread] {
+            const auto addr = factory->addr();
+            for (std::uint32_t number = 0; number < 50; ++number) {
+                const auto ip = net::IpAddress::v4(0xc633'6400u + 64 * thread + number);
+                addr->add(net::AddrInfo().setDev(index).setLocal(ip).setPrefixlen(32)).value();
+            }
+        });
+    }
+    for (auto &thread : all) {
+        thread.join();
+    }
+    CHECK(factory->addr()->list(net::AddrInfo().setDev(index).setPrefixlen(32)).value().size() == 200);
+}
+
+template <class F>
+bool throws(F call)
+{
+    try {
+        call();
+        return false;
+    } catch (const std::logic_error &) {
+        return true;
+    }
+}
+
+void values()
+{
+    CHECK(throws([] { return net::IpAddress("192.0.2.256"); }) && throws([] { return net::Prefix("192.0.2.0/33"); }));
+    CHECK(throws([] { return net::MacAddress("02:00:zz"); }) && throws([] { return net::IpAddress(std::string()); }));
+    CHECK(throws([] { return net::AddrInfo().setValidLifeTime(std::chrono::hours(2'000'000)); }));
+    CHECK(throws([] { return net::AddrInfo().setValidLifeTime(-1s); }));
+    net::Boxed<net::Bridge> box = net::Bridge().setVlanFiltering(true);
+    const auto taken = std::move(box);
+    CHECK(!box.has_value() && taken->vlanFiltering == true);
+}
+
+}  // namespace
+
+int main(int count, char **words)
+{
+    CHECK(count == 2);
+    const std::string name = words[1];
+    captures(name);
+    files();
+    filters();
+    senders(name);
+    pingers();
+    threads(name);
+    results();
+    netlinks();
+    sharedNetlink(name);
+    values();
+    std::puts("done");
+    return 0;
+}

@@ -1,0 +1,82 @@
+//! The example service: what it finds in its database and what others do to the kernel, as ip sees it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use lab::Host;
+
+use crate::support::{CHECKERS, run, succeed};
+
+/// Makes a change of the database, as another program.
+fn change(database: &Path, statement: &str) {
+    let script =
+        "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as base: base.execute(sys.argv[2])";
+    let mut command = Command::new("python3");
+    succeed(command.args(["-c", script]).arg(database).arg(statement));
+}
+
+/// The interface as `ip -json` shows it; empty if there is none.
+fn shown(host: &Host, name: &str) -> String {
+    let mut command = host.command("ip");
+    let output = command.args(["-json", "address", "show", name]).output();
+    String::from_utf8(output.expect("ip runs").stdout).expect("text")
+}
+
+#[test]
+fn the_kernel_follows_the_database_and_is_restored_in_one_loop() {
+    for checker in CHECKERS {
+        let service = checker.program("g++", "examples/service/main.cpp", &["-lsqlite3"]);
+        let host = Host::new("alone");
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = folder.path().join("interfaces.db");
+        change(
+            &database,
+            "CREATE TABLE interfaces(name TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, mtu INTEGER, address TEXT)",
+        );
+        change(
+            &database,
+            "INSERT INTO interfaces VALUES ('s0', 'bridge', 1400, '192.0.2.1/24')",
+        );
+
+        let mut command = service.command(&host);
+        command
+            .arg(&database)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut running = run(command);
+        assert_eq!(running.line(), "changes: 2");
+        let s0 = shown(&host, "s0");
+        for part in [r#""mtu":1400"#, r#""local":"192.0.2.1""#, r#""UP""#] {
+            assert!(s0.contains(part), "{s0}");
+        }
+
+        change(
+            &database,
+            "INSERT INTO interfaces VALUES ('s1', 'bridge', 1300, '')",
+        );
+        assert_eq!(running.line(), "changes: 1");
+        assert!(shown(&host, "s1").contains(r#""mtu":1300"#));
+
+        host.ip("link set s0 mtu 900");
+        assert_eq!(running.line(), "changes: 1");
+        assert!(shown(&host, "s0").contains(r#""mtu":1400"#));
+        host.ip("address del 192.0.2.1/24 dev s0");
+        assert_eq!(running.line(), "changes: 1");
+        assert!(shown(&host, "s0").contains(r#""local":"192.0.2.1""#));
+        host.ip("link del s1");
+        assert_eq!(running.line(), "changes: 1");
+        assert!(shown(&host, "s1").contains(r#""mtu":1300"#));
+
+        change(&database, "DELETE FROM interfaces WHERE name = 's0'");
+        assert_eq!(running.line(), "changes: 1");
+        assert_eq!(shown(&host, "s0"), "");
+        assert!(shown(&host, "s1").contains(r#""mtu":1300"#));
+
+        // One thread waits for all of it.
+        let threads = fs::read_dir(format!("/proc/{}/task", running.id())).expect("it runs");
+        assert_eq!(threads.count(), 1);
+        running.end_input();
+        assert!(running.finish().is_empty());
+    }
+}
