@@ -209,7 +209,7 @@ fn rings_of(rings: &mut [PacketRing], frames: usize) -> BTreeMap<Vec<u8>, Vec<us
     until_accepted(rings, frames as u64);
     for (number, ring) in rings.iter_mut().enumerate() {
         drain(ring, |bytes| {
-            seen.entry(bytes.to_vec()).or_default().push(number)
+            seen.entry(bytes.to_vec()).or_default().push(number);
         });
     }
     seen

@@ -77,7 +77,7 @@ struct Members {
     /// Number of the first member that gets packets: 0 or the number of rings.
     base: usize,
     /// In the kernel's order.
-    members: Vec<Member>,
+    sockets: Vec<Member>,
 }
 
 /// A member of the group. The socket keeps it there, and the memory of its ring.
@@ -108,7 +108,7 @@ impl RingShare {
             group: group as u16,
             ignores_outgoing,
             base: 0,
-            members: vec![Member { socket, ring: None }],
+            sockets: vec![Member { socket, ring: None }],
             options,
             link,
         };
@@ -147,7 +147,7 @@ impl RingShare {
         let base = members.other_base();
         let count = 2 * members.options.rings;
         members.fill(count)?;
-        if members.members[base + number].is_alive() {
+        if members.sockets[base + number].is_alive() {
             let link = members.link.name.clone();
             return Err(RingOpenError::Busy { link });
         }
@@ -166,16 +166,16 @@ impl RingShare {
     pub fn free_dropped(&self) -> bool {
         let mut members = self.members();
         let base = members.other_base();
-        let end = members.members.len().min(base + members.options.rings);
+        let end = members.sockets.len().min(base + members.options.rings);
         let mut is_free = true;
         for position in base..end {
-            let member = &members.members[position];
+            let member = &members.sockets[position];
             if member.is_alive() {
                 is_free = false;
             } else if member.ring.is_some() {
                 // Without a placeholder the next ring takes its place, and frees the memory then.
                 let _ = members.vacate(position);
-                members.members[position].ring = None;
+                members.sockets[position].ring = None;
             }
         }
         is_free
@@ -220,14 +220,14 @@ impl Members {
     fn has_prepared_all(&self) -> bool {
         let (base, other) = (self.base, self.other_base());
         let is_prepared = |number: usize| {
-            self.members[base + number].ring.is_none() || self.members[other + number].is_alive()
+            self.sockets[base + number].ring.is_none() || self.sockets[other + number].is_alive()
         };
         (0..self.options.rings).all(is_prepared)
     }
 
     /// Adds placeholders until there are `count` members.
     fn fill(&mut self, count: usize) -> Result<(), RingOpenError> {
-        while self.members.len() < count {
+        while self.sockets.len() < count {
             let socket = self.placeholder()?;
             self.join(socket, None)
                 .map_err(|source| at(SetupStep::Fanout, &self.link, source))?;
@@ -236,7 +236,7 @@ impl Members {
     }
 
     fn placeholder(&self) -> Result<OwnedFd, RingOpenError> {
-        check_namespace(&self.link, self.members[0].socket.as_fd())?;
+        check_namespace(&self.link, self.sockets[0].socket.as_fd())?;
         Ok(setup::placeholder(&self.link.name, Some(self.link.index))?.0)
     }
 
@@ -247,7 +247,7 @@ impl Members {
         options: &RingOptions,
         share: &RingShare,
     ) -> Result<PacketRing, RingOpenError> {
-        check_namespace(&self.link, self.members[0].socket.as_fd())?;
+        check_namespace(&self.link, self.sockets[0].socket.as_fd())?;
         let link = self.link.clone();
         // Keeps the other members, and so their numbers, for as long as the ring is in use.
         let turn = Arc::new(share.clone());
@@ -270,14 +270,14 @@ impl Members {
     fn join(&mut self, socket: OwnedFd, ring: Option<Weak<RingShare>>) -> io::Result<()> {
         let group = setup::handover(self.ignores_outgoing) | u32::from(self.group);
         set_option(socket.as_fd(), SOL_PACKET, PACKET_FANOUT, &group)?;
-        self.members.push(Member { socket, ring });
+        self.sockets.push(Member { socket, ring });
         Ok(())
     }
 
     /// Closes a member. The last one takes its position, in the kernel too (`__fanout_unlink`). Returns once no CPU delivers
     /// a packet to a socket that joined before: closing any packet socket waits for the CPUs (`packet_release`).
     fn leave(&mut self, position: usize) {
-        drop(self.members.swap_remove(position));
+        drop(self.sockets.swap_remove(position));
     }
 
     /// Replaces a member by a placeholder.
@@ -297,7 +297,7 @@ impl Members {
         };
         let ShareOptions { rings, mode, .. } = self.options;
         let program = distribution::program(mode, rings, base, header_bytes);
-        set_fanout_program(self.members[0].socket.as_fd(), &program)
+        set_fanout_program(self.sockets[0].socket.as_fd(), &program)
             .map_err(|source| at(SetupStep::Fanout, &self.link, source))?;
         self.base = base;
         Ok(())

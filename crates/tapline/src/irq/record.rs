@@ -106,7 +106,7 @@ impl Record {
         let file = RecordFile::create(paths.records.join(format!("irq-{irq}.json")))?;
         let mut record = Self { irq, file };
         let is_only_user = record.file.try_lock()?;
-        match record.change(paths, present, &cpu.to_string()) {
+        match record.change(paths, &present, &cpu.to_string()) {
             Ok(true) => record.file.share()?,
             other => {
                 if is_only_user {
@@ -119,18 +119,13 @@ impl Record {
     }
 
     /// Records the change, and makes it. Returns whether there are former CPUs to restore.
-    fn change(
-        &mut self,
-        paths: &IrqPaths,
-        present: String,
-        wanted: &str,
-    ) -> Result<bool, IrqError> {
+    fn change(&mut self, paths: &IrqPaths, present: &str, wanted: &str) -> Result<bool, IrqError> {
         let irq = self.irq;
         let known: Option<Content> = self.file.read();
         let former = match known {
             // What they were before the first of several captures, or before one that was killed.
             Some(known) if known.is_of(irq) && known.made == present => known.former,
-            _ => present.clone(),
+            _ => present.to_owned(),
         };
         let is_changed = former != wanted;
         let made = wanted.to_owned();

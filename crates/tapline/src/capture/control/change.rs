@@ -170,8 +170,11 @@ impl Work {
     fn free_dropped(&mut self) -> bool {
         let slots = self.members.iter_mut().flat_map(|one| &mut one.interfaces);
         let hand_overs = slots.filter_map(|slot| slot.hand_over.as_mut()?.as_mut().ok());
-        // All of them, also after one that is not free.
-        hand_overs.fold(true, |is_free, one| one.free_dropped() && is_free)
+        let mut is_free = true;
+        for hand_over in hand_overs {
+            is_free &= hand_over.free_dropped();
+        }
+        is_free
     }
 
     fn carry_out(&mut self, change: &Change) -> Result<(), ChangeError> {
