@@ -126,7 +126,8 @@ pub struct PingOptions {
     /// Socket or ring buffer for unread replies, per address family. Default: 32 MiB.
     pub buffer_bytes: usize,
     /// Targets that can be added while a run with [`Backend::Xdp`] lasts; other back ends have room for any number. Each takes
-    /// at least 136 bytes. A run with one probe to each target accepts none. Default: 1024.
+    /// at least 136 bytes. There is room for fewer at high rates: the windows of spare targets, 8 bytes for each probe within
+    /// twice the timeout, take at most 8 MiB. A run with one probe to each target accepts none. Default: 1024.
     pub spare_targets: u32,
     /// Send more than 10 000 probes per second with [`Backend::Xdp`] on an interface with a default route. Default: false.
     pub allow_uplink: bool,

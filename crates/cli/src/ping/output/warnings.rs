@@ -33,7 +33,7 @@ pub fn reason(error: &io::Error) -> String {
     let end = text.find(" (os error ").unwrap_or(text.len());
     let meaning = match error.raw_os_error() {
         Some(libc::EACCES) => ": a broadcast address, or a route that prohibits",
-        Some(libc::EOPNOTSUPP) => ": an address of this host, which XDP frames do not reach",
+        Some(libc::EADDRNOTAVAIL) => ": an address of this host, which XDP frames do not reach",
         Some(libc::EPERM) => ": by a firewall of this host",
         _ => "",
     };

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use super::counters::Counters;
 use super::hops::{NextHops, unreachable};
-use super::setup::{EchoSetup, check, refused};
+use super::setup::{EchoSetup, check, refused, room};
 use crate::ping::changes::{TargetChanges, TargetControl};
 use crate::ping::engine::{EngineState, probe_plan};
 use crate::ping::error::{PingError, PingOperation, XdpRefusal, during};
@@ -109,8 +109,7 @@ impl XdpEngine {
         require_hops(&targets, &hops, interface)?;
         hops.resolve()?;
         let is_single = plan.rounds == Some(1);
-        let spare = if is_single { 0 } else { options.spare_targets };
-        let room = targets.len().saturating_add(spare);
+        let room = room(&forecast, options.spare_targets);
         let mut prober = Prober::counted_elsewhere(&plan, targets, room)?;
         let start_ns = monotonic_ns();
         let setup = EchoSetup {

@@ -281,7 +281,7 @@ fn network(address: IpAddr) -> IpAddr {
 /// The error of a probe whose next hop is not known, or which is for this host.
 pub(super) fn unreachable(is_local: bool) -> io::Error {
     let errno = if is_local {
-        libc::EOPNOTSUPP
+        libc::EADDRNOTAVAIL
     } else {
         libc::EHOSTUNREACH
     };

@@ -17,6 +17,8 @@ use crate::ping::route;
 const MAX_PAYLOAD_BYTES: usize = 1452;
 /// Maximum positions of all windows, 8 bytes each.
 const MAX_POSITIONS: u64 = 1 << 24;
+/// Maximum positions of the windows of targets that may be added.
+const SPARE_POSITIONS: u32 = 1 << 20;
 
 /// Number of the latest probes to a target whose answers are matched: those sent within twice the timeout, if there is room for
 /// all of them. Returns whether there is.
@@ -25,6 +27,18 @@ fn window(forecast: &Forecast, targets: u32) -> (u32, bool) {
     let most = (MAX_POSITIONS / u64::from(targets).max(1)).max(1);
     let most = u64::from(EchoProber::MAX_WINDOW).min(1 << most.ilog2());
     (window.min(most) as u32, window <= most)
+}
+
+/// Targets that the programs have room for, so that some can be added.
+pub(super) fn room(forecast: &Forecast, spare_targets: u32) -> u32 {
+    if forecast.rounds == Some(1) {
+        return forecast.targets;
+    }
+    let (window, _) = window(forecast, forecast.targets);
+    // The windows of the others keep their size.
+    let free = (MAX_POSITIONS / u64::from(window)).saturating_sub(forecast.targets.into());
+    let spare = spare_targets.min(SPARE_POSITIONS / window);
+    forecast.targets + u64::from(spare).min(free) as u32
 }
 
 /// Memory for a target, in the programs and here.
@@ -171,4 +185,36 @@ pub(in crate::ping) fn is_privilege(error: &EchoProberError) -> bool {
         Errno::from_io_error(load),
         Some(Errno::PERM | Errno::ACCESS)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use probe::RunKey;
+
+    /// Room for more targets does not take places of the windows of those that are there.
+    #[test]
+    fn spare_targets_leave_the_windows_as_they_are() {
+        let plan = |rounds, interval_ns| ProbePlan {
+            rounds,
+            interval_ns,
+            rate_pps: None,
+            ..ProbePlan::new(1, RunKey([1, 2]))
+        };
+        for (rounds, interval_ns, targets, expected) in [
+            (None, 1_000_000_000, 1, 1025),
+            (Some(10), 1_000_000_000, 1000, 2024),
+            (Some(1), 1_000_000_000, 1000, 1000),
+            // Two million probes within twice the timeout.
+            (None, 1000, 1, 1),
+            // All places are taken.
+            (None, 20_000_000, 131_072, 131_072),
+        ] {
+            let forecast = plan(rounds, interval_ns).forecast(targets);
+            let forecast = forecast.expect("in range");
+            let room = room(&forecast, 1024);
+            assert_eq!(room, expected, "{targets} {interval_ns}");
+            assert_eq!(window(&forecast, room), window(&forecast, targets));
+        }
+    }
 }
