@@ -11,8 +11,8 @@ use super::super::plan::backend::Backend;
 use super::super::plan::mode::Mode;
 use super::super::plan::options::CaptureOptions;
 
-/// Most readers.
-const MAX_READERS: usize = 256;
+/// Most readers: a fanout group has 256 members (`PACKET_FANOUT_MAX`), one more than rings while a ring is opened.
+const MAX_READERS: usize = 255;
 
 /// Number of readers, and what they read.
 #[derive(Clone, Debug, PartialEq, Eq)]
