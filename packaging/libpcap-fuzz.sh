@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs each of libpcap's fuzz targets over libtapline_pcap for a number of seconds, one after another: libpcap-fuzz.sh SECONDS.
-# The library is built with coverage and AddressSanitizer. Prints the number of runs, the time and the findings of each target;
-# inputs that fail stay in target/libpcap-fuzz/TARGET/findings.
+# The library is built with coverage and AddressSanitizer, and a panic ends the process. Prints the number of runs, the time and
+# the findings of each target; inputs that fail stay in target/libpcap-fuzz/TARGET/findings.
 set -euo pipefail
 
 seconds=${1:-3600}
@@ -16,7 +16,7 @@ mkdir -p "$work"
 # What cargo-fuzz sets.
 export RUSTFLAGS="-Zsanitizer=address -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
--Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions"
+-Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions --cfg fuzzing"
 # The generator of native code is not used here, and takes long to optimise.
 cargo +nightly rustc --quiet --locked --target "$triple" --target-dir "$work/build" \
     --config profile.dev.package.cranelift-codegen.opt-level=0 -p tapline-pcap --lib --crate-type staticlib

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
@@ -119,33 +119,88 @@ fn programs_that_cannot_get_the_library_are_refused_with_a_reason() {
     refused(&fixed, "it is a static program");
 }
 
+/// They would start the program without the variable: here, without the library.
+#[test]
+fn programs_that_remove_the_variable_are_refused() {
+    let (folder, library) = library();
+    for arguments in [&["sudo", "--dump"][..], &["doas", "--dump"], &["su", "-"]] {
+        let program = copy(&folder, arguments[0]);
+        let path = program.to_str().expect("a path of text");
+        let output = run(&["--library", &library, "--", path, arguments[1]]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(output.stdout.is_empty(), "it did not run");
+        assert!(said.contains("it removes LD_PRELOAD"), "{said}");
+    }
+}
+
 /// `struct vfs_cap_data` of linux/capability.h, version 2: `CAP_NET_RAW` is permitted and effective.
 const CAPABILITIES: [u32; 5] = [0x0200_0001, 1 << 13, 0, 0, 0];
 
-#[test]
-fn programs_with_file_capabilities_are_refused_unless_root_starts_them() {
-    let (folder, library) = library();
+/// As [`copy`], with file capabilities, in a folder that everybody may read.
+fn capable(folder: &TempDir, name: &str) -> PathBuf {
     let readable = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(&folder, readable).expect("its owner");
-    let program = copy(&folder, "capable");
+    fs::set_permissions(folder, readable).expect("its owner");
+    let program = copy(folder, name);
     let value: Vec<u8> = CAPABILITIES
         .iter()
         .flat_map(|word| word.to_le_bytes())
         .collect();
     let flags = rustix::fs::XattrFlags::empty();
     rustix::fs::setxattr(&program, "security.capability", &value, flags).expect("root");
-    let run_by = |user: &str| {
-        let mut command = Command::new(lab::tool::path("setpriv"));
-        command.args([&format!("--reuid={user}"), "--clear-groups"]);
-        command.args([env!("CARGO_BIN_EXE_tapline"), "run", "--library", &library]);
-        let output = command.arg("--").arg(&program).arg("--dump").output();
-        let output = output.expect("it runs");
-        (
-            output.status.code(),
-            text(&output.stdout),
-            text(&output.stderr),
-        )
-    };
+    program
+}
+
+/// What `tapline run PROGRAM --dump` ends with and prints if a user starts it.
+fn run_by(user: &str, library: &str, program: &Path) -> (Option<i32>, String, String) {
+    let mut command = Command::new(lab::tool::path("setpriv"));
+    command.args([&format!("--reuid={user}"), "--clear-groups"]);
+    command.args([env!("CARGO_BIN_EXE_tapline"), "run", "--library", library]);
+    let output = command.arg("--").arg(program).arg("--dump").output();
+    let output = output.expect("it runs");
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn a_script_is_refused_if_its_interpreter_is() {
+    let (folder, library) = library();
+    let interpreter = capable(&folder, "capable");
+    let script = folder.path().join("script");
+    let line = format!("#!{} --reuid=0\n", interpreter.display());
+    fs::write(&script, line).expect("a file");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("its owner");
+    let (status, printed, said) = run_by("65534", &library, &script);
+    assert_eq!((status, &*printed), (Some(4), ""), "{said}");
+    let reason = format!(
+        "its interpreter is {}: it has file capabilities",
+        interpreter.display()
+    );
+    assert!(said.contains(&reason), "{said}");
+}
+
+#[test]
+fn tshark_is_refused_if_the_dumpcap_that_it_starts_has_file_capabilities() {
+    let (folder, library) = library();
+    let dumpcap = capable(&folder, "dumpcap");
+    let tshark = copy(&folder, "tshark");
+    let (status, printed, said) = run_by("65534", &library, &tshark);
+    assert_eq!((status, &*printed), (Some(4), ""), "{said}");
+    let reason = format!("it captures with {}: it has file", dumpcap.display());
+    assert!(said.contains(&reason), "{said}");
+    let (status, printed, said) = run_by("0", &library, &tshark);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(printed.starts_with("loaded\n"), "{printed}");
+}
+
+#[test]
+fn programs_with_file_capabilities_are_refused_unless_root_starts_them() {
+    let (folder, library) = library();
+    let program = capable(&folder, "capable");
+    let run_by = |user: &str| run_by(user, &library, &program);
     let (status, printed, said) = run_by("65534");
     assert_eq!((status, &*printed), (Some(4), ""), "{said}");
     assert!(said.contains("it has file capabilities"), "{said}");

@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 
 use crate::abi::ERROR;
-use crate::guard::guard;
-use crate::handle::{Source, pcap_t, state};
+use crate::guard::guard_with;
+use crate::handle::{Source, pcap_t, reporting, state};
 
 /// A counter that is not known.
 const UNKNOWN: u64 = u64::MAX;
@@ -39,7 +39,9 @@ pub unsafe extern "C" fn tapline_pcap_account_read(
     handle: *mut pcap_t,
     place: *mut tapline_pcap_account,
 ) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;

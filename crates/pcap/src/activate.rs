@@ -10,8 +10,8 @@ use crate::abi::{
 };
 use crate::any::Any;
 use crate::datalinks::LINUX_SLL;
-use crate::guard::guard;
-use crate::handle::{Source, State, pcap_t, state};
+use crate::guard::{guard, guard_with};
+use crate::handle::{Source, State, pcap_t, reporting, state};
 use crate::live::Live;
 use crate::settings::{ANY, Refusal, Settings};
 use crate::text::{report, status_text, text};
@@ -42,7 +42,9 @@ pub unsafe extern "C" fn pcap_create(device: *const c_char, errbuf: *mut c_char)
 
 /// Changes a handle that is not activated.
 unsafe fn set(handle: *mut pcap_t, change: impl FnOnce(&mut State) -> c_int) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: promised by the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -106,7 +108,9 @@ pub unsafe extern "C" fn pcap_set_rfmon(handle: *mut pcap_t, rfmon: c_int) -> c_
 /// 0: no interface can be put into monitor mode.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_can_set_rfmon(handle: *mut pcap_t) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -178,7 +182,9 @@ pub unsafe extern "C" fn pcap_set_tstamp_precision(handle: *mut pcap_t, precisio
 /// The precision of time stamps.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_get_tstamp_precision(handle: *mut pcap_t) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         unsafe { state(handle) }.map_or(ERROR, |state| state.precision)
     })
@@ -187,7 +193,9 @@ pub unsafe extern "C" fn pcap_get_tstamp_precision(handle: *mut pcap_t) -> c_int
 /// The most bytes of a packet that the buffer for reading holds, as libpcap's ring has; not the size of the ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_bufsize(handle: *mut pcap_t) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;

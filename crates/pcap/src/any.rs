@@ -19,6 +19,9 @@ use crate::text::{last_os_error, strerror};
 /// Default size of the socket's buffer, bytes.
 const BUFFER_BYTES: c_int = 32 << 20;
 
+/// Packets that may be refused before the reader looks for a request to end, and at the time.
+const MOST_REFUSED: u32 = 64;
+
 // linux/if_packet.h
 const PACKET_AUXDATA: c_int = 8;
 const PACKET_STATISTICS: c_int = 6;
@@ -129,7 +132,7 @@ impl Any {
 
     /// The next packet that passes `filter`, if one is ready.
     pub fn ready(&mut self, filter: Option<&ClassicProgram>) -> Result<Ready, String> {
-        loop {
+        for _ in 0..MOST_REFUSED {
             let (received, length, address, time_ns) = match self.receive() {
                 Ok(received) => received,
                 Err(error) => match error.raw_os_error() {
@@ -142,33 +145,25 @@ impl Any {
                     _ => return Err(format!("recvmsg: {error}")),
                 },
             };
-            let is_sent = address.packet_type == PACKET_OUTGOING;
-            // On loopback each packet is both sent and received; only the latter counts.
-            if is_sent && address.index == self.loopback {
+            if self.is_unwanted(&address) {
                 continue;
             }
-            let unwanted = match self.direction {
-                None => false,
-                Some(Direction::In) => is_sent,
-                Some(Direction::Out) => !is_sent,
-            };
-            if unwanted {
-                continue;
+            let end = MOST_BYTES + received.min(self.buffer.len() - MOST_BYTES);
+            if let (false, Some(filter)) = (self.is_filtered, filter) {
+                // As in the kernel, the tag is not among the bytes that the filter sees.
+                let untagged = Address {
+                    vlan: None,
+                    ..address
+                };
+                let start = self.write_header(&untagged);
+                let len = length.saturating_add((MOST_BYTES - start) as u32);
+                if !accepts(filter, &self.buffer[start..end], len, &address) {
+                    continue;
+                }
             }
-            let (room, _) = self
-                .buffer
-                .split_first_chunk_mut()
-                .unwrap_or_else(|| unreachable!("made for it"));
-            let start = self.version.write(room, &address);
-            let header = MOST_BYTES - start;
-            let there = received.min(self.buffer.len() - MOST_BYTES);
-            let bytes = &self.buffer[start..MOST_BYTES + there];
-            let len = length.saturating_add(header as u32);
-            if !self.is_filtered
-                && filter.is_some_and(|filter| !accepts(filter, bytes, len, &address))
-            {
-                continue;
-            }
+            let start = self.write_header(&address);
+            let bytes = &self.buffer[start..end];
+            let len = length.saturating_add((MOST_BYTES - start) as u32);
             return Ok(Ready::Packet(Packet {
                 data: bytes.as_ptr(),
                 captured: bytes.len().min(self.snaplen) as u32,
@@ -176,6 +171,26 @@ impl Any {
                 time_ns,
             }));
         }
+        Ok(Ready::Refused)
+    }
+
+    /// Whether the direction of a packet is not to be delivered.
+    fn is_unwanted(&self, address: &Address) -> bool {
+        let is_sent = address.packet_type == PACKET_OUTGOING;
+        match self.direction {
+            // On loopback each packet is both sent and received; only the latter counts.
+            _ if is_sent && address.index == self.loopback => true,
+            None => false,
+            Some(Direction::In) => is_sent,
+            Some(Direction::Out) => !is_sent,
+        }
+    }
+
+    /// Writes the header in front of the packet in the buffer. Returns where it begins.
+    fn write_header(&mut self, address: &Address) -> usize {
+        let room = self.buffer.first_chunk_mut();
+        let room = room.unwrap_or_else(|| unreachable!("made for it"));
+        self.version.write(room, address)
     }
 
     /// Bytes that the filter has left of the next packet, its length on the wire, both without the link-layer header, its

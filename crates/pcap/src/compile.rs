@@ -14,8 +14,8 @@ use tapline::filter::{
 
 use crate::abi::{ERROR, NETMASK_UNKNOWN, bpf_insn, bpf_program, pcap_pkthdr};
 use crate::datalinks;
-use crate::guard::guard;
-use crate::handle::{Source, State, pcap_t, state};
+use crate::guard::{guard, guard_with};
+use crate::handle::{Source, State, pcap_t, reporting, state};
 use crate::text::text;
 
 /// Compiles a filter in the language of pcap-filter(7) for the packets of a handle. `netmask`, in network byte order, is
@@ -28,7 +28,9 @@ pub unsafe extern "C" fn pcap_compile(
     _optimize: c_int,
     netmask: c_uint,
 ) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -179,7 +181,9 @@ unsafe fn checked(program: *const bpf_program) -> Option<ClassicProgram> {
 /// Sets the filter of a handle. Packets that are in the ring have to pass it, too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_setfilter(handle: *mut pcap_t, program: *mut bpf_program) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;

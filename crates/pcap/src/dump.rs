@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::abi::{ERROR, PRECISION_NANO, pcap_pkthdr};
 use crate::datalinks;
-use crate::guard::guard;
-use crate::handle::{State, pcap_t, state};
+use crate::guard::{guard, guard_with};
+use crate::handle::{State, pcap_t, reporting, state};
 use crate::stream::{self, standard_output};
 use crate::text::{last_os_error, text};
 
@@ -136,7 +136,9 @@ unsafe fn with(
     handle: *mut pcap_t,
     open: impl FnOnce(&State) -> Result<*mut pcap_dumper_t, String>,
 ) -> *mut pcap_dumper_t {
-    guard(ptr::null_mut(), || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ptr::null_mut()) };
+    guard_with(failed, || {
         // SAFETY: promised by the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ptr::null_mut();

@@ -201,3 +201,42 @@ pub unsafe fn state<'a>(handle: *mut pcap_t) -> Option<&'a mut State> {
     // SAFETY: promised by the caller: the only reference.
     Some(unsafe { &mut *handle.state.get() })
 }
+
+/// What [`guard_with`](crate::guard::guard_with) does after a panic in a call with a handle: the result is `failed`, and the handle has an error text.
+///
+/// # Safety
+/// As [`state`], when the closure runs.
+pub unsafe fn reporting<R>(handle: *mut pcap_t, failed: R) -> impl FnOnce() -> R {
+    move || {
+        // SAFETY: promised by the caller; the references of the body are gone.
+        if let Some(state) = unsafe { state(handle) } {
+            state.fail(ERROR, "internal error");
+        }
+        failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::guard_with;
+    use std::ffi::CStr;
+
+    #[test]
+    fn a_panic_leaves_a_text_in_the_handle() {
+        let handle = pcap_t::into_raw(State::new(Source::Dead), Wake::without_sleep());
+        // SAFETY: a handle of this test.
+        let failed = unsafe { reporting(handle, ERROR) };
+        let status = guard_with(failed, || panic!("no way"));
+        // SAFETY: as above.
+        let text = unsafe { state(handle) }.expect("a handle").errbuf();
+        // SAFETY: a string of the handle.
+        let text = unsafe { CStr::from_ptr(text) };
+        assert_eq!((status, text), (ERROR, c"internal error"));
+        // SAFETY: nobody uses it any more.
+        unsafe { pcap_t::close(handle) };
+        // SAFETY: null is no handle.
+        let failed = unsafe { reporting(std::ptr::null_mut(), ERROR) };
+        assert_eq!(guard_with(failed, || panic!("no way")), ERROR);
+    }
+}

@@ -1,7 +1,9 @@
 //! Packets of one interface: a capture of `tapline`, read from the program's thread alone.
 
 use std::ffi::{c_int, c_uint};
+use std::fs;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tapline::capture::{
@@ -56,6 +58,8 @@ pub struct Live {
     burst: Burst,
     /// Size of the ring, bytes; 0 in immediate mode, where nothing is queued.
     ring_bytes: usize,
+    /// The interface's counter of FIFO overflows at the start, in promiscuous mode; `None` if it is not known.
+    fifo_errors: Option<u64>,
     is_promiscuous: bool,
 }
 
@@ -90,6 +94,7 @@ impl Live {
             is_in_batch: false,
             burst: Burst::default(),
             ring_bytes: if settings.is_immediate { 0 } else { ring_bytes },
+            fifo_errors: fifo_errors(&statistics_of(device)).filter(|_| settings.is_promiscuous),
             is_promiscuous: settings.is_promiscuous,
         })
     }
@@ -187,15 +192,12 @@ impl Live {
     /// The counters as libpcap defines them. They wrap at 32 bits, as its do.
     pub fn statistics(&mut self) -> pcap_stat {
         let (account, rings) = self.account();
-        let lost = if self.is_promiscuous {
-            account.lost.nic
-        } else {
-            None
-        };
+        let missed = account.lost.nic.filter(|_| self.is_promiscuous);
+        let now = (self.fifo_errors).and_then(|_| fifo_errors(&statistics_of(&self.device)));
         pcap_stat {
             ps_recv: rings.accepted as c_uint,
             ps_drop: rings.dropped as c_uint,
-            ps_ifdrop: lost.unwrap_or(0) as c_uint,
+            ps_ifdrop: dropped_by_interface(missed, self.fifo_errors, now) as c_uint,
         }
     }
 
@@ -213,6 +215,29 @@ impl Live {
         }
         self.last
     }
+}
+
+/// The kernel's folder with the counters of an interface.
+fn statistics_of(device: &str) -> PathBuf {
+    let folder = Path::new("/sys/class/net").join(device);
+    folder.join("statistics")
+}
+
+/// Overflows of the interface's receive FIFO. The account has none: drivers may count several packets as one.
+fn fifo_errors(statistics: &Path) -> Option<u64> {
+    let text = fs::read_to_string(statistics.join("rx_fifo_errors"));
+    text.ok()?.trim().parse().ok()
+}
+
+/// What libpcap counts as dropped by the interface: missed packets and FIFO overflows. What is not known counts as 0.
+///
+/// # Source
+/// `linux_if_drops`, pcap-linux.c of libpcap 1.10.
+fn dropped_by_interface(missed: Option<u64>, start: Option<u64>, now: Option<u64>) -> u64 {
+    let overflows = start
+        .zip(now)
+        .map_or(0, |(start, now)| now.saturating_sub(start));
+    missed.unwrap_or(0) + overflows
 }
 
 /// Opens a capture, with a smaller ring if there is no memory for the one of the options. Also returns its size.
@@ -249,5 +274,25 @@ fn refusal(error: &CaptureError) -> Refusal {
             status,
             message: chain(error),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file is as the kernel writes it.
+    #[test]
+    fn drops_of_the_interface_are_missed_packets_and_fifo_overflows() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let overflows = || fifo_errors(folder.path());
+        assert_eq!(overflows(), None);
+        fs::write(folder.path().join("rx_fifo_errors"), "7\n").expect("a file");
+        let start = overflows();
+        fs::write(folder.path().join("rx_fifo_errors"), "12\n").expect("a file");
+        assert_eq!(dropped_by_interface(Some(4), start, overflows()), 9);
+        assert_eq!(dropped_by_interface(None, start, overflows()), 5);
+        assert_eq!(dropped_by_interface(Some(4), None, overflows()), 4);
+        assert_eq!(dropped_by_interface(None, start, None), 0);
     }
 }

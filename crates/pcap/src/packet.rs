@@ -19,6 +19,8 @@ pub enum Ready {
     Packet(Packet),
     /// No packet now.
     Nothing,
+    /// Packets that were all refused. There may be more.
+    Refused,
     /// No packet ever.
     End,
 }

@@ -7,8 +7,8 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use crate::abi::{ERROR, ERROR_BREAK, pcap_handler, pcap_pkthdr};
-use crate::guard::guard;
-use crate::handle::{Source, State, pcap_t, state, wake};
+use crate::guard::guard_with;
+use crate::handle::{Source, State, pcap_t, reporting, state, wake};
 use crate::packet::Ready;
 use crate::text::refuse;
 use crate::wake::Wake;
@@ -78,18 +78,24 @@ unsafe fn read(
             Ok(Ready::Nothing) if packets > 0 || state.is_nonblocking => {
                 return Ended::Packets(packets);
             }
-            Ok(Ready::Nothing) => {
+            Ok(Ready::Refused) if packets > 0 => return Ended::Packets(packets),
+            Ok(found @ (Ready::Nothing | Ready::Refused)) => {
                 let timeout = timeout(state);
-                let until = until.get_or_insert_with(|| timeout.map(|time| Instant::now() + time));
+                let until = *until.get_or_insert_with(|| timeout.map(|time| Instant::now() + time));
+                // Packets that are refused do not keep the call from ending.
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    return Ended::Packets(0);
+                }
+                if matches!(found, Ready::Refused) {
+                    continue;
+                }
                 let batch_time = match &mut state.source {
                     Source::Live(live) => live.batch_time(),
                     _ => None,
                 };
                 let waited = match batch_time {
-                    Some(time) => {
-                        sleep_while_queued(wake, timeout.map_or(time, |most| time.min(most)))
-                    }
-                    None => wait(state, wake, *until),
+                    Some(time) => sleep_while_queued(wake, time, until),
+                    None => wait(state, wake, until),
                 };
                 match waited {
                     Ok(true) => {}
@@ -112,8 +118,14 @@ unsafe fn read(
     }
 }
 
-/// Longest wait of a call that returns without packets; `None`: no end.
+/// Longest time that a call in non-blocking mode reads packets that are all refused.
+const REFUSED_TIME: Duration = Duration::from_millis(10);
+
+/// Longest time of a call that returns without packets; `None`: no end.
 fn timeout(state: &State) -> Option<Duration> {
+    if state.is_nonblocking {
+        return Some(REFUSED_TIME);
+    }
     match &state.source {
         Source::Live(live) => live.timeout,
         Source::Any(any) => any.timeout,
@@ -165,9 +177,13 @@ fn wait(state: &State, wake: &Wake, until: Option<Instant>) -> io::Result<bool> 
     Ok(true)
 }
 
-/// Leaves packets in the ring for `time`, unless there is a request to end. Always `true`: there may be packets.
-fn sleep_while_queued(wake: &Wake, time: Duration) -> io::Result<bool> {
-    match poll([wake.fd()], Some(time)) {
+/// Leaves packets in the ring for `time`, at most until `until`, unless there is a request to end. Always `true`: there may be
+/// packets.
+fn sleep_while_queued(wake: &Wake, time: Duration, until: Option<Instant>) -> io::Result<bool> {
+    let left = until.map_or(time, |until| {
+        until.saturating_duration_since(Instant::now())
+    });
+    match poll([wake.fd()], Some(time.min(left))) {
         Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
         ready => {
             if ready.is_ok_and(|[is_woken]| is_woken) && !wake.is_requested() {
@@ -213,7 +229,9 @@ pub unsafe extern "C" fn pcap_loop(
     callback: Option<pcap_handler>,
     user: *mut c_uchar,
 ) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         let mut left = count;
         loop {
             // SAFETY: a handle of the caller.
@@ -242,7 +260,9 @@ pub unsafe extern "C" fn pcap_dispatch(
     callback: Option<pcap_handler>,
     user: *mut c_uchar,
 ) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         match unsafe { dispatch(handle, count, callback, user) } {
             Ended::Packets(packets) | Ended::End(packets) => packets,
@@ -291,7 +311,9 @@ pub unsafe extern "C" fn pcap_next(
     handle: *mut pcap_t,
     header: *mut pcap_pkthdr,
 ) -> *const c_uchar {
-    guard(ptr::null(), || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ptr::null()) };
+    guard_with(failed, || {
         let mut found = None;
         // SAFETY: a handle of the caller.
         unsafe { read(handle, 1, |header, data| found = Some((header, data))) };
@@ -313,7 +335,9 @@ pub unsafe extern "C" fn pcap_next_ex(
     header: *mut *mut pcap_pkthdr,
     data: *mut *const c_uchar,
 ) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         let mut found = None;
         // SAFETY: a handle of the caller.
         let ended = unsafe { read(handle, 1, |header, data| found = Some((header, data))) };
@@ -356,7 +380,9 @@ pub unsafe extern "C" fn pcap_setnonblock(
     nonblock: c_int,
     errbuf: *mut c_char,
 ) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -380,7 +406,9 @@ const NO_NONBLOCK: &str = "A pcap_open_dead pcap_t does not have a non-blocking 
 /// 1 if calls return at once if there are no packets.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_getnonblock(handle: *mut pcap_t, errbuf: *mut c_char) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -400,7 +428,9 @@ pub unsafe extern "C" fn pcap_getnonblock(handle: *mut pcap_t, errbuf: *mut c_ch
 /// The descriptor for select(2) and poll(2); of a file, that of its stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_get_selectable_fd(handle: *mut pcap_t) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -419,7 +449,9 @@ pub unsafe extern "C" fn pcap_get_selectable_fd(handle: *mut pcap_t) -> c_int {
 pub unsafe extern "C" fn pcap_get_required_select_timeout(
     handle: *mut pcap_t,
 ) -> *const libc::timeval {
-    guard(ptr::null(), || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ptr::null()) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let state = unsafe { state(handle) };
         if state.is_some_and(|state| is_down(state)) {
@@ -433,7 +465,9 @@ pub unsafe extern "C" fn pcap_get_required_select_timeout(
 /// The descriptor of a capture; -1 for a file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_fileno(handle: *mut pcap_t) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let state = unsafe { state(handle) };
         state.and_then(|state| descriptor(state)).unwrap_or(ERROR)

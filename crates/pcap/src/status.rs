@@ -1,19 +1,16 @@
 //! What a handle says about itself: errors, counters, types, versions.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint};
+use std::ffi::{CString, c_char, c_int, c_uint};
 use std::{cell::RefCell, ptr};
 
 use crate::abi::{ERROR, ERROR_NOT_ACTIVATED, pcap_stat};
 use crate::cooked::Version;
 use crate::datalinks::{self, DOCSIS, EN10MB, LINUX_SLL, LINUX_SLL2};
 use crate::devices::{initialize, is_loopback};
-use crate::guard::guard;
-use crate::handle::{Source, State, pcap_t, state};
+use crate::guard::{guard, guard_with};
+use crate::handle::{Source, State, pcap_t, reporting, state};
 use crate::text::{refuse, status_text, strerror, text};
 use tapline::packet::metadata::Direction;
-
-/// What `pcap_version` points to.
-const VERSION: &CStr = c"1.10 (tapline)";
 
 thread_local! {
     /// The text that a function returned last in this thread.
@@ -28,16 +25,10 @@ fn keep(text: String) -> *const c_char {
     })
 }
 
-/// A pointer that other threads may read.
-#[repr(transparent)]
-pub struct Shared(*const c_char);
-
-// SAFETY: it points to a text that never changes.
-unsafe impl Sync for Shared {}
-
-/// The version, for programs that print the variable.
+/// The version of libpcap, for programs that print the variable. A program that was linked with libpcap has a copy of so many
+/// bytes (ld(1), copy relocations).
 #[unsafe(no_mangle)]
-pub static pcap_version: Shared = Shared(VERSION.as_ptr());
+pub static pcap_version: [u8; 7] = *b"1.10.3\0";
 
 /// The version of this library.
 #[unsafe(no_mangle)]
@@ -109,7 +100,9 @@ pub extern "C" fn pcap_strerror(number: c_int) -> *const c_char {
 /// The counters of a capture.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_stats(handle: *mut pcap_t, stats: *mut pcap_stat) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -131,7 +124,9 @@ pub unsafe extern "C" fn pcap_stats(handle: *mut pcap_t, stats: *mut pcap_stat) 
 
 /// A value of an activated handle. A text is left to `read`, as in libpcap.
 unsafe fn value(handle: *mut pcap_t, read: impl FnOnce(&mut State) -> c_int) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: promised by the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -200,7 +195,9 @@ pub unsafe extern "C" fn pcap_minor_version(handle: *mut pcap_t) -> c_int {
 /// The stream of a file; null for a capture.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_file(handle: *mut pcap_t) -> *mut libc::FILE {
-    guard(ptr::null_mut(), || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ptr::null_mut()) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let state = unsafe { state(handle) };
         match state.map(|state| &mut state.source) {
@@ -257,7 +254,9 @@ pub unsafe extern "C" fn pcap_free_datalinks(list: *mut c_int) {
 /// Selects one of the link-layer header types that a handle can have.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_set_datalink(handle: *mut pcap_t, datalink: c_int) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -299,7 +298,9 @@ pub unsafe extern "C" fn pcap_free_tstamp_types(list: *mut c_int) {
 /// Selects received packets (1), sent ones (2), or both (0).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pcap_setdirection(handle: *mut pcap_t, direction: c_int) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -334,7 +335,9 @@ pub unsafe extern "C" fn pcap_sendpacket(
     frame: *const u8,
     bytes: c_int,
 ) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
@@ -354,7 +357,9 @@ pub unsafe extern "C" fn pcap_inject(
     frame: *const std::ffi::c_void,
     bytes: usize,
 ) -> c_int {
-    guard(ERROR, || {
+    // SAFETY: a handle of the caller.
+    let failed = unsafe { reporting(handle, ERROR) };
+    guard_with(failed, || {
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;

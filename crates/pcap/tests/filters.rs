@@ -37,7 +37,7 @@ const DIFFERENT: [(&[i32], &str, &str); 7] = [
 ];
 
 /// The number that programs use.
-fn dlt(number: u16) -> i32 {
+pub fn dlt(number: u16) -> i32 {
     match number {
         100 => 11,
         101 => 12,

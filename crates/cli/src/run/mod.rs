@@ -44,7 +44,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         Failure::new(Exit::Failed, line)
     })?;
     let shown = program.display();
-    if let Some(reason) = refusal(&program).map_err(|error| Failure::job_on(&shown, &error))? {
+    let refused = refusal(&program, arguments);
+    if let Some(reason) = refused.map_err(|error| Failure::job_on(&shown, &error))? {
         let line = format!("cannot run {shown} with {LIBRARY}: {reason}");
         return Err(Failure::new(Exit::Unsupported, line));
     }

@@ -393,9 +393,13 @@ static void loss(const char *interface)
     printf("sum %s, interface %u\n", packets + stats.ps_drop == sent ? "right" : "wrong", stats.ps_ifdrop);
 }
 
+/* No header declares it any more, but programs print it. */
+extern char pcap_version[];
+
 static void names(const char *unused)
 {
     (void)unused;
+    printf("%.4s\n", pcap_version);
     for (int number = -2; number < 400; number++) {
         const char *name = pcap_datalink_val_to_name(number);
         if (name != NULL)
