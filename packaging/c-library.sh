@@ -17,7 +17,8 @@ system="-lgcc_s -lutil -lrt -lpthread -lm -ldl"
 
 libraries=$folder
 [ -z "$prefix" ] || libraries=$folder/lib
-mkdir -p "$libraries"
+# Whatever the umask, others may read it.
+install -d "$libraries"
 
 # The linker takes from the archive what the exported functions need.
 mapfile -t wanted < <(sed -n 's/^ *\(tapline_[a-z0-9_]*\);$/-Wl,-u,\1/p' "$room/tapline.map")
@@ -25,6 +26,7 @@ mapfile -t wanted < <(sed -n 's/^ *\(tapline_[a-z0-9_]*\);$/-Wl,-u,\1/p' "$room/
 "${CC:-cc}" -shared -o "$libraries/libtapline.so.$version" -Wl,-soname,"$soname" \
     -Wl,--version-script="$room/tapline.map" -Wl,--no-undefined -Wl,--gc-sections -Wl,-z,relro,-z,now \
     "${wanted[@]}" "$archive" $system
+chmod 755 "$libraries/libtapline.so.$version"
 ln -sf "libtapline.so.$version" "$libraries/$soname"
 ln -sf "$soname" "$libraries/libtapline.so"
 [ -n "$prefix" ] || exit 0

@@ -4,7 +4,8 @@
  *
  * Results. A function returns a status: 0 is success, TAPLINE_STATUS_END means that there is no more, and a
  * negative value is an error. Results go to the places that the arguments named `out_...` point to; they are
- * written on success only.
+ * written on success only, with one exception: tapline_capture_finish also writes the account if it returns
+ * TAPLINE_STATUS_SYSTEM.
  *
  * Errors. The last argument is a place for an error object, or null. It is written if the function fails and left
  * alone otherwise. The caller frees the object with tapline_error_free. No error and no defect ends the process.

@@ -388,9 +388,7 @@ pub unsafe extern "C" fn tapline_capture_finish(
         // SAFETY: a struct of C.
         unsafe { tapline_capture_stats::check(out_stats) }?;
         let counters = Open::table().shared(capture, |shared| Ok(shared.counters.clone()))?;
-        let Some(open) = Open::table().remove(capture)? else {
-            return Ok(tapline_status::Ok);
-        };
+        let open = Open::table().take(capture)?;
         let (summary, failure) = match open.capture.finish() {
             Ok(summary) => (Some(summary), None),
             Err(error) => {

@@ -240,6 +240,14 @@ impl<T: Object> Table<T> {
         }
         Ok(object)
     }
+
+    /// Removes an object that is to give its result.
+    ///
+    /// # Errors
+    /// As [`remove`](Self::remove), or a defect left no object: then the handle is invalid, too.
+    pub fn take(&self, handle: *const T::Handle) -> Result<T, Error> {
+        self.remove(handle)?.ok_or_else(|| defective(T::KIND))
+    }
 }
 
 fn check_kind(kind: Kind, bits: usize) -> Result<(), Error> {
@@ -267,12 +275,15 @@ fn in_use<G>(kind: Kind, error: &TryLockError<G>) -> Error {
             tapline_status::InUse,
             format!("another thread is in a call with this {kind} handle"),
         ),
-        TryLockError::Poisoned(_) => Error::new(
-            tapline_status::Internal,
-            format!("an earlier call with this {kind} handle failed inside the library"),
-        )
-        .hint("close the handle"),
+        TryLockError::Poisoned(_) => defective(kind).hint("close the handle"),
     }
+}
+
+fn defective(kind: Kind) -> Error {
+    Error::new(
+        tapline_status::Internal,
+        format!("an earlier call with this {kind} handle failed inside the library"),
+    )
 }
 
 #[cfg(test)]
@@ -365,5 +376,17 @@ mod tests {
         );
         assert!(table.remove(handle).expect("it can be closed").is_none());
         assert_eq!(status(table.remove(handle)), tapline_status::InvalidHandle);
+    }
+
+    #[test]
+    fn an_object_that_a_defect_has_changed_gives_no_result() {
+        let table = Table::<Number>::new();
+        let handle = table.insert(Number(1), ()).expect("room");
+        assert_eq!(table.take(handle).expect("open").0, 1);
+        let handle = table.insert(Number(2), ()).expect("room");
+        let defect = || table.with(handle, |_| -> Result<(), Error> { panic!("a defect") });
+        assert!(catch_unwind(AssertUnwindSafe(defect)).is_err());
+        assert_eq!(status(table.take(handle)), tapline_status::Internal);
+        assert_eq!(status(table.take(handle)), tapline_status::InvalidHandle);
     }
 }

@@ -483,12 +483,10 @@ pub unsafe extern "C" fn tapline_ping_finish(
         if ping.is_null() {
             return Ok(tapline_status::Ok);
         }
-        if let Some(open) = Open::table().remove(ping)? {
-            let summary = open.ping.finish()?;
-            let stats = tapline_ping_stats::total(&summary.statistics);
-            // SAFETY: a struct of C.
-            unsafe { stats.write_to(out_stats) }?;
-        }
+        let summary = Open::table().take(ping)?.ping.finish()?;
+        let stats = tapline_ping_stats::total(&summary.statistics);
+        // SAFETY: a struct of C.
+        unsafe { stats.write_to(out_stats) }?;
         Ok(tapline_status::Ok)
     })
 }

@@ -390,11 +390,9 @@ pub unsafe extern "C" fn tapline_sender_finish(
         if sender.is_null() {
             return Ok(tapline_status::Ok);
         }
-        if let Some(open) = Job::table().remove(sender)? {
-            let stats = stats(&open.sender.finish()?);
-            // SAFETY: a struct of C.
-            unsafe { stats.write_to(out_stats) }?;
-        }
+        let stats = stats(&Job::table().take(sender)?.sender.finish()?);
+        // SAFETY: a struct of C.
+        unsafe { stats.write_to(out_stats) }?;
         Ok(tapline_status::Ok)
     })
 }

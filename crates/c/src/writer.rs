@@ -209,12 +209,34 @@ pub extern "C" fn tapline_writer_close(
         if writer.is_null() {
             return Ok(tapline_status::Ok);
         }
-        if let Some(mut open) = Open::table().remove(writer)? {
-            open.0.close(&[])?;
-            if out_packets.is_some() {
-                put(out_packets, open.0.packets_written(), "out_packets")?;
-            }
+        let Open(mut file) = Open::table().take(writer)?;
+        file.close(&[])?;
+        if out_packets.is_some() {
+            put(out_packets, file.packets_written(), "out_packets")?;
         }
         Ok(tapline_status::Ok)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_a_writer_that_a_defect_has_changed_is_an_error() {
+        let destination = Destination::Path("/dev/null".into());
+        let interfaces = vec![Interface::new(LinkType(1), 0)];
+        let file = CaptureFile::create(CaptureFileOptions::new(destination, interfaces), 0);
+        let file = file.expect("a file");
+        let writer = Open::table().insert(Open(file), ()).expect("a handle");
+        let defect = || Open::table().with(writer, |_| panic!("a defect"));
+        assert_eq!(guard(None, defect), tapline_status::Internal);
+        for expected in [tapline_status::Internal, tapline_status::InvalidHandle] {
+            let mut packets = MaybeUninit::new(7);
+            let status = tapline_writer_close(writer, Some(&mut packets), None);
+            assert_eq!(status, expected);
+            // SAFETY: it was written before the call.
+            assert_eq!(unsafe { packets.assume_init() }, 7);
+        }
+    }
 }

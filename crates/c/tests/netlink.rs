@@ -10,7 +10,7 @@ use lab::uml::Tests;
 use lab::{Host, Net};
 
 use crate::support::{
-    SANITIZERS, WARNINGS, built, checked_languages, is_inside_uml, library, room, succeed,
+    CHECKERS, SANITIZERS, WARNINGS, built, checked_languages, is_inside_uml, library, room, succeed,
 };
 
 /// The tests that run under user-mode-linux.
@@ -161,5 +161,54 @@ fn the_examples_create_a_bridge_and_report_it() {
         assert!(shown.contains(r#""ageing_time":12300"#), "{shown}");
         let event = events.finish();
         assert!(event.len() == 1 && event[0].contains("br7"), "{event:?}");
+    }
+}
+
+/// The lines of `batch.cpp` without the texts of its errors.
+fn states(lines: &[String]) -> Vec<i32> {
+    let states = lines.iter().map(|line| line.split(' ').next());
+    let states = states.map(|state| state.expect("a state").parse().expect("a number"));
+    states.collect()
+}
+
+#[test]
+fn an_item_with_an_unknown_name_fails_and_the_mode_decides_about_the_others() {
+    let [done, failed, not_run, undone] = [0, 1, 2, 3];
+    // For each mode: the states, and the bridges that ip lists afterwards.
+    let expected: [(&str, [i32; 8], &[&str]); 3] = [
+        (
+            "0",
+            [done, done, done, failed, done, failed, failed, done],
+            &["b0", "b1", "b2"],
+        ),
+        (
+            "1",
+            [done, done, done, failed, not_run, not_run, not_run, not_run],
+            &["b0", "b1"],
+        ),
+        (
+            "2",
+            [
+                undone, undone, undone, failed, not_run, not_run, not_run, not_run,
+            ],
+            &[],
+        ),
+    ];
+    for checker in CHECKERS {
+        let program = checker.program("g++", "tests/programs/batch.cpp", &[]);
+        for (mode, wanted, bridges) in expected {
+            let host = Host::new("alone");
+            let lines = program.start(&host, &[mode]).finish();
+            assert_eq!(states(&lines), wanted, "{lines:#?}");
+            assert!(lines[3].contains("-1 ") && lines[3].contains("nowhere0"));
+            let links = host.ip("-json link show type bridge");
+            let addresses = host.ip("-json address show");
+            for bridge in ["b0", "b1", "b2"] {
+                let named = format!(r#""ifname":"{bridge}""#);
+                assert_eq!(links.contains(&named), bridges.contains(&bridge), "{links}");
+            }
+            let count = addresses.matches(r#""local":"192.0.2.1""#).count();
+            assert_eq!(count, bridges.len().saturating_sub(1), "{addresses}");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Compares CPU time per packet of a capture in Rust, in C and in C++ on the same packets.
 //!
-//! Each fills its ring while nobody reads, then measures the CPU time of the thread that reads it up to the limit. The
-//! programs in C and C++ are processes of their own. The bench builds the library that they link to.
+//! Each fills its ring while nobody reads, then measures the CPU time of the thread that reads it in batches up to the
+//! limit, and closes the capture after that. The programs in C and C++ are processes of their own. The bench builds the
+//! library that they link to.
 
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -16,7 +17,7 @@ use tapline_lab::tool;
 
 use harness::{
     BenchOptions, Column, FullRing, Report, c_compiler, column, install_c_library, ratios,
-    read_with_next, repository, succeed,
+    repository, succeed,
 };
 
 const PACKETS: u64 = 100_000;
@@ -50,7 +51,7 @@ fn measure(_: &BenchOptions, report: &mut Report) {
                 times[place] = match place {
                     0 => {
                         let capture = ring.open(backend);
-                        ring.thread_ns(|| read_with_next(capture))
+                        ring.batches_ns(capture)
                     }
                     place => read(&mut ring, &programs[place - 1], number),
                 };

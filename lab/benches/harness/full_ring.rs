@@ -68,6 +68,21 @@ impl FullRing {
         self.ns(thread_usage().cpu.saturating_sub(before.cpu), &account)
     }
 
+    /// CPU nanoseconds per packet of the calling thread to read all packets in batches, and to touch each. The clock
+    /// stops at the end of the packets, before the capture is closed.
+    pub fn batches_ns(&self, mut capture: Capture) -> f64 {
+        let mut bytes = 0;
+        let before = thread_usage();
+        while let Some(mut batch) = capture.next_batch(Duration::MAX).expect("a batch") {
+            while let Some(packet) = batch.next() {
+                bytes += packet.len() + usize::from(packet.data()[0]);
+            }
+        }
+        let used = thread_usage().cpu.saturating_sub(before.cpu);
+        assert!(bytes > 0, "packets have bytes");
+        self.ns(used, &capture.finish().expect("a summary").account)
+    }
+
     /// `used` per packet, in nanoseconds, after a check that all packets were delivered.
     pub fn ns(&self, used: Duration, account: &Account) -> f64 {
         let found = (account.delivered, account.lost.total());

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 
@@ -19,25 +20,26 @@ class Database {
 public:
     explicit Database(const char *path)
     {
-        check(sqlite3_open(path, &database_));
+        sqlite3 *opened = nullptr;
+        const int status = sqlite3_open(path, &opened);
+        // A database that could not be opened is to be closed, too.
+        database_.reset(opened);
+        check(status);
         // Another program may be in the middle of a change.
-        check(sqlite3_busy_timeout(database_, 10'000));
+        check(sqlite3_busy_timeout(database_.get(), 10'000));
         // With a write-ahead log a change would become visible after the last event of its file.
         execute("PRAGMA journal_mode = DELETE");
         execute("CREATE TABLE IF NOT EXISTS interfaces("
                 "name TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, mtu INTEGER NOT NULL DEFAULT 1500, "
                 "address TEXT NOT NULL DEFAULT '')");
     }
-    ~Database() { sqlite3_close(database_); }
-    Database(const Database &) = delete;
-    Database &operator=(const Database &) = delete;
 
-    void execute(const char *statement) { check(sqlite3_exec(database_, statement, nullptr, nullptr, nullptr)); }
+    void execute(const char *statement) { check(sqlite3_exec(database_.get(), statement, nullptr, nullptr, nullptr)); }
 
     Interfaces interfaces()
     {
         sqlite3_stmt *rows = nullptr;
-        check(sqlite3_prepare_v2(database_, "SELECT name, type, mtu, address FROM interfaces", -1, &rows, nullptr));
+        check(sqlite3_prepare_v2(database_.get(), "SELECT name, type, mtu, address FROM interfaces", -1, &rows, nullptr));
         Interfaces found;
         while (sqlite3_step(rows) == SQLITE_ROW) {
             found[text(rows, 0)] = {text(rows, 1), static_cast<std::uint32_t>(sqlite3_column_int(rows, 2)), text(rows, 3)};
@@ -56,11 +58,15 @@ private:
     void check(int status)
     {
         if (status != SQLITE_OK) {
-            throw std::runtime_error(sqlite3_errmsg(database_));
+            throw std::runtime_error(sqlite3_errmsg(database_.get()));
         }
     }
 
-    sqlite3 *database_ = nullptr;
+    struct Close {
+        void operator()(sqlite3 *database) const { sqlite3_close(database); }
+    };
+
+    std::unique_ptr<sqlite3, Close> database_;
 };
 
 /// Notices changes of a database: of its file, and of the journal whose removal commits a change.

@@ -57,8 +57,8 @@ public:
         readEvents();
         outcome_ = {};
         std::erase_if(own_, [&](const auto &own) {
-            const auto &name = own.first;
-            return wanted.count(name) == 0 && (known_.count(name) == 0 || done(link_->del(LinkInfo().setName(name))));
+            const auto &[name, link] = own;
+            return wanted.count(name) == 0 && (!isOwn(name) || done(link_->del(LinkInfo().setIndex(link.index))));
         });
         for (const auto &[name, interface] : wanted) {
             if (reconcileLink(name, interface)) {
@@ -69,6 +69,21 @@ public:
     }
 
 private:
+    /// A link that this service created.
+    struct Own {
+        std::uint32_t index;
+        /// The addresses of its row, and those of earlier ones that are still to be removed.
+        std::vector<Prefix> addresses;
+    };
+
+    /// Whether the link with this name is the one that this service created, and not another in its place.
+    bool isOwn(const std::string &name) const
+    {
+        const auto own = own_.find(name);
+        const auto known = known_.find(name);
+        return own != own_.end() && known != known_.end() && known->second.index->index == own->second.index;
+    }
+
     void readEvents()
     {
         const auto links = links_->next(0s).value();
@@ -111,7 +126,7 @@ private:
             }
             ++outcome_.changes;
             known_[name] = *created;
-            own_[name].reset();
+            own_[name] = {created->index->index, {}};
             return true;
         }
         auto &link = found->second;
@@ -137,13 +152,22 @@ private:
             outcome_.failures.push_back(wanted.address + " is not an address");
             return;
         }
-        // Of the addresses that are not wanted, only that of an earlier row is removed.
-        const auto own = own_.find(name);
-        if (own != own_.end() && own->second != prefix) {
-            if (own->second && has(*own->second) && done(addr_->del(address(*own->second)))) {
-                std::erase(here, *own->second);
+        // Of the addresses that are not wanted, only those of earlier rows are removed, until that succeeds.
+        if (isOwn(name)) {
+            auto &own = own_.at(name).addresses;
+            std::erase_if(own, [&](const Prefix &earlier) {
+                if (earlier == prefix || !has(earlier)) {
+                    return true;
+                }
+                const bool isRemoved = done(addr_->del(address(earlier)));
+                if (isRemoved) {
+                    std::erase(here, earlier);
+                }
+                return isRemoved;
+            });
+            if (prefix) {
+                own.push_back(*prefix);
             }
-            own->second = prefix;
         }
         if (prefix && !has(*prefix) && done(addr_->add(address(*prefix)))) {
             here.push_back(*prefix);
@@ -169,8 +193,8 @@ private:
     std::map<std::string, LinkInfo> known_;
     /// The addresses of each link.
     std::map<std::uint32_t, std::vector<Prefix>> assigned_;
-    /// The links that this service created and may delete, with the address that each got.
-    std::map<std::string, std::optional<Prefix>> own_;
+    /// The links that this service created and may delete.
+    std::map<std::string, Own> own_;
     Outcome outcome_;
 };
 

@@ -100,6 +100,11 @@ class capture {
 public:
     /// As `tapline_capture_open`: CAP_NET_RAW.
     static result<capture> open(const capture_options &options) {
+        if (auto wrong = negative({{"delivery_time", options.delivery_time},
+                                   {"spin", options.spin},
+                                   {"max_time", options.max_time}})) {
+            return *std::move(wrong);
+        }
         std::vector<const char *> names;
         for (const std::string &name : options.interfaces) {
             names.push_back(name.c_str());
@@ -199,15 +204,29 @@ public:
         return found;
     }
 
-    /// Ends and closes the capture, and returns its final account.
+    /// Ends and closes the capture, and returns its final account. Fails with SYSTEM if waiting for packets failed
+    /// earlier.
     result<capture_stats> finish() {
+        std::optional<capture_stats> account;
+        auto ended = finish(account);
+        if (!ended) {
+            return std::move(ended).error();
+        }
+        return *std::move(account);
+    }
+    /// The same with the account also of a capture in which waiting for packets failed: `account` is set, and the result
+    /// has the error. After other errors it is none.
+    result<void> finish(std::optional<capture_stats> &account) {
         ::tapline_capture_stats raw = {};
         raw.size = sizeof raw;
+        // The duration of a capture that has ended is known.
+        raw.duration_ns = TAPLINE_UNKNOWN;
         auto status = handle_.finish(&::tapline_capture_finish, &raw);
-        if (!status) {
-            return std::move(status).error();
+        account.reset();
+        if (raw.duration_ns != TAPLINE_UNKNOWN) {
+            account.emplace(raw);
         }
-        return capture_stats(raw);
+        return done(std::move(status));
     }
 
 private:

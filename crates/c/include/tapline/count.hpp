@@ -50,6 +50,9 @@ class counter {
 public:
     /// As `tapline_count_open`: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
     static result<counter> open(const count_options &options) {
+        if (auto wrong = negative({{"interval", options.interval}, {"max_time", options.max_time}})) {
+            return *std::move(wrong);
+        }
         std::vector<const char *> names;
         for (const std::string &name : options.interfaces) {
             names.push_back(name.c_str());

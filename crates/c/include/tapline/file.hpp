@@ -87,6 +87,9 @@ struct writer_options {
 class writer {
 public:
     static result<writer> create(const std::string &path, const writer_options &options = {}) {
+        if (auto wrong = negative({{"rotate_time", options.rotate_time}})) {
+            return *std::move(wrong);
+        }
         ::tapline_writer_options raw = {};
         raw.size = sizeof raw;
         raw.interfaces = options.interfaces.data();

@@ -113,6 +113,11 @@ class pinger {
 public:
     /// As `tapline_ping_open`: CAP_NET_RAW, or a group within net.ipv4.ping_group_range.
     static result<pinger> open(const ping_options &options) {
+        if (auto wrong = negative({{"interval", options.interval},
+                                   {"timeout", options.timeout},
+                                   {"max_time", options.max_time}})) {
+            return *std::move(wrong);
+        }
         std::vector<const char *> targets;
         for (const std::string &target : options.targets) {
             targets.push_back(target.c_str());

@@ -35,6 +35,17 @@ inline const tapline::error &no_error() {
     return none;
 }
 
+/// What `error()` returns where a move has taken it.
+inline const tapline::error &moved_error() {
+    static const tapline::error moved = [] {
+        tapline::error gone;
+        gone.status = TAPLINE_STATUS_INVALID_HANDLE;
+        gone.message = "the result has been moved from";
+        return gone;
+    }();
+    return moved;
+}
+
 }  // namespace detail
 
 /// A value of type `T`, or the error of the call that should have made it.
@@ -76,9 +87,10 @@ public:
         return has_value() ? *value_ : static_cast<T>(std::forward<U>(otherwise));
     }
 
-    /// The error. Where there is a value: one with TAPLINE_STATUS_OK.
-    const tapline::error &error() const & { return error_ ? *error_ : detail::no_error(); }
-    tapline::error error() && { return error_ ? std::move(*error_) : detail::no_error(); }
+    /// The error. Where there is a value: one with TAPLINE_STATUS_OK. After a move: one with
+    /// TAPLINE_STATUS_INVALID_HANDLE.
+    const tapline::error &error() const & { return error_ ? *error_ : absent(); }
+    tapline::error error() && { return error_ ? std::move(*error_) : absent(); }
 
     /// The result of `next` with the value, or this error. `next` returns a result.
     template <class F>
@@ -103,6 +115,7 @@ private:
             throw bad_result(error());
         }
     }
+    const tapline::error &absent() const { return has_value() ? detail::no_error() : detail::moved_error(); }
 
     std::optional<T> value_;
     boxed<tapline::error> error_;

@@ -120,7 +120,7 @@ class Ping(Pollable):
 
     def finish(self):
         """Closes the run and returns the account of all targets."""
-        return account(PingStats, "tapline_ping_stats", lib.tapline_ping_finish, self._release())
+        return self._end(lambda raw: account(PingStats, "tapline_ping_stats", lib.tapline_ping_finish, raw))
 
     def _close(self, raw):
         call(lib.tapline_ping_finish, raw, ffi.NULL)
@@ -172,7 +172,7 @@ class Sender(Handle):
 
     def finish(self):
         """Closes the job and returns its account. A number that cannot be known is None."""
-        return account(SenderStats, "tapline_sender_stats", lib.tapline_sender_finish, self._release())
+        return self._end(lambda raw: account(SenderStats, "tapline_sender_stats", lib.tapline_sender_finish, raw))
 
     def _close(self, raw):
         call(lib.tapline_sender_finish, raw, ffi.NULL)

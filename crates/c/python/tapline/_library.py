@@ -201,16 +201,20 @@ class Handle:
     def _close(self, raw):
         raise NotImplementedError
 
-    def _release(self):
-        """Gives the handle to the caller, who closes it."""
+    def _end(self, function):
+        """Calls ``function``, which closes the handle. It stays open only if another thread is in a call with it."""
         raw, self._raw = self._raw, ffi.NULL
-        return raw
+        try:
+            return function(raw)
+        except Error as error:
+            if error.status == "IN_USE":
+                self._raw = raw
+            raise
 
     def close(self):
         """Closes it. Further calls change nothing."""
-        raw = self._release()
-        if raw:
-            self._close(raw)
+        if self._raw:
+            self._end(self._close)
 
     def __enter__(self):
         return self

@@ -48,7 +48,11 @@ class Netlink(Handle):
 
     def __init__(self, netns=None, fake=None):
         given = Options("tapline_netlink_options", {"netns": netns})
-        given.raw.fake = ffi.NULL if fake is None else fake._raw
+        if fake is not None:
+            # For the library null is the real kernel.
+            if not fake._raw:
+                raise ValueError("the fake kernel is closed")
+            given.raw.fake = fake._raw
         super().__init__(opened("tapline_netlink", lib.tapline_netlink_open, given.raw))
 
     def index(self, name):

@@ -234,7 +234,7 @@ class Capture(_Lender, Pollable):
     def finish(self):
         """Ends and closes the capture, and returns its final account."""
         self._end_batch()
-        return account(CaptureStats, "tapline_capture_stats", lib.tapline_capture_finish, self._release())
+        return self._end(lambda raw: account(CaptureStats, "tapline_capture_stats", lib.tapline_capture_finish, raw))
 
     def _close(self, raw):
         call(lib.tapline_capture_close, raw)
@@ -303,7 +303,7 @@ class Writer(Handle):
     def finish(self):
         """Closes the file, and returns the number of its packets."""
         packets = ffi.new("uint64_t *")
-        call(lib.tapline_writer_close, self._release(), packets)
+        self._end(lambda raw: call(lib.tapline_writer_close, raw, packets))
         return packets[0]
 
     def _close(self, raw):

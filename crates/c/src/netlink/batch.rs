@@ -3,9 +3,10 @@
 use std::mem::MaybeUninit;
 
 use tapline::net::schema::NameLookup;
-use tapline::net::{Batch, BatchSummary, ItemResult, OnError, Verb};
+use tapline::net::{Batch, BatchSummary, IfIndex, ItemResult, OnError, Verb};
 
 use super::handle::{Open, tapline_netlink};
+use super::names::Names;
 use super::object::{
     Crossing, read, tapline_netlink_form, tapline_netlink_object, tapline_netlink_verb, with_type,
 };
@@ -38,7 +39,7 @@ pub enum tapline_on_error {
 pub enum tapline_item_state {
     /// It was carried out.
     Done = 0,
-    /// The kernel rejected it, or the reply was lost.
+    /// It could not be read, the kernel rejected it, or the reply was lost.
     Failed = 1,
     /// It was not sent because an earlier item failed.
     NotRun = 2,
@@ -53,14 +54,81 @@ pub struct tapline_batch(());
 
 struct Results;
 
+/// The results of a batch, some of whose items may not have got as far as the kernel.
+struct Summary {
+    /// Of the items that could be read.
+    sent: BatchSummary,
+    /// The items that could not be read, in order, with their numbers.
+    unread: Vec<(usize, Error)>,
+    /// The first item that was not read, because an earlier one failed.
+    not_run_from: Option<usize>,
+    item_count: usize,
+}
+
+/// What became of an item, and why.
+enum Outcome<'s> {
+    Unread(&'s Error),
+    NotRun,
+    Sent(ItemResult<'s>),
+}
+
+impl Outcome<'_> {
+    fn state(&self) -> tapline_item_state {
+        match self {
+            Self::Unread(_) | Self::Sent(ItemResult::Failed(_)) => tapline_item_state::Failed,
+            Self::NotRun | Self::Sent(ItemResult::NotRun) => tapline_item_state::NotRun,
+            Self::Sent(ItemResult::NotUndone(_)) => tapline_item_state::NotUndone,
+            Self::Sent(ItemResult::Undone) => tapline_item_state::Undone,
+            Self::Sent(_) => tapline_item_state::Done,
+        }
+    }
+
+    /// Its error for C; null without one.
+    fn report(&self) -> *mut tapline_error {
+        match self {
+            Self::Unread(error) => report(error),
+            Self::Sent(ItemResult::Failed(error) | ItemResult::NotUndone(error)) => {
+                report(&error_of(error))
+            }
+            Self::NotRun | Self::Sent(_) => std::ptr::null_mut(),
+        }
+    }
+}
+
+impl Summary {
+    fn is_done(&self) -> bool {
+        self.unread.is_empty() && self.sent.is_done()
+    }
+
+    /// `None` behind the last item.
+    fn result(&self, item: usize) -> Option<Outcome<'_>> {
+        if self.not_run_from.is_some_and(|from| item >= from) {
+            return (item < self.item_count).then_some(Outcome::NotRun);
+        }
+        match self.unread.binary_search_by_key(&item, |unread| unread.0) {
+            Ok(at) => Some(Outcome::Unread(&self.unread[at].1)),
+            // The batch did not get the unread items, so it numbers those behind them differently.
+            Err(before) => self.sent.result(item - before).map(Outcome::Sent),
+        }
+    }
+}
+
 impl Object for Results {
     type Handle = tapline_batch;
-    type Shared = BatchSummary;
+    type Shared = Summary;
     const KIND: Kind = Kind::Batch;
     fn table() -> &'static Table<Self> {
         static TABLE: Table<Results> = Table::new();
         &TABLE
     }
+}
+
+/// An item whose length is right.
+#[derive(Clone, Copy)]
+struct Framed<'b> {
+    verb: u32,
+    object: u32,
+    bytes: &'b [u8],
 }
 
 /// A change of a batch.
@@ -71,63 +139,149 @@ struct Item<'b> {
     bytes: &'b [u8],
 }
 
-/// Reads the items one after another.
+/// Separates the items one after another. `None` in place of one that is truncated.
 struct Items<'b> {
     rest: &'b [u8],
 }
 
 impl<'b> Iterator for Items<'b> {
-    type Item = Result<Item<'b>, Error>;
+    type Item = Option<Framed<'b>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        (!self.rest.is_empty()).then(|| self.item())
+        if self.rest.is_empty() {
+            return None;
+        }
+        let item = self.item();
+        if item.is_none() {
+            self.rest = &[];
+        }
+        Some(item)
     }
 }
 
 impl<'b> Items<'b> {
-    fn item(&mut self) -> Result<Item<'b>, Error> {
-        let truncated = || Error::argument("the items are truncated");
-        let (header, rest) = self.rest.split_first_chunk::<12>().ok_or_else(truncated)?;
+    fn item(&mut self) -> Option<Framed<'b>> {
+        let (header, rest) = self.rest.split_first_chunk::<12>()?;
         let [verb, object, length] =
             [0, 4, 8].map(|at| u32::from_ne_bytes(std::array::from_fn(|byte| header[at + byte])));
-        let (bytes, rest) = rest
-            .split_at_checked(length as usize)
-            .ok_or_else(truncated)?;
+        let (bytes, rest) = rest.split_at_checked(length as usize)?;
         self.rest = rest;
-        Ok(Item {
-            verb: tapline_netlink_verb::try_from(verb % FORM_UNIT)?.into(),
-            object: object.try_into()?,
-            form: (verb / FORM_UNIT).try_into()?,
+        Some(Framed {
+            verb,
+            object,
             bytes,
         })
     }
 }
 
-fn push<O: Crossing + tapline::net::Object>(
-    batch: &mut Batch<'_>,
-    item: &Item<'_>,
-    names: &mut dyn NameLookup,
-) -> Result<(), Error> {
-    if item.form == tapline_netlink_form::Message {
-        let pushed = batch.push_encoded::<O>(item.verb, item.bytes);
-        return pushed
-            .map(|_| ())
-            .map_err(|error| Error::argument(error.to_string()));
+impl<'b> Framed<'b> {
+    fn read(self) -> Result<Item<'b>, Error> {
+        Ok(Item {
+            verb: tapline_netlink_verb::try_from(self.verb % FORM_UNIT)?.into(),
+            object: self.object.try_into()?,
+            form: (self.verb / FORM_UNIT).try_into()?,
+            bytes: self.bytes,
+        })
     }
-    let mut object = O::default();
-    read(&mut object, item.form, item.bytes, names)?;
-    batch.push(item.verb, &object);
-    Ok(())
+}
+
+/// A batch and the names that its items use.
+struct Run<'n, 'l> {
+    batch: Batch<'n>,
+    names: Names<'l>,
+    /// Whether links are to be changed by items that may not have been sent.
+    links_change: bool,
+}
+
+impl Run<'_, '_> {
+    fn push(&mut self, item: Framed<'_>) -> Result<(), Error> {
+        let item = item.read()?;
+        with_type!(item.object, O => self.push_as::<O>(&item))?;
+        self.links_change |= item.object == tapline_netlink_object::Link;
+        Ok(())
+    }
+
+    fn push_as<O: Crossing + tapline::net::Object>(
+        &mut self,
+        item: &Item<'_>,
+    ) -> Result<(), Error> {
+        if item.form == tapline_netlink_form::Message {
+            let pushed = self.batch.push_encoded::<O>(item.verb, item.bytes);
+            return pushed
+                .map(|_| ())
+                .map_err(|error| Error::argument(error.to_string()));
+        }
+        let mut object = O::default();
+        read(&mut object, item.form, item.bytes, self)?;
+        self.batch.push(item.verb, &object);
+        Ok(())
+    }
+}
+
+/// Names are those that the links have after the items so far.
+impl NameLookup for Run<'_, '_> {
+    fn index(&mut self, name: &str) -> Option<IfIndex> {
+        if std::mem::take(&mut self.links_change) {
+            self.batch.flush();
+        }
+        self.names.index(name)
+    }
+
+    fn name(&mut self, index: IfIndex) -> Option<String> {
+        self.names.name(index)
+    }
+}
+
+/// Carries out items of which none is truncated.
+fn run(open: &mut Open, items: &[u8], on_error: OnError) -> Summary {
+    let mut run = Run {
+        batch: open.netlink.batch(on_error),
+        names: open.names.for_a_call(),
+        links_change: false,
+    };
+    let mut unread = Vec::new();
+    let mut not_run_from = None;
+    let mut item_count = 0;
+    let goes_on = on_error == OnError::Continue;
+    for item in (Items { rest: items }).flatten() {
+        let number = item_count;
+        item_count += 1;
+        if !goes_on && (!unread.is_empty() || run.batch.has_stopped()) {
+            not_run_from.get_or_insert(number);
+        } else if let Err(error) = run.push(item) {
+            // Whether an earlier item has failed is known when all have been sent.
+            run.batch.flush();
+            if run.batch.has_stopped() {
+                not_run_from = Some(number);
+            } else {
+                unread.push((number, error));
+            }
+        }
+    }
+    let sent = if unread.is_empty() {
+        run.batch.finish()
+    } else {
+        run.batch.abandon()
+    };
+    Summary {
+        sent,
+        unread,
+        not_run_from,
+        item_count,
+    }
 }
 
 /// Carries out many changes and returns the results of all.
 ///
 /// `items` has, for each, three 32-bit numbers and then its object: its `tapline_netlink_verb` plus 256 times the
-/// `tapline_netlink_form` of the object, its `tapline_netlink_object`, and the length of the object in bytes. The kernel gets up to 256 changes in one system call and acknowledges the last,
-/// so an item costs little more than the change itself. `on_error` is a `tapline_on_error`.
+/// `tapline_netlink_form` of the object, its `tapline_netlink_object`, and the length of the object in bytes. The kernel
+/// gets up to 256 changes in one system call and acknowledges the last, so an item costs little more than the change
+/// itself. `on_error` is a `tapline_on_error`.
 ///
-/// Succeeds even if items fail. An error means that nothing is known about the items behind the first invalid one:
-/// those before it may have been carried out.
+/// Succeeds even if items fail. An item that cannot be read, or that names an interface that does not exist, has failed
+/// like one that the kernel rejected. The name of an interface may be one that an earlier item gave to it.
+///
+/// Errors: INVALID_ARGUMENT if `items` ends within an item. Nothing is carried out then.
 ///
 /// # Safety
 /// `items` points to `length` bytes.
@@ -150,23 +304,11 @@ pub unsafe extern "C" fn tapline_netlink_run(
         };
         // SAFETY: the bytes of C.
         let items = unsafe { array(items, length, "items") }?;
+        if (Items { rest: items }).any(|item| item.is_none()) {
+            return Err(Error::argument("the items are truncated"));
+        }
         Open::table().with(netlink, |open| {
-            let mut names = open.names.for_a_call();
-            let mut batch = open.netlink.batch(on_error);
-            let mut failed = None;
-            for item in (Items { rest: items }) {
-                let pushed = item.and_then(
-                    |item| with_type!(item.object, O => push::<O>(&mut batch, &item, &mut names)),
-                );
-                if let Err(error) = pushed {
-                    failed = Some(error);
-                    break;
-                }
-            }
-            let summary = batch.finish();
-            if let Some(error) = failed {
-                return Err(error);
-            }
+            let summary = run(open, items, on_error);
             out_batch.write(Results::table().insert(Results, summary)?);
             Ok(tapline_status::Ok)
         })
@@ -209,18 +351,12 @@ pub extern "C" fn tapline_batch_result(
     guard(error, || {
         let out_state = out_state.ok_or_else(|| Error::null("out_state"))?;
         Results::table().shared(batch, |summary| {
-            let (state, failed) = match summary.result(item) {
-                None => return Ok(tapline_status::End),
-                Some(ItemResult::Failed(error)) => (tapline_item_state::Failed, Some(error)),
-                Some(ItemResult::NotUndone(error)) => (tapline_item_state::NotUndone, Some(error)),
-                Some(ItemResult::NotRun) => (tapline_item_state::NotRun, None),
-                Some(ItemResult::Undone) => (tapline_item_state::Undone, None),
-                Some(_) => (tapline_item_state::Done, None),
+            let Some(outcome) = summary.result(item) else {
+                return Ok(tapline_status::End);
             };
-            out_state.write(state);
+            out_state.write(outcome.state());
             if let Some(out_error) = out_error {
-                let handle = failed.map(|error| report(&error_of(error)));
-                out_error.write(handle.unwrap_or(std::ptr::null_mut()));
+                out_error.write(outcome.report());
             }
             Ok(tapline_status::Ok)
         })

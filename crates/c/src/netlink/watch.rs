@@ -42,14 +42,23 @@ pub enum tapline_event {
 /// A watch. Close it with `tapline_watch_close`.
 pub struct tapline_watch(());
 
-/// A watch of any kind of object.
+/// A watch of any kind of object. Both calls append events to `out`.
 trait AnyWatch: Send {
-    fn events(
+    /// Waits for the next event.
+    fn put_next(
         &mut self,
-        timeout: Option<Duration>,
         form: tapline_netlink_form,
+        out: &mut Vec<u8>,
         names: &mut Names<'_>,
-    ) -> Result<Vec<u8>, Error>;
+    ) -> Result<(), Error>;
+    /// Waits at most `timeout` for events, and takes those that are available.
+    fn put_available(
+        &mut self,
+        timeout: Duration,
+        form: tapline_netlink_form,
+        out: &mut Vec<u8>,
+        names: &mut Names<'_>,
+    ) -> Result<(), Error>;
     fn descriptor(&self) -> i32;
 }
 
@@ -57,6 +66,29 @@ struct Watching {
     watch: Box<dyn AnyWatch>,
     names: Lookup,
     form: tapline_netlink_form,
+    /// Of the last call, which returned the events before it.
+    failure: Option<Error>,
+}
+
+impl Watching {
+    /// Waits at most `timeout` for events, without one for ever.
+    fn events(&mut self, timeout: Option<Duration>) -> Result<Vec<u8>, Error> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        let mut names = self.names.for_a_call();
+        let mut out = Vec::new();
+        if timeout.is_none() {
+            self.watch.put_next(self.form, &mut out, &mut names)?;
+        }
+        let timeout = timeout.unwrap_or_default();
+        let failed = (self.watch).put_available(timeout, self.form, &mut out, &mut names);
+        match failed {
+            Err(failure) if out.is_empty() => return Err(failure),
+            result => self.failure = result.err(),
+        }
+        Ok(out)
+    }
 }
 
 impl Object for Watching {
@@ -112,20 +144,24 @@ fn put<O: Crossing>(
 }
 
 impl<O: Crossing + tapline::net::Object> AnyWatch for Watch<O> {
-    fn events(
+    fn put_next(
         &mut self,
-        timeout: Option<Duration>,
         form: tapline_netlink_form,
+        out: &mut Vec<u8>,
         names: &mut Names<'_>,
-    ) -> Result<Vec<u8>, Error> {
-        let mut out = Vec::new();
-        if timeout.is_none() {
-            put(&self.next()?, form, &mut out, names)?;
-        }
-        for event in self.next_batch(timeout.unwrap_or_default())? {
-            put(&event, form, &mut out, names)?;
-        }
-        Ok(out)
+    ) -> Result<(), Error> {
+        put(&self.next()?, form, out, names)
+    }
+
+    fn put_available(
+        &mut self,
+        timeout: Duration,
+        form: tapline_netlink_form,
+        out: &mut Vec<u8>,
+        names: &mut Names<'_>,
+    ) -> Result<(), Error> {
+        let events = self.next_batch(timeout)?;
+        (events.into_iter()).try_for_each(|event| put(&event, form, out, names))
     }
 
     fn descriptor(&self) -> i32 {
@@ -175,7 +211,12 @@ pub unsafe extern "C" fn tapline_watch_open(
                 open(&handle.source, filter)
             })?;
             let names = Lookup::new(handle.source.clone());
-            let watching = Watching { watch, names, form };
+            let watching = Watching {
+                watch,
+                names,
+                form,
+                failure: None,
+            };
             out_watch.write(Watching::table().insert(watching, ())?);
             Ok(tapline_status::Ok)
         })
@@ -187,6 +228,8 @@ pub unsafe extern "C" fn tapline_watch_open(
 ///
 /// As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
 /// last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
+///
+/// After events that were read before a failure, the next call returns the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_watch_next(
     watch: *mut tapline_watch,
@@ -198,9 +241,7 @@ pub extern "C" fn tapline_watch_next(
         let out_list = out_list.ok_or_else(|| Error::null("out_list"))?;
         let timeout = u64::try_from(timeout_ns).ok().map(Duration::from_nanos);
         Watching::table().with(watch, |watching| {
-            let mut names = watching.names.for_a_call();
-            let bytes = watching.watch.events(timeout, watching.form, &mut names)?;
-            out_list.write(list(bytes, false)?);
+            out_list.write(list(watching.events(timeout)?, false)?);
             Ok(tapline_status::Ok)
         })
     })
@@ -234,4 +275,55 @@ pub extern "C" fn tapline_watch_close(
         }
         Ok(tapline_status::Ok)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Has one event, and then fails.
+    struct Failing;
+
+    impl AnyWatch for Failing {
+        fn put_next(
+            &mut self,
+            _: tapline_netlink_form,
+            out: &mut Vec<u8>,
+            _: &mut Names<'_>,
+        ) -> Result<(), Error> {
+            out.extend(b"an event");
+            Ok(())
+        }
+
+        fn put_available(
+            &mut self,
+            _: Duration,
+            _: tapline_netlink_form,
+            _: &mut Vec<u8>,
+            _: &mut Names<'_>,
+        ) -> Result<(), Error> {
+            Err(Error::argument("it fails"))
+        }
+
+        fn descriptor(&self) -> i32 {
+            -1
+        }
+    }
+
+    #[test]
+    fn events_before_a_failure_are_returned_and_then_the_failure() {
+        let mut watching = Watching {
+            watch: Box::new(Failing),
+            names: Lookup::new(Source::Here),
+            form: tapline_netlink_form::Json,
+            failure: None,
+        };
+        let failed = |result: Result<Vec<u8>, Error>| result.expect_err("a failure").message;
+        for _ in 0..2 {
+            let events = watching.events(None).expect("events");
+            assert_eq!(events, b"an event");
+            assert_eq!(failed(watching.events(None)), "it fails");
+        }
+        assert_eq!(failed(watching.events(Some(Duration::ZERO))), "it fails");
+    }
 }

@@ -4,7 +4,10 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <fcntl.h>
+#include <unistd.h>
 #include <tapline/capture.hpp>
+#include <tapline/count.hpp>
 #include <tapline/doctor.hpp>
 #include <tapline/file.hpp>
 #include <tapline/filter.hpp>
@@ -73,6 +76,40 @@ void captures(const std::string &name)
     FAILS(SYNTAX, tapline::capture::open({.interfaces = {name}, .filter = "udp prot 53"}));
     FAILS(INVALID_ARGUMENT, tapline::capture::open({.interfaces = {name}, .mode = static_cast<tapline_capture_mode>(17)}));
     FAILS(NOT_FOUND, tapline::capture::open({.interfaces = {name}, .netns = "nowhere"}));
+}
+
+/// Times that cannot be negative.
+void durations(const std::string &name)
+{
+    FAILS(INVALID_ARGUMENT, tapline::capture::open({.interfaces = {name}, .delivery_time = -1ns}));
+    FAILS(INVALID_ARGUMENT, tapline::capture::open({.interfaces = {name}, .spin = -1ns}));
+    FAILS(INVALID_ARGUMENT, tapline::capture::open({.interfaces = {name}, .max_time = -1s}));
+    FAILS(INVALID_ARGUMENT, tapline::counter::open({.interfaces = {name}, .interval = -1s}));
+    FAILS(INVALID_ARGUMENT, tapline::counter::open({.interfaces = {name}, .max_time = -1s}));
+    FAILS(INVALID_ARGUMENT, tapline::pinger::open({.targets = {"127.0.0.1"}, .interval = -1s}));
+    FAILS(INVALID_ARGUMENT, tapline::pinger::open({.targets = {"127.0.0.1"}, .timeout = -1s}));
+    FAILS(INVALID_ARGUMENT, tapline::pinger::open({.targets = {"127.0.0.1"}, .max_time = -1s}));
+    const auto writer = tapline::writer::create("/dev/null", {.rotate_time = -1s});
+    FAILS(INVALID_ARGUMENT, writer);
+    CHECK(writer.error().message == "rotate_time is negative");
+}
+
+/// A capture that cannot wait for packets any more has an account nevertheless.
+void failedCapture(const std::string &name)
+{
+    auto capture = tapline::capture::open({.interfaces = {name}}).value();
+    // It waits on this descriptor, which now is one of a file.
+    const int file = open("/dev/null", O_RDWR | O_CLOEXEC);
+    CHECK(file >= 0 && dup2(file, capture.fd()) >= 0 && close(file) == 0);
+    CHECK(capture.next_batch(1s).value().is_end());
+    std::optional<tapline::capture_stats> account;
+    FAILS(SYSTEM, capture.finish(account));
+    CHECK(account && account->delivered == 0 && account->duration);
+    FAILS(INVALID_HANDLE, capture.finish(account));
+    CHECK(!account);
+    capture = tapline::capture::open({.interfaces = {name}}).value();
+    capture.finish(account).value();
+    CHECK(account && account->duration);
 }
 
 void files()
@@ -197,6 +234,7 @@ void results()
     }
     auto moved = std::move(result);
     CHECK(!moved && !result && moved.error().status == TAPLINE_STATUS_SYNTAX);
+    FAILS(INVALID_HANDLE, result);
     tapline::result<void> nothing = moved.error();
     const auto copy = nothing;
     const auto taken = std::move(nothing);
@@ -230,7 +268,13 @@ void netlinks()
     net::Batch batch;
     batch.add(net::LinkInfo().setName("d0").setType("dummy"));
     const net::Batch taken = std::move(batch);
+    CHECK(batch.size() == 0 && taken.size() == 1);
     CHECK(factory->run(batch).value().empty());
+    batch = taken;
+    CHECK(batch.size() == 1 && batch.bytes().size() == taken.bytes().size());
+    auto &same = batch;
+    batch = std::move(same);
+    CHECK(batch.size() == 1 && batch.bytes().size() == taken.bytes().size());
     CHECK(factory->run(taken).value().size() == 1);
 
     // What a factory made lives on without it.
@@ -306,6 +350,8 @@ int main(int count, char **words)
     CHECK(count == 2);
     const std::string name = words[1];
     captures(name);
+    durations(name);
+    failedCapture(name);
     files();
     filters();
     senders(name);

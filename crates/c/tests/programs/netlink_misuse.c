@@ -67,6 +67,17 @@ static void arguments(void) {
     tapline_batch *batch = NULL;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "truncated",
           tapline_netlink_run(netlink, (const uint8_t *)unknown, 8, 0, &batch, &error));
+    /* An item that is complete before one that is not. */
+    static const char dummy[] = "{\"name\":\"d7\",\"linkinfo\":{\"info_kind\":\"dummy\"}}";
+    struct {
+        uint32_t header[3];
+        char item[sizeof dummy - 1];
+        char rest[5];
+    } items = {.header = {ADD + 256 * JSON, LINK, sizeof dummy - 1}};
+    memcpy(items.item, dummy, sizeof items.item);
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "truncated",
+          tapline_netlink_run(netlink, (const uint8_t *)&items, offsetof(__typeof__(items), rest) + 5, 0, &batch, &error));
+    FAILS(TAPLINE_STATUS_NOT_FOUND, "d7", tapline_netlink_get(netlink, LINK, JSON, bytes("{\"name\":\"d7\"}"), 13, &list, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "9 is no", tapline_netlink_run(netlink, NULL, 0, 9, &batch, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_batch is null", tapline_netlink_run(netlink, NULL, 0, 0, NULL, &error));
     CHECK(list == NULL && batch == NULL);

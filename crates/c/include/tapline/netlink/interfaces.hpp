@@ -3,6 +3,7 @@
 #define TAPLINE_NETLINK_INTERFACES_HPP
 
 #include <memory>
+#include <utility>
 
 #include "../result.hpp"
 #include "fields.hpp"
@@ -111,6 +112,16 @@ public:
 /// Changes to be carried out together, in few system calls.
 class Batch {
 public:
+    Batch() = default;
+    Batch(const Batch &) = default;
+    Batch(Batch &&other) noexcept : bytes_(std::move(other.bytes_)), count_(std::exchange(other.count_, 0)) {}
+    Batch &operator=(Batch other) noexcept
+    {
+        bytes_ = std::move(other.bytes_);
+        count_ = other.count_;
+        return *this;
+    }
+
     template <class Info>
     Batch &add(const Info &info) { return push(TAPLINE_NETLINK_VERB_ADD, info); }
     template <class Info>

@@ -47,6 +47,7 @@ public:
 
 class MockNetlinkFactory : public INetlinkFactory {
 public:
+    using INetlinkFactory::run;
     MOCK_METHOD(std::shared_ptr<ILinkNetlink>, link, (), (override));
     MOCK_METHOD(std::shared_ptr<IAddrNetlink>, addr, (), (override));
     MOCK_METHOD(std::shared_ptr<IRouteNetlink>, route, (), (override));

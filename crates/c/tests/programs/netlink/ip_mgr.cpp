@@ -49,6 +49,13 @@ tapline::error failure(tapline_status status)
     return error;
 }
 
+TEST(MockFactory, RunsABatchWithoutAMode)
+{
+    StrictMock<MockNetlinkFactory> mock;
+    EXPECT_CALL(mock, run(testing::_, TAPLINE_ON_ERROR_CONTINUE)).WillOnce(Return(std::vector<ItemResult>()));
+    EXPECT_TRUE(mock.run(Batch()));
+}
+
 TEST(IpMgr, AddsTheAddressAndSetsTheLinkUp)
 {
     Mocks mocks;

@@ -113,6 +113,50 @@ TEST_P(Service, WhatFailsIsReportedAndTheRestIsDone)
     }
 }
 
+TEST_P(Service, ALinkThatSomebodyPutInThePlaceOfItsOwnIsNotDeleted)
+{
+    database_.execute("INSERT INTO interfaces VALUES ('s6', 'bridge', 1400, '')");
+    EXPECT_EQ(reconcile(), 1);
+    kernel_.ours->link()->del(LinkInfo().setName("s6")).value();
+    kernel_.ours->link()->add(LinkInfo().setName("s6").setType("bridge").setIndex(4000)).value();
+    database_.execute("DELETE FROM interfaces");
+    EXPECT_EQ(reconcile(), 0);
+    EXPECT_EQ(link("s6").value().index->index, 4000u);
+    kernel_.ours->link()->del(LinkInfo().setName("s6")).value();
+}
+
+TEST_P(Service, ARemovalOfAnAddressThatFailsIsTriedAgain)
+{
+    const auto addr = std::make_shared<testing::NiceMock<MockAddrNetlink>>();
+    testing::NiceMock<MockNetlinkFactory> factory;
+    const auto theirs = kernel_.theirs->addr();
+    ON_CALL(factory, link).WillByDefault(testing::Return(kernel_.theirs->link()));
+    ON_CALL(factory, addr).WillByDefault(testing::Return(addr));
+    ON_CALL(*addr, watch).WillByDefault([&](const AddrInfo &filter) { return theirs->watch(filter); });
+    ON_CALL(*addr, add).WillByDefault([&](const AddrInfo &info) { return theirs->add(info); });
+    tapline::error busy;
+    busy.status = TAPLINE_STATUS_SYSTEM;
+    busy.message = "busy";
+    EXPECT_CALL(*addr, del)
+        .WillOnce(testing::Return(busy))
+        .WillOnce([&](const AddrInfo &info) { return theirs->del(info); });
+    service::Reconciler reconciler(factory);
+    database_.execute("INSERT INTO interfaces VALUES ('s7', 'bridge', 1400, '192.0.2.1/24')");
+    EXPECT_EQ(reconciler.reconcile(database_.interfaces()).changes, 2);
+    database_.execute("UPDATE interfaces SET address = ''");
+    EXPECT_THAT(reconciler.reconcile(database_.interfaces()).failures, testing::ElementsAre("busy"));
+    EXPECT_EQ(addresses("s7"), 1u);
+    EXPECT_EQ(reconciler.reconcile(database_.interfaces()).changes, 1);
+    EXPECT_EQ(addresses("s7"), 0u);
+    EXPECT_EQ(reconciler.reconcile(database_.interfaces()).changes, 0);
+    kernel_.ours->link()->del(LinkInfo().setName("s7")).value();
+}
+
+TEST(Database, ThatCannotBeOpenedIsAnErrorAndLeaksNothing)
+{
+    EXPECT_THROW(service::Database("/nowhere/interfaces.db"), std::runtime_error);
+}
+
 INSTANTIATE_TEST_SUITE_P(OnTheFakeKernel, Service, testing::Values(fakeKernel));
 INSTANTIATE_TEST_SUITE_P(InANamespace, Service, testing::Values(+[] { return Kernel{kernel(), kernel()}; }));
 

@@ -164,6 +164,36 @@ def netlink():
     assert [link["name"] for link in fake.list("link")] == ["eth7"]
 
 
+def ending_while_in_use():
+    """Neither ``finish`` nor ``close`` gives up a handle that another thread uses."""
+    sender, queue, frame = tapline.Sender("lo", rate=1, rate_unit="packets"), tapline.Queue(), bytes(60)
+    for _ in range(100):
+        queue.push(frame)
+
+    def transmit():
+        # The other thread tries to be in a call, too.
+        while True:
+            try:
+                return sender.transmit(queue)
+            except tapline.Error as error:
+                assert error.status == "IN_USE"
+
+    sending = threading.Thread(target=transmit)
+    sending.start()
+    while True:
+        try:
+            sender.inject(frame)
+        except tapline.Error as error:
+            assert error.status == "IN_USE"
+            break
+    fails("IN_USE", "another thread", sender.finish)
+    fails("IN_USE", "another thread", sender.close)
+    sender.stop()
+    sending.join()
+    assert sender.finish().submitted > 0
+    sender.close()
+
+
 def misuse():
     """Wrong use is an exception, and never a crash."""
     fails("NOT_FOUND", "nowhere0", tapline.Capture, "nowhere0")
@@ -188,6 +218,10 @@ def misuse():
         stopper.start()
         assert running.next_batch() is None
         stopper.join()
+    closed = tapline.FakeKernel()
+    closed.close()
+    raises(ValueError, tapline.Netlink, fake=closed)
+    ending_while_in_use()
     for _ in range(1000):
         tapline.Filter("udp")
     gc.collect()
