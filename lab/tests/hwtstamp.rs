@@ -173,7 +173,7 @@ fn several_readers_merge_packets_by_hardware_stamps() {
         for backend in [Backend::PacketV3, Backend::Xdp] {
             let host = host(&[("offset_ns", &offset_ns.to_string())]);
             let mut readers = ReaderOptions::default();
-            readers.distribution = (backend == Backend::PacketV3).then_some(FanoutMode::RoundRobin);
+            readers.distribution = (backend == Backend::PacketV3).then_some(FanoutMode::Random);
             let opened = host.run(|| ParallelCapture::open(options(backend), &readers));
             let capture = opened.expect("a capture");
             assert!(capture.readers().len() > 1, "{backend:?}");

@@ -8,7 +8,7 @@
 //! removes the filters.
 
 use std::env;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -19,6 +19,9 @@ use tapline::count::remove_leftover_filters;
 
 use crate::failure::{Exit, Failure};
 use crate::privilege;
+
+/// Ends the second process before the first has ended. At the end of the pipe without it, the first was killed.
+const DONE: &[u8] = b"done";
 
 /// The hidden subcommand of the second process.
 const SUBCOMMAND: &str = "clsact-guard";
@@ -33,7 +36,7 @@ impl Guard {
         let mut command = Command::new(env::current_exe()?);
         // Another name, so that killing the first process by name spares this one.
         command.arg0(SUBCOMMAND).arg(SUBCOMMAND);
-        command.stdin(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take();
         let guard = Self(child);
@@ -48,8 +51,10 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.0.kill();
+        // It may have ended already. This process may be restricted, and then it cannot send signals.
+        if let Some(mut stdin) = self.0.stdin.take() {
+            let _ = stdin.write_all(DONE);
+        }
         let _ = self.0.wait();
     }
 }
@@ -63,7 +68,7 @@ pub fn run() -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Waits until the parent has ended; returns false if there is none.
+/// Waits until the parent has ended; returns false if there is none, or if it says that it is done.
 ///
 /// Waiting for a closed pipe would return too early: the parent may still hold the sockets by which its
 /// filters show that it is alive.
@@ -79,7 +84,17 @@ fn wait_for_parent() -> io::Result<bool> {
     if getppid() == Some(parent) {
         writeln!(io::stdout(), "ready")?;
         // No signal is handled here, so nothing interrupts this wait.
-        poll(&mut [PollFd::new(&ended, PollFlags::IN)], None)?;
+        let input = io::stdin();
+        let mut descriptors = [
+            PollFd::new(&ended, PollFlags::IN),
+            PollFd::new(&input, PollFlags::IN),
+        ];
+        poll(&mut descriptors, None)?;
+        let mut word = [0; DONE.len()];
+        if input.lock().read_exact(&mut word).is_ok() {
+            return Ok(false);
+        }
+        poll(&mut descriptors[..1], None)?;
     }
     Ok(true)
 }

@@ -68,7 +68,13 @@ fn host_faults_in_a_fake_proc_are_found() {
     let unknown: Vec<_> = report.unknown.iter().map(|unknown| unknown.id).collect();
     assert_eq!(
         unknown,
-        ["icmp-echo", "icmp-echo", "icmp-rate", "icmp-rate"]
+        [
+            "icmp-echo",
+            "icmp-echo",
+            "icmp-rate",
+            "icmp-rate",
+            "sandbox"
+        ]
     );
 }
 

@@ -283,8 +283,10 @@ fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Re
     if capture.is_group() {
         return Ok(());
     }
+    // The first file is open; others follow only then.
+    let makes_files = output::rotation(&args.output).is_any() || args.record.record.is_some();
     let mut sandbox = Sandbox::new(&sandbox::CAPTURE)
-        .write(args.output.write.as_deref())
+        .write(args.output.write.as_deref().filter(|_| makes_files))
         .inspect_processes(args.who);
     let restores =
         capture.links().iter().any(|link| link.restores_stamping) || args.readers.cpus.is_some();

@@ -64,7 +64,7 @@ pub fn show(
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
-            "sandbox": !args.sandbox.no_sandbox,
+            "sandbox": !args.sandbox.no_sandbox && !capture.is_group(),
         });
         return json::print(&event);
     }

@@ -179,7 +179,8 @@ fn restrict(args: &PingArgs) -> Result<(), Failure> {
     if setup::is_in_kernel(args) {
         return Ok(());
     }
-    Sandbox::new(&sandbox::PING).enter(args.sandbox, args.quiet)
+    let sandbox = Sandbox::new(&sandbox::PING).open_sockets(args.resolve_every.is_some());
+    sandbox.enter(args.sandbox, args.quiet)
 }
 
 /// Serves the metrics that are posted on the board.

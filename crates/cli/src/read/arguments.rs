@@ -104,6 +104,7 @@ impl Arguments {
                 names: SystemNames::new(),
                 word,
             };
+            look_up(text, &names);
             filters.push(Filter::from(Expression::new(text, Arc::new(names))));
             let text = text.clone();
             builder = builder.on_filter_warnings(move |warnings| warn(&text, warnings));
@@ -172,6 +173,15 @@ fn is_file(path: &Path) -> bool {
             .starts_with(start.as_bytes())
     });
     is_path || is_stdin(path) || path.metadata().is_ok_and(|found| !found.is_dir())
+}
+
+/// Looks the names of a filter up, which `names` keeps: the filter is compiled for the link types of the files when the sandbox
+/// no longer allows that.
+fn look_up(text: &str, names: &dyn NameResolver) {
+    let links = [LinkType::Ethernet, LinkType::Raw, LinkType::Wlan];
+    // What is wrong with the filter is said when it is compiled for a file.
+    let compiles = |link| CompiledFilter::new(text, &FilterOptions::new(link), names).is_ok();
+    let _ = links.into_iter().any(compiles);
 }
 
 /// The names of this machine, except for a word that may be a misspelt file name, which is not sent to a name

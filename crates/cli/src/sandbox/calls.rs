@@ -43,7 +43,6 @@ pub const FATAL: &[c_long] = &[
 /// these it makes.
 pub const PROCESS: &[c_long] = &[
     libc::SYS_brk,
-    libc::SYS_clone3,
     libc::SYS_close,
     libc::SYS_exit,
     libc::SYS_exit_group,
@@ -76,9 +75,13 @@ pub const PROCESS: &[c_long] = &[
     libc::SYS_getcwd,
     libc::SYS_getpid,
     libc::SYS_tgkill,
-    // An older C library.
-    libc::SYS_clone,
+    // Of a newer C library, for what older ones do with newfstatat.
+    libc::SYS_fstat,
 ];
+
+/// Starting threads, without new namespaces. There is no clone3(2), whose flags are in memory where a filter cannot see them: the
+/// C library then takes this one.
+pub const START_THREAD: c_long = libc::SYS_clone;
 
 /// Files that are opened late: names of tables and groups.
 const FILES: &[c_long] = &[libc::SYS_openat, libc::SYS_read, libc::SYS_statx];
@@ -148,7 +151,7 @@ const HOST: &[c_long] = &[
     libc::SYS_uname,
 ];
 
-/// The end of a program that decodes packets.
+/// The end of a program that decodes packets, or that guards tc filters before Linux 6.6.
 const CHILD: &[c_long] = &[libc::SYS_wait4];
 
 /// Connections to the metrics server and the control socket.
@@ -218,6 +221,7 @@ pub static COUNT: List = List {
         NETLINK,
         SCREEN,
         SERVER,
+        CHILD,
         &[libc::SYS_timerfd_settime],
     ],
     bpf_commands: &[
@@ -259,7 +263,7 @@ pub static LATENCY: List = List {
         WAIT,
         READER,
         SCREEN,
-        &[libc::SYS_getrusage],
+        &[libc::SYS_getrusage, libc::SYS_recvmsg],
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };

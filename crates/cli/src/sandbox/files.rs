@@ -28,7 +28,8 @@ const ALWAYS_READ: [&str; 8] = [
 const ALWAYS_WRITTEN: [&str; 2] = ["/dev/tty", "/dev/null"];
 
 /// What getaddrinfo(3) and its modules read.
-const READ_FOR_NAMES: [&str; 14] = [
+const READ_FOR_NAMES: [&str; 15] = [
+    "/etc/ethers",
     "/etc/gai.conf",
     "/etc/host.conf",
     "/etc/hosts",
@@ -79,7 +80,13 @@ fn enforce(sandbox: &Sandbox) -> Result<bool, RulesetError> {
     rules = allow(rules, reads, read)?;
     let writes = ALWAYS_WRITTEN.iter().map(Path::new);
     let writes = writes.chain(sandbox.writes.iter().map(PathBuf::as_path));
-    rules = allow(rules, writes, written())?;
+    rules = allow(
+        rules,
+        writes,
+        AccessFs::from_read(RULES) & !AccessFs::Execute | written(),
+    )?;
+    let outputs = sandbox.outputs.iter().map(PathBuf::as_path);
+    rules = allow(rules, outputs, written())?;
     let removes = sandbox.removes.iter().map(PathBuf::as_path);
     rules = allow(rules, removes, AccessFs::RemoveDir.into())?;
     if sandbox.opens_sockets {
@@ -90,11 +97,9 @@ fn enforce(sandbox: &Sandbox) -> Result<bool, RulesetError> {
     Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
 }
 
-/// Reading, creating, writing and removing regular files.
+/// Creating, writing and removing regular files.
 fn written() -> BitFlags<AccessFs> {
-    AccessFs::ReadFile
-        | AccessFs::ReadDir
-        | AccessFs::WriteFile
+    AccessFs::WriteFile
         | AccessFs::Truncate
         | AccessFs::MakeReg
         | AccessFs::RemoveFile
@@ -116,8 +121,14 @@ fn allow<'p>(
         } else {
             access & AccessFs::from_file(RULES)
         };
-        if let Ok(descriptor) = PathFd::new(path) {
-            rules = rules.add_rule(PathBeneath::new(descriptor, access))?;
+        let Ok(descriptor) = PathFd::new(path) else {
+            continue;
+        };
+        match (&mut rules).add_rule(PathBeneath::new(descriptor, access)) {
+            Ok(_) => {}
+            // Pipes and files without a place in the tree: Landlock does not restrict them.
+            Err(error) if refusal(&error) == Some(libc::EBADFD) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(rules)

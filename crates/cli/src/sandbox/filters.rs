@@ -9,7 +9,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
-use super::calls::{FATAL, List, NEW_SOCKETS};
+use super::calls::{FATAL, List, NEW_SOCKETS, START_THREAD};
 
 /// What a call returns that is not allowed: libraries then do without it, as in an older kernel.
 const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
@@ -51,6 +51,7 @@ fn programs(
         let rules = list.bpf_commands.iter().map(|&command| first_is(command));
         allowed.insert(libc::SYS_bpf, rules.collect::<Result<_, _>>()?);
     }
+    allowed.insert(START_THREAD, vec![without_namespaces()?]);
     // A screen that is suspended stops its own process.
     allowed.insert(libc::SYS_kill, vec![first_is(std::process::id())?]);
     let allowed = SeccompFilter::new(allowed, NOT_ALLOWED, SeccompAction::Allow, machine)?;
@@ -58,6 +59,20 @@ fn programs(
     let (other, killed) = (SeccompAction::Allow, SeccompAction::KillProcess);
     let fatal = SeccompFilter::new(fatal, other, killed, machine)?;
     Ok([fatal.try_into()?, allowed.try_into()?])
+}
+
+/// The flags, which are the first argument, make no namespace: a new user namespace would give all capabilities inside.
+fn without_namespaces() -> Result<SeccompRule, seccompiler::BackendError> {
+    let flags = libc::CLONE_NEWNS
+        | libc::CLONE_NEWCGROUP
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUSER
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNET;
+    let none = SeccompCmpOp::MaskedEq(flags.cast_unsigned().into());
+    let condition = SeccompCondition::new(0, SeccompCmpArgLen::Qword, none, 0)?;
+    SeccompRule::new(vec![condition])
 }
 
 /// The first argument is `value`.

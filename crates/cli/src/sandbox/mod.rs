@@ -12,6 +12,8 @@ mod takeover;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
+
 use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::is_stdout;
@@ -26,6 +28,8 @@ pub struct Sandbox {
     reads: Vec<PathBuf>,
     /// Directories in which it creates, writes and removes files, and single files.
     writes: Vec<PathBuf>,
+    /// The same, but it does not read there.
+    outputs: Vec<PathBuf>,
     /// Directories from which it removes empty ones.
     removes: Vec<PathBuf>,
     opens_sockets: bool,
@@ -46,6 +50,7 @@ impl Sandbox {
             calls,
             reads: Vec::new(),
             writes: Vec::new(),
+            outputs: Vec::new(),
             removes: Vec::new(),
             opens_sockets: false,
             inspects_processes: false,
@@ -58,10 +63,10 @@ impl Sandbox {
         self
     }
 
-    /// Writes the output `path`. Unless it is something else than a file, also other files beside it: those of rotation.
+    /// Creates the output `path`, and other files beside it: those of rotation.
     pub fn write(mut self, path: Option<&Path>) -> Self {
         if let Some(path) = path.filter(|path| !is_stdout(path)) {
-            self.writes.push(place(path));
+            self.outputs.extend(places(path));
         }
         self
     }
@@ -93,6 +98,8 @@ impl Sandbox {
     /// Restricts the calling thread, and those that it starts from now on, unless `--no-sandbox` is given. Says on standard
     /// error what the kernel lacks, unless `quiet`.
     pub fn enter(&self, args: SandboxArgs, quiet: bool) -> Result<(), Failure> {
+        // It is kept: a time zone may be a file that is not allowed later.
+        TimeZone::system();
         if !args.no_sandbox {
             self.restrict(quiet)?;
         }
@@ -142,12 +149,22 @@ impl Sandbox {
     }
 }
 
-/// The directory of a file that exists or may be created; anything else alone, for example a device.
-fn place(path: &Path) -> PathBuf {
-    let is_other = path.metadata().is_ok_and(|about| !about.is_file());
-    match path.parent() {
-        Some(parent) if !is_other && parent.as_os_str().is_empty() => PathBuf::from("."),
-        Some(parent) if !is_other => parent.to_owned(),
-        _ => path.to_owned(),
+/// The directory of a file that exists or may be created, and that to which a link leads; anything else alone, for example a
+/// device.
+fn places(path: &Path) -> Vec<PathBuf> {
+    if path.metadata().is_ok_and(|about| !about.is_file()) {
+        return vec![path.to_owned()];
     }
+    let directory = |path: &Path| match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) => parent.to_owned(),
+        None => path.to_owned(),
+    };
+    let mut places = vec![directory(path)];
+    if let Ok(target) = path.canonicalize() {
+        places.push(directory(&target));
+    } else if let Ok(target) = path.read_link() {
+        places.push(directory(&places[0].join(target)));
+    }
+    places
 }

@@ -6,11 +6,23 @@
 mod calls;
 mod trace;
 
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 
-use self::calls::{CAPTURE, COUNT, EXPLAIN, LATENCY, List, MONITOR, PING, PROCESS, READ, SERVER};
+use self::calls::{
+    CAPTURE, COUNT, EXPLAIN, LATENCY, List, MONITOR, PING, PROCESS, READ, SERVER, START_THREAD,
+};
 use self::trace::{Calls, trace, trace_while};
+use crate::support::files::count;
+use crate::support::run::spawn;
 use crate::support::{PROGRAM, Scene, output, tapline};
+
+/// A file of 30 packets.
+const CAPTURE_FILE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../lab/corpus/captures/802.1w_rapid_STP.pcap"
+);
 
 /// A command of the shell that captures watch.
 const PINGS: &str = "-- ping -q -c 5 -i 0.01 127.0.0.1";
@@ -22,7 +34,15 @@ const NAMESPACES: &str = "numbers of network namespaces: tests of netns";
 const SCREENS: &str = "a screen on a terminal: tests of screens";
 
 /// Calls that no line here makes, and when they are made.
-const ELSEWHERE: [(i64, &str); 15] = [
+const ELSEWHERE: [(i64, &str); 17] = [
+    (
+        libc::SYS_recvmsg,
+        "time stamps of the device: tests of latency with them",
+    ),
+    (
+        libc::SYS_wait4,
+        "the guard of tc filters before Linux 6.6: tests under user-mode-linux",
+    ),
     (libc::SYS_rmdir, "control groups: tests of --own-sockets"),
     (
         libc::SYS_flock,
@@ -67,7 +87,10 @@ fn check(list: &List, lines: &[&str]) {
 fn compare(list: &List, made: &Calls) {
     let allowed: Vec<i64> = list.calls.iter().copied().flatten().copied().collect();
     let is_allowed = |call: &i64| {
-        allowed.contains(call) || (*call == libc::SYS_bpf && !list.bpf_commands.is_empty())
+        // The C library asks for clone3(2) first.
+        [libc::SYS_clone3, START_THREAD].contains(call)
+            || allowed.contains(call)
+            || (*call == libc::SYS_bpf && !list.bpf_commands.is_empty())
     };
     let missing: Vec<_> = made
         .made
@@ -116,8 +139,7 @@ fn captures_make_the_calls_of_their_list() {
 
 #[test]
 fn reading_makes_the_calls_of_its_list() {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/corpus/captures");
-    let one = format!("{corpus}/802.1w_rapid_STP.pcap");
+    let one = CAPTURE_FILE;
     check(
         &READ,
         &[
@@ -198,12 +220,8 @@ const COMMANDS: [&str; 7] = [
 /// Runs each command, taken over by a stranger who does `act`. Returns the end of each, and what the stranger got.
 fn taken_over(act: &str, flags: &str) -> Vec<(std::process::ExitStatus, String)> {
     let scene = Scene::new();
-    let corpus = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../lab/corpus/captures/802.1w_rapid_STP.pcap"
-    );
     let run = |line: &&str| {
-        let line = format!("{} {flags}", line.replace("CORPUS", corpus));
+        let line = format!("{} {flags}", line.replace("CORPUS", CAPTURE_FILE));
         let mut command = tapline(&scene.right, &line);
         let output = command
             .env("TAPLINE_TEST_TAKEOVER", act)
@@ -252,4 +270,26 @@ fn without_the_sandbox_a_stranger_reads_files() {
             "{line}: {status} {got}"
         );
     }
+}
+
+#[test]
+fn reading_takes_names_pipes_and_links() {
+    let scene = Scene::new();
+    scene
+        .run(&format!(
+            "read {CAPTURE_FILE} -w out.pcapng host localhost and port domain"
+        ))
+        .exit(0);
+    let pipes = format!("{PROGRAM} read <(cat {CAPTURE_FILE}) -w >(cat >piped.pcapng)");
+    let mut command = scene.right.command("bash");
+    command
+        .args(["-c", &pipes])
+        .current_dir(scene.folder.path());
+    spawn(command).finish().exit(0);
+    fs::create_dir(scene.file("other")).expect("a folder");
+    symlink("other/file.pcapng", scene.file("link.pcapng")).expect("a link");
+    scene
+        .run(&format!("read {CAPTURE_FILE} -w link.pcapng"))
+        .exit(0);
+    assert_eq!(count(&scene.file("other/file.pcapng")), 30);
 }
