@@ -193,9 +193,10 @@ impl RingShare {
                 has_failed |= members.vacate(position).is_err();
             }
         }
-        members.failed_calls = match has_failed {
-            true => members.failed_calls.saturating_add(1),
-            false => 0,
+        members.failed_calls = if has_failed {
+            members.failed_calls.saturating_add(1)
+        } else {
+            0
         };
         let gives_up = members.failed_calls > FREE_CALLS;
         is_free && (!has_failed || gives_up)
