@@ -144,3 +144,43 @@ fn a_missing_privilege_is_reported() {
     assert!(state(&scene.right) == before, "a setting has changed");
     assert!(records(&scene).is_empty());
 }
+
+/// Records that captures left behind: one of time stamps that cannot be read, and one of an interrupt that is gone.
+#[test]
+fn undo_goes_on_behind_a_record_that_cannot_be_read() {
+    let scene = Scene::new();
+    let cookie = scene.right.run(tapline::doctor::namespace_cookie);
+    let cookie = cookie.expect("the cookie of the namespace");
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("the boot");
+    let content = json!({"boot_id": boot_id.trim(), "irq": 4_000_000, "former": "0", "made": "1"});
+    // Other tests use the folder of the machine.
+    let script = format!(
+        "mount -t tmpfs run /run && cd /run && mkdir -p tapline/hwtstamp-{cookie}-9.json && \
+         echo '{content}' > tapline/irq-4000000.json && \"$@\"; status=$?; ls tapline; exit $status"
+    );
+    let undo = command(&scene, "--undo --json");
+    let mut unshared = scene.right.command("unshare");
+    unshared.args(["-m", "/bin/sh", "-c", &script, "sh"]);
+    unshared.arg(undo.get_program()).args(undo.get_args());
+    unshared.env("XDG_STATE_HOME", scene.folder.path());
+    unshared.env("XDG_RUNTIME_DIR", "/run");
+    let ended = unshared.output().expect("undone");
+    let shown = String::from_utf8(ended.stdout).expect("text");
+    let states: Vec<_> = shown
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|event| event["event"] == "change")
+        .map(|event| (event["command"].clone(), event["state"].clone()))
+        .collect();
+    let expected = [
+        (json!("tapline doctor --undo"), json!("failed")),
+        (
+            json!("echo 0 > /proc/irq/4000000/smp_affinity_list"),
+            json!("left"),
+        ),
+    ];
+    assert_eq!(states, expected, "{shown}");
+    assert_eq!(ended.status.code(), Some(1), "{shown}");
+    assert!(!shown.contains("irq-4000000.json"), "{shown}");
+    assert!(shown.contains("hwtstamp-"), "{shown}");
+}

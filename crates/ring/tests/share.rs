@@ -313,6 +313,65 @@ fn a_direction_holds_in_a_share_too() {
     }
 }
 
+/// Sockets of the interface, as the kernel lists them.
+fn sockets(host: &Host) -> usize {
+    let list = host.run(|| std::fs::read_to_string("/proc/thread-self/net/packet"));
+    let list = list.expect("the kernel's list of packet sockets");
+    // sk RefCnt Type Proto Iface R Rmem User Inode
+    let index = host.interface().index.0.to_string();
+    let rows = list.lines().map(|line| line.split_whitespace().nth(4));
+    rows.filter(|iface| *iface == Some(&index)).count()
+}
+
+/// Packet sockets with the memory of a ring, as ss(8) lists them.
+fn rings_of_kernel(host: &Host) -> usize {
+    host.output_of("ss -0 -e").matches("ring_rx(").count()
+}
+
+/// Of a ring that cannot be freed, e.g. for want of descriptors. Here the thread is in another network namespace.
+#[test]
+fn a_ring_that_cannot_be_freed_is_freed_later() {
+    const RINGS: usize = 2;
+    let [_left, right] = Net::new().pair();
+    let elsewhere = Net::new();
+    let [other, _peer] = elsewhere.pair();
+    let options = options(TpacketVersion::V2);
+    let (share, rings) = open(&right, RINGS, FanoutMode::Queue, &options);
+    let next = take_over_all(&right, &share, RINGS, &options).unwrap();
+    drop(rings);
+    for _ in 0..3 {
+        assert_eq!(rings_of_kernel(&right), 2 * RINGS);
+        assert!(!other.run(|| share.free_dropped()));
+    }
+    assert!(right.run(|| share.free_dropped()));
+    assert_eq!(rings_of_kernel(&right), RINGS);
+    // It is not tried for ever.
+    let _last = take_over_all(&right, &share, RINGS, &options).unwrap();
+    drop(next);
+    let tries = (0..1000).take_while(|_| !other.run(|| share.free_dropped()));
+    assert!((1..1000).contains(&tries.count()));
+    assert_eq!(rings_of_kernel(&right), 2 * RINGS);
+}
+
+#[test]
+fn more_rings_than_can_be_replaced_are_refused_before_they_cost_a_socket() {
+    let [_left, right] = Net::new().pair();
+    let options = RingOptions {
+        buffer_bytes: 64 << 10,
+        ..options(TpacketVersion::V2)
+    };
+    let (share, _rings) = open(&right, 128, FanoutMode::Hash, &options);
+    let before = sockets(&right);
+    match right.run(|| share.prepare(0, &options).map(drop)) {
+        Err(RingOpenError::Setup(error)) => {
+            assert_eq!(error.step, SetupStep::Fanout);
+            assert_eq!(error.source.raw_os_error(), Some(libc::ENOSPC));
+        }
+        answer => panic!("{answer:?}"),
+    }
+    assert_eq!(sockets(&right), before);
+}
+
 #[test]
 fn nothing_changes_unless_all_rings_are_prepared_and_the_rings_before_are_gone() {
     let [left, right] = Net::new().pair();

@@ -15,11 +15,21 @@ use serde::de::DeserializeOwned;
 /// Longest record, bytes. A longer file is not one of ours.
 const BYTES_MAX: u64 = 4096;
 
+/// The command that restores what the records say.
+pub const UNDO: &str = "tapline doctor --undo";
+
 /// A file or folder of records cannot be read or written.
 #[derive(Debug)]
 pub struct RecordError {
     pub path: PathBuf,
     pub source: io::Error,
+}
+
+impl RecordError {
+    /// Whether the record is not there any more.
+    pub fn is_gone(&self) -> bool {
+        self.source.kind() == ErrorKind::NotFound
+    }
 }
 
 /// The record of one setting, shared with the other jobs that use it.
@@ -120,6 +130,12 @@ pub fn records(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, RecordError>
         }
     }
     Ok(found)
+}
+
+/// The number in the name of a record, after `prefix`.
+pub fn number(path: &Path, prefix: &str) -> Option<u32> {
+    let name = path.file_stem()?.to_str()?;
+    name.strip_prefix(prefix)?.parse().ok()
 }
 
 /// Waits for the lock `name` that guards the records. Who has it makes a few system calls and no more.

@@ -7,7 +7,7 @@ use tapline::{hwtstamp, irq};
 
 use super::record::{FixResult, Record, RecordedChange};
 use super::{json, text};
-use crate::failure::{Exit, Failure, chain};
+use crate::failure::{Exit, Failure};
 
 /// Makes every safe change of the report. Each change is recorded before it is made.
 pub fn fix(report: &Report, paths: &SystemPaths, as_json: bool) -> Result<FixResult, Failure> {
@@ -81,11 +81,26 @@ struct LeftBehind {
     state: Undone<(Box<dyn Error>, bool)>,
 }
 
-/// Restores what captures left behind when they were killed: hardware time stamps and pinned interrupts.
-fn left_behind() -> Result<Vec<LeftBehind>, Failure> {
+impl LeftBehind {
+    /// Records that cannot be read.
+    fn unread(error: Box<dyn Error>, is_unprivileged: bool) -> Self {
+        Self {
+            command: "tapline doctor --undo".to_owned(),
+            state: Undone::Failed((error, is_unprivileged)),
+        }
+    }
+}
+
+/// Restores what captures left behind when they were killed: hardware time stamps and pinned interrupts. One that fails
+/// does not keep the others from being restored.
+fn left_behind() -> Vec<LeftBehind> {
     let mut found = Vec::new();
-    let stamps = hwtstamp::undo_left_behind();
-    for one in stamps.map_err(|error| Failure::new(Exit::Failed, chain(&error)))? {
+    let stamps = hwtstamp::undo_left_behind().unwrap_or_else(|error| {
+        let is_unprivileged = error.needs_privilege();
+        found.push(LeftBehind::unread(error.into(), is_unprivileged));
+        Vec::new()
+    });
+    for one in stamps {
         found.push(LeftBehind {
             command: one.command(),
             state: match one.restored {
@@ -98,8 +113,12 @@ fn left_behind() -> Result<Vec<LeftBehind>, Failure> {
             },
         });
     }
-    let irqs = irq::undo_left_behind();
-    for one in irqs.map_err(|error| Failure::new(Exit::Failed, chain(&error)))? {
+    let irqs = irq::undo_left_behind().unwrap_or_else(|error| {
+        let is_unprivileged = error.needs_privilege();
+        found.push(LeftBehind::unread(error.into(), is_unprivileged));
+        Vec::new()
+    });
+    for one in irqs {
         found.push(LeftBehind {
             command: one.command(),
             state: match one.restored {
@@ -112,7 +131,7 @@ fn left_behind() -> Result<Vec<LeftBehind>, Failure> {
             },
         });
     }
-    Ok(found)
+    found
 }
 
 /// Undoes the recorded changes of this network namespace, the latest first, and what captures left behind when they
@@ -140,7 +159,7 @@ pub fn undo(paths: &SystemPaths, as_json: bool) -> Result<Exit, Failure> {
         }
     }
     record.save()?;
-    for one in left_behind()? {
+    for one in left_behind() {
         let state = match one.state {
             Undone::Restored => {
                 restored += 1;

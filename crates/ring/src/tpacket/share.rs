@@ -19,6 +19,12 @@ use crate::options::{DirectionFilter, FanoutMode, RingOptions};
 /// Bytes of an Ethernet header.
 const ETHERNET_BYTES: u32 = 14;
 
+/// Most rings: a group has room for two of each and one more (`PACKET_FANOUT_MAX`, 256).
+const RINGS_MAX: usize = 127;
+
+/// Calls that try to free a ring.
+const FREE_CALLS: u32 = 100;
+
 /// Link type of Ethernet.
 const ETHERNET: u16 = 1;
 
@@ -35,7 +41,7 @@ const ETHERNET: u16 = 1;
 /// or from N on. The group exists until the share and all its rings are dropped. Placeholders are sockets without memory that reject everything. So a ring that joins gets no packet
 /// until the program returns its number, and no member changes its number when another one leaves.
 ///
-/// At most 127 rings. A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not replace
+/// More than 127 rings cannot be replaced. A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not replace
 /// rings within that time.
 ///
 /// # Kernel
@@ -78,6 +84,8 @@ struct Members {
     base: usize,
     /// In the kernel's order.
     sockets: Vec<Member>,
+    /// Calls of [`free_dropped`](RingShare::free_dropped) in a row that failed to free a ring.
+    failed_calls: u32,
 }
 
 /// A member of the group. The socket keeps it there, and the memory of its ring.
@@ -109,6 +117,7 @@ impl RingShare {
             ignores_outgoing,
             base: 0,
             sockets: vec![Member { socket, ring: None }],
+            failed_calls: 0,
             options,
             link,
         };
@@ -137,7 +146,8 @@ impl RingShare {
     /// Waits until every CPU has passed a quiescent state, some ten milliseconds.
     ///
     /// # Errors
-    /// [`RingOpenError::Busy`] until the ring before the present one is dropped; otherwise as [`PacketRing::open`].
+    /// [`RingOpenError::Busy`] until the ring before the present one is dropped; `SetupStep::Fanout` with ENOSPC for more than
+    /// 127 rings; otherwise as [`PacketRing::open`].
     pub fn prepare(
         &self,
         number: usize,
@@ -145,8 +155,12 @@ impl RingShare {
     ) -> Result<PreparedShare, RingOpenError> {
         let mut members = self.members();
         let base = members.other_base();
-        let count = 2 * members.options.rings;
-        members.fill(count)?;
+        let rings = members.options.rings;
+        if rings > RINGS_MAX {
+            let source = io::Error::from_raw_os_error(libc::ENOSPC);
+            return Err(at(SetupStep::Fanout, &members.link, source).into());
+        }
+        members.fill(2 * rings)?;
         if members.sockets[base + number].is_alive() {
             let link = members.link.name.clone();
             return Err(RingOpenError::Busy { link });
@@ -160,25 +174,32 @@ impl RingShare {
         })
     }
 
-    /// Frees the memory of rings that were replaced and dropped. Returns whether all that were replaced are dropped.
+    /// Frees the memory of rings that were replaced and dropped. Returns whether all that were replaced are dropped and freed.
+    /// After a hundred calls that failed to free one, it is left to the next ring in its place. Call it in the network namespace
+    /// of the interface.
     ///
     /// Waits for the CPUs, as [`prepare`](Self::prepare) does, once for each ring.
     pub fn free_dropped(&self) -> bool {
         let mut members = self.members();
         let base = members.other_base();
         let end = members.sockets.len().min(base + members.options.rings);
-        let mut is_free = true;
+        let (mut is_free, mut has_failed) = (true, false);
         for position in base..end {
             let member = &members.sockets[position];
             if member.is_alive() {
                 is_free = false;
             } else if member.ring.is_some() {
-                // Without a placeholder the next ring takes its place, and frees the memory then.
-                let _ = members.vacate(position);
-                members.sockets[position].ring = None;
+                // There may be no descriptor or memory for a placeholder at the moment.
+                has_failed |= members.vacate(position).is_err();
             }
         }
-        is_free
+        members.failed_calls = if has_failed {
+            members.failed_calls.saturating_add(1)
+        } else {
+            0
+        };
+        let gives_up = members.failed_calls > FREE_CALLS;
+        is_free && (!has_failed || gives_up)
     }
 
     fn members(&self) -> MutexGuard<'_, Members> {
@@ -300,6 +321,7 @@ impl Members {
         set_fanout_program(self.sockets[0].socket.as_fd(), &program)
             .map_err(|source| at(SetupStep::Fanout, &self.link, source))?;
         self.base = base;
+        self.failed_calls = 0;
         Ok(())
     }
 }

@@ -97,6 +97,13 @@ pub struct Run {
     is_replacing: bool,
 }
 
+impl Run {
+    /// Whether the rings that are read have changed in this round.
+    pub fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+}
+
 /// How long a capture ran, and what its reader used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunTime {

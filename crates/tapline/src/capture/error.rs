@@ -446,6 +446,9 @@ impl From<PlanError> for CaptureError {
                 error,
             },
             PlanError::LinkReplaced { link } => Self::LinkReplaced { link },
+            PlanError::FewRings => Self::Readers {
+                reason: "the interface has fewer rings than the capture has readers",
+            },
             PlanError::Ring(error) => Self::Ring(error),
             PlanError::Link(error) => Self::Link(error),
         }

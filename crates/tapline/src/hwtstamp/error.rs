@@ -48,7 +48,7 @@ pub enum StampError {
         /// Name of the interface.
         link: String,
     },
-    /// The former setting cannot be recorded, so nothing was changed.
+    /// The former setting cannot be recorded, so nothing was changed; or its record cannot be read or removed.
     #[error("cannot record the hardware time stamps of an interface in {}", .path.display())]
     Record {
         /// The folder or file.

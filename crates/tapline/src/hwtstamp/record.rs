@@ -34,9 +34,9 @@ pub struct Record {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct LeftBehind {
-    /// Name of the interface.
+    /// Name of the interface; empty if the record cannot be read.
     pub link: String,
-    /// The setting before the capture.
+    /// The setting before the capture, if the record can be read.
     pub former: HardwareStamping,
     /// What was done.
     pub restored: Restored,
@@ -50,13 +50,16 @@ pub enum Restored {
     Done,
     /// Somebody has changed it since, or the interface is another one.
     Left,
-    /// It could not be restored; the record stays.
+    /// It could not be restored; the record stays. [`StampError::Record`]: the record cannot be read or removed.
     Failed(StampError),
 }
 
 impl LeftBehind {
     /// The shell command that restores the former setting, of linuxptp.
     pub fn command(&self) -> String {
+        if self.link.is_empty() {
+            return record_file::UNDO.to_owned();
+        }
         let HardwareStamping {
             transmit, receive, ..
         } = self.former;
@@ -85,9 +88,19 @@ impl Record {
         let file = RecordFile::create(path)?;
         let mut record = Self { folder, file };
         let is_only_user = record.file.try_lock()?;
-        match record.change(device, present, wanted(present)) {
-            Ok(true) => {}
-            other => {
+        let known: Option<Content> = record.file.read();
+        let known = known.filter(|content| content.is_of(device));
+        match (
+            record.change(device, known.as_ref(), present, wanted(present)),
+            known,
+        ) {
+            (Ok(true), _) => {}
+            (Err(error), Some(known)) => {
+                // The setting is as another capture made it, which is to be restored still.
+                record.file.write(&known)?;
+                return Err(error);
+            }
+            (other, _) => {
                 if is_only_user {
                     let _ = record.file.remove();
                 }
@@ -98,15 +111,15 @@ impl Record {
         Ok(Some(record))
     }
 
-    /// Records the change from `present` to `wanted`, and makes it. Returns whether there is a former setting to restore.
+    /// Records the change from `present` to `wanted`, and makes it. `known` is the record before. Returns whether there is a
+    /// former setting to restore.
     fn change(
         &mut self,
         device: &mut StampDevice,
+        known: Option<&Content>,
         present: HardwareStamping,
         wanted: HardwareStamping,
     ) -> Result<bool, StampError> {
-        let known: Option<Content> = self.file.read();
-        let known = known.filter(|content| content.is_of(device));
         let former = match known {
             // What it was before the first of several captures, or before one that was killed.
             Some(content) if setting(content.made) == present => setting(content.former),
@@ -172,20 +185,33 @@ impl Content {
 pub fn undo_left_behind() -> Result<Vec<LeftBehind>, StampError> {
     let folder = record_file::folder()?;
     let cookie = crate::doctor::namespace_cookie().unwrap_or(0);
-    let paths = record_file::records(&folder, &format!("hwtstamp-{cookie}-"))?;
-    if paths.is_empty() {
+    undo_in(&folder, cookie)
+}
+
+fn undo_in(folder: &Path, cookie: u64) -> Result<Vec<LeftBehind>, StampError> {
+    let prefix = format!("hwtstamp-{cookie}-");
+    // Without records no lock is created.
+    if record_file::records(folder, &prefix)?.is_empty() {
         return Ok(Vec::new());
     }
-    let _guard = guard(&folder, GUARD)?;
+    let _guard = guard(folder, GUARD)?;
     let mut found = Vec::new();
-    for path in paths {
-        found.extend(undo(&folder, path)?);
+    for path in record_file::records(folder, &prefix)? {
+        match undo(folder, path) {
+            Ok(undone) => found.extend(undone),
+            Err(error) if error.is_gone() => {}
+            Err(error) => found.push(LeftBehind {
+                link: String::new(),
+                former: HardwareStamping::new(0, 0),
+                restored: Restored::Failed(error.into()),
+            }),
+        }
     }
     Ok(found)
 }
 
 /// Restores what the record at `path` says; `None` if a capture is using it, or if it is not a record of this boot.
-fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, StampError> {
+fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, RecordError> {
     let mut record = Record {
         file: RecordFile::open(path)?,
         folder: folder.to_owned(),
@@ -198,10 +224,8 @@ fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, StampError> 
         record.file.remove()?;
         return Ok(None);
     };
-    let restored = StampDevice::open(&content.link).and_then(|mut device| {
-        let is_restored = record.restore(&mut device)?;
-        Ok(is_restored)
-    });
+    let restored =
+        StampDevice::open(&content.link).and_then(|mut device| record.restore(&mut device));
     Ok(Some(LeftBehind {
         link: content.link,
         former: setting(content.former),
@@ -231,5 +255,35 @@ fn setting([transmit, receive, flags]: [i32; 3]) -> HardwareStamping {
     HardwareStamping {
         flags,
         ..HardwareStamping::new(transmit, receive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_record_that_cannot_be_read_does_not_end_the_undo() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Whatever is listed first, another record comes behind it.
+        for index in [2, 4] {
+            fs::create_dir(folder.path().join(format!("hwtstamp-7-{index}.json"))).expect("made");
+        }
+        let of_another_boot = folder.path().join("hwtstamp-7-3.json");
+        fs::write(&of_another_boot, "{}").expect("written");
+        let of_another_namespace = folder.path().join("hwtstamp-8-3.json");
+        fs::write(&of_another_namespace, "{}").expect("written");
+        let undone = undo_in(folder.path(), 7).expect("undone");
+        assert_eq!(undone.len(), 2);
+        for one in &undone {
+            assert!(matches!(
+                one.restored,
+                Restored::Failed(StampError::Record { .. })
+            ));
+            assert_eq!(one.command(), "tapline doctor --undo");
+        }
+        assert!(!of_another_boot.exists() && of_another_namespace.exists());
     }
 }

@@ -3,7 +3,8 @@
 //! A reader finds a packet in its cache if it runs on the CPU that received it. A [`ParallelCapture`] whose readers have CPUs
 //! pins the interrupt of each receive queue to the CPU of its reader, where the kernel and the driver allow it, and
 //! restores the setting when it ends. It records the former setting in the folder of the control sockets, so that the next
-//! capture or [`undo_left_behind`] restores it if the capture is killed.
+//! capture with CPUs or [`undo_left_behind`] restores it if the capture is killed. Interrupts of an interface that joins a
+//! running capture stay where they are.
 //!
 //! [`ParallelCapture`]: crate::capture::ParallelCapture
 

@@ -1,7 +1,7 @@
 //! Interrupts that are pinned for as long as a capture runs.
 
 use super::device::{Interface, IrqPaths, queue_irqs};
-use super::record::Record;
+use super::record::{Record, undo_in};
 
 /// An interrupt that is pinned to a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,10 @@ pub struct IrqPinning {
 }
 
 impl IrqPinning {
+    /// Restores what captures left pinned when they were killed, and pins nothing yet.
     pub fn new(paths: IrqPaths) -> Self {
+        // What cannot be restored stays for 'doctor --undo', which says why.
+        let _ = undo_in(&paths);
         Self {
             paths,
             records: Vec::new(),

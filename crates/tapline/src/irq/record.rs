@@ -12,6 +12,9 @@ use crate::record_file::{self, RecordError, RecordFile, boot_id, guard};
 /// The lock that guards the records, held for a few system calls.
 const GUARD: &str = "irq.lock";
 
+/// How the names of the records begin, before the number of the interrupt.
+const PREFIX: &str = "irq-";
+
 /// Why an interrupt is not pinned, or not restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,7 +27,7 @@ pub enum IrqError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The former setting cannot be recorded, so nothing was changed.
+    /// The former setting cannot be recorded, so nothing was changed; or its record cannot be read or removed.
     #[error("cannot record the CPUs of an interrupt in {}", .path.display())]
     Record {
         /// The folder or file.
@@ -70,7 +73,7 @@ pub struct Record {
 pub struct LeftBehind {
     /// Number of the interrupt.
     pub irq: u32,
-    /// Its CPUs before the capture, e.g. `0-3`.
+    /// Its CPUs before the capture, e.g. `0-3`; empty if the record cannot be read.
     pub former: String,
     /// What was done.
     pub restored: Restored,
@@ -84,7 +87,7 @@ pub enum Restored {
     Done,
     /// Somebody has changed it since, or it is gone.
     Left,
-    /// It could not be restored; the record stays.
+    /// It could not be restored; the record stays. [`IrqError::Record`]: the record cannot be read or removed.
     Failed(IrqError),
 }
 
@@ -92,6 +95,9 @@ impl LeftBehind {
     /// The shell command that restores the former CPUs.
     pub fn command(&self) -> String {
         let Self { irq, former, .. } = self;
+        if former.is_empty() {
+            return record_file::UNDO.to_owned();
+        }
         format!("echo {former} > /proc/irq/{irq}/smp_affinity_list")
     }
 }
@@ -103,28 +109,49 @@ impl Record {
         record_file::create_folder(&paths.records)?;
         let _guard = guard(&paths.records, GUARD)?;
         let present = cpus(paths, irq)?;
-        let file = RecordFile::create(paths.records.join(format!("irq-{irq}.json")))?;
+        let file = RecordFile::create(paths.records.join(format!("{PREFIX}{irq}.json")))?;
         let mut record = Self { irq, file };
         let is_only_user = record.file.try_lock()?;
-        match record.change(paths, &present, &cpu.to_string()) {
-            Ok(true) => record.file.share()?,
-            other => {
+        let known: Option<Content> = record.file.read();
+        let known = known.filter(|known| known.is_of(irq));
+        match (
+            record.change(paths, known.as_ref(), &present, &cpu.to_string()),
+            known,
+        ) {
+            (Ok(true), _) => record.file.share()?,
+            (Ok(false), _) => {
                 if is_only_user {
                     record.file.remove()?;
                 }
-                return other.map(|_| None);
+                return Ok(None);
+            }
+            (Err(error), Some(known)) => {
+                // The interrupt is as another capture made it, which is to be restored still.
+                record.file.write(&known)?;
+                return Err(error);
+            }
+            (Err(error), None) => {
+                if is_only_user {
+                    record.file.remove()?;
+                }
+                return Err(error);
             }
         }
         Ok(Some(record))
     }
 
-    /// Records the change, and makes it. Returns whether there are former CPUs to restore.
-    fn change(&mut self, paths: &IrqPaths, present: &str, wanted: &str) -> Result<bool, IrqError> {
+    /// Records the change, and makes it. `known` is the record before. Returns whether there are former CPUs to restore.
+    fn change(
+        &mut self,
+        paths: &IrqPaths,
+        known: Option<&Content>,
+        present: &str,
+        wanted: &str,
+    ) -> Result<bool, IrqError> {
         let irq = self.irq;
-        let known: Option<Content> = self.file.read();
         let former = match known {
             // What they were before the first of several captures, or before one that was killed.
-            Some(known) if known.is_of(irq) && known.made == present => known.former,
+            Some(known) if known.made == present => known.former.clone(),
             _ => present.to_owned(),
         };
         let is_changed = former != wanted;
@@ -189,21 +216,30 @@ pub fn undo_left_behind() -> Result<Vec<LeftBehind>, IrqError> {
 }
 
 pub fn undo_in(paths: &IrqPaths) -> Result<Vec<LeftBehind>, IrqError> {
-    let files = record_file::records(&paths.records, "irq-")?;
-    if files.is_empty() {
+    // Without records no lock is created.
+    if record_file::records(&paths.records, PREFIX)?.is_empty() {
         return Ok(Vec::new());
     }
     let _guard = guard(&paths.records, GUARD)?;
     let mut found = Vec::new();
-    for path in files {
-        found.extend(undo(paths, path)?);
+    for path in record_file::records(&paths.records, PREFIX)? {
+        let irq = record_file::number(&path, PREFIX);
+        match undo(paths, path) {
+            Ok(undone) => found.extend(undone),
+            Err(error) if error.is_gone() => {}
+            Err(error) => found.push(LeftBehind {
+                irq: irq.unwrap_or(0),
+                former: String::new(),
+                restored: Restored::Failed(error.into()),
+            }),
+        }
     }
     found.sort_by_key(|one| one.irq);
     Ok(found)
 }
 
 /// Restores what the record at `path` says; `None` if a capture is using it, or if it is not a record of this boot.
-fn undo(paths: &IrqPaths, path: PathBuf) -> Result<Option<LeftBehind>, IrqError> {
+fn undo(paths: &IrqPaths, path: PathBuf) -> Result<Option<LeftBehind>, RecordError> {
     let mut file = RecordFile::open(path)?;
     if !file.try_lock()? {
         return Ok(None);

@@ -4,5 +4,6 @@ mod change_all;
 mod change_filter;
 mod delivery;
 mod ping_stall;
+mod readers;
 mod send_cpus;
 mod stall;

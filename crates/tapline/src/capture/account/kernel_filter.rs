@@ -168,8 +168,8 @@ pub struct SharedFilter {
     accepted: Vec<AtomicU64>,
 }
 
-/// The filter in front of the rings of one reader. That of the first reader has all that the filter counts, and
-/// detaches it.
+/// The filter in front of the rings of one reader. That of the first reader has all that the filter counts. The first one
+/// that is detached detaches the filter, so that no reader closes rings that still get packets.
 pub struct FilterPart {
     shared: Arc<SharedFilter>,
     reader: usize,
@@ -222,8 +222,10 @@ impl KernelFilter for FilterPart {
     }
 
     fn detach(&mut self) {
-        if self.is_first() {
-            self.shared.filter().detach();
+        // Whoever does not detach it waits here until it is detached.
+        let mut filter = self.shared.filter();
+        if !self.shared.is_detached.load(Ordering::Relaxed) {
+            filter.detach();
             self.shared.is_detached.store(true, Ordering::Release);
         }
     }
@@ -241,6 +243,44 @@ impl KernelFilter for FilterPart {
             self.shared.filter().missing(accepted)
         } else {
             0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    /// A program that counts how often it is detached.
+    struct Program(Arc<AtomicUsize>);
+
+    impl KernelFilter for Program {
+        fn counters(&self) -> FilterCounters {
+            FilterCounters {
+                accepted: Some(3),
+                ..FilterCounters::default()
+            }
+        }
+
+        fn detach(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn whichever_reader_leaves_first_detaches_the_program() {
+        for first in 0..3 {
+            let detached = Arc::new(AtomicUsize::new(0));
+            let program = FilterHistory::new(Box::new(Program(detached.clone())));
+            let mut parts: Vec<_> = SharedFilter::parts(program, 3).collect();
+            assert!(parts.iter().all(|part| !part.has_arrived(1)));
+            parts[first].detach();
+            assert_eq!(detached.load(Ordering::Relaxed), 1, "reader {first}");
+            assert!(parts.iter().all(|part| part.has_arrived(1)));
+            parts.iter_mut().for_each(KernelFilter::detach);
+            assert_eq!(detached.load(Ordering::Relaxed), 1);
         }
     }
 }

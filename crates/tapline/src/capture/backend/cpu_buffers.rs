@@ -38,6 +38,10 @@ impl CpuBuffers {
         Err(CaptureError::LinkReplaced { link })
     }
 
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Their interface.
     pub fn link(&self) -> &InterfaceInfo {
         self.0[0].interface()

@@ -53,11 +53,12 @@ pub fn open(
     options: &CaptureOptions,
 ) -> Result<OpenedInterface, CaptureError> {
     if options.mode == Mode::Drop {
-        let selection = Arc::new(XdpSelection::new(link, &plan)?);
+        let selection = Arc::new(XdpSelection::new(link, &plan, options.required)?);
         return open_drop_mode(link, kind, &selection, options);
     }
     if options.backend == Some(Backend::XdpRingbuf) {
-        return ringbuf::open(link, &XdpSelection::new(link, &plan)?, options);
+        let selection = XdpSelection::new(link, &plan, options.required)?;
+        return ringbuf::open(link, &selection, options);
     }
     packet::open(link, plan, options)
 }

@@ -13,7 +13,7 @@ use super::super::plan::backend::Backend;
 use super::super::plan::mode::Mode;
 use super::super::plan::options::{CaptureOptions, DROP_BUFFER_BYTES};
 use super::error::ChangeError;
-use super::hand_over::{HandOverResult, RunOptions};
+use super::hand_over::{HandOverResult, Replacement, RunOptions};
 use super::new_interface::{InterfaceOpener, NewInterface};
 use super::pending::{PendingChanges, Step};
 use crate::packet_filter::Filter;
@@ -218,9 +218,14 @@ impl Work {
                 return Err(ChangeError::Fixed { backend });
             }
         }
-        replace(&mut self.members, &options, change, &self.now)?;
-        self.now = options;
-        Ok(())
+        let replaced = replace(&mut self.members, &options, change, &self.now);
+        if replaced.is_ok() {
+            self.now = options;
+        } else if change.is_of_filter() {
+            // An interface may have the new filter: with a number of its own, the filter before is another one again.
+            self.now.filter_version = options.filter_version + 1;
+        }
+        replaced
     }
 }
 
@@ -324,8 +329,10 @@ impl Work {
             if is_busy {
                 return Err(RingOpenError::Busy { link }.into());
             }
-            let mut parts = self.opener.open(&link, slot.number, &options)?;
             let link_type = slot.link.link_type;
+            let mut own = options.clone();
+            own.required.link_type = Some(link_type);
+            let mut parts = self.opener.open(&link, slot.number, &own)?;
             if (parts.iter()).any(|part| part.interface.link.link_type != link_type) {
                 return Err(ChangeError::OtherLinkType { link, mode });
             }
@@ -355,45 +362,87 @@ impl Slot {
     }
 }
 
-/// Replaces all rings that the change concerns, or none.
+/// The rings of one reader that are ready to take over, with the places of their interfaces.
+struct Prepared<'m> {
+    pending: &'m PendingChanges,
+    replacements: Vec<(usize, Box<dyn Replacement + 'm>)>,
+}
+
+/// Replaces all rings that the change concerns, or those of the interfaces before one that fails.
 fn replace(
     members: &mut [Member],
     options: &RunOptions,
     change: &Change,
     before: &RunOptions,
 ) -> Result<(), ChangeError> {
-    let mut prepared = Vec::with_capacity(members.len());
-    for member in members {
-        let is_busy = member.pending.is_settling();
-        let mut ready = Vec::new();
-        for (number, slot) in member.interfaces.iter_mut().enumerate() {
-            let Some(Ok(hand_over)) = &mut slot.hand_over else {
-                continue;
-            };
-            if !change.replaces(hand_over.backend()) {
-                continue;
-            }
-            if is_busy {
-                let link = hand_over.link().to_owned();
-                return Err(RingOpenError::Busy { link }.into());
-            }
-            ready.push((number, hand_over.prepare(options)?));
-        }
-        prepared.push((&member.pending, ready));
+    let prepared = members
+        .iter_mut()
+        .map(|member| prepare(member, options, change))
+        .collect::<Result<Vec<_>, _>>()?;
+    let pending: Vec<_> = prepared.iter().map(|one| one.pending).collect();
+    let (steps, result) = take_over(prepared);
+    let current = match result {
+        Ok(()) => options,
+        Err(_) => before,
+    };
+    for (pending, steps) in pending.into_iter().zip(steps) {
+        pending.add(current.delivery, current.spin, steps);
     }
-    for (pending, ready) in prepared {
-        let mut replacements = Vec::new();
-        for (number, ready) in ready {
-            match ready.take_over() {
-                Ok(new) => replacements.push(Step::Rings(number, new)),
-                Err(error) => {
-                    // The rings before it receive packets already and have to be read.
-                    pending.add(before.delivery, before.spin, replacements);
-                    return Err(error);
-                }
-            }
-        }
-        pending.add(options.delivery, options.spin, replacements);
-    }
-    Ok(())
+    result
 }
+
+fn prepare<'m>(
+    member: &'m mut Member,
+    options: &RunOptions,
+    change: &Change,
+) -> Result<Prepared<'m>, ChangeError> {
+    let is_busy = member.pending.is_settling();
+    let mut replacements = Vec::new();
+    for (place, slot) in member.interfaces.iter_mut().enumerate() {
+        let Some(Ok(hand_over)) = &mut slot.hand_over else {
+            continue;
+        };
+        if !change.replaces(hand_over.backend()) {
+            continue;
+        }
+        if is_busy {
+            let link = hand_over.link().to_owned();
+            return Err(RingOpenError::Busy { link }.into());
+        }
+        replacements.push((place, hand_over.prepare(options)?));
+    }
+    Ok(Prepared {
+        pending: &member.pending,
+        replacements,
+    })
+}
+
+/// Lets the rings take over, one interface after another, until one fails. Returns the steps of each reader.
+///
+/// The first ring of an interface directs the packets to those of all readers, so the rings of the other readers follow
+/// before the next interface: a reader has to read whatever gets packets.
+fn take_over(prepared: Vec<Prepared<'_>>) -> (Vec<Vec<Step>>, Result<(), ChangeError>) {
+    let mut steps: Vec<Vec<Step>> = prepared.iter().map(|_| Vec::new()).collect();
+    let replacements = prepared.into_iter().enumerate();
+    let mut replacements: Vec<_> = replacements
+        .flat_map(|(reader, one)| {
+            (one.replacements.into_iter()).map(move |(place, ready)| (place, reader, ready))
+        })
+        .collect();
+    replacements.sort_by_key(|&(place, reader, _)| (place, reader));
+    let mut failed: Option<(usize, ChangeError)> = None;
+    for (place, reader, ready) in replacements {
+        if failed.as_ref().is_some_and(|&(at, _)| at < place) {
+            break;
+        }
+        match ready.take_over() {
+            Ok(new) => steps[reader].push(Step::Rings(place, new)),
+            // The rings that receive packets already have to be read, so the readers behind it follow.
+            Err(error) => failed = failed.or(Some((place, error))),
+        }
+    }
+    (steps, failed.map_or(Ok(()), |(_, error)| Err(error)))
+}
+
+#[cfg(test)]
+mod tests;

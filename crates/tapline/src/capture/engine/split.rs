@@ -11,7 +11,7 @@ use super::super::error::CaptureError;
 use super::super::interface::Interface;
 use super::super::read::poller::{Poller, nanoseconds};
 use super::super::read::queue::RxQueue;
-use super::super::read::ring::RingReader;
+use super::super::read::ring::{RingReader, RxRing};
 use super::Engine;
 
 impl Engine {
@@ -91,10 +91,13 @@ impl Engine {
         }
     }
 
-    /// After how many nanoseconds at most the reader sees a packet that the kernel has put into a ring.
+    /// After how many nanoseconds at most the reader sees a packet that the kernel has put into a ring, also into one that
+    /// takes over.
     pub fn invisible_ns(&self) -> u64 {
-        let times = self.queues.iter();
-        let times = times.filter_map(|queue| queue.ring().block_time());
+        let next = self.queues.iter().filter_map(|queue| queue.next.as_ref());
+        let rings = self.queues.iter().map(RxQueue::ring);
+        let rings = rings.chain(next.map(RingReader::ring));
+        let times = rings.filter_map(RxRing::block_time);
         times.max().map_or(0, nanoseconds)
     }
 

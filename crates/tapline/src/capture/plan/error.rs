@@ -16,6 +16,8 @@ pub enum PlanError {
     },
     #[error("interface {link} was replaced by another")]
     LinkReplaced { link: String },
+    #[error("the interface has fewer rings than the capture has readers")]
+    FewRings,
     #[error(transparent)]
     Ring(#[from] RingOpenError),
     #[error(transparent)]

@@ -116,8 +116,19 @@ pub struct CaptureOptions {
     pub tick: Duration,
     /// Of each interface: the part of its packets that its packet ring gets.
     pub(in super::super) shares: Vec<ShareOfPackets>,
+    /// What an interface must have before an XDP program is attached to it.
+    pub(in super::super) required: Required,
     /// The receive queues to read; `None`: all. Applies to AF_XDP sockets.
     pub(crate) queues: Option<Vec<u32>>,
+}
+
+/// What an interface must have so that a running capture can read it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Required {
+    /// Fewest rings.
+    pub rings: usize,
+    /// Link type (`LINKTYPE_*`); `None`: any.
+    pub link_type: Option<u16>,
 }
 
 /// The part of an interface's packets that the packet ring of one of several readers gets.
@@ -162,6 +173,7 @@ impl Default for CaptureOptions {
             outlast_link_down: false,
             tick: Duration::from_secs(1),
             shares: Vec::new(),
+            required: Required::default(),
             queues: None,
         }
     }

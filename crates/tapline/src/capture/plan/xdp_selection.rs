@@ -8,6 +8,7 @@ use ring::InterfaceInfo;
 use super::backend::FilterPlace;
 use super::error::PlanError;
 use super::interface_plan::InterfacePlan;
+use super::options::Required;
 
 /// Name of the maps that hold the sets of a filter.
 const SETS: &str = "tapline_filter";
@@ -20,11 +21,12 @@ const _: () = assert!(Fragment::REJECT.0 == PacketSelection::NO_MATCH.0);
 pub struct XdpSelection {
     /// Code for packets of a link type; `None` selects all packets.
     filter: Option<(u16, Fragment)>,
+    required: Required,
 }
 
 impl XdpSelection {
-    /// Compiles `plan` for XDP. `check_mode` has rejected classic programs before.
-    pub fn new(link: &str, plan: &InterfacePlan) -> Result<Self, PlanError> {
+    /// Compiles `plan` for XDP. `check_mode` has rejected classic programs before. The interface must have what is `required`.
+    pub fn new(link: &str, plan: &InterfacePlan, required: Required) -> Result<Self, PlanError> {
         let filter = match plan {
             InterfacePlan::Everything | InterfacePlan::Program(_) => None,
             InterfacePlan::Filter(link_type, filter) => {
@@ -36,7 +38,7 @@ impl XdpSelection {
                 Some((*link_type, code))
             }
         };
-        Ok(Self { filter })
+        Ok(Self { filter, required })
     }
 
     /// Where the filter runs; `None` without one.
@@ -44,15 +46,19 @@ impl XdpSelection {
         self.filter.as_ref().map(|_| FilterPlace::Kernel)
     }
 
-    /// Rejects an interface of another link type than the filter was compiled for.
-    pub fn check(&self, link: &InterfaceInfo) -> Result<(), PlanError> {
-        match &self.filter {
-            Some((link_type, _)) if *link_type != link.link_type => {
-                let link = link.name.clone();
-                Err(PlanError::LinkReplaced { link })
-            }
-            _ => Ok(()),
+    /// Rejects an interface of another link type than the filter was compiled for or the capture requires, and one with
+    /// too few rings. Call it before the program is attached: from then on it takes packets.
+    pub fn check(&self, link: &InterfaceInfo, rings: usize) -> Result<(), PlanError> {
+        let of_filter = self.filter.as_ref().map(|(link_type, _)| *link_type);
+        let mut expected = of_filter.into_iter().chain(self.required.link_type);
+        if expected.any(|link_type| link_type != link.link_type) {
+            let link = link.name.clone();
+            return Err(PlanError::LinkReplaced { link });
         }
+        if rings < self.required.rings {
+            return Err(PlanError::FewRings);
+        }
+        Ok(())
     }
 
     /// Creates the maps of the filter and calls `load` with the code that begins the program; `map_error`

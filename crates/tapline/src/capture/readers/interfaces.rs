@@ -12,7 +12,7 @@ use super::super::control::new_interface::{InterfaceOpener, NewInterface};
 use super::super::error::CaptureError;
 use super::super::plan::options::{CaptureOptions, ShareOfPackets};
 use super::super::read::ring::RingReader;
-use super::options::{is_packet, queue_offset};
+use super::options::{check_up, is_packet, queue_offset};
 
 /// Interfaces that have joined a capture and that its file does not know yet.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +53,9 @@ impl InterfaceOpener for SharedOpener {
         if is_packet(options) {
             self.open_packet_rings(link, number, options)
         } else {
-            self.deal(NewInterface::open(link, number, options)?)
+            let mut options = options.clone();
+            options.required.rings = self.queues.len();
+            self.deal(NewInterface::open(link, number, &options)?)
         }
     }
 
@@ -87,6 +89,7 @@ impl SharedOpener {
             direction: options.direction,
         };
         let readers = NonZeroUsize::new(numbers.len()).unwrap_or(NonZeroUsize::MIN);
+        check_up([link])?;
         let share = RingShare::open(link, share)?;
         let open = |ring| {
             let mut options = options.clone();

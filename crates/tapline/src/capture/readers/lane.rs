@@ -149,11 +149,7 @@ pub fn of_queue<'p>(packet: &Packet<'p>, queue: Option<u32>) -> Packet<'p> {
 
 /// Reads until the capture ends. The calling thread is the reader.
 pub fn read(engine: &mut Engine, lane: &mut LaneSender, stop: &Stop) -> CaptureSummary {
-    let invisible_ns = match engine.invisible_ns() {
-        0 => 0,
-        block_ns => block_ns + LATE_BLOCK_NS,
-    };
-    lane.invisible_ns = IN_FLIGHT_NS + invisible_ns;
+    lane.see_within(engine.invisible_ns());
     let mut dispatcher = Dispatcher {
         consumer: lane,
         remaining: u64::MAX,
@@ -180,6 +176,9 @@ fn read_until_end(
         // Read before the rings: later packets cannot be older than this, however long the reader is held up.
         let now_ns = realtime_ns();
         let waits = engine.before_round(run, dispatcher)?;
+        if run.is_changed() {
+            dispatcher.consumer.see_within(engine.invisible_ns());
+        }
         let round = if waits {
             Round::EMPTY
         } else {
@@ -190,7 +189,8 @@ fn read_until_end(
         } else {
             round.emptied
         };
-        if is_empty {
+        // Packets of a ring that takes over are not seen before the ring before it is at its end.
+        if is_empty && engine.queues.iter().all(|queue| queue.next.is_none()) {
             dispatcher.try_to(|lane| lane.caught_up(now_ns));
         }
         let until_ns = monotonic_ns().saturating_add(HEARTBEAT_NS);
@@ -201,6 +201,16 @@ fn read_until_end(
 }
 
 impl LaneSender {
+    /// The reader sees a packet at most `block_ns` after the kernel has put it into a ring. A shorter time than before does not
+    /// count: the rings before may have packets still.
+    fn see_within(&mut self, block_ns: u64) {
+        let late_ns = match block_ns {
+            0 => 0,
+            block_ns => block_ns + LATE_BLOCK_NS,
+        };
+        self.invisible_ns = self.invisible_ns.max(IN_FLIGHT_NS + late_ns);
+    }
+
     /// The rings were empty at `now_ns`.
     fn caught_up(&mut self, now_ns: u64) -> Result<(), ConsumerError> {
         // If the clock was set back, the difference wraps.

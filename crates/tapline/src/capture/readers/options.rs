@@ -246,6 +246,19 @@ pub(super) fn queue_offset(kind: Option<&str>) -> usize {
     usize::from(kind != Some("veth"))
 }
 
+/// Rejects interfaces that are down, by name. One that does not exist is left to whoever opens it.
+pub(super) fn check_up<'l>(links: impl IntoIterator<Item = &'l str>) -> Result<(), CaptureError> {
+    let mut netlink = Netlink::open()?;
+    for name in links {
+        let found = netlink.link_named(name);
+        if found.is_ok_and(|link| link.up == Some(false)) {
+            let link = name.to_owned();
+            return Err(CaptureError::LinkDown { link });
+        }
+    }
+    Ok(())
+}
+
 /// Whether interfaces are captured with packet rings.
 pub(super) fn is_packet(options: &CaptureOptions) -> bool {
     options.mode == Mode::Mirror && options.backend != Some(Backend::XdpRingbuf)

@@ -27,7 +27,7 @@ use super::files::{self, ReaderFile};
 use super::interfaces::{JoinedInterfaces, SharedOpener};
 use super::lane::{Alarm, CHUNKS, LaneReceiver, LaneSender, lane, read};
 use super::merger::{Merger, MergerTimes};
-use super::options::{OpenReader, PacketReaders, ReaderOptions, pin};
+use super::options::{OpenReader, PacketReaders, ReaderOptions, check_up, pin};
 use super::pinning::pin_irqs;
 use super::summary::{ReaderResult, of_all};
 use crate::irq::{IrqPinning, PinnedIrq};
@@ -565,6 +565,7 @@ fn open_shared(
         direction: options.direction,
     };
     let links = options.links.iter();
+    check_up(links.clone().map(String::as_str))?;
     let shares: Result<Vec<_>, _> = links.map(|link| RingShare::open(link, share)).collect();
     let shares = shares?;
     let mut engines = Vec::with_capacity(rings.len());

@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::super::record::{Restored, undo_in};
+use super::super::record::{IrqError, Restored, undo_in};
 use super::*;
 use crate::doctor::SystemPaths;
 use crate::record_file;
@@ -132,6 +132,85 @@ fn what_a_killed_capture_left_is_restored_by_the_next_and_on_request() {
     fs::write(paths.system.proc.join("irq/42/smp_affinity_list"), "0-7").expect("written");
     assert_eq!(affinities(&paths), ["0-7", "6", "0-7", "0-7", "0-7"]);
     assert_eq!(records(&paths), 0);
+}
+
+/// The CPUs of interrupts that the next capture does not pin are restored when it begins.
+#[test]
+fn a_capture_restores_what_another_one_left_before_it_pins() {
+    let (_folder, paths) = host();
+    pinned(&paths).records.clear();
+    assert_eq!(affinities(&paths), PINNED);
+    let _next = IrqPinning::new(paths.clone());
+    assert_eq!(affinities(&paths), FORMER);
+    assert_eq!(records(&paths), 0);
+}
+
+/// A file that nobody can write, as the one of an interrupt that the kernel does not let go. Its content stands for the CPU.
+const READ_ONLY: &str = "/proc/sys/kernel/ngroups_max";
+
+/// Pins interrupt 40 to a CPU, and keeps it from being set any more.
+fn held(paths: &IrqPaths) -> (Record, impl Fn() + use<>) {
+    let text = fs::read_to_string(READ_ONLY).expect("a number");
+    let cpu = text.trim().parse().expect("a number");
+    let record = Record::begin(paths, 40, cpu).expect("pinned");
+    let file = paths.system.proc.join("irq/40/smp_affinity_list");
+    fs::remove_file(&file).expect("removed");
+    std::os::unix::fs::symlink(READ_ONLY, &file).expect("linked");
+    let release = move || {
+        fs::remove_file(&file).expect("removed");
+        fs::write(&file, &text).expect("written");
+    };
+    (record.expect("a record"), release)
+}
+
+#[test]
+fn an_interrupt_that_cannot_be_set_keeps_the_record_of_its_former_cpus() {
+    // Beside a capture that runs.
+    let (_folder, paths) = host();
+    let (running, release) = held(&paths);
+    Record::begin(&paths, 40, 3).expect_err("it cannot be set");
+    release();
+    running.end(&paths).expect("restored");
+    assert_eq!(
+        (affinities(&paths)[0].as_str(), records(&paths)),
+        ("0-7", 0)
+    );
+    // After a capture that was killed.
+    let (killed, release) = held(&paths);
+    drop(killed);
+    Record::begin(&paths, 40, 3).expect_err("it cannot be set");
+    assert_eq!(records(&paths), 1);
+    release();
+    let undone = undo_in(&paths).expect("undone");
+    assert!(matches!(undone[0].restored, Restored::Done), "{undone:?}");
+    assert_eq!(
+        (affinities(&paths)[0].as_str(), records(&paths)),
+        ("0-7", 0)
+    );
+    // Nothing was recorded before.
+    let (record, _) = held(&paths);
+    drop(record);
+    fs::remove_file(paths.records.join("irq-40.json")).expect("removed");
+    Record::begin(&paths, 40, 3).expect_err("it cannot be set");
+    assert_eq!(records(&paths), 0);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_does_not_keep_the_others_from_being_restored() {
+    let (_folder, paths) = host();
+    pinned(&paths).records.clear();
+    let broken = paths.records.join("irq-40.json");
+    fs::remove_file(&broken).expect("removed");
+    fs::create_dir(&broken).expect("made");
+    let undone = undo_in(&paths).expect("undone");
+    let found: Vec<_> = undone.iter().map(|one| one.irq).collect();
+    assert_eq!(found, [40, 41, 42]);
+    assert!(matches!(
+        undone[0].restored,
+        Restored::Failed(IrqError::Record { .. })
+    ));
+    assert_eq!(undone[0].command(), "tapline doctor --undo");
+    assert_eq!(affinities(&paths), ["2", "0-7", "0-7", "0-7", "0-7"]);
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub fn open(
     };
     let queues = XdpRing::queue_count(link)?.max(1);
     let rings = rings(link, queues, options)?;
-    selection.check(rings[0].interface())?;
+    selection.check(rings[0].interface(), rings.len())?;
     let program = load(&rings, queues, selection, options).map_err(steer)?;
     for ring in &rings {
         let inserted = program.insert(ring.queue(), ring.as_fd());

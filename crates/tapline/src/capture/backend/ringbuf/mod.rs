@@ -37,7 +37,7 @@ pub fn open(
     };
     let (program, maps) = load(selection, options).map_err(copy)?;
     let buffers = buffers(link, &maps, options)?;
-    selection.check(buffers.link())?;
+    selection.check(buffers.link(), buffers.count())?;
     let attached = XdpLink::attach(program.program(), buffers.link().index, options.xdp);
     let attached = attached.map_err(|error| copy(error.into()))?;
     let program = Arc::new(program);

@@ -59,7 +59,7 @@ pub fn open(
         },
     };
     let buffers = buffers(link, &program, options)?;
-    selection.check(buffers.link())?;
+    selection.check(buffers.link(), buffers.count())?;
     let attached = XdpLink::attach(program.program(), buffers.link().index, options.xdp);
     let attached = attached.map_err(|error| steer(error.into()))?;
     let programs = Arc::new(Programs::new(program));
@@ -285,11 +285,13 @@ impl Replacement for SlotsReplacement<'_> {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::super::super::plan::interface_plan::InterfacePlan;
+    use super::super::super::plan::options::Required;
     use super::*;
 
     #[test]
     fn a_driver_without_napi_falls_back_to_sockets() {
-        let selection = XdpSelection::new("tap0", &InterfacePlan::Everything).unwrap();
+        let (everything, required) = (InterfacePlan::Everything, Required::default());
+        let selection = XdpSelection::new("tap0", &everything, required).unwrap();
         let options = CaptureOptions::default();
         let opened = open("tap0", Some("tun"), &Arc::new(selection), &options).unwrap();
         assert_eq!(opened.err(), Some(FallBack::Driver));
