@@ -1,6 +1,6 @@
 //! What a handle says about itself: errors, counters, types, versions.
 
-use std::ffi::{CString, c_char, c_int, c_uint};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::{cell::RefCell, ptr};
 
 use crate::abi::{ERROR, ERROR_NOT_ACTIVATED, pcap_stat};
