@@ -7,6 +7,7 @@ use std::process::Command;
 /// Tool and its Debian package.
 const PACKAGES: &[(&str, &str)] = &[
     ("arp-scan", "arp-scan"),
+    ("bash", "bash"),
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("busybox", "busybox-static"),

@@ -89,8 +89,9 @@ const FILES: &[c_long] = &[libc::SYS_openat, libc::SYS_read, libc::SYS_statx];
 /// The named network namespaces, listed again when one gets a number.
 const NAMESPACES: &[c_long] = &[libc::SYS_getdents64, libc::SYS_newfstatat];
 
-/// Time zones, which are read when the first time is printed; whether standard output is a terminal.
-const LOCAL_TIME: &[c_long] = &[
+/// Time zones, which are read again after some minutes; whether standard output is a terminal.
+pub const LOCAL_TIME: &[c_long] = &[
+    libc::SYS_statx,
     libc::SYS_getdents64,
     libc::SYS_ioctl,
     libc::SYS_lseek,
