@@ -129,7 +129,7 @@ fn an_interface_that_is_down_is_named() {
         other => panic!("{other:?}"),
     }
     right.ip("link add away0 type veth peer name away1");
-    capture(&right, 2, |control, _| {
+    let _ = capture(&right, 2, |control, _| {
         match control.add_interface("away0") {
             Err(ChangeError::Memory(error)) => {
                 assert!(matches!(*error, CaptureError::LinkDown { .. }), "{error:?}");
