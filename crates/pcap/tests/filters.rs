@@ -36,6 +36,10 @@ const DIFFERENT: [(&[i32], &str, &str); 7] = [
     (&[104], "lsp", "the type is a byte further"),
 ];
 
+/// The beginning of the filter that gives truncated packets another verdict: its program reads bytes in another order than libpcap's,
+/// so one of them rejects a packet that has not all of the bytes before the other has a verdict.
+const ON_TRUNCATED: &str = "vlan or llc or (dst host 10.1.2.1 or ";
+
 /// The number that programs use.
 pub fn dlt(number: u16) -> i32 {
     match number {
@@ -157,8 +161,13 @@ fn programs_of_the_corpus_are_accepted_by_the_kernel_and_give_libpcaps_verdicts(
         }
     }
     assert!(unexpected.is_empty(), "{unexpected:#?}");
-    // Programs read bytes in different orders, so truncated packets may be rejected by one and not by the other.
-    assert!(on_truncated.len() <= 1, "{on_truncated:#?}");
+    let is_known = |((dlt, text), ..): &(&(i32, String), _, _)| {
+        *dlt == 1 && text.starts_with(ON_TRUNCATED) && text.ends_with(") or not port 1052")
+    };
+    assert!(
+        matches!(&on_truncated[..], [found] if is_known(found)),
+        "{on_truncated:#?}"
+    );
     assert!(compared > 1200 && matched > 300, "{compared}, {matched}");
     let unseen = DIFFERENT.iter().zip(seen).filter(|(_, seen)| !seen);
     let unseen: Vec<_> = unseen.map(|(row, _)| row).collect();
