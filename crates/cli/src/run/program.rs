@@ -95,20 +95,15 @@ fn linker_refusal(path: &Path, interpreters: u32) -> io::Result<Option<String>> 
     let mut bytes = vec![0; MOST_BYTES];
     let read = file.read_at(&mut bytes, 0)?;
     let bytes = &bytes[..read];
-    match interpreter(bytes).filter(|_| interpreters > 0) {
-        // The kernel says what is wrong with an interpreter that cannot be read.
-        Some(interpreter) => {
-            let reason = linker_refusal(&interpreter, interpreters - 1)
-                .ok()
-                .flatten();
-            Ok(reason
-                .map(|reason| format!("its interpreter is {}: {reason}", interpreter.display())))
-        }
-        None => {
-            let reason = mode_refusal(path, &file)?;
-            Ok(reason.or_else(|| linkage_refusal(bytes)).map(str::to_owned))
-        }
-    }
+    let Some(interpreter) = interpreter(bytes).filter(|_| interpreters > 0) else {
+        let reason = mode_refusal(path, &file)?;
+        return Ok(reason.or_else(|| linkage_refusal(bytes)).map(str::to_owned));
+    };
+    // The kernel says what is wrong with an interpreter that cannot be read.
+    let reason = linker_refusal(&interpreter, interpreters - 1)
+        .ok()
+        .flatten();
+    Ok(reason.map(|reason| format!("its interpreter is {}: {reason}", interpreter.display())))
 }
 
 /// The interpreter of a script, also behind env(1).
