@@ -94,7 +94,7 @@ enum tapline_item_state
  {
   // It was carried out.
   TAPLINE_ITEM_STATE_DONE = 0,
-  // The kernel rejected it, or the reply was lost.
+  // It could not be read, the kernel rejected it, or the reply was lost.
   TAPLINE_ITEM_STATE_FAILED = 1,
   // It was not sent because an earlier item failed.
   TAPLINE_ITEM_STATE_NOT_RUN = 2,
@@ -1385,11 +1385,14 @@ tapline_status tapline_sender_generate(struct tapline_sender *sender,
 // Carries out many changes and returns the results of all.
 //
 // `items` has, for each, three 32-bit numbers and then its object: its `tapline_netlink_verb` plus 256 times the
-// `tapline_netlink_form` of the object, its `tapline_netlink_object`, and the length of the object in bytes. The kernel gets up to 256 changes in one system call and acknowledges the last,
-// so an item costs little more than the change itself. `on_error` is a `tapline_on_error`.
+// `tapline_netlink_form` of the object, its `tapline_netlink_object`, and the length of the object in bytes. The kernel
+// gets up to 256 changes in one system call and acknowledges the last, so an item costs little more than the change
+// itself. `on_error` is a `tapline_on_error`.
 //
-// Succeeds even if items fail. An error means that nothing is known about the items behind the first invalid one:
-// those before it may have been carried out.
+// Succeeds even if items fail. An item that cannot be read, or that names an interface that does not exist, has failed
+// like one that the kernel rejected. The name of an interface may be one that an earlier item gave to it.
+//
+// Errors: INVALID_ARGUMENT if `items` ends within an item. Nothing is carried out then.
 //
 // # Safety
 // `items` points to `length` bytes.
@@ -1587,6 +1590,8 @@ tapline_status tapline_watch_open(struct tapline_netlink *netlink,
 //
 // As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
 // last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
+//
+// After events that were read before a failure, the next call returns the error.
 tapline_status tapline_watch_next(struct tapline_watch *watch,
                                   int64_t timeout_ns,
                                   struct tapline_list **out_list,
