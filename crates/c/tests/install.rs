@@ -28,11 +28,9 @@ fn an_installed_library_is_found_by_pkg_config_and_by_cmake() {
     let [prefix, other] = ["usr", "other"].map(|name| folder.join(name));
     install(&prefix);
     // Without regard to the umask, which `install` has set.
-    let hidden = output(
-        Command::new("find")
-            .arg(&prefix)
-            .args(["!", "-perm", "-0444", "-o", "-type", "d", "!", "-perm", "-0555"]),
-    );
+    let hidden = output(Command::new("find").arg(&prefix).args([
+        "!", "-perm", "-0444", "-o", "-type", "d", "!", "-perm", "-0555",
+    ]));
     assert_eq!(hidden, "", "all may read what is installed");
     assert_eq!(
         pkg_config(&prefix, &["--modversion"]).trim(),
