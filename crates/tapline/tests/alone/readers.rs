@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use crate::support::changes::{Numbers, batch, send_during, until_delivered};
 use crate::support::{EndWithTest, assert_account, frames, options, summary};
-use lab::generator::send_frames;
 use lab::{Host, Net};
 use ring::FanoutMode;
 use tapline::Stop;
@@ -16,6 +15,7 @@ use tapline::capture::{
     Backend, CaptureError, CaptureErrorKind, CaptureOptions, CaptureSummary, ChangeError, Control,
     DirectionFilter, LiveCounters, Mode, ParallelCapture, Queues, ReaderOptions, XdpAttachMode,
 };
+use tapline::send::{Rate, SendQueue};
 
 const DURATION: Duration = Duration::from_mins(5);
 
@@ -103,11 +103,15 @@ fn no_packet_is_late_after_a_change_to_longer_batches() {
             .set_delivery(batch(1 << 20, 400), Duration::ZERO)
             .unwrap();
         control.wait();
-        let paced = frames(0, FRAMES).into_iter().inspect(|_| {
-            thread::sleep(Duration::from_millis(2));
-        });
-        let sent = left.run(|| send_frames(left.interface().index, paced));
-        sent.unwrap()
+        let mut queue = SendQueue::default();
+        for frame in frames(0, FRAMES) {
+            queue.push(0, &frame);
+        }
+        let rate = Rate::Packets(500.try_into().unwrap());
+        let sending = tapline::send(left.interface().name.to_string()).rate(rate);
+        let mut sender = left.run(|| sending.open()).unwrap();
+        assert!(sender.transmit(&queue).unwrap());
+        FRAMES.into()
     });
     assert_account(&outcome.account, sent, 0, 0);
     let merge = outcome.merge.expect("the packets were merged");
