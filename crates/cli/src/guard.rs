@@ -90,8 +90,8 @@ fn wait_for_parent() -> io::Result<bool> {
             PollFd::new(&input, PollFlags::IN),
         ];
         poll(&mut descriptors, None)?;
-        let mut word = [0; DONE.len()];
-        if input.lock().read_exact(&mut word).is_ok() {
+        let has_ended = !descriptors[0].revents().is_empty();
+        if !has_ended && input.lock().read_exact(&mut [0; DONE.len()]).is_ok() {
             return Ok(false);
         }
         poll(&mut descriptors[..1], None)?;

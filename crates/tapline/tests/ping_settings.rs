@@ -208,7 +208,7 @@ fn each_target_has_its_timeout_on_every_back_end() {
     }
 }
 
-/// What arrives is what was asked for, down to the payload of bpfpinger.
+/// Requests arrive with the payload length of their target, from 3 bytes on, as bpfpinger sends.
 #[test]
 fn payloads_have_the_length_of_their_target() {
     for backend in BACKENDS {

@@ -7,8 +7,8 @@ use clap::Args;
 pub struct SandboxArgs {
     /// Do not restrict the program to the files and system calls that it needs
     ///
-    /// By default Landlock and seccomp restrict it once everything is open, as far as the kernel has them: whoever takes
-    /// it over with a packet or a file can open no other files, start no programs and change no interface.
+    /// By default Landlock and seccomp restrict it once everything is open, as far as the kernel has them. A packet or a
+    /// file that takes the program over then opens few other files and starts no programs. SECURITY.md has the limits.
     #[arg(hide_short_help = true, long, help_heading = "Sandbox")]
     pub no_sandbox: bool,
 }

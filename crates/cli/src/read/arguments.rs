@@ -175,11 +175,11 @@ fn is_file(path: &Path) -> bool {
     is_path || is_stdin(path) || path.metadata().is_ok_and(|found| !found.is_dir())
 }
 
-/// Looks the names of a filter up, which `names` keeps: the filter is compiled for the link types of the files when the sandbox
-/// no longer allows that.
+/// Looks up the names of a filter; `names` keeps them. The filter is compiled later, for the link types of the files, when the
+/// sandbox allows no lookups.
 fn look_up(text: &str, names: &dyn NameResolver) {
     let links = [LinkType::Ethernet, LinkType::Raw, LinkType::Wlan];
-    // What is wrong with the filter is said when it is compiled for a file.
+    // Errors in the filter are reported when it is compiled for a file.
     let compiles = |link| CompiledFilter::new(text, &FilterOptions::new(link), names).is_ok();
     let _ = links.into_iter().any(compiles);
 }

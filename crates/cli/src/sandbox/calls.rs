@@ -12,7 +12,7 @@ pub struct List {
     pub bpf_commands: &'static [u32],
 }
 
-/// Kill the process, whatever command it is: what somebody does who has taken it over.
+/// Calls that end the process: only somebody who has taken it over makes them.
 pub const FATAL: &[c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
@@ -39,8 +39,8 @@ pub const FATAL: &[c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
-/// Memory, threads, signals and the end: for every command, because it depends on the allocator and the threads' order which of
-/// these it makes.
+/// Memory, threads, signals and the end, for every command: which of these a run makes depends on the allocator and on how its
+/// threads are scheduled.
 pub const PROCESS: &[c_long] = &[
     libc::SYS_brk,
     libc::SYS_close,
@@ -79,8 +79,8 @@ pub const PROCESS: &[c_long] = &[
     libc::SYS_fstat,
 ];
 
-/// Starting threads, without new namespaces. There is no clone3(2), whose flags are in memory where a filter cannot see them: the
-/// C library then takes this one.
+/// Starts a thread; flags that make namespaces are refused. clone3(2) is not allowed, because its flags are in memory that a
+/// filter cannot read: the C library falls back to clone(2).
 pub const START_THREAD: c_long = libc::SYS_clone;
 
 /// Files that are opened late: names of tables and groups.

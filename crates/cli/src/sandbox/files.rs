@@ -46,7 +46,7 @@ const READ_FOR_NAMES: [&str; 15] = [
     "/usr/lib64",
 ];
 
-/// A name server that is asked by TCP.
+/// The port of name servers, for queries over TCP.
 const DNS_PORT: u16 = 53;
 
 /// Restricts the calling thread. Returns whether the kernel has Landlock, and a container around this program allows its calls.
@@ -80,11 +80,7 @@ fn enforce(sandbox: &Sandbox) -> Result<bool, RulesetError> {
     rules = allow(rules, reads, read)?;
     let writes = ALWAYS_WRITTEN.iter().map(Path::new);
     let writes = writes.chain(sandbox.writes.iter().map(PathBuf::as_path));
-    rules = allow(
-        rules,
-        writes,
-        AccessFs::from_read(RULES) & !AccessFs::Execute | written(),
-    )?;
+    rules = allow(rules, writes, read | written())?;
     let outputs = sandbox.outputs.iter().map(PathBuf::as_path);
     rules = allow(rules, outputs, written())?;
     let removes = sandbox.removes.iter().map(PathBuf::as_path);

@@ -11,7 +11,7 @@ use seccompiler::{
 
 use super::calls::{FATAL, List, NEW_SOCKETS, START_THREAD};
 
-/// What a call returns that is not allowed: libraries then do without it, as in an older kernel.
+/// The result of a call that is not allowed. Libraries fall back to an older call, as in an older kernel.
 const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
 
 /// Restricts the calling thread. Returns whether the kernel has seccomp, a container around this program allows it, and there

@@ -1,7 +1,7 @@
 //! What a command may still do once it is set up: from then on it parses what strangers sent.
 //!
 //! Landlock leaves it the files that it named, and seccomp the system calls of its list (`calls`). Both hold for the calling
-//! thread and the threads that it starts from then on, and nothing takes them off again.
+//! thread and the threads that it starts from then on, until they end.
 
 mod calls;
 mod files;
@@ -36,7 +36,7 @@ pub struct Sandbox {
     inspects_processes: bool,
 }
 
-/// What the kernel enforces. It lacks what is not set.
+/// Which of the two the kernel enforces.
 #[derive(Clone, Copy, Debug)]
 struct Enforced {
     landlock: bool,
@@ -89,7 +89,7 @@ impl Sandbox {
         self
     }
 
-    /// Reads what processes have open. Landlock does not allow that, whatever its rules: it is left out.
+    /// Reads the open files of other processes. Landlock has no rule that allows this, so it is not used then.
     pub fn inspect_processes(mut self, inspects: bool) -> Self {
         self.inspects_processes = inspects;
         self
@@ -98,7 +98,7 @@ impl Sandbox {
     /// Restricts the calling thread, and those that it starts from now on, unless `--no-sandbox` is given. Says on standard
     /// error what the kernel lacks, unless `quiet`.
     pub fn enter(&self, args: SandboxArgs, quiet: bool) -> Result<(), Failure> {
-        // It is kept: a time zone may be a file that is not allowed later.
+        // jiff caches the time zone, whose file may be one that is not allowed later.
         TimeZone::system();
         if !args.no_sandbox {
             self.restrict(quiet)?;

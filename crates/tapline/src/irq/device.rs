@@ -55,8 +55,8 @@ pub struct QueueIrq {
     pub queue: u32,
 }
 
-/// The interrupts of the receive queues of interface `link`, by queue. A virtual interface has none. Those whose name does
-/// not say their queue are left out.
+/// The interrupts of the receive queues of interface `link`, by queue. A virtual interface has none. Interrupts whose name
+/// has no queue number are left out.
 ///
 /// # Source
 /// Documentation/ABI/testing/sysfs-bus-pci (`msi_irqs`), sysfs-kernel-irq (`actions`).

@@ -332,7 +332,7 @@ impl XdpEngine {
             let numbers = target..target + 1;
             set_targets(&mut self.echo, &mut self.hops, targets, numbers);
         }
-        // The kernel is asked for the hops that are missing.
+        // Requests the missing neighbours from the kernel.
         if self.hops.refresh().is_ok() {
             self.write_hops();
         }
