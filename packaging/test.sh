@@ -2,6 +2,8 @@
 # Runs every test and ends with one line that counts them, skipped ones included.
 #
 # Builds all test programs, then runs them side by side, one for each CPU, the output of each in a file of its own.
+# A program that has not ended after TAPLINE_TEST_LIMIT seconds (1500) is ended, and fails; its output names the tests
+# that were running.
 # Tests in modules called `alone` measure, or need all CPUs: they follow one at a time. A program that crashes, or
 # reports no result, counts as a failed test.
 set -uo pipefail
@@ -33,12 +35,15 @@ sed -n 's|.*"manifest_path":"\([^"]*\)/Cargo.toml".*"overflow_checks":[a-z]*,"te
 done | sort -rn | cut -d' ' -f2- >"$work/programs"
 [ -s "$work/programs" ] || { echo "no test program was built: 0 passed, 1 failed, 0 skipped"; exit 1; }
 
+limit=${TAPLINE_TEST_LIMIT:-1500}
+
 # run NAME FOLDER COMMAND...: leaves the output, and the exit status, in files called NAME.
 run() {
     local name=$1 folder=$2 start=$SECONDS status
     shift 2
-    (cd "$folder" && "$@") >"$work/runs/$name.output" 2>&1 </dev/null
+    (cd "$folder" && timeout --kill-after=30 "$limit" "$@") >"$work/runs/$name.output" 2>&1 </dev/null
     status=$?
+    [ "$status" != 124 ] && [ "$status" != 137 ] || echo "$name: ended after $limit s" >>"$work/runs/$name.output"
     echo "$status" >"$work/runs/$name.status"
     printf '%-24s %4d s  %s\n' "$name" $((SECONDS - start)) \
         "$(grep '^test result:' "$work/runs/$name.output" | tail -n 1 || echo "no result, exit status $status")"
