@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny package aarch64 soak install deb wheel fuzz clean
+.PHONY: help demo test bench lint deny sbom reproducible checksums package aarch64 soak install deb wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -12,6 +12,9 @@ help:
 	@echo "make bench    measure beside other tools, and write docs/benchmarks.md (root)"
 	@echo "make lint     formatting, clippy, rustdoc; packages every published crate, without building it"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
+	@echo "make sbom     what the program and the libraries are made of (CycloneDX), into target/sbom"
+	@echo "make reproducible  build the release twice in two places, compare bit by bit, into target/release-files"
+	@echo "make checksums     checksums of target/release-files, signed with the ssh key KEY"
 	@echo "make package  package every published crate and build it from its package; uploads nothing"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
@@ -81,6 +84,19 @@ lint:
 deny:
 	@packaging/need.sh build
 	@packaging/deny.sh
+
+# CI runs sbom, which takes seconds; reproducible takes two release builds.
+RELEASE_FILES := target/release-files
+sbom:
+	@packaging/need.sh sbom
+	@packaging/sbom.sh target/sbom
+
+reproducible:
+	@packaging/need.sh build
+	@packaging/reproducible.sh $(RELEASE_FILES)
+
+checksums:
+	@packaging/checksums.sh $(RELEASE_FILES) "$(KEY)"
 
 package:
 	@packaging/need.sh build

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|libpcap|bench|aarch64|deb|wheel.
+# Sees to the programs that a make target needs: need.sh build|lint|test|libpcap|bench|aarch64|deb|wheel|sbom.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -22,6 +22,7 @@ libpcap=("${build[@]}" clang:clang python3:python3 ip:iproute2 unshare:util-linu
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
     nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay zmap:zmap masscan:masscan)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
+sbom=("${build[@]}" jq:jq cpio:cpio git:git)
 deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
 
 case ${1:-} in
@@ -31,7 +32,8 @@ case ${1:-} in
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
     deb) needed=("${deb[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|libpcap|bench|aarch64|deb|wheel" >&2; exit 2 ;;
+    sbom) needed=("${sbom[@]}") ;;
+    *) echo "usage: need.sh build|lint|test|libpcap|bench|aarch64|deb|wheel|sbom" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.

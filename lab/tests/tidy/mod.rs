@@ -8,6 +8,7 @@ mod manifest;
 mod metadata;
 mod rules;
 mod source;
+mod threats;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -160,4 +161,10 @@ fn published_crates_have_complete_metadata() {
     let kept: Vec<_> = kept.iter().map(|package| &package["name"]).collect();
     assert_eq!(kept, ["tapline-lab"]);
     assert_none(published.iter().flat_map(metadata::incomplete));
+}
+
+#[test]
+fn every_threat_names_a_test() {
+    let text = read(&root().join("THREAT_MODEL.md"));
+    assert_none(threats::uncovered(&text, &rooms(), &SOURCES));
 }
