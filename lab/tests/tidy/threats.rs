@@ -23,7 +23,7 @@ pub fn uncovered(text: &str, rooms: &[String], sources: &[Source]) -> Vec<String
                 rest.split(['/', '.'])
                     .any(|part| part == first || module.ends_with(&format!("::{part}")))
             };
-            rest.is_some_and(in_module) && !source.lines_with(&code).is_empty()
+            rest.is_some_and(in_module) && source.text.contains(&code)
         })
     };
     let (_, tables) = text
