@@ -11,6 +11,7 @@ static UML: uml::Tests = uml::Tests::named(&[
     "net_packet_route::recorded::links_of_all_kinds_are_seen_alike",
     "net_vlan::",
     "send_txtime::",
+    "send_uplink::",
     // Last, since it sets the clock.
     "ping_clock::",
 ]);
@@ -56,4 +57,5 @@ mod net_vlan;
 mod net_watch;
 mod ping_clock;
 mod send_txtime;
+mod send_uplink;
 mod tidy;

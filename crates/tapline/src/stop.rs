@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::event::epoll;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 /// The receiving end of a stop request: its descriptor becomes readable when a [`Stopper`] stops the job.
@@ -31,6 +32,19 @@ impl Stop {
             stopper: Stopper {
                 writer: Arc::new(writer),
             },
+        })
+    }
+
+    /// A stop that is requested when this one or `other` is. Its stopper is that of `other`.
+    pub(crate) fn or(&self, other: &Self) -> io::Result<Self> {
+        let either = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for stop in [self, other] {
+            let data = epoll::EventData::new_u64(0);
+            epoll::add(&either, stop, data, epoll::EventFlags::IN)?;
+        }
+        Ok(Self {
+            reader: either,
+            stopper: other.stopper(),
         })
     }
 

@@ -51,5 +51,7 @@ mod read;
 mod ringbuf;
 mod rotation;
 mod send;
+mod send_ends;
 mod send_generate;
 mod send_paths;
+mod send_uplink;

@@ -272,7 +272,7 @@ fn an_interface_that_was_deleted_ends_the_job_on_every_path() {
 }
 
 /// 16 flows by turns; each packet has its number in its flow.
-fn flows(packets: u32) -> impl Iterator<Item = Vec<u8>> {
+pub fn flows(packets: u32) -> impl Iterator<Item = Vec<u8>> {
     let macs = [1, 2].map(|host| MacAddress([2, 0, 0, 0, 0, host]));
     (0..packets).map(move |number| {
         let [a, b] = [[10, 9, 0, 1], [10, 9, 0, 2]].map(Into::into);

@@ -93,6 +93,7 @@ fn as_json(summary: &SendSummary) -> serde_json::Value {
         "truncated": summary.truncated,
         "retries": summary.retries,
         "duration_ns": summary.duration.as_nanos() as u64,
+        "postponed_ns": summary.postponed.as_nanos() as u64,
         "path": summary.path.name(),
         "stopped": summary.is_stopped,
         "late_p50_ns": quantile(0.5),
@@ -149,6 +150,13 @@ fn text(summary: &SendSummary, out: &mut dyn Write) -> io::Result<()> {
             microseconds(p50),
             microseconds(p99),
             grouped(lateness.count()),
+        )?;
+    }
+    if !summary.postponed.is_zero() {
+        writeln!(
+            out,
+            "postponed by {} in all: the sender was more than 20 ms behind its plan",
+            span(summary.postponed),
         )?;
     }
     if summary.is_stopped {

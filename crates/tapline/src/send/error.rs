@@ -25,8 +25,8 @@ pub enum SendError {
         /// Its name.
         link: String,
     },
-    /// The interface carries a default route: it connects this host to others.
-    #[error("interface {link} carries a default route")]
+    /// The interface, or one that is stacked with it, carries a default route: it connects this host to others.
+    #[error("interface {link} carries a default route, or is stacked with one that does")]
     Uplink {
         /// Its name.
         link: String,
@@ -61,12 +61,16 @@ pub enum SendError {
         /// The kernel's error.
         source: io::Error,
     },
-    /// The device took none of 5 packets in a row, each offered for 200 ms.
+    /// The device took none of 5 packets in a row, each offered for half a second; or it holds a packet that it does not
+    /// send.
     #[error("interface {link} takes no more packets: its queue stays full, or it drops them")]
     Stalled {
         /// The interface.
         link: String,
     },
+    /// The job was stopped while there was no room for a packet.
+    #[error("stopped before the packet was sent")]
+    Stopped,
     /// Waiting for a planned time failed.
     #[error("cannot wait")]
     Wait {

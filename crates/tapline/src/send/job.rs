@@ -80,7 +80,8 @@ impl Sender {
             _ if threads > 1 => Rate::Absolute,
             rate => rate,
         };
-        let run = |lane| Run::new(lane, second.take(), rate);
+        let keeps_plan = options.rate == Rate::Absolute;
+        let run = |lane| Run::new(lane, second.take(), rate, keeps_plan);
         Ok(Self {
             runs: lanes.into_iter().map(run).collect(),
             device: DeviceCounter::start(&link),
@@ -101,7 +102,7 @@ impl Sender {
         let mut queue = std::mem::take(&mut self.single);
         queue.clear();
         queue.push(0, frame);
-        let result = self.runs[0].send(&queue, 0, 1);
+        let result = self.runs[0].send(&queue, 0, 1, &self.stop);
         self.single = queue;
         result
     }
@@ -167,6 +168,7 @@ impl Sender {
         let path = self.runs[0].lane.way().path();
         let mut counts = SentCounts::default();
         let mut second_counts = None;
+        let postponed_ns = self.runs.iter().filter_map(|run| run.postponed_ns).max();
         let (mut lateness, mut stamped_lateness) = (Histogram::default(), Histogram::default());
         for run in &mut self.runs {
             run.lane.way().drain();
@@ -200,6 +202,7 @@ impl Sender {
             retries: counts.retries,
             path,
             duration: Duration::from_nanos(duration_ns),
+            postponed: Duration::from_nanos(postponed_ns.unwrap_or(0)),
             lateness,
             stamped_lateness,
             is_stopped: self.runs.iter().any(|run| run.is_stopped),

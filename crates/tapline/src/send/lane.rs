@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
-use netlink::{IfIndex, Link, Netlink, NetlinkError, Route, RouteType};
+use netlink::{IfIndex, Link, Netlink};
 use rustix::io::Errno;
 
 use super::error::SendError;
 use super::options::{LongFrames, SendOptions, SendPath};
-use super::pacer::pause;
+use super::pacer::{is_stopped, pause};
 use super::path::{PathRequest, Refusal, Transmit};
 use super::queue::{QueueSize, QueuedPacket, SendQueue};
 use super::schedule::Rate;
+use super::uplink::is_uplink;
+use crate::stop::Stop;
 
 /// Length of an Ethernet header, and of a VLAN tag.
 const HEADER_BYTES: usize = 14;
@@ -112,6 +114,8 @@ pub struct Lane {
     long_frames: LongFrames,
     /// Packets in a row for which there was no room.
     refused_in_a_row: u32,
+    /// The way holds packets that the kernel did not take, so that no others can be sent on it.
+    is_blocked: bool,
     live: LiveSent,
     /// Packets with the time at which they are sent.
     stamped: SendQueue,
@@ -150,6 +154,7 @@ impl Lane {
             header_bytes,
             long_frames: options.long_frames,
             refused_in_a_row: 0,
+            is_blocked: false,
             live,
             stamped: SendQueue::default(),
             counts: SentCounts::default(),
@@ -195,30 +200,43 @@ impl Lane {
         }
     }
 
-    /// Sends packets `first..end`, with their send times, and treats those that are too long.
-    pub fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+    /// Sends packets `first..end`, with their send times, and treats those that are too long. A stop ends it while there is
+    /// no room for a packet: that one and those behind it are not submitted.
+    pub fn send(
+        &mut self,
+        queue: &SendQueue,
+        first: usize,
+        end: usize,
+        stop: &Stop,
+    ) -> Result<(), SendError> {
         if !queue.has_stamps() {
-            return self.send_as_is(queue, first, end);
+            return self.send_as_is(queue, first, end, stop);
         }
         let mut stamped = std::mem::take(&mut self.stamped);
         queue.copy_stamped(first, end, realtime_ns(), &mut stamped);
-        let result = self.send_as_is(&stamped, 0, end - first);
+        let result = self.send_as_is(&stamped, 0, end - first, stop);
         self.stamped = stamped;
         result
     }
 
-    fn send_as_is(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+    fn send_as_is(
+        &mut self,
+        queue: &SendQueue,
+        first: usize,
+        end: usize,
+        stop: &Stop,
+    ) -> Result<(), SendError> {
         if queue.longest() <= self.mtu + self.header_bytes {
-            return self.send_run(queue, first, end);
+            return self.send_run(queue, first, end, stop);
         }
         let mut at = first;
         while at < end {
             let is_long = |&index: &usize| self.most(queue.packet(index).bytes).is_some();
             let long = (at..end).find(is_long).unwrap_or(end);
-            self.send_run(queue, at, long)?;
+            self.send_run(queue, at, long, stop)?;
             at = long;
             if at < end {
-                self.send_long(queue.packet(at))?;
+                self.send_long(queue.packet(at), stop)?;
                 at += 1;
             }
         }
@@ -241,7 +259,7 @@ impl Lane {
         (frame.len() > most).then_some(most)
     }
 
-    fn send_long(&mut self, packet: QueuedPacket<'_>) -> Result<(), SendError> {
+    fn send_long(&mut self, packet: QueuedPacket<'_>, stop: &Stop) -> Result<(), SendError> {
         let frame = packet.bytes;
         let Some(most) = self.most(frame) else {
             return Ok(());
@@ -260,13 +278,23 @@ impl Lane {
                 let mut queue = SendQueue::default();
                 queue.push(packet.time_ns, &frame[..most]);
                 self.counts.truncated += 1;
-                self.send_run(&queue, 0, 1)
+                self.send_run(&queue, 0, 1, stop)
             }
         }
     }
 
     /// Sends packets `first..end`. Repeats those for which there was no room.
-    fn send_run(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+    fn send_run(
+        &mut self,
+        queue: &SendQueue,
+        first: usize,
+        end: usize,
+        stop: &Stop,
+    ) -> Result<(), SendError> {
+        if self.is_blocked {
+            return Err(self.stalled());
+        }
+        let wait = |source| SendError::Wait { source };
         let mut at = first;
         let mut full_since = None;
         while at < end {
@@ -278,6 +306,10 @@ impl Lane {
                 }
                 Err(Refusal::Full) => {
                     let now_ns = monotonic_ns();
+                    if is_stopped(stop, 0).map_err(wait)? {
+                        self.block();
+                        return Err(SendError::Stopped);
+                    }
                     if now_ns - *full_since.get_or_insert(now_ns) > MAX_FULL_NS {
                         self.give_up()?;
                         at += 1;
@@ -285,8 +317,7 @@ impl Lane {
                         continue;
                     }
                     self.counts.retries += 1;
-                    let waited = self.way().wait(FULL_WAIT);
-                    waited.map_err(|source| SendError::Wait { source })?;
+                    self.way().wait(FULL_WAIT).map_err(wait)?;
                 }
                 // The driver does not send XDP frames any more.
                 Err(Refusal::Error(Errno::NXIO | Errno::OPNOTSUPP)) if self.ways.len() > 1 => {
@@ -312,11 +343,22 @@ impl Lane {
     fn give_up(&mut self) -> Result<(), SendError> {
         self.fail(Errno::NOBUFS);
         self.refused_in_a_row += 1;
-        if self.refused_in_a_row == MAX_REFUSED || !self.way().may_skip() {
-            let link = self.link.clone();
-            return Err(SendError::Stalled { link });
+        self.block();
+        if self.refused_in_a_row == MAX_REFUSED || self.is_blocked {
+            return Err(self.stalled());
         }
         Ok(())
+    }
+
+    /// A packet will not be offered again. A way that has it already cannot go on to another one.
+    fn block(&mut self) {
+        self.is_blocked = !self.way().may_skip();
+    }
+
+    fn stalled(&self) -> SendError {
+        SendError::Stalled {
+            link: self.link.clone(),
+        }
     }
 
     fn fail(&mut self, error: Errno) {
@@ -384,17 +426,4 @@ pub fn find(netlink: &mut Netlink, name: &str, options: &SendOptions) -> Result<
         return Err(SendError::Uplink { link: name() });
     }
     Ok(link)
-}
-
-/// Whether a default route goes through `link`, or through the bridge or bond that it belongs to.
-pub(crate) fn is_uplink(netlink: &mut Netlink, link: &Link) -> Result<bool, NetlinkError> {
-    let ours = [link.index, link.master];
-    let is_ours = |dev: Option<IfIndex>| dev.is_some() && ours.contains(&dev);
-    let routes = netlink.list(&Route::default())?;
-    Ok(routes.items.iter().any(|route| {
-        let hops = route.nexthops.as_deref().unwrap_or_default();
-        let is_unicast = route.kind.is_none_or(|kind| kind == RouteType::Unicast);
-        let is_default = is_unicast && route.dst.is_none_or(|network| network.len == 0);
-        is_default && (is_ours(route.dev) || hops.iter().any(|hop| is_ours(hop.dev)))
-    }))
 }

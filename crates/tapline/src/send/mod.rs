@@ -53,6 +53,7 @@ mod schedule;
 mod source;
 mod summary;
 mod to_file;
+mod uplink;
 
 pub use clients::Clients;
 pub use error::SendError;
@@ -61,7 +62,6 @@ pub use generate::{
 };
 pub use job::Sender;
 pub use lane::LiveSent;
-pub(crate) use lane::is_uplink;
 pub use options::{LongFrames, SendOptions, SendPath, send};
 pub use path::PathError;
 pub use plan::SendPlan;
@@ -74,3 +74,4 @@ pub use schedule::Rate;
 pub use source::{Fill, SourceError};
 pub use summary::SendSummary;
 pub use to_file::{SendToFile, SendToFileSummary};
+pub(crate) use uplink::is_uplink;

@@ -18,6 +18,7 @@ use wire::protocol::link_type;
 use super::error::SendError;
 use super::one_cpu::OneCpu;
 use super::options::SendOptions;
+use super::pacer::is_stopped;
 use super::queue::SendQueue;
 use super::run::Run;
 use super::schedule::Schedule;
@@ -39,7 +40,7 @@ struct Worker<'scope> {
     thread: ScopedJoinHandle<'scope, Result<bool, SendError>>,
 }
 
-/// Sends the packets of `source`, on a thread for each of `runs`. Returns whether all were sent.
+/// Sends the packets of `source`, on a thread for each of `runs`. Returns whether all were sent. One that fails ends the others.
 ///
 /// # Errors
 /// That of the source, or the first one of a thread. The account is true.
@@ -47,9 +48,12 @@ pub fn run(
     runs: &mut [Run],
     source: &FilledQueues,
     options: &SendOptions,
-    stop: &Stop,
+    user: &Stop,
 ) -> Result<bool, SendError> {
-    thread::scope(|scope| {
+    let wait = |source| SendError::Wait { source };
+    let failure = Stop::new().map_err(wait)?;
+    let stop = &user.or(&failure).map_err(wait)?;
+    let result = thread::scope(|scope| {
         let mut workers = Vec::new();
         for (index, run) in runs.iter_mut().enumerate() {
             let size = run.lane.queue_size();
@@ -59,14 +63,20 @@ pub fn run(
                 // The receiver is here.
                 let _ = sent.send(SendQueue::for_source(size));
             }
-            let send = move || send_all(index, run, &to_send, &sent, stop);
+            let send = move || {
+                let result = send_all(index, run, &to_send, &sent, stop);
+                if result.is_err() {
+                    stop.stopper().stop();
+                }
+                result
+            };
             let thread = thread::Builder::new().name("tapline-send".into());
             let thread = thread.spawn_scoped(scope, send);
             workers.push(Worker {
                 filling: SendQueue::for_source(size),
                 filled,
                 empty,
-                thread: thread.map_err(|source| SendError::Wait { source })?,
+                thread: thread.map_err(wait)?,
             });
         }
         let divided = divide(&mut workers, source, options, stop);
@@ -82,7 +92,14 @@ pub fn run(
             }
         }
         failed.map_or(Ok(is_complete), Err)
-    })
+    });
+    if !is_stopped(user, 0).map_err(wait)? {
+        // Those that a failure has ended were not stopped by anybody.
+        for run in runs {
+            run.is_stopped = false;
+        }
+    }
+    result
 }
 
 /// What a thread does.

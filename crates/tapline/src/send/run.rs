@@ -19,6 +19,9 @@ const PACKETS_PER_LOOK: usize = 2048;
 /// Packets that carry the same send time, at most.
 const STAMPED_BATCH: usize = 64;
 
+/// How far the packets may be behind their plan: as many follow at once. It is more than threads often wait for a CPU.
+const MAX_BEHIND_NS: u64 = 20_000_000;
+
 /// Packets are stamped at most so often: each costs about two system calls more.
 const STAMP_INTERVAL_NS: u64 = 1_000_000;
 
@@ -49,6 +52,8 @@ pub struct Run {
     pub second: Option<Lane>,
     rate: Rate,
     schedule: Option<Schedule>,
+    /// By how much the plan was moved, since the thread was too far behind; `None` if it must not be.
+    pub postponed_ns: Option<u64>,
     /// The planned time of the next packet, if it is known already.
     planned: Option<u64>,
     pacer: Pacer,
@@ -63,12 +68,14 @@ pub struct Run {
 }
 
 impl Run {
-    pub fn new(lane: Lane, second: Option<Lane>, rate: Rate) -> Self {
+    /// Sends at `rate`. A thread that is behind may have to keep that plan, or moves it.
+    pub fn new(lane: Lane, second: Option<Lane>, rate: Rate, keeps_plan: bool) -> Self {
         Self {
             lane,
             second,
             rate,
             schedule: None,
+            postponed_ns: (!keeps_plan).then_some(0),
             planned: None,
             pacer: Pacer::new(),
             timed: SendQueue::default(),
@@ -97,6 +104,10 @@ impl Run {
     ) -> Result<bool, SendError> {
         let is_complete = self.transmit_all(queue, stop, limit);
         self.pacer.pause();
+        if let Err(SendError::Stopped) = is_complete {
+            self.is_stopped = true;
+            return Ok(false);
+        }
         is_complete
     }
 
@@ -127,10 +138,10 @@ impl Run {
                 return Ok(false);
             };
             if self.timed.is_empty() {
-                self.send(queue, next, end)?;
+                self.send(queue, next, end, stop)?;
             } else {
                 let timed = std::mem::take(&mut self.timed);
-                let result = self.send(&timed, 0, timed.len());
+                let result = self.send(&timed, 0, timed.len(), stop);
                 self.timed = timed;
                 self.timed.clear();
                 result?;
@@ -152,10 +163,16 @@ impl Run {
     }
 
     /// Sends packets `first..end` now, each on its interface.
-    pub fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<(), SendError> {
+    pub fn send(
+        &mut self,
+        queue: &SendQueue,
+        first: usize,
+        end: usize,
+        stop: &Stop,
+    ) -> Result<(), SendError> {
         self.first_ns.get_or_insert_with(monotonic_ns);
         let Some(second) = &mut self.second else {
-            return self.lane.send(queue, first, end);
+            return self.lane.send(queue, first, end, stop);
         };
         let mut at = first;
         while at < end {
@@ -165,7 +182,7 @@ impl Run {
             } else {
                 &mut self.lane
             };
-            lane.send(queue, at, next)?;
+            lane.send(queue, at, next, stop)?;
             at = next;
         }
         Ok(())
@@ -186,11 +203,13 @@ impl Run {
         if !schedule.is_paced() {
             return Ok(Some(most));
         }
-        let mut plan = |index: usize| {
+        let mut plan = |index: usize, postponed_ns: Option<u64>| {
             let packet = queue.packet(index);
-            schedule.next(packet.bytes.len(), packet.time_ns)
+            let planned_ns = schedule.next(packet.bytes.len(), packet.time_ns);
+            planned_ns.saturating_add(postponed_ns.unwrap_or(0))
         };
-        let mut planned = self.planned.take().unwrap_or_else(|| plan(next));
+        let planned = self.planned.take();
+        let mut planned = planned.unwrap_or_else(|| plan(next, self.postponed_ns));
         let (keeps_times, lead_ns) = (self.lane.way().keeps_times(), self.lane.way().lead_ns());
         let wait_ns = planned.saturating_sub(lead_ns);
         let Some(now_ns) = self.pacer.wait_until(wait_ns, stop)? else {
@@ -199,6 +218,10 @@ impl Run {
         if now_ns >= self.next_stamp_ns {
             self.lane.way().stamp_next(planned);
             self.next_stamp_ns = now_ns + STAMP_INTERVAL_NS;
+        }
+        let behind_ns = now_ns.saturating_sub(planned);
+        if let Some(postponed_ns) = &mut self.postponed_ns {
+            *postponed_ns += behind_ns.saturating_sub(MAX_BEHIND_NS);
         }
         let mut end = next;
         while planned <= now_ns + lead_ns {
@@ -211,7 +234,7 @@ impl Run {
                 // The next packet may be in another queue: it is planned when it comes.
                 return Ok(Some(end));
             }
-            planned = plan(end);
+            planned = plan(end, self.postponed_ns);
         }
         self.planned = Some(planned);
         Ok(Some(end))

@@ -37,6 +37,10 @@ pub struct SendSummary {
     pub path: SendPath,
     /// From the first packet to the last.
     pub duration: Duration,
+    /// By how much the plan was moved, because the sender was more than 20 ms behind it: it was not scheduled, the device was
+    /// full, or the source had no packets. Packets of 20 ms follow at once then, and the others later. The most of all
+    /// threads. 0 with [`Rate::Absolute`](super::Rate::Absolute), which is never moved.
+    pub postponed: Duration,
     /// From the planned time of each packet to the system call that sent it. Empty without pacing. It is 0 where the call
     /// comes first and the packet waits in the kernel until its planned time.
     pub lateness: Histogram,

@@ -1,0 +1,94 @@
+//! Interfaces that lead to the default route of a host are refused. More kinds of them are in the tests of `lab`.
+
+use lab::{Host, Net};
+use tapline::send::SendError;
+
+/// Runs ip(8) with each line; `DEV` is the interface of the host.
+fn ip(host: &Host, lines: &[&str]) {
+    let name = host.interface().name.to_string();
+    for line in lines {
+        host.ip(&line.replace("DEV", &name));
+    }
+}
+
+/// Whether a job on `name` is refused for its default route.
+#[track_caller]
+fn is_refused(host: &Host, name: &str) -> bool {
+    let name = name.replace("DEV", &host.interface().name.to_string());
+    match host.run(|| tapline::send(&*name).open()) {
+        Ok(sender) => {
+            assert_eq!(sender.finish().unwrap().submitted, 0);
+            false
+        }
+        Err(SendError::Uplink { link }) => link == name,
+        Err(error) => panic!("{name}: {error}"),
+    }
+}
+
+#[test]
+fn the_route_may_be_in_any_table_of_either_family() {
+    for (lines, refused) in [
+        (&["route add default dev DEV table 77"][..], &["DEV"][..]),
+        (&["-6 route add default dev DEV"], &["DEV"]),
+        (&["-6 route add default dev DEV table 78"], &["DEV"]),
+        (
+            &[
+                "link add other type bridge",
+                "link set other up",
+                "address add 192.0.2.1/24 dev DEV",
+                "address add 198.51.100.1/24 dev other",
+                "route add default nexthop via 192.0.2.2 nexthop via 198.51.100.2",
+            ],
+            &["DEV", "other"],
+        ),
+        (
+            &[
+                "link add up0 type bridge",
+                "link set up0 up",
+                "link set DEV master up0",
+                "route add default dev up0",
+            ],
+            &["DEV", "up0"],
+        ),
+    ] {
+        let [left, right] = Net::new().pair();
+        ip(&left, lines);
+        ip(&left, &["link add free type bridge", "link set free up"]);
+        for name in refused {
+            assert!(is_refused(&left, name), "{name} with {lines:?}");
+        }
+        assert!(!is_refused(&left, "free"), "{lines:?}");
+        // The other end of a veth is another host.
+        assert!(!is_refused(&right, "DEV"), "{lines:?}");
+    }
+}
+
+#[test]
+fn other_routes_are_no_uplink() {
+    let [left, _right] = Net::new().pair();
+    ip(
+        &left,
+        &[
+            "route add unreachable default",
+            "route add 10.0.0.0/8 dev DEV",
+        ],
+    );
+    assert!(!is_refused(&left, "DEV"));
+}
+
+/// Both ends of a veth in one namespace know each other's index.
+#[test]
+fn the_peer_of_an_uplink_is_free() {
+    let [left, _right] = Net::new().pair();
+    ip(
+        &left,
+        &[
+            "link add here type veth peer name there",
+            "link set here up",
+            "link set there up",
+            "route add default dev here",
+        ],
+    );
+    assert!(is_refused(&left, "here"));
+    assert!(!is_refused(&left, "there"));
+}
