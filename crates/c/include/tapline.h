@@ -1591,13 +1591,22 @@ tapline_status tapline_watch_open(struct tapline_netlink *netlink,
 // As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
 // last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
 //
-// After events that were read before a failure, the next call returns the error.
+// After events that were read before a failure, the next call returns the error. Returns END after
+// `tapline_watch_stop`.
 tapline_status tapline_watch_next(struct tapline_watch *watch,
                                   int64_t timeout_ns,
                                   struct tapline_list **out_list,
                                   struct tapline_error **error);
 
-// A descriptor that is readable when events may be available. It belongs to the watch.
+// Ends a watch: a call of `tapline_watch_next` that waits returns END, and so do all later ones. Further calls change
+// nothing.
+//
+// Threads: any.
+tapline_status tapline_watch_stop(const struct tapline_watch *watch,
+                                  struct tapline_error **error);
+
+// A descriptor that is readable when events may be available, and once the watch has been stopped. It belongs to the
+// watch.
 tapline_status tapline_watch_fd(struct tapline_watch *watch,
                                 int32_t *out_fd,
                                 struct tapline_error **error);

@@ -61,8 +61,8 @@ const MAX_BATCH: usize = 128;
 
 struct Open {
     capture: Capture,
-    /// The packets of the last batch, lent to C until the next call.
-    packets: Vec<tapline_packet>,
+    /// The packets of the last batch are at its beginning, lent to C until the next call.
+    packets: Box<[tapline_packet; MAX_BATCH]>,
     names: Vec<CString>,
     /// The delays of the packets that were lent, if they are measured.
     delays: Option<Delays>,
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn tapline_capture_open(
         };
         let open = Open {
             capture,
-            packets: Vec::with_capacity(MAX_BATCH),
+            packets: Box::new([tapline_packet::NONE; MAX_BATCH]),
             names,
             delays: (given.measure_delays != 0).then(Delays::default),
         };
@@ -184,20 +184,21 @@ pub extern "C" fn tapline_capture_next_batch(
         let out_count = out_count.ok_or_else(|| Error::null("out_count"))?;
         let timeout = u64::try_from(timeout_ns).map_or(Duration::MAX, Duration::from_nanos);
         Open::table().with(capture, |open| {
-            open.packets.clear();
             let Some(mut batch) = open.capture.next_batch(timeout)? else {
                 return Ok(tapline_status::End);
             };
-            while open.packets.len() < MAX_BATCH
-                && let Some(packet) = batch.next()
-            {
-                open.packets.push(tapline_packet::of(&packet));
-            }
+            let mut places = open.packets.iter_mut();
+            batch.lend_each(MAX_BATCH, |packet| {
+                if let Some(place) = places.next() {
+                    *place = tapline_packet::of(packet);
+                }
+            });
+            let count = MAX_BATCH - places.len();
             if let Some(delays) = &mut open.delays {
-                delays::record(delays, &open.packets);
+                delays::record(delays, &open.packets[..count]);
             }
             out_packets.write(open.packets.as_ptr());
-            out_count.write(open.packets.len());
+            out_count.write(count);
             Ok(tapline_status::Ok)
         })
     })

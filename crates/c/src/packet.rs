@@ -87,6 +87,21 @@ pub struct tapline_packet {
 unsafe impl Send for tapline_packet {}
 
 impl tapline_packet {
+    /// A place without a packet.
+    pub const NONE: Self = Self {
+        data: std::ptr::null(),
+        time_ns: TAPLINE_UNKNOWN,
+        captured_len: 0,
+        len: 0,
+        interface: 0,
+        queue: TAPLINE_NO_QUEUE,
+        drops_before: 0,
+        direction: tapline_direction::Unknown as u8,
+        reception: tapline_reception::Unknown as u8,
+        checksum: tapline_checksum::Unknown as u8,
+        reserved: [0; 5],
+    };
+
     /// The packet as C sees it.
     #[inline]
     pub fn of(packet: &Packet<'_>) -> Self {

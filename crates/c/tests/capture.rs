@@ -1,8 +1,8 @@
 //! Captures of C and C++ programs on test hosts: what they print is what was sent, checkers find no wrong use of memory,
 //! and no packet costs an allocation.
 
-use lab::Net;
 use lab::generator::udp_frame;
+use lab::{Host, Net};
 
 use crate::support::{Checked, Checker, LANGUAGES, checked_languages, hex};
 
@@ -76,4 +76,17 @@ fn no_packet_costs_an_allocation() {
         // The first exchange with the thread that reads counters, once a second, allocates once.
         assert!(allocations <= 3, "{printed}");
     }
+}
+
+#[test]
+fn files_and_filters_allocate_for_no_batch() {
+    let program = Checker::Sanitizers.program("gcc", "tests/programs/allocation_files.c", &[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("trace.pcapng");
+    let path = path.to_str().expect("text");
+    let host = Host::new("alone");
+    let printed = program.start(&host, &[path]).finish();
+    assert_eq!(printed, ["written: 0", "read: 0"]);
+    let counted = host.output_of(&format!("tcpdump --count -nr {path}"));
+    assert!(counted.starts_with("8192 packets"), "{counted}");
 }

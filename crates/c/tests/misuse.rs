@@ -3,7 +3,7 @@
 
 use lab::Host;
 
-use crate::support::CHECKERS;
+use crate::support::{CHECKERS, Checker};
 
 #[test]
 fn misuse_is_an_error() {
@@ -22,5 +22,27 @@ fn misuse_is_an_error() {
                 "{source}"
             );
         }
+    }
+}
+
+#[test]
+fn misuse_of_counts_and_reports_is_an_error() {
+    for (compiler, source) in [
+        ("gcc", "tests/programs/jobs_misuse.c"),
+        ("g++", "tests/programs/jobs_misuse.cpp"),
+    ] {
+        // Valgrind 3.19 does not know the calls that attach programs of eBPF.
+        let program = Checker::Sanitizers.program(compiler, source, &[]);
+        let host = Host::new("alone");
+        assert_eq!(program.start(&host, &["lo"]).finish(), ["done"], "{source}");
+    }
+}
+
+#[test]
+fn results_compose_and_types_are_printed() {
+    for checker in CHECKERS {
+        let program = checker.program("g++", "tests/programs/results.cpp", &[]);
+        let host = Host::new("alone");
+        assert_eq!(program.start(&host, &[]).finish(), ["done"]);
     }
 }

@@ -3,7 +3,6 @@
 #define TAPLINE_ERROR_HPP
 
 #include <string>
-#include <utility>
 
 #include "../tapline.h"
 

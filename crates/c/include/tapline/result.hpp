@@ -48,6 +48,28 @@ inline const tapline::error &moved_error() {
 
 }  // namespace detail
 
+template <class T>
+class result;
+
+namespace detail {
+
+/// The result of a function that returns a value or nothing.
+template <class F, class... A>
+using result_of = result<std::remove_cv_t<std::invoke_result_t<F, A...>>>;
+
+/// What `change` returns, as a result.
+template <class F, class... A>
+result_of<F, A...> transformed(F &&change, A &&...arguments) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F, A...>>) {
+        std::forward<F>(change)(std::forward<A>(arguments)...);
+        return {};
+    } else {
+        return std::forward<F>(change)(std::forward<A>(arguments)...);
+    }
+}
+
+}  // namespace detail
+
 /// A value of type `T`, or the error of the call that should have made it.
 ///
 /// `*` and `->` require a value; `value()` throws `bad_result` without one.
@@ -86,6 +108,10 @@ public:
     T value_or(U &&otherwise) const & {
         return has_value() ? *value_ : static_cast<T>(std::forward<U>(otherwise));
     }
+    template <class U>
+    T value_or(U &&otherwise) && {
+        return has_value() ? *std::move(value_) : static_cast<T>(std::forward<U>(otherwise));
+    }
 
     /// The error. Where there is a value: one with TAPLINE_STATUS_OK. After a move: one with
     /// TAPLINE_STATUS_INVALID_HANDLE.
@@ -94,7 +120,14 @@ public:
 
     /// The result of `next` with the value, or this error. `next` returns a result.
     template <class F>
-    auto and_then(F &&next) && -> std::invoke_result_t<F, T &&> {
+    std::remove_cvref_t<std::invoke_result_t<F, const T &>> and_then(F &&next) const & {
+        if (has_value()) {
+            return std::forward<F>(next)(*value_);
+        }
+        return error();
+    }
+    template <class F>
+    std::remove_cvref_t<std::invoke_result_t<F, T &&>> and_then(F &&next) && {
         if (has_value()) {
             return std::forward<F>(next)(*std::move(value_));
         }
@@ -102,11 +135,42 @@ public:
     }
     /// What `change` makes of the value, or this error.
     template <class F>
-    auto transform(F &&change) && -> result<std::invoke_result_t<F, T &&>> {
+    detail::result_of<F, const T &> transform(F &&change) const & {
         if (has_value()) {
-            return std::forward<F>(change)(*std::move(value_));
+            return detail::transformed(std::forward<F>(change), *value_);
+        }
+        return error();
+    }
+    template <class F>
+    detail::result_of<F, T &&> transform(F &&change) && {
+        if (has_value()) {
+            return detail::transformed(std::forward<F>(change), *std::move(value_));
         }
         return std::move(*this).error();
+    }
+    /// This value, or the result of `otherwise` with the error. `otherwise` returns a result of the same type.
+    template <class F>
+    result or_else(F &&otherwise) const & {
+        if (has_value()) {
+            return *this;
+        }
+        return std::forward<F>(otherwise)(error());
+    }
+    template <class F>
+    result or_else(F &&otherwise) && {
+        if (has_value()) {
+            return std::move(*this);
+        }
+        return std::forward<F>(otherwise)(std::move(*this).error());
+    }
+    /// This value, or the error that `change` makes of this one.
+    template <class F>
+    result transform_error(F &&change) const & {
+        return has_value() ? *this : result(std::forward<F>(change)(error()));
+    }
+    template <class F>
+    result transform_error(F &&change) && {
+        return has_value() ? std::move(*this) : result(std::forward<F>(change)(std::move(*this).error()));
     }
 
 private:
@@ -144,6 +208,33 @@ public:
     /// The error. Where the call succeeded: one with TAPLINE_STATUS_OK.
     const tapline::error &error() const & { return error_ ? *error_ : detail::no_error(); }
     tapline::error error() && { return error_ ? std::move(*error_) : detail::no_error(); }
+
+    /// The result of `next`, or this error. `next` returns a result.
+    template <class F>
+    std::remove_cvref_t<std::invoke_result_t<F>> and_then(F &&next) const {
+        if (has_value()) {
+            return std::forward<F>(next)();
+        }
+        return *error_;
+    }
+    /// What `change` returns, or this error.
+    template <class F>
+    detail::result_of<F> transform(F &&change) const {
+        if (has_value()) {
+            return detail::transformed(std::forward<F>(change));
+        }
+        return *error_;
+    }
+    /// Success, or the result of `otherwise` with the error. `otherwise` returns a `result<void>`.
+    template <class F>
+    result or_else(F &&otherwise) const {
+        return has_value() ? result() : std::forward<F>(otherwise)(*error_);
+    }
+    /// Success, or the error that `change` makes of this one.
+    template <class F>
+    result transform_error(F &&change) const {
+        return has_value() ? result() : result(std::forward<F>(change)(*error_));
+    }
 
 private:
     boxed<tapline::error> error_;

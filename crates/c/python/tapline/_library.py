@@ -38,6 +38,8 @@ class Error(Exception):
         self.attribute = attribute
         #: As in ``errno``; 0 without one.
         self.os_error = os_error
+        #: The final account of a capture that could not wait for packets any more; otherwise None.
+        self.account = None
 
 
 _STATUS = {

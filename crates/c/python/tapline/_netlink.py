@@ -122,18 +122,27 @@ class Watch(Pollable):
 
     _fd_of = lib.tapline_watch_fd
 
+    _ENDED = object()
+
     def next(self, timeout=None):
-        """Waits for events, at most ``timeout`` seconds, and returns those that are available."""
+        """Waits for events, at most ``timeout`` seconds, and returns those that are available. None after ``stop``."""
 
         def attempt():
-            raw = opened("tapline_list", lib.tapline_watch_next, self._raw, 0)
-            return [_event(line) for line in _lines(raw)] or None
+            raw = ffi.new("tapline_list **")
+            if not call(lib.tapline_watch_next, self._raw, 0, raw):
+                return self._ENDED
+            return [_event(line) for line in _lines(raw[0])] or None
 
-        return self._until_ready(timeout, attempt) or []
+        found = self._until_ready(timeout, attempt)
+        return None if found is self._ENDED else found or []
+
+    def stop(self):
+        """Ends the watch. Any thread."""
+        call(lib.tapline_watch_stop, self._raw)
 
     def __iter__(self):
-        while True:
-            yield from self.next()
+        while (events := self.next()) is not None:
+            yield from events
 
     def _close(self, raw):
         call(lib.tapline_watch_close, raw)

@@ -5,6 +5,7 @@ import operator
 from ._library import (
     NO_QUEUE,
     UNKNOWN,
+    Error,
     Handle,
     Options,
     Pollable,
@@ -13,6 +14,7 @@ from ._library import (
     ffi,
     lib,
     opened,
+    read,
     record,
     text,
 )
@@ -232,9 +234,22 @@ class Capture(_Lender, Pollable):
         call(lib.tapline_capture_stop, self._raw)
 
     def finish(self):
-        """Ends and closes the capture, and returns its final account."""
+        """Ends and closes the capture, and returns its final account.
+
+        If waiting for packets has failed, that is the error, and its ``account`` is the account.
+        """
         self._end_batch()
-        return self._end(lambda raw: account(CaptureStats, "tapline_capture_stats", lib.tapline_capture_finish, raw))
+        stats = ffi.new("tapline_capture_stats *")
+        stats.size = ffi.sizeof("tapline_capture_stats")
+        # The duration of a capture that has ended is known.
+        stats.duration_ns = UNKNOWN
+        try:
+            self._end(lambda raw: call(lib.tapline_capture_finish, raw, stats))
+        except Error as error:
+            if stats.duration_ns != UNKNOWN:
+                error.account = read(CaptureStats, stats)
+            raise
+        return read(CaptureStats, stats)
 
     def _close(self, raw):
         call(lib.tapline_capture_close, raw)

@@ -1,11 +1,16 @@
 //! Watches: the objects that exist, and then every change.
 
+use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd};
-use std::time::Duration;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use serde::Serialize;
 use tapline::net::{Event, Watch};
+use tapline::{Stop, Stopper};
 
 use super::handle::{Open, tapline_netlink};
 use super::list::{list, tapline_list};
@@ -42,24 +47,18 @@ pub enum tapline_event {
 /// A watch. Close it with `tapline_watch_close`.
 pub struct tapline_watch(());
 
-/// A watch of any kind of object. Both calls append events to `out`.
-trait AnyWatch: Send {
-    /// Waits for the next event.
-    fn put_next(
-        &mut self,
-        form: tapline_netlink_form,
-        out: &mut Vec<u8>,
-        names: &mut Names<'_>,
-    ) -> Result<(), Error>;
-    /// Waits at most `timeout` for events, and takes those that are available.
+/// Events that a call returns at most: one that does not wait ends, however fast they come.
+const MAX_EVENTS: usize = 65_536;
+
+/// A watch of any kind of object.
+trait AnyWatch: AsFd + Send {
+    /// Appends the events that are available to `out`. Does not wait.
     fn put_available(
         &mut self,
-        timeout: Duration,
         form: tapline_netlink_form,
         out: &mut Vec<u8>,
         names: &mut Names<'_>,
     ) -> Result<(), Error>;
-    fn descriptor(&self) -> i32;
 }
 
 struct Watching {
@@ -68,32 +67,72 @@ struct Watching {
     form: tapline_netlink_form,
     /// Of the last call, which returned the events before it.
     failure: Option<Error>,
+    stop: Stop,
+    /// Readable when events may be available, and from the stop on.
+    ready: OwnedFd,
 }
 
 impl Watching {
-    /// Waits at most `timeout` for events, without one for ever.
-    fn events(&mut self, timeout: Option<Duration>) -> Result<Vec<u8>, Error> {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
+    fn new(
+        watch: Box<dyn AnyWatch>,
+        names: Lookup,
+        form: tapline_netlink_form,
+    ) -> io::Result<Self> {
+        let stop = Stop::new()?;
+        let ready = epoll::create(CreateFlags::CLOEXEC)?;
+        for source in [watch.as_fd(), stop.as_fd()] {
+            epoll::add(&ready, source, EventData::new_u64(0), EventFlags::IN)?;
         }
-        let mut names = self.names.for_a_call();
+        Ok(Self {
+            watch,
+            names,
+            form,
+            failure: None,
+            stop,
+            ready,
+        })
+    }
+
+    /// Waits at most `timeout` for events, without one for ever. `None`: the watch has been stopped.
+    fn events(&mut self, timeout: Option<Duration>) -> Result<Option<Vec<u8>>, Error> {
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut out = Vec::new();
-        if timeout.is_none() {
-            self.watch.put_next(self.form, &mut out, &mut names)?;
+        loop {
+            if wait_for(self.stop.as_fd(), Some(Duration::ZERO))? {
+                return Ok(None);
+            }
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            let mut names = self.names.for_a_call();
+            let taken = self.watch.put_available(self.form, &mut out, &mut names);
+            match taken {
+                Err(failure) if out.is_empty() => return Err(failure),
+                result => self.failure = result.err(),
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if !out.is_empty() || left.is_some_and(|left| left.is_zero()) {
+                return Ok(Some(out));
+            }
+            wait_for(self.ready.as_fd(), left)?;
         }
-        let timeout = timeout.unwrap_or_default();
-        let failed = (self.watch).put_available(timeout, self.form, &mut out, &mut names);
-        match failed {
-            Err(failure) if out.is_empty() => return Err(failure),
-            result => self.failure = result.err(),
-        }
-        Ok(out)
+    }
+}
+
+/// Waits at most `timeout` until `descriptor` is readable, without one for ever. A signal ends the wait.
+fn wait_for(descriptor: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<bool, Error> {
+    let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+    let mut descriptors = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
+    match poll(&mut descriptors, timeout.as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(Error::system(&io::Error::from(errno))),
     }
 }
 
 impl Object for Watching {
     type Handle = tapline_watch;
-    type Shared = ();
+    type Shared = Stopper;
     const KIND: Kind = Kind::Watch;
     fn table() -> &'static Table<Self> {
         static TABLE: Table<Watching> = Table::new();
@@ -144,28 +183,19 @@ fn put<O: Crossing>(
 }
 
 impl<O: Crossing + tapline::net::Object> AnyWatch for Watch<O> {
-    fn put_next(
-        &mut self,
-        form: tapline_netlink_form,
-        out: &mut Vec<u8>,
-        names: &mut Names<'_>,
-    ) -> Result<(), Error> {
-        put(&self.next()?, form, out, names)
-    }
-
     fn put_available(
         &mut self,
-        timeout: Duration,
         form: tapline_netlink_form,
         out: &mut Vec<u8>,
         names: &mut Names<'_>,
     ) -> Result<(), Error> {
-        let events = self.next_batch(timeout)?;
-        (events.into_iter()).try_for_each(|event| put(&event, form, out, names))
-    }
-
-    fn descriptor(&self) -> i32 {
-        self.as_fd().as_raw_fd()
+        for _ in 0..MAX_EVENTS {
+            let Some(event) = self.try_next()? else {
+                break;
+            };
+            put(&event, form, out, names)?;
+        }
+        Ok(())
     }
 }
 
@@ -211,13 +241,10 @@ pub unsafe extern "C" fn tapline_watch_open(
                 open(&handle.source, filter)
             })?;
             let names = Lookup::new(handle.source.clone());
-            let watching = Watching {
-                watch,
-                names,
-                form,
-                failure: None,
-            };
-            out_watch.write(Watching::table().insert(watching, ())?);
+            let watching = Watching::new(watch, names, form);
+            let watching = watching.map_err(|error| Error::system(&error))?;
+            let stopper = watching.stop.stopper();
+            out_watch.write(Watching::table().insert(watching, stopper)?);
             Ok(tapline_status::Ok)
         })
     })
@@ -229,7 +256,8 @@ pub unsafe extern "C" fn tapline_watch_open(
 /// As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
 /// last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
 ///
-/// After events that were read before a failure, the next call returns the error.
+/// After events that were read before a failure, the next call returns the error. Returns END after
+/// `tapline_watch_stop`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_watch_next(
     watch: *mut tapline_watch,
@@ -241,13 +269,34 @@ pub extern "C" fn tapline_watch_next(
         let out_list = out_list.ok_or_else(|| Error::null("out_list"))?;
         let timeout = u64::try_from(timeout_ns).ok().map(Duration::from_nanos);
         Watching::table().with(watch, |watching| {
-            out_list.write(list(watching.events(timeout)?, false)?);
+            let Some(events) = watching.events(timeout)? else {
+                return Ok(tapline_status::End);
+            };
+            out_list.write(list(events, false)?);
             Ok(tapline_status::Ok)
         })
     })
 }
 
-/// A descriptor that is readable when events may be available. It belongs to the watch.
+/// Ends a watch: a call of `tapline_watch_next` that waits returns END, and so do all later ones. Further calls change
+/// nothing.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_watch_stop(
+    watch: *const tapline_watch,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        Watching::table().shared(watch, |stopper| {
+            stopper.stop();
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// A descriptor that is readable when events may be available, and once the watch has been stopped. It belongs to the
+/// watch.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_watch_fd(
     watch: *mut tapline_watch,
@@ -257,7 +306,7 @@ pub extern "C" fn tapline_watch_fd(
     guard(error, || {
         let out_fd = out_fd.ok_or_else(|| Error::null("out_fd"))?;
         Watching::table().with(watch, |watching| {
-            out_fd.write(watching.watch.descriptor());
+            out_fd.write(watching.ready.as_raw_fd());
             Ok(tapline_status::Ok)
         })
     })
@@ -281,49 +330,55 @@ pub extern "C" fn tapline_watch_close(
 mod tests {
     use super::*;
 
-    /// Has one event, and then fails.
-    struct Failing;
+    /// Has one event, and then fails. Its descriptor is never readable.
+    struct Failing(Stop);
+
+    impl AsFd for Failing {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.0.as_fd()
+        }
+    }
 
     impl AnyWatch for Failing {
-        fn put_next(
+        fn put_available(
             &mut self,
             _: tapline_netlink_form,
             out: &mut Vec<u8>,
             _: &mut Names<'_>,
         ) -> Result<(), Error> {
             out.extend(b"an event");
-            Ok(())
-        }
-
-        fn put_available(
-            &mut self,
-            _: Duration,
-            _: tapline_netlink_form,
-            _: &mut Vec<u8>,
-            _: &mut Names<'_>,
-        ) -> Result<(), Error> {
             Err(Error::argument("it fails"))
         }
+    }
 
-        fn descriptor(&self) -> i32 {
-            -1
-        }
+    fn watching() -> Watching {
+        let watch = Box::new(Failing(Stop::new().expect("a pipe")));
+        let form = tapline_netlink_form::Json;
+        Watching::new(watch, Lookup::new(Source::Here), form).expect("descriptors")
     }
 
     #[test]
     fn events_before_a_failure_are_returned_and_then_the_failure() {
-        let mut watching = Watching {
-            watch: Box::new(Failing),
-            names: Lookup::new(Source::Here),
-            form: tapline_netlink_form::Json,
-            failure: None,
-        };
-        let failed = |result: Result<Vec<u8>, Error>| result.expect_err("a failure").message;
-        for _ in 0..2 {
-            let events = watching.events(None).expect("events");
-            assert_eq!(events, b"an event");
-            assert_eq!(failed(watching.events(None)), "it fails");
+        let mut watching = watching();
+        for timeout in [None, Some(Duration::ZERO), None] {
+            let events = watching.events(timeout).expect("events");
+            assert_eq!(events.as_deref(), Some(&b"an event"[..]));
+            let failure = watching.events(timeout).expect_err("a failure");
+            assert_eq!(failure.message, "it fails");
         }
-        assert_eq!(failed(watching.events(Some(Duration::ZERO))), "it fails");
+    }
+
+    #[test]
+    fn a_stopped_watch_is_readable_and_has_ended() {
+        let mut watching = watching();
+        let is_readable = |watching: &Watching| {
+            wait_for(watching.ready.as_fd(), Some(Duration::ZERO)).expect("poll")
+        };
+        assert!(!is_readable(&watching));
+        watching.stop.stopper().stop();
+        assert!(is_readable(&watching));
+        for timeout in [None, Some(Duration::ZERO)] {
+            assert_eq!(watching.events(timeout).expect("the end"), None);
+        }
     }
 }

@@ -298,6 +298,23 @@ void netlinks()
     isLast = true;
     link->add(net::LinkInfo().setName("d2").setType("dummy")).value();
     waiting.join();
+
+    // Another thread ends the watch while a call waits.
+    std::thread ending([&watch] {
+        for (;;) {
+            const auto events = watch->next();
+            if (!events && events.error().status == TAPLINE_STATUS_END) {
+                return;
+            }
+            CHECK(events || events.error().status == TAPLINE_STATUS_IN_USE);
+        }
+    });
+    while (watch->next(0ns).error().status != TAPLINE_STATUS_IN_USE) {
+    }
+    watch->stop().value();
+    ending.join();
+    FAILS(END, watch->next());
+    FAILS(END, watch->next(0ns));
 }
 
 /// Threads may share what a factory made: each of their requests is carried out.

@@ -1,5 +1,6 @@
 /* netlink_misuse: what C code may do wrong with netlink is an error, and never a crash. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -260,11 +261,62 @@ static void threads(void) {
     OK(tapline_fake_kernel_free(fake, &error));
 }
 
+static void *wait_for_the_end(void *watch) {
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status == TAPLINE_STATUS_OK || status == TAPLINE_STATUS_IN_USE) {
+        tapline_list *list = NULL;
+        status = tapline_watch_next(watch, -1, &list, NULL);
+        CHECK(tapline_list_free(list, NULL) == TAPLINE_STATUS_OK);
+    }
+    CHECK(status == TAPLINE_STATUS_END);
+    return NULL;
+}
+
+/* Another thread ends a watch, also while a call waits. */
+static void stops(void) {
+    tapline_fake_kernel *fake = NULL;
+    tapline_netlink *netlink = open_fake(&fake);
+    tapline_watch *watch = NULL;
+    tapline_list *list = NULL;
+    int fd = -1;
+    OK(tapline_watch_open(netlink, LINK, JSON, NULL, 0, &watch, &error));
+    OK(tapline_watch_next(watch, 0, &list, &error));
+    OK(tapline_list_free(list, &error));
+    OK(tapline_watch_fd(watch, &fd, &error));
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    CHECK(poll(&readable, 1, 0) == 0);
+    add_link(netlink, "{\"name\":\"d2\",\"linkinfo\":{\"info_kind\":\"dummy\"}}");
+    CHECK(poll(&readable, 1, 0) == 1);
+    OK(tapline_watch_next(watch, -1, &list, &error));
+    OK(tapline_list_free(list, &error));
+    CHECK(poll(&readable, 1, 0) == 0);
+    pthread_t waiting;
+    CHECK(pthread_create(&waiting, NULL, wait_for_the_end, watch) == 0);
+    /* Until the other thread is in its call. */
+    while (tapline_watch_next(watch, 0, &list, NULL) != TAPLINE_STATUS_IN_USE) {
+        OK(tapline_list_free(list, &error));
+    }
+    OK(tapline_watch_stop(watch, &error));
+    CHECK(pthread_join(waiting, NULL) == 0);
+    /* For good, whatever happens. */
+    OK(tapline_watch_stop(watch, &error));
+    add_link(netlink, "{\"name\":\"d3\",\"linkinfo\":{\"info_kind\":\"dummy\"}}");
+    CHECK(tapline_watch_next(watch, -1, &list, NULL) == TAPLINE_STATUS_END);
+    CHECK(tapline_watch_next(watch, 0, &list, NULL) == TAPLINE_STATUS_END);
+    CHECK(poll(&readable, 1, 0) == 1);
+    OK(tapline_watch_close(watch, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_watch_stop(watch, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "null", tapline_watch_stop(NULL, &error));
+    OK(tapline_netlink_close(netlink, &error));
+    OK(tapline_fake_kernel_free(fake, &error));
+}
+
 int main(void) {
     arguments();
     messages();
     handles();
     threads();
+    stops();
     printf("done\n");
     return 0;
 }

@@ -105,6 +105,48 @@ impl SlotWalk {
         }
     }
 
+    /// Passes packets to `each` until `end` of the `left` packets are left, or the headers are not valid. Returns how many
+    /// are left. The version is matched once, not for every packet.
+    ///
+    /// # Safety
+    /// As [`next`](Self::next).
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "fields that the caller does not read are not computed"
+    )]
+    pub unsafe fn each<'b>(
+        &mut self,
+        left: u32,
+        end: u32,
+        mut each: impl FnMut(RingPacket<'b>),
+    ) -> u32 {
+        // A copy stays in registers, whatever `each` writes.
+        let (mut walk, mut left) = (*self, left);
+        match walk.version {
+            TpacketVersion::V3 => {
+                // SAFETY: promised by the caller.
+                while left > end
+                    && let Some(packet) = unsafe { walk.next_in_block(left) }
+                {
+                    left -= 1;
+                    each(packet);
+                }
+            }
+            TpacketVersion::V2 => {
+                // SAFETY: promised by the caller.
+                while left > end
+                    && let Some(packet) = unsafe { walk.next_frame() }
+                {
+                    left -= 1;
+                    each(packet);
+                }
+            }
+        }
+        *self = walk;
+        left
+    }
+
     #[inline(always)]
     #[expect(
         clippy::inline_always,

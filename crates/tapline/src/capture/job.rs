@@ -371,6 +371,14 @@ impl PacketBatch<'_> {
     pub fn next(&mut self) -> Option<Packet<'_>> {
         self.capture.next_ready()
     }
+
+    /// Lends up to `max` packets that are ready to `each`, in the order of [`next`](Self::next). Cheaper per packet for a
+    /// caller that reads every field of each packet. Does not wait.
+    #[inline]
+    pub fn lend_each(&mut self, max: usize, each: impl FnMut(&Packet<'_>)) {
+        let Capture { engine, pull, .. } = &mut *self.capture;
+        pull.lend_each(engine, max, each);
+    }
 }
 
 /// The epoll descriptor of the capture: readable when [`next_batch`](Capture::next_batch) has work, and for good once the capture

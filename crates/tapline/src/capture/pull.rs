@@ -194,6 +194,71 @@ impl Pull {
         Some(lend(&packet, bytes, interface, lost_before, &queue.reading))
     }
 
+    /// Lends up to `max` packets that are ready to `each`, which keeps none. Waits for nothing.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the caller does not read is not made"
+    )]
+    pub fn lend_each(
+        &mut self,
+        engine: &mut Engine,
+        max: usize,
+        mut each: impl FnMut(&Packet<'_>),
+    ) {
+        let mut room = max;
+        while room > 0
+            && let Some(number) = self.ready(engine)
+        {
+            if self.direct_end == usize::MAX {
+                room -= 1;
+                let Some(packet) = self.lend(engine, number) else {
+                    return;
+                };
+                each(&packet);
+            } else {
+                room -= self.lend_direct(&mut engine.queues[0], room, &mut each);
+            }
+        }
+    }
+
+    /// Lends up to `max` packets that are read directly, and at least one place of them is used. They are counted together.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the caller does not read is not made"
+    )]
+    fn lend_direct(
+        &mut self,
+        queue: &mut RxQueue,
+        max: usize,
+        each: &mut impl FnMut(&Packet<'_>),
+    ) -> usize {
+        let mut lost_before = Some(queue.reader.take_lost_before()).filter(|&lost| lost > 0);
+        let left = queue.reader.packets_left();
+        let wanted = max.min(left - self.direct_end);
+        let (reading, interface) = (&queue.reading, queue.interface);
+        let (mut packets, mut bytes, mut stamps) = (0, 0, reading.stamps);
+        queue.reader.lend_each(wanted, |packet| {
+            packets += 1;
+            bytes += u64::from(packet.original_len);
+            stamps.count(packet.timestamp_source);
+            let lost_before = lost_before.take();
+            each(&lend(
+                &packet,
+                packet.bytes,
+                interface,
+                lost_before,
+                reading,
+            ));
+        });
+        queue.reading.stamps = stamps;
+        queue.counters.deliver_all(packets as u64, bytes);
+        // The rest of a malformed batch was skipped, not lent.
+        self.direct_start -= left - packets - queue.reader.packets_left();
+        wanted
+    }
+
     /// The queue with the oldest packet that is ready, passes the exact filter and is within the packet limit.
     fn select(&mut self, engine: &mut Engine) -> Option<usize> {
         self.stop_direct(engine);

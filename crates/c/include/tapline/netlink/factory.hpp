@@ -193,8 +193,14 @@ public:
         if (!status) {
             return status.error();
         }
-        const List list(raw);
         std::vector<Event<Info>> events;
+        if (*status == TAPLINE_STATUS_END) {
+            tapline::error stopped;
+            stopped.status = TAPLINE_STATUS_END;
+            stopped.message = "the watch has been stopped";
+            return stopped;
+        }
+        const List list(raw);
         for (auto rest = list.reader(); rest.left > 0;) {
             auto &event = events.emplace_back();
             event.kind = static_cast<tapline_event>(rest.number());
@@ -207,6 +213,7 @@ public:
         }
         return events;
     }
+    result<void> stop() const override { return done(call(tapline_watch_stop, handle_.get())); }
     result<int> fd() const override
     {
         int fd = -1;

@@ -53,6 +53,22 @@ struct Event {
     std::optional<Info> before;
 };
 
+/// `added LinkInfo{…}`, `changed LinkInfo{…} to LinkInfo{…}`, `removed LinkInfo{…}` or `overrun`.
+template <class Info>
+std::string toString(const Event<Info> &event)
+{
+    if (event.kind == TAPLINE_EVENT_OVERRUN || !event.object) {
+        return "overrun";
+    }
+    const std::string object = toString(*event.object);
+    if (event.kind == TAPLINE_EVENT_CHANGED) {
+        return "changed " + (event.before ? toString(*event.before) + " to " : "") + object;
+    }
+    return (event.kind == TAPLINE_EVENT_ADDED ? "added " : "removed ") + object;
+}
+template <class Info>
+inline constexpr bool isPrintable<Event<Info>> = true;
+
 /// The objects of one kind: first those that exist, and then every change, without a gap.
 template <class Info>
 class IWatch {
@@ -62,7 +78,9 @@ public:
     virtual result<std::vector<Event<Info>>> next(std::chrono::nanoseconds timeout) = 0;
     /// Waits for events without a limit.
     result<std::vector<Event<Info>>> next() { return next(std::chrono::nanoseconds(-1)); }
-    /// Readable when events may be available.
+    /// Ends the watch: a `next` that waits, and all later ones, fail with TAPLINE_STATUS_END. Any thread.
+    virtual result<void> stop() const = 0;
+    /// Readable when events may be available, and once the watch has been stopped.
     virtual result<int> fd() const = 0;
 };
 

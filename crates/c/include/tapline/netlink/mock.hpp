@@ -42,6 +42,7 @@ class MockWatch : public IWatch<Info> {
 public:
     using IWatch<Info>::next;
     MOCK_METHOD(result<std::vector<Event<Info>>>, next, (std::chrono::nanoseconds), (override));
+    MOCK_METHOD(result<void>, stop, (), (const, override));
     MOCK_METHOD(result<int>, fd, (), (const, override));
 };
 

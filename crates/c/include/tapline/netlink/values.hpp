@@ -404,10 +404,14 @@ std::string toString(const std::vector<T> &values)
     return text + "]";
 }
 
+/// Types of other headers that `toString` takes.
+template <class T>
+inline constexpr bool isPrintable = false;
+
 /// The types of this library that can be printed.
 template <class T>
-concept Printable = FieldSet<T> || NamedNumber<T> || std::is_same_v<T, IpAddress> || std::is_same_v<T, Prefix> ||
-                    std::is_same_v<T, MacAddress> || std::is_same_v<T, Interface>;
+concept Printable = FieldSet<T> || NamedNumber<T> || Time<T> || std::is_same_v<T, IpAddress> || std::is_same_v<T, Prefix> ||
+                    std::is_same_v<T, MacAddress> || std::is_same_v<T, Interface> || isPrintable<T>;
 
 template <class Traits, Printable T>
 std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const T &value)

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import pickle
 import struct
 import subprocess
@@ -156,6 +157,11 @@ def netlink():
     for event in watch:
         if event.kind == "added" and event.object["name"] == "br7":
             break
+    # Another thread may stop it while this one waits.
+    stopper = threading.Timer(0, watch.stop)
+    stopper.start()
+    assert watch.next(timeout=20) is None and list(watch) == []
+    stopper.join()
     fails("NOT_FOUND", "nowhere", network.get, "link", name="nowhere")
     subprocess.run(["ip", "-json", "-details", "link", "show", "br7"], check=True)
 
@@ -194,6 +200,29 @@ def ending_while_in_use():
     sender.close()
 
 
+def failed_capture():
+    """A capture that cannot wait for packets any more has an account nevertheless."""
+    running = tapline.Capture("lo")
+    # It waits on this descriptor, which now is one of a file.
+    with open("/dev/null", "rb") as file:
+        os.dup2(file.fileno(), running.fileno())
+    assert running.next_batch(timeout=0) is None
+    try:
+        running.finish()
+    except tapline.Error as error:
+        assert error.status == "SYSTEM" and error.account.delivered == 0 and error.account.duration_ns > 0
+    else:
+        raise AssertionError("no error")
+    running = tapline.Capture("lo")
+    assert running.finish().duration_ns > 0
+    try:
+        running.finish()
+    except tapline.Error as error:
+        assert error.status == "INVALID_HANDLE" and error.account is None
+    else:
+        raise AssertionError("no error")
+
+
 def misuse():
     """Wrong use is an exception, and never a crash."""
     fails("NOT_FOUND", "nowhere0", tapline.Capture, "nowhere0")
@@ -222,6 +251,7 @@ def misuse():
     closed.close()
     raises(ValueError, tapline.Netlink, fake=closed)
     ending_while_in_use()
+    failed_capture()
     for _ in range(1000):
         tapline.Filter("udp")
     gc.collect()

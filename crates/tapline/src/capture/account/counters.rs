@@ -38,15 +38,21 @@ impl Counters {
         }
     }
 
-    /// Counts a delivered packet of `bytes` bytes. Only the capture's thread writes, so no atomic addition
-    /// is needed.
+    /// Counts a delivered packet of `bytes` bytes.
     #[inline]
     pub fn deliver(&self, bytes: u32) {
+        self.deliver_all(1, u64::from(bytes));
+    }
+
+    /// Counts delivered packets of `bytes` bytes together. Only the capture's thread writes, so no atomic addition
+    /// is needed.
+    #[inline]
+    pub fn deliver_all(&self, packets: u64, bytes: u64) {
         let add = |counter: &AtomicU64, value: u64| {
             counter.store(counter.load(Ordering::Relaxed) + value, Ordering::Relaxed);
         };
-        add(&self.delivered, 1);
-        add(&self.bytes, u64::from(bytes));
+        add(&self.delivered, packets);
+        add(&self.bytes, bytes);
     }
 
     /// Packets delivered to the consumer.

@@ -179,4 +179,25 @@ impl RingReader {
     pub fn next_packet(&mut self) -> Option<RingPacket<'_>> {
         each_ring!(self, ring => ring.next_packet())
     }
+
+    /// Lends up to `max` packets of the current batch, one after another, as [`next_packet`](Self::next_packet) would.
+    /// The kind of ring is matched once, not for every packet.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the caller does not read is not made"
+    )]
+    pub fn lend_each(&mut self, max: usize, mut each: impl FnMut(RingPacket<'_>)) {
+        match self {
+            Self::Packet(ring) => ring.lend_each(max, each),
+            others => {
+                for _ in 0..max {
+                    let Some(packet) = others.next_packet() else {
+                        return;
+                    };
+                    each(packet);
+                }
+            }
+        }
+    }
 }
