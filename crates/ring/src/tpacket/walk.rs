@@ -125,19 +125,21 @@ impl SlotWalk {
         let (mut walk, mut left) = (*self, left);
         match walk.version {
             TpacketVersion::V3 => {
-                // SAFETY: promised by the caller.
-                while left > end
-                    && let Some(packet) = unsafe { walk.next_in_block(left) }
-                {
+                while left > end {
+                    // SAFETY: promised by the caller.
+                    let Some(packet) = (unsafe { walk.next_in_block(left) }) else {
+                        break;
+                    };
                     left -= 1;
                     each(packet);
                 }
             }
             TpacketVersion::V2 => {
-                // SAFETY: promised by the caller.
-                while left > end
-                    && let Some(packet) = unsafe { walk.next_frame() }
-                {
+                while left > end {
+                    // SAFETY: promised by the caller.
+                    let Some(packet) = (unsafe { walk.next_frame() }) else {
+                        break;
+                    };
                     left -= 1;
                     each(packet);
                 }
