@@ -169,6 +169,7 @@ impl Any {
                 captured: bytes.len().min(self.snaplen) as u32,
                 len,
                 time_ns,
+                carried_s: 0,
             }));
         }
         Ok(Ready::Refused)

@@ -132,7 +132,8 @@ impl State {
     /// The header of a packet as the program sees it.
     #[inline]
     pub fn header_of(&self, packet: &Packet) -> pcap_pkthdr {
-        let fraction = packet.time_ns % 1_000_000_000;
+        let carried_s = u64::from(packet.carried_s);
+        let fraction = packet.time_ns % 1_000_000_000 + carried_s * 1_000_000_000;
         let fraction = if self.precision == PRECISION_MICRO {
             fraction / 1000
         } else {
@@ -140,7 +141,7 @@ impl State {
         };
         pcap_pkthdr {
             ts: libc::timeval {
-                tv_sec: (packet.time_ns / 1_000_000_000).cast_signed(),
+                tv_sec: (packet.time_ns / 1_000_000_000 - carried_s).cast_signed(),
                 tv_usec: fraction.cast_signed(),
             },
             caplen: packet.captured,

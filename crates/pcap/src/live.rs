@@ -151,6 +151,7 @@ impl Live {
                 captured: data.len() as u32,
                 len: packet.len() as u32,
                 time_ns: packet.time().as_nanos().unwrap_or(0),
+                carried_s: 0,
             });
         }
         self.is_in_batch = false;

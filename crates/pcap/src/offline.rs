@@ -116,6 +116,7 @@ impl Offline {
                 captured,
                 len: packet.original_len,
                 time_ns: packet.timestamp_ns.unwrap_or(0),
+                carried_s: self.reader.carried_seconds(),
             }));
         }
     }

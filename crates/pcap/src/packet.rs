@@ -11,6 +11,8 @@ pub struct Packet {
     pub len: u32,
     /// Nanoseconds since 1970.
     pub time_ns: u64,
+    /// Whole seconds of it that the program gets with the fraction, as they are in the file.
+    pub carried_s: u32,
 }
 
 /// What a source has without waiting.

@@ -140,6 +140,8 @@ pub(super) struct Decoded {
     pub(super) interfaces: Vec<Interface>,
     pub(super) statistics: Statistics,
     pub(super) packet: LocatedPacket,
+    /// See [`super::Reader::carried_seconds`].
+    pub(super) carried_s: u32,
 }
 
 /// A packet and the location of its bytes in the input, which are not borrowed yet.
@@ -183,6 +185,7 @@ impl Decoded {
                 captured: 0,
                 comment: (0, 0),
             },
+            carried_s: 0,
         }
     }
 }

@@ -206,6 +206,8 @@ impl Pcap {
                 return Err(self.location(input).truncated(record_bytes, available));
             }
         }
+        decoded.carried_s =
+            (u64::from(fraction) * self.nanoseconds_per_tick / 1_000_000_000) as u32;
         decoded.packet = LocatedPacket {
             packet: plain_packet(0, Some(self.time_ns(seconds, fraction)), original_len),
             index: input.index() + self.header_bytes,

@@ -220,6 +220,13 @@ impl Reader {
         self.decoded.packet.lend(&self.input)
     }
 
+    /// Whole seconds that the fraction of the last packet's time has in a pcap file, where it should be less than one. The
+    /// time of the packet includes them.
+    #[inline]
+    pub fn carried_seconds(&self) -> u32 {
+        self.decoded.carried_s
+    }
+
     /// The interfaces read so far, of all sections.
     pub fn interfaces(&self) -> &[Interface] {
         &self.decoded.interfaces
