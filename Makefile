@@ -20,7 +20,7 @@ help:
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
 	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
-	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) each"
+	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) at the same time"
 	@echo "make deb      Debian packages into target/deb; root also tries them in a new Debian 12"
 	@echo "make wheel    the Python package, with the C library in it, into target/wheel"
 	@echo "make install  program, manual pages, completions and the C libraries below PREFIX ($(PREFIX))"

@@ -3,6 +3,7 @@
 use std::env;
 use std::marker::PhantomData;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::thread;
@@ -28,8 +29,17 @@ pub trait Guest {
     /// Where a test failed, for the panic message.
     const PLACE: &str;
 
-    /// Boots the kernel and runs `tests`, one after another.
-    fn boot(tests: &[&str]) -> Run;
+    /// Boots the kernel and runs `tests`, one after another, with `files` in place.
+    fn boot(tests: &[&str], files: &[GuestFile]) -> Run;
+}
+
+/// A program or shared library for a guest that does not see the host's files.
+#[derive(Clone, Debug)]
+pub struct GuestFile {
+    /// Where it is. The libraries that it is linked with go to the guest, too.
+    pub host: PathBuf,
+    /// Where the guest has it.
+    pub guest: &'static str,
 }
 
 /// The tests of a program that run under a guest kernel, and their results after the run.
@@ -37,6 +47,7 @@ pub trait Guest {
 pub struct Tests<G> {
     /// Substrings of test names; `module::` selects all tests of a module.
     names: &'static [&'static str],
+    files: fn() -> Vec<GuestFile>,
     run: OnceLock<Run>,
     guest: PhantomData<G>,
 }
@@ -44,8 +55,14 @@ pub struct Tests<G> {
 impl<G: Guest> Tests<G> {
     /// Selects the tests whose names contain one of `names`.
     pub const fn named(names: &'static [&'static str]) -> Self {
+        Self::with_files(names, Vec::new)
+    }
+
+    /// The same with files that the tests need. `files` is called once, before the kernel boots.
+    pub const fn with_files(names: &'static [&'static str], files: fn() -> Vec<GuestFile>) -> Self {
         Self {
             names,
+            files,
             run: OnceLock::new(),
             guest: PhantomData,
         }
@@ -64,7 +81,9 @@ impl<G: Guest> Tests<G> {
         if skip::without(&G::FEATURE) {
             return true;
         }
-        let run = self.run.get_or_init(|| G::boot(self.names));
+        let run = self
+            .run
+            .get_or_init(|| G::boot(self.names, &(self.files)()));
         run.assert_calling_test_passed(G::PLACE);
         true
     }

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::guest::{self, Guest, Run, run_to_end};
+use crate::guest::{self, Guest, GuestFile, Run, run_to_end};
 use crate::refusal::refuse;
 use crate::rerun;
 use crate::skip::Feature;
@@ -72,7 +72,7 @@ impl Guest for UserModeLinux {
     const FEATURE: Feature = USER_MODE_LINUX;
     const PLACE: &str = "under user-mode-linux";
 
-    fn boot(tests: &[&str]) -> Run {
+    fn boot(tests: &[&str], _: &[GuestFile]) -> Run {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path();
         let boot = place.join("boot");

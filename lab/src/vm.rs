@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::guest::{self, Guest, Run, run_to_end};
+use crate::guest::{self, Guest, GuestFile, Run, run_to_end};
 use crate::rerun;
 use crate::skip::Feature;
 use crate::tool;
@@ -51,10 +51,10 @@ impl Guest for VirtualMachine {
     const FEATURE: Feature = NEWER_KERNEL;
     const PLACE: &str = "under a newer kernel in QEMU";
 
-    fn boot(tests: &[&str]) -> Run {
+    fn boot(tests: &[&str], files: &[GuestFile]) -> Run {
         let place = tempfile::tempdir().expect("a folder");
         let kernel = folder().expect("the kernel's folder");
-        let memory = fill(place.path(), &kernel, tests);
+        let memory = fill(place.path(), &kernel, tests, files);
         let mut command = tool::command(QEMU);
         command.args([
             "-nodefaults",
@@ -78,7 +78,7 @@ impl Guest for VirtualMachine {
 }
 
 /// Builds the initramfs.
-fn fill(place: &Path, kernel: &Path, tests: &[&str]) -> PathBuf {
+fn fill(place: &Path, kernel: &Path, tests: &[&str], files: &[GuestFile]) -> PathBuf {
     let root = place.join("root");
     for folder in ["proc", "sys", "dev", "run", "tmp", "modules"] {
         fs::create_dir_all(root.join(folder)).expect("a folder");
@@ -92,11 +92,17 @@ fn fill(place: &Path, kernel: &Path, tests: &[&str]) -> PathBuf {
     let program = rerun::program();
     let ip = tool::path("ip");
     let busybox = tool::path("busybox");
-    for file in [&program, &ip].into_iter().flat_map(|file| linked(file)) {
-        copy(
-            &file,
-            &root.join(file.strip_prefix("/").expect("a path from the root")),
-        );
+    let in_root = |path: &Path| root.join(path.strip_prefix("/").expect("a path from the root"));
+    let given = files.iter().map(|file| &file.host);
+    for file in [&program, &ip]
+        .into_iter()
+        .chain(given)
+        .flat_map(|file| linked(file))
+    {
+        copy(&file, &in_root(&file));
+    }
+    for file in files {
+        copy(&file.host, &in_root(Path::new(file.guest)));
     }
     copy(&program, &root.join("bin/tests"));
     copy(&ip, &root.join("bin/ip"));

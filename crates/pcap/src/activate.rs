@@ -153,15 +153,19 @@ pub unsafe extern "C" fn pcap_set_protocol_linux(handle: *mut pcap_t, protocol: 
     unsafe { setting(handle, |settings| settings.protocol = protocol) }
 }
 
-/// Sets the source of time stamps: the host.
+/// Sets the type of time stamps, one of [`pcap_list_tstamp_types`](crate::pcap_list_tstamp_types).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pcap_set_tstamp_type(handle: *mut pcap_t, source: c_int) -> c_int {
-    let status = match source {
-        0 => 0,
-        _ => WARNING_TSTAMP_TYPE_NOTSUP,
+pub unsafe extern "C" fn pcap_set_tstamp_type(handle: *mut pcap_t, stamp_type: c_int) -> c_int {
+    let change = |state: &mut State| {
+        let is_offered = state.stamp_types().contains(&stamp_type);
+        match &mut state.source {
+            Source::Created(settings) if is_offered => settings.timestamp_type = stamp_type,
+            _ => return WARNING_TSTAMP_TYPE_NOTSUP,
+        }
+        0
     };
     // SAFETY: a handle of the caller.
-    unsafe { set(handle, |_| status) }
+    unsafe { set(handle, change) }
 }
 
 /// Sets the precision of time stamps.
@@ -220,7 +224,7 @@ pub unsafe extern "C" fn pcap_activate(handle: *mut pcap_t) -> c_int {
 
 fn activate(state: &mut State) -> c_int {
     match try_activate(state) {
-        Ok(warning) => state.fail(0, warning),
+        Ok(Warning { status, text }) => state.fail(status, text),
         Err(Refusal { status, message }) => {
             set_errno(status);
             state.fail(status, &message)
@@ -242,8 +246,16 @@ fn set_errno(status: c_int) {
     unsafe { place.write(number) };
 }
 
-/// Opens the interface of a handle. Also returns a warning, or an empty text.
-fn try_activate(state: &mut State) -> Result<&'static str, Refusal> {
+/// What differs from the settings of a handle that was opened.
+#[derive(Default)]
+struct Warning {
+    /// `PCAP_WARNING_…`, or 0.
+    status: c_int,
+    text: &'static str,
+}
+
+/// Opens the interface of a handle.
+fn try_activate(state: &mut State) -> Result<Warning, Refusal> {
     let Source::Created(settings) = &state.source else {
         return Err(Refusal::of(ERROR_NOT_ACTIVATED));
     };
@@ -254,11 +266,11 @@ fn try_activate(state: &mut State) -> Result<&'static str, Refusal> {
         return Err(Refusal::of(ERROR_RFMON_NOTSUP));
     }
     let is_any = settings.device.as_c_str() == ANY;
-    let mut warning = "";
+    let mut warning = Warning::default();
     let (source, datalink) = if is_any {
         snaplen = snaplen.max(SMALLEST_COOKED);
         if settings.is_promiscuous {
-            warning = "Promiscuous mode not supported on the \"any\" device";
+            warning.text = "Promiscuous mode not supported on the \"any\" device";
         }
         let any = Any::open(settings, snaplen.unsigned_abs())?;
         (Source::Any(Box::new(any)), LINUX_SLL)
@@ -272,7 +284,8 @@ fn try_activate(state: &mut State) -> Result<&'static str, Refusal> {
         }
         let device = settings.device.to_str();
         let device = device.map_err(|_| Refusal::of(ERROR_NO_SUCH_DEVICE))?;
-        let live = Live::open(settings, device, snaplen.unsigned_abs())?;
+        let (live, status) = Live::open(settings, device, snaplen.unsigned_abs())?;
+        warning.status = status;
         let datalink = live.datalink();
         (Source::Live(Box::new(live)), datalink)
     };
@@ -305,7 +318,7 @@ pub unsafe extern "C" fn pcap_open_live(
         }
         match try_activate(opened) {
             Ok(warning) => {
-                opened.fail(0, warning);
+                opened.fail(0, warning.text);
                 handle
             }
             Err(refused) => {

@@ -13,6 +13,7 @@ use tapline::filter::classic::ClassicProgram;
 use crate::abi::{
     ERRBUF_BYTES, ERROR, ERROR_NOT_ACTIVATED, PRECISION_MICRO, pcap_pkthdr, pcap_stat,
 };
+use crate::adapter::{self, HOST};
 use crate::any::Any;
 use crate::live::Live;
 use crate::offline::Offline;
@@ -147,6 +148,16 @@ impl State {
             caplen: packet.captured,
             len: packet.len,
         }
+    }
+
+    /// The types of time stamps, `PCAP_TSTAMP_…`.
+    pub fn stamp_types(&self) -> Vec<c_int> {
+        let device = match &self.source {
+            Source::Created(settings) => settings.device.to_str().unwrap_or_default(),
+            Source::Live(live) => &live.device,
+            Source::Any(_) | Source::Offline(_) | Source::Dead => return vec![HOST],
+        };
+        adapter::stamp_types(device)
     }
 
     /// The counters as libpcap defines them.

@@ -9,6 +9,7 @@
 //! | `handle`, `settings`, `packet` | `pcap_t`, what opens it, packets |
 //! | `guard`, `text`, `stream`, `wake` | panics, strings, `FILE`s, `pcap_breakloop` |
 //! | `activate`, `files` | opening interfaces and files |
+//! | `adapter` | its time stamps and the size of its packets |
 //! | `live`, `any`, `offline` | where packets come from; `cooked`: their header on `any`; `file_header`: that of a pcap file |
 //! | `read` | `pcap_loop`, `pcap_next` and waiting |
 //! | `compile` | filters |
@@ -26,6 +27,7 @@
 mod abi;
 mod account;
 mod activate;
+mod adapter;
 mod any;
 mod compile;
 mod cooked;

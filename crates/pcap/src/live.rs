@@ -8,12 +8,16 @@ use std::time::Duration;
 
 use tapline::capture::{
     Account, Backend, Capture, CaptureError, CaptureErrorKind, CaptureOptions, DeliveryMode, Ended,
-    RingCounters,
+    RingCounters, TimestampSource,
 };
 use tapline::filter::classic::ClassicProgram;
 use tapline::packet::metadata::Direction;
 
-use crate::abi::{ERROR, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_PERM_DENIED, pcap_stat};
+use crate::abi::{
+    ERROR, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_PERM_DENIED, WARNING_TSTAMP_TYPE_NOTSUP,
+    pcap_stat,
+};
+use crate::adapter::{ADAPTER_UNSYNCED, HOST, largest_packet};
 use crate::datalinks;
 use crate::packet::{Packet, Ready};
 use crate::settings::{Refusal, Settings};
@@ -25,8 +29,8 @@ const TARGET: Duration = Duration::from_millis(1);
 /// The smallest ring that is worth a try, bytes: libpcap's default.
 const SMALLEST_RING: usize = 2 << 20;
 
-/// Largest packet that has a frame of its own in immediate mode: GRO and GSO merge up to 64 KiB.
-const LARGEST_FRAME: u32 = 65_535 + 18;
+/// A ring that is not enlarged for rounding, bytes. The kernel's limit is 4 GiB.
+const LARGE_RING: usize = 1 << 30;
 
 /// How long packets are queued at high rates: a wake-up then brings thousands.
 const BATCH_TIME: Duration = Duration::from_millis(3);
@@ -64,8 +68,8 @@ pub struct Live {
 }
 
 impl Live {
-    /// Opens the interface.
-    pub fn open(settings: &Settings, device: &str, snaplen: u32) -> Result<Self, Refusal> {
+    /// Opens the interface. Also returns a warning, or 0: the host stamps packets that the adapter cannot stamp.
+    pub fn open(settings: &Settings, device: &str, snaplen: u32) -> Result<(Self, c_int), Refusal> {
         let mut options = tapline::capture(device)
             .threads(false)
             .outlast_link_down(true)
@@ -79,13 +83,31 @@ impl Live {
             options = options
                 .delivery(DeliveryMode::Immediate)
                 .backend(Backend::PacketV2)
-                .snaplen(snaplen.min(LARGEST_FRAME));
+                // Each packet has a frame of this size: the smaller, the more packets the ring holds.
+                .snaplen(snaplen.min(largest_packet(device)));
+        }
+        if settings.timestamp_type != HOST {
+            options = options
+                .timestamps(TimestampSource::Hardware)
+                .device_time(settings.timestamp_type == ADAPTER_UNSYNCED);
         }
         if let Ok(bytes @ 1..) = usize::try_from(settings.buffer_bytes) {
-            options = options.buffer_bytes(bytes);
+            options = options.buffer_bytes(if settings.is_immediate {
+                room_for_frames(bytes)
+            } else {
+                bytes
+            });
         }
-        let (capture, ring_bytes) = open_smaller(&options).map_err(|error| refusal(&error))?;
-        Ok(Self {
+        let mut warning = 0;
+        let opened = match open_smaller(&options) {
+            Err(CaptureError::HardwareTimestamps(error)) if error.is_unsupported() => {
+                warning = WARNING_TSTAMP_TYPE_NOTSUP;
+                open_smaller(&options.timestamps(TimestampSource::Kernel))
+            }
+            opened => opened,
+        };
+        let (capture, ring_bytes) = opened.map_err(|error| refusal(&error))?;
+        let live = Self {
             capture,
             last: (std::iter::empty::<Account>().sum(), RingCounters::default()),
             device: device.to_owned(),
@@ -96,7 +118,8 @@ impl Live {
             ring_bytes: if settings.is_immediate { 0 } else { ring_bytes },
             fifo_errors: fifo_errors(&statistics_of(device)).filter(|_| settings.is_promiscuous),
             is_promiscuous: settings.is_promiscuous,
-        })
+        };
+        Ok((live, warning))
     }
 
     /// Its link-layer header type, `DLT_…`.
@@ -241,6 +264,12 @@ fn dropped_by_interface(missed: Option<u64>, start: Option<u64>, now: Option<u64
     missed.unwrap_or(0) + overflows
 }
 
+/// Size of a ring in immediate mode that holds as many packets as libpcap's of `bytes` bytes. Frames have powers of two here; there
+/// they have the size of packets, and what is left over of a block comes on top of the ring's size.
+fn room_for_frames(bytes: usize) -> usize {
+    (bytes / 2).saturating_mul(5).min(bytes.max(LARGE_RING))
+}
+
 /// Opens a capture, with a smaller ring if there is no memory for the one of the options. Also returns its size.
 fn open_smaller(options: &CaptureOptions) -> Result<(Capture, usize), CaptureError> {
     let mut bytes = options.buffer_bytes;
@@ -257,6 +286,9 @@ fn is_memory(error: &CaptureError) -> bool {
     matches!(error.kind(), Kind::NoMemoryForRing | Kind::NoMemoryForStall)
 }
 
+const STAMPS_REFUSED: &str =
+    "Attempt to set hardware timestamp failed - CAP_NET_ADMIN may be required";
+
 fn refusal(error: &CaptureError) -> Refusal {
     let status = match error.kind() {
         CaptureErrorKind::NoSuchInterface => ERROR_NO_SUCH_DEVICE,
@@ -267,6 +299,10 @@ fn refusal(error: &CaptureError) -> Refusal {
     match status {
         // Programs show libpcap's text beside the interface's name.
         ERROR_NO_SUCH_DEVICE | ERROR_IFACE_NOT_UP => Refusal::of(status),
+        ERROR_PERM_DENIED if matches!(error, CaptureError::HardwareTimestamps(_)) => Refusal {
+            status,
+            message: STAMPS_REFUSED.to_owned(),
+        },
         ERROR_PERM_DENIED => Refusal {
             status,
             message: format!("socket: {}", strerror(libc::EPERM)),

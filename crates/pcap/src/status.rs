@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::{cell::RefCell, ptr};
 
 use crate::abi::{ERROR, ERROR_NOT_ACTIVATED, pcap_stat};
+use crate::adapter::HOST;
 use crate::cooked::Version;
 use crate::datalinks::{self, DOCSIS, EN10MB, LINUX_SLL, LINUX_SLL2};
 use crate::devices::{initialize, is_loopback};
@@ -281,11 +282,19 @@ pub unsafe extern "C" fn pcap_set_datalink(handle: *mut pcap_t, datalink: c_int)
     })
 }
 
-/// The sources of time stamps of a handle: the host. `pcap_free_tstamp_types` frees them.
+/// The types of time stamps of a handle. `pcap_free_tstamp_types` frees them.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pcap_list_tstamp_types(_: *mut pcap_t, list: *mut *mut c_int) -> c_int {
-    // SAFETY: the caller's place for a pointer.
-    guard(ERROR, || unsafe { copy_out(&[0], list) })
+pub unsafe extern "C" fn pcap_list_tstamp_types(
+    handle: *mut pcap_t,
+    list: *mut *mut c_int,
+) -> c_int {
+    guard(ERROR, || {
+        // SAFETY: a handle of the caller.
+        let state = unsafe { state(handle) };
+        let types = state.map_or_else(|| vec![HOST], |state| state.stamp_types());
+        // SAFETY: the caller's place for a pointer.
+        unsafe { copy_out(&types, list) }
+    })
 }
 
 /// Frees what `pcap_list_tstamp_types` allocated.

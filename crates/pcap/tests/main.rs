@@ -1,6 +1,7 @@
 //! Tests of libpcap's interface: the same programs with libpcap and with this library.
 
 mod abi;
+mod adapter;
 mod calls;
 mod files;
 mod filters;

@@ -8,6 +8,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use lab::Host;
+use lab::guest::Guest;
+use lab::vm::VirtualMachine;
 
 /// Which library a program runs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +48,21 @@ pub fn built() -> PathBuf {
     folder
 }
 
+/// Where a virtual machine has the library.
+pub const GUEST_LIBRARY: &str = "/lib/libtapline_pcap.so";
+
+/// Whether this program runs in a virtual machine.
+pub fn is_guest() -> bool {
+    std::env::var_os(VirtualMachine::INSIDE).is_some()
+}
+
 /// The shared library that cargo built with this program: the newest one beside it.
 pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
+        if is_guest() {
+            return GUEST_LIBRARY.into();
+        }
         let program = std::env::current_exe().expect("this program");
         let folder = program.parent().expect("its folder");
         let entries = fs::read_dir(folder).expect("the folder of dependencies");

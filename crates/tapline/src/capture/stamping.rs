@@ -61,7 +61,8 @@ impl Stamping {
             Mode::Drop => Some(Self::rx_metadata(&mut device, options)?),
             _ => None,
         };
-        let clock = device.capabilities()?.and_then(|known| known.clock);
+        let known = device.capabilities()?.filter(|_| !options.device_time);
+        let clock = known.and_then(|known| known.clock);
         if let Some(number) = clock {
             // Refused here, the interface is not changed for nothing.
             DeviceClock::open(number).map_err(|source| StampError::Clock {

@@ -94,6 +94,9 @@ pub struct CaptureOptions {
     pub timestamps: TimestampSource,
     /// Use the kernel's time stamps where the hardware's are not available, instead of failing. Default: no.
     pub timestamp_fallback: bool,
+    /// With [`TimestampSource::Hardware`]: leave time stamps as the device's clock makes them, instead of converting them to
+    /// the time of day. Requires no access to `/dev/ptpN`. Default: no.
+    pub device_time: bool,
     /// The clock behind hardware time stamps, once an interface is opened.
     pub(in super::super) device_clock: Option<u32>,
     /// What XDP programs ask the device, once an interface is opened.
@@ -165,6 +168,7 @@ impl Default for CaptureOptions {
             stall: ring.stall,
             timestamps: ring.timestamps,
             timestamp_fallback: false,
+            device_time: false,
             device_clock: None,
             rx_metadata: None,
             cooked: false,
@@ -217,6 +221,7 @@ impl CaptureOptions {
         spin: Duration,
         timestamps: TimestampSource,
         timestamp_fallback: bool,
+        device_time: bool,
         cooked: bool,
         limits: Limits,
         threads: bool,
