@@ -82,6 +82,25 @@ fn nothing_stays_attached_after_kill_and_lines_are_refused() {
             "{refusal}"
         );
     }
+    // The start event names the way of the requests.
+    for (flags, path) in [
+        ("", "xdp-live-frames"),
+        ("--send-path live-frames", "xdp-live-frames"),
+        ("--send-path xdp", "af-xdp"),
+    ] {
+        let line = format!("--backend xdp --json -q -c 10 -i 10ms {flags} 10.1.0.2");
+        let ended = ping(&scene, &line);
+        let events = ended.events();
+        for event in [&events[0], &events[events.len() - 1]] {
+            assert_eq!(event["send_path"], path, "{ended:?}");
+        }
+        assert_eq!(events[events.len() - 1]["received"], 10, "{ended:?}");
+    }
+    let ended = ping(&scene, "--backend xdp -q --send-path bypass 10.1.0.2");
+    assert!(
+        ended.refusal(2).contains("use auto, live-frames or xdp"),
+        "{ended:?}"
+    );
     let ended = ping(&scene, "--backend xdp -q --paths 2 10.1.0.2");
     assert_eq!(ended.refusal(2), "the XDP back end does not support paths");
     let ended = ping(&scene, "-c 5 --rate 400kpps -i 1us 10.1.0.2");

@@ -1,5 +1,7 @@
 //! Frames that an AF_XDP socket sends with a request in front of them.
 
+use std::io::ErrorKind;
+
 use crate::support::{BROADCAST, bytes_of, collect, frame, open_on, options};
 use lab::{Host, Net};
 use tapline_ring::{TpacketVersion, XdpSendOptions, XdpSender};
@@ -44,4 +46,45 @@ fn frames_with_a_launch_time_arrive_as_they_were() {
         taken += sender.transmit().expect("the kernel takes them");
     }
     assert_eq!(bytes_of(collect(&mut ring, frames.len())), frames);
+}
+
+/// What waits in the ring can be replaced or given up, more often than the ring has entries.
+#[test]
+fn frames_that_were_not_taken_can_be_replaced_and_cancelled() {
+    const ENTRIES: usize = 4096;
+    let [left, right] = Net::new().pair();
+    let mut ring = open_on(
+        &right,
+        &right.interface().name.to_string(),
+        &options(TpacketVersion::V3),
+    );
+    let [first, second, third, fourth] = [60, 61, 62, 63].map(|bytes| frame(BROADCAST, bytes));
+    let mut sender = sender(&left, false);
+    assert!(sender.push(&first) && sender.push(&second));
+    assert!(sender.replace(1, &third) && !sender.replace(2, &third));
+    let transmit = |sender: &mut XdpSender| {
+        for _ in 0..2 * ENTRIES {
+            match sender.transmit() {
+                Ok(_) if sender.waiting() == 0 => return,
+                Err(error) if error.kind() != ErrorKind::WouldBlock => panic!("{error}"),
+                // A cancelled entry was skipped.
+                _ => {}
+            }
+        }
+        panic!("the kernel takes nothing");
+    };
+    transmit(&mut sender);
+    let mut cancelled = 0;
+    while cancelled < ENTRIES - 1 {
+        assert!(sender.push(&first));
+        cancelled += sender.cancel();
+    }
+    assert!(sender.push(&fourth));
+    // The ring is full of entries that the kernel has not read.
+    assert!(!sender.push(&second));
+    transmit(&mut sender);
+    assert!(sender.push(&second));
+    transmit(&mut sender);
+    let expected = vec![first, third, fourth, second];
+    assert_eq!(bytes_of(collect(&mut ring, expected.len())), expected);
 }

@@ -7,6 +7,8 @@ use tapline::ping::{
     Backend, PingError, PingEvent, PingOptions, PingSummary, Prober, XdpAttachMode, XdpRefusal,
 };
 
+use tapline::send::SendPath;
+
 use crate::send_paths::pass_all;
 use crate::support::answering::{Answerer, FAMILIES, Family, hosts};
 use crate::support::ping::{complete, echoes_answered, open, options, run, try_open};
@@ -63,6 +65,7 @@ fn the_kernel_answers_and_every_probe_is_accounted_for() {
     // The third address is nobody's: its neighbour is not known, so nothing is sent to it.
     let summary = run(&left, &xdp(2000), "10.1.0.2 fd00:1::2 10.1.0.9");
     assert_eq!(summary.backend, Backend::Xdp);
+    assert_eq!(summary.send_path, Some(SendPath::LiveFrames));
     let total = summary.statistics.total();
     assert_eq!((total.sent, total.local_drops), (4000, 2000));
     assert_eq!((total.received, total.lost, total.late), (4000, 0, 0));
@@ -75,6 +78,52 @@ fn the_kernel_answers_and_every_probe_is_accounted_for() {
     }
     let histogram = summary.statistics.histogram();
     assert_eq!(histogram.count(), 4000);
+}
+
+/// The other end of the veth pair has no program, so that the driver sends no XDP frames.
+#[test]
+fn without_live_frames_requests_leave_by_af_xdp() {
+    let [left, right] = Net::new().pair();
+    for payload_bytes in [16, 57, 1452] {
+        let before = echoes_answered(&right);
+        let mut options = xdp(2000);
+        options.payload_bytes = payload_bytes;
+        let summary = run(&left, &options, "10.1.0.2 fd00:1::2");
+        assert_eq!(summary.send_path, Some(SendPath::Xdp));
+        let total = summary.statistics.total();
+        assert_eq!((total.sent, total.local_drops), (4000, 0));
+        assert_eq!((total.received, total.lost, total.late), (4000, 0, 0));
+        let after = echoes_answered(&right);
+        assert_eq!(
+            [0, 1].map(|family| after[family] - before[family]),
+            [2000; 2]
+        );
+        let others = summary.statistics.other_counts();
+        assert_eq!((total.corrupt, others.forged, others.stale), (0, 0, 0));
+        assert_eq!(summary.tx_timestamps.user, 4000);
+    }
+}
+
+/// Many more than the socket's buffer holds while nothing reads it.
+#[test]
+fn a_responder_answers_what_leaves_by_af_xdp() {
+    const PROBES: u32 = 100_000;
+    let [left, right] = Net::new().pair();
+    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+    let responder = right.run(|| options.open()).unwrap();
+    let mut options = xdp(PROBES);
+    options.send_path = SendPath::Xdp;
+    let summary = run(&left, &options, "10.1.0.2 fd00:1::2");
+    let total = summary.statistics.total();
+    let answered = responder.finish().unwrap().counts.answered;
+    assert_eq!(total.sent + total.local_drops, 2 * u64::from(PROBES));
+    assert_eq!(
+        total.sent,
+        total.received + total.late + total.lost,
+        "{summary}"
+    );
+    assert_eq!(total.received + total.late, answered);
+    assert!(total.sent >= answered);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //! targets   one entry each   address, number of the next hop │ counters, round trips, or one answer
 //! hops      one entry each   MAC address
-//! window    8 bytes each     number of the latest answered probe, `slots` per target; none for one probe to each
+//! window    8 bytes each     time and number of the latest answered probe, `slots` per target; none for one probe to each
 //! totals    one value        counters │ histogram
 //! histograms                 one each, if they are wanted
 //! ```
@@ -143,6 +143,3 @@ pub(super) const TOTALS_BYTES: usize = HISTOGRAM as usize + 8 * BUCKETS;
 
 /// Key of the table of ICMP errors: address of the router (mapped if IPv4), type, code, 2 zeros.
 pub(super) const ERROR_KEY_BYTES: u32 = 20;
-
-/// Bits of a probe's number that travel with it.
-pub(super) const NUMBER_BITS: i32 = 24;

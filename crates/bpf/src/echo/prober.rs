@@ -16,12 +16,13 @@ use super::layout::{
 };
 use super::request::{MEMORY_BYTES, RECORD_BYTES, RECORDS};
 use super::{reply, request};
+use crate::Insn;
 use crate::capture::XdpProgramError;
 use crate::live_frames::{
     BATCH_FRAMES, LiveFramesError, LiveFramesSent, LiveProgram, LiveRun, program as frames,
 };
 use crate::map::MapError;
-use crate::program::{Program, ProgramKind};
+use crate::program::{LoadError, Program, ProgramKind};
 use crate::table::{CounterTable, FullTablePolicy, TableOptions};
 use crate::xdp::{XdpAttachMode, XdpLink, XdpMode};
 
@@ -50,11 +51,9 @@ pub struct EchoProberOptions {
     pub timeout_ns: u64,
     /// Time after which an answer is not classified any more.
     pub window_ns: u64,
-    /// Probes to a target within `window_ns`, at most [`EchoProber::MAX_WINDOW`]; rounded up to a power of two.
+    /// Probes to a target within `window_ns`, at most [`EchoProber::MAX_WINDOW`]; rounded up to a power of two. If there are
+    /// more, an answer that so many later ones have overtaken counts as stale.
     pub window: u32,
-    /// Whether that is room for all of them. If it is not, and a target does not answer while 8 million probes are sent to it,
-    /// answers to later ones may count as stale.
-    pub is_window_whole: bool,
     /// Number of targets that there is room for.
     pub targets: u32,
     /// Whether there is one probe to each target, with number 1. Such a target takes 16 bytes, or 32 if there are IPv6
@@ -76,6 +75,8 @@ pub struct EchoProberOptions {
     pub egress: Option<u32>,
     /// Bytes of VLAN tags in the requests: 0 or 4.
     pub tag_bytes: u8,
+    /// Whether programs send the requests. If not, the caller does.
+    pub sends: bool,
     /// Where the program that counts replies runs.
     pub mode: XdpAttachMode,
 }
@@ -121,7 +122,7 @@ pub struct EchoError {
     pub code: u8,
 }
 
-/// Sends echo requests as XDP live frames, and counts replies in an XDP program on the same interface. Dropping it, or the
+/// Sends echo requests as XDP live frames, unless the caller sends them, and counts replies in an XDP program on the same interface. Dropping it, or the
 /// end of the process, detaches the program.
 ///
 /// Each request carries the cookie of `tapline-probe`: send time, target, number, and a SipHash-1-3 tag. The program that
@@ -132,7 +133,7 @@ pub struct EchoError {
 pub struct EchoProber {
     link: Option<XdpLink>,
     mode: XdpMode,
-    run: LiveRun,
+    run: Option<LiveRun>,
     senders: [Option<Sender>; 2],
     targets: EchoCounters,
     hops: Region,
@@ -179,7 +180,7 @@ impl EchoProber {
     /// # Privileges
     /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`; `CAP_SYS_ADMIN` for a namespace that the sending programs need.
     /// # Kernel
-    /// Linux 5.18.
+    /// Linux 5.18; without programs that send 5.12.
     pub fn open(ifindex: u32, options: &EchoProberOptions) -> Result<Self, EchoProberError> {
         let entries = Entries::new(options.is_single, options.ipv6.is_some());
         let slots = options
@@ -214,9 +215,12 @@ impl EchoProber {
         let target_memory =
             EchoCounters::new(target_memory, histogram_memory, entries, options.targets);
         let egress = options.egress.unwrap_or(ifindex);
-        let run = LiveRun::open(egress, NAME, MEMORY_BYTES)?;
+        let run = options
+            .sends
+            .then(|| LiveRun::open(egress, NAME, MEMORY_BYTES));
+        let run = run.transpose()?;
         let ethernet = ETHERNET + i16::from(options.tag_bytes.min(MAX_TAG_BYTES));
-        let sender = |is_ipv6: bool, frame: &Vec<u8>| {
+        let sender = |run: &LiveRun, is_ipv6: bool, frame: &Vec<u8>| {
             let frame = cleared(frame, is_ipv6, offset(ethernet));
             let template = template(&frame)?;
             let program = request::Program {
@@ -239,11 +243,12 @@ impl EchoProber {
                 frame,
             })
         };
-        let senders = [
-            options.ipv4.as_ref().map(|frame| sender(false, frame)),
-            options.ipv6.as_ref().map(|frame| sender(true, frame)),
-        ];
-        let [ipv4, ipv6] = senders.map(Option::transpose);
+        let senders = [(false, &options.ipv4), (true, &options.ipv6)];
+        let [ipv4, ipv6] = senders.map(|(is_ipv6, frame)| {
+            let (run, frame) = (run.as_ref()?, frame.as_ref()?);
+            Some(sender(run, is_ipv6, frame))
+        });
+        let senders = [ipv4.transpose()?, ipv6.transpose()?];
         let program = reply::Program {
             key: options.key,
             identifier: options.identifier,
@@ -252,7 +257,6 @@ impl EchoProber {
             window_ns: options.window_ns,
             entries,
             slots,
-            is_window_whole: options.is_window_whole,
             payload_bytes: options.payload_bytes,
             filler: rest(options, offset(ethernet)).0,
             filler_sum: rest(options, offset(ethernet)).1,
@@ -262,15 +266,14 @@ impl EchoProber {
             totals: totals.as_fd(),
             errors: errors.as_fd(),
         };
-        let program = Program::load(ProgramKind::XdpFrags, NAME, &program.code());
-        let program = program.map_err(XdpProgramError::from)?;
+        let program = load(&program.code()).map_err(XdpProgramError::from)?;
         let link = XdpLink::attach(&program, ifindex, options.mode);
         let link = link.map_err(XdpProgramError::from)?;
         Ok(Self {
             mode: link.mode(),
             link: Some(link),
             run,
-            senders: [ipv4?, ipv6?],
+            senders,
             targets: target_memory,
             hops: hop_memory,
             totals: totals_memory,
@@ -293,12 +296,6 @@ impl EchoProber {
         self.targets.set_timeout(target, timeout_us.unwrap_or(0));
     }
 
-    /// Whether there is a request of the family.
-    #[inline]
-    pub fn has_family(&self, is_ipv6: bool) -> bool {
-        self.senders[usize::from(is_ipv6)].is_some()
-    }
-
     /// The next hop of a target.
     #[inline]
     pub fn hop_of(&self, target: u32) -> Option<u32> {
@@ -316,9 +313,10 @@ impl EchoProber {
     /// Those that were sent are the first ones.
     ///
     /// # Errors
-    /// Errors of `BPF_PROG_TEST_RUN`; EAFNOSUPPORT without a frame for the family. Nothing was sent then.
+    /// Errors of `BPF_PROG_TEST_RUN`; EAFNOSUPPORT without a frame for the family, or without programs that send. Nothing
+    /// was sent then.
     pub fn send(&mut self, is_ipv6: bool, probes: &[(u32, u32)]) -> io::Result<LiveFramesSent> {
-        let Some(sender) = &self.senders[usize::from(is_ipv6)] else {
+        let (Some(run), Some(sender)) = (&mut self.run, &self.senders[usize::from(is_ipv6)]) else {
             return Err(io::Error::from_raw_os_error(libc::EAFNOSUPPORT));
         };
         let probes = &probes[..probes.len().min(RECORDS)];
@@ -326,11 +324,10 @@ impl EchoProber {
             let mut record = [0; RECORD_BYTES];
             record[..4].copy_from_slice(&target.to_ne_bytes());
             record[4..].copy_from_slice(&number.to_ne_bytes());
-            self.run
-                .memory
+            run.memory
                 .write(frames::RECORDS_AT + at * RECORD_BYTES, &record);
         }
-        self.run.send(
+        run.send(
             &sender.program,
             &sender.frame,
             probes.len() as u32,
@@ -415,6 +412,12 @@ pub enum EchoProberError {
     /// The programs that send requests.
     #[error(transparent)]
     Frames(#[from] LiveFramesError),
+}
+
+/// Loads the program that counts replies. A kernel before Linux 5.18 has no multi-buffer frames.
+fn load(code: &[Insn<'_>]) -> Result<Program, LoadError> {
+    Program::load(ProgramKind::XdpFrags, NAME, code)
+        .or_else(|_| Program::load(ProgramKind::Xdp, NAME, code))
 }
 
 fn array(value_bytes: u32, entries: u32) -> Result<abi::bpf::Map, XdpProgramError> {

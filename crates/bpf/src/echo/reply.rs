@@ -11,7 +11,7 @@ use super::code::{
     CONTEXT, Code, DATA, DATA_END, END, ETHERNET, START, XDP_DROP, XDP_PASS, wire16,
 };
 use super::family::{Family, LENGTH, V4, V6, find_end, pseudo_header, require_header, sum};
-use super::layout::{Entries, NUMBER_BITS, Total, target};
+use super::layout::{Entries, Total, target};
 use super::single;
 use super::statistics::{ENTRY, RTT, histogram, record, target_histogram};
 use super::tag::tag;
@@ -33,8 +33,11 @@ const ONE: i16 = -72;
 /// When the program found the identifier of the run, before it verified the message.
 const ARRIVED: i16 = -80;
 
-/// The number of the probe, once the context is not needed any more.
-const NUMBER: Reg = Reg::R6;
+/// The first word of the cookie, once the context is not needed any more. Later probes to a target have greater ones.
+const SENT: Reg = Reg::R6;
+
+/// Times that another CPU may take the same place of the window meanwhile.
+const ATTEMPTS: usize = 4;
 
 /// Bytes of an ICMP header, and of the cookie behind it.
 const ECHO: i16 = 8;
@@ -52,8 +55,6 @@ pub(super) struct Program<'m> {
     pub entries: Entries,
     /// Numbers in the window of a target; a power of two.
     pub slots: u32,
-    /// Whether a number has left the window when its place is needed again.
-    pub is_window_whole: bool,
     pub payload_bytes: u16,
     /// The first bytes of the payload after the cookie, up to 8.
     pub filler: [u8; 8],
@@ -442,48 +443,39 @@ impl<'m> Program<'m> {
     fn settle_in_window(&self, code: &mut Code<'m>, exits: Exits) {
         let first = code.label();
         code.extend([
-            Insn::load(Size::Double, NUMBER, Reg::R10, WORDS[0]),
-            Insn::alu64(Alu::And, NUMBER, 0xff),
-            Insn::alu64(Alu::Lsh, NUMBER, 16),
+            Insn::load(Size::Double, Reg::R2, Reg::R10, WORDS[0]),
+            Insn::alu64(Alu::And, Reg::R2, 0xff),
+            Insn::alu64(Alu::Lsh, Reg::R2, 16),
             Insn::load(Size::Double, Reg::R1, Reg::R10, WORDS[1]),
             Insn::alu64(Alu::And, Reg::R1, 0xffff),
-            Insn::alu64(Alu::Or, NUMBER, Reg::R1),
+            Insn::alu64(Alu::Or, Reg::R2, Reg::R1),
+            Insn::alu64(Alu::And, Reg::R2, self.slots.cast_signed() - 1),
             Insn::load(Size::Word, Reg::R1, Reg::R10, KEY),
             Insn::alu64(Alu::Mul, Reg::R1, self.slots.cast_signed()),
-            Insn::mov(Reg::R2, NUMBER),
-            Insn::alu64(Alu::And, Reg::R2, self.slots.cast_signed() - 1),
             Insn::add(Reg::R1, Reg::R2),
             Insn::store(Size::Word, Reg::R10, SLOT, Reg::R1),
         ]);
         code.look_up(self.window, SLOT, exits.stale);
         code.extend([
+            Insn::load(Size::Double, SENT, Reg::R10, WORDS[0]),
             Insn::mov(Reg::R1, Reg::R0),
             Insn::load(Size::Double, Reg::R0, Reg::R1, 0),
-            // How many probes later this one is than the latest answered one of the slot.
-            Insn::mov(Reg::R2, NUMBER),
-            Insn::alu64(Alu::Sub, Reg::R2, Reg::R0),
-            Insn::alu64(Alu::And, Reg::R2, (1 << NUMBER_BITS) - 1),
-            Insn::jump_if(Condition::Equal, Reg::R2, 0, exits.duplicate),
         ]);
-        if !self.is_window_whole {
-            // A later one may have taken the place.
-            code.extend([Insn::jump_if(
-                Condition::GreaterOrEqual,
-                Reg::R2,
-                1 << (NUMBER_BITS - 1),
-                exits.stale,
-            )]);
+        for _ in 0..ATTEMPTS {
+            code.extend([
+                Insn::jump_if(Condition::Equal, Reg::R0, SENT, exits.duplicate),
+                // A later probe has taken the place.
+                Insn::jump_if(Condition::Greater, Reg::R0, SENT, exits.stale),
+                Insn::mov(Reg::R2, Reg::R0),
+                Insn::AtomicCompareExchange {
+                    base: Reg::R1,
+                    offset: 0,
+                    src: SENT,
+                },
+                Insn::jump_if(Condition::Equal, Reg::R0, Reg::R2, first),
+            ]);
         }
         code.extend([
-            Insn::mov(Reg::R2, Reg::R0),
-            Insn::AtomicCompareExchange {
-                base: Reg::R1,
-                offset: 0,
-                src: NUMBER,
-            },
-            Insn::jump_if(Condition::Equal, Reg::R0, Reg::R2, first),
-            // Another CPU was faster.
-            Insn::jump_if(Condition::Equal, Reg::R0, NUMBER, exits.duplicate),
             Insn::Jump {
                 target: exits.stale,
             },

@@ -9,6 +9,7 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 use tapline::ping::targets::Cidr;
 use tapline::ping::{Backend, MAX_PATHS, MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES, XdpAttachMode};
+use tapline::send::SendPath;
 
 use super::{LossLimit, SandboxArgs};
 use crate::{metrics, units};
@@ -109,10 +110,17 @@ pub struct PingArgs {
     /// Back end: raw, ring, ping-socket (unprivileged), xdp or auto
     ///
     /// xdp sends requests as XDP frames and counts replies in the kernel, for rates of millions per second. It prints no
-    /// line per reply: several targets, -q, --csv or --live. Requires Linux 5.18, CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and
-    /// CAP_SYS_ADMIN.
+    /// line per reply: several targets, -q, --csv or --live. Requires CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and what
+    /// --send-path does.
     #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backend, hide_short_help = true, help_heading = "Performance")]
     pub backend: PingBackend,
+
+    /// How requests of --backend xdp leave: live-frames, xdp (AF_XDP) or auto
+    ///
+    /// live-frames is faster, and requires Linux 5.18, CAP_SYS_ADMIN and a driver that sends XDP frames. xdp requires Linux
+    /// 5.12 and CAP_NET_RAW. auto uses live-frames if the driver says that it sends them (Linux 6.3).
+    #[arg(long, value_name = "PATH", default_value = "auto", value_parser = send_path, hide_short_help = true, help_heading = "Performance")]
+    pub send_path: SendPath,
 
     /// With --backend xdp, send more than 10 000 probes per second on an interface with a default route
     #[arg(long, hide_short_help = true, help_heading = "Performance")]
@@ -292,6 +300,15 @@ fn backend(text: &str) -> Result<PingBackend, String> {
     match known.into_iter().find(|backend| backend.name() == text) {
         None if text != "auto" => Err("use raw, ring, ping-socket, xdp or auto".into()),
         found => Ok(PingBackend(found)),
+    }
+}
+
+fn send_path(text: &str) -> Result<SendPath, String> {
+    match text {
+        "auto" => Ok(SendPath::Auto),
+        "live-frames" => Ok(SendPath::LiveFrames),
+        "xdp" => Ok(SendPath::Xdp),
+        _ => Err("use auto, live-frames or xdp".into()),
     }
 }
 

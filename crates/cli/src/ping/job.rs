@@ -95,6 +95,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         statistics: ping.statistics(),
         forecast: &forecast,
         backend: ping.backend(),
+        send_path: ping.send_path(),
         metrics: url.as_deref(),
     };
     begin(args, &mut *reporter, &start)?;

@@ -62,6 +62,7 @@ pub fn options(args: &PingArgs, targets: u32) -> PingOptions {
     options.source = source;
     options.interface = interface;
     options.backend = args.backend.0;
+    options.send_path = args.send_path;
     options.prefix_pps = args.prefix_rate;
     options.paths = args.paths;
     options.resolve_every = args.resolve_every;

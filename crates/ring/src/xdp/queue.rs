@@ -218,8 +218,20 @@ impl<E: Entry> Producer<E> {
         E::load(&self.ring.region, self.ring.place(index, E::BYTES))
     }
 
+    /// Whether `count` more entries can be written.
+    pub fn has_room(&mut self, count: u32) -> bool {
+        let has_room = |ring: &Self| {
+            let waiting = ring.produced.wrapping_sub(ring.consumed);
+            waiting.saturating_add(count) <= ring.ring.count
+        };
+        if !has_room(self) {
+            self.look();
+        }
+        has_room(self)
+    }
+
     /// Writes the entry with this index; [`publish`](Self::publish) makes it visible.
-    fn write(&self, index: u32, entry: E) {
+    pub fn write(&self, index: u32, entry: E) {
         entry.store(&self.ring.region, self.ring.place(index, E::BYTES));
     }
 

@@ -193,6 +193,10 @@ impl XdpSender {
                 return false;
             }
         }
+        // Cancelled frames keep their entries until the kernel has read them.
+        if !self.tx.has_room(parts as u32) {
+            return false;
+        }
         for (part, bytes) in (1..).zip(frame.chunks(part_bytes)) {
             let mut desc = self.filled(bytes, part < parts);
             if let (1, Some(request)) = (part, &request) {
@@ -200,7 +204,6 @@ impl XdpSender {
                     .write(desc.addr as usize - self.head_bytes, &request.bytes());
                 desc.options |= XDP_TX_METADATA;
             }
-            // There is an entry for each chunk.
             self.tx.put(desc);
         }
         self.pushed.push_back(parts as u8);
@@ -218,6 +221,51 @@ impl XdpSender {
             len: bytes.len() as u32,
             options: if is_continued { XDP_PKT_CONTD } else { 0 },
         }
+    }
+
+    /// Replaces a frame that was pushed and not taken, the one at `place` among [`waiting`](Self::waiting). Returns whether
+    /// it has: not on a zero-copy socket, and only while all those before it, it and `frame` fit into a chunk.
+    pub fn replace(&mut self, place: usize, frame: &[u8]) -> bool {
+        let part_bytes = self.chunk_bytes - self.head_bytes;
+        let is_short = !frame.is_empty() && frame.len() <= part_bytes;
+        let mut before = self.pushed.iter().take(place + 1);
+        let is_waiting = place < self.pushed.len() && before.all(|parts| *parts == 1);
+        if self.is_zero_copy || !is_short || !is_waiting {
+            return false;
+        }
+        // The kernel reads the ring of a copying socket only in `transmit`.
+        let index = self.first.wrapping_add(place as u32);
+        let desc = XdpDesc {
+            len: frame.len() as u32,
+            ..self.tx.entry(index)
+        };
+        self.memory.write(desc.addr as usize, frame);
+        self.tx.write(index, desc);
+        true
+    }
+
+    /// Gives up the frames that were pushed and not taken: they are not sent. Returns how many; on a zero-copy socket none,
+    /// whose driver may be reading them. The kernel skips their entries, since Linux 6.6 one in each call of
+    /// [`transmit`](Self::transmit), which may then return EAGAIN.
+    ///
+    /// # Source
+    /// An entry with an address outside the memory: `xskq_cons_read_desc`, net/xdp/xsk_queue.h; `__xsk_generic_xmit`,
+    /// net/xdp/xsk.c.
+    pub fn cancel(&mut self) -> usize {
+        if self.is_zero_copy {
+            return 0;
+        }
+        while self.first != self.tx.produced() {
+            let desc = self.tx.entry(self.first);
+            self.free.push(desc.addr & !(self.chunk_bytes as u64 - 1));
+            let nowhere = XdpDesc {
+                addr: u64::MAX,
+                ..desc
+            };
+            self.tx.write(self.first, nowhere);
+            self.first = self.first.wrapping_add(1);
+        }
+        std::mem::take(&mut self.pushed).len()
     }
 
     /// Hands pushed frames to the kernel, and returns how many it took: the first ones. A frame that the device dropped

@@ -13,6 +13,7 @@ use super::event::PingEvent;
 use super::options::{Backend, PingOptions};
 use super::summary::{Ended, PingSummary};
 use super::xdp::XdpEngine;
+use crate::send::SendPath;
 use crate::stop::Stop;
 
 /// The engine of the requested back end.
@@ -60,6 +61,13 @@ impl AnyEngine {
         match self {
             Self::Sockets(engine) => engine.backend(),
             Self::Xdp(_) => Backend::Xdp,
+        }
+    }
+
+    pub fn send_path(&self) -> Option<SendPath> {
+        match self {
+            Self::Sockets(_) => None,
+            Self::Xdp(engine) => Some(engine.send_path()),
         }
     }
 

@@ -14,6 +14,7 @@ use super::handle::Ping;
 use super::options::{Backend, PingOptions};
 use super::resolver::SystemResolver;
 use super::{route, xdp};
+use crate::send::SendPath;
 use crate::stop::Stop;
 
 /// Prepares a run of probes to `targets`.
@@ -147,6 +148,7 @@ impl PingBuilder {
         dont_fragment: bool,
         source: Option<IpAddr>,
         backend: Option<Backend>,
+        send_path: SendPath,
         prefix_pps: Option<u32>,
         neighbours: NeighbourPace,
         histograms: bool,

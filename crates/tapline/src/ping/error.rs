@@ -7,7 +7,7 @@ use bpf::EchoProberError;
 use netlink::NetlinkError;
 use probe::PlanError;
 use probe::targets::TargetError;
-use ring::RingOpenError;
+use ring::{RingOpenError, XdpSetupError};
 
 use super::options::Backend;
 
@@ -98,6 +98,9 @@ pub enum PingError {
         /// Why.
         source: Box<EchoProberError>,
     },
+    /// The AF_XDP socket for the requests of [`Backend::Xdp`] could not be opened.
+    #[error(transparent)]
+    Socket(Box<XdpSetupError>),
     /// [`Backend::Xdp`] does not support the run.
     #[error(transparent)]
     XdpRefused(XdpRefusal),
@@ -147,6 +150,7 @@ impl PingError {
     pub fn is_xdp_privilege(&self) -> bool {
         match self {
             Self::Xdp { source, .. } => super::xdp::is_privilege(source),
+            Self::Socket(error) => error.source.kind() == io::ErrorKind::PermissionDenied,
             _ => false,
         }
     }

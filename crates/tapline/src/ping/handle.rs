@@ -17,6 +17,7 @@ use super::error::{PingError, PingOperation, during};
 use super::event::PingEvent;
 use super::options::{Backend, nanoseconds};
 use super::summary::{Ended, PingSummary};
+use crate::send::SendPath;
 use crate::stop::{Stop, Stopper};
 
 /// An open run: sends probes, receives replies, and counts everything.
@@ -113,6 +114,11 @@ impl Ping {
     /// The back end in use.
     pub fn backend(&self) -> Backend {
         self.engine.backend()
+    }
+
+    /// How requests leave; only of [`Backend::Xdp`].
+    pub fn send_path(&self) -> Option<SendPath> {
+        self.engine.send_path()
     }
 
     /// A handle that adds and removes targets of this run, from any thread.

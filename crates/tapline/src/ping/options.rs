@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use probe::{NeighbourPace, SweepPosition};
 
+use crate::send::SendPath;
+
 /// How probes are sent and replies received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -21,12 +23,12 @@ pub enum Backend {
     /// `net.ipv4.ping_group_range`.
     #[doc(alias = "IPPROTO_ICMP")]
     PingSocket,
-    /// Probes as XDP live frames, replies counted by an XDP program on [`PingOptions::interface`], or on the interface that
+    /// Probes as XDP live frames or by AF_XDP ([`PingOptions::send_path`]), replies counted by an XDP program on [`PingOptions::interface`], or on the interface that
     /// reaches most targets. Neither reaches user space: there is no event for a probe or a reply, and counters change at
     /// each [`PingEvent::Tick`](super::PingEvent::Tick). Probes without an answer are in flight until the end. Requires
-    /// Linux 5.18, `CAP_BPF`, `CAP_NET_ADMIN`, `CAP_PERFMON` and `CAP_SYS_ADMIN`, an Ethernet interface, and a driver that
-    /// sends XDP frames; a veth interface does while its peer has an XDP program or GRO.
-    /// An interface of a VLAN sends through its lower interface.
+    /// an Ethernet interface, `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`; for live frames also Linux 5.18, `CAP_SYS_ADMIN`, and
+    /// a driver that sends XDP frames (a veth interface does while its peer has an XDP program or GRO); for AF_XDP Linux
+    /// 5.12 and `CAP_NET_RAW`. An interface of a VLAN sends through its lower interface.
     #[doc(alias = "BPF_F_TEST_XDP_LIVE_FRAMES")]
     Xdp,
 }
@@ -86,6 +88,10 @@ pub struct PingOptions {
     /// How to send and receive. `None` selects a ring if the rate exceeds 20 000 per second, replies are short
     /// enough and an interface is found; else raw sockets if permitted; else ping sockets.
     pub backend: Option<Backend>,
+    /// How requests of [`Backend::Xdp`] leave. [`SendPath::LiveFrames`]: a program stamps them. [`SendPath::Xdp`]: they are
+    /// stamped here, at most 16 at once; works with every driver, at a lower rate. [`SendPath::Auto`] uses live frames if the
+    /// driver says that it sends them, which it does since Linux 6.3. Others are refused. Default: [`SendPath::Auto`].
+    pub send_path: SendPath,
     /// Maximum probes per second to one IPv4 /24 or IPv6 /64. Default: `None`.
     pub prefix_pps: Option<u32>,
     /// Pace for on-link targets that have not answered yet.
@@ -149,6 +155,7 @@ impl Default for PingOptions {
             source: None,
             interface: None,
             backend: None,
+            send_path: SendPath::Auto,
             prefix_pps: None,
             neighbours: NeighbourPace::default(),
             resume: None,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use probe::Prober;
 
 use super::options::Backend;
+use crate::send::SendPath;
 
 /// Maximum distinct local errors counted separately; further ones are counted together.
 const MAX_KINDS: usize = 32;
@@ -92,6 +93,8 @@ pub struct PingSummary {
     pub statistics: Prober,
     /// The back end that was used.
     pub backend: Backend,
+    /// How requests left; only of [`Backend::Xdp`].
+    pub send_path: Option<SendPath>,
     /// Time from the first probe to the end.
     pub duration: Duration,
     /// Probes that this host could not send, by error.

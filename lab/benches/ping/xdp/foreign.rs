@@ -22,7 +22,7 @@ use crate::tool::Tool;
 
 const FOREIGN_PPS: u64 = 1_000_000;
 /// Replies that are sent in one call.
-const BATCH: u32 = 512;
+const BATCH: u32 = 4096;
 /// Of so many calls, one sends replies with the identifier of the run.
 const FORGED_SHARE: u64 = 16;
 /// How often the flood looks at whether the run is over while it waits for a request.

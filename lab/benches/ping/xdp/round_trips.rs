@@ -1,5 +1,11 @@
-//! Reported round trips beside those that the time stamps of the other host's kernel give: from the arrival of a request
-//! to the departure of its reply. What is beyond that is the time on the link, there and back.
+//! Reported round trips beside the kernel's: the time at the other host, and the time on the link.
+//!
+//! Packet sockets of this host see neither the requests, which are XDP frames, nor the replies, which the program drops. So
+//! the time stamps of the other host's kernel give the time from the arrival of a request to the departure of its reply,
+//! for the same packets. The time on the link, there and back, comes from packets of the raw back end on the same link:
+//! their round trips by a packet socket here, less those by one at the other host.
+
+use std::collections::HashMap;
 
 use super::command;
 use super::far_end::FarEnd;
@@ -15,9 +21,10 @@ const TITLE: &str = "Round trips by XDP: a probe every ms";
 const P50: &str = "beyond the kernel's p50";
 const P99: &str = "beyond its p99";
 
-const COLUMNS: [Column; 6] = [
-    column("kernel p50, us", 1.0, 2),
+const COLUMNS: [Column; 7] = [
+    column("other host p50, us", 1.0, 2),
     column("p99", 1.0, 2),
+    column("link p50", 1.0, 2),
     column("told p50", 1.0, 2),
     column("told p99", 1.0, 2),
     column(P50, 1.0, 2),
@@ -44,8 +51,9 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
             let told = [us("rtt_p50_ns"), us("rtt_p99_ns")];
             let kernel = truth.values().map(|&ns| ns as f64 / 1000.0);
             let kernel = truth::quantiles(kernel.collect());
-            let beyond = [told[0] - kernel[0], told[1] - kernel[1]];
-            let figures = [kernel, told, beyond].concat();
+            let link = link_us(rig, tool, peer);
+            let beyond = [0, 1].map(|at| told[at] - kernel[at] - link);
+            let figures = [&kernel[..], &[link], &told, &beyond].concat();
             report.table(TITLE, &COLUMNS).add(name, &figures);
         }
     }
@@ -54,4 +62,26 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
         report.at_most(&format!("{name}: beyond the kernel's p50, us"), &p50, 1.0);
         report.at_most(&format!("{name}: beyond its p99, us"), &p99, 5.0);
     }
+}
+
+/// The median of the time that packets of the raw back end spend on the link, there and back, in microseconds.
+fn link_us(rig: &Rig, tool: &Tool, peer: &str) -> f64 {
+    let arguments = format!("ping --backend raw --json -q -s 16 -c {PROBES} -i 1ms {peer}");
+    let (here, (there, _)) = truth::at(&rig.left, || {
+        truth::at(&rig.right, || {
+            on_subject_cpu(|| tool.start(&rig.left, &arguments)).finish()
+        })
+    });
+    let by_number = |truth: truth::Truth| -> HashMap<u32, u64> {
+        truth
+            .into_iter()
+            .map(|((_, number), ns)| (number, ns))
+            .collect()
+    };
+    let (here, there) = (by_number(here), by_number(there));
+    let on_link = here.iter().filter_map(|(number, ns)| {
+        let there = there.get(number)?;
+        Some((*ns as f64 - *there as f64) / 1000.0)
+    });
+    truth::quantiles(on_link.collect())[0]
 }

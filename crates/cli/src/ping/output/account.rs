@@ -164,17 +164,21 @@ pub fn error_lines(errors: &NetworkErrors, most: usize) -> Vec<String> {
 
 /// The back end and the sources of the time stamps.
 pub fn sources(out: &mut impl Write, summary: &PingSummary) -> io::Result<()> {
-    let backend = summary.backend.name();
+    let backend = match summary.send_path {
+        None => format!("{} back end", summary.backend.name()),
+        Some(path) => format!(
+            "{} back end, requests by {}",
+            summary.backend.name(),
+            path.name()
+        ),
+    };
     let (Some(tx), Some(rx)) = (
         stamped_by(summary.tx_timestamps),
         stamped_by(summary.rx_timestamps),
     ) else {
-        return writeln!(out, "{backend} back end");
+        return writeln!(out, "{backend}");
     };
-    writeln!(
-        out,
-        "{backend} back end, probes stamped by {tx}, answers by {rx}"
-    )
+    writeln!(out, "{backend}, probes stamped by {tx}, answers by {rx}")
 }
 
 /// The clock that made time stamps; `None` if there are none.

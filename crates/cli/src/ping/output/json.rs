@@ -118,6 +118,9 @@ impl<'a> JsonOutput<'a> {
         put("duration_ns", (summary.duration.as_nanos() as u64).into());
         put("ended", ended(summary.ended).into());
         put("backend", summary.backend.name().into());
+        if let Some(path) = summary.send_path {
+            put("send_path", path.name().into());
+        }
         put(
             "timestamp_source",
             source(summary.rx_timestamps, "user").into(),
@@ -159,6 +162,9 @@ impl Reporter for JsonOutput<'_> {
             "backend": start.backend.name(),
             "metrics": start.metrics,
         });
+        if let Some(path) = start.send_path {
+            object["send_path"] = path.name().into();
+        }
         if targets.paths() > 0 {
             object["paths"] = targets.paths().into();
         }

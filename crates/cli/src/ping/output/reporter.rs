@@ -3,12 +3,15 @@
 use std::io;
 
 use tapline::ping::{Backend, Forecast, PingEvent, PingSummary, Prober};
+use tapline::send::SendPath;
 
 /// The start of a run.
 pub struct RunStart<'a> {
     pub statistics: &'a Prober,
     pub forecast: &'a Forecast,
     pub backend: Backend,
+    /// How requests of the XDP back end leave.
+    pub send_path: Option<SendPath>,
     /// URL of the metrics.
     pub metrics: Option<&'a str>,
 }

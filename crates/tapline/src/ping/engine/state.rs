@@ -232,6 +232,7 @@ impl Engine {
             ended,
             duration: Duration::from_nanos(self.now_ns()),
             backend: self.backend,
+            send_path: None,
             local_drops: self.local_drops,
             overruns,
             checksum_drops,

@@ -1,5 +1,7 @@
 //! A run whose probes are sent and whose replies are counted by programs in the kernel.
 
+mod sending;
+
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,14 +11,14 @@ use abi::clock::monotonic_ns;
 use bpf::EchoProber;
 use netlink::Netlink;
 use probe::targets::Targets;
-use probe::{CountedAnswers, NetworkError, NextAction, OtherCounts, Probe, Prober, SendFailure};
+use probe::{CountedAnswers, NetworkError, NextAction, OtherCounts, Prober};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
-use rustix::io::Errno;
 
+use super::af_xdp::FrameSender;
 use super::counters::Counters;
-use super::hops::{NextHops, unreachable};
-use super::setup::{EchoSetup, check, refused, room};
+use super::hops::NextHops;
+use super::setup::{EchoSender, EchoSetup, check, refused, room};
 use crate::ping::changes::{TargetChanges, TargetControl};
 use crate::ping::engine::{EngineState, probe_plan};
 use crate::ping::error::{PingError, PingOperation, XdpRefusal, during};
@@ -25,7 +27,7 @@ use crate::ping::options::{Backend, PingOptions, nanoseconds};
 use crate::ping::route;
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
 use crate::ping::timer::Timer;
-use crate::send::is_uplink;
+use crate::send::{SendPath, is_uplink};
 use crate::stop::Stop;
 use crate::wait::wait;
 
@@ -39,14 +41,10 @@ const MAX_LIVE_TARGETS: u32 = 65_536;
 const TARGETS_AT_ONCE: u32 = 4096;
 /// Next hops that may be added while routes and targets change, 8 bytes each.
 const SPARE_HOPS: u32 = 65_536;
-/// Time between two reads of the neighbour table.
+/// Time between two reads of the neighbour table while some next hops are not in it.
 const REFRESH_NS: u64 = 1_000_000_000;
-/// Time after which the table is read for targets that were added.
+/// Time after which the table is read for targets that were added, and minimum between two reads after changes.
 const RESOLVE_NS: u64 = 50_000_000;
-/// How long the driver may take no frame before a probe counts as refused here.
-const MAX_FULL_NS: u64 = 200_000_000;
-/// Pause while the driver has no room.
-const FULL_PAUSE: Duration = Duration::from_micros(50);
 /// Time between two reads of the counters once all probes are sent.
 const LAST_ANSWERS_NS: u64 = 5_000_000;
 /// Shorter waits do not sleep: waking up takes longer.
@@ -57,6 +55,10 @@ const SPIN_NS: u64 = 50_000;
 pub(in crate::ping) struct XdpEngine {
     prober: Prober,
     echo: EchoProber,
+    /// Sends the requests, if programs do not.
+    frames: Option<FrameSender>,
+    /// Whether there are requests of each family.
+    families: [bool; 2],
     hops: NextHops,
     epoll: OwnedFd,
     timer: Timer,
@@ -73,6 +75,7 @@ pub(in crate::ping) struct XdpEngine {
     tick_ns: Option<u64>,
     next_tick_ns: u64,
     next_refresh_ns: u64,
+    refreshed_ns: u64,
     pass: HopPass,
     local_drops: LocalDrops,
     /// Probes of each family that are due, as the programs take them.
@@ -122,7 +125,11 @@ impl XdpEngine {
             room,
             hops: hops.len().saturating_add(SPARE_HOPS),
         };
-        let mut echo = setup.open()?;
+        let EchoSender {
+            mut echo,
+            frames,
+            families,
+        } = setup.open()?;
         let count = prober.targets().len();
         set_targets(&mut echo, &mut hops, prober.targets(), 0..count);
         prober.read_from(Box::new(Counters(echo.counters())));
@@ -140,6 +147,8 @@ impl XdpEngine {
         let mut engine = Self {
             prober,
             echo,
+            frames,
+            families,
             hops,
             epoll,
             timer,
@@ -154,6 +163,7 @@ impl XdpEngine {
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
             next_refresh_ns: REFRESH_NS,
+            refreshed_ns: 0,
             pass: HopPass {
                 next: count,
                 is_due: false,
@@ -165,6 +175,9 @@ impl XdpEngine {
         engine.write_hops();
         engine.add(engine.timer.as_fd()).map_err(during_wait())?;
         engine.add(engine.changes.as_fd()).map_err(during_wait())?;
+        for waker in engine.hops.wakers() {
+            engine.add(waker).map_err(during_wait())?;
+        }
         engine.set_timer(0).map_err(during_wait())?;
         Ok(engine)
     }
@@ -185,6 +198,14 @@ impl XdpEngine {
 
     pub fn prober(&self) -> &Prober {
         &self.prober
+    }
+
+    /// How requests leave.
+    pub fn send_path(&self) -> SendPath {
+        match self.frames {
+            None => SendPath::LiveFrames,
+            Some(_) => SendPath::Xdp,
+        }
     }
 
     pub fn control(&self) -> TargetControl {
@@ -211,16 +232,25 @@ impl XdpEngine {
             kernel: received,
             user: 0,
         };
+        let send_path = self.send_path();
+        let stamped_here = TimestampCounts {
+            kernel: 0,
+            user: received,
+        };
         PingSummary {
             ended,
             duration: Duration::from_nanos(self.now_ns()),
             backend: Backend::Xdp,
+            send_path: Some(send_path),
             local_drops: self.local_drops,
             overruns: Some(0),
             checksum_drops: Some(0),
             clock_steps: 0,
             rx_timestamps: stamped,
-            tx_timestamps: stamped,
+            tx_timestamps: match send_path {
+                SendPath::LiveFrames => stamped,
+                _ => stamped_here,
+            },
             statistics: self.prober,
         }
     }
@@ -247,7 +277,9 @@ impl XdpEngine {
             let left_ns = until_ns.saturating_sub(self.now_ns());
             let left_ns = if left_ns <= SPIN_NS { 0 } else { left_ns };
             let readable = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
-            let mut wakers = [readable(stop.as_fd()), readable(self.changes.as_fd())];
+            let [routes, neighbours] = self.hops.wakers();
+            let wakers = [stop.as_fd(), self.changes.as_fd(), routes, neighbours];
+            let mut wakers = wakers.map(readable);
             wait(&mut wakers, Duration::from_nanos(left_ns))?;
             if !wakers[0].revents().is_empty() {
                 return Ok(Ended::Stopped);
@@ -294,7 +326,9 @@ impl XdpEngine {
             }
             until_ns = (end_ns + 1).min(now_ns + LAST_ANSWERS_NS);
         }
-        self.keep_up(now_ns, observe);
+        if self.keep_up(now_ns, observe) {
+            until_ns = now_ns;
+        }
         let final_ns = self.prober.next_final_ns().unwrap_or(u64::MAX);
         let end_ns = if self.has_stopped_sending {
             u64::MAX
@@ -339,96 +373,33 @@ impl XdpEngine {
         self.next_refresh_ns = self.next_refresh_ns.min(now_ns + RESOLVE_NS);
     }
 
-    fn take(&mut self, probe: Probe, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
-        let address = self.prober.targets().address(probe.target);
-        let hop = self.echo.hop_of(probe.target);
-        let is_known = hop.is_some_and(|hop| self.hops.is_known(hop));
-        match address.filter(|_| is_known) {
-            Some(address) if !self.echo.has_family(address.is_ipv6()) => {
-                let error = Errno::AFNOSUPPORT.into();
-                self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
-            }
-            Some(address) => {
-                let due = &mut self.due[usize::from(address.is_ipv6())];
-                due.push((probe.target, probe.number()));
-            }
-            None => {
-                let is_local = address.is_some_and(|address| self.hops.is_local(address));
-                let error = unreachable(is_local);
-                self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
-            }
-        }
-    }
-
-    fn refuse(
-        &mut self,
-        probe: Probe,
-        why: SendFailure,
-        error: io::Error,
-        now_ns: u64,
-        observe: &mut impl FnMut(PingEvent, &Prober),
-    ) {
-        self.prober.not_sent(probe, why, now_ns);
-        self.local_drops.count(&error);
-        observe(PingEvent::NotSent { probe, error }, &self.prober);
-    }
-
-    /// Sends the probes of a family that are due. Offers again what the driver does not take.
-    fn flush(&mut self, is_ipv6: bool, observe: &mut impl FnMut(PingEvent, &Prober)) {
-        let due = std::mem::take(&mut self.due[usize::from(is_ipv6)]);
-        let mut rest = &due[..];
-        let mut full_since_ns = None;
-        while !rest.is_empty() {
-            let (taken, error) = match self.echo.send(is_ipv6, rest) {
-                Ok(sent) if sent.sent > 0 => (sent.sent as usize, None),
-                Ok(sent) if sent.errno > 0 => (0, Some(io::Error::from_raw_os_error(sent.errno))),
-                Ok(_) => (0, Some(Errno::NOBUFS.into())),
-                Err(error) => (0, Some(error)),
-            };
-            let now_ns = self.now_ns();
-            let (sent, left) = rest.split_at(taken.min(rest.len()));
-            for probe in sent.iter().copied().map(probe) {
-                self.prober.sent(probe, now_ns);
-            }
-            if taken > 0 {
-                self.last_sent_ns = now_ns;
-                full_since_ns = None;
-            }
-            rest = left;
-            let Some(error) = error else { continue };
-            if now_ns - *full_since_ns.get_or_insert(now_ns) > MAX_FULL_NS {
-                let errno = error.raw_os_error().unwrap_or(libc::ENOBUFS);
-                for probe in rest.iter().copied().map(probe) {
-                    let error = io::Error::from_raw_os_error(errno);
-                    self.refuse(probe, SendFailure::QueueFull, error, now_ns, observe);
-                }
-                break;
-            }
-            // A signal only shortens the pause.
-            let _ = wait(&mut [], FULL_PAUSE);
-        }
-        let mut due = due;
-        due.clear();
-        self.due[usize::from(is_ipv6)] = due;
-    }
-
     /// Whether each probe that was sent has its first answer.
     fn are_all_answered(&self) -> bool {
         let totals = self.echo.totals();
         totals.received + totals.late + totals.errors >= self.prober.total().sent
     }
 
-    /// Ticks, and changes of the neighbours.
-    fn keep_up(&mut self, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
+    /// Ticks, and changes of routes and neighbours. Returns whether there is more to do.
+    fn keep_up(&mut self, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) -> bool {
+        if self.hops.recheck_routes() {
+            self.pass.is_due = true;
+        }
+        if self.hops.have_neighbours_changed() {
+            let soon_ns = self.refreshed_ns.saturating_add(RESOLVE_NS);
+            self.next_refresh_ns = self.next_refresh_ns.min(soon_ns);
+        }
         if now_ns >= self.next_refresh_ns {
-            if self.hops.recheck_routes() {
-                self.pass.is_due = true;
-            }
-            // The next refresh reads the table again.
-            if self.hops.refresh().is_ok() {
+            // A later refresh reads the table again.
+            let is_read = self.hops.refresh().is_ok();
+            if is_read {
                 self.write_hops();
             }
-            self.next_refresh_ns = now_ns + REFRESH_NS;
+            self.refreshed_ns = now_ns;
+            self.next_refresh_ns = if is_read && !self.hops.has_missing() {
+                u64::MAX
+            } else {
+                now_ns + REFRESH_NS
+            };
         }
         self.follow_routes();
         if now_ns >= self.next_tick_ns {
@@ -437,6 +408,8 @@ impl XdpEngine {
             let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
             self.next_tick_ns = now_ns.saturating_add(tick_ns);
         }
+        let is_passing = self.pass.is_due || self.pass.next < self.prober.targets().len();
+        is_passing || self.hops.is_recheck_pending()
     }
 
     /// Writes the hops of some targets after routes have changed. A pass over all of them takes many calls.
@@ -566,11 +539,4 @@ fn set_targets(echo: &mut EchoProber, hops: &mut NextHops, targets: &Targets, nu
             echo.set_timeout(target, settings.timeout_ns);
         }
     });
-}
-
-fn probe((target, number): (u32, u32)) -> Probe {
-    Probe {
-        target,
-        round: number - 1,
-    }
 }

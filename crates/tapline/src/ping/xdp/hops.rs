@@ -4,16 +4,19 @@ use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use netlink::{IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, Route, RouteQuery};
 use probe::targets::Targets;
 use rustix::event::{Timespec, poll};
 
+use super::change_watch::ChangeWatch;
+
 /// Targets whose routes are looked up one by one. Of more, one lookup serves the targets of an IPv4 /24 or IPv6 /64.
 const MAX_LOOKUPS: u32 = 4096;
 /// How many neighbours the kernel is asked to resolve at a time, and how often. Its table holds that many by default.
 const RESOLVED_AT_ONCE: usize = 256;
-/// Routes that are looked up again at a time.
+/// Routes that are looked up again at a time, after a change.
 const ROUTES_AT_ONCE: usize = 32;
 /// Reads of the neighbour table before a run begins, at most, and the time between two.
 const ATTEMPTS: usize = 20;
@@ -33,20 +36,32 @@ enum RouteKind {
     None,
 }
 
+/// A next hop.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    address: IpAddr,
+    /// The last one that the kernel knew, unless it found out that nobody answers.
+    mac: Option<MacAddress>,
+    /// Whether it is in the kernel's table.
+    is_listed: bool,
+}
+
 /// The next hops on one interface.
 #[derive(Debug)]
 pub(super) struct NextHops {
     link: IfIndex,
     netlink: Netlink,
-    /// Address and MAC address of each.
-    hops: Vec<(IpAddr, Option<MacAddress>)>,
+    route_changes: ChangeWatch,
+    neighbour_changes: ChangeWatch,
+    hops: Vec<Hop>,
     numbers: HashMap<IpAddr, u32>,
     /// The routes of prefixes, each with the address that it was looked up for.
     routes: HashMap<IpAddr, (IpAddr, RouteKind)>,
     /// Whether each prefix is one address.
     is_exact: bool,
-    /// Prefixes whose routes are looked up again, the next one last.
+    /// Prefixes whose routes are looked up again, the next one last, and whether all are to be looked up after that.
     recheck: Vec<IpAddr>,
+    is_recheck_due: bool,
     /// Where the search for unresolved hops continues.
     next_missing: usize,
 }
@@ -57,11 +72,15 @@ impl NextHops {
         let mut hops = Self {
             link,
             netlink: Netlink::open()?,
+            // Before the first lookup, so that no change is missed.
+            route_changes: ChangeWatch::routes()?,
+            neighbour_changes: ChangeWatch::neighbours()?,
             hops: Vec::new(),
             numbers: HashMap::new(),
             routes: HashMap::new(),
             is_exact: targets.len() <= MAX_LOOKUPS,
             recheck: Vec::new(),
+            is_recheck_due: false,
             next_missing: 0,
         };
         hops.assign(targets, 0..targets.len(), |_, _| {});
@@ -154,7 +173,11 @@ impl NextHops {
     fn number(&mut self, hop: IpAddr) -> u32 {
         let hops = &mut self.hops;
         *self.numbers.entry(hop).or_insert_with(|| {
-            hops.push((hop, None));
+            hops.push(Hop {
+                address: hop,
+                mac: None,
+                is_listed: false,
+            });
             hops.len() as u32 - 1
         })
     }
@@ -172,13 +195,41 @@ impl NextHops {
     /// Whether frames to the hop can be addressed.
     #[inline]
     pub fn is_known(&self, hop: u32) -> bool {
-        let hop = self.hops.get(hop as usize);
-        hop.is_some_and(|(_, mac)| mac.is_some())
+        self.mac(hop).is_some()
     }
 
-    /// Looks up the next routes again. Returns whether some have changed, and with them the hops of their targets.
+    /// The MAC address of the hop.
+    #[inline]
+    pub fn mac(&self, hop: u32) -> Option<MacAddress> {
+        self.hops.get(hop as usize)?.mac
+    }
+
+    /// Descriptors that are readable when routes or neighbours may have changed.
+    pub fn wakers(&self) -> [BorrowedFd<'_>; 2] {
+        [self.route_changes.as_fd(), self.neighbour_changes.as_fd()]
+    }
+
+    /// Whether the table of neighbours may have changed since the last call.
+    pub fn have_neighbours_changed(&mut self) -> bool {
+        self.neighbour_changes.has_changed()
+    }
+
+    /// Whether there are hops without an entry in the kernel's table, which it is to be asked for.
+    pub fn has_missing(&self) -> bool {
+        self.hops.iter().any(|hop| !hop.is_listed)
+    }
+
+    /// Whether routes are left to be looked up again.
+    pub fn is_recheck_pending(&self) -> bool {
+        self.is_recheck_due || !self.recheck.is_empty()
+    }
+
+    /// If the kernel's routes may have changed, looks up the next ones again. Returns whether some have changed, and with
+    /// them the hops of their targets.
     pub fn recheck_routes(&mut self) -> bool {
-        if self.recheck.is_empty() {
+        self.is_recheck_due |= self.route_changes.has_changed();
+        if self.recheck.is_empty() && self.is_recheck_due {
+            self.is_recheck_due = false;
             self.recheck.extend(self.routes.keys());
         }
         let mut has_changed = false;
@@ -199,14 +250,14 @@ impl NextHops {
     /// Each hop with its MAC address, if it has one.
     pub fn known(&self) -> impl Iterator<Item = (u32, MacAddress)> {
         let hops = (0..).zip(&self.hops);
-        hops.filter_map(|(number, (_, mac))| Some((number, (*mac)?)))
+        hops.filter_map(|(number, hop)| Some((number, hop.mac?)))
     }
 
     /// Resolves the hops before a run: asks the kernel, and waits up to a second for the answers.
     pub fn resolve(&mut self) -> Result<(), NetlinkError> {
         for attempt in 0..ATTEMPTS {
             self.refresh()?;
-            if self.hops.iter().all(|(_, mac)| mac.is_some()) {
+            if self.hops.iter().all(|hop| hop.mac.is_some()) {
                 break;
             }
             if attempt > 0 {
@@ -220,21 +271,30 @@ impl NextHops {
     /// Reads the neighbour table, and asks the kernel to resolve some of the hops that are missing.
     pub fn refresh(&mut self) -> Result<(), NetlinkError> {
         let table = self.netlink.list(&Neigh::new().dev(self.link))?.items;
-        let known: HashMap<IpAddr, MacAddress> = table
+        // With the MAC address, unless nobody answers. What the kernel is still looking for is as it was.
+        let known: HashMap<IpAddr, Option<MacAddress>> = table
             .iter()
-            .filter(|neighbour| !is_unresolved(neighbour))
-            .filter_map(|neighbour| Some((neighbour.dst?, neighbour.lladdr?.ethernet()?)))
+            .filter(|neighbour| !is_pending(neighbour))
+            .filter_map(|neighbour| {
+                let mac = neighbour.lladdr.and_then(|mac| mac.ethernet());
+                let is_failed = neighbour.state == Some(NeighState::Failed);
+                Some((neighbour.dst?, mac.filter(|_| !is_failed)))
+            })
             .collect();
-        for (address, mac) in &mut self.hops {
-            *mac = known.get(address).copied();
+        for hop in &mut self.hops {
+            let entry = known.get(&hop.address);
+            hop.is_listed = entry.is_some_and(Option::is_some);
+            if let Some(mac) = entry {
+                hop.mac = *mac;
+            }
         }
         // Each in turn: many may never answer.
         let count = self.hops.len();
         let in_turn = (0..count).map(|at| (self.next_missing + at) % count);
-        let missing = in_turn.filter(|at| self.hops[*at].1.is_none());
+        let missing = in_turn.filter(|at| !self.hops[*at].is_listed);
         let missing: Vec<usize> = missing.take(RESOLVED_AT_ONCE).collect();
         for at in missing {
-            let request = Neigh::on(self.link, self.hops[at].0).resolve(true);
+            let request = Neigh::on(self.link, self.hops[at].address).resolve(true);
             // The table may be full; a later refresh asks again.
             let _ = self.netlink.replace(&request);
             self.next_missing = at + 1;
@@ -262,11 +322,11 @@ fn is_answer(error: &NetlinkError) -> bool {
     errno.is_some_and(|errno| errnos.contains(&errno))
 }
 
-/// Whether the kernel knows no MAC address, or does not trust it.
-fn is_unresolved(neighbour: &Neigh) -> bool {
+/// Whether the kernel has not found out yet who answers.
+fn is_pending(neighbour: &Neigh) -> bool {
     matches!(
         neighbour.state,
-        Some(NeighState::None | NeighState::Incomplete | NeighState::Failed)
+        Some(NeighState::None | NeighState::Incomplete)
     )
 }
 

@@ -1,5 +1,7 @@
 //! The back end in the kernel: programs send the probes, and count the replies.
 
+mod af_xdp;
+mod change_watch;
 mod counters;
 mod engine;
 mod hops;

@@ -3,15 +3,17 @@
 use std::net::IpAddr;
 
 use bpf::{EchoProber, EchoProberError, EchoProberOptions, XdpAttachMode};
-use netlink::{Link, Netlink};
+use netlink::{IfIndex, Link, Netlink};
 use probe::targets::Targets;
 use probe::{COOKIE_BYTES, Forecast, ProbePlan, Prober};
 use rustix::io::Errno;
 
+use super::af_xdp::FrameSender;
 use super::requests::{VlanTag, request};
 use crate::ping::error::{PingError, XdpRefusal};
 use crate::ping::options::PingOptions;
 use crate::ping::route;
+use crate::send::{SendPath, sends_live_frames};
 
 /// Longest payload: a frame of a page of memory, beside the kernel's own data.
 const MAX_PAYLOAD_BYTES: usize = 1452;
@@ -21,12 +23,12 @@ const MAX_POSITIONS: u64 = 1 << 24;
 const SPARE_POSITIONS: u32 = 1 << 20;
 
 /// Number of the latest probes to a target whose answers are matched: those sent within twice the timeout, if there is room for
-/// all of them. Returns whether there is.
-fn window(forecast: &Forecast, targets: u32) -> (u32, bool) {
+/// all of them.
+fn window(forecast: &Forecast, targets: u32) -> u32 {
     let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
     let most = (MAX_POSITIONS / u64::from(targets).max(1)).max(1);
     let most = u64::from(EchoProber::MAX_WINDOW).min(1 << most.ilog2());
-    (window.min(most) as u32, window <= most)
+    window.min(most) as u32
 }
 
 /// Targets that the programs have room for, so that some can be added.
@@ -34,7 +36,7 @@ pub(super) fn room(forecast: &Forecast, spare_targets: u32) -> u32 {
     if forecast.rounds == Some(1) {
         return forecast.targets;
     }
-    let (window, _) = window(forecast, forecast.targets);
+    let window = window(forecast, forecast.targets);
     // The windows of the others keep their size.
     let free = (MAX_POSITIONS / u64::from(window)).saturating_sub(forecast.targets.into());
     let spare = spare_targets.min(SPARE_POSITIONS / window);
@@ -48,7 +50,7 @@ pub(in crate::ping) fn bytes_per_target(
     has_histograms: bool,
 ) -> u64 {
     let is_single = forecast.rounds == Some(1);
-    let (window, _) = window(forecast, forecast.targets);
+    let window = window(forecast, forecast.targets);
     let of_programs = EchoProber::bytes_per_target(is_single, has_ipv6, window, has_histograms);
     of_programs + Prober::BYTES_ELSEWHERE
 }
@@ -56,7 +58,13 @@ pub(in crate::ping) fn bytes_per_target(
 /// Refuses what the programs do not do.
 pub(super) fn check(targets: &Targets, options: &PingOptions) -> Result<(), PingError> {
     let is_single = options.count == Some(1);
-    let refusal = if options.paths.is_some() {
+    let is_known =
+        [SendPath::Auto, SendPath::LiveFrames, SendPath::Xdp].contains(&options.send_path);
+    let refusal = if !is_known {
+        XdpRefusal::Option {
+            what: "this path for requests",
+        }
+    } else if options.paths.is_some() {
         XdpRefusal::Option { what: "paths" }
     } else if is_single && options.resolve_every.is_some() {
         XdpRefusal::Option {
@@ -98,12 +106,61 @@ pub(super) struct EchoSetup<'a> {
     pub hops: u32,
 }
 
+/// What counts replies, and what sends requests.
+pub(super) struct EchoSender {
+    pub echo: EchoProber,
+    /// Sends the requests, if programs do not.
+    pub frames: Option<FrameSender>,
+    /// Whether there are requests of each family.
+    pub families: [bool; 2],
+}
+
 impl EchoSetup<'_> {
-    /// Loads and attaches the programs.
-    pub fn open(&self) -> Result<EchoProber, PingError> {
+    /// Opens the requested way for requests, or the fastest that the driver has. Loads and attaches the programs.
+    pub fn open(&self) -> Result<EchoSender, PingError> {
+        let frames = [self.frame(false)?, self.frame(true)?];
+        let families = [&frames[0], &frames[1]].map(Option::is_some);
+        let has_live_frames = match self.options.send_path {
+            SendPath::Auto => sends_live_frames(self.egress()),
+            path => path == SendPath::LiveFrames,
+        };
+        if has_live_frames {
+            let opened = self.open_programs(&frames, true);
+            let can_fall_back = self.options.send_path == SendPath::Auto
+                && opened.as_ref().is_err_and(is_without_live_frames);
+            if !can_fall_back {
+                return Ok(EchoSender {
+                    echo: opened?,
+                    frames: None,
+                    families,
+                });
+            }
+        }
+        let echo = self.open_programs(&frames, false)?;
+        let link = self.link.ifname().to_string();
+        let tag = VlanTag::of(self.link);
+        let sender = FrameSender::open(self.egress().0, &link, frames, tag);
+        let sender = sender.map_err(|source| PingError::Socket(Box::new(source)))?;
+        Ok(EchoSender {
+            echo,
+            frames: Some(sender),
+            families,
+        })
+    }
+
+    /// The interface that requests leave by.
+    fn egress(&self) -> IfIndex {
+        VlanTag::of(self.link).map_or(self.link.ifindex(), |tag| tag.lower)
+    }
+
+    fn open_programs(
+        &self,
+        [ipv4, ipv6]: &[Option<Vec<u8>>; 2],
+        sends: bool,
+    ) -> Result<EchoProber, PingError> {
         let plan = self.plan;
         let tag = VlanTag::of(self.link);
-        let (window, is_window_whole) = window(self.forecast, self.room);
+        let window = window(self.forecast, self.room);
         let options = EchoProberOptions {
             key: plan.key.0,
             identifier: plan.identifier,
@@ -111,16 +168,16 @@ impl EchoSetup<'_> {
             timeout_ns: plan.timeout_ns,
             window_ns: 2 * plan.timeout_ns,
             window,
-            is_window_whole,
             targets: self.room,
             is_single: plan.rounds == Some(1),
             has_histograms: self.options.histograms,
             hops: self.hops,
-            ipv4: self.frame(false)?,
-            ipv6: self.frame(true)?,
+            ipv4: ipv4.clone(),
+            ipv6: ipv6.clone(),
             payload_bytes: self.options.payload_bytes as u16,
             egress: tag.map(|tag| tag.lower.0),
             tag_bytes: tag.map_or(0, |_| VlanTag::BYTES),
+            sends,
             mode: XdpAttachMode::NativeOrGeneric,
         };
         EchoProber::open(self.link.ifindex().0, &options).map_err(|source| PingError::Xdp {
@@ -167,6 +224,16 @@ fn own_address(link: &Link, is_ipv6: bool) -> Option<IpAddr> {
         IpAddr::V4(_) => !is_ipv6,
         IpAddr::V6(local) => is_ipv6 && !local.is_unicast_link_local(),
     })
+}
+
+/// Whether programs cannot send requests here, although nothing that can be granted is missing.
+fn is_without_live_frames(error: &PingError) -> bool {
+    match error {
+        PingError::Xdp { source, .. } => {
+            matches!(**source, EchoProberError::Frames(_)) && !is_privilege(source)
+        }
+        _ => false,
+    }
 }
 
 /// Whether the back end cannot be opened for lack of a privilege.

@@ -63,22 +63,29 @@ impl XdpSocket {
             longest,
             has_launch_times: kind == XdpKind::Timed,
         };
-        let mut left = MAX_QUEUE_WAIT;
-        loop {
-            match XdpSender::open(ifindex, link, &options) {
-                Err(error) if is_queue_held(&error) && !left.is_zero() => {
-                    // A signal only shortens the wait.
-                    let _ = pause(QUEUE_INTERVAL);
-                    left = left.saturating_sub(QUEUE_INTERVAL);
-                }
-                opened => {
-                    return Ok(Self {
-                        sender: opened?,
-                        kind,
-                        is_paced,
-                    });
-                }
+        Ok(Self {
+            sender: open_sender(ifindex, link, &options)?,
+            kind,
+            is_paced,
+        })
+    }
+}
+
+/// As [`XdpSender::open`], and waits until the kernel has released the queue.
+pub fn open_sender(
+    ifindex: u32,
+    link: &str,
+    options: &XdpSendOptions,
+) -> Result<XdpSender, XdpSetupError> {
+    let mut left = MAX_QUEUE_WAIT;
+    loop {
+        match XdpSender::open(ifindex, link, options) {
+            Err(error) if is_queue_held(&error) && !left.is_zero() => {
+                // A signal only shortens the wait.
+                let _ = pause(QUEUE_INTERVAL);
+                left = left.saturating_sub(QUEUE_INTERVAL);
             }
+            opened => return opened,
         }
     }
 }

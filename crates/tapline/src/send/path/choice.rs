@@ -3,7 +3,7 @@
 use std::io;
 
 use bpf::{LiveFrames, LiveFramesError};
-use netlink::{Link, NetDevices, Netlink, NetlinkError, TrafficHandle};
+use netlink::{IfIndex, Link, NetDevices, Netlink, NetlinkError, TrafficHandle};
 use ring::XdpSetupError;
 use rustix::io::Errno;
 
@@ -162,13 +162,15 @@ impl PathRequest<'_> {
         has() == Some(true)
     }
 
-    /// Whether the driver says that it sends XDP frames now, as long as any here. A kernel before Linux 6.3 does not say.
+    /// Whether the driver says that it sends XDP frames now, as long as any here.
     fn sends_live_frames(&self) -> bool {
-        let sends = || {
-            let mut devices = NetDevices::open().ok()?;
-            let index = self.link.index?;
-            Some(devices.xdp(index).ok()?.transmits())
-        };
-        self.longest <= LiveFrames::MAX_FRAME_BYTES && sends() == Some(true)
+        let link = self.link.index;
+        self.longest <= LiveFrames::MAX_FRAME_BYTES && link.is_some_and(sends_live_frames)
     }
+}
+
+/// Whether the driver says that it sends XDP frames now. A kernel before Linux 6.3 does not say.
+pub fn sends_live_frames(link: IfIndex) -> bool {
+    let device = NetDevices::open().and_then(|mut devices| devices.xdp(link));
+    device.is_ok_and(|device| device.transmits())
 }

@@ -7,5 +7,6 @@ mod packet;
 mod transmit;
 mod tx_stamps;
 
-pub use choice::{PathError, PathRequest};
+pub use af_xdp::open_sender;
+pub use choice::{PathError, PathRequest, sends_live_frames};
 pub use transmit::{Refusal, Transmit};

@@ -1,0 +1,123 @@
+//! Probes that are due, on their way out.
+
+use std::io;
+use std::time::Duration;
+
+use probe::{Probe, Prober, SendFailure};
+use rustix::io::Errno;
+
+use super::super::hops::unreachable;
+use super::XdpEngine;
+use crate::ping::event::PingEvent;
+use crate::wait::wait;
+
+/// How long the driver may take no frame before a probe counts as refused here.
+const MAX_FULL_NS: u64 = 200_000_000;
+/// Pause while the driver has no room.
+const FULL_PAUSE: Duration = Duration::from_micros(50);
+
+impl XdpEngine {
+    pub(super) fn take(
+        &mut self,
+        probe: Probe,
+        now_ns: u64,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) {
+        let address = self.prober.targets().address(probe.target);
+        let hop = self.echo.hop_of(probe.target);
+        let is_known = hop.is_some_and(|hop| self.hops.is_known(hop));
+        match address.filter(|_| is_known) {
+            Some(address) if !self.families[usize::from(address.is_ipv6())] => {
+                let error = Errno::AFNOSUPPORT.into();
+                self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+            }
+            Some(address) => {
+                let due = &mut self.due[usize::from(address.is_ipv6())];
+                due.push((probe.target, probe.number()));
+            }
+            None => {
+                let is_local = address.is_some_and(|address| self.hops.is_local(address));
+                let error = unreachable(is_local);
+                self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+            }
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        probe: Probe,
+        why: SendFailure,
+        error: io::Error,
+        now_ns: u64,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) {
+        self.prober.not_sent(probe, why, now_ns);
+        self.local_drops.count(&error);
+        observe(PingEvent::NotSent { probe, error }, &self.prober);
+    }
+
+    /// Sends the probes of a family that are due. Offers again what the driver does not take.
+    pub(super) fn flush(&mut self, is_ipv6: bool, observe: &mut impl FnMut(PingEvent, &Prober)) {
+        let due = std::mem::take(&mut self.due[usize::from(is_ipv6)]);
+        let mut rest = &due[..];
+        let mut full_since_ns = None;
+        while !rest.is_empty() {
+            let (taken, error) = match self.send(is_ipv6, rest) {
+                Ok(taken) => (taken, None),
+                Err(error) => (0, Some(error)),
+            };
+            let now_ns = self.now_ns();
+            let (sent, left) = rest.split_at(taken.min(rest.len()));
+            for probe in sent.iter().copied().map(probe) {
+                self.prober.sent(probe, now_ns);
+            }
+            if taken > 0 {
+                self.last_sent_ns = now_ns;
+                full_since_ns = None;
+            }
+            rest = left;
+            let Some(error) = error else { continue };
+            if now_ns - *full_since_ns.get_or_insert(now_ns) > MAX_FULL_NS {
+                if let Some(frames) = &mut self.frames {
+                    frames.cancel();
+                }
+                let errno = error.raw_os_error().unwrap_or(libc::ENOBUFS);
+                for probe in rest.iter().copied().map(probe) {
+                    let error = io::Error::from_raw_os_error(errno);
+                    self.refuse(probe, SendFailure::QueueFull, error, now_ns, observe);
+                }
+                break;
+            }
+            // A signal only shortens the pause.
+            let _ = wait(&mut [], FULL_PAUSE);
+        }
+        let mut due = due;
+        due.clear();
+        self.due[usize::from(is_ipv6)] = due;
+    }
+
+    /// Sends the first of `probes`. Returns how many were taken, at least one.
+    fn send(&mut self, is_ipv6: bool, probes: &[(u32, u32)]) -> io::Result<usize> {
+        if let Some(frames) = &mut self.frames {
+            let (prober, echo, hops) = (&self.prober, &self.echo, &self.hops);
+            let probes = probes.iter().copied().map(probe);
+            return frames.send(is_ipv6, probes, prober, self.start_ns, |target| {
+                let mac = hops.mac(echo.hop_of(target)?)?;
+                Some((prober.targets().address(target)?, mac))
+            });
+        }
+        let sent = self.echo.send(is_ipv6, probes)?;
+        match (sent.sent, sent.errno) {
+            (0, errno) if errno > 0 => Err(io::Error::from_raw_os_error(errno)),
+            (0, _) => Err(Errno::NOBUFS.into()),
+            (sent, _) => Ok(sent as usize),
+        }
+    }
+}
+
+fn probe((target, number): (u32, u32)) -> Probe {
+    Probe {
+        target,
+        round: number - 1,
+    }
+}
