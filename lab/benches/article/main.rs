@@ -88,8 +88,9 @@ fn measure(options: &BenchOptions, report: &mut Report) {
             }
         }
         if options.has("compile") {
+            compile(&folder, BASELINE, "memory", report);
             for header in &headers {
-                compile(&folder, header, report);
+                compile(&folder, header, &format!("tapline/{header}"), report);
             }
         }
     }
@@ -218,10 +219,13 @@ fn run(host: &Host, program: &Path, level: &str, task: &Task, report: &mut Repor
 
 const COMPILE_TITLE: &str = "C++: compile a file with one header, ms";
 
-/// Compiles a file that only includes a header.
-fn compile(folder: &TempDir, header: &str, report: &mut Report) {
+/// A header of the standard library, for comparison: the interfaces need its `shared_ptr`.
+const BASELINE: &str = "<memory> alone";
+
+/// Compiles a file that only includes a header. `name` is that of its row.
+fn compile(folder: &TempDir, name: &str, header: &str, report: &mut Report) {
     let source = folder.path().join("header.cpp");
-    let text = format!("#include <tapline/{header}>\n");
+    let text = format!("#include <{header}>\n");
     std::fs::write(&source, text).expect("room for a file");
     let mut command = compiler(folder);
     command
@@ -232,5 +236,5 @@ fn compile(folder: &TempDir, header: &str, report: &mut Report) {
     let begin = Instant::now();
     succeed(&mut command);
     let took = begin.elapsed().as_secs_f64() * 1e3;
-    report.table(COMPILE_TITLE, &COLUMNS).add(header, &[took]);
+    report.table(COMPILE_TITLE, &COLUMNS).add(name, &[took]);
 }
