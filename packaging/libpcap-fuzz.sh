@@ -38,9 +38,9 @@ trap 'exit 130' INT TERM
 for target in "${targets[@]}"; do
     folder=$work/$target
     echo "== $target for $seconds s, output in $folder/log"
-    # The targets report errors to a file that they make where they run.
-    (cd "$folder" && exec "./$target" corpus seeds -max_total_time="$seconds" -max_len=20000 -timeout=20 \
-        -rss_limit_mb=2048 -artifact_prefix=findings/ -print_final_stats=1) >"$folder/log" 2>&1 </dev/null &
+    # The targets report errors to a file that they make where they run. Long times: a busy machine makes an input slow.
+    (cd "$folder" && exec "./$target" corpus seeds -max_total_time="$seconds" -max_len=20000 -timeout=120 \
+        -report_slow_units=120 -rss_limit_mb=2048 -artifact_prefix=findings/ -print_final_stats=1) >"$folder/log" 2>&1 </dev/null &
     running[$target]=$!
 done
 

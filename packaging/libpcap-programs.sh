@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs libpcap's own test programs over libpcap and over another library, in a network namespace of their own, and compares what
-# they print: libpcap-programs.sh LIBRARY. Requires root.
+# Runs libpcap's own test programs, and tshark on files, over libpcap and over another library, in a network namespace of their own,
+# and compares what they print: libpcap-programs.sh LIBRARY. Requires root.
 set -euo pipefail
 
 library=$(realpath "$1")
@@ -48,7 +48,7 @@ ip = bytes.fromhex("4500002e000040004011" "0000" "c6120001" "c6120002")
 udp = bytes.fromhex("00090009001a0000") + bytes(18)
 for _ in range(int(sys.argv[1])):
     sender.send(ethernet + ip + udp)
-    # In immediate mode libpcap's ring holds some thirty packets.
+    # In immediate mode a ring holds some thirty packets that offloads may join.
     time.sleep(0.001)
 PYTHON
 }
@@ -152,6 +152,14 @@ FILTERS
     done
 }
 
+# files: what tshark prints of each capture file of the corpus.
+files() {
+    local preload=$1 file
+    for file in "$here"/../lab/corpus/{captures,made,filters/captures}/*.pcap*; do
+        echo "${file##*/}: $(LD_PRELOAD=$preload tshark -n -V -x -r "$file" 2>&1 | sha256sum)"
+    done
+}
+
 expected=
 # The lines that only one of the libraries prints have to be $expected.
 expect_difference() {
@@ -216,6 +224,7 @@ compare reactivatetest once reactivatetest
 compare can_set_rfmon_test once can_set_rfmon_test right
 compare "can_set_rfmon_test, missing" once can_set_rfmon_test missing0
 compare findalldevstest once findalldevstest
+compare "tshark, every file of the corpus" files
 # docs/limits.md: pcap_setnonblock needs no descriptor.
 expected='< status 0
 > status 1

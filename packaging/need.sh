@@ -18,7 +18,7 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
     qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils make:make
     strip:binutils)
 # libpcap's own test programs and fuzz targets.
-libpcap=("${build[@]}" clang:clang python3:python3 ip:iproute2 unshare:util-linux dpkg-source:dpkg-dev)
+libpcap=("${build[@]}" clang:clang python3:python3 ip:iproute2 unshare:util-linux dpkg-source:dpkg-dev tshark:tshark)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
     nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay zmap:zmap masscan:masscan)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
@@ -54,8 +54,10 @@ if [ "${1:-}" = test ]; then
     [ -e /usr/include/gtest/gtest.h ] || missing+=(libgtest-dev)
     [ -e /usr/include/gmock/gmock.h ] || missing+=(libgmock-dev)
     [ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
-    # A Python module.
+    # Modules of Python and Perl.
     [ -e /usr/lib/python3/dist-packages/scapy ] || missing+=(python3-scapy)
+    /usr/bin/python3 -c "import pcapy" 2>/dev/null || missing+=(python3-pcapy)
+    /usr/bin/perl -MNet::Pcap -e 1 2>/dev/null || missing+=(libnet-pcap-perl)
 fi
 # The Python package and its build, for which Debian's Python serves if that in the path lacks them.
 if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then

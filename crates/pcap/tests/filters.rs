@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use lab::Net;
 use lab::generator::udp_frame;
 
-use crate::support::{BOTH, Library, begin, built, captures, compile, end, libpcap};
+use crate::support::{BOTH, Library, begin, built, captures, compile, end, libpcap, succeed};
 
 /// Filters that match other packets than libpcap's programs: link-layer header types, a part of the text, and why.
 /// `crates/filter/DIFFERENCES.md` has the details. All but the first are mistakes of libpcap 1.10 that 1.11 does not make.
@@ -370,5 +370,54 @@ fn a_filter_that_is_too_long_for_the_kernel_selects_packets_live() {
         let text = end(tcpdump);
         let from = text.matches("IP 198.18.0.1.9 > 198.18.0.2.9: UDP").count();
         assert_eq!((from, text.lines().count()), (40, 40), "{text}");
+    }
+}
+
+/// The most instructions that a packet takes in the program that `tcpdump -d` prints.
+fn longest_path(library: Library, filter: &str) -> usize {
+    let mut tcpdump = lab::tool::command("tcpdump");
+    let output = succeed(library.load(tcpdump.args(["-y", "EN10MB", "-d", filter])));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut longest = Vec::new();
+    // Jumps lead forwards, so the last instruction is the first whose path is known.
+    for line in text.lines().rev() {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let number = |at: usize| words[at].parse::<usize>().expect("a place");
+        let place: usize = (words[0].trim_matches(['(', ')']).parse()).expect("a place");
+        let last = place + longest.len();
+        let behind = |next: usize| longest[last - next];
+        let jump = words.iter().position(|&word| word == "jt");
+        let rest = match (words[1], jump) {
+            ("ret", _) => 0,
+            ("ja", _) => behind(number(2)),
+            (_, Some(jt)) => behind(number(jt + 1)).max(behind(number(jt + 3))),
+            _ => behind(place + 1),
+        };
+        longest.push(rest + 1);
+    }
+    longest.last().copied().expect("a program")
+}
+
+#[test]
+fn a_list_of_hosts_is_searched_in_halves() {
+    let hosts = (0..200).map(|number| format!("host 10.{}.{}.1", number * 37 % 256, number));
+    let list = hosts.collect::<Vec<_>>().join(" or ");
+    let [libpcap, tapline] = BOTH.map(|library| longest_path(library, &list));
+    // Source and destination are compared with each.
+    assert!(libpcap >= 2 * 200, "{libpcap}");
+    assert!(tapline < 100, "{tapline}");
+}
+
+#[test]
+fn any_and_inner_are_words_of_this_library_alone() {
+    for filter in ["any udp", "inner host 10.0.0.1"] {
+        let compiles = BOTH.map(|library| {
+            let mut tcpdump = lab::tool::command("tcpdump");
+            let output = library
+                .load(tcpdump.args(["-y", "EN10MB", "-d", filter]))
+                .output();
+            output.expect("tcpdump runs").status.success()
+        });
+        assert_eq!(compiles, [false, true], "{filter}");
     }
 }

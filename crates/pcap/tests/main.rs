@@ -2,6 +2,7 @@
 
 mod abi;
 mod adapter;
+mod bindings;
 mod calls;
 mod files;
 mod filters;

@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use harness::{BenchOptions, Column, Report, Spread, Table, column};
 use rig::{Arrival, DROP_FRAMES, DROP_RING_MIB, FRAME_BYTES, MOST_FRAMES, RING_MIB, Rig, SNAPLEN};
 use tool::{Kind, Tool};
-use trial::{ALL_CPUS, Outcome, PACED_PPS, Sink, per_second};
+use trial::{ALL_CPUS, HALVINGS, Outcome, PACED_PPS, Sink, per_second};
 
 const PACED: &str = "reader CPU at 500 kpps, ns/packet";
 const FULL: &str = "reader CPU at full speed, ns/packet";
@@ -100,7 +100,7 @@ fn round(rig: &Rig, tools: &[Tool], options: &BenchOptions, report: &mut Report)
             .map(|tool| trial::run(rig, tool, sink, None, report));
         let full: Vec<_> = full.collect();
         for ((tool, paced), full) in paced.into_iter().zip(full) {
-            let outcome = Outcome::search(paced, full, |rate| {
+            let outcome = Outcome::search(paced, full, HALVINGS, |rate| {
                 trial::run(rig, tool, sink, Some(rate), report)
             });
             results.push((tool, sink, outcome));

@@ -13,8 +13,8 @@ pub const ALL_CPUS: &str = "cpu";
 /// A rate that every reader sustains.
 pub const PACED_PPS: u64 = 500_000;
 const PACED_FRAMES: u64 = 1_000_000;
-/// Bisection steps for the loss-free rate.
-const HALVINGS: u32 = 5;
+/// Bisection steps for the loss-free rate of a reader that keeps up with much of what is sent.
+pub const HALVINGS: u32 = 5;
 
 /// Time for a reader to drain its ring.
 const WORK: Duration = Duration::from_millis(500);
@@ -91,7 +91,12 @@ pub struct Outcome {
 impl Outcome {
     /// Searches for the highest loss-free rate between two trials. Each rate runs for a second, or less if the file
     /// would be too large.
-    pub fn search(paced: Trial, full: Trial, mut at_rate: impl FnMut(u64) -> Trial) -> Self {
+    pub fn search(
+        paced: Trial,
+        full: Trial,
+        halvings: u32,
+        mut at_rate: impl FnMut(u64) -> Trial,
+    ) -> Self {
         let mut between = Vec::new();
         let mut low = if paced.lost() == 0 {
             paced.offered_pps
@@ -99,7 +104,7 @@ impl Outcome {
             0
         };
         let mut high = full.offered_pps;
-        let halvings = if full.lost() == 0 { 0 } else { HALVINGS };
+        let halvings = if full.lost() == 0 { 0 } else { halvings };
         for _ in 0..halvings {
             let middle = u64::midpoint(low, high);
             let trial = at_rate(middle);

@@ -37,7 +37,7 @@ use self::quota::{CpuQuota, PERIOD_US, QUOTA_US};
 use harness::{BenchOptions, Column, Report, column, ratios, repository, version_of};
 use rig::{FRAME_BYTES, RING_MIB, Rig, SNAPLEN};
 use tool::{Kind, Tool};
-use trial::{Outcome, PACED_PPS, Sink};
+use trial::{HALVINGS, Outcome, PACED_PPS, Sink};
 
 const LIBPCAP: &str = "tcpdump over libpcap";
 const TAPLINE: &str = "tcpdump over libtapline_pcap";
@@ -60,6 +60,9 @@ const LIMITED_COLUMNS: [Column; 2] = [
     column(LOSS_FREE, 1e3, 0),
     column("lost at full speed, %", 1.0, 2),
 ];
+/// Bisection steps there: the rate is a small part of the sender's.
+const LIMITED_HALVINGS: u32 = 9;
+
 const COST_COLUMNS: [Column; 5] = [
     column(PACED, 1.0, 0),
     column(FULL, 1.0, 0),
@@ -134,7 +137,7 @@ fn cost(rig: &Rig, tools: [&Tool; 2], report: &mut Report) {
     let paced = tools.map(|tool| trial::run(rig, tool, Sink::Null, Some(PACED_PPS), report));
     let full = tools.map(|tool| trial::run(rig, tool, Sink::Null, None, report));
     for (tool, (paced, full)) in tools.into_iter().zip(paced.into_iter().zip(full)) {
-        let outcome = Outcome::search(paced, full, |rate| {
+        let outcome = Outcome::search(paced, full, HALVINGS, |rate| {
             trial::run(rig, tool, Sink::Null, Some(rate), report)
         });
         let loss_free = outcome.loss_free_pps() as f64;
@@ -155,7 +158,7 @@ fn loss_free(rig: &Rig, tools: [&Tool; 2], report: &mut Report) {
     for tool in tools {
         let [paced, full] =
             [Some(PACED_PPS), None].map(|rate| trial::run(rig, tool, Sink::Null, rate, report));
-        let outcome = Outcome::search(paced, full, |rate| {
+        let outcome = Outcome::search(paced, full, LIMITED_HALVINGS, |rate| {
             trial::run(rig, tool, Sink::Null, Some(rate), report)
         });
         let loss_free = outcome.loss_free_pps() as f64;
