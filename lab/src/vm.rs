@@ -1,5 +1,5 @@
 //! Runs tests for features that neither the running kernel nor User-Mode Linux has, under a newer Debian kernel in
-//! QEMU. The guest runs from memory and holds only the test program, its shared libraries and `ip`.
+//! QEMU. The guest runs from memory and holds only the test program, its shared libraries, `ip` and `ethtool`.
 //!
 //! A test program lists its tests in one static [`Tests`], as with [`uml`](crate::uml).
 
@@ -91,8 +91,9 @@ fn fill(place: &Path, kernel: &Path, tests: &[&str]) -> PathBuf {
     }
     let program = rerun::program();
     let ip = tool::path("ip");
+    let ethtool = tool::path("ethtool");
     let busybox = tool::path("busybox");
-    for file in [&program, &ip].into_iter().flat_map(|file| linked(file)) {
+    for file in [&program, &ip, &ethtool].into_iter().flat_map(|file| linked(file)) {
         copy(
             &file,
             &root.join(file.strip_prefix("/").expect("a path from the root")),
@@ -100,6 +101,7 @@ fn fill(place: &Path, kernel: &Path, tests: &[&str]) -> PathBuf {
     }
     copy(&program, &root.join("bin/tests"));
     copy(&ip, &root.join("bin/ip"));
+    copy(&ethtool, &root.join("bin/ethtool"));
     copy(&busybox, &root.join("bin/busybox"));
     let init = root.join("init");
     fs::write(&init, INIT.replace("TESTS", &tests.join(" "))).expect("process 1");
