@@ -24,7 +24,9 @@ fn merges(scene: &Scene) -> bool {
 fn settings_are_shown_and_changed_as_by_ethtool() {
     let scene = Scene::new();
     let link = name(&scene.right);
-    let set = |words: &str| scene.run(&format!("ethtool set {link} {words}")).exit(0);
+    let set = |words: &str| {
+        scene.run(&format!("ethtool set {link} {words}")).exit(0);
+    };
     for is_on in [true, false] {
         let state = if is_on { "on" } else { "off" };
         set(&format!(
