@@ -73,7 +73,7 @@ impl Table {
                 let sum: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
                 let (mut queue, mut partial) = (0, weights.first().map_or(0, |&w| u64::from(w)));
                 let queue_of = |entry: usize| {
-                    while entry as u64 * sum >= partial * entries as u64
+                    while entry as u64 >= partial * entries as u64 / sum
                         && queue + 1 < weights.len()
                     {
                         queue += 1;
