@@ -8,10 +8,14 @@
  *
  *   ip link add stamp0 type tapstamp
  *
- * A frame that the device sends comes back to it as received, in the queue that sent it. If the device is set to stamp
+ * A frame that the device sends comes back to it as received. If the device is set to stamp
  * received packets (SIOCSHWTSTAMP), the frame has a time stamp of the device's clock, /dev/ptpN. That clock is the
  * system's with a known offset and drift, so a test knows what a stamp means in UTC. A frame of the EtherType for
  * local experiments (0x88b5) carries both in its last 16 bytes, big-endian: the time of day and the device's time.
+ *
+ * The device chooses the queue that receives a frame: by the rules that ethtool(8) gives it (addresses of IPv4 and ports
+ * of TCP and UDP), else by a Toeplitz hash of the fields that are set, and the indirection table. Other frames arrive in
+ * the queue that sent them. Numbers of queues and sizes of rings can be set; the sizes have no effect.
  *
  * VLAN tags are stripped. XDP programs run on what comes back, and may ask for the time stamp and the tag
  * (bpf_xdp_metadata_rx_timestamp, bpf_xdp_metadata_rx_vlan_tag).
@@ -23,16 +27,22 @@
 #include <linux/etherdevice.h>
 #include <linux/if_ether.h>
 #include <linux/if_vlan.h>
+#include <linux/ip.h>
 #include <linux/module.h>
 #include <linux/net_tstamp.h>
 #include <linux/ptp_clock_kernel.h>
 #include <linux/timekeeping.h>
+#include <linux/unaligned.h>
 #include <net/dst.h>
 #include <net/rtnetlink.h>
 #include <net/xdp.h>
 
-#define TAPSTAMP_QUEUES 2
+#define TAPSTAMP_QUEUES 4
 #define TAPSTAMP_MARK_BYTES 16
+#define TAPSTAMP_TABLE 128
+#define TAPSTAMP_KEY_BYTES 40
+#define TAPSTAMP_RULES 8
+#define TAPSTAMP_RING_MAX 4096
 
 static long offset_ns = 37L * NSEC_PER_SEC;
 module_param(offset_ns, long, 0644);
@@ -56,8 +66,22 @@ static uint receive = STAMPS_ALL;
 module_param(receive, uint, 0644);
 MODULE_PARM_DESC(receive, "0: has no hardware time stamps; 1: stamps any packets; 2: stamps PTP packets only");
 
+/* How the device steers what it receives. Changed under RTNL; a frame may see a change half made. */
+struct tapstamp_steering {
+	u32 queues;
+	u32 ring;
+	u32 usecs;
+	u32 table[TAPSTAMP_TABLE];
+	u8 key[TAPSTAMP_KEY_BYTES];
+	/* RXH_* of TCP and of UDP over IPv4. */
+	u64 tcp_fields, udp_fields;
+	struct ethtool_rx_flow_spec rules[TAPSTAMP_RULES];
+	bool has_rule[TAPSTAMP_RULES];
+};
+
 struct tapstamp {
 	struct kernel_hwtstamp_config config;
+	struct tapstamp_steering steering;
 	atomic_t frames;
 	struct bpf_prog __rcu *program;
 	struct xdp_rxq_info queues[TAPSTAMP_QUEUES];
@@ -264,13 +288,107 @@ static void tapstamp_end_queues(struct net_device *dev)
 		xdp_rxq_info_unreg(&own->queues[queue]);
 }
 
+/* What rules and the hash see of a frame. */
+struct tapstamp_flow {
+	__be32 source, destination;
+	__be16 source_port, destination_port;
+	u8 protocol, tos;
+};
+
+static bool tapstamp_dissect(const struct sk_buff *skb, struct tapstamp_flow *flow)
+{
+	const struct ethhdr *ether = (const void *)skb->data;
+	const struct iphdr *ip = (const void *)(skb->data + ETH_HLEN);
+	const __be16 *ports = (const void *)(ip + 1);
+
+	if (skb->len < ETH_HLEN + sizeof(*ip) + 4 || ether->h_proto != htons(ETH_P_IP) || ip->ihl != 5)
+		return false;
+	if (ip->protocol != IPPROTO_TCP && ip->protocol != IPPROTO_UDP)
+		return false;
+	flow->source = ip->saddr;
+	flow->destination = ip->daddr;
+	flow->source_port = ports[0];
+	flow->destination_port = ports[1];
+	flow->protocol = ip->protocol;
+	flow->tos = ip->tos;
+	return true;
+}
+
+/* The Toeplitz hash: each bit of the data that is set adds the 32 bits of the key from its place on. */
+static u32 tapstamp_toeplitz(const u8 *key, const u8 *data, int bytes)
+{
+	u32 hash = 0, window = get_unaligned_be32(key);
+	int bit;
+
+	for (bit = 0; bit < bytes * 8; bit++) {
+		int next = bit + 32;
+
+		if (data[bit / 8] & (0x80 >> bit % 8))
+			hash ^= window;
+		window = window << 1 | (key[next / 8] >> (7 - next % 8) & 1);
+	}
+	return hash;
+}
+
+static u32 tapstamp_hash(const struct tapstamp_steering *steering, const struct tapstamp_flow *flow)
+{
+	u64 fields = flow->protocol == IPPROTO_TCP ? steering->tcp_fields : steering->udp_fields;
+	u8 data[12];
+	int bytes = 0;
+
+	if (fields & RXH_IP_SRC)
+		memcpy(data + bytes, &flow->source, 4), bytes += 4;
+	if (fields & RXH_IP_DST)
+		memcpy(data + bytes, &flow->destination, 4), bytes += 4;
+	if (fields & RXH_L4_B_0_1)
+		memcpy(data + bytes, &flow->source_port, 2), bytes += 2;
+	if (fields & RXH_L4_B_2_3)
+		memcpy(data + bytes, &flow->destination_port, 2), bytes += 2;
+	return tapstamp_toeplitz(steering->key, data, bytes);
+}
+
+static bool tapstamp_matches(const struct ethtool_rx_flow_spec *rule, const struct tapstamp_flow *flow)
+{
+	const struct ethtool_tcpip4_spec *value = &rule->h_u.tcp_ip4_spec, *mask = &rule->m_u.tcp_ip4_spec;
+	u8 protocol = rule->flow_type == TCP_V4_FLOW ? IPPROTO_TCP : IPPROTO_UDP;
+
+	return flow->protocol == protocol && !((flow->source ^ value->ip4src) & mask->ip4src) &&
+	       !((flow->destination ^ value->ip4dst) & mask->ip4dst) &&
+	       !((flow->source_port ^ value->psrc) & mask->psrc) &&
+	       !((flow->destination_port ^ value->pdst) & mask->pdst) && !((flow->tos ^ value->tos) & mask->tos);
+}
+
+/* The queue that receives a frame; negative if the device drops it. */
+static int tapstamp_queue(const struct net_device *dev, struct sk_buff *skb, u16 sent_by)
+{
+	struct tapstamp *own = netdev_priv(dev);
+	const struct tapstamp_steering *steering = &own->steering;
+	struct tapstamp_flow flow;
+	u32 hash;
+	int at;
+
+	if (!tapstamp_dissect(skb, &flow))
+		return sent_by % steering->queues;
+	for (at = 0; dev->features & NETIF_F_NTUPLE && at < TAPSTAMP_RULES; at++) {
+		u64 queue = steering->rules[at].ring_cookie;
+
+		if (steering->has_rule[at] && tapstamp_matches(&steering->rules[at], &flow))
+			return queue == RX_CLS_FLOW_DISC ? -1 : queue;
+	}
+	if (!(dev->features & NETIF_F_RXHASH))
+		return sent_by % steering->queues;
+	hash = tapstamp_hash(steering, &flow);
+	skb_set_hash(skb, hash, PKT_HASH_TYPE_L4);
+	return steering->table[hash % TAPSTAMP_TABLE];
+}
+
 static netdev_tx_t tapstamp_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct tapstamp *own = netdev_priv(dev);
 	u16 queue = skb_get_queue_mapping(skb);
 	uint every = READ_ONCE(unstamped);
 	u64 real, device;
-	int bytes = skb->len;
+	int bytes = skb->len, received;
 
 	real = ktime_get_real_ns();
 	device = device_ns(real);
@@ -295,6 +413,12 @@ static netdev_tx_t tapstamp_xmit(struct sk_buff *skb, struct net_device *dev)
 	skb->tstamp = 0;
 	strip_tag(skb);
 	skb_reset_mac_header(skb);
+	received = tapstamp_queue(dev, skb, queue);
+	if (received < 0) {
+		dev_kfree_skb_any(skb);
+		return NETDEV_TX_OK;
+	}
+	queue = received;
 	mark(skb, real, device);
 	skb_hwtstamps(skb)->hwtstamp = 0;
 	if (own->config.rx_filter == HWTSTAMP_FILTER_ALL) {
@@ -357,14 +481,215 @@ static int tapstamp_ts_info(struct net_device *dev, struct kernel_ethtool_ts_inf
 	return 0;
 }
 
+static void tapstamp_default_table(struct tapstamp_steering *steering)
+{
+	int at;
+
+	for (at = 0; at < TAPSTAMP_TABLE; at++)
+		steering->table[at] = ethtool_rxfh_indir_default(at, steering->queues);
+}
+
 static void tapstamp_channels(struct net_device *dev, struct ethtool_channels *channels)
 {
+	struct tapstamp *own = netdev_priv(dev);
+
 	channels->max_combined = TAPSTAMP_QUEUES;
-	channels->combined_count = TAPSTAMP_QUEUES;
+	channels->combined_count = own->steering.queues;
+}
+
+static int tapstamp_set_channels(struct net_device *dev, struct ethtool_channels *channels)
+{
+	struct tapstamp *own = netdev_priv(dev);
+	int error;
+
+	error = netif_set_real_num_queues(dev, channels->combined_count, channels->combined_count);
+	if (error)
+		return error;
+	own->steering.queues = channels->combined_count;
+	/* The kernel refuses fewer queues than a table of the user has. */
+	if (!netif_is_rxfh_configured(dev))
+		tapstamp_default_table(&own->steering);
+	return 0;
+}
+
+static void tapstamp_rings(struct net_device *dev, struct ethtool_ringparam *rings,
+			   struct kernel_ethtool_ringparam *more, struct netlink_ext_ack *extack)
+{
+	struct tapstamp *own = netdev_priv(dev);
+
+	rings->rx_max_pending = TAPSTAMP_RING_MAX;
+	rings->rx_pending = own->steering.ring;
+}
+
+static int tapstamp_set_rings(struct net_device *dev, struct ethtool_ringparam *rings,
+			      struct kernel_ethtool_ringparam *more, struct netlink_ext_ack *extack)
+{
+	struct tapstamp *own = netdev_priv(dev);
+
+	own->steering.ring = rings->rx_pending;
+	return 0;
+}
+
+static int tapstamp_coalesce(struct net_device *dev, struct ethtool_coalesce *coalesce,
+			     struct kernel_ethtool_coalesce *more, struct netlink_ext_ack *extack)
+{
+	struct tapstamp *own = netdev_priv(dev);
+
+	coalesce->rx_coalesce_usecs = own->steering.usecs;
+	return 0;
+}
+
+static int tapstamp_set_coalesce(struct net_device *dev, struct ethtool_coalesce *coalesce,
+				 struct kernel_ethtool_coalesce *more, struct netlink_ext_ack *extack)
+{
+	struct tapstamp *own = netdev_priv(dev);
+
+	own->steering.usecs = coalesce->rx_coalesce_usecs;
+	return 0;
+}
+
+static u32 tapstamp_table_size(struct net_device *dev)
+{
+	return TAPSTAMP_TABLE;
+}
+
+static u32 tapstamp_key_size(struct net_device *dev)
+{
+	return TAPSTAMP_KEY_BYTES;
+}
+
+static int tapstamp_get_hash(struct net_device *dev, struct ethtool_rxfh_param *hash)
+{
+	struct tapstamp *own = netdev_priv(dev);
+
+	hash->hfunc = ETH_RSS_HASH_TOP;
+	if (hash->indir)
+		memcpy(hash->indir, own->steering.table, sizeof(own->steering.table));
+	if (hash->key)
+		memcpy(hash->key, own->steering.key, TAPSTAMP_KEY_BYTES);
+	return 0;
+}
+
+static int tapstamp_set_hash(struct net_device *dev, struct ethtool_rxfh_param *hash,
+			     struct netlink_ext_ack *extack)
+{
+	struct tapstamp *own = netdev_priv(dev);
+
+	if (hash->hfunc != ETH_RSS_HASH_NO_CHANGE && hash->hfunc != ETH_RSS_HASH_TOP)
+		return -EOPNOTSUPP;
+	if (hash->indir)
+		memcpy(own->steering.table, hash->indir, sizeof(own->steering.table));
+	if (hash->key)
+		memcpy(own->steering.key, hash->key, TAPSTAMP_KEY_BYTES);
+	return 0;
+}
+
+static u64 *tapstamp_fields(struct tapstamp_steering *steering, u32 flow_type)
+{
+	switch (flow_type) {
+	case TCP_V4_FLOW:
+		return &steering->tcp_fields;
+	case UDP_V4_FLOW:
+		return &steering->udp_fields;
+	default:
+		return NULL;
+	}
+}
+
+static int tapstamp_get_rules(struct net_device *dev, struct ethtool_rxnfc *request, u32 *locations)
+{
+	struct tapstamp *own = netdev_priv(dev);
+	struct tapstamp_steering *steering = &own->steering;
+	u32 at, count = 0;
+	u64 *fields;
+
+	switch (request->cmd) {
+	case ETHTOOL_GRXRINGS:
+		request->data = steering->queues;
+		return 0;
+	case ETHTOOL_GRXFH:
+		fields = tapstamp_fields(steering, request->flow_type);
+		if (!fields)
+			return -EINVAL;
+		request->data = *fields;
+		return 0;
+	case ETHTOOL_GRXCLSRLCNT:
+		for (at = 0; at < TAPSTAMP_RULES; at++)
+			count += steering->has_rule[at];
+		request->rule_cnt = count;
+		return 0;
+	case ETHTOOL_GRXCLSRULE:
+		at = request->fs.location;
+		if (at >= TAPSTAMP_RULES || !steering->has_rule[at])
+			return -ENOENT;
+		request->fs = steering->rules[at];
+		return 0;
+	case ETHTOOL_GRXCLSRLALL:
+		request->data = TAPSTAMP_RULES;
+		for (at = 0; at < TAPSTAMP_RULES; at++) {
+			if (!steering->has_rule[at])
+				continue;
+			if (count == request->rule_cnt)
+				return -EMSGSIZE;
+			locations[count++] = at;
+		}
+		request->rule_cnt = count;
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int tapstamp_set_rules(struct net_device *dev, struct ethtool_rxnfc *request)
+{
+	struct tapstamp *own = netdev_priv(dev);
+	struct tapstamp_steering *steering = &own->steering;
+	const struct ethtool_rx_flow_spec *rule = &request->fs;
+	u64 *fields;
+
+	switch (request->cmd) {
+	case ETHTOOL_SRXFH:
+		fields = tapstamp_fields(steering, request->flow_type);
+		if (!fields || request->data & ~(RXH_IP_SRC | RXH_IP_DST | RXH_L4_B_0_1 | RXH_L4_B_2_3))
+			return -EINVAL;
+		*fields = request->data;
+		return 0;
+	case ETHTOOL_SRXCLSRLINS:
+		if (!(dev->features & NETIF_F_NTUPLE))
+			return -EOPNOTSUPP;
+		if (rule->location >= TAPSTAMP_RULES)
+			return -ENOSPC;
+		if (rule->flow_type != TCP_V4_FLOW && rule->flow_type != UDP_V4_FLOW)
+			return -EINVAL;
+		if (rule->ring_cookie != RX_CLS_FLOW_DISC && rule->ring_cookie >= steering->queues)
+			return -EINVAL;
+		steering->rules[rule->location] = *rule;
+		steering->has_rule[rule->location] = true;
+		return 0;
+	case ETHTOOL_SRXCLSRLDEL:
+		if (rule->location >= TAPSTAMP_RULES || !steering->has_rule[rule->location])
+			return -ENOENT;
+		steering->has_rule[rule->location] = false;
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
 }
 
 static const struct ethtool_ops tapstamp_ethtool = {
+	.supported_coalesce_params = ETHTOOL_COALESCE_RX_USECS,
 	.get_channels = tapstamp_channels,
+	.set_channels = tapstamp_set_channels,
+	.get_ringparam = tapstamp_rings,
+	.set_ringparam = tapstamp_set_rings,
+	.get_coalesce = tapstamp_coalesce,
+	.set_coalesce = tapstamp_set_coalesce,
+	.get_rxfh_indir_size = tapstamp_table_size,
+	.get_rxfh_key_size = tapstamp_key_size,
+	.get_rxfh = tapstamp_get_hash,
+	.set_rxfh = tapstamp_set_hash,
+	.get_rxnfc = tapstamp_get_rules,
+	.set_rxnfc = tapstamp_set_rules,
 	.get_link = ethtool_op_get_link,
 	.get_ts_info = tapstamp_ts_info,
 };
@@ -382,11 +707,21 @@ static const struct net_device_ops tapstamp_ops = {
 
 static void tapstamp_setup(struct net_device *dev)
 {
+	struct tapstamp *own = netdev_priv(dev);
+
+	own->steering.queues = TAPSTAMP_QUEUES;
+	own->steering.ring = 512;
+	own->steering.tcp_fields = RXH_IP_SRC | RXH_IP_DST | RXH_L4_B_0_1 | RXH_L4_B_2_3;
+	own->steering.udp_fields = RXH_IP_SRC | RXH_IP_DST;
+	netdev_rss_key_fill(own->steering.key, TAPSTAMP_KEY_BYTES);
+	tapstamp_default_table(&own->steering);
 	ether_setup(dev);
 	dev->netdev_ops = &tapstamp_ops;
 	dev->ethtool_ops = &tapstamp_ethtool;
 	dev->xdp_metadata_ops = &tapstamp_metadata;
 	dev->xdp_features = NETDEV_XDP_ACT_BASIC | NETDEV_XDP_ACT_REDIRECT;
+	dev->hw_features |= NETIF_F_RXHASH | NETIF_F_NTUPLE;
+	dev->features |= NETIF_F_RXHASH;
 	dev->needs_free_netdev = true;
 	dev->pcpu_stat_type = NETDEV_PCPU_STAT_TSTATS;
 	dev->priv_flags &= ~IFF_TX_SKB_SHARING;

@@ -1,5 +1,5 @@
 //! Runs tests for features that neither the running kernel nor User-Mode Linux has, under a newer Debian kernel in
-//! QEMU. The guest runs from memory and holds only the test program, its shared libraries and `ip`.
+//! QEMU. The guest runs from memory and holds only the test program, its shared libraries, `ip` and `ethtool`.
 //!
 //! A test program lists its tests in one static [`Tests`], as with [`uml`](crate::uml).
 
@@ -91,10 +91,11 @@ fn fill(place: &Path, kernel: &Path, tests: &[&str], files: &[GuestFile]) -> Pat
     }
     let program = rerun::program();
     let ip = tool::path("ip");
+    let ethtool = tool::path("ethtool");
     let busybox = tool::path("busybox");
     let in_root = |path: &Path| root.join(path.strip_prefix("/").expect("a path from the root"));
     let given = files.iter().map(|file| &file.host);
-    for file in [&program, &ip]
+    for file in [&program, &ip, &ethtool]
         .into_iter()
         .chain(given)
         .flat_map(|file| linked(file))
@@ -106,6 +107,7 @@ fn fill(place: &Path, kernel: &Path, tests: &[&str], files: &[GuestFile]) -> Pat
     }
     copy(&program, &root.join("bin/tests"));
     copy(&ip, &root.join("bin/ip"));
+    copy(&ethtool, &root.join("bin/ethtool"));
     copy(&busybox, &root.join("bin/busybox"));
     let init = root.join("init");
     fs::write(&init, INIT.replace("TESTS", &tests.join(" "))).expect("process 1");

@@ -17,7 +17,7 @@ static UML: uml::Tests = uml::Tests::named(&[
 ]);
 
 /// The tests that run under a newer kernel in QEMU.
-static VM: vm::Tests = vm::Tests::named(&["net_newest::", "hwtstamp::"]);
+static VM: vm::Tests = vm::Tests::named(&["net_newest::", "hwtstamp::", "steering::"]);
 
 mod benchmarks;
 mod filter_differences;
@@ -58,4 +58,5 @@ mod net_watch;
 mod ping_clock;
 mod send_txtime;
 mod send_uplink;
+mod steering;
 mod tidy;

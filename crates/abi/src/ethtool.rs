@@ -1,4 +1,5 @@
-//! Information that only the `SIOCETHTOOL` ioctl provides: driver, speed, queues, and receive offloads.
+//! Information that only the `SIOCETHTOOL` ioctl provides: driver, speed, queues, receive offloads and receive
+//! steering.
 //!
 //! Any socket of the interface's network namespace will do as the descriptor. An interface is named
 //! by the 16 bytes of `ifr_name`, ended by a NUL.
@@ -7,6 +8,13 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use crate::uapi::Uapi;
+
+mod steering;
+
+pub use steering::{
+    ANY_LOCATION, FlowRules, FlowSpec, Hash, HashChange, add_flow_rule, flow_rules, hash,
+    hashed_fields, remove_flow_rule, set_hash, set_hashed_fields, steered_queues,
+};
 
 /// Which driver serves an interface (`struct ethtool_drvinfo`); texts end at their first NUL.
 #[repr(C)]
@@ -98,7 +106,7 @@ pub fn driver(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<DriverInfo> 
         ..DriverInfo::default()
     };
     // SAFETY: GDRVINFO fills one `ethtool_drvinfo`, the type of `answer`.
-    unsafe { request(socket, name, &mut answer) }?;
+    unsafe { request(socket, name, &raw mut answer) }?;
     Ok(answer)
 }
 
@@ -115,7 +123,7 @@ pub fn speed_mbps(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<Option<u
         ..Settings::default()
     };
     // SAFETY: GSET fills one `ethtool_cmd`, the type of `answer`.
-    unsafe { request(socket, name, &mut answer) }?;
+    unsafe { request(socket, name, &raw mut answer) }?;
     let speed = u32::from(answer.speed_low) | u32::from(answer.speed_high) << 16;
     Ok((speed != SPEED_UNKNOWN).then_some(speed))
 }
@@ -133,7 +141,7 @@ pub fn gro(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<bool> {
         value: 0,
     };
     // SAFETY: GGRO fills one `ethtool_value`, the type of `answer`.
-    unsafe { request(socket, name, &mut answer) }?;
+    unsafe { request(socket, name, &raw mut answer) }?;
     Ok(answer.value != 0)
 }
 
@@ -150,7 +158,7 @@ pub fn strips_vlan_tags(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<bo
         value: 0,
     };
     // SAFETY: GFLAGS fills one `ethtool_value`, the type of `answer`.
-    unsafe { request(socket, name, &mut answer) }?;
+    unsafe { request(socket, name, &raw mut answer) }?;
     Ok(answer.value & ETH_FLAG_RXVLAN != 0)
 }
 
@@ -169,7 +177,7 @@ pub fn set_gro(socket: BorrowedFd<'_>, name: [u8; 16], on: bool) -> io::Result<(
         value: u32::from(on),
     };
     // SAFETY: SGRO reads one `ethtool_value`, which is what `wish` is, and writes nothing.
-    unsafe { request(socket, name, &mut wish) }
+    unsafe { request(socket, name, &raw mut wish) }
 }
 
 /// Returns the number of receive queues of the interface.
@@ -185,22 +193,22 @@ pub fn receive_queues(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<u32>
         ..Channels::default()
     };
     // SAFETY: GCHANNELS fills one `ethtool_channels`, the type of `answer`.
-    unsafe { request(socket, name, &mut answer) }?;
+    unsafe { request(socket, name, &raw mut answer) }?;
     Ok(answer.receive.saturating_add(answer.combined))
 }
 
 /// Hands `argument` to the kernel, which reads it and may fill it.
 ///
 /// # Safety
-/// `T` is the struct that the command in its first field reads and writes, or longer.
+/// `argument` is valid for reads and writes of what the command in its first field reads and writes.
 unsafe fn request<T: Uapi>(
     socket: BorrowedFd<'_>,
     name: [u8; 16],
-    argument: &mut T,
+    argument: *mut T,
 ) -> io::Result<()> {
     let mut name = name.map(|byte| libc::c_char::from_ne_bytes([byte]));
     name[15] = 0;
-    let data = std::ptr::from_mut(argument).cast();
+    let data = argument.cast();
     // SAFETY: an `ifreq` consists of integers, pointers and unions of them: zero is a value of each. The kernel copies
     // all of it, also the part of the union behind `ifru_data`.
     let mut ifreq: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -208,7 +216,7 @@ unsafe fn request<T: Uapi>(
     ifreq.ifr_ifru.ifru_data = data;
     let place = &raw mut ifreq;
     // SAFETY: the kernel reads one `ifreq` from `place` and follows `ifru_data` to `argument`, which
-    // is borrowed for the call and long enough by the promise of the caller.
+    // is valid and long enough by the promise of the caller.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, place) };
     if result < 0 {
         Err(io::Error::last_os_error())

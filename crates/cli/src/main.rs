@@ -9,6 +9,7 @@ mod count;
 mod decoder;
 mod demo;
 mod doctor;
+mod ethtool;
 mod failure;
 mod filter;
 mod filter_file;
@@ -71,6 +72,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Send(args) => send::run(&args),
         Command::Latency(args) => latency::run(&args),
         Command::Ctl(args) => control::run(&args),
+        Command::Ethtool(args) => ethtool::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Ping(args) => ping::run(&args),

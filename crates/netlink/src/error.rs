@@ -366,6 +366,8 @@ pub enum RequestTarget {
     Qdiscs(IfIndex),
     /// How a link's device computes hashes.
     Hash(IfName),
+    /// The rules of a link's device that choose the queues of flows.
+    FlowRules(IfName),
     /// A TCP or UDP socket.
     TransportSocket,
     /// The neighbour tables.
@@ -481,7 +483,8 @@ impl fmt::Display for TargetWithLink<'_> {
             Target::Qdiscs(index) => {
                 write!(f, "queueing disciplines of link {}", self.link(*index))
             }
-            Target::Hash(name) => write!(f, "hash function of link {name}"),
+            Target::Hash(name) => write!(f, "receive hash of link {name}"),
+            Target::FlowRules(name) => write!(f, "flow rules of link {name}"),
             Target::TransportSocket => f.write_str("a TCP or UDP socket"),
             Target::NeighbourTables => f.write_str("neighbour tables"),
             Target::Family(name) => write!(f, "netlink family {name}"),

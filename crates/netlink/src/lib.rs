@@ -65,8 +65,9 @@ pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
 pub use batch::{Batch, BatchSummary, ItemResult, OnError};
 pub use codec::{KernelError, Malformed};
 pub use drivers::{
-    Channels, Coalescing, Driver, Ethtool, Features, FoundSocket, Gro, HashFunction, NapiInstance,
-    NetDevices, RingSizes, SocketProtocol, SocketTable, StampedPackets, TimeStamping, XdpAbilities,
+    Channels, Coalescing, Driver, Ethtool, Features, FlowRule, FlowType, FoundSocket, Gro,
+    HashFunction, HashSteering, NapiInstance, NetDevices, RingSizes, SocketProtocol, SocketTable,
+    StampedPackets, TimeStamping, XdpAbilities,
 };
 pub use ds_field::DsField;
 pub use error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, Syscall};

@@ -54,6 +54,7 @@ mod precise_wakeup;
 pub mod read;
 mod record_file;
 pub mod send;
+pub mod steering;
 mod stop;
 mod wait;
 pub mod who;

@@ -12,8 +12,8 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Longest record, bytes. A longer file is not one of ours.
-const BYTES_MAX: u64 = 4096;
+/// Longest record, bytes. A longer file is not one of ours. The longest has the indirection table of a device twice.
+const BYTES_MAX: u64 = 256 << 10;
 
 /// The command that restores what the records say.
 pub const UNDO: &str = "tapline doctor --undo";

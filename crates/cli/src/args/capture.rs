@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
+use tapline::steering::{Setting, SteeringError};
 
 use super::sample::sample;
 use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs, SandboxArgs};
@@ -100,6 +101,13 @@ pub struct CaptureArgs {
 
     #[command(flatten)]
     pub readers: ReadersArgs,
+
+    /// Change a setting of the interfaces for the time of the capture, in the words of 'tapline ethtool set', e.g.
+    /// 'rss equal 4' or 'ntuple flow-type udp4 dst-port 4789 action 2'; may be repeated
+    ///
+    /// It is restored at the end, by the last capture that uses it; after a kill by the next one or 'tapline doctor --undo'.
+    #[arg(hide_short_help = true, long, value_name = "SETTING", value_parser = steering, help_heading = "Performance")]
+    pub ethtool: Vec<SteeringSettings>,
 
     /// Ring size per interface [default: 32M, with --mode drop 128M]
     ///
@@ -281,6 +289,14 @@ pub fn direction(text: &str) -> Result<DirectionFilter, String> {
         "both" | "inout" => Ok(DirectionFilter::Both),
         _ => Err("use in, out or both".into()),
     }
+}
+
+/// The value of `--ethtool`.
+#[derive(Clone, Debug)]
+pub struct SteeringSettings(pub Vec<Setting>);
+
+fn steering(text: &str) -> Result<SteeringSettings, SteeringError> {
+    Setting::parse(text).map(SteeringSettings)
 }
 
 /// The value of `--timestamp`.

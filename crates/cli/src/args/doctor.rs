@@ -19,8 +19,8 @@ pub struct DoctorArgs {
     #[arg(help_heading = "Output", long)]
     pub fix: bool,
 
-    /// Undo the changes that --fix made in this network namespace, and the time stamping that killed captures left
-    /// behind; run no checks
+    /// Undo the changes that --fix made in this network namespace, and the time stamping, interrupts and device
+    /// settings that killed captures left behind; run no checks
     #[arg(help_heading = "Output", long, conflicts_with_all = ["fix", "interface"])]
     pub undo: bool,
 

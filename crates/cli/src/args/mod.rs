@@ -6,6 +6,7 @@ mod ctl;
 mod delivery;
 mod demo;
 mod doctor;
+mod ethtool;
 mod filter;
 mod generate;
 mod latency;
@@ -35,6 +36,7 @@ pub use ctl::{CtlArgs, CtlCommand, OnOff};
 pub use delivery::{BATCH_BYTES, Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
+pub use ethtool::{EthtoolArgs, EthtoolCommand, SettingKind};
 pub use filter::{Emit, FilterArgs, Place};
 pub use generate::GeneratorArgs;
 pub use latency::LatencyArgs;
@@ -74,6 +76,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Ctl(CtlArgs),
+
+    Ethtool(EthtoolArgs),
 
     Count(Box<CountArgs>),
 

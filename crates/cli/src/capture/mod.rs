@@ -249,8 +249,8 @@ impl Start<'_> {
             let links = capture.links();
             let samples = self.args.sample.is_some();
             let mut needed = privilege::to_read(samples || links.iter().any(counts));
-            // The end restores which packets the interface stamps.
-            let restores = links.iter().any(|link| link.restores_stamping);
+            // The end restores which packets the interface stamps, and settings of its device.
+            let restores = links.iter().any(|link| link.restores_settings);
             needed.set(CapabilitySet::NET_ADMIN, restores);
             // Reading the descriptors of other users' processes.
             needed.set(CapabilitySet::SYS_PTRACE, self.args.who);
@@ -289,7 +289,7 @@ fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Re
         .write(args.output.write.as_deref().filter(|_| makes_files))
         .inspect_processes(args.who);
     let restores =
-        capture.links().iter().any(|link| link.restores_stamping) || args.readers.cpus.is_some();
+        capture.links().iter().any(|link| link.restores_settings) || args.readers.cpus.is_some();
     if restores {
         sandbox = sandbox.read(BOOT_ID).write_in(INTERRUPTS.into());
     }

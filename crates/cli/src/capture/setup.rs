@@ -10,6 +10,7 @@ use tapline::capture::{
 };
 use tapline::file::model::Section;
 use tapline::file::write::{CaptureFile, CaptureFileOptions, Format, WriteError};
+use tapline::steering::Setting;
 use tapline::{Expression, Filter};
 
 use super::progress;
@@ -78,12 +79,24 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         .stall(args.delivery.stall.or_else(|| default_stall(args)))
         .timestamps(args.timestamp.source)
         .timestamp_fallback(args.timestamp.falls_back)
+        .steering(steering(args)?)
         .cooked(is_cooked(args))
         .limits(Limits {
             packets: args.count.map(Into::into),
             duration: args.duration,
         })
         .tick(progress::ticks(args).0))
+}
+
+/// The settings of the interfaces' devices.
+fn steering(args: &CaptureArgs) -> Result<Vec<Setting>, Failure> {
+    if !args.ethtool.is_empty() && (is_any(args) || !args.netns.is_empty()) {
+        let line =
+            "--ethtool changes named interfaces: it goes neither with -i any nor with --netns";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    let settings = args.ethtool.iter();
+    Ok(settings.flat_map(|several| several.0.clone()).collect())
 }
 
 /// The names of the interfaces; none for every interface.

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use tapline::doctor::{Change, ChangeError, Report, SystemPaths};
-use tapline::{hwtstamp, irq};
+use tapline::{hwtstamp, irq, steering};
 
 use super::record::{FixResult, Record, RecordedChange};
 use super::{json, text};
@@ -91,7 +91,8 @@ impl LeftBehind {
     }
 }
 
-/// Restores what captures left behind when they were killed: hardware time stamps and pinned interrupts. One that fails
+/// Restores what captures left behind when they were killed: hardware time stamps, pinned interrupts and receive
+/// steering. One that fails
 /// does not keep the others from being restored.
 fn left_behind() -> Vec<LeftBehind> {
     let mut found = Vec::new();
@@ -124,6 +125,24 @@ fn left_behind() -> Vec<LeftBehind> {
             state: match one.restored {
                 irq::Restored::Done => Undone::Restored,
                 irq::Restored::Failed(error) => {
+                    let is_unprivileged = error.needs_privilege();
+                    Undone::Failed((error.into(), is_unprivileged))
+                }
+                _ => Undone::Left,
+            },
+        });
+    }
+    let settings = steering::undo_left_behind().unwrap_or_else(|error| {
+        let is_unprivileged = error.needs_privilege();
+        found.push(LeftBehind::unread(error.into(), is_unprivileged));
+        Vec::new()
+    });
+    for one in settings {
+        found.push(LeftBehind {
+            command: one.command(),
+            state: match one.restored {
+                steering::Restored::Done => Undone::Restored,
+                steering::Restored::Failed(error) => {
                     let is_unprivileged = error.needs_privilege();
                     Undone::Failed((error.into(), is_unprivileged))
                 }

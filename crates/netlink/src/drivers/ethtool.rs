@@ -34,7 +34,7 @@ const ETHTOOL_A_RSS_HFUNC: u16 = 3;
 /// Documentation/networking/ethtool-netlink.rst.
 #[derive(Debug)]
 pub struct Ethtool {
-    family: Family,
+    pub(super) family: Family,
 }
 
 /// The time stamping capabilities of a device and its driver, by the kernel's names.
@@ -62,6 +62,42 @@ pub enum HashFunction {
     Xor,
     /// CRC-32.
     Crc32,
+}
+
+impl HashFunction {
+    /// The function with this bit (`ETH_RSS_HASH_*`).
+    pub(super) fn of_bits(bits: u32) -> Option<Self> {
+        match bits {
+            1 => Some(Self::Toeplitz),
+            2 => Some(Self::Xor),
+            4 => Some(Self::Crc32),
+            _ => None,
+        }
+    }
+
+    /// Its bit.
+    pub(super) fn bits(self) -> u8 {
+        match self {
+            Self::Toeplitz => 1,
+            Self::Xor => 2,
+            Self::Crc32 => 4,
+        }
+    }
+
+    /// Its name in ethtool(8).
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Toeplitz => "toeplitz",
+            Self::Xor => "xor",
+            Self::Crc32 => "crc32",
+        }
+    }
+
+    /// The function with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Toeplitz, Self::Xor, Self::Crc32];
+        all.into_iter().find(|function| function.name() == name)
+    }
 }
 
 impl Ethtool {
@@ -104,12 +140,7 @@ impl Ethtool {
             Ok(())
         };
         let bits = self.get(ETHTOOL_MSG_RSS_GET, name, RequestTarget::Hash(name), take)?;
-        Ok(bits.and_then(|bits| match bits {
-            1 => Some(HashFunction::Toeplitz),
-            2 => Some(HashFunction::Xor),
-            4 => Some(HashFunction::Crc32),
-            _ => None,
-        }))
+        Ok(bits.and_then(HashFunction::of_bits))
     }
 
     fn get<T: Default>(
@@ -132,7 +163,7 @@ impl Ethtool {
     }
 }
 
-fn about(action: Action, subject: RequestTarget) -> impl FnOnce(Cause) -> NetlinkError {
+pub(super) fn about(action: Action, subject: RequestTarget) -> impl FnOnce(Cause) -> NetlinkError {
     NetlinkError::about(action, subject)
 }
 

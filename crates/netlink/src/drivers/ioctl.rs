@@ -95,7 +95,7 @@ impl Netlink {
 }
 
 /// Turns EOPNOTSUPP into `None`.
-fn supported<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
+pub(super) fn supported<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(error) if Errno::from_io_error(&error) == Some(Errno::OPNOTSUPP) => Ok(None),
@@ -103,7 +103,10 @@ fn supported<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-fn about(action: Action, subject: RequestTarget) -> impl FnOnce(io::Error) -> NetlinkError {
+pub(super) fn about(
+    action: Action,
+    subject: RequestTarget,
+) -> impl FnOnce(io::Error) -> NetlinkError {
     let about = NetlinkError::about(action, subject);
     move |source| {
         about(Cause::System {

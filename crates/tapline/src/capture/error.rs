@@ -17,6 +17,7 @@ use super::account::summary::{CaptureSummary, Ended};
 use super::plan::error::PlanError;
 use super::plan::mode::ModeError;
 use crate::hwtstamp::StampError;
+use crate::steering::SteeringError;
 use netlink::NamespaceError;
 
 /// Why a capture cannot be opened, or why it failed.
@@ -167,6 +168,9 @@ pub enum CaptureError {
     /// The interface does not stamp packets in hardware.
     #[error(transparent)]
     HardwareTimestamps(Box<StampError>),
+    /// A setting of an interface's device cannot be made.
+    #[error(transparent)]
+    Steering(Box<SteeringError>),
     /// The interface cannot be queried.
     #[error(transparent)]
     Link(#[from] NetlinkError),
@@ -255,6 +259,7 @@ impl CaptureError {
             Self::Sampling { error, .. } | Self::SocketPorts { error, .. } => sampling_kind(error),
             Self::SamplingSplit { .. } => Kind::FilterTooLongToSample,
             Self::HardwareTimestamps(error) => stamping_kind(error),
+            Self::Steering(error) => steering_kind(error),
             Self::Link(error) if error.errno() == Some(libc::ENODEV) => Kind::NoSuchInterface,
             Self::Link(NetlinkError {
                 cause: netlink::Cause::Namespace(error),
@@ -425,6 +430,20 @@ fn stamping_kind(error: &StampError) -> CaptureErrorKind {
         },
         _ if error.needs_privilege() => Kind::MISSING_PRIVILEGE,
         _ if error.is_unsupported() => Kind::NoHardwareTimestamps,
+        _ => Kind::Other,
+    }
+}
+
+fn steering_kind(error: &SteeringError) -> CaptureErrorKind {
+    use CaptureErrorKind as Kind;
+    match error {
+        SteeringError::Link(error) if error.errno() == Some(libc::ENODEV) => Kind::NoSuchInterface,
+        SteeringError::Link(_) if error.needs_privilege() => Kind::MissingPrivilege {
+            capability: Some("CAP_NET_ADMIN"),
+        },
+        _ if error.needs_privilege() => Kind::MISSING_PRIVILEGE,
+        _ if error.is_unsupported() => Kind::Unsupported,
+        _ if error.is_usage() => Kind::InvalidOptions,
         _ => Kind::Other,
     }
 }

@@ -22,6 +22,7 @@ use super::plan::interface_plan::InterfacePlan;
 use super::plan::options::CaptureOptions;
 use super::read::queue::{ReaderFilter, Reading, RxQueue};
 use super::stamping::Stamping;
+use crate::steering::SteeringLease;
 
 /// An interface with one queue or several.
 pub struct Interface {
@@ -47,6 +48,8 @@ pub struct Interface {
     /// Its counters at the start; `None` if it reports none.
     at_start: Option<LinkStatistics>,
     pub stamping: Stamping,
+    /// Keeps settings of its device, and restores them when it is dropped.
+    steering: Option<SteeringLease>,
     /// It gets no more packets, and leaves once its rings are read.
     is_leaving: bool,
     /// It has left.
@@ -87,6 +90,8 @@ impl Interface {
             // A packet passes twice there. Capture it as it is received.
             options.direction = DirectionFilter::In;
         }
+        let steering = SteeringLease::of_options(name, &options.steering);
+        let steering = steering.map_err(|error| CaptureError::Steering(Box::new(error)))?;
         let stamping = Stamping::choose(name, &options)?;
         options.timestamps = stamping.source;
         options.device_clock = stamping.clock;
@@ -127,6 +132,7 @@ impl Interface {
             direction: options.direction,
             at_start,
             stamping,
+            steering,
             is_leaving: false,
             closed: None,
         })
@@ -149,7 +155,8 @@ impl Interface {
             native_refusal: self.native_refusal.as_deref(),
             timestamps: self.stamping.source,
             timestamp_refusal: self.stamping.refusal.as_deref(),
-            restores_stamping: self.stamping.restores(),
+            restores_settings: self.stamping.restores()
+                || (self.steering.as_ref()).is_some_and(SteeringLease::restores),
         }
     }
 
@@ -201,6 +208,7 @@ impl Interface {
             direction: self.direction,
             at_start: self.at_start,
             stamping: self.stamping.of_other_reader(),
+            steering: None,
             is_leaving: false,
             closed: None,
         });
@@ -208,6 +216,7 @@ impl Interface {
         let others = shares.collect();
         if let Some(mut first) = first {
             std::mem::swap(&mut first.stamping, &mut self.stamping);
+            first.steering = self.steering.take();
             *self = first;
         }
         others
@@ -269,6 +278,7 @@ impl Interface {
         self.queues = 0..0;
         self.kernel_filter = FilterHistory::new(Box::new(AcceptAll));
         self.stamping = self.stamping.of_other_reader();
+        self.steering = None;
     }
 
     /// Ends the flow. Packets in the rings can still be read.

@@ -105,8 +105,9 @@ pub struct OpenInterface<'c> {
     pub timestamps: TimestampSource,
     /// Why that is not the hardware, if it was tried first.
     pub timestamp_refusal: Option<&'c StampError>,
-    /// The end of the capture restores which packets it stamps in hardware. Requires `CAP_NET_ADMIN` then.
-    pub restores_stamping: bool,
+    /// The end of the capture restores which packets it stamps in hardware, or settings of its device. Requires
+    /// `CAP_NET_ADMIN` then.
+    pub restores_settings: bool,
 }
 
 /// The account of one interface. Packets that the consumer lost after it took them are known for all

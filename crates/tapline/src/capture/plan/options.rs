@@ -10,6 +10,7 @@ use ring::{BusyPoll, DeliveryMode, DirectionFilter, RingShare, TimestampSource};
 use super::backend::Backend;
 use super::mode::{MirrorLimit, Mode, ModeError};
 use crate::packet_filter::Filter;
+use crate::steering::Setting;
 use netlink::Namespace;
 
 /// A buffer size that suits drop mode, per interface: 65536 packets, 10 ms at 6.5 Mpps.
@@ -101,6 +102,9 @@ pub struct CaptureOptions {
     pub(in super::super) device_clock: Option<u32>,
     /// What XDP programs ask the device, once an interface is opened.
     pub(in super::super) rx_metadata: Option<RxMetadata>,
+    /// Settings of each interface's device for the time of the capture, made before its rings are opened and restored at the
+    /// end ([`steering`](crate::steering)). Requires `CAP_NET_ADMIN`. Default: none.
+    pub steering: Vec<Setting>,
     /// Give the packets of all interfaces the Linux cooked header (`LINKTYPE_LINUX_SLL2`), which has the interface of
     /// each, instead of their own. Applies to a [`CaptureGroup`](super::super::CaptureGroup). Default: no.
     #[doc(alias = "LINUX_SLL2")]
@@ -171,6 +175,7 @@ impl Default for CaptureOptions {
             device_time: false,
             device_clock: None,
             rx_metadata: None,
+            steering: Vec::new(),
             cooked: false,
             limits: Limits::default(),
             threads: true,
@@ -222,6 +227,7 @@ impl CaptureOptions {
         timestamps: TimestampSource,
         timestamp_fallback: bool,
         device_time: bool,
+        steering: Vec<Setting>,
         cooked: bool,
         limits: Limits,
         threads: bool,

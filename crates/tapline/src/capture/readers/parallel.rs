@@ -31,6 +31,7 @@ use super::options::{OpenReader, PacketReaders, ReaderOptions, check_up, pin};
 use super::pinning::pin_irqs;
 use super::summary::{ReaderResult, of_all};
 use crate::irq::{IrqPinning, PinnedIrq};
+use crate::steering::SteeringLease;
 use crate::stop::{Stop, Stopper};
 
 /// Memory for records that wait for older ones, of all readers, bytes.
@@ -519,6 +520,14 @@ fn open_engines(
     readers: &ReaderOptions,
 ) -> Result<Opened, CaptureError> {
     readers.restrict(&mut options)?;
+    // The number of queues is one of the settings. The interfaces share these settings when they are opened.
+    let made = options
+        .links
+        .iter()
+        .map(|link| SteeringLease::of_options(link, &options.steering));
+    let _made: Vec<_> = made
+        .collect::<Result<_, _>>()
+        .map_err(|error| CaptureError::Steering(Box::new(error)))?;
     let Some(packet) = readers.of_packet_rings(&options)? else {
         let unread_queues = unread_queues(&options)?;
         let mut first = Engine::open(options)?;
