@@ -24,6 +24,7 @@ fn public_files() -> Vec<String> {
 }
 
 /// A file with every block and option, in either byte order. editcap refuses those that only others copy.
+#[expect(clippy::too_many_lines, reason = "a list of blocks")]
 fn rich(is_big: bool, is_for_editcap: bool) -> Vec<u8> {
     let bytes = Vec::new();
     let mut file = Build { is_big, bytes };
@@ -111,7 +112,7 @@ fn rich(is_big: bool, is_for_editcap: bool) -> Vec<u8> {
     let fixed = [words.concat(), file.u32(61), file.u32(61), frame];
     let options = [(2, file.u32(1))];
     file.block(2, &fixed, &options);
-    file.block(0x0bad, &[custom.clone()], &[]);
+    file.block(0x0bad, std::slice::from_ref(&custom), &[]);
     if !is_for_editcap {
         file.block(0x4000_0bad, &[custom], &[]);
         // A process event of macOS, which no specification describes: its contents are bytes.

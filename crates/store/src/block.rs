@@ -62,6 +62,7 @@ impl<'a> Options<'a> {
     /// The options at the start of `bytes`, up to `opt_endofopt` or to an incomplete one.
     pub fn parse(bytes: &'a [u8], order: ByteOrder) -> Self {
         let length = Self { bytes, order }
+            .into_iter()
             .map_while(|option| (option.code != END).then_some(option.bytes.len()))
             .sum();
         Self {
@@ -112,18 +113,31 @@ pub struct RawOption<'a> {
     pub bytes: &'a [u8],
 }
 
-impl<'a> Iterator for Options<'a> {
+impl<'a> IntoIterator for Options<'a> {
+    type Item = RawOption<'a>;
+    type IntoIter = OptionsIter<'a>;
+
+    fn into_iter(self) -> OptionsIter<'a> {
+        OptionsIter(self)
+    }
+}
+
+/// The options one by one.
+#[derive(Clone, Debug)]
+pub struct OptionsIter<'a>(Options<'a>);
+
+impl<'a> Iterator for OptionsIter<'a> {
     type Item = RawOption<'a>;
 
     fn next(&mut self) -> Option<RawOption<'a>> {
-        let (head, rest) = self.bytes.split_first_chunk::<4>()?;
-        let [code, length] =
-            [[head[0], head[1]], [head[2], head[3]]].map(|pair| self.order.u16(pair));
+        let Options { bytes, order } = self.0;
+        let (head, rest) = bytes.split_first_chunk::<4>()?;
+        let [code, length] = [[head[0], head[1]], [head[2], head[3]]].map(|pair| order.u16(pair));
         let length = usize::from(length);
         let value = rest.get(..length)?;
         let end = 4 + length.next_multiple_of(4);
-        let (bytes, rest) = self.bytes.split_at_checked(end)?;
-        self.bytes = rest;
+        let (bytes, rest) = bytes.split_at_checked(end)?;
+        self.0.bytes = rest;
         Some(RawOption { code, value, bytes })
     }
 }
@@ -199,26 +213,24 @@ fn swap_value(block: u32, option: RawOption<'_>, value: &mut [u8]) {
     /// Verdicts that are numbers: those of tc and XDP.
     const VERDICT_NUMBERS: [u8; 2] = [1, 2];
     let sizes: &[usize] = match (block, option.code) {
-        (_, code) if CUSTOM_OPTIONS.contains(&code) => &[4],
-        (kind::PACKET, 2 | 6) => &[4],
         (kind::PACKET, 3) if option.value.first() == Some(&TOEPLITZ) => {
             return swap_words(&mut value[1..], &[4]);
         }
-        (kind::PACKET, 4 | 5) => &[8],
         (kind::PACKET, 7)
             if option
                 .value
                 .first()
-                .is_some_and(|it| VERDICT_NUMBERS.contains(it)) =>
+                .is_some_and(|verdict| VERDICT_NUMBERS.contains(verdict)) =>
         {
             return swap_words(&mut value[1..], &[8]);
         }
-        (kind::PACKET, 8) => &[4, 4],
-        (kind::INTERFACE, 8 | 14 | 16 | 17) => &[8],
-        (kind::INTERFACE, 10) => &[4],
-        // Two words each, the high one first in both byte orders.
-        (kind::STATISTICS, 2 | 3) => &[4, 4],
-        (kind::STATISTICS, 4..=8) => &[8],
+        (kind::PACKET, 2 | 6) | (kind::INTERFACE, 10) => &[4],
+        (kind::PACKET, 4 | 5) | (kind::INTERFACE, 8 | 14 | 16 | 17) | (kind::STATISTICS, 4..=8) => {
+            &[8]
+        }
+        // Times are two words, the high one first in both byte orders.
+        (kind::PACKET, 8) | (kind::STATISTICS, 2 | 3) => &[4, 4],
+        (_, code) if CUSTOM_OPTIONS.contains(&code) => &[4],
         _ => &[],
     };
     swap_words(value, sizes);

@@ -86,7 +86,12 @@ fn convert(options: Options<'_>, block: u32) {
     options.append_to(block, &mut bytes);
     let order = ByteOrder::NATIVE;
     let converted = Options::parse(&bytes, order);
-    let codes = |options: Options<'_>| options.map(|option| option.code).collect::<Vec<_>>();
+    let codes = |options: Options<'_>| {
+        options
+            .into_iter()
+            .map(|option| option.code)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(codes(converted), codes(options));
 }
 

@@ -2,6 +2,7 @@
 //! unit of time. Independent of the reader under test.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 pub const SECTION: u32 = 0x0a0d_0d0a;
 const MAGIC: u32 = 0x1a2b_3c4d;
@@ -54,7 +55,12 @@ impl Order {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::new();
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// The unit and offset of an interface's time stamps.
@@ -70,7 +76,7 @@ impl Clock {
         let ns = if self.resolution & 0x80 == 0 {
             i128::from(ticks) * 1_000_000_000 / 10_i128.pow(exponent)
         } else {
-            i128::from(ticks) * 1_000_000_000 >> exponent
+            (i128::from(ticks) * 1_000_000_000) >> exponent
         };
         ns + i128::from(self.offset_s) * 1_000_000_000
     }
@@ -210,7 +216,7 @@ impl Block<'_> {
         while at + 4 <= self.body.len() {
             let kind = self.order.number(&self.body[at..at + 2]);
             let length = self.order.number(&self.body[at + 2..at + 4]) as usize;
-            text += &format!("{kind} {} ", hex(&self.body[at + 4..][..length]));
+            text = format!("{text}{kind} {} ", hex(&self.body[at + 4..][..length]));
             at += 4 + length.next_multiple_of(4);
             if kind == 0 {
                 break;

@@ -41,8 +41,10 @@ impl LeftOut {
         self.section_options += u64::from(is_any || !options.is_empty());
     }
 
-    pub(super) fn add_interface(&mut self, mut options: Options<'_>) {
-        let is_any = options.any(|option| !TIME_OPTIONS.contains(&option.code));
+    pub(super) fn add_interface(&mut self, options: Options<'_>) {
+        let is_any = options
+            .into_iter()
+            .any(|option| !TIME_OPTIONS.contains(&option.code));
         self.interface_options += u64::from(is_any);
     }
 

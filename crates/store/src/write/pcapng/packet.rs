@@ -38,11 +38,11 @@ impl<'a> EnhancedPacketBlock<'a> {
         let flags = flags(packet);
         let shortened = |text: &'a str| &text[..text.floor_char_boundary(COMMENT_BYTES_MAX)];
         let comment = packet.comment.map(shortened);
-        let mut raw = packet.options;
+        let raw = packet.options;
         // That of an obsolete Packet Block is no option.
         let other_drops = packet
             .drop_count
-            .filter(|_| !raw.is_empty() && !raw.any(|option| option.code == DROPS));
+            .filter(|_| !raw.is_empty() && !raw.into_iter().any(|option| option.code == DROPS));
         let mut options = comment.map_or(0, |text| 4 + text.len().next_multiple_of(4));
         if flags != 0 {
             options += 8;
