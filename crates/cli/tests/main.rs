@@ -87,6 +87,7 @@ mod read_lines;
 mod read_pipes;
 mod read_rotation;
 mod read_summary;
+mod read_whole;
 mod readers_control;
 mod recorder;
 mod run;

@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod block;
+mod byte_order;
 pub mod model;
 pub mod read;
 pub mod write;

@@ -1,5 +1,6 @@
 //! The contents of a capture file, independent of its format.
 
+pub use crate::block::Options;
 pub use wire::metadata::{Checksum, Direction, Reception};
 
 /// A link-layer header type as registered for capture files (`LINKTYPE_*`).
@@ -53,8 +54,11 @@ pub struct Packet<'a> {
     pub packet_id: Option<u64>,
     /// Number of the process that sent it (`epb_processid_threadid`). [`Process`] describes it.
     pub process_id: Option<u32>,
-    /// `opt_comment`: free text.
+    /// `opt_comment`: free text. The last one, if there are several.
     pub comment: Option<&'a str>,
+    /// All options of the packet's block as in the file. If there are any, pcapng files are written with
+    /// these instead of the fields above.
+    pub options: Options<'a>,
 }
 
 impl<'a> Packet<'a> {
@@ -74,6 +78,7 @@ impl<'a> Packet<'a> {
             packet_id: None,
             process_id: None,
             comment: None,
+            options: Options::NONE,
         }
     }
 }

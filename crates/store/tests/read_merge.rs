@@ -120,7 +120,9 @@ fn interfaces_of_all_inputs_and_sections_get_numbers_of_their_own() {
     let mut seen = Vec::new();
     while let Some(item) = merge.next_item().expect("read") {
         match item {
-            Item::Interface { index, interface } => {
+            Item::Interface {
+                index, interface, ..
+            } => {
                 assert_eq!(index as usize, link_types.len());
                 link_types.push(interface.link_type);
             }
@@ -128,7 +130,7 @@ fn interfaces_of_all_inputs_and_sections_get_numbers_of_their_own() {
                 let link_type = link_types[packet.interface as usize].0;
                 seen.push((packet.bytes[59], link_type));
             }
-            Item::Statistics(statistics) => {
+            Item::Statistics { statistics, .. } => {
                 let link_type = link_types[statistics.interface as usize].0;
                 seen.push((statistics.received.expect("counted") as u8 + 100, link_type));
             }

@@ -80,7 +80,10 @@ fn read(bytes: Vec<u8>) -> Contents {
     while let Some(item) = reader.next_item().expect("a whole capture") {
         match item {
             Item::Packet(packet) => packets.push(detached(&packet)),
-            Item::Statistics(counters) => statistics.push(counters.clone()),
+            Item::Statistics {
+                statistics: counters,
+                ..
+            } => statistics.push(counters.clone()),
             _ => {}
         }
     }

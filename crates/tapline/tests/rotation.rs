@@ -33,7 +33,9 @@ fn contents(path: &Path) -> (Vec<u32>, Vec<Statistics>) {
                 assert_eq!(packet.direction, Some(Direction::In));
                 numbers.push(number(packet.bytes));
             }
-            Item::Statistics(one) => statistics.push(one.clone()),
+            Item::Statistics {
+                statistics: one, ..
+            } => statistics.push(one.clone()),
             _ => {}
         }
     }

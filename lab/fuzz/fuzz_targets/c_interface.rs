@@ -13,10 +13,7 @@ use tapline_c::*;
 
 /// Calls `function` with places for its result and its error, and checks that it writes exactly one of them.
 fn call<T: Copy>(
-    function: impl FnOnce(
-        &mut MaybeUninit<T>,
-        &mut MaybeUninit<*mut tapline_error>,
-    ) -> tapline_status,
+    function: impl FnOnce(&mut MaybeUninit<T>, &mut MaybeUninit<*mut tapline_error>) -> tapline_status,
 ) -> Option<T> {
     let (mut result, mut error) = (MaybeUninit::uninit(), MaybeUninit::new(ptr::null_mut()));
     let status = function(&mut result, &mut error);
@@ -42,7 +39,13 @@ fn open() -> *mut tapline_netlink {
     });
     tapline_fake_kernel_free(fake, None);
     let netlink = netlink.expect("a handle");
-    change(netlink, 1, 1, 1, br#"{"name":"eth7","linkinfo":{"info_kind":"dummy"}}"#);
+    change(
+        netlink,
+        1,
+        1,
+        1,
+        br#"{"name":"eth7","linkinfo":{"info_kind":"dummy"}}"#,
+    );
     netlink
 }
 
@@ -93,7 +96,13 @@ fn netlink(choice: u8, verb: u32, object: u32, form: u32, bytes: &[u8]) {
                 for item in 0..=tapline_batch_count(batch) {
                     let mut failed = MaybeUninit::new(ptr::null_mut());
                     call(|state, error| {
-                        tapline_batch_result(batch, item, Some(state), Some(&mut failed), Some(error))
+                        tapline_batch_result(
+                            batch,
+                            item,
+                            Some(state),
+                            Some(&mut failed),
+                            Some(error),
+                        )
                     });
                     // SAFETY: it was initialised above.
                     tapline_error_free(unsafe { failed.assume_init() });
@@ -106,7 +115,15 @@ fn netlink(choice: u8, verb: u32, object: u32, form: u32, bytes: &[u8]) {
     for object in 1..=8 {
         // SAFETY: no bytes.
         free(call(|list, error| unsafe {
-            tapline_netlink_list(handle, object, form % 2, ptr::null(), 0, Some(list), Some(error))
+            tapline_netlink_list(
+                handle,
+                object,
+                form % 2,
+                ptr::null(),
+                0,
+                Some(list),
+                Some(error),
+            )
         }));
     }
     tapline_netlink_close(handle, None);
@@ -122,14 +139,26 @@ fn refusal(verb: u32, object: u32, bytes: &[u8]) {
     let refused = call::<()>(|_, error| unsafe {
         let (start, length) = (message.as_ptr(), message.len());
         let (reply, reply_length) = (reply.as_ptr(), reply.len());
-        tapline_netlink_refusal(verb, object, start, length, reply, reply_length, 11, Some(error))
+        tapline_netlink_refusal(
+            verb,
+            object,
+            start,
+            length,
+            reply,
+            reply_length,
+            11,
+            Some(error),
+        )
     });
     assert!(refused.is_none());
 }
 
 /// The bytes up to a zero are the text, those after it the option struct and then the packet.
 fn filter(bytes: &[u8]) {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(bytes.len());
     let (text, rest) = bytes.split_at(end);
     let text = CString::new(text).expect("no zero in it");
     // A struct may say that it is as long as this.
@@ -148,7 +177,8 @@ fn filter(bytes: &[u8]) {
     };
     // SAFETY: zeros are a packet without bytes.
     let mut packet: tapline_packet = unsafe { std::mem::zeroed() };
-    (packet.data, packet.captured_len, packet.len) = (rest.as_ptr(), rest.len() as u32, rest.len() as u32);
+    (packet.data, packet.captured_len, packet.len) =
+        (rest.as_ptr(), rest.len() as u32, rest.len() as u32);
     let mut keep = 0;
     // SAFETY: one packet, and room for one result.
     call::<()>(|_, error| unsafe {
@@ -164,6 +194,12 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if choice % 8 == 7 {
         filter(rest);
     } else {
-        netlink(*choice, (*verb).into(), (*object).into(), (*form).into(), rest);
+        netlink(
+            *choice,
+            (*verb).into(),
+            (*object).into(),
+            (*form).into(),
+            rest,
+        );
     }
 });

@@ -1,6 +1,6 @@
 #![no_main]
 
-use filter::classic::{Instruction, ClassicProgram};
+use filter::classic::{ClassicProgram, Instruction};
 
 /// A text that may be a program, a program as numbers, and a packet to run them on.
 type Input<'a> = (&'a str, Vec<(u16, u8, u8, u32)>, u32, &'a [u8]);

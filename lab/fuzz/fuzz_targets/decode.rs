@@ -42,7 +42,10 @@ fn show(application: Option<Application<'_>>, bytes: &[u8]) {
         return;
     };
     for text in [format!("{application}"), format!("{application:#}")] {
-        assert!(text.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{text:?}");
+        assert!(
+            text.bytes().all(|byte| matches!(byte, b' '..=b'~')),
+            "{text:?}"
+        );
         // Names may be compressed: each record of at least 12 bytes can show some names of 255 bytes, escaped.
         assert!(text.len() <= 2000 + 600 * bytes.len(), "{}", text.len());
     }

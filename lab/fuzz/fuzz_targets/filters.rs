@@ -1,6 +1,6 @@
 #![no_main]
 
-use filter::{FilterTarget, Filter, LinkType, NoNames};
+use filter::{Filter, FilterTarget, LinkType, NoNames};
 use tapline_lab::oracle::{Packet, Random, Subject, text};
 
 /// The seed of a filter, a link type by number, and a packet.

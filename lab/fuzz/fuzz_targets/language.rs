@@ -1,6 +1,6 @@
 #![no_main]
 
-use filter::{FilterTarget, LinkType, NoNames, FilterOptions, compile};
+use filter::{FilterOptions, FilterTarget, LinkType, NoNames, compile};
 
 /// A link type by number, whether the program is for a socket, and a filter.
 type Input<'a> = (u8, bool, &'a str);
@@ -9,7 +9,11 @@ libfuzzer_sys::fuzz_target!(|input: Input<'_>| {
     let (link, socket, text) = input;
     let link = LinkType::from_number(u16::from(link));
     let mut options = FilterOptions::new(link);
-    options.target = if socket { FilterTarget::Socket } else { FilterTarget::File };
+    options.target = if socket {
+        FilterTarget::Socket
+    } else {
+        FilterTarget::File
+    };
     match compile(text, &options, &NoNames) {
         Ok(program) => {
             program.run(&[0; 64], 64);

@@ -3,8 +3,8 @@
 use netlink::codec::{Attributes, attributes, messages};
 use netlink::explain::{Explanation, explain};
 use netlink::{
-    Addr, Fdb, Link, Mdb, NamespaceNumber, Neigh, Nexthop, Object, PortVlan, KernelError, Route, Rule,
-    Stats,
+    Addr, Fdb, KernelError, Link, Mdb, NamespaceNumber, Neigh, Nexthop, Object, PortVlan, Route,
+    Rule, Stats,
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -3,8 +3,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 
-use probe::targets::{TargetsBuilder, Resolver};
-use probe::{RunKey, IcmpMessage, ProbePlan, Prober, NextAction, Classification, parse_icmpv4, parse_icmpv6, parse_ipv4, parse_ipv6};
+use probe::targets::{Resolver, TargetsBuilder};
+use probe::{
+    Classification, IcmpMessage, NextAction, ProbePlan, Prober, RunKey, parse_icmpv4, parse_icmpv6,
+    parse_ipv4, parse_ipv6,
+};
 
 /// Every name is one host, every zone one interface.
 struct Names;
@@ -32,7 +35,9 @@ fn list(text: &str) {
     };
     for index in [0, targets.len() / 2, targets.len().saturating_sub(1)] {
         if index < targets.len() {
-            let address = targets.address(index).expect("a list without names that are followed");
+            let address = targets
+                .address(index)
+                .expect("a list without names that are followed");
             assert_eq!(targets.find(address), Some(index));
         }
     }
@@ -42,7 +47,9 @@ fn list(text: &str) {
 /// whatever they say, it adds up.
 fn answers(bytes: &[u8], paths: u8, payload_bytes: usize) {
     let mut builder = TargetsBuilder::default();
-    builder.add_list("10.1.0.2 fd00:1::2", &mut Names).expect("two targets");
+    builder
+        .add_list("10.1.0.2 fd00:1::2", &mut Names)
+        .expect("two targets");
     let plan = ProbePlan {
         rounds: Some(2),
         interval_ns: 0,
@@ -65,7 +72,8 @@ fn answers(bytes: &[u8], paths: u8, payload_bytes: usize) {
         ];
         for message in messages.into_iter().flatten() {
             let verdict = prober.received(&message, Some(1000), 1000);
-            if let (IcmpMessage::Reply(reply), Classification::Received { .. }) = (message, verdict) {
+            if let (IcmpMessage::Reply(reply), Classification::Received { .. }) = (message, verdict)
+            {
                 assert!(reply.payload.len() == payload_bytes && reply.intact);
             }
         }
@@ -73,7 +81,10 @@ fn answers(bytes: &[u8], paths: u8, payload_bytes: usize) {
     prober.expire(u64::MAX, |_| ());
     let total = prober.total();
     assert_eq!(total.sent, 4 * u64::from(paths.max(1)));
-    assert_eq!(total.sent, total.received + total.late + total.errors + total.lost);
+    assert_eq!(
+        total.sent,
+        total.received + total.late + total.errors + total.lost
+    );
 }
 
 // The bytes are a list of targets where they are text, and packets whatever they are.

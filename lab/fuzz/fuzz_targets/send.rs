@@ -16,7 +16,11 @@ use wire::stamp::Stamp;
 // address map, stream of a stamp, VLAN, network identifier of a tunnel. An empty line is a flag that is not given.
 // Whatever the bytes are, they are also a frame that is changed, and from which the roles of its flow are learned.
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let maps = ["10.0.0.0/8=192.0.2.0/24", "::/0=2001:db8::/32", "0.0.0.0/0=11.0.0.0/8"];
+    let maps = [
+        "10.0.0.0/8=192.0.2.0/24",
+        "::/0=2001:db8::/32",
+        "0.0.0.0/0=11.0.0.0/8",
+    ];
     let mut rewrite = Rewrite::new();
     rewrite.maps = maps.iter().filter_map(|map| map.parse().ok()).collect();
     rewrite.fix_checksums = true;
@@ -55,13 +59,25 @@ fn generate(text: &str) {
     generator.destination_ports = next::<Ports>(&mut lines);
     generator.sizes = next::<Sizes>(&mut lines);
     let map = next::<AddressMap>(&mut lines);
-    generator = generator.stamp(next::<u16>(&mut lines)).vlan(next::<u16>(&mut lines));
+    generator = generator
+        .stamp(next::<u16>(&mut lines))
+        .vlan(next::<u16>(&mut lines));
     let ends = |last| std::net::IpAddr::from([192, 0, 2, last]);
-    let tunnel = |vni| VxlanTunnel { vni, source: ends(1), destination: ends(2) };
+    let tunnel = |vni| VxlanTunnel {
+        vni,
+        source: ends(1),
+        destination: ends(2),
+    };
     generator = generator.vxlan(next::<u32>(&mut lines).map(tunnel));
-    let (is_raw, has_stamp) = (matches!(generator.kind, PacketKind::Raw(_)), generator.stamp.is_some());
+    let (is_raw, has_stamp) = (
+        matches!(generator.kind, PacketKind::Raw(_)),
+        generator.stamp.is_some(),
+    );
     let bounds = generator.sizes.as_ref().map(Sizes::bounds);
-    let is_exact = generator.sizes.as_ref().is_some_and(|sizes| *sizes != "imix".parse().expect("a mix"));
+    let is_exact = generator
+        .sizes
+        .as_ref()
+        .is_some_and(|sizes| *sizes != "imix".parse().expect("a mix"));
     let Ok(mut source) = generator.into_source() else {
         return;
     };
@@ -78,7 +94,10 @@ fn generate(text: &str) {
             continue;
         }
         check(packet.bytes);
-        assert_eq!(Stamp::find(link_type::ETHERNET, packet.bytes).is_some(), has_stamp);
+        assert_eq!(
+            Stamp::find(link_type::ETHERNET, packet.bytes).is_some(),
+            has_stamp
+        );
         let mut frame = packet.bytes.to_vec();
         rewrite.apply(&mut frame);
         check(&frame);

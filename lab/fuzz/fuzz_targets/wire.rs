@@ -43,7 +43,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok((header, rest)) = Pppoe::split(packet, 0) {
         assert!(rest.len() <= usize::from(header.length()));
         let tags: Vec<_> = PppoeTag::all(rest).map(|tag| tag.to_string()).collect();
-        assert!(tags.concat().bytes().all(|byte| matches!(byte, b' '..=b'~')));
+        assert!(
+            tags.concat()
+                .bytes()
+                .all(|byte| matches!(byte, b' '..=b'~'))
+        );
     }
     let _ = (summary.addresses(), summary.ports(), summary.source_mac());
     let _ = format!("{summary:?}");

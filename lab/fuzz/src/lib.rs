@@ -13,6 +13,7 @@
 
 use std::io::{self, Cursor, Read};
 
+use store::block::{ByteOrder, Options, kind};
 use store::read::{Item, Merge, ReadError, Reader};
 
 /// What a reader gave.
@@ -49,8 +50,19 @@ pub fn read(reader: Result<Reader, ReadError>) -> Sum {
                 sum.packets += 1;
                 sum.bytes += packet.bytes.len() as u64;
                 let interface = packet.interface as usize;
+                convert(packet.options, kind::PACKET);
                 assert!(interface < reader.interfaces().len());
                 assert!(sum.bytes <= reader.offset());
+            }
+            Ok(Some(Item::Block(block))) => {
+                sum.others += 1;
+                let encoded = block.encode();
+                assert_eq!(encoded.len(), 12 + block.body.len());
+                assert_eq!(encoded.len() % 4, 0);
+            }
+            Ok(Some(Item::Interface { options, .. })) => {
+                sum.others += 1;
+                convert(options, kind::INTERFACE);
             }
             Ok(Some(_)) => sum.others += 1,
             Ok(None) => return sum,
@@ -63,6 +75,24 @@ pub fn read(reader: Result<Reader, ReadError>) -> Sum {
             }
         }
     }
+}
+
+/// Converts options to the byte order of this machine.
+///
+/// # Panics
+/// If there are other options afterwards.
+fn convert(options: Options<'_>, block: u32) {
+    let mut bytes = Vec::new();
+    options.append_to(block, &mut bytes);
+    let order = ByteOrder::NATIVE;
+    let converted = Options::parse(&bytes, order);
+    let codes = |options: Options<'_>| {
+        options
+            .into_iter()
+            .map(|option| option.code)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(codes(converted), codes(options));
 }
 
 /// Reads the same bytes from memory and from a stream that gives a few at a time.

@@ -13,7 +13,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tapline::file::model::Section;
 use tapline::file::write::{CaptureFileOptions, WriteError};
-use tapline::read::{InputError, Read, ReadError, ReadSummary};
+use tapline::read::{InputError, LeftOut, Read, ReadError, ReadSummary};
 
 use crate::args::ReadArgs;
 use crate::decoder::Decoder;
@@ -137,7 +137,12 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
         grouped(summary.filtered),
         grouped(summary.lost)
     )?;
-    output::Written::from(&summary.written).tell(&mut out)
+    output::Written::from(&summary.written).tell(&mut out)?;
+    let left_out = &summary.written.left_out;
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{left_out}")
 }
 
 fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
@@ -156,5 +161,25 @@ fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
         "lost": { "writer": summary.lost },
         "inputs": inputs.collect::<Vec<_>>(),
         "files": written.names(),
+        "left_out": left_out_json(&summary.written.left_out),
+    })
+}
+
+/// What was left out; `null` if nothing was.
+fn left_out_json(left_out: &LeftOut) -> Value {
+    if left_out.is_empty() {
+        return Value::Null;
+    }
+    json!({
+        "packet_options": left_out.packet_options,
+        "packet_times": left_out.packet_times,
+        "interface_options": left_out.interface_options,
+        "section_options": left_out.section_options,
+        "statistics": left_out.statistics,
+        "names": left_out.names,
+        "secrets": left_out.secrets,
+        "journal": left_out.journal,
+        "other_blocks": left_out.other_blocks,
+        "kept_foreign": left_out.kept_foreign,
     })
 }

@@ -1,6 +1,7 @@
 //! Helpers for the program's tests: running it on a test host, frames to capture, and other programs that verify its
 //! output.
 
+pub mod blocks;
 pub mod count;
 pub mod dns;
 pub mod doctor;

@@ -1,6 +1,8 @@
 //! What the readers of both formats share: byte order, limits, and the packet or block decoded last.
 
 use super::input::Input;
+use crate::block::Options;
+pub use crate::byte_order::ByteOrder;
 use crate::model::{Checksum, Interface, LinkType, Packet, Section, Statistics};
 
 /// Maximum bytes of a pcapng block. A longer one is rejected as unsupported.
@@ -57,6 +59,8 @@ pub struct Header {
     pub first_interface: u32,
     /// The machine and program that wrote the section. Empty for pcap.
     pub section: Section,
+    /// The options of the section header, as in the file.
+    pub options: Vec<u8>,
 }
 
 impl Header {
@@ -71,54 +75,8 @@ impl Header {
             application: None,
             comment: None,
         },
+        options: Vec::new(),
     };
-}
-
-/// Byte order of the numbers in a capture file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ByteOrder {
-    /// Little-endian (x86, arm64).
-    Little,
-    /// Big-endian.
-    Big,
-}
-
-impl ByteOrder {
-    pub(super) fn u16(self, bytes: [u8; 2]) -> u16 {
-        match self {
-            Self::Little => u16::from_le_bytes(bytes),
-            Self::Big => u16::from_be_bytes(bytes),
-        }
-    }
-
-    pub(super) fn u32(self, bytes: [u8; 4]) -> u32 {
-        match self {
-            Self::Little => u32::from_le_bytes(bytes),
-            Self::Big => u32::from_be_bytes(bytes),
-        }
-    }
-
-    pub(super) fn u64(self, bytes: [u8; 8]) -> u64 {
-        match self {
-            Self::Little => u64::from_le_bytes(bytes),
-            Self::Big => u64::from_be_bytes(bytes),
-        }
-    }
-
-    /// Splits a word into its two 16-bit fields, in file order.
-    pub(super) fn halves(self, word: u32) -> (u16, u16) {
-        match self {
-            Self::Little => (word as u16, (word >> 16) as u16),
-            Self::Big => ((word >> 16) as u16, word as u16),
-        }
-    }
-
-    /// The first `N` 32-bit words of `bytes`, or `None` if there are fewer.
-    #[inline]
-    pub(super) fn words<const N: usize>(self, bytes: &[u8]) -> Option<[u32; N]> {
-        let (words, _) = bytes.as_chunks::<4>();
-        Some(words.first_chunk::<N>()?.map(|word| self.u32(word)))
-    }
 }
 
 /// The next item of a file. Its contents are in [`Decoded`].
@@ -128,6 +86,10 @@ pub(super) enum Event {
     /// An interface was added to the list, at this index.
     Interface(u32),
     Statistics,
+    /// Another section began. Not for the first one.
+    Section,
+    /// A block of another type.
+    Block,
     /// The input ended at a block boundary.
     End,
 }
@@ -142,6 +104,18 @@ pub(super) struct Decoded {
     pub(super) packet: LocatedPacket,
     /// See [`super::Reader::carried_seconds`].
     pub(super) carried_s: u32,
+    /// The block or the options of the interface or statistics decoded last.
+    pub(super) block: LocatedBlock,
+}
+
+/// The type of a block, and the location of its body or options in the input.
+#[derive(Clone, Copy)]
+pub(super) struct LocatedBlock {
+    pub(super) kind: u32,
+    /// Index of the first byte (see [`Input::index`]).
+    pub(super) index: usize,
+    /// Number of bytes.
+    pub(super) bytes: usize,
 }
 
 /// A packet and the location of its bytes in the input, which are not borrowed yet.
@@ -152,23 +126,36 @@ pub(super) struct LocatedPacket {
     pub(super) index: usize,
     /// Number of captured bytes.
     pub(super) captured: usize,
-    /// Index and length of the comment. Length 0: none.
+    /// Index and length of the comment, which is one of the options. Length 0: none.
     pub(super) comment: (usize, usize),
+    /// Index and length of the options.
+    pub(super) options: (usize, usize),
 }
 
 impl LocatedPacket {
     /// The packet with its bytes.
     #[inline]
     pub(super) fn lend<'a>(&self, input: &'a Input) -> Packet<'a> {
-        let (comment, length) = self.comment;
+        let packet = Packet {
+            bytes: input.slice(self.index, self.captured),
+            ..self.packet
+        };
+        let (options, length) = self.options;
+        if length == 0 {
+            return packet;
+        }
+        let (comment, comment_bytes) = self.comment;
         let text = |bytes| str::from_utf8(bytes).ok();
         Packet {
-            bytes: input.slice(self.index, self.captured),
-            comment: match length {
+            comment: match comment_bytes {
                 0 => None,
-                _ => text(input.slice(comment, length)),
+                _ => text(input.slice(comment, comment_bytes)),
             },
-            ..self.packet
+            options: Options {
+                bytes: input.slice(options, length),
+                ..packet.options
+            },
+            ..packet
         }
     }
 }
@@ -184,6 +171,12 @@ impl Decoded {
                 index: 0,
                 captured: 0,
                 comment: (0, 0),
+                options: (0, 0),
+            },
+            block: LocatedBlock {
+                kind: 0,
+                index: 0,
+                bytes: 0,
             },
             carried_s: 0,
         }
@@ -211,5 +204,6 @@ pub(super) fn plain_packet(
         packet_id: None,
         process_id: None,
         comment: None,
+        options: Options::NONE,
     }
 }

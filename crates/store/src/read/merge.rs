@@ -26,7 +26,8 @@ pub struct MergeError {
 /// Packets with equal time stamps come in the order of the inputs. The order within an input never
 /// changes, so the result is sorted if every input is. A packet without a time stamp uses the time of
 /// the packet before it. Each interface of each input gets its own number in one list. An interface is
-/// lent before its first packet, statistics when they are reached in their input.
+/// lent before its first packet, statistics and other blocks when they are reached in their input.
+/// The merged capture is one section: there is no item for the sections of the inputs.
 ///
 /// Packets are lent without a copy. Cost per packet: O(log inputs) comparisons.
 pub struct Merge {
@@ -90,6 +91,13 @@ impl Merge {
                     self.to_advance.push(input);
                     return Ok(self.map_statistics(input));
                 }
+                Event::Block => {
+                    self.to_advance.push(input);
+                    let reader = self.inputs.get(input).map(|input| &input.reader);
+                    return Ok(reader.map(|reader| Item::Block(reader.last_block())));
+                }
+                // The merged capture is one section.
+                Event::Section => self.to_advance.push(input),
                 Event::Packet | Event::End => {}
             }
         }
@@ -150,6 +158,7 @@ impl Merge {
         Some(Item::Interface {
             index: number,
             interface: self.interfaces.last()?,
+            options: input.reader.last_options(),
         })
     }
 
@@ -161,6 +170,9 @@ impl Merge {
             interface,
             ..statistics.clone()
         };
-        Some(Item::Statistics(&self.statistics))
+        Some(Item::Statistics {
+            statistics: &self.statistics,
+            options: input.reader.last_options(),
+        })
     }
 }

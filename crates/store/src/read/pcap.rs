@@ -133,6 +133,7 @@ impl Pcap {
             version,
             first_interface: 0,
             section: Section::default(),
+            options: Vec::new(),
         };
         Ok(Some(Self {
             order,
@@ -213,6 +214,7 @@ impl Pcap {
             index: input.index() + self.header_bytes,
             captured,
             comment: (0, 0),
+            options: (0, 0),
         };
         input.consume(record_bytes);
         self.records += 1;

@@ -5,10 +5,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::error::{ErrorKind, Location, ReadError};
-use super::format::{Decoded, Event, Header};
+use super::format::{Decoded, Event, Header, LocatedBlock};
 use super::input::{BUFFER_BYTES, DetectedCompression, Input, RegularFile};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
+use crate::block::{Block, Options};
 use crate::model::{Interface, Packet, Statistics};
 
 const MAGIC_BYTES: usize = 4;
@@ -34,9 +35,20 @@ pub enum Item<'a> {
         index: u32,
         /// Its description.
         interface: &'a Interface,
+        /// All options of its block, as in the file.
+        options: Options<'a>,
     },
     /// Counters of an interface.
-    Statistics(&'a Statistics),
+    Statistics {
+        /// The counters.
+        statistics: &'a Statistics,
+        /// All options of their block, as in the file.
+        options: Options<'a>,
+    },
+    /// Another section began, whose header this is. The first one has no item.
+    Section(&'a Header),
+    /// A block of another type: names, secrets, a journal, custom and unknown ones.
+    Block(Block<'a>),
 }
 
 /// Reads a capture from its beginning to its end.
@@ -194,7 +206,12 @@ impl Reader {
         Ok(match self.advance()? {
             Event::Packet => Some(Item::Packet(self.last_packet())),
             Event::Interface(index) => self.interface(index),
-            Event::Statistics => Some(Item::Statistics(self.statistics())),
+            Event::Statistics => Some(Item::Statistics {
+                statistics: self.statistics(),
+                options: self.last_options(),
+            }),
+            Event::Section => Some(Item::Section(self.header())),
+            Event::Block => Some(Item::Block(self.last_block())),
             Event::End => None,
         })
     }
@@ -208,7 +225,7 @@ impl Reader {
         loop {
             match self.advance()? {
                 Event::Packet => return Ok(Some(self.last_packet())),
-                Event::Interface(_) | Event::Statistics => {}
+                Event::Interface(_) | Event::Statistics | Event::Section | Event::Block => {}
                 Event::End => return Ok(None),
             }
         }
@@ -290,9 +307,29 @@ impl Reader {
         &self.decoded.statistics
     }
 
+    /// The block decoded last that is no packet.
+    pub(super) fn last_block(&self) -> Block<'_> {
+        let LocatedBlock { kind, index, bytes } = self.decoded.block;
+        Block {
+            kind,
+            order: self.decoded.header.byte_order,
+            body: self.input.slice(index, bytes),
+        }
+    }
+
+    /// The options of the interface or statistics decoded last.
+    pub(super) fn last_options(&self) -> Options<'_> {
+        let block = self.last_block();
+        Options::parse(block.body, block.order)
+    }
+
     fn interface(&self, index: u32) -> Option<Item<'_>> {
         let interface = self.decoded.interfaces.get(index as usize)?;
-        Some(Item::Interface { index, interface })
+        Some(Item::Interface {
+            index,
+            interface,
+            options: self.last_options(),
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use super::buffer::Buffer;
 use super::encoder::Encoder;
 use super::{WriteError, pcap, pcapng};
+use crate::block::Options;
 use crate::model::{Interface, Packet};
 
 /// Bytes of a chunk for each packet of the index: a pcapng block with a packet of 60 bytes.
@@ -152,8 +153,8 @@ impl ChunkEncoder {
     /// # Errors
     /// `LinkTypeDiffers` for a pcap file.
     pub fn add_interface(&mut self, interface: Interface) -> Result<(), WriteError> {
-        self.0.describe(&interface)?;
-        self.0.add(interface);
+        self.0.describe(&interface, Options::NONE)?;
+        self.0.add(interface, Options::NONE);
         Ok(())
     }
 

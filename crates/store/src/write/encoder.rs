@@ -1,25 +1,19 @@
 //! What depends on the format: file header and end, packet lengths, record boundaries.
 
-use std::collections::VecDeque;
-
 use super::options::Format;
+use super::preface::Preface;
 use super::{WriteError, pcap, pcapng};
-use crate::model::{Interface, LinkType, Packet, Process, Section, Statistics};
+use crate::block::Options;
+use crate::model::{Interface, LinkType, Packet, Process, Statistics};
 
 /// Maximum bytes of a packet: its block stays below 16 MiB, the limit of libpcap.
 const PACKET_BYTES_MAX: usize = (16 << 20) - 128;
-
-/// Processes that later files describe, too: the newest ones.
-const PROCESSES_MAX: usize = 1024;
 
 /// The properties that all files of a capture have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Encoder {
     format: Format,
-    section: Section,
-    interfaces: Vec<Interface>,
-    /// The blocks that describe processes.
-    processes: VecDeque<Vec<u8>>,
+    pub(super) preface: Preface,
     cut_to_snaplen: bool,
     /// Maximum bytes of a packet, by interface.
     kept: Vec<usize>,
@@ -33,53 +27,75 @@ impl Encoder {
 
     pub(super) fn new(
         format: Format,
-        section: Section,
-        interfaces: Vec<Interface>,
+        preface: Preface,
         cut_to_snaplen: bool,
     ) -> Result<Self, WriteError> {
         let mut encoder = Self {
             format,
-            section,
-            interfaces: Vec::with_capacity(interfaces.len()),
-            processes: VecDeque::new(),
+            preface,
             cut_to_snaplen,
-            kept: Vec::with_capacity(interfaces.len()),
+            kept: Vec::new(),
             statistics_blocks: 1,
         };
+        let interfaces = encoder.preface.interfaces();
+        encoder.kept = interfaces.iter().map(|one| encoder.most(one)).collect();
         for interface in interfaces {
-            encoder.describe(&interface)?;
-            encoder.add(interface);
+            encoder.check(interface)?;
         }
         Ok(encoder)
     }
 
-    /// The block that describes another interface. Empty for a pcap file.
-    pub(super) fn describe(&self, interface: &Interface) -> Result<Vec<u8>, WriteError> {
-        if self.unit().is_none() {
-            return Ok(pcapng::interface(interface));
-        }
-        match self.interfaces.first() {
-            Some(first) if first.link_type != interface.link_type => {
+    /// Continues with another section.
+    pub(super) fn begin_section(&mut self, preface: Preface) {
+        self.kept = preface
+            .interfaces()
+            .iter()
+            .map(|one| self.most(one))
+            .collect();
+        self.preface = preface;
+    }
+
+    /// Fails if a pcap file cannot hold packets of the interface.
+    fn check(&self, interface: &Interface) -> Result<(), WriteError> {
+        match self.preface.interfaces().first() {
+            Some(first) if self.unit().is_some() && first.link_type != interface.link_type => {
                 Err(WriteError::LinkTypeDiffers {
                     file: first.link_type,
                     interface: interface.link_type,
                 })
             }
-            _ => Ok(Vec::new()),
+            _ => Ok(()),
         }
     }
 
+    /// The block that describes another interface. Empty for a pcap file.
+    pub(super) fn describe(
+        &self,
+        interface: &Interface,
+        options: Options<'_>,
+    ) -> Result<Vec<u8>, WriteError> {
+        self.check(interface)?;
+        Ok(match self.unit() {
+            None => pcapng::interface(interface, options),
+            Some(_) => Vec::new(),
+        })
+    }
+
     /// Adds an interface that [`describe`](Self::describe) accepted. Returns its number.
-    pub(super) fn add(&mut self, interface: Interface) -> u32 {
+    pub(super) fn add(&mut self, interface: Interface, options: Options<'_>) -> u32 {
         let number = self.interface_count();
-        let most = if self.cut_to_snaplen {
-            limit(&interface)
+        self.kept.push(self.most(&interface));
+        self.preface.add_interface(interface, options);
+        number
+    }
+
+    /// Maximum bytes of a packet of the interface.
+    fn most(&self, interface: &Interface) -> usize {
+        if self.cut_to_snaplen {
+            limit(interface)
         } else {
             usize::MAX
-        };
-        self.kept.push(most);
-        self.interfaces.push(interface);
-        number
+        }
     }
 
     /// Adds a process. Returns the block that describes it. Empty for a pcap file.
@@ -87,11 +103,7 @@ impl Encoder {
         if self.unit().is_some() {
             return &[];
         }
-        if self.processes.len() == PROCESSES_MAX {
-            self.processes.pop_front();
-        }
-        self.processes.push_back(pcapng::process(process));
-        self.processes.back().map_or(&[], |block| block)
+        self.preface.add_process(process)
     }
 
     /// The unit of time stamps of a pcap file, `None` for pcapng.
@@ -105,11 +117,12 @@ impl Encoder {
     }
 
     pub(super) fn interface_count(&self) -> u32 {
-        self.interfaces.len() as u32
+        self.kept.len() as u32
     }
 
     fn link_type(&self) -> LinkType {
-        self.interfaces
+        self.preface
+            .interfaces()
             .first()
             .map_or(LinkType::ETHERNET, |first| first.link_type)
     }
@@ -117,14 +130,10 @@ impl Encoder {
     /// The header of a file.
     pub(super) fn preamble(&self) -> Vec<u8> {
         let Some(unit) = self.unit() else {
-            let mut blocks = pcapng::section(&self.section);
-            for interface in &self.interfaces {
-                blocks.extend(pcapng::interface(interface));
-            }
-            blocks.extend(self.processes.iter().flatten());
-            return blocks;
+            return self.preface.encode();
         };
-        let snaplens = self.interfaces.iter().map(|interface| interface.snaplen);
+        let interfaces = self.preface.interfaces().iter();
+        let snaplens = interfaces.map(|interface| interface.snaplen);
         let unlimited = snaplens.clone().any(|snaplen| snaplen == 0);
         let snaplen = if unlimited {
             0
@@ -140,7 +149,7 @@ impl Encoder {
         if self.unit().is_none() {
             let known = |counters: &&Statistics| counters.interface < self.interface_count();
             for counters in statistics.iter().filter(known) {
-                blocks.extend(pcapng::statistics(counters));
+                blocks.extend(pcapng::statistics(counters, Options::NONE));
             }
         }
         blocks
@@ -193,7 +202,7 @@ impl Encoder {
     /// Whether a block without a time can store everything about `packet`.
     #[cold]
     pub(super) fn is_simple(&self, packet: &Packet<'_>, bytes: &[u8]) -> bool {
-        let snaplen = self.interfaces.first().map_or(usize::MAX, limit);
+        let snaplen = self.preface.interfaces().first().map_or(usize::MAX, limit);
         pcapng::simple_fits(packet, bytes, snaplen)
     }
 

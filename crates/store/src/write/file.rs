@@ -1,5 +1,6 @@
 //! A capture file, or the files that rotation creates.
 
+mod copied;
 mod rotate;
 
 use std::collections::VecDeque;
@@ -11,9 +12,11 @@ use super::buffer::Buffer;
 use super::chunk::ChunkEncoder;
 use super::encoder::Encoder;
 use super::options::{CaptureFileOptions, Compression, Output, StatisticsSource};
+use super::preface::Preface;
 use super::rotation::Budget;
 use super::sink::{Frames, Sink};
 use super::{WriteError, pcap, pcapng};
+use crate::block::Options;
 use crate::model::{Interface, Packet, Process, Statistics};
 
 /// Longer native blocks are written without a copy into the buffer.
@@ -109,12 +112,20 @@ impl CaptureFile {
             format,
             section,
             interfaces,
+            preface,
             cut_to_snaplen,
             compression,
             rotation,
             ..
         } = options;
-        let mut encoder = Encoder::new(format, section, interfaces, cut_to_snaplen)?;
+        let preface = preface.unwrap_or_else(|| {
+            let mut preface = Preface::new(&section, Options::NONE);
+            for interface in interfaces {
+                preface.add_interface(interface, Options::NONE);
+            }
+            preface
+        });
+        let mut encoder = Encoder::new(format, preface, cut_to_snaplen)?;
         encoder.statistics_blocks = options.statistics_blocks;
         let buffer = Buffer::new(options.buffer_bytes.min(1 << 30));
         let frames = match compression {
@@ -166,16 +177,7 @@ impl CaptureFile {
     /// [`WriteError::LinkTypeDiffers`] for a pcap file; `Write` if the description or the buffer could
     /// not be written. The interface is then not added.
     pub fn add_interface(&mut self, interface: Interface) -> Result<u32, WriteError> {
-        let block = self.encoder.describe(&interface)?;
-        if self.sink.is_some() && !block.is_empty() {
-            // Alone in the buffer: it cannot be lost together with packets and then be missing for others.
-            self.flush()?;
-            self.append(&block)?;
-            self.flush()?;
-            let statistics = self.encoder.statistics_bytes();
-            self.budget.reserve(block.len() as u64 + statistics);
-        }
-        Ok(self.encoder.add(interface))
+        self.copy_interface(interface, Options::NONE)
     }
 
     /// Adds the description of a process, by whose number packets refer to it. Later files of a rotation begin with the

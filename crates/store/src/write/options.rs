@@ -6,6 +6,7 @@ use std::io::Write;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
+use super::preface::Preface;
 use crate::model::{Interface, Section, Statistics};
 
 /// Format of a capture file.
@@ -110,6 +111,9 @@ pub struct CaptureFileOptions {
     pub section: Section,
     /// The interfaces. Packets refer to them by index.
     pub interfaces: Vec<Interface>,
+    /// The beginning of the first section, instead of `section` and `interfaces`: of a copy, which keeps other
+    /// blocks and options.
+    pub preface: Option<Preface>,
     /// Whether packets are truncated to their interface's snaplen. Default: true. A copy of a file keeps
     /// longer packets, too.
     pub cut_to_snaplen: bool,
@@ -138,6 +142,7 @@ impl CaptureFileOptions {
                 ..Section::default()
             },
             interfaces,
+            preface: None,
             cut_to_snaplen: true,
             compression: Compression::default(),
             rotation: Rotation::default(),

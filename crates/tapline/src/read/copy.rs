@@ -1,24 +1,35 @@
 //! Writes packets to a capture file.
 
-use std::collections::BTreeMap;
-
+use store::block::{Block, Options};
 use store::model::{Interface, LinkType, Packet, Section, Statistics};
-use store::write::{CaptureFile, CaptureFileOptions, Format, WriteError};
+use store::read::Header;
+use store::write::{CaptureFile, CaptureFileOptions, Format, Preface, WriteError};
 
 use super::delivery::Destination;
 use super::error::ReadError;
+use super::left_out::LeftOut;
 use super::summary::WrittenFiles;
+
+/// Bytes of blocks before the first packet for which the file waits: that packet's time names it.
+const WAITING_BYTES_MAX: usize = 1 << 20;
 
 /// The output file, or files, of a read job.
 ///
-/// The file is created with the first packet, whose time names it, or at the end. It ends with the
-/// last statistics of each interface.
+/// The file is created with the first packet, whose time names it, or at the end. A pcapng file keeps all
+/// blocks and options of the inputs in their order. What a pcap file cannot hold is counted.
 pub(super) struct FileCopy {
     state: State,
+    /// The interfaces of the current section.
     interfaces: Vec<Interface>,
+    /// Number of interfaces in earlier sections.
+    first_interface: u32,
+    /// The name of the program, for the headers of sections.
+    application: Option<String>,
+    /// Where packets go, if not to pcapng.
+    is_pcap: bool,
     /// The link type of a pcap file, which has only one.
     link_type: Option<LinkType>,
-    statistics: BTreeMap<u32, Statistics>,
+    left_out: LeftOut,
 }
 
 enum State {
@@ -28,18 +39,28 @@ enum State {
 }
 
 impl FileCopy {
-    /// A copy to the output in `options`, with the header `section` of the inputs.
-    pub(super) fn new(mut options: CaptureFileOptions, section: Section) -> Self {
+    /// A copy to the output in `options`, with the header `section` of the inputs, and all of its options if there is
+    /// one input.
+    pub(super) fn new(mut options: CaptureFileOptions, section: Section, all: Options<'_>) -> Self {
         options.section = Section {
             application: options.section.application,
             ..section
         };
         options.cut_to_snaplen = false;
+        options.preface = Some(Preface::new(&options.section, all));
+        let is_pcap = options.format != Format::Pcapng;
+        let mut left_out = LeftOut::default();
+        if is_pcap {
+            left_out.add_section(&options.section, all);
+        }
         Self {
+            application: options.section.application.clone(),
             state: State::Planned(Some(Box::new(options))),
             interfaces: Vec::new(),
+            first_interface: 0,
+            is_pcap,
             link_type: None,
-            statistics: BTreeMap::new(),
+            left_out,
         }
     }
 
@@ -50,9 +71,8 @@ impl FileCopy {
         {
             return Ok(());
         }
-        let statistics: Vec<_> = self.statistics.values().cloned().collect();
         let file = self.file(None)?;
-        Ok(file.close(&statistics)?)
+        Ok(file.close(&[])?)
     }
 
     pub(super) fn written(&self) -> WrittenFiles {
@@ -62,8 +82,30 @@ impl FileCopy {
                 packets: file.packets_written(),
                 bytes: file.bytes_written(),
                 paths: file.files().map(|file| file.path.clone()).collect(),
+                left_out: self.left_out,
             },
         }
+    }
+
+    /// Adds what is no packet: to the open file, or to the beginning of the planned one.
+    fn describe(
+        &mut self,
+        to_file: impl FnOnce(&mut CaptureFile) -> Result<(), WriteError>,
+        to_plan: impl FnOnce(&mut Preface),
+    ) -> Result<(), ReadError> {
+        match &mut self.state {
+            State::Open(file) => to_file(file)?,
+            State::Planned(Some(options)) => {
+                if let Some(preface) = &mut options.preface {
+                    to_plan(preface);
+                    if preface.bytes() > WAITING_BYTES_MAX {
+                        self.file(None)?;
+                    }
+                }
+            }
+            State::Planned(None) => {}
+        }
+        Ok(())
     }
 
     /// The file, created if needed. `first` is its first packet.
@@ -84,27 +126,35 @@ impl FileCopy {
         mut options: CaptureFileOptions,
         first: Option<&Packet<'_>>,
     ) -> Result<CaptureFile, WriteError> {
-        options.interfaces = if options.format == Format::Pcapng {
-            self.interfaces.clone()
-        } else {
+        if self.is_pcap {
             let number = first.map_or(0, |packet| packet.interface as usize);
             let interface = self.interfaces.get(number);
             let link_type = interface.map_or(LinkType::ETHERNET, |interface| interface.link_type);
             self.link_type = Some(link_type);
-            vec![merged_interface(&self.interfaces, link_type)]
-        };
+            options.interfaces = vec![merged_interface(&self.interfaces, link_type)];
+            options.preface = None;
+        }
         let time_ns = first.and_then(|packet| packet.timestamp_ns).unwrap_or(0);
         CaptureFile::create(options, time_ns)
     }
 }
 
 impl Destination for FileCopy {
-    fn add_interface(&mut self, interface: Interface) -> Result<(), ReadError> {
-        if let (State::Open(file), None) = (&mut self.state, self.link_type) {
-            file.add_interface(interface.clone())?;
+    fn add_interface(
+        &mut self,
+        interface: Interface,
+        options: Options<'_>,
+    ) -> Result<(), ReadError> {
+        self.interfaces.push(interface.clone());
+        if self.is_pcap {
+            self.left_out.add_interface(options);
+            return Ok(());
         }
-        self.interfaces.push(interface);
-        Ok(())
+        let copy = interface.clone();
+        self.describe(
+            |file| file.copy_interface(interface, options).map(|_| ()),
+            |preface| preface.add_interface(copy, options),
+        )
     }
 
     #[inline]
@@ -115,26 +165,75 @@ impl Destination for FileCopy {
         let State::Open(file) = &mut self.state else {
             return Err(WriteError::Closed.into());
         };
-        let Some(link_type) = self.link_type else {
+        if self.link_type.is_none() && self.first_interface == 0 {
             return Ok(file.write(packet)?);
-        };
-        let found = self.interfaces[packet.interface as usize].link_type;
-        if found != link_type {
-            return Err(ReadError::Write(WriteError::LinkTypeDiffers {
-                file: link_type,
-                interface: found,
-            }));
+        }
+        let interface = packet.interface - self.first_interface;
+        if let Some(link_type) = self.link_type {
+            let found = self.interfaces[packet.interface as usize].link_type;
+            if found != link_type {
+                return Err(ReadError::Write(WriteError::LinkTypeDiffers {
+                    file: link_type,
+                    interface: found,
+                }));
+            }
+            self.left_out.add_packet(packet);
         }
         let packet = Packet {
-            interface: 0,
+            interface: self.link_type.map_or(interface, |_| 0),
             ..*packet
         };
         Ok(file.write(&packet)?)
     }
 
-    fn statistics(&mut self, statistics: &Statistics) {
-        self.statistics
-            .insert(statistics.interface, statistics.clone());
+    fn statistics(
+        &mut self,
+        statistics: &Statistics,
+        options: Options<'_>,
+    ) -> Result<(), ReadError> {
+        if self.is_pcap {
+            self.left_out.statistics += 1;
+            return Ok(());
+        }
+        let statistics = Statistics {
+            interface: statistics.interface - self.first_interface,
+            ..statistics.clone()
+        };
+        self.describe(
+            |file| file.copy_statistics(&statistics, options),
+            |preface| preface.add_statistics(&statistics, options),
+        )
+    }
+
+    fn section(&mut self, header: &Header) -> Result<(), ReadError> {
+        let options = Options {
+            bytes: &header.options,
+            order: header.byte_order,
+        };
+        if self.is_pcap {
+            self.left_out.add_section(&header.section, options);
+            return Ok(());
+        }
+        let section = Section {
+            application: self.application.clone(),
+            ..header.section.clone()
+        };
+        self.first_interface += self.interfaces.len() as u32;
+        self.interfaces.clear();
+        let preface = Preface::new(&section, options);
+        Ok(self.file(None)?.begin_section(preface)?)
+    }
+
+    fn block(&mut self, block: &Block<'_>) -> Result<(), ReadError> {
+        if self.is_pcap {
+            self.left_out.add_block(block.kind);
+            return Ok(());
+        }
+        self.left_out.kept_foreign += u64::from(!block.is_convertible());
+        self.describe(
+            |file| file.copy_block(block),
+            |preface| preface.add_block(block),
+        )
     }
 
     fn accepts_blocks(&self) -> bool {

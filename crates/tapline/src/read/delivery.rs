@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use store::block::{Block, Options};
 use store::model::{self, Interface, Statistics};
-use store::read::Item;
+use store::read::{Header, Item};
 
 use super::error::{ConsumerError, ReadError};
 use super::input::is_stopped;
@@ -69,9 +70,24 @@ where
 
 /// Where selected packets go.
 pub(super) trait Destination {
-    fn add_interface(&mut self, interface: Interface) -> Result<(), ReadError>;
+    fn add_interface(
+        &mut self,
+        interface: Interface,
+        options: Options<'_>,
+    ) -> Result<(), ReadError>;
     fn packet(&mut self, packet: &model::Packet<'_>) -> Result<(), ReadError>;
-    fn statistics(&mut self, statistics: &Statistics);
+    /// Takes counters of an interface.
+    fn statistics(&mut self, _: &Statistics, _options: Options<'_>) -> Result<(), ReadError> {
+        Ok(())
+    }
+    /// Takes the header of the next section.
+    fn section(&mut self, _: &Header) -> Result<(), ReadError> {
+        Ok(())
+    }
+    /// Takes another block.
+    fn block(&mut self, _: &Block<'_>) -> Result<(), ReadError> {
+        Ok(())
+    }
     /// Whether [`Self::blocks`] can be called.
     fn accepts_blocks(&self) -> bool;
     /// Takes packets as native blocks (see [`store::read::PacketBlock`]).
@@ -83,7 +99,7 @@ pub(super) trait Destination {
 pub(super) struct ConsumerDestination<'a, C: ?Sized>(pub &'a mut C);
 
 impl<C: ReadConsumer + ?Sized> Destination for ConsumerDestination<'_, C> {
-    fn add_interface(&mut self, interface: Interface) -> Result<(), ReadError> {
+    fn add_interface(&mut self, interface: Interface, _: Options<'_>) -> Result<(), ReadError> {
         self.0.interface(&interface).map_err(ReadError::Consumer)
     }
 
@@ -93,8 +109,6 @@ impl<C: ReadConsumer + ?Sized> Destination for ConsumerDestination<'_, C> {
             .packet(&Packet::from(*packet))
             .map_err(ReadError::Consumer)
     }
-
-    fn statistics(&mut self, _statistics: &Statistics) {}
 
     fn accepts_blocks(&self) -> bool {
         false
@@ -256,12 +270,19 @@ impl<D: Destination> ItemReceiver for Delivery<'_, D> {
                 }
                 self.rejected(1);
             }
-            Item::Interface { interface, .. } => {
+            Item::Interface {
+                interface, options, ..
+            } => {
                 self.selection.add_interface(interface)?;
-                self.destination
-                    .add_interface(self.snaplen.interface(interface))?;
+                let interface = self.snaplen.interface(interface);
+                self.destination.add_interface(interface, options)?;
             }
-            Item::Statistics(statistics) => self.destination.statistics(statistics),
+            Item::Statistics {
+                statistics,
+                options,
+            } => self.destination.statistics(statistics, options)?,
+            Item::Section(header) => self.destination.section(header)?,
+            Item::Block(block) => self.destination.block(&block)?,
             _ => {}
         }
         Ok(())

@@ -194,7 +194,7 @@ impl ItemReceiver for PacketCounter<'_> {
                     notes: Vec::new(),
                 });
             }
-            Item::Statistics(statistics) => self.report.add_statistics(statistics),
+            Item::Statistics { statistics, .. } => self.report.add_statistics(statistics),
             _ => {}
         }
         Ok(())

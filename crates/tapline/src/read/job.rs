@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use store::block::{ByteOrder, Options};
 use store::model::{Interface, Section};
 use store::read::Item;
 use store::write::CaptureFileOptions;
@@ -40,6 +41,8 @@ pub struct Read {
     inputs: Inputs,
     /// The section header for a copy.
     section: Section,
+    /// All options of the section header of a single input, with their byte order.
+    section_options: (Vec<u8>, ByteOrder),
     selection: Selection,
     snaplen: Snaplen,
     limit: u64,
@@ -96,9 +99,17 @@ impl Read {
             bytes: Arc::default(),
             total_bytes: total_bytes(&inputs),
         };
+        let section_options = match inputs.as_slice() {
+            [input] => {
+                let header = input.reader.header();
+                (header.options.clone(), header.byte_order)
+            }
+            _ => (Vec::new(), ByteOrder::NATIVE),
+        };
         let inputs = Inputs::new(inputs);
         Ok(Self {
             section,
+            section_options,
             input_summaries: inputs.names.iter().map(summary).collect(),
             inputs,
             selection: options.selection,
@@ -204,14 +215,20 @@ impl Read {
 
     /// Writes all selected packets to a capture file. Returns as [`Self::run_consumer`].
     ///
-    /// The file's interfaces and its section header are those of the inputs, except the name of the
-    /// application. A pcap file can hold only one link type. The file is created with the first packet,
-    /// or at the end.
+    /// A pcapng file keeps all blocks and options of the inputs, except the name of the application and the unit of
+    /// time, which is nanoseconds. A single input keeps its sections; several become one section. A pcap file can
+    /// hold only one link type, and [`WrittenFiles::left_out`] says what else it cannot hold. The file is created
+    /// with the first packet, or at the end.
     ///
     /// # Errors
     /// [`ReadError::Write`] if the file cannot be written; otherwise as [`Self::run_consumer`].
     pub fn write_to(&mut self, options: CaptureFileOptions) -> Result<(), ReadError> {
-        let mut copy = FileCopy::new(options, self.section.clone());
+        let (bytes, order) = &self.section_options;
+        let all = Options {
+            bytes,
+            order: *order,
+        };
+        let mut copy = FileCopy::new(options, self.section.clone(), all);
         let result = self.deliver(&mut copy);
         let closed = copy.close(result.is_err());
         self.written = copy.written();

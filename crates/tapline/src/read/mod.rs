@@ -23,6 +23,7 @@ mod error;
 mod input;
 mod inspect;
 mod job;
+mod left_out;
 mod parallel;
 mod selection;
 mod summary;
@@ -44,6 +45,7 @@ pub use delivery::ReadConsumer;
 pub use error::{BrokenInputs, ConsumerError, InputError, ReadError};
 pub use inspect::{FileReport, FileTraffic, Inspection, ReportedInterface};
 pub use job::{Read, ReadProgress};
+pub use left_out::LeftOut;
 pub use summary::{InputSummary, ReadSummary, WrittenFiles};
 
 /// Reads the capture file at `path`. See the [module](mod@crate::read).

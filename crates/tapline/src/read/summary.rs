@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::left_out::LeftOut;
+
 /// The result of a read job: `received = delivered + filtered + lost`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -42,6 +44,8 @@ pub struct WrittenFiles {
     pub bytes: u64,
     /// The files that were kept, oldest first.
     pub paths: Vec<PathBuf>,
+    /// What the files cannot hold.
+    pub left_out: LeftOut,
 }
 
 impl fmt::Display for ReadSummary {
@@ -61,12 +65,16 @@ impl fmt::Display for ReadSummary {
             packets,
             bytes,
             paths,
+            left_out,
         } = &self.written;
         if let Some(path) = paths.first() {
             write!(out, " {packets} packets ({bytes} bytes) written to ")?;
             match paths.len() {
                 1 => write!(out, "{}.", path.display())?,
                 files => write!(out, "{files} files from {} on.", path.display())?,
+            }
+            if !left_out.is_empty() {
+                write!(out, " {left_out}.")?;
             }
         }
         for input in &self.inputs {

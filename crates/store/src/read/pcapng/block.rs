@@ -31,6 +31,7 @@ pub(super) fn name(kind: u32) -> &'static str {
         INTERFACE_STATISTICS => "interface statistics block",
         ENHANCED_PACKET => "enhanced packet block",
         4 => "name resolution block",
+        9 => "systemd journal export block",
         10 => "decryption secrets block",
         0x0bad | 0x4000_0bad => "custom block",
         _ => "block of unknown type",
@@ -136,13 +137,14 @@ pub(super) fn text(value: &[u8]) -> String {
 
 /// Calls `see` for each option in `bytes`, the end of the body of `block`.
 ///
-/// Options end with the block or with `opt_endofopt`.
+/// Options end with the block or with `opt_endofopt`. Returns their length without that.
 #[inline]
 pub(super) fn each_option<'a>(
     block: Body<'_>,
     mut bytes: &'a [u8],
     mut see: impl FnMut(BlockOption<'a>),
-) -> Result<(), ReadError> {
+) -> Result<usize, ReadError> {
+    let all = bytes.len();
     while let Some((head, rest)) = bytes.split_first_chunk::<4>() {
         let [code, length] =
             [[head[0], head[1]], [head[2], head[3]]].map(|pair| block.order.u16(pair));
@@ -160,5 +162,5 @@ pub(super) fn each_option<'a>(
         });
         bytes = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    Ok(())
+    Ok(all - bytes.len())
 }

@@ -7,7 +7,9 @@ use super::block::{
 use super::descriptions::{self, PacketInterface};
 use super::packet::{self, PacketSection};
 use crate::read::error::{ErrorKind, Location, ReadError};
-use crate::read::format::{BLOCK_BYTES_MAX, ByteOrder, Decoded, Event, INTERFACES_MAX};
+use crate::read::format::{
+    BLOCK_BYTES_MAX, ByteOrder, Decoded, Event, INTERFACES_MAX, LocatedBlock,
+};
 use crate::read::input::Input;
 
 /// Decodes blocks.
@@ -108,10 +110,23 @@ impl Pcapng {
             INTERFACE_STATISTICS => self.note_statistics(body, decoded)?,
             SECTION_HEADER => {
                 self.begin_section(body, decoded)?;
-                None
+                Some(Event::Section)
             }
-            _ => None,
+            _ => Some(Event::Block),
         };
+        // Options follow a fixed part; other blocks are lent as a whole.
+        let fixed = match head.kind {
+            INTERFACE_DESCRIPTION => 8,
+            INTERFACE_STATISTICS => 12,
+            _ => 0,
+        };
+        if !matches!(event, Some(Event::Packet)) {
+            decoded.block = LocatedBlock {
+                kind: head.kind,
+                index: index + fixed,
+                bytes: bytes.len().saturating_sub(fixed),
+            };
+        }
         input.consume(head.bytes);
         self.blocks += 1;
         Ok(event)

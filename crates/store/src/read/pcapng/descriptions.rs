@@ -64,7 +64,7 @@ pub(super) fn section(body: Body<'_>, first_interface: u32) -> Result<Header, Re
         return Err(body.location().error(ErrorKind::Unsupported, reason));
     }
     let mut section = Section::default();
-    each_option(body, rest, |option| match option.code {
+    let length = each_option(body, rest, |option| match option.code {
         COMMENT => add_comment(&mut section.comment, option.text()),
         section_option::HARDWARE => section.hardware = Some(option.text()),
         section_option::OS => section.os = Some(option.text()),
@@ -77,6 +77,7 @@ pub(super) fn section(body: Body<'_>, first_interface: u32) -> Result<Header, Re
         version,
         first_interface,
         section,
+        options: rest.get(..length).unwrap_or_default().to_vec(),
     })
 }
 

@@ -48,6 +48,7 @@ pub(super) fn enhanced(
         index: section.index + 20,
         captured: captured as usize,
         comment: (0, 0),
+        options: (0, 0),
     };
     if options.is_empty() {
         return Ok(());
@@ -55,7 +56,7 @@ pub(super) fn enhanced(
     let LocatedPacket {
         packet, comment, ..
     } = located;
-    each_option(body, options, |option| match option.code {
+    let length = each_option(body, options, |option| match option.code {
         FLAGS => apply_flags(packet, option.u32().unwrap_or(0)),
         DROP_COUNT => packet.drop_count = option.u64(),
         PACKET_ID => packet.packet_id = option.u64(),
@@ -68,7 +69,23 @@ pub(super) fn enhanced(
             *comment = (section.index + at, option.value.len());
         }
         _ => {}
-    })
+    })?;
+    note_options(located, section, body, options, length);
+    Ok(())
+}
+
+/// Remembers where the first `length` bytes of `options` are.
+#[inline]
+fn note_options(
+    located: &mut LocatedPacket,
+    section: PacketSection<'_>,
+    body: Body<'_>,
+    options: &[u8],
+    length: usize,
+) {
+    let at = options.as_ptr().addr() - body.bytes.as_ptr().addr();
+    located.options = (section.index + at, length);
+    located.packet.options.order = body.order;
 }
 
 /// The hash, if it is a Toeplitz one: a packet may have several of other kinds.
@@ -104,14 +121,17 @@ pub(super) fn obsolete(
         index: section.index + 20,
         captured: captured as usize,
         comment: (0, 0),
+        options: (0, 0),
     };
     let packet = &mut located.packet;
     packet.drop_count = (drops != DROPS_UNKNOWN).then_some(u64::from(drops));
-    each_option(body, options, |option| {
+    let length = each_option(body, options, |option| {
         if option.code == FLAGS {
             apply_flags(packet, option.u32().unwrap_or(0));
         }
-    })
+    })?;
+    note_options(located, section, body, options, length);
+    Ok(())
 }
 
 /// Simple Packet Block: interface 0, no time, truncated to the snaplen.
@@ -132,6 +152,7 @@ pub(super) fn simple(
         index: section.index + 4,
         captured: captured as usize,
         comment: (0, 0),
+        options: (0, 0),
     };
     Ok(())
 }

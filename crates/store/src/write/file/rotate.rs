@@ -45,6 +45,7 @@ impl CaptureFile {
             }
             return Err(error);
         }
+        self.encoder.preface.forget_once();
         self.files_made = number;
         self.is_plain = self.encoder.unit().is_none() && !rules.is_any();
         Ok(())

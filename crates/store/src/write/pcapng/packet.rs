@@ -1,6 +1,7 @@
 //! Packet blocks.
 
 use super::{COMMENT, ENHANCED_PACKET, SIMPLE_PACKET, option_head};
+use crate::block::kind;
 use crate::model::{Checksum, Direction, Packet, Reception};
 
 /// Bytes of an Enhanced Packet Block before its packet.
@@ -9,7 +10,8 @@ pub(super) const FLAGS: u32 = option_head(2, 4);
 /// `epb_hash`: a byte for the algorithm, 5 for Toeplitz, and the hash.
 const HASH: u32 = option_head(3, 5);
 const TOEPLITZ: u8 = 5;
-const DROP_COUNT: u32 = option_head(4, 8);
+const DROPS: u16 = 4;
+const DROP_COUNT: u32 = option_head(DROPS, 8);
 const PACKET_ID: u32 = option_head(5, 8);
 pub(super) const QUEUE: u32 = option_head(6, 4);
 /// `epb_processid_threadid`: the thread is 0, not known.
@@ -24,6 +26,8 @@ pub(in super::super) struct EnhancedPacketBlock<'a> {
     bytes: &'a [u8],
     comment: Option<&'a str>,
     flags: u32,
+    /// The drop count, of options that do not have it.
+    other_drops: Option<u64>,
     length: usize,
 }
 
@@ -34,6 +38,11 @@ impl<'a> EnhancedPacketBlock<'a> {
         let flags = flags(packet);
         let shortened = |text: &'a str| &text[..text.floor_char_boundary(COMMENT_BYTES_MAX)];
         let comment = packet.comment.map(shortened);
+        let raw = packet.options;
+        // That of an obsolete Packet Block is no option.
+        let other_drops = packet
+            .drop_count
+            .filter(|_| !raw.is_empty() && !raw.into_iter().any(|option| option.code == DROPS));
         let mut options = comment.map_or(0, |text| 4 + text.len().next_multiple_of(4));
         if flags != 0 {
             options += 8;
@@ -53,6 +62,12 @@ impl<'a> EnhancedPacketBlock<'a> {
         if packet.queue.is_some() {
             options += 8;
         }
+        if !packet.options.is_empty() {
+            options = packet.options.bytes.len();
+            if other_drops.is_some() {
+                options += 12;
+            }
+        }
         if options != 0 {
             options += 4;
         }
@@ -62,6 +77,7 @@ impl<'a> EnhancedPacketBlock<'a> {
             bytes,
             comment,
             flags,
+            other_drops,
             length,
         }
     }
@@ -95,6 +111,17 @@ impl<'a> EnhancedPacketBlock<'a> {
         }
         body[..self.bytes.len()].copy_from_slice(self.bytes);
 
+        if !packet.options.is_empty() {
+            let (options, rest) = tail.split_at_mut(packet.options.bytes.len());
+            options.copy_from_slice(packet.options.bytes);
+            packet.options.make_native(kind::PACKET, options);
+            tail = rest;
+            if let Some(count) = self.other_drops {
+                tail = put(put(tail, [DROP_COUNT]), halves(count));
+            }
+            put(tail, [0, self.length as u32]);
+            return;
+        }
         let any = tail.len() > 4;
         if let Some(text) = self.comment {
             let (option, rest) = tail.split_at_mut(4 + text.len().next_multiple_of(4));
@@ -191,6 +218,7 @@ pub(super) fn has_rare_options(packet: &Packet<'_>) -> bool {
         || packet.packet_id.is_some()
         || packet.process_id.is_some()
         || packet.comment.is_some()
+        || !packet.options.is_empty()
 }
 
 /// The Simple Packet Block of `bytes`.

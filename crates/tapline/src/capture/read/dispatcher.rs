@@ -237,6 +237,7 @@ pub fn lend<'p>(
         packet_id: None,
         process_id: None,
         comment: is_unstamped.then_some(UNSTAMPED),
+        options: model::Options::NONE,
     })
 }
 

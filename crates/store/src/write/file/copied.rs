@@ -1,0 +1,86 @@
+//! Blocks of other files, with all of their options.
+
+use super::super::WriteError;
+use super::super::pcapng;
+use super::super::preface::Preface;
+use super::CaptureFile;
+use crate::block::{Block, Options};
+use crate::model::{Interface, Statistics};
+
+impl CaptureFile {
+    /// As [`add_interface`](Self::add_interface), with all options of an interface of another file. If there are
+    /// any, they are written instead of the fields, except the unit of time.
+    ///
+    /// # Errors
+    /// As [`add_interface`](Self::add_interface).
+    pub fn copy_interface(
+        &mut self,
+        interface: Interface,
+        options: Options<'_>,
+    ) -> Result<u32, WriteError> {
+        let block = self.encoder.describe(&interface, options)?;
+        if self.sink.is_some() && !block.is_empty() {
+            // Alone in the buffer: it cannot be lost together with packets and then be missing for others.
+            self.flush()?;
+            self.append(&block)?;
+            self.flush()?;
+            let statistics = self.encoder.statistics_bytes();
+            self.budget.reserve(block.len() as u64 + statistics);
+        }
+        Ok(self.encoder.add(interface, options))
+    }
+
+    /// Adds a block of another file behind the packets so far. Later files of a rotation begin with its names and
+    /// secrets, up to 16 MiB in all. Does nothing in a pcap file.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write), about the files.
+    pub fn copy_block(&mut self, block: &Block<'_>) -> Result<(), WriteError> {
+        if self.encoder.unit().is_some() {
+            return Ok(());
+        }
+        let encoded = block.encode();
+        self.append_now(&encoded)?;
+        let _ = self.encoder.preface.repeat(block.kind, encoded);
+        Ok(())
+    }
+
+    /// Adds statistics of another file behind the packets so far. If there are `options`, they are written instead
+    /// of the fields, except the times. Does nothing in a pcap file.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write), about the files.
+    pub fn copy_statistics(
+        &mut self,
+        statistics: &Statistics,
+        options: Options<'_>,
+    ) -> Result<(), WriteError> {
+        if self.encoder.unit().is_some() {
+            return Ok(());
+        }
+        self.append_now(&pcapng::statistics(statistics, options))
+    }
+
+    /// Begins another section. Packets then refer to its interfaces, from 0. Does nothing in a pcap file.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write), about the files.
+    pub fn begin_section(&mut self, preface: Preface) -> Result<(), WriteError> {
+        if self.encoder.unit().is_some() {
+            return Ok(());
+        }
+        self.append_now(&preface.encode())?;
+        self.encoder.begin_section(preface);
+        self.encoder.preface.forget_once();
+        Ok(())
+    }
+
+    fn append_now(&mut self, blocks: &[u8]) -> Result<(), WriteError> {
+        if self.sink.is_none() {
+            self.make_way(blocks.len(), 0)?;
+        }
+        self.append(blocks)?;
+        self.budget.reserve(blocks.len() as u64);
+        Ok(())
+    }
+}
