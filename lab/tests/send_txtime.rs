@@ -31,6 +31,19 @@ fn tc(host: &Host, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// A frame of 60 to 1514 bytes, every second one with a VLAN tag. It ends with its number.
+fn frame(number: u64) -> Vec<u8> {
+    let mut frame = vec![0xff; 12];
+    if number % 2 == 1 {
+        frame.extend([0x81, 0x00, 0x00, 0x07]);
+    }
+    frame.extend([0x88, 0xb5]);
+    let bytes = 60 + 1454 * number / (PACKETS - 1);
+    frame.extend((frame.len() as u64 + 1..bytes).map(|place| (place + number) as u8));
+    frame.push(number as u8);
+    frame
+}
+
 #[test]
 fn the_queueing_discipline_sends_no_packet_before_its_time() {
     if UML.has_run() {
@@ -59,10 +72,7 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
         let start_ns = abi::clock::monotonic_ns() + 100_000_000;
         let mut queue = SendQueue::default();
         for number in 0..PACKETS {
-            let mut frame = vec![0xff; 60];
-            frame[12..14].copy_from_slice(&[0x88, 0xb5]);
-            frame[14] = number as u8;
-            queue.push(start_ns + number * GAP_NS, &frame);
+            queue.push(start_ns + number * GAP_NS, &frame(number));
         }
         assert!(sender.transmit(&queue).unwrap());
         let summary = sender.finish().unwrap();
@@ -80,9 +90,12 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
             delivered == PACKETS || (kind == "etf" && delivered > 0),
             "{delivered}"
         );
+        // The kernel's counter and its reports agree.
+        assert_eq!(delivered + summary.missed, summary.accepted, "{kind}");
         for _ in 0..delivered {
             let packet = capture.next().unwrap().expect("every packet arrives");
-            let number = u64::from(packet.data()[14]);
+            let number = u64::from(*packet.data().last().unwrap());
+            assert_eq!(packet.data(), frame(number), "{kind}");
             let arrived_ns = packet.time().as_nanos().unwrap() - offset_ns;
             let planned_ns = start_ns + number * GAP_NS;
             // The clocks of both are converted; etf may send `delta` earlier.

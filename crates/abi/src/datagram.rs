@@ -15,6 +15,10 @@ const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 /// Messages follow each other at multiples of this.
 const ALIGNMENT: usize = size_of::<usize>();
 
+// linux/errqueue.h.
+const SO_EE_ORIGIN_TXTIME: u8 = 6;
+const SO_EE_CODE_TXTIME_MISSED: u8 = 2;
+
 /// Memory as the kernel's address and control structs want it aligned.
 #[repr(C, align(16))]
 struct Aligned<const N: usize>([u8; N]);
@@ -80,6 +84,15 @@ impl QueuedError {
     #[inline]
     pub fn is_time_stamp(&self) -> bool {
         self.origin == libc::SO_EE_ORIGIN_TIMESTAMPING
+    }
+
+    /// The queueing discipline dropped the datagram, since the time at which it was to be sent had passed.
+    ///
+    /// # Source
+    /// `report_sock_error`, net/sched/sch_etf.c.
+    #[doc(alias = "SO_EE_CODE_TXTIME_MISSED")]
+    pub fn is_missed_time(&self) -> bool {
+        self.origin == SO_EE_ORIGIN_TXTIME && self.code == SO_EE_CODE_TXTIME_MISSED
     }
 
     /// It came as an ICMP or ICMPv6 message.

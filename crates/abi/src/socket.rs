@@ -114,6 +114,9 @@ pub fn take_error(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
+/// `linux/net_tstamp.h`.
+const SOF_TXTIME_REPORT_ERRORS: u32 = 2;
+
 /// `struct sock_txtime` of `linux/net_tstamp.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,7 +129,8 @@ struct SockTxtime {
 unsafe impl Uapi for SockTxtime {}
 
 /// Has the queueing discipline send each packet of the socket at the time of its control message, nanoseconds of `clock`
-/// (`CLOCK_MONOTONIC` for `fq`, `CLOCK_TAI` for `etf`).
+/// (`CLOCK_MONOTONIC` for `fq`, `CLOCK_TAI` for `etf`). The error queue reports packets that `etf` drops
+/// ([`QueuedError::is_missed_time`](crate::datagram::QueuedError::is_missed_time)).
 ///
 /// # Errors
 /// EINVAL for a clock that the kernel does not know; EPERM for one but `CLOCK_MONOTONIC` without `CAP_NET_ADMIN`.
@@ -134,7 +138,10 @@ unsafe impl Uapi for SockTxtime {}
 /// Linux 4.19.
 #[doc(alias = "SO_TXTIME")]
 pub fn set_txtime(socket: BorrowedFd<'_>, clock: i32) -> io::Result<()> {
-    let txtime = SockTxtime { clock, flags: 0 };
+    let txtime = SockTxtime {
+        clock,
+        flags: SOF_TXTIME_REPORT_ERRORS,
+    };
     set_option(socket, libc::SOL_SOCKET, libc::SO_TXTIME, &txtime)
 }
 

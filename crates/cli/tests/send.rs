@@ -283,6 +283,29 @@ fn packets_of_a_pipe_are_sent_when_it_pauses() {
 }
 
 #[test]
+fn packets_of_a_pipe_are_in_the_file_when_it_pauses() {
+    let scene = Scene::new();
+    let wanted = frames(3, 60);
+    let content = fs::read(file(&scene, "frames.pcap", &wanted)).expect("the file");
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    writer.write_all(&content).expect("room");
+    let out = scene.file("out.pcapng");
+    let mut command = tapline(&scene.left, &format!("send -r - -w {out} --json"));
+    command.stdin(reader);
+    let mut running = spawn_with_input(command);
+    running.ready();
+    lab::wait::until("the last packet is in the file", || {
+        let is_last = |part: &[u8]| part == &wanted[2][..];
+        fs::read(&out).is_ok_and(|content| content.windows(60).any(is_last))
+    });
+    // The pipe stays open.
+    running.signal(Signal::INT);
+    running.finish().exit(0);
+    assert_eq!(bytes(&out), wanted);
+    drop(writer);
+}
+
+#[test]
 fn packets_before_the_damage_of_a_file_are_sent() {
     let scene = Scene::new();
     let wanted = frames(5, 100);
@@ -321,6 +344,9 @@ fn what_cannot_be_sent_is_refused() {
         0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0x45, 0, 0, 4,
     ]);
     let raw = scene.write("raw.pcap", raw);
+    let fifo = scene.file("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.expect("mkfifo runs").success());
     let run = |line: &str| send(&scene, &format!("--quiet {line}"));
     assert_refused(
         run,
@@ -354,6 +380,16 @@ fn what_cannot_be_sent_is_refused() {
                 "4095 is not in 0..=4094",
             ),
             ("-r - --loop 2", 2, "--loop needs a file"),
+            (
+                &format!("-r {fifo} --loop 2"),
+                2,
+                &format!("{fifo} is a pipe, which can be sent only once: --loop needs a file"),
+            ),
+            (
+                &format!("-r {path} --path live-frames"),
+                4,
+                "the device sends no XDP frames (a veth interface does while its peer has an XDP program or GRO); --path auto chooses another",
+            ),
             ("-r - --loop 0", 2, "--loop needs a file"),
             (
                 &format!("-r {path} --loop 0 --dry-run"),
@@ -395,6 +431,24 @@ fn what_cannot_be_sent_is_refused() {
 }
 
 #[test]
+fn an_interface_without_ethernet_headers_is_refused() {
+    let scene = Scene::new();
+    let path = file(&scene, "frames.pcap", &frames(3, 60));
+    ip(&scene.left, "tuntap add tun0 mode tun");
+    ip(&scene.left, "link set tun0 up");
+    for packets in [
+        format!("-r {path}"),
+        "--raw 'ffffffffffff 020000000001 88b5' --count 1".into(),
+    ] {
+        let refused = spawn(tapline(&scene.left, &format!("send -i tun0 {packets}"))).finish();
+        assert_eq!(
+            refused.refusal(2),
+            "interface tun0 has hardware type 65534, and the packets have link type 1; only Ethernet interfaces take these frames"
+        );
+    }
+}
+
+#[test]
 fn a_dry_run_sends_nothing() {
     let scene = Scene::new();
     let path = file(
@@ -418,6 +472,22 @@ fn a_dry_run_sends_nothing() {
     assert_has(&paced, &json!({ "duration_ns": 4_000_000 }));
     let forced = dry("--path xdp-zerocopy");
     assert_has(&forced, &json!({ "path": "af-xdp-zerocopy" }));
+    // As the job would treat them.
+    ip(&scene.left, "link set left0 mtu 80");
+    let skipped = dry("--fit skip");
+    assert_has(
+        &skipped,
+        &json!({ "packets": 1, "bytes": 60, "skipped": 2, "truncated": 0 }),
+    );
+    let cut = dry("--fit truncate");
+    assert_has(
+        &cut,
+        &json!({ "packets": 3, "bytes": 60 + 94 + 94, "skipped": 0, "truncated": 2 }),
+    );
+    let refused = send(&scene, &format!("-r {path} --dry-run"));
+    let text = "a frame of 100 bytes is too long for left0, which takes 94; use --fit truncate or --fit skip";
+    assert_eq!(refused.refusal(1), text);
+    ip(&scene.left, "link set left0 mtu 1500");
     assert_eq!(arrived(&scene.right), 0);
     for (words, plan) in [("", plan), ("--rate 100kpps", dry("--rate 100kpps"))] {
         let sent = send(&scene, &format!("-r {path} {words} --json"));

@@ -364,6 +364,10 @@ fn metrics_and_progress_have_what_was_sent() {
     let packets = counters["tapline_send_packets_total{interface=\"left0\"}"];
     let octets = counters["tapline_send_bytes_total{interface=\"left0\"}"];
     assert!(packets >= 10 && octets >= 600, "{counters:?}");
+    for name in ["send_failed_packets", "send_retries"] {
+        let value = counters[&format!("tapline_{name}_total{{interface=\"left0\"}}")];
+        assert_eq!(value, 0, "{name}");
+    }
     let summary = running.stop().done();
     assert!(summary.number("accepted") >= packets);
     // On a terminal: the rate, and the time that is left.

@@ -64,14 +64,20 @@ fn frame(bytes: usize, has_tag: bool) -> Vec<u8> {
 
 #[test]
 fn frames_of_all_lengths_arrive_as_they_were() {
-    for (path, mtu) in [
-        (SendPath::LiveFrames, 1500),
-        (SendPath::LiveFrames, 3310),
-        (SendPath::Xdp, 1500),
-        (SendPath::Xdp, 9000),
-        (SendPath::Bypass, 9000),
-        (SendPath::Qdisc, 9000),
-    ] {
+    let paced = Rate::Packets(20_000.try_into().unwrap());
+    let on = |rate| {
+        [
+            (SendPath::LiveFrames, 1500, rate),
+            (SendPath::LiveFrames, 3310, rate),
+            (SendPath::Xdp, 1500, rate),
+            (SendPath::Xdp, 9000, rate),
+            (SendPath::Bypass, 1500, rate),
+            (SendPath::Bypass, 9000, rate),
+            (SendPath::Qdisc, 1500, rate),
+            (SendPath::Qdisc, 9000, rate),
+        ]
+    };
+    for (path, mtu, rate) in on(Rate::Max).into_iter().chain(on(paced)) {
         let pair = Pair::new();
         for host in [&pair.left, &pair.right] {
             host.ip(&format!("link set {} mtu {mtu}", host.interface().name));
@@ -79,14 +85,17 @@ fn frames_of_all_lengths_arrive_as_they_were() {
         let _pass = (path == SendPath::LiveFrames).then(|| pass_all(&pair.right));
         let longest = mtu + 14;
         let lengths = (60..1515)
-            .step_by(97)
+            .step_by(31)
             .chain([1514])
-            .chain((1515..longest).step_by(611));
-        let mut sent: Vec<_> = lengths.map(|bytes| frame(bytes, false)).collect();
-        sent.extend([frame(64, true), frame(longest + 4, true)]);
+            .chain((1515..longest).step_by(611))
+            .chain([longest]);
+        let mut sent = Vec::new();
+        for bytes in lengths {
+            sent.extend([frame(bytes, false), frame(bytes + 4, true)]);
+        }
         let capture = options(&pair.right, Backend::PacketV3).snaplen(10_000);
         let mut capture = pair.open(capture.packets(sent.len() as u64));
-        let mut sender = open(&pair, |options| options.path(path));
+        let mut sender = open(&pair, |options| options.path(path).rate(rate));
         assert!(sender.transmit(&queue(&sent)).unwrap());
         let summary = sender.finish().unwrap();
         let all = sent.len() as u64;
@@ -164,16 +173,31 @@ fn live_frames_are_chosen_while_the_peer_takes_them() {
 }
 
 #[test]
-fn a_path_that_delivers_nothing_reports_no_packet_as_accepted() {
+fn a_path_that_delivers_nothing_is_refused_or_reports_no_packet_as_accepted() {
     let pair = Pair::new();
+    // The peer has no XDP program.
+    let refused = try_open(&pair, |options| options.path(SendPath::LiveFrames));
+    let text = chain(&refused.err().unwrap());
+    assert!(text.contains("the device sends no XDP frames"), "{text}");
+    // The peer has one that is taken away.
+    let pass = pass_all(&pair.right);
     let mut sender = open(&pair, |options| options.path(SendPath::LiveFrames));
+    drop(pass);
+    let index = pair.left.interface().index;
+    lab::wait::until("the program is detached", || {
+        let abilities = pair.left.run(|| NetDevices::open().unwrap().xdp(index));
+        !abilities.unwrap().transmits()
+    });
     let failed = sender.transmit(&queue(&frames(0, 100))).unwrap_err();
     let SendError::Send { path, source, .. } = failed else {
         panic!("{failed}");
     };
     assert_eq!(path, SendPath::LiveFrames);
     let errno = source.raw_os_error();
-    assert_eq!(errno, Some(libc::EOPNOTSUPP), "{source}");
+    assert!(
+        [libc::EOPNOTSUPP, libc::ENXIO].map(Some).contains(&errno),
+        "{source}"
+    );
     let summary = sender.finish().unwrap();
     assert_eq!((summary.submitted, summary.accepted), (1, 0));
     assert_eq!(summary.delivered, Some(0));
@@ -255,19 +279,28 @@ fn frames_above_the_mtu_are_cut_on_every_path() {
 }
 
 #[test]
-fn an_interface_that_was_deleted_ends_the_job_on_every_path() {
-    for path in PATHS {
+fn an_interface_that_is_deleted_or_down_ends_the_job_on_every_path() {
+    for (path, is_deleted) in PATHS
+        .into_iter()
+        .flat_map(|path| [(path, true), (path, false)])
+    {
         let pair = Pair::new();
         let _pass = (path == SendPath::LiveFrames).then(|| pass_all(&pair.right));
         let mut sender = open(&pair, |options| options.path(path));
         sender.inject(&frame(60, false)).unwrap();
-        pair.left
-            .ip(&format!("link delete {}", pair.left.interface().name));
+        let name = pair.left.interface().name;
+        pair.left.ip(&if is_deleted {
+            format!("link delete {name}")
+        } else {
+            format!("link set {name} down")
+        });
         let failed = sender.inject(&frame(60, false)).unwrap_err();
         assert!(matches!(failed, SendError::Send { .. }), "{failed}");
         let summary = sender.finish().unwrap();
         assert_eq!((summary.submitted, summary.accepted), (2, 1), "{path:?}");
-        assert_eq!(summary.delivered, None);
+        // The counters of a deleted interface went with it.
+        let delivered = (!is_deleted).then_some(1);
+        assert_eq!(summary.delivered, delivered, "{path:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use tapline::send::LiveSent;
 
 use super::family::{Family, Sample, Samples};
 
-/// Packets and bytes that the kernel took so far.
+/// Packets and bytes that the kernel took so far, packets that it refused, and repeated sends.
 pub fn families(interface: &str, live: &LiveSent) -> Vec<Family> {
     let family = |name, is_bytes, help, value| Family {
         name,
@@ -27,6 +27,18 @@ pub fn families(interface: &str, live: &LiveSent) -> Vec<Family> {
             true,
             "Bytes of the accepted packets, without FCS",
             live.bytes(),
+        ),
+        family(
+            "send_failed_packets",
+            false,
+            "Packets that the kernel refused for good",
+            live.failed(),
+        ),
+        family(
+            "send_retries",
+            false,
+            "Sends repeated because the queue of the device was full",
+            live.retries(),
         ),
     ]
 }

@@ -13,6 +13,7 @@ mod to_file;
 use std::num::NonZeroU64;
 
 use rustix::thread::CapabilitySet;
+use tapline::file::model::LinkType;
 use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendPlan, SendQueue, Sender};
 
 use crate::args::SendArgs;
@@ -78,6 +79,7 @@ fn options(args: &SendArgs) -> SendOptions {
         .long_frames(args.fit)
         .allow_uplink(args.yes_on_uplink)
         .packets(args.count.map(NonZeroU64::get))
+        .link_type(LinkType::ETHERNET)
 }
 
 fn rate(args: &SendArgs) -> Rate {
@@ -100,7 +102,9 @@ fn begin(
 
 /// Reads what would be sent.
 fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
-    let mut plan = SendPlan::new(rate(args));
+    // Without the interface, the reason is printed in place of the path.
+    let plan = || SendPlan::new(rate(args));
+    let mut plan = plan().fit(&options(args)).unwrap_or_else(|_| plan());
     let most = args.count.map_or(u64::MAX, NonZeroU64::get);
     if args.is_endless() {
         let line = "the packets have no end: give --count for a dry run";
@@ -115,7 +119,7 @@ fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
         }
         for packet in queue.packets() {
             if plan.packets() < most {
-                plan.add(&packet);
+                plan.add(&packet).map_err(|error| failure(&error))?;
             }
         }
         queue.clear();
@@ -166,6 +170,7 @@ fn failure(error: &SendError) -> Failure {
             Exit::Unsupported,
             "; a veth interface needs an XDP program or GRO at its peer, --path auto chooses another path",
         ),
+        SendError::LinkType { .. } => (Exit::Usage, "; only Ethernet interfaces take these frames"),
         SendError::Uplink { .. } => (Exit::Usage, "; give --yes-on-uplink to send on it"),
         SendError::Stalled { .. } => (
             Exit::Failed,

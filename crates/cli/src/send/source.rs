@@ -156,9 +156,17 @@ fn failure(error: &GeneratorError) -> Failure {
 
 fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
-    let has_stdin = args.read.iter().any(is_stdin);
-    if args.passes != 1 && has_stdin {
-        let line = "standard input can be sent only once: --loop needs a file";
+    let once = args
+        .read
+        .iter()
+        .find(|path| is_stdin(path) || is_pipe(path));
+    if let Some(path) = once.filter(|_| args.passes != 1) {
+        let name = if is_stdin(path) {
+            "standard input".into()
+        } else {
+            format!("{} is a pipe, which", path.display())
+        };
+        let line = format!("{name} can be sent only once: --loop needs a file");
         return Err(Failure::new(Exit::Usage, line));
     }
     // A file that is not there is reported before the device is opened.
@@ -175,7 +183,7 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
     let (files, passes) = (args.read.clone(), args.passes().map(NonZeroU64::get));
     let open = move || open_files(&files, filter.as_deref());
     let clients = match args.clients() {
-        Some(Clients::Learned(_)) if has_stdin => Some(Clients::Auto),
+        Some(Clients::Learned(_)) if once.is_some() => Some(Clients::Auto),
         Some(Clients::Learned(_)) => {
             let roles = open().and_then(|mut read| Ok(FlowRoles::read(&mut read)?));
             Some(Clients::Learned(roles.map_err(unreadable)?))
@@ -224,6 +232,11 @@ fn recorded(args: &SendArgs, share: Share) -> Result<Source, Failure> {
         }
         Ok(fill)
     }))
+}
+
+/// Whether what is read from `path` cannot be read again.
+fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// Opens the files, from which packets are read that `filter` accepts.

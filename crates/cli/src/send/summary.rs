@@ -24,6 +24,8 @@ pub fn show_plan(
             "bytes": plan.bytes(),
             "shortest_bytes": shortest,
             "longest_bytes": longest,
+            "skipped": plan.skipped(),
+            "truncated": plan.truncated(),
             "duration_ns": duration.map(|time| time.as_nanos() as u64),
             "path": path.as_ref().ok().map(|path| path.name()),
             "path_error": path.err(),
@@ -47,7 +49,18 @@ pub fn show_plan(
         grouped(plan.packets()),
         grouped(plan.bytes()),
         args.interface.as_deref().unwrap_or_default(),
-    )
+    )?;
+    above_mtu(plan.skipped(), plan.truncated(), &mut io::stdout())
+}
+
+/// Prints what happens to frames above the MTU, if there are any.
+fn above_mtu(skipped: u64, truncated: u64, out: &mut dyn Write) -> io::Result<()> {
+    for (count, what) in [(skipped, "skipped"), (truncated, "truncated")] {
+        if count > 0 {
+            writeln!(out, "{} frames above the MTU {what}", grouped(count))?;
+        }
+    }
+    Ok(())
 }
 
 /// Prints JSON on standard output, or the URL of the metrics on standard error unless quiet.
@@ -87,6 +100,7 @@ fn as_json(summary: &SendSummary) -> serde_json::Value {
         "accepted": summary.accepted,
         "second_accepted": summary.second_accepted,
         "delivered": summary.delivered,
+        "missed": summary.missed,
         "bytes": summary.bytes,
         "failed": failed,
         "skipped": summary.skipped,
@@ -122,14 +136,11 @@ fn text(summary: &SendSummary, out: &mut dyn Write) -> io::Result<()> {
         let error = io::Error::from_raw_os_error(errno);
         writeln!(out, "  {} failed: {error}", grouped(count))?;
     }
-    for (count, what) in [
-        (summary.skipped, "skipped"),
-        (summary.truncated, "truncated"),
-    ] {
-        if count > 0 {
-            writeln!(out, "{} frames above the MTU {what}", grouped(count))?;
-        }
+    if summary.missed > 0 {
+        let missed = grouped(summary.missed);
+        writeln!(out, "  {missed} missed their time: etf dropped them")?;
     }
+    above_mtu(summary.skipped, summary.truncated, out)?;
     let seconds = summary.duration.as_secs_f64();
     let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
     writeln!(

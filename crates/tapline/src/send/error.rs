@@ -4,6 +4,7 @@ use std::io;
 
 use netlink::{NamespaceError, NetlinkError};
 use rustix::io::Errno;
+use store::model::LinkType;
 use store::write::WriteError;
 
 use super::options::SendPath;
@@ -30,6 +31,16 @@ pub enum SendError {
     Uplink {
         /// Its name.
         link: String,
+    },
+    /// The interface has another link type than the packets.
+    #[error("interface {link} has hardware type {hardware}, and the packets have link type {}", link_type.0)]
+    LinkType {
+        /// Its name.
+        link: String,
+        /// Its hardware type (`ARPHRD_*`).
+        hardware: u16,
+        /// That of the packets.
+        link_type: LinkType,
     },
     /// The path to the interface cannot be opened.
     #[error("cannot send on {link} by {}", path.name())]

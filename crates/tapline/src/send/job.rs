@@ -170,8 +170,10 @@ impl Sender {
         let mut second_counts = None;
         let postponed_ns = self.runs.iter().filter_map(|run| run.postponed_ns).max();
         let (mut lateness, mut stamped_lateness) = (Histogram::default(), Histogram::default());
+        let (mut missed, mut second_missed) = (0, 0);
         for run in &mut self.runs {
             run.lane.way().drain();
+            missed += run.lane.way().missed();
             counts.add(&run.lane.counts);
             lateness.merge(&run.lateness);
             if let Some(stamped) = run.lane.way().stamped_lateness() {
@@ -179,12 +181,17 @@ impl Sender {
             }
             if let Some(second) = &mut run.second {
                 second.way().drain();
+                second_missed = second.way().missed();
                 second_counts = Some(second.counts.clone());
             }
         }
-        let mut delivered = self.device.delivered(&mut self.netlink, counts.accepted);
+        let expected = counts.accepted.saturating_sub(missed);
+        let mut delivered = self.device.delivered(&mut self.netlink, expected);
         if let (Some(second), Some(device)) = (&second_counts, &self.second_device) {
-            let more = device.delivered(&mut self.netlink, second.accepted);
+            let more = device.delivered(
+                &mut self.netlink,
+                second.accepted.saturating_sub(second_missed),
+            );
             delivered = delivered.zip(more).map(|(first, second)| first + second);
             counts.add(second);
         }
@@ -196,6 +203,7 @@ impl Sender {
             second_accepted: second_counts.map(|second| second.accepted),
             bytes: counts.bytes,
             delivered,
+            missed: missed + second_missed,
             failed: counts.failed,
             skipped: counts.skipped,
             truncated: counts.truncated,

@@ -53,7 +53,7 @@ const COUNTERS_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Counters of a running job, for any thread.
 #[derive(Clone, Debug, Default)]
-pub struct LiveSent(Arc<[AtomicU64; 2]>);
+pub struct LiveSent(Arc<[AtomicU64; 4]>);
 
 impl LiveSent {
     /// Packets that the kernel took so far.
@@ -64,6 +64,16 @@ impl LiveSent {
     /// Their bytes.
     pub fn bytes(&self) -> u64 {
         self.0[1].load(Ordering::Relaxed)
+    }
+
+    /// Packets that the kernel refused for good so far.
+    pub fn failed(&self) -> u64 {
+        self.0[2].load(Ordering::Relaxed)
+    }
+
+    /// Sends repeated so far because the device's queue was full.
+    pub fn retries(&self) -> u64 {
+        self.0[3].load(Ordering::Relaxed)
     }
 
     pub(super) fn add(&self, packets: u64, bytes: u64) {
@@ -104,13 +114,49 @@ impl SentCounts {
     }
 }
 
+/// The longest frames that an interface takes.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameLimit {
+    mtu: usize,
+    header_bytes: usize,
+}
+
+impl FrameLimit {
+    pub fn of(link: &Link) -> Self {
+        Self {
+            mtu: link.mtu.unwrap_or(MAX_MTU).min(MAX_MTU) as usize,
+            header_bytes: if is_ethernet(link) { HEADER_BYTES } else { 0 },
+        }
+    }
+
+    /// Bytes of the longest frame without a tag.
+    fn bytes(self) -> usize {
+        self.mtu + self.header_bytes
+    }
+
+    /// The longest frame like `frame` that the interface takes, if this one is longer.
+    ///
+    /// # Source
+    /// `packet_snd` and `packet_extra_vlan_len_allowed`, net/packet/af_packet.c.
+    #[inline]
+    pub fn exceeded_by(self, frame: &[u8]) -> Option<usize> {
+        let mut most = self.bytes();
+        if frame.len() <= most {
+            return None;
+        }
+        if self.header_bytes > 0 && frame.get(12..14) == Some(&[0x81, 0x00]) {
+            most += TAG_BYTES;
+        }
+        (frame.len() > most).then_some(most)
+    }
+}
+
 /// One interface that packets are sent on.
 pub struct Lane {
     link: String,
     /// The ways that may be used, in order; the first is used now. Never empty.
     ways: VecDeque<Box<dyn Transmit>>,
-    mtu: usize,
-    header_bytes: usize,
+    limit: FrameLimit,
     long_frames: LongFrames,
     /// Packets in a row for which there was no room.
     refused_in_a_row: u32,
@@ -131,13 +177,12 @@ impl Lane {
         queue: u32,
         live: LiveSent,
     ) -> Result<Self, SendError> {
-        let mtu = link.mtu.unwrap_or(MAX_MTU).min(MAX_MTU) as usize;
-        let header_bytes = if is_ethernet(link) { HEADER_BYTES } else { 0 };
+        let limit = FrameLimit::of(link);
         let request = PathRequest {
             link,
             name,
             queue,
-            longest: mtu + header_bytes + TAG_BYTES,
+            longest: limit.bytes() + TAG_BYTES,
             is_bulk: options.rate == Rate::Max,
         };
         let ways = request
@@ -150,8 +195,7 @@ impl Lane {
         Ok(Self {
             link: name.to_owned(),
             ways: ways.into(),
-            mtu,
-            header_bytes,
+            limit,
             long_frames: options.long_frames,
             refused_in_a_row: 0,
             is_blocked: false,
@@ -226,12 +270,13 @@ impl Lane {
         end: usize,
         stop: &Stop,
     ) -> Result<(), SendError> {
-        if queue.longest() <= self.mtu + self.header_bytes {
+        if queue.longest() <= self.limit.bytes() {
             return self.send_run(queue, first, end, stop);
         }
         let mut at = first;
         while at < end {
-            let is_long = |&index: &usize| self.most(queue.packet(index).bytes).is_some();
+            let is_long =
+                |&index: &usize| self.limit.exceeded_by(queue.packet(index).bytes).is_some();
             let long = (at..end).find(is_long).unwrap_or(end);
             self.send_run(queue, at, long, stop)?;
             at = long;
@@ -243,25 +288,9 @@ impl Lane {
         Ok(())
     }
 
-    /// The longest frame like `frame` that the interface takes, if this one is longer.
-    ///
-    /// # Source
-    /// `packet_snd` and `packet_extra_vlan_len_allowed`, net/packet/af_packet.c.
-    #[inline]
-    fn most(&self, frame: &[u8]) -> Option<usize> {
-        let mut most = self.mtu + self.header_bytes;
-        if frame.len() <= most {
-            return None;
-        }
-        if self.header_bytes > 0 && frame.get(12..14) == Some(&[0x81, 0x00]) {
-            most += TAG_BYTES;
-        }
-        (frame.len() > most).then_some(most)
-    }
-
     fn send_long(&mut self, packet: QueuedPacket<'_>, stop: &Stop) -> Result<(), SendError> {
         let frame = packet.bytes;
-        let Some(most) = self.most(frame) else {
+        let Some(most) = self.limit.exceeded_by(frame) else {
             return Ok(());
         };
         match self.long_frames {
@@ -317,6 +346,7 @@ impl Lane {
                         continue;
                     }
                     self.counts.retries += 1;
+                    self.live.0[3].fetch_add(1, Ordering::Relaxed);
                     self.way().wait(FULL_WAIT).map_err(wait)?;
                 }
                 // The driver does not send XDP frames any more.
@@ -363,6 +393,7 @@ impl Lane {
 
     fn fail(&mut self, error: Errno) {
         *self.counts.failed.entry(error.raw_os_error()).or_default() += 1;
+        self.live.0[2].fetch_add(1, Ordering::Relaxed);
     }
 
     fn accept(&mut self, queue: &SendQueue, first: usize, end: usize) {
@@ -421,6 +452,16 @@ pub fn find(netlink: &mut Netlink, name: &str, options: &SendOptions) -> Result<
     let name = || name.to_owned();
     if link.up == Some(false) {
         return Err(SendError::LinkDown { link: name() });
+    }
+    let hardware = link.hardware.unwrap_or_default();
+    if let Some(link_type) = options.link_type
+        && ring::link_type(hardware) != Some(link_type.0)
+    {
+        return Err(SendError::LinkType {
+            link: name(),
+            hardware,
+            link_type,
+        });
     }
     if !options.allow_uplink && is_uplink(netlink, &link)? {
         return Err(SendError::Uplink { link: name() });

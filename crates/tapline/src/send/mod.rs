@@ -64,7 +64,7 @@ pub use job::Sender;
 pub use lane::LiveSent;
 pub use options::{LongFrames, SendOptions, SendPath, send};
 pub use path::PathError;
-pub(crate) use path::{open_sender, sends_live_frames};
+pub(crate) use path::{open_sender, sends_xdp_frames};
 pub use plan::SendPlan;
 pub use probe::Histogram;
 pub use queue::{QueuedPacket, SendQueue};

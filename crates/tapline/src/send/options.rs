@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use netlink::Namespace;
+use store::model::LinkType;
 
 use super::schedule::Rate;
 
@@ -105,6 +106,9 @@ pub struct SendOptions {
     pub allow_uplink: bool,
     /// End after so many packets. Default: never.
     pub packets: Option<u64>,
+    /// The link type of the packets: an interface of another one is refused. [`Generator`](super::Generator) and
+    /// [`Replay`](super::Replay) make Ethernet frames (1). Default: that of the interface.
+    pub link_type: Option<LinkType>,
 }
 
 /// Configures a job that sends on interface `interface`; [`open`](SendOptions::open) starts it.
@@ -119,6 +123,7 @@ pub fn send(interface: impl Into<String>) -> SendOptions {
         long_frames: LongFrames::default(),
         allow_uplink: false,
         packets: None,
+        link_type: None,
     }
 }
 
@@ -168,6 +173,12 @@ impl SendOptions {
     /// Sets [`packets`](Self#structfield.packets).
     pub fn packets(mut self, packets: impl Into<Option<u64>>) -> Self {
         self.packets = packets.into();
+        self
+    }
+
+    /// Sets [`link_type`](Self#structfield.link_type).
+    pub fn link_type(mut self, link_type: impl Into<Option<LinkType>>) -> Self {
+        self.link_type = link_type.into();
         self
     }
 }

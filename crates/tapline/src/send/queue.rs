@@ -94,6 +94,8 @@ pub struct QueuedPacket<'q> {
     pub bytes: &'q [u8],
     /// When it was recorded, or when it is to be sent: nanoseconds of any clock.
     pub time_ns: u64,
+    /// Whether it is for the second interface.
+    pub is_second: bool,
 }
 
 /// How much memory a source fills in a queue, bytes: those of its frames, repeated ones once, and [`PER_PACKET`].
@@ -390,6 +392,7 @@ impl SendQueue {
         QueuedPacket {
             bytes: packets.bytes_at(entry),
             time_ns: entry.time_ns,
+            is_second: entry.is_second,
         }
     }
 }

@@ -63,6 +63,15 @@ impl FilledQueues {
     /// # Errors
     /// [`SendError::Source`] if the source failed or panicked.
     pub fn next(&self, stop: &Stop) -> Result<Option<(Fill, SendQueue)>, SendError> {
+        self.next_or(stop, || Ok(()))
+    }
+
+    /// As [`next`](Self::next); calls `idle` now and then while the source has none.
+    pub fn next_or(
+        &self,
+        stop: &Stop,
+        mut idle: impl FnMut() -> Result<(), SendError>,
+    ) -> Result<Option<(Fill, SendQueue)>, SendError> {
         loop {
             match self.filled.recv_timeout(STOP_INTERVAL) {
                 Ok(filled) => return filled.map(Some).map_err(SendError::Source),
@@ -74,6 +83,7 @@ impl FilledQueues {
                     if is_stopped.map_err(|source| SendError::Wait { source })? {
                         return Ok(None);
                     }
+                    idle()?;
                 }
             }
         }

@@ -25,6 +25,8 @@ pub struct SendSummary {
     /// Packets that the device sent, by its own counters. `None` if the device counts none, or if others sent
     /// packets on it meanwhile.
     pub delivered: Option<u64>,
+    /// Accepted packets that the queueing discipline `etf` dropped, since their time had passed. 0 on other paths.
+    pub missed: u64,
     /// Packets that the kernel refused for good, by error number.
     pub failed: BTreeMap<i32, u64>,
     /// Frames above the MTU that were skipped. They are not submitted.

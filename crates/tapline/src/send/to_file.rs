@@ -7,9 +7,9 @@ use store::write::{CaptureFile, CaptureFileOptions, Output};
 use super::error::SendError;
 use super::lane::LiveSent;
 use super::pacer::is_stopped;
-use super::queue::SendQueue;
+use super::queue::{QueueSize, SendQueue};
 use super::schedule::{Rate, Schedule};
-use super::source::{Fill, SourceError};
+use super::source::{Fill, FilledQueues, SourceError};
 use crate::stop::Stop;
 
 /// Writes what a job would send to a pcapng file, as fast as the file takes it.
@@ -99,19 +99,24 @@ impl SendToFile {
         self
     }
 
-    /// Writes the packets of `source`. Returns whether all were written: not if the job was stopped, or at its packet
+    /// Writes the packets of `source`, which fills queues on a thread of its own. While it has none, the file has all packets
+    /// that it had. Returns whether all were written: not if the job was stopped, or at its packet
     /// limit.
     ///
     /// # Errors
     /// [`SendError::Source`] and [`SendError::Write`].
-    pub fn run<S>(&mut self, mut source: S) -> Result<bool, SendError>
+    pub fn run<S>(&mut self, source: S) -> Result<bool, SendError>
     where
-        S: FnMut(&mut SendQueue) -> Result<Fill, SourceError>,
+        S: FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send + 'static,
     {
-        let mut queue = SendQueue::default();
+        let wait = |source| SendError::Wait { source };
+        let queues = FilledQueues::start(source, QueueSize::SMALL).map_err(wait)?;
         loop {
-            queue.clear();
-            let fill = source(&mut queue).map_err(SendError::Source)?;
+            let file = &mut self.file;
+            let next = queues.next_or(&self.stop, || file.flush().map_err(SendError::Write))?;
+            let Some((fill, queue)) = next else {
+                return Ok(false);
+            };
             if fill == Fill::Repeat
                 && let Some(schedule) = &mut self.schedule
             {
@@ -123,9 +128,10 @@ impl SendToFile {
             if fill == Fill::End {
                 return Ok(true);
             }
-            if is_stopped(&self.stop, 0).map_err(|source| SendError::Wait { source })? {
+            if is_stopped(&self.stop, 0).map_err(wait)? {
                 return Ok(false);
             }
+            queues.recycle(queue);
         }
     }
 

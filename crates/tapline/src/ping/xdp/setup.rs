@@ -13,7 +13,7 @@ use super::requests::{VlanTag, request};
 use crate::ping::error::{PingError, XdpRefusal};
 use crate::ping::options::PingOptions;
 use crate::ping::route;
-use crate::send::{SendPath, sends_live_frames};
+use crate::send::{SendPath, sends_xdp_frames};
 
 /// Longest payload: a frame of a page of memory, beside the kernel's own data.
 const MAX_PAYLOAD_BYTES: usize = 1452;
@@ -121,7 +121,7 @@ impl EchoSetup<'_> {
         let frames = [self.frame(false)?, self.frame(true)?];
         let families = [&frames[0], &frames[1]].map(Option::is_some);
         let has_live_frames = match self.options.send_path {
-            SendPath::Auto => sends_live_frames(self.egress()),
+            SendPath::Auto => sends_xdp_frames(self.egress()) == Some(true),
             path => path == SendPath::LiveFrames,
         };
         if has_live_frames {

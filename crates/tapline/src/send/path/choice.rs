@@ -37,6 +37,11 @@ pub enum PathError {
     /// The device does not send frames of AF_XDP sockets at times that come with them, or the kernel does not say so.
     #[error("the device has no launch times (Linux 6.14 and a driver such as igc have them)")]
     NoLaunchTimes,
+    /// The device does not send XDP frames now.
+    #[error(
+        "the device sends no XDP frames (a veth interface does while its peer has an XDP program or GRO)"
+    )]
+    NoXdpFrames,
     /// The queueing disciplines cannot be listed.
     #[error(transparent)]
     Netlink(#[from] Box<NetlinkError>),
@@ -58,6 +63,7 @@ impl PathError {
             Self::LiveFrames(_)
             | Self::Discipline { .. }
             | Self::Netlink(_)
+            | Self::NoXdpFrames
             | Self::NoLaunchTimes => return false,
         };
         let errno = Errno::from_io_error(source);
@@ -90,7 +96,7 @@ impl PathRequest<'_> {
             return Ok(vec![self.open_one(path)?]);
         }
         let mut ways = Vec::new();
-        if self.is_bulk && self.sends_live_frames() {
+        if self.is_bulk && self.fits_live_frames() && self.sends_xdp_frames() == Some(true) {
             ways.extend(self.open_one(SendPath::LiveFrames).ok());
         }
         let xdp = (self.is_bulk).then(|| self.open_one(SendPath::Xdp).ok());
@@ -109,6 +115,9 @@ impl PathRequest<'_> {
         };
         let xdp = |kind| XdpSocket::open(ifindex, name, queue, self.longest, kind, !self.is_bulk);
         Ok(match path {
+            SendPath::LiveFrames if self.sends_xdp_frames() == Some(false) => {
+                return Err(PathError::NoXdpFrames);
+            }
             SendPath::LiveFrames => Box::new(LiveFramesPath::open(ifindex)?),
             SendPath::Xdp => Box::new(xdp(XdpKind::Copy)?),
             SendPath::XdpZeroCopy => Box::new(xdp(XdpKind::ZeroCopy)?),
@@ -162,15 +171,19 @@ impl PathRequest<'_> {
         has() == Some(true)
     }
 
-    /// Whether the driver says that it sends XDP frames now, as long as any here.
-    fn sends_live_frames(&self) -> bool {
-        let link = self.link.index;
-        self.longest <= LiveFrames::MAX_FRAME_BYTES && link.is_some_and(sends_live_frames)
+    /// Whether live frames may be as long as frames here.
+    fn fits_live_frames(&self) -> bool {
+        self.longest <= LiveFrames::MAX_FRAME_BYTES
+    }
+
+    /// See [`sends_xdp_frames`].
+    fn sends_xdp_frames(&self) -> Option<bool> {
+        sends_xdp_frames(self.link.index?)
     }
 }
 
 /// Whether the driver says that it sends XDP frames now. A kernel before Linux 6.3 does not say.
-pub fn sends_live_frames(link: IfIndex) -> bool {
-    let device = NetDevices::open().and_then(|mut devices| devices.xdp(link));
-    device.is_ok_and(|device| device.transmits())
+pub fn sends_xdp_frames(link: IfIndex) -> Option<bool> {
+    let mut devices = NetDevices::open().ok()?;
+    Some(devices.xdp(link).ok()?.transmits())
 }

@@ -8,5 +8,5 @@ mod transmit;
 mod tx_stamps;
 
 pub use af_xdp::open_sender;
-pub use choice::{PathError, PathRequest, sends_live_frames};
+pub use choice::{PathError, PathRequest, sends_xdp_frames};
 pub use transmit::{Refusal, Transmit};

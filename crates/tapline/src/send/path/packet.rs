@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, tai_ns};
+use abi::datagram::{self, Queue};
 use probe::Histogram;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
@@ -29,6 +30,13 @@ pub const LEAD_NS: u64 = 5_000_000;
 
 /// A time that has not passed when the packet reaches the queueing discipline.
 const SOON_NS: u64 = 1_000_000;
+
+/// Reports of dropped packets that are read at once.
+const MAX_REPORTS: usize = 4096;
+
+/// How long after its time a packet is reported as dropped at most, and how long the end of a job waits for that at most.
+const REPORT_NS: u64 = 20_000_000;
+const MAX_DRAIN_NS: u64 = 500_000_000;
 
 /// What happens to packets behind the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +102,10 @@ pub struct PacketSocket {
     is_paced: bool,
     /// For single packets, at a rate; `None` as fast as possible.
     stamps: Option<TxStamps>,
+    /// Packets that `etf` dropped because their time had passed.
+    missed: u64,
+    /// The time of the last packet, if the queueing discipline knows one (`CLOCK_MONOTONIC`).
+    last_ns: u64,
 }
 
 impl PacketSocket {
@@ -109,7 +121,23 @@ impl PacketSocket {
             way,
             is_paced,
             stamps,
+            missed: 0,
+            last_ns: 0,
         })
+    }
+
+    /// Reads which packets were dropped because their time had passed.
+    fn read_missed(&mut self) {
+        // The socket's buffer has room for fewer.
+        for _ in 0..MAX_REPORTS {
+            match datagram::receive(self.socket.as_fd(), &mut [], Queue::Errors) {
+                Ok(report) => {
+                    let is_missed = report.error.is_some_and(|error| error.is_missed_time());
+                    self.missed += u64::from(is_missed);
+                }
+                Err(_) => break,
+            }
+        }
     }
 }
 
@@ -170,6 +198,11 @@ impl Transmit for PacketSocket {
             Some(stamps) if end - first == 1 => stamps.send(send),
             _ => send(&self.socket),
         };
+        if way == Way::Timed(Discipline::Etf) {
+            let last = queue.packet(end - 1).time_ns;
+            self.last_ns = self.last_ns.max(if is_paced { last } else { 0 });
+            self.read_missed();
+        }
         sent.map_err(|error| match error {
             // The kernel freed the packet: with a queueing discipline or without.
             Errno::NOBUFS | Errno::AGAIN | Errno::INTR => Refusal::Full,
@@ -180,6 +213,29 @@ impl Transmit for PacketSocket {
     /// Waits for room in the socket's buffer.
     fn wait(&self, time: Duration) -> io::Result<()> {
         wait(&mut [PollFd::new(&self.socket, PollFlags::OUT)], time).map(drop)
+    }
+
+    /// Waits until `etf` has sent or dropped the last packet.
+    fn drain(&mut self) {
+        if self.way != Way::Timed(Discipline::Etf) {
+            return;
+        }
+        let now_ns = monotonic_ns();
+        let most_ns = now_ns + MAX_DRAIN_NS;
+        let end_ns = (self.last_ns.max(now_ns + SOON_NS) + REPORT_NS).min(most_ns);
+        while let Some(left_ns) = end_ns.checked_sub(monotonic_ns()).filter(|left| *left > 0) {
+            self.read_missed();
+            // Errors wake it; a signal only shortens the wait.
+            let errors = PollFd::new(&self.socket, PollFlags::empty());
+            if wait(&mut [errors], Duration::from_nanos(left_ns)).is_err() {
+                break;
+            }
+        }
+        self.read_missed();
+    }
+
+    fn missed(&mut self) -> u64 {
+        self.missed + self.stamps.as_mut().map_or(0, TxStamps::missed)
     }
 
     fn stamp_next(&mut self, planned_ns: u64) {

@@ -47,8 +47,14 @@ pub trait Transmit: Send {
         None
     }
 
-    /// Waits until the device does not need the memory of accepted packets any more, for a limited time.
+    /// Waits until the device does not need the memory of accepted packets any more, and until it is known what became of
+    /// them, for a limited time.
     fn drain(&mut self) {}
+
+    /// Accepted packets that were dropped because their time had passed.
+    fn missed(&mut self) -> u64 {
+        0
+    }
 }
 
 /// Why the kernel did not take the first packet of a batch.

@@ -29,6 +29,8 @@ pub struct TxStamps {
     number: u32,
     waiting: VecDeque<Waiting>,
     lateness: Histogram,
+    /// Packets that were dropped because their time had passed.
+    missed: u64,
     /// The shortest time from a system call to its stamp.
     delay_ns: Option<u64>,
 }
@@ -57,6 +59,7 @@ impl TxStamps {
             number: 0,
             waiting: VecDeque::with_capacity(MAX_WAITING),
             lateness: Histogram::default(),
+            missed: 0,
             delay_ns: None,
         })
     }
@@ -111,6 +114,12 @@ impl TxStamps {
         self.delay_ns.unwrap_or(0)
     }
 
+    /// Packets that were dropped because their time had passed, as far as it is known.
+    pub fn missed(&mut self) -> u64 {
+        self.read();
+        self.missed
+    }
+
     fn note(&mut self, waiting: Waiting, sent_ns: u64) {
         let late_ns = sent_ns.saturating_sub(waiting.planned_ns);
         self.lateness.record(late_ns);
@@ -125,6 +134,7 @@ impl TxStamps {
             let Ok(report) = report else {
                 break;
             };
+            self.missed += u64::from(report.error.is_some_and(|error| error.is_missed_time()));
             let stamp = report.error.filter(datagram::QueuedError::is_time_stamp);
             let (Some(stamp), Some(sent_ns)) = (stamp, report.sent_ns) else {
                 continue;
