@@ -43,6 +43,7 @@ mod drop_failures;
 mod drop_mode;
 mod drop_ways;
 mod error_lines;
+mod faults;
 mod filter_file;
 mod filter_forms;
 mod filter_packets;
