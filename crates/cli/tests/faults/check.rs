@@ -55,7 +55,8 @@ pub fn wrong(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path)
         .iter()
         .any(|call| outcome.trace.contains(call));
     let is_left = |line: &str| {
-        !plain.state.lines().any(|other| other == line) && !(keeps_lock && line.starts_with("/run"))
+        let is_known = plain.state.lines().any(|other| other == line);
+        !(is_known || keeps_lock && line.starts_with("/run"))
     };
     if !is_new && outcome.state.lines().any(is_left) {
         return Some(format!(

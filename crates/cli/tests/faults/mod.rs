@@ -166,6 +166,34 @@ fn commands_survive_each_failing_call() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+#[test]
+fn a_capture_that_cannot_begin_leaves_nothing_and_says_what_failed() {
+    let (stage, case) = (Stage::new(), &CASES[0]);
+    let (expected, faults) = plain(&stage, case).expect("it works");
+    // The guard of the command, the control socket, and the handlers of signals.
+    let calls = [
+        ("pidfd_open", "error=EINTR"),
+        ("bind", "error=EPERM"),
+        ("socketpair", "error=EMFILE"),
+    ];
+    for (call, how) in calls {
+        let chosen = |fault: &&Fault| fault.call == call && fault.how == how;
+        let mut runs = 0;
+        for fault in faults.iter().filter(chosen) {
+            let options = fault.options();
+            let outcome = stage.run(case, &options.each_ref().map(|option| &option[..]));
+            let problem = wrong(case, &expected, &outcome, stage.folder());
+            assert_eq!(problem, None, "{fault:?} {}", about(&outcome));
+            let errors = outcome.stderr.lines();
+            let bare =
+                errors.filter(|line| line.starts_with("tapline: ") && !line.contains("cannot"));
+            assert_eq!(bare.count(), 0, "{fault:?} {}", about(&outcome));
+            runs += 1;
+        }
+        assert!(runs > 0, "no {call}");
+    }
+}
+
 /// Runs `job` on each worker's own hosts.
 fn each_worker(job: impl Fn(&Stage) + Sync) {
     thread::scope(|scope| {
