@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny sbom reproducible checksums package aarch64 soak install deb wheel fuzz clean
+.PHONY: help demo test bench lint deny sbom reproducible checksums package aarch64 soak faults install deb wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -18,6 +18,7 @@ help:
 	@echo "make package  package every published crate and build it from its package; uploads nothing"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
+	@echo "make faults   20 000 failing system calls in every command, and limits and kills; FAULTS and SEED choose (root, 20 minutes)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
 	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
 	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) at the same time"
@@ -112,6 +113,12 @@ soak:
 	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-ring --test main soak:: -- --nocapture
 	TAPLINE_SOAK_CHANGES=10000 cargo test --locked -p tapline --test main count_leaks:: -- --nocapture
 	TAPLINE_SOAK_CHANGES=1000 cargo test --locked -p tapline --test main change_all:: -- --nocapture
+
+FAULTS ?= 20000
+SEED ?= 1
+faults:
+	@packaging/need.sh test
+	TAPLINE_FAULTS=$(FAULTS) TAPLINE_SEED=$(SEED) cargo test --locked -p tapline-cli --test main faults:: -- --nocapture --test-threads=1
 
 FUZZ_SECONDS ?= 60
 fuzz:

@@ -13,6 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use tapline::Stop;
 
+use crate::failure::Failure;
 use crate::{privilege, screen};
 
 /// Exit status that shells use for a program ended by SIGINT.
@@ -26,15 +27,22 @@ const SAME_REQUEST: Timespec = Timespec {
 };
 
 /// A [`Stop`] that SIGINT, SIGTERM and SIGHUP trigger.
-pub fn stop() -> io::Result<Stop> {
-    stop_on(&[SIGINT, SIGTERM, SIGHUP])
+pub fn stop() -> Result<Stop, Failure> {
+    stop_on(&[SIGINT, SIGTERM, SIGHUP]).map_err(|error| failed(&error))
 }
 
 /// A [`Stop`] that SIGINT and SIGTERM trigger, and a stream that has a byte for each SIGHUP.
-pub fn stop_or_reload() -> io::Result<(Stop, UnixStream)> {
-    let (hangups, writer) = UnixStream::pair()?;
-    low_level::pipe::register(SIGHUP, writer)?;
-    Ok((stop_on(&[SIGINT, SIGTERM])?, hangups))
+pub fn stop_or_reload() -> Result<(Stop, UnixStream), Failure> {
+    let open = || {
+        let (hangups, writer) = UnixStream::pair()?;
+        low_level::pipe::register(SIGHUP, writer)?;
+        Ok((stop_on(&[SIGINT, SIGTERM])?, hangups))
+    };
+    open().map_err(|error| failed(&error))
+}
+
+fn failed(error: &io::Error) -> Failure {
+    Failure::job_on("cannot handle signals", error)
 }
 
 fn stop_on(signals: &[i32]) -> io::Result<Stop> {
@@ -69,8 +77,8 @@ fn end_after(mut signals: UnixStream) {
 }
 
 /// A flag that SIGQUIT sets instead of ending the program.
-pub fn quit() -> io::Result<Arc<AtomicBool>> {
+pub fn quit() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
-    flag::register(SIGQUIT, Arc::clone(&flag))?;
+    flag::register(SIGQUIT, Arc::clone(&flag)).map_err(|error| failed(&error))?;
     Ok(flag)
 }

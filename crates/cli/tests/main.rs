@@ -44,6 +44,7 @@ mod drop_mode;
 mod drop_ways;
 mod error_lines;
 mod ethtool;
+mod faults;
 mod filter_file;
 mod filter_forms;
 mod filter_packets;

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::thread::{self, JoinHandle};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
+};
 use tapline::{Stop, Stopper};
 
 use super::cgroup::Cgroup;
@@ -83,14 +85,26 @@ impl Prepared<'_> {
             let errors = io::stderr().as_fd().try_clone_to_owned();
             command.stdout(errors.map_err(failed)?);
         }
-        let child = command.spawn().map_err(failed)?;
+        let mut child = command.spawn().map_err(failed)?;
         let pid = Pid::from_child(&child);
-        let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
+        let pidfd = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(pidfd) => pidfd,
+            Err(error) => {
+                // What counts is the first error.
+                let _ = child.kill().and_then(|()| child.wait());
+                return Err(failed(error.into()));
+            }
+        };
         let stopper = stop.stopper();
         let waiter = thread::Builder::new().name("command".into());
-        let waiter = waiter
-            .spawn(move || wait(child, &stopper))
-            .map_err(failed)?;
+        let waiter = match waiter.spawn(move || wait(child, &stopper)) {
+            Ok(waiter) => waiter,
+            Err(error) => {
+                let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+                let _ = waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED);
+                return Err(failed(error));
+            }
+        };
         Ok(Running {
             pidfd,
             waiter,

@@ -267,13 +267,23 @@ impl Start<'_> {
         progress.ready();
         let command = self.command.map(|command| command.start(self.stop));
         let command = command.transpose()?;
-        restrict(self.args, capture, self.groups)?;
-        if let Some(server) = self.server {
-            let live = self.live;
-            server.serve(move || metrics::capture_families(&live.accounts()))?;
+        let serve = || {
+            restrict(self.args, capture, self.groups)?;
+            if let Some(server) = self.server {
+                let live = self.live;
+                server.serve(move || metrics::capture_families(&live.accounts()))?;
+            }
+            let serve = |control: Control| control.serve(file, trigger, written.names());
+            Ok(self.control.map(serve).transpose()?)
+        };
+        match serve() {
+            Ok(control) => Ok((command, control)),
+            Err(failure) => {
+                // The command does not outlive the capture; what counts is the first failure.
+                let _ = command.map(command::Running::finish);
+                Err(failure)
+            }
         }
-        let serve = |control: Control| control.serve(file, trigger, written.names());
-        Ok((command, self.control.map(serve).transpose()?))
     }
 }
 

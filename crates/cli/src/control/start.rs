@@ -35,12 +35,14 @@ pub fn run(name: &str, flags: &[String]) -> Result<Exit, Failure> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(errors.try_clone()?);
     let mut child = command.spawn()?;
-    if waits_for_ready(&child, &ready)? {
+    let is_ready = waits_for_ready(&child, &ready);
+    if let Ok(true) = is_ready {
         return Ok(Exit::Done);
     }
-    // It has ended, or does not begin within the time.
+    // It has ended, does not begin within the time, or nobody can say.
     let _ = child.kill();
     let status = child.wait()?;
+    is_ready?;
     let message = message(&mut errors)?;
     let line = message.strip_prefix("tapline: ").unwrap_or(&message);
     let line = match line {

@@ -110,12 +110,16 @@ impl ControlSocket {
             let name = name.to_owned();
             return Err(ControlError::InUse { name });
         };
+        // From here on, a failure removes both.
+        let file = SocketFile {
+            path: path.clone(),
+            _lock: lock,
+        };
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
         let listener = open(&path).map_err(failed)?;
-        let file = SocketFile { path, _lock: lock };
         Ok(Self {
             listener,
             file: Some(file),
