@@ -359,12 +359,15 @@ fn locations(socket: BorrowedFd<'_>, name: [u8; 16], count: usize) -> io::Result
 }
 
 fn halves(pair: u64) -> [[u8; 4]; 2] {
-    let [a, b, c, d, e, f, g, h] = pair.to_ne_bytes();
-    [[a, b, c, d], [e, f, g, h]]
+    let bytes = pair.to_ne_bytes();
+    let (halves, _) = bytes.as_chunks();
+    [halves[0], halves[1]]
 }
 
-fn joined([[a, b, c, d], [e, f, g, h]]: [[u8; 4]; 2]) -> u64 {
-    u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+fn joined(halves: [[u8; 4]; 2]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(halves.as_flattened());
+    u64::from_ne_bytes(bytes)
 }
 
 /// Where the number of rules is, in words.
