@@ -191,19 +191,16 @@ impl SteeringDevice {
         };
         let count = self.ethtool.steered_queues(self.link)?;
         let usual = count.and_then(|count| Table::Equal(count).queues(queues.len()));
-        Ok(match usual.as_ref() == Some(queues) {
-            true => Setting::Table(Table::Default),
-            false => present,
+        Ok(if usual.as_ref() == Some(queues) {
+            Setting::Table(Table::Default)
+        } else {
+            present
         })
     }
 
     /// What `setting` will be in this device, as [`present`](Self::present) returns it, if that is known before.
-    pub(super) fn expected(
-        &mut self,
-        setting: &Setting,
-        present: Option<&Setting>,
-    ) -> Result<Setting, SteeringError> {
-        Ok(match (setting, present) {
+    pub(super) fn expected(setting: &Setting, present: Option<&Setting>) -> Setting {
+        match (setting, present) {
             (Setting::Channels(set), Some(Setting::Channels(all))) => {
                 Setting::Channels(merged(all, set))
             }
@@ -218,7 +215,7 @@ impl SteeringDevice {
                 }
             }
             _ => setting.clone(),
-        })
+        }
     }
 
     /// The hash of received packets; `None` if the driver has none.

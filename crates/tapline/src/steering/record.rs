@@ -90,7 +90,7 @@ impl Record {
         let is_only_user = record.file.try_lock()?;
         let known: Option<Content> = record.file.read();
         let known = known.filter(|content| content.is_of(device));
-        match record.change(device, known.as_ref(), present, setting) {
+        match record.change(device, known.as_ref(), present.as_ref(), setting) {
             Ok(true) => {
                 record.file.share()?;
                 Ok(Some(record))
@@ -113,16 +113,16 @@ impl Record {
         &mut self,
         device: &mut SteeringDevice,
         known: Option<&Content>,
-        present: Option<Setting>,
+        present: Option<&Setting>,
         wanted: &Setting,
     ) -> Result<bool, SteeringError> {
-        let expected = device.expected(wanted, present.as_ref())?;
-        let is_made = match (&present, wanted) {
+        let expected = SteeringDevice::expected(wanted, present);
+        let is_made = match (present, wanted) {
             (Some(_), Setting::Rule(_)) => true,
-            (present, _) => present.as_ref() == Some(&expected),
+            (present, _) => present == Some(&expected),
         };
-        let known = known.filter(|known| known.is_in_effect(present.as_ref()));
-        let former = match (known, &present) {
+        let known = known.filter(|known| known.is_in_effect(present));
+        let former = match (known, present) {
             // What it was before the first of several captures, or before one that was killed.
             (Some(known), _) => known.former.clone(),
             // A rule that is there already is somebody else's.
@@ -134,11 +134,7 @@ impl Record {
             link: device.name(),
             index: device.index(),
             former,
-            made: present
-                .as_ref()
-                .filter(|_| is_made)
-                .unwrap_or(&expected)
-                .to_string(),
+            made: present.filter(|_| is_made).unwrap_or(&expected).to_string(),
         };
         // Recorded before it is made, so that a kill in between leaves nothing unrecorded.
         self.file.write(&content)?;
