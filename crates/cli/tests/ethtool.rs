@@ -61,7 +61,11 @@ fn settings_are_shown_and_changed_as_by_ethtool() {
                 2,
                 "is no setting of a device",
             ),
-            (&format!("set {link} features no-such on"), 4, "no-such"),
+            (
+                &format!("set {link} features no-such on"),
+                4,
+                "bit name not found",
+            ),
             ("show nowhere", 1, "'ip link' lists the interfaces"),
         ],
     );
