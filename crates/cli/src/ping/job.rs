@@ -69,11 +69,8 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let known = list.names();
     let status_request = signals::quit()?;
     let server = args.metrics.map(Server::bind).transpose()?;
-    let ping = tapline::ping(list.targets)
-        .options(options)
-        .stop(stop)
-        .open();
-    let mut ping = ping.map_err(|error| failure::open(args, error))?;
+    let ping = tapline::ping(list.targets).options(options).stop(stop);
+    let mut ping = ping.open().map_err(|error| failure::open(args, error))?;
     if let Some(signals) = hangups {
         let reloader = Reloader {
             signals,
