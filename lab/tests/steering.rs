@@ -10,7 +10,9 @@ use tapline::capture::{
 };
 use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
 use tapline::packet::{MacAddress, build::Frame};
-use tapline::steering::{Restored, Setting, SteeringDevice, SteeringError, undo_left_behind};
+use tapline::steering::{
+    LeftBehind, Restored, Setting, SteeringDevice, SteeringError, undo_left_behind,
+};
 use tapline_lab::generator::send_frames;
 use tapline_lab::{Host, rerun};
 
@@ -23,41 +25,34 @@ const LINK: &str = "stamp0";
 const KEY: &str = "6d:5a:56:da:25:5b:0e:c2:41:67:25:3d:43:a3:8f:b0:d0:ca:2b:cb:ae:7b:30:b4:77:cb:2d:a3:80:30:f2:0c:\
                    6a:42:b7:3b:be:ac:01:fa";
 
+/// An address and a port.
+type Endpoint = ([u8; 4], u16);
+
 /// Its flows: source, destination, and the hash of addresses and ports.
-const FLOWS: [([u8; 4], u16, [u8; 4], u16, u32); 5] = [
+const FLOWS: [(Endpoint, Endpoint, u32); 5] = [
     (
-        [66, 9, 149, 187],
-        2794,
-        [161, 142, 100, 80],
-        1766,
+        ([66, 9, 149, 187], 2794),
+        ([161, 142, 100, 80], 1766),
         0x51cc_c178,
     ),
     (
-        [199, 92, 111, 2],
-        14230,
-        [65, 69, 140, 83],
-        4739,
+        ([199, 92, 111, 2], 14230),
+        ([65, 69, 140, 83], 4739),
         0xc626_b0ea,
     ),
     (
-        [24, 19, 198, 95],
-        12898,
-        [12, 22, 207, 184],
-        38024,
+        ([24, 19, 198, 95], 12898),
+        ([12, 22, 207, 184], 38024),
         0x5c2b_394a,
     ),
     (
-        [38, 27, 205, 30],
-        48228,
-        [209, 142, 163, 6],
-        2217,
+        ([38, 27, 205, 30], 48228),
+        ([209, 142, 163, 6], 2217),
         0xafc7_327f,
     ),
     (
-        [153, 39, 163, 191],
-        44251,
-        [202, 188, 127, 2],
-        1303,
+        ([153, 39, 163, 191], 44251),
+        ([202, 188, 127, 2], 1303),
         0x10e8_28a2,
     ),
 ];
@@ -277,14 +272,14 @@ fn frames_arrive_in_the_queues_that_a_captures_settings_choose() {
     }
     let host = host();
     let mac = MacAddress([2, 0, 0, 0, 0, 1]);
-    let frames = FLOWS.map(|(source, from, destination, to, _)| {
+    let frames = FLOWS.map(|((source, from), (destination, to), _)| {
         Frame::ethernet(mac, mac)
             .ipv4(Ipv4Addr::from(source), Ipv4Addr::from(destination))
             .udp(from, to)
             .payload(b"steered")
     });
     let count = |of_flow: &dyn Fn(u32) -> u32, queues: u32| -> Vec<(u32, u64)> {
-        let of_queue = |queue| FLOWS.iter().filter(|flow| of_flow(flow.4) == queue).count();
+        let of_queue = |queue| FLOWS.iter().filter(|flow| of_flow(flow.2) == queue).count();
         (0..queues)
             .map(|queue| (queue, of_queue(queue) as u64))
             .collect()
@@ -417,7 +412,7 @@ fn settings_of_a_killed_capture_are_restored_later() {
     };
     kill();
     let undone = host.run(undo_left_behind).expect("undone");
-    let commands: Vec<_> = undone.iter().map(|one| one.command()).collect();
+    let commands: Vec<_> = undone.iter().map(LeftBehind::command).collect();
     assert_eq!(
         commands,
         [

@@ -27,7 +27,7 @@ print(reader.datalink(), reader.getnet(), reader.getmask(), reader.stats())
 "#;
 
 /// Times modulo 2³²: libpcap takes those from 2038 on for times from 1901 on.
-const PYTHON_FILES: &str = r#"
+const PYTHON_FILES: &str = r"
 import sys, pcapy
 for path in sys.argv[1:]:
     try:
@@ -40,7 +40,7 @@ for path in sys.argv[1:]:
             print(*(part % 2**32 for part in header.getts()), header.getlen(), data.hex())
     except pcapy.PcapError as error:
         print(path, error)
-"#;
+";
 
 /// Net::Pcap.
 const PERL_LIVE: &str = r#"
