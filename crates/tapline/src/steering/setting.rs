@@ -379,7 +379,6 @@ mod tests {
         }
     }
 
-    /// What `ethtool -X` made of it with a table of 8 and of 128 entries.
     #[test]
     fn weights_divide_the_table_as_ethtool_does() {
         let table = |weights: &[u32], entries| Table::Weights(weights.to_vec()).queues(entries);
