@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abi::process::thread_usage;
-use tapline::capture::{Account, Backend, Capture, CaptureOptions, DeliveryMode};
+use tapline::capture::{Account, Backend, Capture, CaptureOptions, DeliveryMode, PacketBatch};
 use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
 use tapline_lab::{Host, Net};
 
@@ -45,6 +45,11 @@ impl FullRing {
     /// A capture that ends after the packets, which wait in its ring. The calling thread, which is to read it, stays on
     /// CPU 1.
     pub fn open(&mut self, backend: Backend) -> Capture {
+        self.open_for(backend, self.packets)
+    }
+
+    /// A capture that ends after `limit` packets, and has a full ring.
+    fn open_for(&mut self, backend: Backend, limit: u64) -> Capture {
         pin_to_cpu(1).expect("a second CPU");
         let options = CaptureOptions::default()
             .interface(self.right.interface().name.to_string())
@@ -55,7 +60,7 @@ impl FullRing {
             })
             .snaplen(96)
             .buffer_bytes(64 << 20)
-            .packets(self.packets);
+            .packets(limit);
         let capture = self.right.run(|| options.open()).expect("a capture");
         self.fill();
         capture
@@ -68,19 +73,29 @@ impl FullRing {
         self.ns(thread_usage().cpu.saturating_sub(before.cpu), &account)
     }
 
-    /// CPU nanoseconds per packet of the calling thread to read all packets in batches, and to touch each. The clock
-    /// stops at the end of the packets, before the capture is closed.
-    pub fn batches_ns(&self, mut capture: Capture) -> f64 {
-        let mut bytes = 0;
-        let before = thread_usage();
-        while let Some(mut batch) = capture.next_batch(Duration::MAX).expect("a batch") {
-            while let Some(packet) = batch.next() {
-                bytes += packet.len() + usize::from(packet.data()[0]);
+    /// CPU nanoseconds per packet of the calling thread to read a full ring in batches with `read`, which touches the
+    /// packets of a batch and returns their number. Another full ring is read before, so that caches and pages are warm.
+    pub fn batches_ns(&mut self, backend: Backend, read: fn(PacketBatch<'_>) -> u64) -> f64 {
+        let mut capture = self.open_for(backend, 2 * self.packets);
+        let packets = self.packets;
+        let read_all = |capture: &mut Capture| {
+            let mut received = 0;
+            while received < packets {
+                let batch = capture.next_batch(Duration::MAX).expect("a batch");
+                received += read(batch.expect("packets"));
             }
-        }
+        };
+        read_all(&mut capture);
+        self.fill();
+        let before = thread_usage();
+        read_all(&mut capture);
         let used = thread_usage().cpu.saturating_sub(before.cpu);
-        assert!(bytes > 0, "packets have bytes");
-        self.ns(used, &capture.finish().expect("a summary").account)
+        let account = capture.finish().expect("a summary").account;
+        assert_eq!(
+            (account.delivered, account.lost.total()),
+            (2 * self.packets, 0)
+        );
+        used.as_nanos() as f64 / self.packets as f64
     }
 
     /// `used` per packet, in nanoseconds, after a check that all packets were delivered.

@@ -1,6 +1,8 @@
 // The examples of the article on typed netlink, against the kernel of a private namespace.
 #include "support.hpp"
 
+#include <set>
+
 using namespace std::chrono_literals;
 using namespace tapline::netlink;
 using testing::AllOf;
@@ -201,8 +203,11 @@ TEST(Kernel, AWatchReportsWhatExistsAndThenEveryChange)
     EXPECT_GE(watch->fd().value(), 0);
     const auto first = watch->next(0s).value();
     ASSERT_FALSE(first.empty());
+    // The kernel may report the new bridge's state once more right behind.
+    std::set<std::string> known;
     for (const auto &event : first) {
-        EXPECT_EQ(event.kind, TAPLINE_EVENT_ADDED);
+        const bool isNew = known.insert(*event.object->name).second;
+        EXPECT_EQ(event.kind, isNew ? TAPLINE_EVENT_ADDED : TAPLINE_EVENT_CHANGED);
     }
     ASSERT_TRUE(link->set(LinkInfo().setName("br5").setMtu(1300)));
     ASSERT_TRUE(link->del(LinkInfo().setName("br5")));
