@@ -104,8 +104,9 @@ fn a_queue_that_another_has_is_said_to_be_taken_and_by_which_program() {
     first.stop().exit(0);
     // A socket without a program.
     let options = ring::XdpRingOptions::default();
-    let socket = scene.right.run(|| ring::XdpRing::open("right0", &options));
-    let _socket = socket.expect("a free queue");
+    // The kernel frees the queue of a closed socket later.
+    let open = || ring::XdpRing::open("right0", &options);
+    let _socket = scene.right.run(|| lab::wait::until_ok(open));
     let said = "cannot receive from queue 0 of right0 (another AF_XDP socket has this queue";
     assert_refused(|line| scene.run(line), &[(drop_mode, 1, said)]);
 }
