@@ -138,6 +138,7 @@ pub unsafe extern "C" fn tapline_writer_create(
         wanted.rotation = Rotation {
             bytes: NonZeroU64::new(given.rotate_bytes),
             interval_ns: NonZeroU64::new(given.rotate_ns),
+            interval_offset_ns: 0,
             packets: NonZeroU64::new(given.rotate_packets),
             keep: NonZeroUsize::new(given.keep_files as usize),
         };

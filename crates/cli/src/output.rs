@@ -101,6 +101,7 @@ pub fn rotation(args: &OutputArgs) -> Rotation {
         interval_ns: args
             .rotate_interval
             .and_then(|time| u64::try_from(time.as_nanos()).ok()?.try_into().ok()),
+        interval_offset_ns: 0,
         packets: args.rotate_packets,
         keep: args.keep,
     }

@@ -83,6 +83,7 @@ mod ping_usage;
 mod ping_xdp;
 mod read_convert;
 mod read_damage;
+mod read_edit;
 mod read_filter;
 mod read_lines;
 mod read_pipes;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputArgs, PrintArgs, SandboxArgs};
+use super::{EditArgs, OutputArgs, PrintArgs, SandboxArgs};
 use crate::moment::Moment;
 
 /// Print, filter, convert, merge and summarise capture files
@@ -112,6 +112,9 @@ pub struct ReadArgs {
     /// Refused: 'tapline capture -D' lists interfaces
     #[arg(short = 'D', hide = true)]
     pub list_interfaces: bool,
+
+    #[command(flatten)]
+    pub edit: EditArgs,
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,

@@ -9,7 +9,7 @@ use std::path::Path;
 use tapline::capture::{DEFAULT_SNAPLEN, DirectionFilter, Mode, TimestampSource};
 use tapline::net::Netlink;
 
-use crate::args::{BackendChoice, CaptureArgs, ReadArgs};
+use crate::args::{BackendChoice, CaptureArgs, EditArgs, ReadArgs};
 use crate::failure::{Exit, Failure, NO_LINK};
 
 /// The job of `tapline read`, if the interfaces are pipes.
@@ -37,6 +37,7 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
     }
     let words = |words: &[String]| words.iter().map(OsString::from).collect();
     Ok(Some(ReadArgs {
+        edit: EditArgs::default(),
         words: words(&args.interface),
         filter: words(&args.filter),
         output: args.output.clone(),

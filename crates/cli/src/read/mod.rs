@@ -1,6 +1,7 @@
 //! `tapline read`: prints, filters, converts, merges and summarises capture files.
 
 mod arguments;
+mod edits;
 mod failure;
 mod report;
 mod report_json;
@@ -8,6 +9,7 @@ mod report_text;
 mod stamps;
 
 use std::io::{self, Write};
+use std::num::NonZeroU64;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
@@ -15,7 +17,7 @@ use tapline::file::model::Section;
 use tapline::file::write::{CaptureFileOptions, WriteError};
 use tapline::read::{InputError, LeftOut, Read, ReadError, ReadSummary};
 
-use crate::args::ReadArgs;
+use crate::args::{CountOrTime, ReadArgs};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
 use crate::packet_line::{LineOptions, Printer};
@@ -33,7 +35,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
     let arguments = Arguments::new(args)?;
-    let builder = arguments.builder(args)?;
+    let builder = arguments.builder(args)?.edits(edits::edits(&args.edit)?);
     let stop = signals::stop()?;
     if args.summary {
         return report::run(args, &arguments, builder.stop(stop));
@@ -61,7 +63,10 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         Some(path) => {
             restrict()?;
             let section = Section::default();
-            let options = output::options(&args.output, path, section, Vec::new())?;
+            let mut options = output::options(&args.output, path, section, Vec::new())?;
+            if let Some(CountOrTime::Count(packets)) = args.edit.split {
+                options.rotation.packets = NonZeroU64::new(packets);
+            }
             write(&mut read, options, args.quiet)
         }
         None => {
@@ -137,6 +142,9 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
         grouped(summary.filtered),
         grouped(summary.lost)
     )?;
+    if summary.duplicates > 0 {
+        writeln!(out, "{} duplicates left out", grouped(summary.duplicates))?;
+    }
     output::Written::from(&summary.written).tell(&mut out)?;
     let left_out = &summary.written.left_out;
     if left_out.is_empty() {
@@ -156,6 +164,7 @@ fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
         "received": summary.received,
         "delivered": summary.delivered,
         "filtered": summary.filtered,
+        "duplicates": summary.duplicates,
         "written": written.packets,
         "bytes_written": written.bytes,
         "lost": { "writer": summary.lost },

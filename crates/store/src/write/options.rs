@@ -81,6 +81,8 @@ pub struct Rotation {
     /// Start a new file at multiples of this many nanoseconds since 1970 UTC, by packets' time stamps
     /// and by [`CaptureFile::tick`](super::CaptureFile::tick).
     pub interval_ns: Option<NonZeroU64>,
+    /// Shift these multiples by this many nanoseconds. Default: 0.
+    pub interval_offset_ns: u64,
     /// Maximum packets in a file.
     pub packets: Option<NonZeroU64>,
     /// Maximum number of files to keep, including the current one. The oldest files of this run are

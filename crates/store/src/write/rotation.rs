@@ -1,6 +1,7 @@
 //! When a file ends, and the name of the next one.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -37,7 +38,7 @@ impl Budget {
     /// The budget of a file that starts at `now_ns` and already contains `spent` bytes.
     pub(super) fn new(rules: Rotation, compressed: bool, now_ns: u64, spent: u64) -> Self {
         let interval = rules.interval_ns.map_or(Interval::ALWAYS, |length| {
-            let start_ns = now_ns / length * length.get();
+            let start_ns = aligned(now_ns, length, rules.interval_offset_ns);
             let last_ns = start_ns.saturating_add(length.get() - 1);
             Interval { start_ns, last_ns }
         });
@@ -110,9 +111,18 @@ impl Budget {
     /// The start of the interval that contains `time_ns`.
     pub(super) fn interval_start(&self, time_ns: u64) -> u64 {
         match self.rules.interval_ns {
-            Some(length) => time_ns / length * length.get(),
+            Some(length) => aligned(time_ns, length, self.rules.interval_offset_ns),
             None => time_ns,
         }
+    }
+}
+
+/// The last start of an interval at or before `time_ns`.
+fn aligned(time_ns: u64, length: NonZeroU64, offset_ns: u64) -> u64 {
+    let offset_ns = offset_ns % length;
+    match time_ns.checked_sub(offset_ns) {
+        Some(since) => since / length * length.get() + offset_ns,
+        None => 0,
     }
 }
 

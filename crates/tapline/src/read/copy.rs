@@ -1,5 +1,7 @@
 //! Writes packets to a capture file.
 
+use std::num::NonZeroU64;
+
 use store::block::{Block, Options};
 use store::model::{Interface, LinkType, Packet, Section, Statistics};
 use store::read::Header;
@@ -30,6 +32,8 @@ pub(super) struct FileCopy {
     /// The link type of a pcap file, which has only one.
     link_type: Option<LinkType>,
     left_out: LeftOut,
+    /// Whether the intervals of the rotation begin with the first packet.
+    splits_from_first: bool,
 }
 
 enum State {
@@ -41,7 +45,16 @@ enum State {
 impl FileCopy {
     /// A copy to the output in `options`, with the header `section` of the inputs, and all of its options if there is
     /// one input.
-    pub(super) fn new(mut options: CaptureFileOptions, section: Section, all: Options<'_>) -> Self {
+    pub(super) fn new(
+        mut options: CaptureFileOptions,
+        section: Section,
+        all: Options<'_>,
+        split_ns: Option<NonZeroU64>,
+    ) -> Self {
+        let splits_from_first = split_ns.is_some();
+        if splits_from_first {
+            options.rotation.interval_ns = split_ns;
+        }
         options.section = Section {
             application: options.section.application,
             ..section
@@ -61,6 +74,7 @@ impl FileCopy {
             is_pcap,
             link_type: None,
             left_out,
+            splits_from_first,
         }
     }
 
@@ -135,6 +149,9 @@ impl FileCopy {
             options.preface = None;
         }
         let time_ns = first.and_then(|packet| packet.timestamp_ns).unwrap_or(0);
+        if self.splits_from_first {
+            options.rotation.interval_offset_ns = time_ns;
+        }
         CaptureFile::create(options, time_ns)
     }
 }

@@ -13,6 +13,7 @@ use super::delivery::{
     ClosureConsumer, ConsumerDestination, Delivery, Destination, ItemReceiver, PacketCounts,
     ReadConsumer, Snaplen, StopCheck,
 };
+use super::edit::{EditedCopy, Edits};
 use super::error::{BrokenInputs, ConsumerError, InputError, ReadError};
 use super::input::{InputKind, InputSource, Inputs, common_section, total_bytes};
 use super::parallel::{ParallelPlan, ParallelReader};
@@ -28,6 +29,7 @@ pub(super) struct JobOptions {
     pub limit: u64,
     pub threads: Option<usize>,
     pub stop: Stop,
+    pub edits: Edits,
 }
 
 /// Items between two updates of the progress.
@@ -57,6 +59,9 @@ pub struct Read {
     /// Whether all inputs were read.
     is_complete: bool,
     progress: ReadProgress,
+    edits: Edits,
+    /// Packets that the edits left out as duplicates.
+    duplicates: u64,
 }
 
 /// How far a read job is, for another thread. Made by [`Read::progress`].
@@ -123,6 +128,8 @@ impl Read {
             written: WrittenFiles::default(),
             is_complete: false,
             progress,
+            edits: options.edits,
+            duplicates: 0,
         })
     }
 
@@ -228,11 +235,23 @@ impl Read {
             bytes,
             order: *order,
         };
-        let mut copy = FileCopy::new(options, self.section.clone(), all);
-        let result = self.deliver(&mut copy);
+        let edits = std::mem::take(&mut self.edits);
+        let comments = &edits.section_comments;
+        let (section, bytes) = edits.section(&self.section, all, comments);
+        let edited = Options {
+            bytes: &bytes,
+            order: ByteOrder::NATIVE,
+        };
+        let mut copy = FileCopy::new(options, section, edited, edits.split_ns);
+        let result = if edits.is_empty() {
+            self.deliver(&mut copy)
+        } else {
+            self.deliver_edited(&edits, &mut copy)
+        };
+        self.edits = edits;
         let closed = copy.close(result.is_err());
         self.written = copy.written();
-        self.lost = self.counts.selected - self.written.packets;
+        self.lost = self.counts.selected - self.duplicates - self.written.packets;
         let broken = result.and_then(|broken| closed.map(|()| broken));
         incomplete(broken?)
     }
@@ -251,7 +270,8 @@ impl Read {
     pub fn summary(&self) -> ReadSummary {
         ReadSummary {
             received: self.counts.received,
-            delivered: self.counts.selected - self.lost,
+            delivered: self.counts.selected - self.duplicates - self.lost,
+            duplicates: self.duplicates,
             filtered: self.counts.received - self.counts.selected,
             lost: self.lost,
             inputs: self.input_summaries.clone(),
@@ -269,6 +289,17 @@ impl Read {
             self.selection.check()?;
         }
         Ok(self.summary())
+    }
+
+    fn deliver_edited(
+        &mut self,
+        edits: &Edits,
+        copy: &mut FileCopy,
+    ) -> Result<Vec<InputError>, ReadError> {
+        let mut edited = EditedCopy::new(edits, copy)?;
+        let result = self.deliver(&mut edited);
+        self.duplicates = edited.duplicates;
+        result
     }
 
     /// Delivers everything. Returns the inputs that could not be read to their end.

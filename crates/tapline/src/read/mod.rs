@@ -19,10 +19,12 @@
 
 mod copy;
 mod delivery;
+mod edit;
 mod error;
 mod input;
 mod inspect;
 mod job;
+mod key_log;
 mod left_out;
 mod parallel;
 mod selection;
@@ -42,9 +44,11 @@ use job::JobOptions;
 use selection::{Conditions, Selection};
 
 pub use delivery::ReadConsumer;
+pub use edit::{DuplicateWindow, Edits};
 pub use error::{BrokenInputs, ConsumerError, InputError, ReadError};
 pub use inspect::{FileReport, FileTraffic, Inspection, ReportedInterface};
 pub use job::{Read, ReadProgress};
+pub use key_log::{KeyLog, KeyLogError};
 pub use left_out::LeftOut;
 pub use summary::{InputSummary, ReadSummary, WrittenFiles};
 
@@ -63,6 +67,7 @@ pub struct ReadBuilder {
     count: Option<NonZeroU64>,
     threads: Option<usize>,
     stop: Option<Stop>,
+    edits: Edits,
 }
 
 impl ReadBuilder {
@@ -149,6 +154,12 @@ impl ReadBuilder {
         self
     }
 
+    /// Changes packets and blocks that [`Read::write_to`] writes. Default: nothing.
+    pub fn edits(mut self, edits: Edits) -> Self {
+        self.edits = edits;
+        self
+    }
+
     /// Ends the job when `stop` is requested. Default: a stop of its own (see [`Read::stopper`]).
     pub fn stop(mut self, stop: Stop) -> Self {
         self.stop = Some(stop);
@@ -184,6 +195,7 @@ impl ReadBuilder {
             snaplen: Snaplen::new(self.snaplen),
             limit: self.count.map_or(u64::MAX, u64::from),
             threads: self.threads,
+            edits: self.edits,
             stop: match self.stop {
                 Some(stop) => stop,
                 None => Stop::new()?,

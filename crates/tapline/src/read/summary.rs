@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::left_out::LeftOut;
 
-/// The result of a read job: `received = delivered + filtered + lost`.
+/// The result of a read job: `received = delivered + filtered + duplicates + lost`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
@@ -16,6 +16,8 @@ pub struct ReadSummary {
     pub delivered: u64,
     /// Packets that the selection rejected.
     pub filtered: u64,
+    /// Packets that [`Edits::duplicates`](super::Edits::duplicates) left out.
+    pub duplicates: u64,
     /// Packets that were selected and could not be written.
     pub lost: u64,
     /// The inputs, in the order of the builder.
@@ -54,13 +56,18 @@ impl fmt::Display for ReadSummary {
             received,
             delivered,
             filtered,
+            duplicates,
             lost,
             ..
         } = self;
         write!(
             out,
-            "{received} packets read: {delivered} delivered, {filtered} filtered, {lost} lost."
+            "{received} packets read: {delivered} delivered, {filtered} filtered, {lost} lost"
         )?;
+        match duplicates {
+            0 => write!(out, ".")?,
+            _ => write!(out, ", {duplicates} duplicates left out.")?,
+        }
         let WrittenFiles {
             packets,
             bytes,

@@ -1,0 +1,113 @@
+//! Flags of `tapline read` that change packets and blocks of a copy.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::units;
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct EditArgs {
+    /// Add a comment to the file; can be repeated
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "TEXT",
+        requires = "write",
+        help_heading = "Editing"
+    )]
+    pub comment: Vec<String>,
+
+    /// Add a comment to packet N of those written, from 1; can be repeated
+    #[arg(hide_short_help = true, long, value_name = "N:TEXT", requires = "write", value_parser = packet_comment, help_heading = "Editing")]
+    pub packet_comment: Vec<(u64, String)>,
+
+    /// Leave out comments, TLS secrets or resolved names; separate several by commas
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_enum,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        requires = "write",
+        help_heading = "Editing"
+    )]
+    pub strip: Vec<Stripped>,
+
+    /// Add this time to all time stamps, for example 1h, -0.5s
+    #[arg(hide_short_help = true, long, value_name = "TIME", requires = "write", allow_hyphen_values = true, value_parser = shift, help_heading = "Editing")]
+    pub shift: Option<i64>,
+
+    /// Leave out packets with the same bytes as one of the N before [default: 4], or up to a TIME before
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N|TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "4",
+        requires = "write",
+        value_parser = count_or_time,
+        help_heading = "Editing"
+    )]
+    pub dedup: Option<CountOrTime>,
+
+    /// Start a new file after N packets, or a TIME after the first packet of a file
+    #[arg(hide_short_help = true, long, value_name = "N|TIME", requires = "write", value_parser = count_or_time, conflicts_with_all = ["rotate_packets", "rotate_interval"], help_heading = "Editing")]
+    pub split: Option<CountOrTime>,
+
+    /// Add the TLS secrets in FILE, an SSLKEYLOGFILE, so that Wireshark decrypts the packets
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        requires = "write",
+        help_heading = "Editing"
+    )]
+    pub inject_secrets: Option<PathBuf>,
+}
+
+/// What is left out of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stripped {
+    /// Comments of sections, interfaces, packets and statistics
+    Comments,
+    /// Decryption secrets
+    Secrets,
+    /// Resolved names
+    Names,
+}
+
+/// A number of packets, or a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountOrTime {
+    Count(u64),
+    Time(Duration),
+}
+
+fn count_or_time(text: &str) -> Result<CountOrTime, String> {
+    match text.parse() {
+        Ok(0) => Err("0 is too small".into()),
+        Ok(count) => Ok(CountOrTime::Count(count)),
+        Err(_) => units::nonzero_time(text).map(CountOrTime::Time),
+    }
+}
+
+fn packet_comment(text: &str) -> Result<(u64, String), String> {
+    let (number, comment) = text.split_once(':').ok_or("write NUMBER:TEXT")?;
+    match number.parse() {
+        Ok(number @ 1..) => Ok((number, comment.to_owned())),
+        _ => Err("packets are numbered from 1".into()),
+    }
+}
+
+fn shift(text: &str) -> Result<i64, String> {
+    let (sign, time) = match text.strip_prefix('-') {
+        Some(time) => (-1, time),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let time = units::nonzero_time(time)?;
+    let ns = i64::try_from(time.as_nanos()).map_err(|_| "the time is too long")?;
+    Ok(sign * ns)
+}

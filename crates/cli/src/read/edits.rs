@@ -1,0 +1,48 @@
+//! The changes to a copy that the flags ask for.
+
+use std::fs;
+use std::num::NonZeroU64;
+use std::path::Path;
+
+use tapline::read::{DuplicateWindow, Edits, KeyLog};
+
+use crate::args::{CountOrTime, EditArgs, Stripped};
+use crate::failure::{Exit, Failure};
+
+/// Reads the files that the flags name, too: later the sandbox allows no others.
+pub fn edits(args: &EditArgs) -> Result<Edits, Failure> {
+    let mut edits = Edits::default();
+    edits.section_comments.clone_from(&args.comment);
+    for (number, comment) in &args.packet_comment {
+        let comments = edits.packet_comments.entry(*number).or_default();
+        comments.push(comment.clone());
+    }
+    edits.strips_comments = args.strip.contains(&Stripped::Comments);
+    edits.strips_secrets = args.strip.contains(&Stripped::Secrets);
+    edits.strips_names = args.strip.contains(&Stripped::Names);
+    edits.shift_ns = args.shift.unwrap_or(0);
+    edits.duplicates = args.dedup.map(|window| match window {
+        CountOrTime::Count(packets) => {
+            DuplicateWindow::Packets(usize::try_from(packets).unwrap_or(usize::MAX))
+        }
+        CountOrTime::Time(time) => {
+            DuplicateWindow::Nanoseconds(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+        }
+    });
+    if let Some(CountOrTime::Time(time)) = args.split {
+        edits.split_ns = u64::try_from(time.as_nanos())
+            .ok()
+            .and_then(NonZeroU64::new);
+    }
+    edits.key_log = args.inject_secrets.as_deref().map(key_log).transpose()?;
+    Ok(edits)
+}
+
+fn key_log(path: &Path) -> Result<KeyLog, Failure> {
+    let failure = |error: &dyn std::fmt::Display| {
+        let line = format!("cannot read TLS secrets from {}: {error}", path.display());
+        Failure::new(Exit::Failed, line)
+    };
+    let text = fs::read(path).map_err(|error| failure(&error))?;
+    KeyLog::parse(&text).map_err(|error| failure(&error))
+}

@@ -1,0 +1,281 @@
+//! Changes to packets and blocks on their way into a copy.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hasher};
+use std::num::NonZeroU64;
+
+use store::block::{self, Block, ByteOrder, COMMENT, Options, kind};
+use store::model::{Interface, Packet, Section, Statistics};
+use store::read::Header;
+
+use super::copy::FileCopy;
+use super::delivery::Destination;
+use super::error::ReadError;
+use super::key_log::KeyLog;
+
+/// Changes to a copy, which [`Read::write_to`](super::Read::write_to) makes.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Edits {
+    /// Comments that the first section gets in addition to its own.
+    pub section_comments: Vec<String>,
+    /// Comments that packets get in addition to their own, by the packet's number among the selected ones, from 1.
+    pub packet_comments: BTreeMap<u64, Vec<String>>,
+    /// Whether comments of sections, interfaces, packets and statistics are left out. New ones are added nevertheless.
+    pub strips_comments: bool,
+    /// Whether Decryption Secrets Blocks are left out. New ones are added nevertheless.
+    pub strips_secrets: bool,
+    /// Whether Name Resolution Blocks are left out.
+    pub strips_names: bool,
+    /// Nanoseconds to add to all times. Times before 1970 become 1970, those after 2554 the last one.
+    pub shift_ns: i64,
+    /// Which packets with the same bytes as an earlier one are left out. Default: none.
+    pub duplicates: Option<DuplicateWindow>,
+    /// Start a new file at multiples of this many nanoseconds after the first packet. Default: never.
+    pub split_ns: Option<NonZeroU64>,
+    /// TLS keys, with which Wireshark decrypts the packets.
+    pub key_log: Option<KeyLog>,
+}
+
+/// How far back a packet is compared with earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuplicateWindow {
+    /// With this many packets before it, at most 1 000 000.
+    Packets(usize),
+    /// With the packets before it, back to the first that is more than this many nanoseconds older, and at most
+    /// 1 000 000 of them. Packets with a later time are left out of the comparison.
+    Nanoseconds(u64),
+}
+
+/// Packets that are remembered at most.
+const WINDOW_PACKETS_MAX: usize = 1_000_000;
+
+impl Edits {
+    /// Whether no packet and no block is changed.
+    pub fn is_empty(&self) -> bool {
+        self.section_comments.is_empty()
+            && self.packet_comments.is_empty()
+            && !self.strips_comments
+            && !self.strips_secrets
+            && !self.strips_names
+            && self.shift_ns == 0
+            && self.duplicates.is_none()
+            && self.key_log.is_none()
+    }
+
+    /// The options without comments if these are stripped, with `comments` in addition.
+    fn options<'a>(
+        &self,
+        options: Options<'_>,
+        block: u32,
+        comments: &[String],
+        scratch: &'a mut Vec<u8>,
+    ) -> Options<'a> {
+        scratch.clear();
+        for option in options {
+            if option.code != COMMENT || !self.strips_comments {
+                let bytes = option.bytes;
+                Options { bytes, ..options }.append_to(block, scratch);
+            }
+        }
+        for comment in comments {
+            block::append_option(scratch, COMMENT, comment.as_bytes());
+        }
+        Options {
+            bytes: scratch,
+            order: ByteOrder::NATIVE,
+        }
+    }
+
+    /// The header of a section, edited, and its options. `comments` are added.
+    pub(super) fn section(
+        &self,
+        section: &Section,
+        options: Options<'_>,
+        comments: &[String],
+    ) -> (Section, Vec<u8>) {
+        let mut edited = section.clone();
+        if self.strips_comments {
+            edited.comment = None;
+        }
+        // Options of the file replace the fields: without any, comments join the fields.
+        if options.is_empty() {
+            let own = edited.comment.into_iter();
+            let all: Vec<_> = own.chain(comments.iter().cloned()).collect();
+            edited.comment = (!all.is_empty()).then(|| all.join("\n"));
+            return (edited, Vec::new());
+        }
+        let mut bytes = Vec::new();
+        self.options(options, kind::SECTION, comments, &mut bytes);
+        (edited, bytes)
+    }
+
+    fn time(&self, time_ns: Option<u64>) -> Option<u64> {
+        time_ns.map(|time_ns| time_ns.saturating_add_signed(self.shift_ns))
+    }
+}
+
+/// A copy whose contents are edited.
+pub(super) struct EditedCopy<'a> {
+    edits: &'a Edits,
+    copy: &'a mut FileCopy,
+    /// Packets so far.
+    number: u64,
+    /// The packets to compare with, oldest first: time, length and hash.
+    recent: VecDeque<(u64, usize, u64)>,
+    /// Packets left out because an earlier one has the same bytes.
+    pub(super) duplicates: u64,
+    scratch: Vec<u8>,
+}
+
+impl<'a> EditedCopy<'a> {
+    pub(super) fn new(edits: &'a Edits, copy: &'a mut FileCopy) -> Result<Self, ReadError> {
+        let mut edited = Self {
+            edits,
+            copy,
+            number: 0,
+            recent: VecDeque::new(),
+            duplicates: 0,
+            scratch: Vec::new(),
+        };
+        edited.add_secrets()?;
+        Ok(edited)
+    }
+
+    /// Adds the keys to the section that has begun.
+    fn add_secrets(&mut self) -> Result<(), ReadError> {
+        let Some(keys) = &self.edits.key_log else {
+            return Ok(());
+        };
+        self.copy.block(&Block {
+            kind: kind::SECRETS,
+            order: ByteOrder::NATIVE,
+            body: &keys.secrets(),
+        })
+    }
+
+    /// Whether an earlier packet in the window has the same bytes. Remembers this one.
+    fn is_duplicate(&mut self, packet: &Packet<'_>) -> bool {
+        let Some(window) = self.edits.duplicates else {
+            return false;
+        };
+        let time_ns = packet.timestamp_ns.unwrap_or(0);
+        let mut hasher = DefaultHasher::new();
+        hasher.write(packet.bytes);
+        let (length, hash) = (packet.bytes.len(), hasher.finish());
+        let (packets_max, most_ns) = match window {
+            DuplicateWindow::Packets(packets) => (packets.min(WINDOW_PACKETS_MAX), u64::MAX),
+            DuplicateWindow::Nanoseconds(most_ns) => (WINDOW_PACKETS_MAX, most_ns),
+        };
+        while self.recent.len() > packets_max {
+            self.recent.pop_front();
+        }
+        let is_near =
+            |&&(earlier_ns, ..): &&(u64, usize, u64)| time_ns.saturating_sub(earlier_ns) <= most_ns;
+        // Packets that are later in time are no earlier ones, if the window is a time.
+        let is_same = |&(earlier_ns, other_length, other): &(u64, usize, u64)| {
+            (other_length, other) == (length, hash)
+                && (most_ns == u64::MAX || earlier_ns <= time_ns)
+        };
+        let mut near = self.recent.iter().rev().take_while(is_near);
+        let is_duplicate = near.any(is_same);
+        self.recent.push_back((time_ns, length, hash));
+        is_duplicate
+    }
+}
+
+impl Destination for EditedCopy<'_> {
+    fn add_interface(
+        &mut self,
+        mut interface: Interface,
+        options: Options<'_>,
+    ) -> Result<(), ReadError> {
+        if self.edits.strips_comments {
+            interface.comment = None;
+        }
+        let options = self
+            .edits
+            .options(options, kind::INTERFACE, &[], &mut self.scratch);
+        self.copy.add_interface(interface, options)
+    }
+
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ReadError> {
+        self.number += 1;
+        if self.is_duplicate(packet) {
+            self.duplicates += 1;
+            return Ok(());
+        }
+        let mut packet = Packet {
+            timestamp_ns: self.edits.time(packet.timestamp_ns),
+            ..*packet
+        };
+        let comments = self.edits.packet_comments.get(&self.number);
+        if comments.is_some() || self.edits.strips_comments {
+            let comments = comments.map_or(&[][..], Vec::as_slice);
+            packet.comment = None;
+            let options = packet.options;
+            packet.options = self
+                .edits
+                .options(options, kind::PACKET, comments, &mut self.scratch);
+        }
+        self.copy.packet(&packet)
+    }
+
+    fn statistics(
+        &mut self,
+        statistics: &Statistics,
+        options: Options<'_>,
+    ) -> Result<(), ReadError> {
+        let mut edited = statistics.clone();
+        for time in [
+            &mut edited.timestamp_ns,
+            &mut edited.start_ns,
+            &mut edited.end_ns,
+        ] {
+            *time = self.edits.time(*time);
+        }
+        if self.edits.strips_comments {
+            edited.comment = None;
+        }
+        let options = self
+            .edits
+            .options(options, kind::STATISTICS, &[], &mut self.scratch);
+        self.copy.statistics(&edited, options)
+    }
+
+    fn section(&mut self, header: &Header) -> Result<(), ReadError> {
+        let options = Options {
+            bytes: &header.options,
+            order: header.byte_order,
+        };
+        let mut header = header.clone();
+        (header.section, header.options) = self.edits.section(&header.section, options, &[]);
+        header.byte_order = ByteOrder::NATIVE;
+        self.copy.section(&header)?;
+        self.add_secrets()
+    }
+
+    fn block(&mut self, block: &Block<'_>) -> Result<(), ReadError> {
+        let is_stripped = match block.kind {
+            kind::SECRETS => self.edits.strips_secrets,
+            kind::NAMES => self.edits.strips_names,
+            _ => false,
+        };
+        if is_stripped {
+            return Ok(());
+        }
+        self.copy.block(block)
+    }
+
+    fn accepts_blocks(&self) -> bool {
+        false
+    }
+
+    fn blocks(&mut self, _: &[u8], _: u64) -> Result<(), ReadError> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ReadError> {
+        self.copy.flush()
+    }
+}
