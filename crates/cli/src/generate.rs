@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use clap::{CommandFactory, ValueEnum};
-use clap_complete::Shell;
+use clap_complete::{Generator, Shell};
 
 use crate::args::Args;
 use crate::failure::{Exit, Failure};
@@ -25,7 +25,11 @@ fn write(directory: &Path) -> io::Result<()> {
     let completions = directory.join("completions");
     fs::create_dir_all(&completions)?;
     for &shell in Shell::value_variants() {
-        clap_complete::generate_to(shell, &mut Args::command(), "tapline", &completions)?;
+        let mut command = Args::command();
+        // Written at once: clap_complete panics if writing fails.
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut command, "tapline", &mut text);
+        fs::write(completions.join(shell.file_name("tapline")), text)?;
     }
     Ok(())
 }

@@ -274,7 +274,8 @@ impl Start<'_> {
                 server.serve(move || metrics::capture_families(&live.accounts()))?;
             }
             let serve = |control: Control| control.serve(file, trigger, written.names());
-            Ok(self.control.map(serve).transpose()?)
+            let control = self.control.map(serve).transpose();
+            control.map_err(|error| Failure::job_on("cannot serve the control socket", &error))
         };
         match serve() {
             Ok(control) => Ok((command, control)),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus,
 };
 
 use super::Sandbox;
@@ -51,14 +51,17 @@ const DNS_PORT: u16 = 53;
 
 /// Restricts the calling thread. Returns whether the kernel has Landlock, and a container around this program allows its calls.
 pub fn restrict(sandbox: &Sandbox) -> io::Result<bool> {
-    enforce(sandbox).or_else(|error| match refusal(&error) {
+    enforce(sandbox).or_else(|error| match refusal(&*error) {
         Some(libc::EPERM | libc::ENOSYS) => Ok(false),
         _ => Err(io::Error::other(error)),
     })
 }
 
+/// An error of the kernel, or a path that cannot be opened.
+type Failed = Box<dyn Error + Send + Sync>;
+
 /// The number of the system call's error.
-fn refusal(error: &RulesetError) -> Option<i32> {
+fn refusal(error: &(dyn Error + 'static)) -> Option<i32> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<io::Error>() {
@@ -69,7 +72,7 @@ fn refusal(error: &RulesetError) -> Option<i32> {
     None
 }
 
-fn enforce(sandbox: &Sandbox) -> Result<bool, RulesetError> {
+fn enforce(sandbox: &Sandbox) -> Result<bool, Failed> {
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_all(RULES))?
         .handle_access(AccessNet::from_all(RULES))?
@@ -107,7 +110,7 @@ fn allow<'p>(
     mut rules: RulesetCreated,
     paths: impl Iterator<Item = &'p Path>,
     access: BitFlags<AccessFs>,
-) -> Result<RulesetCreated, RulesetError> {
+) -> Result<RulesetCreated, Failed> {
     for path in paths {
         let Ok(about) = path.metadata() else {
             continue;
@@ -117,14 +120,17 @@ fn allow<'p>(
         } else {
             access & AccessFs::from_file(RULES)
         };
-        let Ok(descriptor) = PathFd::new(path) else {
-            continue;
+        // It may have gone. Without a rule, an existing one could not be written or removed later.
+        let descriptor = match PathFd::new(path) {
+            Ok(descriptor) => descriptor,
+            Err(_) if !path.exists() => continue,
+            Err(error) => return Err(error.into()),
         };
         match (&mut rules).add_rule(PathBeneath::new(descriptor, access)) {
             Ok(_) => {}
             // Pipes and files without a place in the tree: Landlock does not restrict them.
             Err(error) if refusal(&error) == Some(libc::EBADFD) => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(rules)

@@ -27,6 +27,11 @@ pub fn wrong(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path)
     if outcome.stderr.contains("panicked") {
         return Some("it panics".into());
     }
+    // Rust ends a process without memory like this.
+    let has_no_memory = status == 134 && outcome.stderr.contains("memory allocation of");
+    if has_no_memory {
+        return unreadable(folder);
+    }
     if !(0..=4).contains(&status) {
         return Some(format!("exit status {status}"));
     }

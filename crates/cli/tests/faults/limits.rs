@@ -78,6 +78,32 @@ fn problem(
 }
 
 #[test]
+fn a_client_of_a_capture_without_descriptors_does_not_wait() {
+    let stage = Stage::new();
+    let line = "capture -i right0 -q --name faults -- CTL filter -n faults udp";
+    let check = Check::Ends;
+    let case = Case { line, check };
+    let mut statuses = Vec::new();
+    // From too few for the control socket's client to enough for a second ring.
+    for limit in 20..40 {
+        let by = format!("--nofile={limit}");
+        let outcome = stage.run_by(&case, &["prlimit", &by], LIMIT);
+        assert!(outcome.status.is_some(), "{by} hangs");
+        let bare = ["tapline: Too many open files"];
+        assert!(
+            !outcome.stderr.lines().any(|line| bare.contains(&line)),
+            "{by} {}",
+            about(&outcome)
+        );
+        statuses.push(outcome.status);
+    }
+    assert!(
+        statuses.contains(&Some(0)) && statuses.contains(&Some(1)),
+        "{statuses:?}"
+    );
+}
+
+#[test]
 fn commands_survive_limits_and_kills() {
     let runs = number("TAPLINE_FAULTS", 240) / 10;
     let mut seed = number("TAPLINE_SEED", 1);

@@ -67,7 +67,16 @@ impl Stage {
     /// Runs a command under strace with these options, from an empty folder.
     pub fn run(&self, case: &Case, options: &[&str]) -> Outcome {
         let trace = self.scene.file("trace");
-        let strace = ["strace", "-f", "-qq", "-e", "signal=none", "-o", &trace];
+        let strace = [
+            "strace",
+            "-f",
+            "-y",
+            "-qq",
+            "-e",
+            "signal=none",
+            "-o",
+            &trace,
+        ];
         // Other programs that it starts are left alone, or it is stopped for the traced calls only.
         let scope: &[_] = if case.line.contains(" -- ") {
             &["-b", "execve"]
@@ -149,12 +158,19 @@ impl Fault {
     }
 }
 
+/// Whether a line of a trace wakes a thread. Such a write cannot fail unless the reader is awake already: the pipe is full.
+pub fn wakes(line: &str) -> bool {
+    let is_write = line.contains(" write(");
+    is_write && (line.contains("<pipe:[") && line.contains(", 1) =") || line.contains("[eventfd]>"))
+}
+
 /// Every fault of a traced run: each call of each thread, in each way. Calls that the loader and Rust's runtime make before the
 /// program's first line are not the program's.
 pub fn faults(trace: &str) -> Vec<Fault> {
     let mut made: BTreeMap<&str, BTreeMap<&str, u32>> = BTreeMap::new();
     let mut before: BTreeMap<&str, u32> = BTreeMap::new();
     let first = trace.split_whitespace().next().unwrap_or_default();
+    let mut waking: BTreeMap<&str, u32> = BTreeMap::new();
     let mut stacks = 0;
     for line in trace.lines() {
         let Some((thread, text)) = line.split_once(char::is_whitespace) else {
@@ -166,7 +182,12 @@ pub fn faults(trace: &str) -> Vec<Fault> {
         if !call.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
             continue;
         }
-        *made.entry(call).or_default().entry(thread).or_default() += 1;
+        let number = made.entry(call).or_default().entry(thread).or_default();
+        *number += 1;
+        if wakes(line) {
+            let first = waking.entry(call).or_insert(u32::MAX);
+            *first = (*first).min(*number);
+        }
         if thread == first && stacks < 2 {
             *before.entry(call).or_default() += 1;
             // Rust's runtime ends with a stack for signals.
@@ -177,6 +198,8 @@ pub fn faults(trace: &str) -> Vec<Fault> {
     for (call, threads) in made {
         let most = threads.into_values().max().unwrap_or(0);
         let begin = before.get(call).copied().unwrap_or(0) + 1;
+        // Runs differ in the number of the write that wakes. None from there on fails.
+        let most = waking.get(call).map_or(most, |first| most.min(first - 1));
         for number in begin..=most {
             faults.extend(ways(call).iter().map(|how| Fault {
                 call: call.to_owned(),
@@ -192,11 +215,10 @@ pub fn faults(trace: &str) -> Vec<Fault> {
 fn ways(call: &str) -> &'static [&'static str] {
     match call {
         // These cannot, or only if the program is wrong, and the C library ends the process then.
-        "getrandom" | "uname" | "execve" | "munmap" | "rt_sigaction" | "rt_sigprocmask"
-        | "rt_sigreturn" | "sigaltstack" | "gettid" | "getpid" | "getppid" | "geteuid"
-        | "getuid" | "set_robust_list" | "rseq" | "exit" | "exit_group" | "arch_prctl"
-        | "set_tid_address" | "restart_syscall" | "tgkill" | "sched_yield" => &[],
-        "futex" => &["error=EINTR", "error=EAGAIN"],
+        "futex" | "getrandom" | "uname" | "execve" | "munmap" | "rt_sigaction"
+        | "rt_sigprocmask" | "rt_sigreturn" | "sigaltstack" | "gettid" | "getpid" | "getppid"
+        | "geteuid" | "getuid" | "set_robust_list" | "rseq" | "exit" | "exit_group"
+        | "arch_prctl" | "set_tid_address" | "restart_syscall" | "tgkill" | "sched_yield" => &[],
         "brk" => &["retval=0"],
         "mmap" | "mprotect" | "mremap" | "madvise" => {
             &["error=ENOMEM", "error=EAGAIN", "error=EPERM"]

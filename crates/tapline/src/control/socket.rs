@@ -148,6 +148,7 @@ impl ControlSocket {
         stop: &Stop,
         mut answer: impl FnMut(ControlRequest, Peer) -> ControlReply,
     ) -> io::Result<()> {
+        let mut spare = self.spare();
         loop {
             let mut sources = [
                 PollFd::new(stop, PollFlags::IN),
@@ -162,10 +163,23 @@ impl ControlSocket {
                 return Ok(());
             }
             if !sources[1].revents().is_empty() {
-                // The client has been told, as far as possible.
-                let _ = self.serve_one(&mut answer);
+                match self.serve_one(&mut answer) {
+                    Err(ControlError::Connection { source }) if has_no_descriptor(&source) => {
+                        // Without an answer it would wait, and stay readable here. It sees the end of the connection.
+                        spare.take();
+                        self.listener.accept()?;
+                        spare = self.spare();
+                    }
+                    // The client has been told, as far as possible.
+                    _ => {}
+                }
             }
         }
+    }
+
+    /// A descriptor to give up for that of a client, when this process has no other.
+    fn spare(&self) -> Option<OwnedFd> {
+        self.listener.as_fd().try_clone_to_owned().ok()
     }
 
     /// Answers the request of one client, and waits for it at most [`TRANSFER_TIME`] per line.
@@ -201,6 +215,14 @@ impl AsFd for ControlSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
+}
+
+fn has_no_descriptor(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::MFILE | Errno::NFILE)
+    )
 }
 
 /// Locks the file at `path`; `None` if another process has.

@@ -319,7 +319,8 @@ impl WindowReader {
     /// CPU time and number of sleeps of the thread within the window. Known once the reader has ended.
     pub(super) fn usage(&self) -> (Duration, u64) {
         let difference = |(start, end): (ThreadUsage, ThreadUsage)| {
-            (end.cpu.saturating_sub(start.cpu), end.waits - start.waits)
+            let waits = end.waits.saturating_sub(start.waits);
+            (end.cpu.saturating_sub(start.cpu), waits)
         };
         self.usage_at_start
             .zip(self.usage_at_end)
