@@ -164,7 +164,9 @@ impl Fault {
 /// Whether a line of a trace wakes a thread. Such a write cannot fail unless the reader is awake already: the pipe is full.
 pub fn wakes(line: &str) -> bool {
     let is_write = line.contains(" write(");
-    is_write && (line.contains("<pipe:[") && line.contains(", 1) =") || line.contains("[eventfd]>"))
+    // Both forms of a line: strace splits the call if another thread makes one meanwhile.
+    let is_octet = line.contains(", 1) =") || line.contains(", 1 <unfinished");
+    is_write && (line.contains("<pipe:[") && is_octet || line.contains("[eventfd]>"))
 }
 
 /// Every fault of a traced run: each call of each thread, in each way. Calls that the loader and Rust's runtime make before the
