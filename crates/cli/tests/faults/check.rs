@@ -39,7 +39,7 @@ pub fn wrong(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path)
     let is_mute = outcome
         .trace
         .lines()
-        .any(|line| line.contains("write(2,") && line.contains("INJECTED"));
+        .any(|line| line.contains("write(2<") && line.contains("INJECTED"));
     let complaint = outcome
         .stderr
         .lines()
@@ -96,6 +96,12 @@ pub fn wrong(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path)
 fn unlike(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path) -> Option<String> {
     let plain = &expected.plain;
     match case.check {
+        // A file of /proc that ends early cannot be told from a short one.
+        Check::Same
+            if outcome.trace.contains("/proc/") && outcome.trace.contains(" = 0 (INJECTED)") =>
+        {
+            None
+        }
         Check::Same if outcome.stdout != plain.stdout => Some(format!(
             "success with other output: {}",
             difference(&plain.stdout, &outcome.stdout)
