@@ -155,7 +155,7 @@ FILTERS
 # files: what tshark prints of each capture file of the corpus.
 files() {
     local preload=$1 file
-    for file in "$here"/../lab/corpus/{captures,made,filters/captures}/*.pcap*; do
+    for file in "$here"/../lab/corpus/{captures,made,filters/captures,pcapng/le,pcapng/be}/*.pcap*; do
         echo "${file##*/}: $(LD_PRELOAD=$preload tshark -n -V -x -r "$file" 2>&1 | sha256sum)"
     done
 }
