@@ -163,7 +163,8 @@ fn loss_free(rig: &Rig, tools: [&Tool; 2], report: &mut Report) {
         });
         let loss_free = outcome.loss_free_pps() as f64;
         let full = outcome.full;
-        if full.lost() == 0 {
+        // Where only tapline keeps up with the sender, the ratio is a lower bound.
+        if full.lost() == 0 && tool.name == LIBPCAP {
             report.fail(format!("{}: the sender is the limit", tool.name));
         }
         let lost = full.lost() as f64 * 100.0 / full.offered as f64;
