@@ -49,10 +49,25 @@ impl RecordFile {
     }
 
     /// Opens a record that is there.
-    pub fn open(path: PathBuf) -> Result<Self, RecordError> {
+    fn open(path: PathBuf) -> Result<Self, RecordError> {
         let file = OpenOptions::new().read(true).write(true).open(&path);
         let file = file.map_err(failed(&path))?;
         Ok(Self { path, file })
+    }
+
+    /// Opens a record that was left behind, and has it alone. `None` if somebody uses it. One of another boot, or of
+    /// another kind, is removed: `None`, too.
+    pub fn open_left_behind<C: Recorded>(path: PathBuf) -> Result<Option<(Self, C)>, RecordError> {
+        let mut record = Self::open(path)?;
+        if !record.try_lock()? {
+            return Ok(None);
+        }
+        let content: Option<C> = record.read();
+        let Some(content) = content.filter(|content| content.boot_id() == boot_id()) else {
+            record.remove()?;
+            return Ok(None);
+        };
+        Ok(Some((record, content)))
     }
 
     /// Whether this is the only user of the record. It has it alone then.
@@ -97,6 +112,39 @@ impl RecordFile {
             _ => Ok(()),
         }
     }
+}
+
+/// What a record says about a former setting.
+pub trait Recorded: DeserializeOwned {
+    /// The boot in which the record was made.
+    fn boot_id(&self) -> &str;
+}
+
+/// Calls `undo` with each record in `folder` whose name begins with `prefix`, the greatest names first, under the lock
+/// `guard_name`. A record that it fails for, and which has not gone meanwhile, is what `failed` makes of the error.
+pub fn undo_each<T>(
+    folder: &Path,
+    prefix: &str,
+    guard_name: &str,
+    undo: impl Fn(PathBuf) -> Result<Option<T>, RecordError>,
+    failed: impl Fn(RecordError) -> T,
+) -> Result<Vec<T>, RecordError> {
+    // Without records no lock is created.
+    if records(folder, prefix)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let _guard = guard(folder, guard_name)?;
+    let mut paths = records(folder, prefix)?;
+    paths.sort_unstable_by(|a, b| b.cmp(a));
+    let mut found = Vec::new();
+    for path in paths {
+        match undo(path) {
+            Ok(undone) => found.extend(undone),
+            Err(error) if error.is_gone() => {}
+            Err(error) => found.push(failed(error)),
+        }
+    }
+    Ok(found)
 }
 
 /// The folder of the records: that of the control sockets.

@@ -8,7 +8,7 @@ use super::device::StampDevice;
 use super::error::StampError;
 use super::setting::HardwareStamping;
 use crate::doctor::shell_quote;
-use crate::record_file::{self, RecordError, RecordFile, boot_id, guard};
+use crate::record_file::{self, RecordError, RecordFile, Recorded, boot_id, guard};
 
 /// The lock that guards the records, held for a few system calls.
 const GUARD: &str = "hwtstamp.lock";
@@ -169,6 +169,12 @@ impl Record {
     }
 }
 
+impl Recorded for Content {
+    fn boot_id(&self) -> &str {
+        &self.boot_id
+    }
+}
+
 impl Content {
     fn is_of(&self, device: &StampDevice) -> bool {
         self.boot_id == boot_id() && self.link == device.name() && self.index == device.index()
@@ -189,41 +195,27 @@ pub fn undo_left_behind() -> Result<Vec<LeftBehind>, StampError> {
 }
 
 fn undo_in(folder: &Path, cookie: u64) -> Result<Vec<LeftBehind>, StampError> {
-    let prefix = format!("hwtstamp-{cookie}-");
-    // Without records no lock is created.
-    if record_file::records(folder, &prefix)?.is_empty() {
-        return Ok(Vec::new());
-    }
-    let _guard = guard(folder, GUARD)?;
-    let mut found = Vec::new();
-    for path in record_file::records(folder, &prefix)? {
-        match undo(folder, path) {
-            Ok(undone) => found.extend(undone),
-            Err(error) if error.is_gone() => {}
-            Err(error) => found.push(LeftBehind {
-                link: String::new(),
-                former: HardwareStamping::new(0, 0),
-                restored: Restored::Failed(error.into()),
-            }),
-        }
-    }
-    Ok(found)
+    let found = record_file::undo_each(
+        folder,
+        &format!("hwtstamp-{cookie}-"),
+        GUARD,
+        |path| undo(folder, path),
+        |error| LeftBehind {
+            link: String::new(),
+            former: HardwareStamping::new(0, 0),
+            restored: Restored::Failed(error.into()),
+        },
+    );
+    Ok(found?)
 }
 
 /// Restores what the record at `path` says; `None` if a capture is using it, or if it is not a record of this boot.
 fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, RecordError> {
-    let mut record = Record {
-        file: RecordFile::open(path)?,
-        folder: folder.to_owned(),
-    };
-    if !record.file.try_lock()? {
-        return Ok(None);
-    }
-    let content: Option<Content> = record.file.read();
-    let Some(content) = content.filter(|content| content.boot_id == boot_id()) else {
-        record.file.remove()?;
+    let Some((file, content)) = RecordFile::open_left_behind::<Content>(path)? else {
         return Ok(None);
     };
+    let folder = folder.to_owned();
+    let mut record = Record { folder, file };
     let restored =
         StampDevice::open(&content.link).and_then(|mut device| record.restore(&mut device));
     Ok(Some(LeftBehind {

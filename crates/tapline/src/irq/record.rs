@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::device::IrqPaths;
-use crate::record_file::{self, RecordError, RecordFile, boot_id, guard};
+use crate::record_file::{self, RecordError, RecordFile, Recorded, boot_id, guard};
 
 /// The lock that guards the records, held for a few system calls.
 const GUARD: &str = "irq.lock";
@@ -198,6 +198,12 @@ impl Record {
     }
 }
 
+impl Recorded for Content {
+    fn boot_id(&self) -> &str {
+        &self.boot_id
+    }
+}
+
 impl Content {
     fn is_of(&self, irq: u32) -> bool {
         self.irq == irq && self.boot_id == boot_id()
@@ -216,37 +222,25 @@ pub fn undo_left_behind() -> Result<Vec<LeftBehind>, IrqError> {
 }
 
 pub fn undo_in(paths: &IrqPaths) -> Result<Vec<LeftBehind>, IrqError> {
-    // Without records no lock is created.
-    if record_file::records(&paths.records, PREFIX)?.is_empty() {
-        return Ok(Vec::new());
-    }
-    let _guard = guard(&paths.records, GUARD)?;
-    let mut found = Vec::new();
-    for path in record_file::records(&paths.records, PREFIX)? {
-        let irq = record_file::number(&path, PREFIX);
-        match undo(paths, path) {
-            Ok(undone) => found.extend(undone),
-            Err(error) if error.is_gone() => {}
-            Err(error) => found.push(LeftBehind {
-                irq: irq.unwrap_or(0),
-                former: String::new(),
-                restored: Restored::Failed(error.into()),
-            }),
-        }
-    }
+    let found = record_file::undo_each(
+        &paths.records,
+        PREFIX,
+        GUARD,
+        |path| undo(paths, path),
+        |error| LeftBehind {
+            irq: record_file::number(&error.path, PREFIX).unwrap_or(0),
+            former: String::new(),
+            restored: Restored::Failed(error.into()),
+        },
+    );
+    let mut found = found?;
     found.sort_by_key(|one| one.irq);
     Ok(found)
 }
 
 /// Restores what the record at `path` says; `None` if a capture is using it, or if it is not a record of this boot.
 fn undo(paths: &IrqPaths, path: PathBuf) -> Result<Option<LeftBehind>, RecordError> {
-    let mut file = RecordFile::open(path)?;
-    if !file.try_lock()? {
-        return Ok(None);
-    }
-    let content: Option<Content> = file.read();
-    let Some(content) = content.filter(|content| content.boot_id == boot_id()) else {
-        file.remove()?;
+    let Some((file, content)) = RecordFile::open_left_behind::<Content>(path)? else {
         return Ok(None);
     };
     let irq = content.irq;

@@ -9,7 +9,7 @@ use super::device::SteeringDevice;
 use super::error::SteeringError;
 use super::setting::Setting;
 use crate::doctor::shell_quote;
-use crate::record_file::{self, RecordError, RecordFile, boot_id, guard};
+use crate::record_file::{self, RecordError, RecordFile, Recorded, boot_id, guard};
 
 /// The lock that guards the records, held for a few system calls.
 const GUARD: &str = "steering.lock";
@@ -173,6 +173,12 @@ impl Record {
     }
 }
 
+impl Recorded for Content {
+    fn boot_id(&self) -> &str {
+        &self.boot_id
+    }
+}
+
 impl Content {
     fn is_of(&self, device: &SteeringDevice) -> bool {
         self.boot_id == boot_id() && self.link == device.name() && self.index == device.index()
@@ -249,45 +255,29 @@ pub fn undo_left_behind() -> Result<Vec<LeftBehind>, SteeringError> {
 }
 
 fn undo_in(folder: &Path, cookie: u64) -> Result<Vec<LeftBehind>, SteeringError> {
-    let prefix = prefix(cookie);
-    // Without records no lock is created.
-    if record_file::records(folder, &prefix)?.is_empty() {
-        return Ok(Vec::new());
-    }
-    let _guard = guard(folder, GUARD)?;
-    let mut paths = record_file::records(folder, &prefix)?;
-    // Those that may depend on others come first.
-    paths.sort_unstable_by(|a, b| b.cmp(a));
-    let mut found = Vec::new();
-    for path in paths {
-        match undo(folder, path) {
-            Ok(undone) => found.extend(undone),
-            Err(error) if error.is_gone() => {}
-            Err(error) => found.push(LeftBehind {
-                link: String::new(),
-                former: None,
-                made: None,
-                restored: Restored::Failed(error.into()),
-            }),
-        }
-    }
-    Ok(found)
+    // Settings that may depend on others have greater names, so they come first.
+    let found = record_file::undo_each(
+        folder,
+        &prefix(cookie),
+        GUARD,
+        |path| undo(folder, path),
+        |error| LeftBehind {
+            link: String::new(),
+            former: None,
+            made: None,
+            restored: Restored::Failed(error.into()),
+        },
+    );
+    Ok(found?)
 }
 
 /// Restores what the record at `path` says; `None` if a capture is using it, or if it is not a record of this boot.
 fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, RecordError> {
-    let mut record = Record {
-        file: RecordFile::open(path)?,
-        folder: folder.to_owned(),
-    };
-    if !record.file.try_lock()? {
-        return Ok(None);
-    }
-    let content: Option<Content> = record.file.read();
-    let Some(content) = content.filter(|content| content.boot_id == boot_id()) else {
-        record.file.remove()?;
+    let Some((file, content)) = RecordFile::open_left_behind::<Content>(path)? else {
         return Ok(None);
     };
+    let folder = folder.to_owned();
+    let mut record = Record { folder, file };
     let opened = SteeringDevice::open(&content.link);
     let restored = opened.and_then(|mut device| record.restore(&mut device));
     Ok(Some(LeftBehind {
