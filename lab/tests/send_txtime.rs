@@ -31,14 +31,16 @@ fn tc(host: &Host, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A frame of 60 to 1514 bytes, every second one with a VLAN tag. It ends with its number.
-fn frame(number: u64) -> Vec<u8> {
+/// A frame of 60 bytes to the longest of `mtu`: of each size one without and one with a VLAN tag, which the MTU does not count.
+/// It ends with its number.
+fn frame(number: u64, mtu: u64) -> Vec<u8> {
     let mut frame = vec![0xff; 12];
     if number % 2 == 1 {
         frame.extend([0x81, 0x00, 0x00, 0x07]);
     }
     frame.extend([0x88, 0xb5]);
-    let bytes = 60 + 1454 * number / (PACKETS - 1);
+    let longest = frame.len() as u64 + mtu;
+    let bytes = 60 + (longest - 60) * (number / 2) / (PACKETS / 2 - 1);
     frame.extend((frame.len() as u64 + 1..bytes).map(|place| (place + number) as u8));
     frame.push(number as u8);
     frame
@@ -49,11 +51,17 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
     if UML.has_run() {
         return;
     }
-    for (kind, options) in [
-        ("fq", ""),
-        ("etf", " clockid CLOCK_TAI delta 500000 skip_sock_check"),
+    let etf = " clockid CLOCK_TAI delta 500000 skip_sock_check";
+    for (kind, options, mtu) in [
+        ("fq", "", 1500),
+        ("fq", "", 9000),
+        ("etf", etf, 1500),
+        ("etf", etf, 9000),
     ] {
         let [left, right] = Net::new().pair();
+        for host in [&left, &right] {
+            host.ip(&format!("link set {} mtu {mtu}", host.interface().name));
+        }
         let name = left.interface().name;
         tc(
             &left,
@@ -72,7 +80,7 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
         let start_ns = abi::clock::monotonic_ns() + 100_000_000;
         let mut queue = SendQueue::default();
         for number in 0..PACKETS {
-            queue.push(start_ns + number * GAP_NS, &frame(number));
+            queue.push(start_ns + number * GAP_NS, &frame(number, mtu));
         }
         assert!(sender.transmit(&queue).unwrap());
         let summary = sender.finish().unwrap();
@@ -95,7 +103,7 @@ fn the_queueing_discipline_sends_no_packet_before_its_time() {
         for _ in 0..delivered {
             let packet = capture.next().unwrap().expect("every packet arrives");
             let number = u64::from(*packet.data().last().unwrap());
-            assert_eq!(packet.data(), frame(number), "{kind}");
+            assert_eq!(packet.data(), frame(number, mtu), "{kind}, MTU {mtu}");
             let arrived_ns = packet.time().as_nanos().unwrap() - offset_ns;
             let planned_ns = start_ns + number * GAP_NS;
             // The clocks of both are converted; etf may send `delta` earlier.
