@@ -19,7 +19,8 @@ use super::{reply, request};
 use crate::Insn;
 use crate::capture::XdpProgramError;
 use crate::live_frames::{
-    BATCH_FRAMES, LiveFramesError, LiveFramesSent, LiveProgram, LiveRun, program as frames,
+    LiveFramesError, LiveFramesSent, LiveProgram, LiveRun, UNORDERED_BATCH_FRAMES,
+    program as frames,
 };
 use crate::map::MapError;
 use crate::program::{LoadError, Program, ProgramKind};
@@ -310,16 +311,21 @@ impl EchoProber {
     }
 
     /// Sends requests to targets of one family: their targets and numbers, at most [`MAX_BATCH`](Self::MAX_BATCH) of them.
-    /// Those that were sent are the first ones.
+    /// Those that were sent are the first ones afterwards: one that has overtaken others changes its place.
     ///
     /// # Errors
     /// Errors of `BPF_PROG_TEST_RUN`; EAFNOSUPPORT without a frame for the family, or without programs that send. Nothing
     /// was sent then.
-    pub fn send(&mut self, is_ipv6: bool, probes: &[(u32, u32)]) -> io::Result<LiveFramesSent> {
+    pub fn send(
+        &mut self,
+        is_ipv6: bool,
+        probes: &mut [(u32, u32)],
+    ) -> io::Result<LiveFramesSent> {
         let (Some(run), Some(sender)) = (&mut self.run, &self.senders[usize::from(is_ipv6)]) else {
             return Err(io::Error::from_raw_os_error(libc::EAFNOSUPPORT));
         };
-        let probes = &probes[..probes.len().min(RECORDS)];
+        let count = probes.len().min(RECORDS);
+        let probes = &mut probes[..count];
         for (at, (target, number)) in probes.iter().enumerate() {
             let mut record = [0; RECORD_BYTES];
             record[..4].copy_from_slice(&target.to_ne_bytes());
@@ -327,12 +333,10 @@ impl EchoProber {
             run.memory
                 .write(frames::RECORDS_AT + at * RECORD_BYTES, &record);
         }
-        run.send(
-            &sender.program,
-            &sender.frame,
-            probes.len() as u32,
-            BATCH_FRAMES,
-        )
+        let (program, frame) = (&sender.program, &sender.frame);
+        let sent = run.send(program, frame, count as u32, UNORDERED_BATCH_FRAMES)?;
+        sent.put_first(probes);
+        Ok(sent)
     }
 
     /// The counters of all targets.
