@@ -80,6 +80,8 @@ pub(super) fn find_end(code: &mut Code<'_>, family: &Family, least: i16, short: 
     code.extend([Insn::load(Size::Half, Reg::R9, START, at)]);
     code.swap_bytes(Size::Half, Reg::R9);
     code.extend([
+        // Verifiers before Linux 6.13 do not know that the swapped length has 16 bits.
+        Insn::alu64(Alu::And, Reg::R9, 0xffff),
         Insn::store(Size::Double, Reg::R10, LENGTH, Reg::R9),
         Insn::jump_if(
             Condition::Less,

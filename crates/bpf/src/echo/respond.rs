@@ -137,10 +137,11 @@ impl<'m> Program<'m> {
             Insn::jump_if32(Condition::GreaterOrEqual, Reg::R1, 224, exits.pass),
         ]);
         self.require_own_address(code, 0, IP + 16, 1, exits.pass);
-        // The end of the message.
+        // The end of the message. Verifiers before Linux 6.13 do not know that the swapped length has 16 bits.
         code.extend([
             Insn::load(Size::Half, Reg::R9, START, IP + 2),
             Insn::Be16ToHost { dst: Reg::R9 },
+            Insn::alu64(Alu::And, Reg::R9, 0xffff),
             Insn::jump_if(Condition::Less, Reg::R9, i32::from(IPV4 + ECHO), exits.pass),
             Insn::add(Reg::R9, START),
             Insn::add(Reg::R9, i32::from(IP)),
@@ -216,6 +217,7 @@ impl<'m> Program<'m> {
             Insn::load(Size::Half, Reg::R9, START, IP + 4),
             Insn::mov(Reg::R0, Reg::R9),
             Insn::Be16ToHost { dst: Reg::R9 },
+            Insn::alu64(Alu::And, Reg::R9, 0xffff),
             Insn::jump_if(Condition::Less, Reg::R9, i32::from(ECHO), exits.pass),
             Insn::add(Reg::R9, START),
             Insn::add(Reg::R9, i32::from(ICMP6)),

@@ -94,7 +94,8 @@ pub(super) fn send<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<In
             RECORD,
             (RECORDS_AT as u16).cast_signed(),
         ),
-        Insn::jump_if(Condition::Equal, LENGTH, 0, DROP),
+        // As the verifier of Linux 6.1 understands that it is not 0.
+        Insn::jump_if(Condition::Less, LENGTH, 1, DROP),
         Insn::jump_if(
             Condition::Greater,
             LENGTH,
