@@ -19,10 +19,11 @@ mkdir "$work/runs"
 export TAPLINE_SKIPS=$work/skips
 : >"$TAPLINE_SKIPS"
 
-# Tests that need this kernel are skipped, and counted, where it is missing.
-kernel=$PWD/target/kernel
-[ "$(uname -m)" != x86_64 ] || packaging/kernel.sh "$kernel" || true
+# Tests that need these kernels are skipped, and counted, where they are missing.
+kernel=$PWD/target/kernel older=$PWD/target/older-kernel
+[ "$(uname -m)" != x86_64 ] || { packaging/kernel.sh "$kernel"; packaging/kernel.sh "$older" bookworm; } || true
 [ ! -e "$kernel/order" ] || export TAPLINE_LAB_KERNEL=$kernel
+[ ! -e "$older/order" ] || export TAPLINE_LAB_OLDER_KERNEL=$older
 
 # On a fresh clone nothing can be reused, and its state for the next build costs time.
 [ -e target/debug ] || export CARGO_INCREMENTAL=0

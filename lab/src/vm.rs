@@ -1,5 +1,5 @@
-//! Runs tests for features that neither the running kernel nor User-Mode Linux has, under a newer Debian kernel in
-//! QEMU. The guest runs from memory and holds only the test program, its shared libraries, `ip` and `ethtool`.
+//! Runs tests for features that neither the running kernel nor User-Mode Linux has, under a newer or an older Debian
+//! kernel in QEMU. The guest runs from memory and holds only the test program, its shared libraries, `ip` and `ethtool`.
 //!
 //! A test program lists its tests in one static [`Tests`], as with [`uml`](crate::uml).
 
@@ -18,33 +18,48 @@ use crate::tool;
 /// A kernel unpacked by `packaging/kernel.sh`, and the programs to boot it.
 pub const NEWER_KERNEL: Feature = Feature {
     name: "a newer kernel in QEMU",
-    probe: || {
-        let order = folder()?.join("order");
-        fs::metadata(&order).map_err(|error| format!("{}: {error}", order.display()))?;
-        for program in [QEMU, "busybox", "cpio"] {
-            let known = tool::find(program);
-            known.ok_or_else(|| format!("{program} is not installed"))?;
-        }
-        Ok(())
-    },
+    probe: || probe(NEWER),
+};
+
+/// The same with Linux 6.1.
+pub const OLDER_KERNEL: Feature = Feature {
+    name: "an older kernel in QEMU",
+    probe: || probe(OLDER),
 };
 
 const QEMU: &str = "qemu-system-x86_64";
 
-/// Names the folder of the kernel, if there is one.
-const KERNEL: &str = "TAPLINE_LAB_KERNEL";
+// Each names the folder of a kernel, if there is one.
+const NEWER: &str = "TAPLINE_LAB_KERNEL";
+const OLDER: &str = "TAPLINE_LAB_OLDER_KERNEL";
 
-fn folder() -> Result<PathBuf, String> {
-    let folder = env::var_os(KERNEL).map(PathBuf::from);
-    folder.ok_or_else(|| format!("{KERNEL} names no folder that packaging/kernel.sh has filled"))
+fn probe(variable: &str) -> Result<(), String> {
+    let order = folder(variable)?.join("order");
+    fs::metadata(&order).map_err(|error| format!("{}: {error}", order.display()))?;
+    for program in [QEMU, "busybox", "cpio"] {
+        let known = tool::find(program);
+        known.ok_or_else(|| format!("{program} is not installed"))?;
+    }
+    Ok(())
+}
+
+fn folder(variable: &str) -> Result<PathBuf, String> {
+    let folder = env::var_os(variable).map(PathBuf::from);
+    folder.ok_or_else(|| format!("{variable} names no folder that packaging/kernel.sh has filled"))
 }
 
 /// A newer kernel in QEMU.
 #[derive(Debug)]
 pub struct VirtualMachine;
 
+/// An older kernel in QEMU.
+#[derive(Debug)]
+pub struct OlderMachine;
+
 /// The tests of a program that run in QEMU.
 pub type Tests = guest::Tests<VirtualMachine>;
+/// The tests of a program that run in QEMU under the older kernel.
+pub type OlderTests = guest::Tests<OlderMachine>;
 
 impl Guest for VirtualMachine {
     const INSIDE: &str = "TAPLINE_LAB_INSIDE_VM";
@@ -52,33 +67,48 @@ impl Guest for VirtualMachine {
     const PLACE: &str = "under a newer kernel in QEMU";
 
     fn boot(tests: &[&str], files: &[GuestFile]) -> Run {
-        let place = tempfile::tempdir().expect("a folder");
-        let kernel = folder().expect("the kernel's folder");
-        let memory = fill(place.path(), &kernel, tests, files);
-        let mut command = tool::command(QEMU);
-        command.args([
-            "-nodefaults",
-            "-display",
-            "none",
-            "-no-reboot",
-            "-m",
-            "1024",
-        ]);
-        // QEMU 7.2 emulates CMPXCHG16B in a way that crashes this kernel's allocator.
-        command.args(["-cpu", "max,-cx16", "-serial", "stdio"]);
-        command.args(["-append", "console=ttyS0 quiet panic=-1"]);
-        command.arg("-kernel").arg(kernel.join("vmlinuz"));
-        command.arg("-initrd").arg(memory);
-        let (status, console) = run_to_end(command, || {});
-        Run::of(
-            console.replace('\r', ""),
-            &format!("the kernel exited with {status}"),
-        )
+        boot(NEWER, Self::INSIDE, tests, files)
     }
 }
 
+impl Guest for OlderMachine {
+    const INSIDE: &str = "TAPLINE_LAB_INSIDE_OLDER_VM";
+    const FEATURE: Feature = OLDER_KERNEL;
+    const PLACE: &str = "under an older kernel in QEMU";
+
+    fn boot(tests: &[&str], files: &[GuestFile]) -> Run {
+        boot(OLDER, Self::INSIDE, tests, files)
+    }
+}
+
+/// Boots the kernel in the folder that `variable` names, and sets `inside` there.
+fn boot(variable: &str, inside: &str, tests: &[&str], files: &[GuestFile]) -> Run {
+    let place = tempfile::tempdir().expect("a folder");
+    let kernel = folder(variable).expect("the kernel's folder");
+    let memory = fill(place.path(), &kernel, inside, tests, files);
+    let mut command = tool::command(QEMU);
+    command.args([
+        "-nodefaults",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-m",
+        "1024",
+    ]);
+    // QEMU 7.2 emulates CMPXCHG16B in a way that crashes this kernel's allocator.
+    command.args(["-cpu", "max,-cx16", "-serial", "stdio"]);
+    command.args(["-append", "console=ttyS0 quiet panic=-1"]);
+    command.arg("-kernel").arg(kernel.join("vmlinuz"));
+    command.arg("-initrd").arg(memory);
+    let (status, console) = run_to_end(command, || {});
+    Run::of(
+        console.replace('\r', ""),
+        &format!("the kernel exited with {status}"),
+    )
+}
+
 /// Builds the initramfs.
-fn fill(place: &Path, kernel: &Path, tests: &[&str], files: &[GuestFile]) -> PathBuf {
+fn fill(place: &Path, kernel: &Path, inside: &str, tests: &[&str], files: &[GuestFile]) -> PathBuf {
     let root = place.join("root");
     for folder in ["proc", "sys", "dev", "run", "tmp", "modules"] {
         fs::create_dir_all(root.join(folder)).expect("a folder");
@@ -110,7 +140,8 @@ fn fill(place: &Path, kernel: &Path, tests: &[&str], files: &[GuestFile]) -> Pat
     copy(&ethtool, &root.join("bin/ethtool"));
     copy(&busybox, &root.join("bin/busybox"));
     let init = root.join("init");
-    fs::write(&init, INIT.replace("TESTS", &tests.join(" "))).expect("process 1");
+    let script = INIT.replace("TESTS", &tests.join(" "));
+    fs::write(&init, script.replace("INSIDE", inside)).expect("process 1");
     fs::set_permissions(&init, Permissions::from_mode(0o700))
         .expect("the script is made executable");
     let mut command = Command::new("sh");
@@ -134,7 +165,7 @@ mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /tmp
 while read module; do insmod /modules/$module; done </modules/order
 ip link set lo up
-TAPLINE_LAB_INSIDE_VM=1 tests --test-threads=1 TESTS
+INSIDE=1 tests --test-threads=1 TESTS
 poweroff -f
 ";
 

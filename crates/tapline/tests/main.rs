@@ -3,7 +3,7 @@
 mod count_support;
 mod support;
 
-use lab::uml;
+use lab::{uml, vm};
 
 /// The tests that run under User-Mode Linux.
 static UML: uml::Tests = uml::Tests::named(&[
@@ -11,6 +11,10 @@ static UML: uml::Tests = uml::Tests::named(&[
     // Needs a kernel with VLANs of bridges.
     "examples::changes::a_bridge_has_the_ports_and_vlans_that_bridge_shows",
 ]);
+
+/// The tests that run under other kernels in QEMU.
+static VM: vm::Tests = vm::Tests::named(&["ping_kernels::newer::"]);
+static OLDER_VM: vm::OlderTests = vm::OlderTests::named(&["ping_kernels::older::"]);
 
 mod allocations;
 mod alone;
@@ -39,6 +43,7 @@ mod ping;
 mod ping_answers;
 mod ping_changes;
 mod ping_errors;
+mod ping_kernels;
 mod ping_limits;
 mod ping_neighbours;
 mod ping_patience;

@@ -19,7 +19,7 @@ const HEADER: usize = 8;
 
 /// `count` probes to each target, as fast as possible; a delayed process does not make answers late. The run ends when
 /// all have arrived.
-fn xdp(count: u32) -> PingOptions {
+pub fn xdp(count: u32) -> PingOptions {
     let mut options = options(Backend::Xdp, count);
     options.interval = Duration::ZERO;
     options.timeout = Duration::from_mins(1);

@@ -1,4 +1,4 @@
-//! Compares tapline's pinger with iputils ping, fping, zmap, masscan and bpfpinger in one run.
+//! Compares tapline's pinger with iputils ping, fping, zmap, masscan, bpfpinger and pinger in one run.
 //!
 //! `cargo bench -p tapline-lab --bench ping -- [--rounds N | --quick] [--tapline FILE]
 //! [--only delay|flood|rate|many|counts|xdp]` requires root, two CPUs, libpcap and the release build of the program.
@@ -14,8 +14,8 @@
 //! the time stamp of the outgoing request to that of the incoming reply. tapline's values come from its library, the
 //! others' from their output lines. **CPU** is the CPU time of a process without its start and exit. Rates are also
 //! given per second of CPU time. It includes the kernel's replies, which are processed within the sender's system
-//! calls, and is not affected by other load on the machine. bpfpinger is measured if Go can build it. The environment
-//! variable `BPFPINGER` may name a folder with its source.
+//! calls, and is not affected by other load on the machine. bpfpinger and pinger are measured if Go can build them. The
+//! environment variables `BPFPINGER` and `PINGER` may name folders with their source.
 
 #![forbid(unsafe_code)]
 

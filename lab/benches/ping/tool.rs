@@ -7,7 +7,7 @@ use serde_json::Value;
 use tapline_lab::{Host, tool};
 
 use crate::harness::{BenchOptions, Report, Running, version};
-use crate::peer;
+use crate::peer::{BPFPINGER, PINGER};
 use crate::rig::{PEER, Rig};
 
 /// The first of a million addresses of the peer.
@@ -19,6 +19,7 @@ pub enum Kind {
     Ping,
     Fping,
     Bpfpinger,
+    Pinger,
     Zmap,
     Masscan,
 }
@@ -52,7 +53,8 @@ impl Tool {
             ),
             (Kind::Ping, "ping", found("ping"), "-V"),
             (Kind::Fping, "fping", found("fping"), "--version"),
-            (Kind::Bpfpinger, "bpfpinger", peer::build(), ""),
+            (Kind::Bpfpinger, "bpfpinger", BPFPINGER.build(), ""),
+            (Kind::Pinger, "pinger", PINGER.build(), ""),
             (Kind::Zmap, "zmap", found("zmap"), "--version"),
             (Kind::Masscan, "masscan", found("masscan"), "--version"),
         ];
@@ -96,7 +98,7 @@ impl Tool {
                 format!("-n -q -c {count} -i {seconds} {target}")
             }
             Kind::Fping => format!("-q -c {count} -p {interval_ms} {target}"),
-            Kind::Bpfpinger => format!("{target} {count} {interval_ms}"),
+            Kind::Bpfpinger | Kind::Pinger => format!("{target} {count} {interval_ms}"),
             Kind::Zmap | Kind::Masscan => unreachable!("a scanner has no rate per target"),
         }
     }
@@ -162,7 +164,7 @@ impl Tool {
                 }
                 Some([sent, received])
             }
-            Kind::Bpfpinger => {
+            Kind::Bpfpinger | Kind::Pinger => {
                 let lost: f64 = text.split(' ').next()?.parse().ok()?;
                 Some([count, (count * (1.0 - lost)).round()])
             }

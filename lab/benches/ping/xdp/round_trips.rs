@@ -3,7 +3,9 @@
 //! Packet sockets of this host see neither the requests, which are XDP frames, nor the replies, which the program drops. So
 //! the time stamps of the other host's kernel give the time from the arrival of a request to the departure of its reply,
 //! for the same packets. The time on the link, there and back, comes from packets of the raw back end on the same link:
-//! their round trips by a packet socket here, less those by one at the other host.
+//! their round trips by a packet socket here, less those by one at the other host. Both add up to the kernel's round
+//! trip: the first probe's time there with the first raw one's on the link, and so on, since the one does not depend on the
+//! other.
 
 use std::collections::HashMap;
 
@@ -21,10 +23,11 @@ const TITLE: &str = "Round trips by XDP: a probe every ms";
 const P50: &str = "beyond the kernel's p50";
 const P99: &str = "beyond its p99";
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
     column("other host p50, us", 1.0, 2),
-    column("p99", 1.0, 2),
     column("link p50", 1.0, 2),
+    column("kernel p50", 1.0, 2),
+    column("kernel p99", 1.0, 2),
     column("told p50", 1.0, 2),
     column("told p99", 1.0, 2),
     column(P50, 1.0, 2),
@@ -49,11 +52,16 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
             let summary = summary(&text);
             let us = |key: &str| summary[key].as_f64().unwrap_or(f64::NAN) / 1000.0;
             let told = [us("rtt_p50_ns"), us("rtt_p99_ns")];
-            let kernel = truth.values().map(|&ns| ns as f64 / 1000.0);
-            let kernel = truth::quantiles(kernel.collect());
+            let there = by_number(truth);
             let link = link_us(rig, tool, peer);
-            let beyond = [0, 1].map(|at| told[at] - kernel[at] - link);
-            let figures = [&kernel[..], &[link], &told, &beyond].concat();
+            let sums = there
+                .iter()
+                .filter_map(|(number, us)| Some(us + link.get(number)?));
+            let kernel = truth::quantiles(sums.collect());
+            let [there, link] =
+                [there, link].map(|of| truth::quantiles(of.into_values().collect())[0]);
+            let beyond = [0, 1].map(|at| told[at] - kernel[at]);
+            let figures = [&[there, link], &kernel, &told, &beyond].concat();
             report.table(TITLE, &COLUMNS).add(name, &figures);
         }
     }
@@ -64,24 +72,25 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     }
 }
 
-/// The median of the time that packets of the raw back end spend on the link, there and back, in microseconds.
-fn link_us(rig: &Rig, tool: &Tool, peer: &str) -> f64 {
+/// The time that packets of the raw back end spend on the link, there and back, in microseconds, by number.
+fn link_us(rig: &Rig, tool: &Tool, peer: &str) -> HashMap<u32, f64> {
     let arguments = format!("ping --backend raw --json -q -s 16 -c {PROBES} -i 1ms {peer}");
     let (here, (there, _)) = truth::at(&rig.left, || {
         truth::at(&rig.right, || {
             on_subject_cpu(|| tool.start(&rig.left, &arguments)).finish()
         })
     });
-    let by_number = |truth: truth::Truth| -> HashMap<u32, u64> {
-        truth
-            .into_iter()
-            .map(|((_, number), ns)| (number, ns))
-            .collect()
-    };
     let (here, there) = (by_number(here), by_number(there));
-    let on_link = here.iter().filter_map(|(number, ns)| {
-        let there = there.get(number)?;
-        Some((*ns as f64 - *there as f64) / 1000.0)
-    });
-    truth::quantiles(on_link.collect())[0]
+    let on_link = here
+        .into_iter()
+        .filter_map(|(number, us)| Some((number, us - there.get(&number)?)));
+    on_link.collect()
+}
+
+/// The times to the only host, in microseconds.
+fn by_number(truth: truth::Truth) -> HashMap<u32, f64> {
+    let times = truth.into_iter();
+    times
+        .map(|((_, number), ns)| (number, ns as f64 / 1000.0))
+        .collect()
 }
