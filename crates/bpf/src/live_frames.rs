@@ -216,7 +216,8 @@ impl LiveFrames {
     /// # Errors
     /// As [`send`](Self::send); EINVAL for a frame of another length.
     pub fn send_equal(&mut self, frame: &[u8], count: u32) -> io::Result<LiveFramesSent> {
-        self.run.send(&self.equal, frame, count, UNORDERED_BATCH_FRAMES)
+        self.run
+            .send(&self.equal, frame, count, UNORDERED_BATCH_FRAMES)
     }
 }
 

@@ -316,11 +316,7 @@ impl EchoProber {
     /// # Errors
     /// Errors of `BPF_PROG_TEST_RUN`; EAFNOSUPPORT without a frame for the family, or without programs that send. Nothing
     /// was sent then.
-    pub fn send(
-        &mut self,
-        is_ipv6: bool,
-        probes: &mut [(u32, u32)],
-    ) -> io::Result<LiveFramesSent> {
+    pub fn send(&mut self, is_ipv6: bool, probes: &mut [(u32, u32)]) -> io::Result<LiveFramesSent> {
         let (Some(run), Some(sender)) = (&mut self.run, &self.senders[usize::from(is_ipv6)]) else {
             return Err(io::Error::from_raw_os_error(libc::EAFNOSUPPORT));
         };

@@ -61,7 +61,7 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
             let [there, link] =
                 [there, link].map(|of| truth::quantiles(of.into_values().collect())[0]);
             let beyond = [0, 1].map(|at| told[at] - kernel[at]);
-            let figures = [&[there, link], &kernel, &told, &beyond].concat();
+            let figures = [[there, link], kernel, told, beyond].concat();
             report.table(TITLE, &COLUMNS).add(name, &figures);
         }
     }
