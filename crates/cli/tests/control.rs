@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::files::{column, count};
 use crate::support::frames::frames;
-use crate::support::run::{Running, events, run};
+use crate::support::run::{Running, events, run, spawn};
 use crate::support::{PROGRAM, Scene};
 
 /// A name that no other test has, on a machine where others run at the same time.
@@ -190,11 +190,19 @@ fn the_socket_is_the_owners_and_a_name_is_taken_once() {
         "stats"
     );
 
-    // A killed one leaves its socket, and gives way.
+    // A killed one leaves its socket, which the next capture removes.
     running.signal(Signal::KILL);
     running.finish();
     assert!(UnixStream::connect(&path).is_err());
-    let (running, _) = capture(&scene, &name, "-w file.pcapng");
+    let (running, other) = capture(&scene, &format!("{name}-next"), "-w file.pcapng");
+    assert!(fs::exists(&other).expect("a folder"));
+    let lock = path.replace(".sock", ".lock");
+    assert!(!fs::exists(&path).expect("a folder") && !fs::exists(lock).expect("a folder"));
+    running.signal(Signal::KILL);
+    running.finish();
+
+    // Its name is free again.
+    let (running, path) = capture(&scene, &name, "-w file.pcapng");
     assert_eq!(ctl(&name, "stats")[0]["name"], *name);
     running.signal(Signal::INT);
     running.done().conserves(0);
@@ -231,6 +239,27 @@ fn garbage_and_slow_requests_are_refused() {
     assert_eq!(answer(&path, b"{\"command\":\"stats\"}\n")["name"], *name);
     running.signal(Signal::INT);
     running.done().conserves(0);
+}
+
+/// Without a place for the socket of a name that nobody chose, it captures all the same.
+#[test]
+fn a_capture_that_cannot_listen_says_why() {
+    let scene = Scene::new();
+    let file = scene.file("file.pcapng");
+    let script = format!(
+        "mount -t tmpfs -o ro tmpfs /run || exit 99
+         exec {PROGRAM} capture -i right0 --duration 1ms -w {file}"
+    );
+    let mut command = scene.right.command("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", &script]);
+    let ended = spawn(command).finish();
+    ended.exit(0);
+    let line = &ended.stderr[0];
+    let (begin, end) = (
+        "not controllable by 'tapline ctl': cannot use control socket /run/tapline/right0-",
+        ".sock: Read-only file system (--name NAME selects another name, --no-control none)",
+    );
+    assert!(line.starts_with(begin) && line.ends_with(end), "{line}");
 }
 
 #[test]

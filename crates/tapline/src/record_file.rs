@@ -173,7 +173,9 @@ pub fn records(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, RecordError>
     for entry in entries {
         let path = entry.map_err(failed(folder))?.path();
         let name = path.file_name().and_then(|name| name.to_str());
-        if name.is_some_and(|name| name.starts_with(prefix)) {
+        // A capture may be named like a record: its socket and lock are none.
+        let is_job = (path.extension()).is_some_and(|ends| ends == "sock" || ends == "lock");
+        if !is_job && name.is_some_and(|name| name.starts_with(prefix)) {
             found.push(path);
         }
     }

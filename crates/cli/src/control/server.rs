@@ -1,6 +1,6 @@
 //! The control socket of a running capture.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -60,7 +60,13 @@ impl Control {
             None => match directory().and_then(|place| ControlSocket::listen(&place, &name)) {
                 Ok(socket) => socket,
                 Err(error) if args.name.is_some() => return Err(failure(&error)),
-                Err(_) => return Ok(None),
+                Err(error) => {
+                    if !args.quiet {
+                        // A closed standard error is no reason to end.
+                        let _ = writeln!(io::stderr(), "{}", without_control(&error));
+                    }
+                    return Ok(None);
+                }
             },
         };
         privilege::drop_all_but(privilege::to_capture_anywhere(args.who))?;
@@ -143,6 +149,13 @@ fn default_name(args: &CaptureArgs) -> String {
     name.retain(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
     name.truncate(32);
     format!("{name}-{}", std::process::id())
+}
+
+fn without_control(error: &ControlError) -> String {
+    format!(
+        "not controllable by 'tapline ctl': {} (--name NAME selects another name, --no-control none)",
+        chain(error)
+    )
 }
 
 pub fn failure(error: &ControlError) -> Failure {

@@ -41,7 +41,7 @@ pub fn ask(
     ControlReply::parse(&line)
 }
 
-/// The names of the sockets in `directory`, sorted. A killed job's is among them until its name is used again.
+/// The names of the sockets in `directory`, sorted. A killed job's is among them until another job starts.
 ///
 /// # Errors
 /// [`ControlError::Socket`]: the folder cannot be read. A missing one has none.

@@ -24,7 +24,10 @@ use crate::stop::Stop;
 const BACKLOG: i32 = 8;
 
 /// Attempts to lock a file that others remove.
-const LOCK_ATTEMPTS: u32 = 16;
+const LOCK_ATTEMPTS: u32 = 64;
+
+/// Files examined at most for those that killed jobs left.
+const SWEPT_MAX: usize = 10_000;
 
 /// Longest name of a job, bytes: the path of its socket has to fit into 108.
 const NAME_BYTES_MAX: usize = 64;
@@ -90,7 +93,7 @@ impl Drop for SocketFile {
 }
 
 impl ControlSocket {
-    /// Listens as job `name` in `directory`, which is made if missing. A file that a killed job left is replaced.
+    /// Listens as job `name` in `directory`, which is made if missing. Removes the files that killed jobs left there.
     ///
     /// # Errors
     /// [`ControlError::Name`]; [`ControlError::InUse`] if a job of this name is running;
@@ -120,6 +123,7 @@ impl ControlSocket {
             _ => {}
         }
         let listener = open(&path).map_err(failed)?;
+        remove_stale(directory);
         Ok(Self {
             listener,
             file: Some(file),
@@ -227,25 +231,52 @@ fn has_no_descriptor(error: &io::Error) -> bool {
 
 /// Locks the file at `path`; `None` if another process has.
 fn lock(path: &Path) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(false).mode(0o600);
     for _ in 0..LOCK_ATTEMPTS {
-        let mut options = OpenOptions::new();
-        let options = options.write(true).create(true).truncate(false).mode(0o600);
-        let lock = options.open(path)?;
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
-            Err(error) => return Err(error.into()),
+        if let Some(lock) = try_lock(options.open(path)?, path)? {
+            return Ok(Some(lock));
         }
-        // A job that ended may have removed the file between the two calls. Another may have made one since.
-        let is_same = |there: fs::Metadata| Ok(there.ino() == lock.metadata()?.ino());
-        match fs::metadata(path).and_then(is_same) {
-            Ok(true) => return Ok(Some(lock)),
-            Ok(false) => {}
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
+        // A job that starts holds the lock of a killed one for a moment.
+        std::thread::yield_now();
     }
     Ok(None)
+}
+
+/// Locks `file`, which was opened at `path`; `None` if another process has, or if the path has another file now.
+fn try_lock(file: File, path: &Path) -> io::Result<Option<File>> {
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    // A job that ended may have removed the file between the two calls. Another may have made one since.
+    let is_same = |there: fs::Metadata| Ok(there.ino() == file.metadata()?.ino());
+    match fs::metadata(path).and_then(is_same) {
+        Ok(true) => Ok(Some(file)),
+        Ok(false) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the sockets whose lock nobody holds: of killed jobs. A failure is none of the job that starts.
+fn remove_stale(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.take(SWEPT_MAX).flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|extension| extension != "sock") {
+            continue;
+        }
+        let lock = path.with_extension("lock");
+        // A lock that is missing is not made: the job that removed it removes the socket, too.
+        let file = OpenOptions::new().write(true).open(&lock).ok();
+        if let Some(lock) = file.and_then(|file| try_lock(file, &lock).ok()?) {
+            drop(SocketFile { path, _lock: lock });
+        }
+    }
 }
 
 /// Nobody can connect before the mode is set, because nobody listens.

@@ -11,7 +11,7 @@ use crate::doctor::shell_quote;
 use crate::record_file::{self, RecordError, RecordFile, Recorded, boot_id, guard};
 
 /// The lock that guards the records, held for a few system calls.
-const GUARD: &str = "hwtstamp.lock";
+const GUARD: &str = ".hwtstamp.lock";
 
 /// What a file holds.
 #[derive(Clone, Debug, Deserialize, Serialize)]

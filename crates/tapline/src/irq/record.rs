@@ -10,7 +10,7 @@ use super::device::IrqPaths;
 use crate::record_file::{self, RecordError, RecordFile, Recorded, boot_id, guard};
 
 /// The lock that guards the records, held for a few system calls.
-const GUARD: &str = "irq.lock";
+const GUARD: &str = ".irq.lock";
 
 /// How the names of the records begin, before the number of the interrupt.
 const PREFIX: &str = "irq-";

@@ -12,7 +12,7 @@ use crate::doctor::shell_quote;
 use crate::record_file::{self, RecordError, RecordFile, Recorded, boot_id, guard};
 
 /// The lock that guards the records, held for a few system calls.
-const GUARD: &str = "steering.lock";
+const GUARD: &str = ".steering.lock";
 
 /// What a file holds. Settings are in words.
 #[derive(Clone, Debug, Deserialize, Serialize)]
