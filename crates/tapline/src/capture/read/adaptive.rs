@@ -1,5 +1,5 @@
 //! Adaptive delivery: when the reader sleeps. It wakes for each packet at low rates and once per latency
-//! target at high rates.
+//! target at high rates, unless waking for each packet costs less CPU time there ([`cheaper`]).
 //!
 //! ```text
 //!           4 packets within a target
@@ -9,13 +9,20 @@
 //!           fewer than 2 in a sleep
 //! ```
 //!
-//! The module reads no clock: its caller passes the time.
+//! The module reads no clock: its caller passes the times.
+
+mod cheaper;
+
+use cheaper::CheaperWay;
 
 /// Packets within a target from which on the rate is high: one wake-up then handles as many.
 const DENSE: u64 = 4;
 
 /// Packets in a sleep below which the rate is low again.
 const RARE: u64 = 2;
+
+/// Packets within a target with which waking for each is not cheaper, whatever a measurement at a lower rate said.
+const MANY: u64 = 2 * cheaper::PACKETS_IN_SLEEP_MAX;
 
 /// How the reader waits next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +41,12 @@ pub enum Wait {
 pub struct Moderation {
     target_ns: u64,
     is_dense: bool,
-    /// At a low rate: when the first counted packet was read, and how many have been counted.
+    /// The last wait was a sleep until a time.
+    is_asleep: bool,
+    /// While packets wake the reader: when the first counted packet was read, and how many have been counted.
     since_ns: u64,
     packets: u64,
+    cheaper: CheaperWay,
 }
 
 impl Moderation {
@@ -44,25 +54,43 @@ impl Moderation {
         Self {
             target_ns,
             is_dense: false,
+            is_asleep: false,
             since_ns: 0,
             packets: 0,
+            cheaper: CheaperWay::new(),
         }
     }
 
-    /// At `now_ns` the rings are empty; `packets` were read since they were empty last.
-    pub fn emptied(&mut self, now_ns: u64, packets: u64) -> Wait {
-        if self.is_dense {
+    /// At `now_ns` the rings are empty; `packets` were read since they were empty last. `cpu_ns` returns the CPU time of the
+    /// reader; it is called some times per second at most.
+    pub fn emptied(&mut self, now_ns: u64, packets: u64, cpu_ns: impl Fn() -> u64) -> Wait {
+        if self.is_asleep {
             self.is_dense = packets >= RARE;
             self.packets = 0;
         } else {
-            if self.packets == 0 || now_ns.saturating_sub(self.since_ns) > self.target_ns {
+            let is_past = now_ns.saturating_sub(self.since_ns) > self.target_ns;
+            if self.packets == 0 || is_past {
+                // Right after a sleep none has been counted.
+                self.is_dense &= self.packets == 0 || self.packets >= RARE;
                 (self.since_ns, self.packets) = (now_ns, 0);
             }
             self.packets += packets;
-            self.is_dense = self.packets >= DENSE;
+            self.is_dense |= self.packets >= DENSE;
         }
+        self.is_asleep = false;
         // A target of 0 never sleeps.
-        if self.is_dense && self.target_ns > 0 {
+        if self.target_ns == 0 {
+            return Wait::ForPacket;
+        }
+        if !self.is_dense {
+            self.cheaper.interrupt();
+            return Wait::ForPacket;
+        }
+        if self.packets > MANY {
+            self.cheaper.settle_on_sleep(now_ns);
+        }
+        self.is_asleep = self.cheaper.sleeps(now_ns, packets, cpu_ns);
+        if self.is_asleep {
             Wait::Until(now_ns.saturating_add(self.target_ns))
         } else {
             Wait::ForPacket

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
 use ring::{DeliveryMode, TimestampSource};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::super::plan::options::CaptureOptions;
 use super::adaptive::{Moderation, Wait};
@@ -183,6 +184,12 @@ fn due_ns(queues: &[RxQueue], timeout_ns: u64, oldest_ns: u64) -> u64 {
     monotonic_ns().saturating_add(timeout_ns - age_ns)
 }
 
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    // It cannot be negative.
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
 impl WakePolicy {
     /// Must be called by the thread that reads, whose timer settings it changes.
     pub fn new(options: &CaptureOptions, queues: &[RxQueue]) -> Self {
@@ -259,10 +266,12 @@ impl WakePolicy {
         let packets = std::mem::take(&mut self.packets);
         match &mut self.kind {
             Kind::Rings => Next::ForPacket,
-            Kind::Adaptive(moderation) => match moderation.emptied(now_ns, packets) {
-                Wait::ForPacket => Next::ForPacket,
-                Wait::Until(moment_ns) => Next::Until(moment_ns),
-            },
+            Kind::Adaptive(moderation) => {
+                match moderation.emptied(now_ns, packets, thread_cpu_ns) {
+                    Wait::ForPacket => Next::ForPacket,
+                    Wait::Until(moment_ns) => Next::Until(moment_ns),
+                }
+            }
             Kind::Batch { is_emptying, .. } => {
                 *is_emptying = false;
                 Next::ForBatch

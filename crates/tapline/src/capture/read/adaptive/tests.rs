@@ -1,5 +1,7 @@
 //! The policy in virtual time: packets at given moments, a reader that needs no time.
 
+use std::cell::Cell;
+
 use super::{Moderation, Wait};
 
 const TARGET_NS: u64 = 200_000;
@@ -11,27 +13,37 @@ struct Read {
     /// How long each packet waited.
     waits_ns: Vec<u64>,
     wakeups: u64,
+    /// CPU time of all of them.
+    cpu_ns: u64,
 }
 
-/// Reads packets that come at `moments_ns`, in order.
+/// Reads packets that come at `moments_ns`, in order. Wake-ups by a timer and by a packet cost the same.
 fn read(moments_ns: &[u64]) -> Read {
+    read_at_cost(moments_ns, 4000, 4000)
+}
+
+/// As [`read`], with the CPU time of a wake-up by a timer and by a packet.
+fn read_at_cost(moments_ns: &[u64], timer_ns: u64, packet_ns: u64) -> Read {
     let mut policy = Moderation::new(TARGET_NS);
     let mut read = Read::default();
     let mut rest = moments_ns;
-    let mut wait = policy.emptied(0, 0);
+    let cpu_ns = Cell::new(0);
+    let mut wait = policy.emptied(0, 0, || 0);
     while let Some(&next_ns) = rest.first() {
-        let now_ns = match wait {
-            Wait::ForPacket => next_ns,
-            Wait::Until(moment_ns) => moment_ns,
+        let (now_ns, cost_ns) = match wait {
+            Wait::ForPacket => (next_ns, packet_ns),
+            Wait::Until(moment_ns) => (moment_ns, timer_ns),
         };
+        cpu_ns.update(|before| before + cost_ns);
         let there = rest.partition_point(|&moment_ns| moment_ns <= now_ns);
         let (taken, left) = rest.split_at(there);
         read.waits_ns
             .extend(taken.iter().map(|moment_ns| now_ns - moment_ns));
         read.wakeups += 1;
         rest = left;
-        wait = policy.emptied(now_ns, taken.len() as u64);
+        wait = policy.emptied(now_ns, taken.len() as u64, || cpu_ns.get());
     }
+    read.cpu_ns = cpu_ns.get();
     read
 }
 
@@ -77,10 +89,10 @@ fn dense_packets_cost_a_wakeup_a_target() {
         let read = read(&moments);
         assert_eq!(read.waits_ns.len(), moments.len());
         assert!(read.waits_ns.iter().all(|&wait_ns| wait_ns <= TARGET_NS));
-        // One for each of the first four packets, then 5000 a second.
-        let most = 4 + SECOND_NS / TARGET_NS;
+        // One for each of the first four packets, then 5000 a second; at the lowest rate once, 64 for as many packets.
+        let least = 2 + SECOND_NS / TARGET_NS;
         assert!(
-            (most - 2..=most).contains(&read.wakeups),
+            (least..=least + 2 + 64).contains(&read.wakeups),
             "{}",
             read.wakeups
         );
@@ -128,6 +140,41 @@ fn a_burst_costs_its_first_packets_and_a_sleep() {
 fn without_a_target_nobody_sleeps() {
     let mut policy = Moderation::new(0);
     for moment_ns in 0..100 {
-        assert_eq!(policy.emptied(moment_ns, 10), Wait::ForPacket);
+        assert_eq!(policy.emptied(moment_ns, 10, || 0), Wait::ForPacket);
     }
+}
+
+/// Both ways cost what a timer and a packet do: adaptive delivery costs little more than the cheaper one.
+#[test]
+fn a_timer_that_costs_more_than_its_packets_is_not_used() {
+    for (rate_pps, timer_ns) in [
+        (25_000, 60_000),
+        (50_000, 60_000),
+        (50_000, 30_000),
+        (70_000, 60_000),
+        (70_000, 20_000),
+        (100_000, 10_000),
+        (1_000_000, 60_000),
+    ] {
+        let packet_ns = 4000;
+        let moments: Vec<u64> = steady(rate_pps, 0, 3 * SECOND_NS).collect();
+        let read = read_at_cost(&moments, timer_ns, packet_ns);
+        assert!(read.waits_ns.iter().all(|&wait_ns| wait_ns <= TARGET_NS));
+        let all_packets = moments.len() as u64 * packet_ns;
+        let all_timers = 3 * SECOND_NS / TARGET_NS * timer_ns;
+        let cheaper = all_packets.min(all_timers);
+        let cost = read.cpu_ns as f64 / cheaper as f64;
+        assert!(cost < 1.05, "{rate_pps}, {timer_ns}: {cost}");
+    }
+}
+
+#[test]
+fn where_timers_are_dear_a_jump_of_the_rate_is_followed_at_once() {
+    let some = steady(25_000, 0, SECOND_NS / 2);
+    let many = steady(1_000_000, SECOND_NS / 2, SECOND_NS / 10);
+    let moments: Vec<u64> = some.chain(many).collect();
+    let read = read_at_cost(&moments, 60_000, 4000);
+    // Those of the lower rate, some packets of the higher one, and its sleeps.
+    let expected = 12_500 + 64 + SECOND_NS / 10 / TARGET_NS;
+    assert!(read.wakeups <= expected, "{}", read.wakeups);
 }
