@@ -14,9 +14,10 @@ use std::thread::scope;
 use std::time::Duration;
 
 use netlink::{Channels, Ethtool};
+use ring::TimestampSource;
 use tapline::Stop;
 use tapline::capture::{
-    Account, CaptureOptions, FanoutMode, ParallelCapture, Queues, ReaderOptions,
+    Account, CaptureOptions, FanoutMode, Mode, ParallelCapture, Queues, ReaderOptions,
 };
 use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
 use tapline_lab::{Host, Net};
@@ -46,30 +47,69 @@ const LOW_PPS: u64 = 100_000;
 /// Steps of the search for the highest rate without a loss.
 const HALVINGS: u32 = 5;
 
-struct Rig {
+pub struct Rig {
     left: Host,
     right: Host,
     senders: [Generator; 2],
 }
 
-struct Trial {
+/// How packets are captured.
+#[derive(Clone, Copy)]
+pub struct Way {
+    readers: usize,
+    is_merged: bool,
+    mode: Mode,
+    timestamps: TimestampSource,
+}
+
+impl Way {
+    /// Two readers of packet rings.
+    fn mirror(is_merged: bool) -> Self {
+        Self {
+            readers: 2,
+            is_merged,
+            mode: Mode::Mirror,
+            timestamps: TimestampSource::Kernel,
+        }
+    }
+
+    /// Readers in drop mode, with a file each.
+    pub fn drop(readers: usize, timestamps: TimestampSource) -> Self {
+        Self {
+            readers,
+            is_merged: false,
+            mode: Mode::Drop,
+            timestamps,
+        }
+    }
+}
+
+pub struct Trial {
     /// Both senders together.
     pps: u64,
     delivered: u64,
     lost: u64,
 }
 
+impl Trial {
+    /// Packets that were captured, per second.
+    pub fn captured_pps(&self) -> f64 {
+        let captured = self.delivered as f64 / (self.delivered + self.lost) as f64;
+        self.pps as f64 * captured
+    }
+}
+
 /// Adds the table and its target.
 pub fn measure(report: &mut Report) {
     for bytes in [128, 256] {
         let name = format!("{bytes} bytes");
-        let mut rig = Rig::new(bytes);
+        let mut rig = Rig::new(bytes, Mode::Mirror);
         for round in report.rounds(&format!("rates, {name}")) {
             let mut figures = [0.0; 4];
             let mut ways = [true, false];
             ways.rotate_left(round as usize % 2);
             for is_merged in ways {
-                let (pps, lost) = loss_free(&mut rig, is_merged, report);
+                let (pps, lost) = loss_free(&mut rig, Way::mirror(is_merged), report);
                 let place = usize::from(!is_merged);
                 (figures[place], figures[2 + place]) = (pps as f64, lost);
             }
@@ -90,8 +130,8 @@ pub fn measure(report: &mut Report) {
 }
 
 /// The highest rate without a loss, and the loss at full speed in percent.
-fn loss_free(rig: &mut Rig, is_merged: bool, report: &mut Report) -> (u64, f64) {
-    let full = report.undisturbed("cpu", || rig.trial(is_merged, None));
+fn loss_free(rig: &mut Rig, way: Way, report: &mut Report) -> (u64, f64) {
+    let full = report.undisturbed("cpu", || rig.trial(way, None));
     let lost = full.lost as f64 * 100.0 / (full.delivered + full.lost) as f64;
     if full.lost == 0 {
         return (full.pps, lost);
@@ -99,7 +139,7 @@ fn loss_free(rig: &mut Rig, is_merged: bool, report: &mut Report) -> (u64, f64) 
     let (mut low, mut high, mut best) = (LOW_PPS, full.pps / 2, 0);
     for _ in 0..HALVINGS {
         let middle = u64::midpoint(low, high);
-        let trial = report.undisturbed("cpu", || rig.trial(is_merged, Some(middle)));
+        let trial = report.undisturbed("cpu", || rig.trial(way, Some(middle)));
         if trial.lost == 0 {
             (low, best) = (middle, best.max(trial.pps));
         } else {
@@ -110,7 +150,8 @@ fn loss_free(rig: &mut Rig, is_merged: bool, report: &mut Report) -> (u64, f64) 
 }
 
 impl Rig {
-    fn new(frame_bytes: usize) -> Self {
+    /// Two hosts, with a receive queue and a sender for each CPU.
+    pub fn new(frame_bytes: usize, mode: Mode) -> Self {
         let [left, right] = Net::new().pair();
         for host in [&left, &right] {
             let mut ethtool = host.run(Ethtool::open).expect("a handle");
@@ -128,30 +169,39 @@ impl Rig {
             senders,
         };
         let peer = rig.right.interface().index;
-        let (right, first) = (&rig.right, &mut rig.senders[0]);
-        right.run(|| first.attach_peer(peer));
-        let (left, second) = (&rig.left, &mut rig.senders[1]);
-        left.run(|| second.attach_own());
+        let [first, second] = &mut rig.senders;
+        // In drop mode the capture attaches its program there.
+        if mode == Mode::Mirror {
+            rig.right.run(|| first.attach_peer(peer));
+        }
+        rig.left.run(|| second.attach_own());
         rig
     }
 
     /// Sends from both CPUs, at `rate_pps` each or at full speed.
-    fn trial(&mut self, is_merged: bool, rate_pps: Option<u64>) -> Trial {
-        let count = rate_pps.map_or(PACKETS, |rate| rate.min(PACKETS));
+    pub fn trial(&mut self, way: Way, rate_pps: Option<u64>) -> Trial {
+        let count = match (way.mode, rate_pps) {
+            (Mode::Mirror, None) => PACKETS,
+            (Mode::Mirror, Some(rate)) => rate.min(PACKETS),
+            // Several times as fast.
+            _ => 4 * PACKETS,
+        };
         let options = CaptureOptions::default()
             .interface(self.right.interface().name.to_string())
             .snaplen(ring::DEFAULT_SNAPLEN)
+            .mode(way.mode)
+            .timestamps(way.timestamps)
             .buffer_bytes(RING_BYTES);
         let mut sharing = ReaderOptions::default();
-        sharing.queues = Queues::Count(NonZeroUsize::new(2).expect("not zero"));
-        sharing.distribution = Some(FanoutMode::Cpu);
+        sharing.queues = Queues::Count(NonZeroUsize::new(way.readers).expect("not zero"));
+        sharing.distribution = (way.mode == Mode::Mirror).then_some(FanoutMode::Cpu);
         let capture = self.right.run(|| ParallelCapture::open(options, &sharing));
         let capture = capture.expect("a capture");
         let stop = Stop::new().expect("a pipe");
         let stopper = stop.stopper();
         let (left, senders) = (&self.left, &mut self.senders);
         let (account, duration) = scope(|scope| {
-            let running = scope.spawn(|| run(capture, is_merged, &stop));
+            let running = scope.spawn(|| run(capture, way, &stop));
             let sending = senders.iter_mut().enumerate().map(|(cpu, sender)| {
                 scope.spawn(move || {
                     left.run(|| {
@@ -176,11 +226,12 @@ impl Rig {
     }
 }
 
-fn run(capture: ParallelCapture, is_merged: bool, stop: &Stop) -> Account {
-    let summary = if is_merged {
+fn run(capture: ParallelCapture, way: Way, stop: &Stop) -> Account {
+    let summary = if way.is_merged {
         capture.run_file(&mut null_file(), stop)
     } else {
-        capture.run_files(&mut [null_file(), null_file()], &mut Nobody, stop)
+        let mut files: Vec<_> = (0..way.readers).map(|_| null_file()).collect();
+        capture.run_files(&mut files, &mut Nobody, stop)
     };
     summary.expect("a summary").account
 }
