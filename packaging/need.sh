@@ -6,7 +6,7 @@ set -euo pipefail
 build=(gcc:gcc g++:g++)
 test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
     ethtool:ethtool fping:fping zstd:zstd gzip:gzip unshare:util-linux script:bsdutils setpriv:util-linux ping:iputils-ping
-    python3:python3 jq:jq nft:nftables strace:strace
+    python3:python3 openssl:openssl jq:jq nft:nftables strace:strace
     # Units run under a systemd of the test's own.
     systemctl:systemd nsenter:util-linux
     # Programs in C and C++ with the C library.

@@ -36,6 +36,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("nm", "binutils"),
     ("nmap", "nmap"),
     ("nsenter", "util-linux"),
+    ("openssl", "openssl"),
     ("p0f", "p0f"),
     ("ping", "iputils-ping"),
     ("pkg-config", "pkg-config"),

@@ -17,6 +17,7 @@ mod generate;
 mod guard;
 mod json;
 mod latency;
+mod memory;
 mod metrics;
 mod moment;
 mod net;

@@ -10,6 +10,7 @@ use tapline::file::write::{
     CaptureFile, CaptureFileOptions, Compression, Format, Output, Rotation,
 };
 
+use tapline::capture::KeyLogCounts;
 use tapline::read::WrittenFiles;
 use tapline::who::ProcessCounts;
 
@@ -132,6 +133,8 @@ pub struct Written {
     pub files: Vec<PathBuf>,
     /// Packets sent by this host, by whether their process was found, if that was wanted.
     pub processes: Option<ProcessCounts>,
+    /// What the key log gave, if one was followed.
+    pub keys: Option<KeyLogCounts>,
 }
 
 impl From<&WrittenFiles> for Written {
@@ -141,6 +144,7 @@ impl From<&WrittenFiles> for Written {
             bytes: files.bytes,
             files: files.paths.clone(),
             processes: None,
+            keys: None,
         }
     }
 }
@@ -152,6 +156,7 @@ impl From<&CaptureFile> for Written {
             bytes: file.bytes_written(),
             files: file.files().map(|file| file.path.clone()).collect(),
             processes: None,
+            keys: None,
         }
     }
 }
@@ -169,6 +174,12 @@ impl Written {
         self.processes.map(json).into()
     }
 
+    /// What the key log gave, for JSON.
+    pub fn keys_json(&self) -> serde_json::Value {
+        let json = |keys: &KeyLogCounts| serde_json::json!({"secrets": keys.secrets(), "ignored_lines": keys.ignored_lines()});
+        self.keys.as_ref().map(json).into()
+    }
+
     /// Prints one line if there is a file, and one if processes were wanted.
     pub fn tell(&self, out: &mut dyn Write) -> io::Result<()> {
         if let Some(counts) = self.processes {
@@ -178,6 +189,14 @@ impl Written {
                 out,
                 "processes found of {found} of {all} packets that this host sent"
             )?;
+        }
+        if let Some(keys) = &self.keys {
+            let (secrets, ignored) = (grouped(keys.secrets()), grouped(keys.ignored_lines()));
+            write!(out, "{secrets} TLS secrets written")?;
+            match keys.ignored_lines() {
+                0 => writeln!(out)?,
+                _ => writeln!(out, "; lines of the key log that are none: {ignored}")?,
+            }
         }
         let (packets, bytes) = (grouped(self.packets), grouped(self.bytes));
         match self.files.as_slice() {

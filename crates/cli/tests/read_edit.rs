@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::support::blocks::{Line, lines};
-use crate::support::files::{capture, count, known_corpus, pcap};
+use crate::support::files::{capture, count, known_corpus, pcap, tshark};
+use crate::support::frames::udp;
 use crate::support::run::{events, printed, run};
 use crate::support::{assert_refused, text};
 
@@ -155,6 +156,142 @@ fn files_are_split_as_by_editcap() {
         let [ours, theirs] = [&files, &expected].map(|files| counts(files));
         let expected = different.unwrap_or_else(|| [theirs.clone(), theirs.clone()]);
         assert_eq!([ours, theirs], expected, "{flag}, gaps of {gap_ms} ms");
+    }
+}
+
+/// A capture with many flows at once: more than files that may be open.
+fn many_flows() -> Vec<u8> {
+    let header: [u32; 6] = [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, 1];
+    let mut bytes = header.map(u32::to_le_bytes).as_flattened().to_vec();
+    let mut number = 0_u32;
+    // Each flow is seen again when many others were: in both directions, with a packet of no flow in between.
+    for round in 0..3 {
+        for flow in 0..700_u16 {
+            let mut frame = udp(b"flow");
+            let (from, to) = (20_000 + flow, 53);
+            let ports = if round == 1 { [to, from] } else { [from, to] };
+            frame[34..38].copy_from_slice(ports.map(u16::to_be_bytes).as_flattened());
+            if round == 1 {
+                let (source, destination) = frame[26..34].split_at_mut(4);
+                source.swap_with_slice(destination);
+            }
+            let mut frames = vec![frame];
+            if flow % 100 == 0 {
+                let mut other = vec![0xff; 60];
+                other[12..14].copy_from_slice(&[0x88, 0xb5]);
+                frames.push(other);
+            }
+            for frame in frames {
+                let length = frame.len() as u32;
+                let record = [1_700_000_000, number, length, length].map(u32::to_le_bytes);
+                number += 1;
+                bytes.extend(record.as_flattened());
+                bytes.extend(frame);
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn each_flow_gets_a_file() {
+    let folder = Folder::new();
+    let (input, output) = (folder.file("in.pcap"), folder.file("flow.pcapng"));
+    std::fs::write(&input, many_flows()).expect("written");
+    let report = events(&format!("read -w {output} --split flow {input}"));
+    let written = [
+        &report[0]["received"],
+        &report[0]["written"],
+        &report[0]["lost"]["writer"],
+    ];
+    assert_eq!(written, [2121, 2121, 0]);
+    let files: Vec<String> = serde_json::from_value(report[0]["files"].clone()).expect("names");
+    assert_eq!(files.len(), 701);
+    let [mut packets, mut sections] = [0; 2];
+    for file in &files {
+        let lines = lines(file);
+        sections += lines.iter().filter(|line| line.what == "section").count();
+        packets += lines.iter().filter(|line| line.what == "packet").count();
+        let is_other = file.contains("_00000_other");
+        assert_eq!(
+            lines.iter().filter(|line| line.what == "packet").count(),
+            if is_other { 21 } else { 3 }
+        );
+    }
+    assert_eq!(packets, 2121);
+    // Files were closed and opened again, each time with a section.
+    assert!(sections > files.len(), "{sections}");
+    // As tshark sees the flows.
+    for file in files.iter().step_by(97).skip(1) {
+        let streams = tshark(file, &["udp.srcport", "udp.dstport"]);
+        let ports = |row: &Vec<String>| {
+            let mut row = row.clone();
+            row.sort();
+            row
+        };
+        assert_eq!(streams.len(), 3, "{file}");
+        assert!(
+            streams.iter().all(|row| ports(row) == ports(&streams[0])),
+            "{streams:?}"
+        );
+    }
+}
+
+#[test]
+fn flows_of_the_corpus_are_those_of_tshark() {
+    let folder = Folder::new();
+    for name in [
+        "HSRP_failover.pcap",
+        "dns-uri.pcap",
+        "beep-oobr.pcap",
+        "icmpv6.pcap",
+    ] {
+        let file = capture(name);
+        let output = folder.file(&format!("{name}ng"));
+        let report = events(&format!("read -w {output} --split flow {file}"));
+        let files: Vec<String> = serde_json::from_value(report[0]["files"].clone()).expect("names");
+        // Of each packet its protocol and ends.
+        let fields = [
+            "ip.proto",
+            "ipv6.nxt",
+            "ip.addr",
+            "ipv6.addr",
+            "tcp.port",
+            "udp.port",
+        ];
+        let flows = |file: &str| -> Vec<Vec<String>> {
+            let sorted = |cell: &String| {
+                let mut ends: Vec<&str> = cell.split(',').collect();
+                ends.sort_unstable();
+                ends.join(",")
+            };
+            tshark(file, &fields)
+                .iter()
+                .map(|row| row.iter().map(sorted).collect())
+                .collect()
+        };
+        let mut expected = flows(&file);
+        expected.sort();
+        let mut found = Vec::new();
+        for file in &files {
+            let flows = flows(file);
+            assert!(
+                flows.iter().all(|flow| *flow == flows[0]),
+                "{file}: {flows:?}"
+            );
+            found.extend(flows);
+        }
+        found.sort();
+        assert_eq!(found, expected, "{name}");
+        let mut different = expected.clone();
+        different.dedup();
+        assert_eq!(files.len(), different.len(), "{name}");
+    }
+    let line = "--split flow needs the name of a pcapng file: each flow gets a file of its own";
+    let file = capture("dns-uri.pcap");
+    for output in [folder.file("a.pcap"), "-".to_owned()] {
+        let command = format!("read -q -w {output} --split flow {file}");
+        assert_refused(run, &[(&command, 2, line)]);
     }
 }
 

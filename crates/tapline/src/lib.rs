@@ -44,6 +44,7 @@ pub mod count;
 pub mod doctor;
 pub mod hwtstamp;
 pub mod irq;
+mod key_log;
 pub mod latency;
 mod names;
 pub mod net;

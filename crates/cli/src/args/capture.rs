@@ -194,6 +194,20 @@ pub struct CaptureArgs {
     )]
     pub packet_id: bool,
 
+    /// With -w: follow FILE, an SSLKEYLOGFILE, and write its TLS secrets, so that Wireshark decrypts the packets
+    ///
+    /// FILE must exist. Secrets are written before the packets that are buffered; the next file of a rotation begins
+    /// with all of them. Lines that are no secrets are left out and counted.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        requires = "write",
+        conflicts_with_all = ["record", "netns"],
+        help_heading = "Output"
+    )]
+    pub keylog: Option<PathBuf>,
+
     #[command(flatten)]
     pub record: RecordArgs,
 

@@ -53,9 +53,12 @@ pub struct EditArgs {
     )]
     pub dedup: Option<CountOrTime>,
 
-    /// Start a new file after N packets, or a TIME after the first packet of a file
-    #[arg(hide_short_help = true, long, value_name = "N|TIME", requires = "write", value_parser = count_or_time, conflicts_with_all = ["rotate_packets", "rotate_interval"], help_heading = "Editing")]
-    pub split: Option<CountOrTime>,
+    /// Start a new file after N packets, or a TIME after the first packet of a file; or write a file for each flow
+    ///
+    /// The file of a flow has both directions. Its name is that of the output with a number, the protocol, addresses and
+    /// ports. What belongs to no flow goes to the file with the number 0.
+    #[arg(hide_short_help = true, long, value_name = "N|TIME|flow", requires = "write", value_parser = split, conflicts_with_all = ["rotate_packets", "rotate_interval"], help_heading = "Editing")]
+    pub split: Option<FileSplit>,
 
     /// Add the TLS secrets in FILE, an SSLKEYLOGFILE, so that Wireshark decrypts the packets
     #[arg(
@@ -66,6 +69,26 @@ pub struct EditArgs {
         help_heading = "Editing"
     )]
     pub inject_secrets: Option<PathBuf>,
+
+    /// Replace addresses and cut payloads, with the key in FILE (64 hexadecimal digits) [default: a random key]
+    ///
+    /// IP addresses keep common prefixes (Crypto-PAn). Headers stay, up to TCP, UDP and ICMP; what follows is cut
+    /// off. Comments, names, secrets and other text are left out.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        require_equals = true,
+        requires = "write",
+        conflicts_with = "inject_secrets",
+        help_heading = "Editing"
+    )]
+    #[allow(
+        clippy::option_option,
+        reason = "the flag without a file means a random key"
+    )]
+    pub anonymize: Option<Option<PathBuf>>,
 }
 
 /// What is left out of a copy.
@@ -84,6 +107,20 @@ pub enum Stripped {
 pub enum CountOrTime {
     Count(u64),
     Time(Duration),
+}
+
+/// What a file of a copy holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSplit {
+    By(CountOrTime),
+    Flow,
+}
+
+fn split(text: &str) -> Result<FileSplit, String> {
+    match text {
+        "flow" => Ok(FileSplit::Flow),
+        _ => count_or_time(text).map(FileSplit::By),
+    }
 }
 
 fn count_or_time(text: &str) -> Result<CountOrTime, String> {

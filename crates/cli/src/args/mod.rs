@@ -37,7 +37,7 @@ pub use ctl::{CtlArgs, CtlCommand, OnOff};
 pub use delivery::{BATCH_BYTES, Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
-pub use edit::{CountOrTime, EditArgs, Stripped};
+pub use edit::{CountOrTime, EditArgs, FileSplit, Stripped};
 pub use ethtool::{EthtoolArgs, EthtoolCommand, SettingKind};
 pub use filter::{Emit, FilterArgs, Place};
 pub use generate::GeneratorArgs;

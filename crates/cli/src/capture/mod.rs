@@ -1,6 +1,7 @@
 //! `tapline capture`.
 
 mod account;
+mod buffer;
 mod cgroup;
 mod command;
 mod interfaces;
@@ -24,8 +25,8 @@ use rustix::thread::CapabilitySet;
 
 use tapline::Stop;
 use tapline::capture::{
-    CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, FileOwner, LiveCounters,
-    OpenInterface, RecorderTrigger,
+    CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, FileOwner, FollowedKeys,
+    LiveCounters, OpenInterface, RecorderTrigger,
 };
 use tapline::control::directory;
 use tapline::file::write::{CaptureFile, WriteError};
@@ -40,6 +41,7 @@ use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
 use crate::{privilege, signals};
+use buffer::BufferChoice;
 use cgroup::Cgroup;
 use progress::{Elsewhere, Progress};
 use summary::Summary;
@@ -63,9 +65,11 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     if let Some(pipes) = pipe::as_read(args)? {
         return crate::read::run(&pipes);
     }
+    let keys = setup::keys(args)?;
     let cgroup = args.own_sockets.then(Cgroup::create).transpose()?;
     let ports = cgroup.as_ref().map(Cgroup::ports).transpose()?;
-    let options = setup::options(args)?.socket_ports(ports.map(Arc::new));
+    let buffer = BufferChoice::new(args);
+    let options = setup::options(args, buffer)?.socket_ports(ports.map(Arc::new));
     let delivery = (options.delivery, options.spin);
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -79,6 +83,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
 
     let start = Start {
         args,
+        buffer,
         stop: &stop,
         live,
         server,
@@ -88,6 +93,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     };
 
     let mut written = Written::default();
+    let found = keys.as_ref().map(FollowedKeys::counts);
     let mut decoded = Ok(());
     let (running, control);
     let result = if let (Some(path), Some(limit)) = (&args.output.write, args.record.record) {
@@ -99,13 +105,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         (running, control) = start.begin(&capture, &written, controls, &progress)?;
         let mut consumer = progress.around(recorder);
         let result = capture.run_consumer(&mut consumer, &stop);
-        let recorder = consumer.inner();
-        written = Written {
-            packets: recorder.packets_written(),
-            bytes: recorder.bytes_written(),
-            files: recorder.files().to_vec(),
-            processes: None,
-        };
+        written = recorder::written(consumer.inner());
         result
     } else if let Some(path) = args
         .output
@@ -117,7 +117,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         (result, written, (running, control)) = into_files(start, path, capture, progress)?;
         result
     } else if let Some(path) = &args.output.write {
-        let file = setup::file(args, path, &capture)?;
+        let file = setup::file(args, path, &capture, keys)?;
         let made = Written::from(&file);
         let file = writer(args, file, path, &capture)?;
         let controls = Controls {
@@ -146,12 +146,14 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         written.processes = consumer.inner().process_counts();
         result
     };
+    written.keys = found;
     drop(control);
     let command = running.map_or(Ok(()), command::Running::finish);
     let result = summary(result)?;
     let shown = Summary {
         result: &result,
         written: &written,
+        buffer,
     }
     .show(args);
     // The failure of the capture is reported before that of printing its summary.
@@ -222,6 +224,7 @@ struct Controls {
 /// What starts together with the reader.
 struct Start<'r> {
     args: &'r CaptureArgs,
+    buffer: BufferChoice,
     stop: &'r Stop,
     live: LiveCounters,
     server: Option<Server>,
@@ -262,7 +265,7 @@ impl Start<'_> {
             metrics: url.as_deref(),
             control: socket.as_deref(),
         };
-        let shown = start::show(self.args, capture, written, places);
+        let shown = start::show(self.args, self.buffer, capture, written, places);
         shown.map_err(|error| Failure::stdout(&error))?;
         progress.ready();
         let command = self.command.map(|command| command.start(self.stop));

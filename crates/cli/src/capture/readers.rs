@@ -82,7 +82,7 @@ pub fn files(
             if !directories.is_empty() {
                 path = directories[place % directories.len()].join(path);
             }
-            let file = setup::file(args, &path, capture)?;
+            let file = setup::file(args, &path, capture, None)?;
             Ok(FileConsumer::new(file, flush))
         })
         .collect()
@@ -95,6 +95,7 @@ pub fn written(files: &[FileConsumer]) -> Written {
         bytes: files.iter().map(FileConsumer::bytes_written).sum(),
         files: files.iter().flat_map(FileConsumer::paths).collect(),
         processes: files.iter().find_map(FileConsumer::process_counts),
+        keys: None,
     }
 }
 

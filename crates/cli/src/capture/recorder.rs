@@ -11,7 +11,7 @@ use tapline::file::model::Section;
 use super::source::{Source, refused};
 use crate::args::{CaptureArgs, RecordLimit};
 use crate::failure::{Exit, Failure};
-use crate::output;
+use crate::output::{self, Written};
 use tapline::filter::SystemNames;
 
 /// The recorder that writes files named after `path`.
@@ -69,4 +69,14 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-trigger-{number:05}.pcapng"));
     path.with_file_name(name)
+}
+
+/// What `recorder` wrote.
+pub fn written(recorder: &Recorder) -> Written {
+    Written {
+        packets: recorder.packets_written(),
+        bytes: recorder.bytes_written(),
+        files: recorder.files().to_vec(),
+        ..Written::default()
+    }
 }

@@ -1,11 +1,12 @@
 //! From flags to the options of a capture.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tapline::capture::{
-    Backend, BusyPoll, Capture, CaptureOptions, DEFAULT_SNAPLEN, DROP_BUFFER_BYTES, Limits, Mode,
+    Backend, BusyPoll, Capture, CaptureOptions, DEFAULT_SNAPLEN, FollowedKeys, Limits, Mode,
     XdpAttachMode,
 };
 use tapline::file::model::Section;
@@ -13,6 +14,7 @@ use tapline::file::write::{CaptureFile, CaptureFileOptions, Format, WriteError};
 use tapline::steering::Setting;
 use tapline::{Expression, Filter};
 
+use super::buffer::BufferChoice;
 use super::progress;
 use super::source::{self, Source};
 use crate::args::{BATCH_BYTES, BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
@@ -20,13 +22,10 @@ use crate::failure::{Exit, Failure, chain};
 use crate::{filter_file, output};
 use tapline::filter::SystemNames;
 
-/// Ring size of each interface that comes and goes.
-const GROUP_BUFFER_BYTES: usize = 4 << 20;
-
 /// How long the reader of such an interface may be away at 50 000 packets/s: fits the ring.
 const GROUP_STALL: Duration = Duration::from_millis(20);
 
-pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
+pub fn options(args: &CaptureArgs, buffer: BufferChoice) -> Result<CaptureOptions, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
     refuse_without_xdp(args)?;
@@ -72,7 +71,7 @@ pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         .promiscuous(!args.no_promisc && !is_any(args))
         .direction(args.direction)
         .snaplen(snaplen)
-        .buffer_bytes(args.buffer.map_or_else(|| default_buffer(args), bytes))
+        .buffer_bytes(buffer.bytes)
         .delivery(args.delivery.policy(usual(args), default_batch(args)))
         .spin(args.delivery.spin.unwrap_or_else(|| default_spin(args)))
         .busy_poll(busy_poll)
@@ -185,14 +184,6 @@ fn default_batch(args: &CaptureArgs) -> (usize, Duration) {
     }
 }
 
-fn default_buffer(args: &CaptureArgs) -> usize {
-    match args.mode.mode {
-        Mode::Drop => DROP_BUFFER_BYTES,
-        _ if is_group(args) => GROUP_BUFFER_BYTES,
-        _ => CaptureOptions::default().buffer_bytes,
-    }
-}
-
 /// The ring of an interface that comes and goes does not grow: there may be hundreds.
 fn default_stall(args: &CaptureArgs) -> Option<Duration> {
     is_group(args).then_some(GROUP_STALL)
@@ -237,15 +228,49 @@ fn refuse_without_xdp(args: &CaptureArgs) -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, line))
 }
 
-fn bytes(size: u64) -> usize {
-    usize::try_from(size).unwrap_or(usize::MAX)
+/// Creates the capture file, which gets the secrets of `keys`.
+pub fn file(
+    args: &CaptureArgs,
+    path: &Path,
+    capture: &Source,
+    keys: Option<FollowedKeys>,
+) -> Result<CaptureFile, Failure> {
+    let interfaces = capture.interfaces().to_vec();
+    let mut options = output::options(&args.output, path, Section::default(), interfaces)?;
+    if let Some(mut keys) = keys {
+        options.secrets = Some(Box::new(move || keys.next_secrets()));
+    }
+    create(options, capture)
 }
 
-/// Creates the capture file.
-pub fn file(args: &CaptureArgs, path: &Path, capture: &Source) -> Result<CaptureFile, Failure> {
-    let interfaces = capture.interfaces().to_vec();
-    let options = output::options(&args.output, path, Section::default(), interfaces)?;
-    create(options, capture)
+/// Opens the key log that is followed.
+pub fn keys(args: &CaptureArgs) -> Result<Option<FollowedKeys>, Failure> {
+    let Some(log) = &args.keylog else {
+        return Ok(None);
+    };
+    let path = args.output.write.as_deref();
+    let line = match path.map(|path| output::format(&args.output, path)) {
+        Some(Format::Pcapng) => None,
+        _ => Some("--keylog needs a pcapng file: pcap cannot hold secrets"),
+    };
+    let line = line.or_else(|| {
+        let is_many = super::readers::has_files(args);
+        is_many.then_some("--keylog goes into one file, not into one for each reader")
+    });
+    if let Some(line) = line {
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    FollowedKeys::open(log).map(Some).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::NotFound => " (create it first, as the user whose program writes to it)",
+            _ => "",
+        };
+        let log = log.display();
+        Failure::new(
+            Exit::Failed,
+            format!("cannot follow the key log {log}: {error}{hint}"),
+        )
+    })
 }
 
 /// Creates a capture file with the machine and the statistics of `capture`.

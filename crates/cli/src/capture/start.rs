@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
 
+use super::buffer::BufferChoice;
 use super::source::Source;
 use super::stamps::software_stamps;
 use super::summary::xdp_mode_json;
@@ -26,6 +27,7 @@ pub struct Places<'p> {
 /// Prints it: JSON on standard output, text on standard error unless `--quiet`.
 pub fn show(
     args: &CaptureArgs,
+    buffer: BufferChoice,
     capture: &Source,
     written: &Written,
     places: Places<'_>,
@@ -57,6 +59,7 @@ pub fn show(
             "event": "start",
             "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
+            "buffer": buffer.json(),
             "readers": reader_accounts::start_json(capture.readers()),
             "unread_queues": capture.unread_queues(),
             "fanout": reader_accounts::distribution_json(capture.distribution()),
@@ -84,7 +87,7 @@ pub fn show(
         }
         for opened in capture.links() {
             // A closed standard error is no reason to end.
-            let _ = writeln!(out, "{}{hint}", line(&opened, args));
+            let _ = writeln!(out, "{}{hint}", line(&opened, args, buffer));
         }
         if capture.is_group() {
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
@@ -112,7 +115,7 @@ pub fn show(
 }
 
 /// The line of one interface, with the reasons for a slower back end.
-fn line(opened: &OpenInterface<'_>, args: &CaptureArgs) -> String {
+fn line(opened: &OpenInterface<'_>, args: &CaptureArgs, buffer: BufferChoice) -> String {
     let OpenInterface {
         link,
         backend,
@@ -127,7 +130,8 @@ fn line(opened: &OpenInterface<'_>, args: &CaptureArgs) -> String {
     let (name, backend, bytes) = (&link.name, backend.name(), binary(buffer_bytes));
     let Some(xdp_mode) = xdp_mode else {
         let grown = grown(buffer_bytes, args);
-        return format!("capturing on {name} ({backend}, {bytes} ring{grown})");
+        let chosen = buffer.words();
+        return format!("capturing on {name} ({backend}, {bytes} ring{grown}{chosen})");
     };
     let what = match args.mode.mode {
         Mode::Drop => "drop mode",
@@ -137,6 +141,7 @@ fn line(opened: &OpenInterface<'_>, args: &CaptureArgs) -> String {
         Backend::XdpRingbuf => "CPU",
         _ => "queue",
     };
+    let chosen = buffer.words();
     let s = if rings == 1 { "" } else { "s" };
     let how = sockets.map_or_else(String::new, |sockets| {
         format!(", {}", sockets::words(sockets))
@@ -148,7 +153,7 @@ fn line(opened: &OpenInterface<'_>, args: &CaptureArgs) -> String {
     });
     format!(
         "capturing on {name}, {what} ({xdp_mode} {backend}{how}, {rings} {places}{s}, {bytes} \
-         ring{s}{instead}{why})"
+         ring{s}{chosen}{instead}{why})"
     )
 }
 

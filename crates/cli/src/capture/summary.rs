@@ -9,6 +9,7 @@ use tapline::capture::{
 };
 
 use super::account::{account_line, lost_json};
+use super::buffer::BufferChoice;
 use super::{reader_accounts, sockets, stamps};
 use crate::args::CaptureArgs;
 use crate::failure::{chain, xdp_refusal};
@@ -19,6 +20,7 @@ use crate::units::{grouped, span};
 pub struct Summary<'a> {
     pub result: &'a CaptureSummary,
     pub written: &'a Written,
+    pub buffer: BufferChoice,
 }
 
 impl Summary<'_> {
@@ -92,11 +94,13 @@ impl Summary<'_> {
             "native_refusal": self.result.native_refusal().map(xdp_refusal),
             "filter": self.result.filter().map(FilterPlace::name),
             "queues": self.result.rings(),
+            "buffer": self.buffer.json(),
             "timestamp_source": stamps::source(self.result.timestamp_source()),
             "timestamps": stamps::counts(&self.result.timestamp_counts()),
             "packets_per_timestamp": self.packets_per_timestamp(args),
             "files": self.written.names(),
             "processes": self.written.processes_json(),
+            "keylog": self.written.keys_json(),
             "interfaces": interfaces,
         });
         sockets::add(&mut object, self.result.sockets(), self.result.fall_back());

@@ -1,6 +1,5 @@
 //! A run from the list of targets to the exit status.
 
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -28,7 +27,7 @@ use crate::metrics::{Board, ChangeCounts, Server, ping_families};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, Screen};
 use crate::units::{amount, grouped};
-use crate::{privilege, signals};
+use crate::{memory, privilege, signals};
 
 /// Probes per second that sockets reach on one CPU, roughly.
 const MAX_SOCKET_PPS: u64 = 300_000;
@@ -304,7 +303,7 @@ fn require_source_family(args: &PingArgs, list: &TargetList) -> Result<(), Failu
 
 /// Refuses a run whose statistics exceed the available memory: the kernel would kill other programs.
 fn require_memory(forecast: &Forecast) -> Result<(), Failure> {
-    match available_bytes() {
+    match memory::available_bytes() {
         Some(bytes) if bytes < forecast.memory_bytes => {
             let targets = grouped(forecast.targets.into());
             let [needed, bytes] = [forecast.memory_bytes, bytes].map(|bytes| amount(bytes as f64));
@@ -315,19 +314,6 @@ fn require_memory(forecast: &Forecast) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
-}
-
-/// The memory that is available without swapping; `None` if unknown.
-///
-/// # Source
-/// `MemAvailable` in proc_meminfo(5).
-fn available_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-    kibibytes.checked_mul(1024)
 }
 
 /// Success means that every target answered, or that the loss is within `--fail-loss`. As in ping and fping, unknown

@@ -4,9 +4,9 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use tapline::read::{DuplicateWindow, Edits, KeyLog};
+use tapline::read::{AnonymizationKey, AnonymizationKeyError, DuplicateWindow, Edits, KeyLog};
 
-use crate::args::{CountOrTime, EditArgs, Stripped};
+use crate::args::{CountOrTime, EditArgs, FileSplit, Stripped};
 use crate::failure::{Exit, Failure};
 
 /// Reads the files that the flags name, too: later the sandbox allows no others.
@@ -29,13 +29,32 @@ pub fn edits(args: &EditArgs) -> Result<Edits, Failure> {
             DuplicateWindow::Nanoseconds(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
         }
     });
-    if let Some(CountOrTime::Time(time)) = args.split {
+    edits.splits_flows = args.split == Some(FileSplit::Flow);
+    if let Some(FileSplit::By(CountOrTime::Time(time))) = args.split {
         edits.split_ns = u64::try_from(time.as_nanos())
             .ok()
             .and_then(NonZeroU64::new);
     }
     edits.key_log = args.inject_secrets.as_deref().map(key_log).transpose()?;
+    let key = args.anonymize.as_ref();
+    edits.anonymize = key
+        .map(|file| anonymization_key(file.as_deref()))
+        .transpose()?;
     Ok(edits)
+}
+
+fn anonymization_key(path: Option<&Path>) -> Result<AnonymizationKey, Failure> {
+    let Some(path) = path else {
+        return AnonymizationKey::random()
+            .map_err(|error| Failure::output("cannot make a random key", &error));
+    };
+    let failure = |error: &dyn std::fmt::Display| {
+        let line = format!("cannot read a key from {}: {error}", path.display());
+        Failure::new(Exit::Failed, line)
+    };
+    let text = fs::read_to_string(path).map_err(|error| failure(&error))?;
+    text.parse()
+        .map_err(|error: AnonymizationKeyError| failure(&error))
 }
 
 fn key_log(path: &Path) -> Result<KeyLog, Failure> {

@@ -14,10 +14,10 @@ use std::num::NonZeroU64;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tapline::file::model::Section;
-use tapline::file::write::{CaptureFileOptions, WriteError};
+use tapline::file::write::{CaptureFileOptions, Format, WriteError};
 use tapline::read::{InputError, LeftOut, Read, ReadError, ReadSummary};
 
-use crate::args::{CountOrTime, ReadArgs};
+use crate::args::{CountOrTime, FileSplit, ReadArgs};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
 use crate::packet_line::{LineOptions, Printer};
@@ -34,6 +34,13 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     }
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
+    if args.edit.split == Some(FileSplit::Flow)
+        && let Some(path) = &args.output.write
+        && (output::is_stdout(path) || output::format(&args.output, path) != Format::Pcapng)
+    {
+        let line = "--split flow needs the name of a pcapng file: each flow gets a file of its own";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let arguments = Arguments::new(args)?;
     let builder = arguments.builder(args)?.edits(edits::edits(&args.edit)?);
     let stop = signals::stop()?;
@@ -64,7 +71,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
             restrict()?;
             let section = Section::default();
             let mut options = output::options(&args.output, path, section, Vec::new())?;
-            if let Some(CountOrTime::Count(packets)) = args.edit.split {
+            if let Some(FileSplit::By(CountOrTime::Count(packets))) = args.edit.split {
                 options.rotation.packets = NonZeroU64::new(packets);
             }
             write(&mut read, options, args.quiet)
@@ -145,6 +152,13 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
     if summary.duplicates > 0 {
         writeln!(out, "{} duplicates left out", grouped(summary.duplicates))?;
     }
+    if summary.emptied > 0 {
+        let packets = grouped(summary.emptied);
+        writeln!(
+            out,
+            "of {packets} packets nothing was left: their link type cannot be anonymized"
+        )?;
+    }
     output::Written::from(&summary.written).tell(&mut out)?;
     let left_out = &summary.written.left_out;
     if left_out.is_empty() {
@@ -165,6 +179,7 @@ fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
         "delivered": summary.delivered,
         "filtered": summary.filtered,
         "duplicates": summary.duplicates,
+        "emptied": summary.emptied,
         "written": written.packets,
         "bytes_written": written.bytes,
         "lost": { "writer": summary.lost },

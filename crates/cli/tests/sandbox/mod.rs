@@ -136,6 +136,7 @@ fn captures_make_the_calls_of_their_list() {
             &format!("capture -i lo --name sandbox -- {PROGRAM} ctl stats -n sandbox"),
             "capture -i lo -c 3 -- ping -q -i 0.01 127.0.0.1",
             &format!("capture -i right0 --mode drop {PINGS}"),
+            &format!("capture -i lo -w DIR/c.pcapng --keylog {CAPTURE_FILE} {PINGS}"),
         ],
     );
 }

@@ -51,6 +51,9 @@ pub enum WriteError {
     /// Rotation needs a path for the file names, but the output is a descriptor or stream.
     #[error("rotation needs a file name, not a stream")]
     CannotRotate,
+    /// A file for each flow must be a pcapng file, to which sections can be added.
+    #[error("a file for each flow must be pcapng")]
+    NeedsPcapng,
     /// The next file needs a name of its own, and the options have no rotation.
     #[error("a file without rotation cannot be followed by another")]
     NoRotation,

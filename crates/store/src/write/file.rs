@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use super::buffer::Buffer;
 use super::chunk::ChunkEncoder;
 use super::encoder::Encoder;
-use super::options::{CaptureFileOptions, Compression, Output, StatisticsSource};
+use super::options::{CaptureFileOptions, Compression, Output, SecretsSource, StatisticsSource};
 use super::preface::Preface;
 use super::rotation::Budget;
 use super::sink::{Failure, Frames, Sink};
@@ -81,6 +81,7 @@ pub struct CaptureFile {
     path: PathBuf,
     zone: TimeZone,
     statistics: StatisticsSource,
+    secrets: Option<SecretsSource>,
     files: VecDeque<FileMade>,
     files_made: u64,
     removed: Removed,
@@ -153,6 +154,7 @@ impl CaptureFile {
             path,
             zone: TimeZone::system(),
             statistics: options.statistics,
+            secrets: options.secrets,
             files: VecDeque::new(),
             files_made: 0,
             removed: Removed::default(),
@@ -297,6 +299,8 @@ impl CaptureFile {
 
     /// Writes `blocks`, or else the buffer, to the file.
     fn write_out(&mut self, blocks: Option<&[u8]>) -> Result<(), WriteError> {
+        let secrets = self.new_secrets(blocks);
+        let blocks = secrets.as_deref().or(blocks);
         let Some(sink) = &mut self.sink else {
             return Ok(());
         };

@@ -43,6 +43,8 @@ pub use chunk::{ChunkEncoder, PacketChunk};
 pub use chunk_merge::{ChunkMerge, LaneCounts};
 pub use error::WriteError;
 pub use file::{CaptureFile, FileMade, Removed};
-pub use options::{CaptureFileOptions, Compression, Format, Output, Rotation, StatisticsSource};
+pub use options::{
+    CaptureFileOptions, Compression, Format, Output, Rotation, SecretsSource, StatisticsSource,
+};
 pub use preface::Preface;
 pub use recent::RecentPackets;

@@ -103,6 +103,12 @@ impl Rotation {
 /// batch of the ring. It should only read shared counters.
 pub type StatisticsSource = Box<dyn FnMut() -> Vec<Statistics> + Send>;
 
+/// Returns the body of a Decryption Secrets Block with new secrets, if there are any.
+///
+/// It is called whenever buffered packets are written, and the block comes before them: programs that read a file once
+/// need the secrets before the packets.
+pub type SecretsSource = Box<dyn FnMut() -> Option<Vec<u8>> + Send>;
+
 /// Options of a [`CaptureFile`](super::CaptureFile).
 pub struct CaptureFileOptions {
     /// The destination.
@@ -128,6 +134,8 @@ pub struct CaptureFileOptions {
     /// Statistics of each interface at the end of a file: more than one if some count a
     /// [part](crate::model::Statistics::part) of its packets. Default: 1.
     pub statistics_blocks: u32,
+    /// Returns new secrets. Later files of a rotation begin with those so far, up to 16 MiB. A pcap file has none.
+    pub secrets: Option<SecretsSource>,
     /// Size of the buffer in bytes, at most 1 GiB. Default: 256 KiB.
     pub buffer_bytes: usize,
 }
@@ -150,6 +158,7 @@ impl CaptureFileOptions {
             rotation: Rotation::default(),
             statistics: Box::new(Vec::new),
             statistics_blocks: 1,
+            secrets: None,
             buffer_bytes: 256 << 10,
         }
     }

@@ -62,6 +62,7 @@ pub(crate) use plan::interface_plan::{InterfacePlan, netmask};
 /// Packets in a row that may share a time stamp, in drop mode with shared memory.
 pub const PACKETS_PER_TIMESTAMP: u32 = bpf::SlotProgram::PACKETS_PER_TIMESTAMP;
 
+pub use crate::key_log::{FollowedKeys, KeyLogCounts};
 pub use crate::packet_filter::{Expression, Filter};
 pub use account::counters::{LiveAccount, LiveCounters};
 pub use account::loss_account::{Account, Lost};

@@ -77,9 +77,17 @@ impl FileCopy {
             splits_from_first,
         }
     }
+}
 
+/// A destination that is closed in the end, and says what was written.
+pub(super) trait CopyDestination: Destination {
     /// Closes the file. One without packets is created only if the job has not `failed`.
-    pub(super) fn close(&mut self, failed: bool) -> Result<(), ReadError> {
+    fn close(&mut self, failed: bool) -> Result<(), ReadError>;
+    fn written(&self) -> WrittenFiles;
+}
+
+impl CopyDestination for FileCopy {
+    fn close(&mut self, failed: bool) -> Result<(), ReadError> {
         if let State::Planned(options) = &self.state
             && (failed || options.is_none())
         {
@@ -89,7 +97,7 @@ impl FileCopy {
         Ok(file.close(&[])?)
     }
 
-    pub(super) fn written(&self) -> WrittenFiles {
+    fn written(&self) -> WrittenFiles {
         match &self.state {
             State::Planned(_) => WrittenFiles::default(),
             State::Open(file) => WrittenFiles {
@@ -100,7 +108,9 @@ impl FileCopy {
             },
         }
     }
+}
 
+impl FileCopy {
     /// Adds what is no packet: to the open file, or to the beginning of the planned one.
     fn describe(
         &mut self,

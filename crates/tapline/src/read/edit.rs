@@ -5,17 +5,21 @@ use std::hash::{DefaultHasher, Hasher};
 use std::num::NonZeroU64;
 
 use store::block::{self, Block, ByteOrder, COMMENT, Options, kind};
-use store::model::{Interface, Packet, Section, Statistics};
+use store::model::{Interface, LinkType, Packet, Section, Statistics};
 use store::read::Header;
 
-use super::copy::FileCopy;
+use super::anonymize::{AnonymizationKey, Anonymizer, keeps_option};
 use super::delivery::Destination;
 use super::error::ReadError;
-use super::key_log::KeyLog;
+use crate::key_log::KeyLog;
 
 /// Changes to a copy, which [`Read::write_to`](super::Read::write_to) makes.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub struct Edits {
     /// Comments that the first section gets in addition to its own.
     pub section_comments: Vec<String>,
@@ -33,8 +37,18 @@ pub struct Edits {
     pub duplicates: Option<DuplicateWindow>,
     /// Start a new file at multiples of this many nanoseconds after the first packet. Default: never.
     pub split_ns: Option<NonZeroU64>,
+    /// Write the packets of each flow, both directions together, to a file of its own. Its name is that of the output
+    /// with a number, the protocol, the addresses and the ports. Fragments and packets without ports belong to the flow
+    /// of their protocol between their hosts. Packets that are not IP, those of more than 65 536 flows, statistics and
+    /// other blocks go to the file with the number 0. At most 512 files are open at the same time; one that is opened
+    /// again begins another section.
+    pub splits_flows: bool,
     /// TLS keys, with which Wireshark decrypts the packets.
     pub key_log: Option<KeyLog>,
+    /// Whether addresses are replaced by others that depend on this key, and everything else is left out that could
+    /// tell who communicates: see [`Anonymizer`]. Of blocks that are no packets only interfaces and statistics stay,
+    /// and of options those without addresses and text.
+    pub anonymize: Option<AnonymizationKey>,
 }
 
 /// How far back a packet is compared with earlier ones.
@@ -61,9 +75,18 @@ impl Edits {
             && self.shift_ns == 0
             && self.duplicates.is_none()
             && self.key_log.is_none()
+            && self.anonymize.is_none()
     }
 
-    /// The options without comments if these are stripped, with `comments` in addition.
+    /// Whether a copy keeps an option of the type `block`.
+    fn keeps(&self, block: u32, code: u16) -> bool {
+        match self.anonymize {
+            Some(_) => keeps_option(block, code),
+            None => code != COMMENT || !self.strips_comments,
+        }
+    }
+
+    /// The options that are kept, with `comments` in addition.
     fn options<'a>(
         &self,
         options: Options<'_>,
@@ -73,7 +96,7 @@ impl Edits {
     ) -> Options<'a> {
         scratch.clear();
         for option in options {
-            if option.code != COMMENT || !self.strips_comments {
+            if self.keeps(block, option.code) {
                 let bytes = option.bytes;
                 Options { bytes, ..options }.append_to(block, scratch);
             }
@@ -95,6 +118,12 @@ impl Edits {
         comments: &[String],
     ) -> (Section, Vec<u8>) {
         let mut edited = section.clone();
+        if self.anonymize.is_some() {
+            edited = Section {
+                application: edited.application,
+                ..Section::default()
+            };
+        }
         if self.strips_comments {
             edited.comment = None;
         }
@@ -107,6 +136,7 @@ impl Edits {
         }
         let mut bytes = Vec::new();
         self.options(options, kind::SECTION, comments, &mut bytes);
+        // If no option is left, the fields are written, which say the same.
         (edited, bytes)
     }
 
@@ -116,26 +146,34 @@ impl Edits {
 }
 
 /// A copy whose contents are edited.
-pub(super) struct EditedCopy<'a> {
+pub(super) struct EditedCopy<'a, C> {
     edits: &'a Edits,
-    copy: &'a mut FileCopy,
+    copy: &'a mut C,
     /// Packets so far.
     number: u64,
     /// The packets to compare with, oldest first: time, length and hash.
     recent: VecDeque<(u64, usize, u64)>,
+    anonymizer: Option<Anonymizer>,
+    /// The link types of all interfaces, which anonymizing needs.
+    link_types: Vec<LinkType>,
     /// Packets left out because an earlier one has the same bytes.
     pub(super) duplicates: u64,
+    /// Packets of which anonymizing left no bytes.
+    pub(super) emptied: u64,
     scratch: Vec<u8>,
 }
 
-impl<'a> EditedCopy<'a> {
-    pub(super) fn new(edits: &'a Edits, copy: &'a mut FileCopy) -> Result<Self, ReadError> {
+impl<'a, C: Destination> EditedCopy<'a, C> {
+    pub(super) fn new(edits: &'a Edits, copy: &'a mut C) -> Result<Self, ReadError> {
         let mut edited = Self {
             edits,
             copy,
             number: 0,
             recent: VecDeque::new(),
+            anonymizer: edits.anonymize.as_ref().map(Anonymizer::new),
+            link_types: Vec::new(),
             duplicates: 0,
+            emptied: 0,
             scratch: Vec::new(),
         };
         edited.add_secrets()?;
@@ -184,7 +222,7 @@ impl<'a> EditedCopy<'a> {
     }
 }
 
-impl Destination for EditedCopy<'_> {
+impl<C: Destination> Destination for EditedCopy<'_, C> {
     fn add_interface(
         &mut self,
         mut interface: Interface,
@@ -192,6 +230,14 @@ impl Destination for EditedCopy<'_> {
     ) -> Result<(), ReadError> {
         if self.edits.strips_comments {
             interface.comment = None;
+        }
+        self.link_types.push(interface.link_type);
+        if self.anonymizer.is_some() {
+            interface = Interface {
+                name: interface.name,
+                speed_bps: interface.speed_bps,
+                ..Interface::new(interface.link_type, interface.snaplen)
+            };
         }
         let options = self
             .edits
@@ -209,8 +255,20 @@ impl Destination for EditedCopy<'_> {
             timestamp_ns: self.edits.time(packet.timestamp_ns),
             ..*packet
         };
+        if let Some(anonymizer) = &mut self.anonymizer {
+            let interface = packet.interface as usize;
+            let link_type = self.link_types.get(interface);
+            // 65535 is not assigned: nothing stays.
+            let link_type = link_type.map_or(u16::MAX, |link_type| link_type.0);
+            let captured = packet.bytes.len();
+            packet.bytes = anonymizer.packet(link_type, packet.bytes);
+            self.emptied += u64::from(packet.bytes.is_empty() && captured > 0);
+            packet.toeplitz = None;
+            packet.packet_id = None;
+            packet.process_id = None;
+        }
         let comments = self.edits.packet_comments.get(&self.number);
-        if comments.is_some() || self.edits.strips_comments {
+        if comments.is_some() || self.edits.strips_comments || self.edits.anonymize.is_some() {
             let comments = comments.map_or(&[][..], Vec::as_slice);
             packet.comment = None;
             let options = packet.options;
@@ -234,7 +292,7 @@ impl Destination for EditedCopy<'_> {
         ] {
             *time = self.edits.time(*time);
         }
-        if self.edits.strips_comments {
+        if self.edits.strips_comments || self.edits.anonymize.is_some() {
             edited.comment = None;
         }
         let options = self
@@ -261,7 +319,7 @@ impl Destination for EditedCopy<'_> {
             kind::NAMES => self.edits.strips_names,
             _ => false,
         };
-        if is_stripped {
+        if is_stripped || self.edits.anonymize.is_some() {
             return Ok(());
         }
         self.copy.block(block)

@@ -8,13 +8,14 @@ use store::model::{Interface, Section};
 use store::read::Item;
 use store::write::CaptureFileOptions;
 
-use super::copy::FileCopy;
+use super::copy::{CopyDestination, FileCopy};
 use super::delivery::{
     ClosureConsumer, ConsumerDestination, Delivery, Destination, ItemReceiver, PacketCounts,
     ReadConsumer, Snaplen, StopCheck,
 };
 use super::edit::{EditedCopy, Edits};
 use super::error::{BrokenInputs, ConsumerError, InputError, ReadError};
+use super::flows::FlowCopy;
 use super::input::{InputKind, InputSource, Inputs, common_section, total_bytes};
 use super::parallel::{ParallelPlan, ParallelReader};
 use super::selection::Selection;
@@ -62,6 +63,8 @@ pub struct Read {
     edits: Edits,
     /// Packets that the edits left out as duplicates.
     duplicates: u64,
+    /// Packets of which anonymizing left no bytes.
+    emptied: u64,
 }
 
 /// How far a read job is, for another thread. Made by [`Read::progress`].
@@ -130,6 +133,7 @@ impl Read {
             progress,
             edits: options.edits,
             duplicates: 0,
+            emptied: 0,
         })
     }
 
@@ -242,13 +246,28 @@ impl Read {
             bytes: &bytes,
             order: ByteOrder::NATIVE,
         };
-        let mut copy = FileCopy::new(options, section, edited, edits.split_ns);
+        let result = if edits.splits_flows {
+            let copy = FlowCopy::new(options, section, edited);
+            copy.map_err(ReadError::from)
+                .and_then(|copy| self.write_copy(&edits, copy))
+        } else {
+            let copy = FileCopy::new(options, section, edited, edits.split_ns);
+            self.write_copy(&edits, copy)
+        };
+        self.edits = edits;
+        result
+    }
+
+    fn write_copy<C: CopyDestination>(
+        &mut self,
+        edits: &Edits,
+        mut copy: C,
+    ) -> Result<(), ReadError> {
         let result = if edits.is_empty() {
             self.deliver(&mut copy)
         } else {
-            self.deliver_edited(&edits, &mut copy)
+            self.deliver_edited(edits, &mut copy)
         };
-        self.edits = edits;
         let closed = copy.close(result.is_err());
         self.written = copy.written();
         self.lost = self.counts.selected - self.duplicates - self.written.packets;
@@ -272,6 +291,7 @@ impl Read {
             received: self.counts.received,
             delivered: self.counts.selected - self.duplicates - self.lost,
             duplicates: self.duplicates,
+            emptied: self.emptied,
             filtered: self.counts.received - self.counts.selected,
             lost: self.lost,
             inputs: self.input_summaries.clone(),
@@ -291,14 +311,15 @@ impl Read {
         Ok(self.summary())
     }
 
-    fn deliver_edited(
+    fn deliver_edited<C: CopyDestination>(
         &mut self,
         edits: &Edits,
-        copy: &mut FileCopy,
+        copy: &mut C,
     ) -> Result<Vec<InputError>, ReadError> {
         let mut edited = EditedCopy::new(edits, copy)?;
         let result = self.deliver(&mut edited);
         self.duplicates = edited.duplicates;
+        self.emptied = edited.emptied;
         result
     }
 

@@ -17,14 +17,15 @@
 //!
 //! [`ReadBuilder::inspect`] describes files instead: format, interfaces, times and rates.
 
+mod anonymize;
 mod copy;
 mod delivery;
 mod edit;
 mod error;
+mod flows;
 mod input;
 mod inspect;
 mod job;
-mod key_log;
 mod left_out;
 mod parallel;
 mod selection;
@@ -43,12 +44,13 @@ use input::InputSource;
 use job::JobOptions;
 use selection::{Conditions, Selection};
 
+pub use crate::key_log::{KeyLog, KeyLogError};
+pub use anonymize::{AnonymizationKey, AnonymizationKeyError, Anonymizer};
 pub use delivery::ReadConsumer;
 pub use edit::{DuplicateWindow, Edits};
 pub use error::{BrokenInputs, ConsumerError, InputError, ReadError};
 pub use inspect::{FileReport, FileTraffic, Inspection, ReportedInterface};
 pub use job::{Read, ReadProgress};
-pub use key_log::{KeyLog, KeyLogError};
 pub use left_out::LeftOut;
 pub use summary::{InputSummary, ReadSummary, WrittenFiles};
 

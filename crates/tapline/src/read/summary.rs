@@ -18,6 +18,9 @@ pub struct ReadSummary {
     pub filtered: u64,
     /// Packets that [`Edits::duplicates`](super::Edits::duplicates) left out.
     pub duplicates: u64,
+    /// Packets of which [`Edits::anonymize`](super::Edits::anonymize) left no bytes, because their link type is not
+    /// known.
+    pub emptied: u64,
     /// Packets that were selected and could not be written.
     pub lost: u64,
     /// The inputs, in the order of the builder.
@@ -57,6 +60,7 @@ impl fmt::Display for ReadSummary {
             delivered,
             filtered,
             duplicates,
+            emptied,
             lost,
             ..
         } = self;
@@ -67,6 +71,12 @@ impl fmt::Display for ReadSummary {
         match duplicates {
             0 => write!(out, ".")?,
             _ => write!(out, ", {duplicates} duplicates left out.")?,
+        }
+        if *emptied > 0 {
+            write!(
+                out,
+                " Of {emptied} packets nothing was left when they were anonymized."
+            )?;
         }
         let WrittenFiles {
             packets,

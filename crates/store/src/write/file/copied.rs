@@ -4,7 +4,7 @@ use super::super::WriteError;
 use super::super::pcapng;
 use super::super::preface::Preface;
 use super::CaptureFile;
-use crate::block::{Block, Options};
+use crate::block::{Block, ByteOrder, Options, kind};
 use crate::model::{Interface, Statistics};
 
 impl CaptureFile {
@@ -73,6 +73,28 @@ impl CaptureFile {
         self.encoder.begin_section(preface);
         self.encoder.preface.forget_once();
         Ok(())
+    }
+
+    /// `blocks`, or else the buffer, behind a block of new secrets. `None` if there are no secrets.
+    pub(super) fn new_secrets(&mut self, blocks: Option<&[u8]>) -> Option<Vec<u8>> {
+        let source = self.secrets.as_mut()?;
+        let data = blocks.unwrap_or_else(|| self.buffer.filled());
+        // The header of a file, which has the earlier secrets, comes first.
+        let is_begun = self.sink.as_ref().is_some_and(|sink| sink.bytes() > 0);
+        if data.is_empty() || !is_begun || self.encoder.unit().is_some() {
+            return None;
+        }
+        let body = source()?;
+        let block = Block {
+            kind: kind::SECRETS,
+            order: ByteOrder::NATIVE,
+            body: &body,
+        };
+        let encoded = block.encode();
+        let all = [&encoded, data].concat();
+        self.budget.reserve(encoded.len() as u64);
+        let _ = self.encoder.preface.repeat(block.kind, encoded);
+        Some(all)
     }
 
     fn append_now(&mut self, blocks: &[u8]) -> Result<(), WriteError> {

@@ -1,6 +1,10 @@
 //! Key logs of TLS, as programs write them for `SSLKEYLOGFILE`.
 
+mod follow;
+
 use thiserror::Error;
+
+pub use follow::{FollowedKeys, KeyLogCounts};
 
 /// `secrets_type` of a Decryption Secrets Block: TLS key log.
 const TLS_KEY_LOG: u32 = 0x544c_534b;
@@ -55,13 +59,18 @@ impl KeyLog {
     }
 
     /// The body of a Decryption Secrets Block, in the byte order of this machine.
-    pub(super) fn secrets(&self) -> Vec<u8> {
-        let length = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
-        let [kind, length] = [TLS_KEY_LOG, length].map(u32::to_ne_bytes);
-        let mut body = [&kind[..], &length, &self.text].concat();
-        body.resize(body.len().next_multiple_of(4), 0);
-        body
+    pub(crate) fn secrets(&self) -> Vec<u8> {
+        secrets(&self.text)
     }
+}
+
+/// The body of a Decryption Secrets Block with these lines.
+fn secrets(lines: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+    let [kind, length] = [TLS_KEY_LOG, length].map(u32::to_ne_bytes);
+    let mut body = [&kind[..], &length, lines].concat();
+    body.resize(body.len().next_multiple_of(4), 0);
+    body
 }
 
 /// Whether a line is a label and two hexadecimal numbers.

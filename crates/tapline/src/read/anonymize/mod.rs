@@ -1,0 +1,107 @@
+//! Copies without addresses of hosts, names and payloads.
+
+mod addresses;
+mod headers;
+mod ip;
+mod messages;
+
+use store::block::kind;
+
+use addresses::Addresses;
+pub use addresses::{AnonymizationKey, AnonymizationKeyError};
+
+/// Replaces the addresses in packets and cuts off what it does not know.
+///
+/// What stays of a packet: the headers of the link layer, IP, TCP, UDP, SCTP, ICMP, IGMP and ARP with other addresses,
+/// the packets that ICMP errors quote, and packets in IP and GRE tunnels, in the same way. It ends at the first byte
+/// of anything else: payload, unknown protocol, unknown option. Of an unknown link type nothing stays.
+///
+/// IP addresses are replaced by Crypto-PAn: addresses with a common prefix keep one of the same length. MAC
+/// addresses keep only the bits for groups and local administration. Ports, times and lengths stay. Checksums are
+/// corrected by the difference, so those of packets with a right one stay right and wrong ones stay wrong.
+///
+/// ```
+/// use tapline::read::{AnonymizationKey, Anonymizer};
+///
+/// let mut anonymizer = Anonymizer::new(&AnonymizationKey::from_bytes([7; 32]));
+/// let packet = [0x45, 0, 0, 23, 0, 0, 0, 0, 64, 253, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 1, 2, 3];
+/// let raw = 101; // LINKTYPE_RAW
+/// let anonymized = anonymizer.packet(raw, &packet);
+/// assert_eq!(anonymized.len(), 20);
+/// assert_eq!(anonymized[12..15], anonymized[16..19]);
+/// ```
+pub struct Anonymizer {
+    addresses: Addresses,
+    scratch: Vec<u8>,
+}
+
+impl Anonymizer {
+    /// An anonymizer with this key.
+    pub fn new(key: &AnonymizationKey) -> Self {
+        Self {
+            addresses: Addresses::new(key),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// What stays of a packet with this link-layer header type (`LINKTYPE_*`).
+    pub fn packet(&mut self, link_type: u16, packet: &[u8]) -> &[u8] {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(packet);
+        let addresses = &mut self.addresses;
+        let kept = headers::Headers::new(packet, &mut self.scratch, addresses).link(link_type);
+        &self.scratch[..kept]
+    }
+}
+
+/// Whether an anonymized copy keeps this option of a block: only those without addresses and text. The name of an
+/// interface stays.
+pub(super) fn keeps_option(block: u32, code: u16) -> bool {
+    match block {
+        // Name, speed, units of time, length of the frame check sequence.
+        kind::INTERFACE => matches!(code, 2 | 8 | 9 | 10 | 13 | 14),
+        // Flags, drops, queue.
+        kind::PACKET => matches!(code, 2 | 4 | 6),
+        kind::STATISTICS => matches!(code, 2..=8),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Link types that are anonymized, and one that is unknown.
+    const LINK_TYPES: [u16; 13] = [0, 1, 9, 50, 101, 104, 108, 113, 204, 228, 229, 276, 147];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Whatever the bytes say, nothing panics, and the same packet gives the same copy.
+        #[test]
+        fn any_bytes_are_a_packet(
+            link_type in prop::sample::select(LINK_TYPES.to_vec()),
+            protocol in prop::sample::select(vec![0_u8, 1, 2, 4, 6, 17, 41, 43, 44, 47, 58, 60, 132]),
+            version in prop::sample::select(vec![0x45_u8, 0x46, 0x4f, 0x60]),
+            mut bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            // An IP header of Ethernet, or of a raw packet, so that more than the link layer is reached.
+            for start in [0, 14] {
+                if let Some(header) = bytes.get_mut(start..start + 12) {
+                    header[0] = version;
+                    header[2] = 0;
+                    header[if version == 0x60 { 6 } else { 9 }] = protocol;
+                }
+            }
+            if let Some(ethertype) = bytes.get_mut(12..14) {
+                ethertype.copy_from_slice(if version == 0x60 { &[0x86, 0xdd] } else { &[8, 0] });
+            }
+            let mut anonymizer = Anonymizer::new(&AnonymizationKey::from_bytes([7; 32]));
+            let kept = anonymizer.packet(link_type, &bytes).to_vec();
+            prop_assert!(kept.len() <= bytes.len());
+            prop_assert_eq!(anonymizer.packet(link_type, &bytes), kept);
+        }
+    }
+}
