@@ -29,7 +29,7 @@ const LOOPBACK: u32 = 1;
 
 /// Frames that the kernel hands to the driver at once (`DEV_MAP_BULK_SIZE`, kernel/bpf/devmap.c). A batch of frames whose
 /// order matters is no larger: the kernel begins the next bulk before it hands over the one before.
-const BULK_FRAMES: u32 = 16;
+pub(crate) const BULK_FRAMES: u32 = 16;
 
 /// A batch of frames whose order does not matter: as many as the kernel takes from a queue at once (`NAPI_POLL_WEIGHT`,
 /// include/linux/netdevice.h).

@@ -19,7 +19,7 @@ use super::{reply, request};
 use crate::Insn;
 use crate::capture::XdpProgramError;
 use crate::live_frames::{
-    LiveFramesError, LiveFramesSent, LiveProgram, LiveRun, UNORDERED_BATCH_FRAMES,
+    BULK_FRAMES, LiveFramesError, LiveFramesSent, LiveProgram, LiveRun, UNORDERED_BATCH_FRAMES,
     program as frames,
 };
 use crate::map::MapError;
@@ -31,6 +31,10 @@ const NAME: &str = "tapline_ping";
 
 /// Kinds of ICMP errors, by router, type and code, that are counted separately.
 const MAX_ERROR_KINDS: u32 = 1024;
+
+/// Requests at a time from which on larger batches are worth that the first of each waits longer for the last, in its round
+/// trip.
+const MANY: usize = 1024;
 
 /// Offset of the payload in a message.
 const PAYLOAD: usize = 8;
@@ -330,7 +334,12 @@ impl EchoProber {
                 .write(frames::RECORDS_AT + at * RECORD_BYTES, &record);
         }
         let (program, frame) = (&sender.program, &sender.frame);
-        let sent = run.send(program, frame, count as u32, UNORDERED_BATCH_FRAMES)?;
+        let batch = if count < MANY {
+            BULK_FRAMES
+        } else {
+            UNORDERED_BATCH_FRAMES
+        };
+        let sent = run.send(program, frame, count as u32, batch)?;
         sent.put_first(probes);
         Ok(sent)
     }
