@@ -231,7 +231,7 @@ fn right_checksums_stay_right_and_wrong_ones_wrong() {
             }
         }
     }
-    assert!(seen[0] > 50 && seen[1] > 3000, "{seen:?}");
+    assert!(seen[0] > 100 && seen[1] > 1500, "{seen:?}");
 }
 
 #[test]
