@@ -266,7 +266,13 @@ impl Socket {
     }
 
     fn datagram(&mut self, wait: Wait) -> io::Result<Datagram> {
-        let bytes = self.transport.receive(&mut self.buffer, wait)?;
+        let bytes = match self.transport.receive(&mut self.buffer, wait) {
+            // The kernel replied before `send` returned. Only an overrun loses the reply: after another error it is there.
+            Err(error) if wait == Wait::Answer && !is(&error, Errno::NOBUFS) => (self.transport)
+                .receive(&mut self.buffer, Wait::No)
+                .map_err(|_| error)?,
+            received => received?,
+        };
         if bytes <= self.buffer.len() {
             return Ok(Datagram::Complete(bytes));
         }

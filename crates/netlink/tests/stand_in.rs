@@ -113,6 +113,21 @@ fn a_batch_whose_answer_is_lost_takes_nothing_for_done() {
     assert!(matches!(outcome.failed[0].1.cause, Cause::Unanswered));
 }
 
+#[test]
+fn a_reply_that_cannot_be_read_once_is_read_again() {
+    let kernel = with_links(1);
+    let mut netlink = faulty(&kernel, [Fault::Failed]);
+    let mut batch = netlink.batch(OnError::Undo);
+    batch.add(&link(100)).add(&link(0));
+    let outcome = batch.finish();
+    // The kernel refuses the second. The first was carried out, so that it is undone.
+    assert_eq!((outcome.failed.len(), outcome.failed[0].0), (1, 1));
+    assert!(matches!(outcome.result(0), Some(ItemResult::Undone)));
+    assert_eq!(netlink.links().expect("a list").items.len(), 1);
+    let twice = faulty(&kernel, [Fault::Failed; 2]).links();
+    assert!(twice.is_err());
+}
+
 /// What a watch has told so far, as the state it leads to.
 fn follow(watch: &mut Watch<Link>, names: &mut Vec<IfIndex>) -> usize {
     let mut overruns = 0;

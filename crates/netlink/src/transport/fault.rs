@@ -24,6 +24,8 @@ pub enum Fault {
     Truncated,
     /// It arrives after the next one.
     Late,
+    /// Reading it fails with EIO. It stays in the socket.
+    Failed,
 }
 
 /// Injects faults into another transport.
@@ -70,10 +72,14 @@ impl<T: Transport> Transport for Faulty<T> {
         if self.faults.is_empty() && self.late.is_some() {
             return Ok(self.deliver_late(buffer));
         }
+        if self.faults.front() == Some(&Fault::Failed) {
+            self.faults.pop_front();
+            return Err(Errno::IO.into());
+        }
         let bytes = self.next(buffer, wait)?;
         let fits = bytes.min(buffer.len());
         match self.faults.pop_front().unwrap_or(Fault::None) {
-            Fault::None => Ok(bytes),
+            Fault::None | Fault::Failed => Ok(bytes),
             Fault::Overrun => Err(Errno::NOBUFS.into()),
             Fault::Interrupted => {
                 mark_interrupted(&mut buffer[..fits]);
