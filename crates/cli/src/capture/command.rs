@@ -114,7 +114,8 @@ impl Prepared<'_> {
 }
 
 fn wait(mut child: Child, stopper: &Stopper) -> io::Result<ExitStatus> {
-    let status = child.wait();
+    // An error says nothing about the command, which may still run.
+    let status = child.wait().or_else(|_| child.wait());
     stopper.stop();
     status
 }
@@ -138,10 +139,12 @@ impl Running {
                 let line = format!("{name} failed: {status}");
                 Err(Failure::new(Exit::Failed, line))
             }
-            Ok(Err(error)) => Err(Failure::new(
-                Exit::Failed,
-                format!("cannot wait for {name}: {error}"),
-            )),
+            Ok(Err(error)) => {
+                // Nobody knows whether it has ended.
+                let _ = pidfd_send_signal(&pidfd, Signal::TERM);
+                let line = format!("cannot wait for {name}: {error}");
+                Err(Failure::new(Exit::Failed, line))
+            }
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
