@@ -18,7 +18,7 @@ help:
 	@echo "make package  package every published crate and build it from its package; uploads nothing"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
 	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
-	@echo "make faults   20 000 failing system calls in every command, and limits and kills; FAULTS and SEED choose (root, 20 minutes)"
+	@echo "make faults   20 000 failing system calls in every command, and limits and kills; FAULTS and SEED choose (root, FAULTS_SECONDS at most, 2 x 3600)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
 	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
 	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) at the same time"
@@ -115,10 +115,11 @@ soak:
 	TAPLINE_SOAK_CHANGES=1000 cargo test --locked -p tapline --test main change_all:: -- --nocapture
 
 FAULTS ?= 20000
+FAULTS_SECONDS ?= 3600
 SEED ?= 1
 faults:
 	@packaging/need.sh test
-	TAPLINE_FAULTS=$(FAULTS) TAPLINE_SEED=$(SEED) cargo test --locked -p tapline-cli --test main faults:: -- --nocapture --test-threads=1
+	TAPLINE_FAULTS=$(FAULTS) TAPLINE_FAULTS_SECONDS=$(FAULTS_SECONDS) TAPLINE_SEED=$(SEED) cargo test --locked -p tapline-cli --test main faults:: -- --nocapture --test-threads=1
 
 FUZZ_SECONDS ?= 60
 fuzz:

@@ -19,8 +19,8 @@ pub struct Expected {
     pub before: String,
 }
 
-/// Why a run is wrong; `None` if it is right.
-pub fn wrong(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path) -> Option<String> {
+/// What no run may do, whatever happens to it: hang, panic, fail without saying why, or leave a damaged file.
+pub fn misbehaves(case: &Case, outcome: &Outcome, folder: &Path) -> Option<String> {
     let Some(status) = outcome.status else {
         return Some("it hangs".into());
     };
@@ -29,10 +29,7 @@ pub fn wrong(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path)
     }
     // Rust ends a process without memory like this.
     let has_no_memory = status == 134 && outcome.stderr.contains("memory allocation of");
-    if has_no_memory {
-        return unreadable(folder);
-    }
-    if !(0..=4).contains(&status) {
+    if !has_no_memory && !(0..=4).contains(&status) {
         return Some(format!("exit status {status}"));
     }
     // The trace shows what failed: without standard error nothing can be said there.
@@ -46,12 +43,21 @@ pub fn wrong(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path)
         .find_map(|line| line.strip_prefix("tapline: "));
     // No host has answered, as ping(8) says it; a check has failed.
     let is_report = case.line.starts_with("ping") && status == 1 || case.line.starts_with("doctor");
-    let is_silence = is_report && !outcome.stdout.is_empty();
+    let is_silence = has_no_memory || is_report && !outcome.stdout.is_empty();
     if status != 0 && !is_mute && !is_silence && complaint.is_none_or(|text| text.len() < 10) {
         return Some(format!("exit status {status} without an error"));
     }
-    if let Some(problem) = unreadable(folder) {
+    unreadable(folder)
+}
+
+/// Why a run is wrong; `None` if it is right.
+pub fn wrong(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path) -> Option<String> {
+    if let Some(problem) = misbehaves(case, outcome, folder) {
         return Some(problem);
+    }
+    let status = outcome.status?;
+    if status == 134 {
+        return None;
     }
     let is_new = matches!(case.check, Check::Configures | Check::Undoes);
     let plain = &expected.plain;

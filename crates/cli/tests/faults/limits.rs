@@ -1,47 +1,94 @@
-//! Commands without descriptors and memory, killed at any moment, and without their interface.
+//! Commands without descriptors and memory, with short reads and writes and a clock that steps, killed at any moment, and
+//! whose interface goes away.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Mutex;
+use std::time::Instant;
 
-use super::check::{Expected, unreadable, wrong};
+use super::check::{Expected, misbehaves, unreadable, wrong};
 use super::commands::{Case, Check};
 use super::run::{LIMIT, Outcome, Stage};
-use super::{about, next, number, select};
+use super::{Tally, about, next, number, select};
 
 /// What happens to a command.
 #[derive(Debug)]
 struct Way {
     what: &'static str,
     /// The program that runs it, with arguments.
-    by: String,
+    by: Vec<String>,
     /// When it is killed, in seconds.
     limit: String,
 }
 
+/// Short reads and writes, and clocks that step.
+const INJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/inject.py");
+
+/// Removes or stops the interface in the midst of a run, after `$1` seconds: what `$2` does.
+const LATER: &str = "later=$1 what=$2; shift 2; (sleep $later; eval \"$what\") & exec \"$@\"";
+
+const INTERFACE: [&str; 3] = [
+    "ip link del right0",
+    "ip link set right0 down",
+    "ip link set right0 down; ip link set right0 up",
+];
+
+/// A file may have `$1` bytes: a write that reaches them is short, the next one fails.
+const FILE_SIZE: &str = "trap '' XFSZ; size=$1; shift; exec prlimit --fsize=$size \"$@\"";
+
+/// A control group with `$1` bytes of memory.
+const CGROUP: &str = "group=/sys/fs/cgroup/memory/tapline-faults-$$; mkdir $group || exit
+echo $1 >$group/memory.limit_in_bytes; echo $$ >$group/cgroup.procs; shift; \"$@\"; status=$?
+echo $$ >/sys/fs/cgroup/memory/cgroup.procs; rmdir $group; exit $status";
+
+/// Where a control group for memory can be made.
+const CGROUPS: &str = "/sys/fs/cgroup/memory/cgroup.procs";
+
+fn shell(script: &str, arguments: &[String]) -> Vec<String> {
+    let words = ["sh", "-c", script, "sh"].map(str::to_owned);
+    words.into_iter().chain(arguments.iter().cloned()).collect()
+}
+
 impl Way {
-    fn new(number: u64, seed: &mut u64) -> Self {
-        let mut way = Self {
-            what: "killed",
-            by: "env".to_owned(),
-            limit: LIMIT.to_owned(),
-        };
-        match number % 4 {
+    fn new(number: u64, seed: &mut u64, folder: &str) -> Self {
+        let random = next(seed);
+        let is_traceable = cfg!(target_arch = "x86_64");
+        let inject = |mode| format!("python3 {INJECT} {mode} {} {folder}trace", random >> 32);
+        let (what, by) = match number % 10 {
             // The loader needs one.
-            0 => {
-                way.what = "descriptors";
-                way.by = format!("prlimit --nofile={}", 4 + next(seed) % 40);
-            }
+            0 => (
+                "descriptors",
+                format!("prlimit --nofile={}", 4 + random % 40),
+            ),
             // The program itself takes 33 MiB; with less, the loader cannot start it.
-            1 => {
-                way.what = "memory";
-                way.by = format!("prlimit --as={}", (34 + next(seed) % 120) << 20);
+            1 => (
+                "memory",
+                format!("prlimit --as={}", (34 + random % 120) << 20),
+            ),
+            2 => (
+                "locked memory",
+                format!("prlimit --memlock={}", (random % 64) << 10),
+            ),
+            3 => ("file size", String::new()),
+            4 => ("interface", String::new()),
+            5 if Path::new(CGROUPS).exists() => ("control group", String::new()),
+            6 | 7 if is_traceable => ("short", inject("short")),
+            8 if is_traceable => ("clock", inject("clock")),
+            _ => ("killed", "env".to_owned()),
+        };
+        let moment = format!("0.{:03}", 1 + random % 150);
+        let by = match what {
+            "file size" => shell(FILE_SIZE, &[(random % 6000).to_string()]),
+            "interface" => {
+                let change = INTERFACE[(random >> 32) as usize % INTERFACE.len()];
+                shell(LATER, &[moment.clone(), change.to_owned()])
             }
-            2 => {
-                way.what = "locked memory";
-                way.by = format!("prlimit --memlock={}", (next(seed) % 64) << 10);
-            }
-            _ => way.limit = format!("0.{:03}", 1 + next(seed) % 150),
-        }
-        way
+            "control group" => shell(CGROUP, &[((1 + random % 24) << 20).to_string()]),
+            _ => by.split(' ').map(str::to_owned).collect(),
+        };
+        let limit = if what == "killed" { &moment } else { LIMIT };
+        let limit = limit.to_owned();
+        Self { what, by, limit }
     }
 }
 
@@ -54,8 +101,8 @@ fn problem(
     stage: &Stage,
 ) -> Option<String> {
     match (what, outcome.status) {
-        // Files end behind a whole block, and nothing stays attached.
-        ("killed", None) => unreadable(stage.folder()).or_else(|| {
+        // Files end behind a whole block, and nothing stays attached. The kernel kills for want of memory.
+        ("killed" | "control group", None) => unreadable(stage.folder()).or_else(|| {
             let is_new = matches!(case.check, Check::Configures | Check::Undoes);
             let is_left = |line: &&str| {
                 let mut known = expected.plain.state.lines();
@@ -73,6 +120,8 @@ fn problem(
             unreadable(stage.folder())
         }
         ("descriptors", Some(127)) if outcome.stderr.contains("loading shared libraries") => None,
+        // Standard output and standard error are files, too; and packets do not arrive.
+        ("file size" | "interface", _) => misbehaves(case, outcome, stage.folder()),
         _ => wrong(case, expected, outcome, stage.folder()),
     }
 }
@@ -105,28 +154,31 @@ fn a_client_of_a_capture_without_descriptors_does_not_wait() {
 
 #[test]
 fn commands_survive_limits_and_kills() {
-    let runs = number("TAPLINE_FAULTS", 240) / 10;
+    let runs = number("TAPLINE_FAULTS", 400) / 10;
     let mut seed = number("TAPLINE_SEED", 1);
     println!("seed {seed}");
     let cases: Vec<_> = select(&mut seed);
-    let mut jobs = Vec::new();
-    for at in 0..runs {
-        let case = cases[next(&mut seed) as usize % cases.len()];
-        jobs.push((case, Way::new(at, &mut seed)));
-    }
     let plans = super::plans(&cases);
-    let (jobs, wrong) = (Mutex::new(jobs), Mutex::new(Vec::new()));
+    let end = super::end();
+    let (numbers, wrong) = (Mutex::new(0..runs), Mutex::new(Vec::new()));
+    let table = Mutex::new(BTreeMap::<_, Tally>::new());
     super::each_worker(|stage| {
-        loop {
-            let Some((case, way)) = jobs.lock().expect("a list").pop() else {
-                return;
-            };
-            let (_, expected, _) = plans
-                .iter()
-                .find(|(planned, ..)| planned.line == case.line)
-                .expect("its plan");
-            let words: Vec<_> = way.by.split(' ').collect();
+        while Instant::now() < end
+            && let Some(at) = numbers.lock().expect("numbers").next()
+        {
+            let mut seed = seed ^ at;
+            let (case, expected, _) = &plans[next(&mut seed) as usize % plans.len()];
+            // It ends with the interface.
+            let own = (at % 10 == 4).then(Stage::new);
+            let stage = own.as_ref().unwrap_or(stage);
+            let way = Way::new(at, &mut seed, &stage.scene.file(""));
+            let words: Vec<_> = way.by.iter().map(String::as_str).collect();
             let outcome = stage.run_by(case, &words, &way.limit);
+            let mut table = table.lock().expect("a table");
+            table
+                .entry((case.line, way.what, ""))
+                .or_default()
+                .add(&outcome);
             if let Some(problem) = problem(way.what, case, expected, &outcome, stage) {
                 let line = format!("{} under {way:?}: {problem}", case.line);
                 println!("{line}\n{}", about(&outcome));
@@ -134,7 +186,13 @@ fn commands_survive_limits_and_kills() {
             }
         }
     });
-    let wrong = wrong.into_inner().expect("a list");
-    println!("{runs} runs with limits or kills, {} wrong", wrong.len());
+    let (table, wrong) = (table.into_inner(), wrong.into_inner());
+    let (table, wrong) = (table.expect("a table"), wrong.expect("a list"));
+    println!("{}", super::printed(&table));
+    let done: u64 = table.values().map(|tally| tally.injected).sum();
+    println!(
+        "{done} runs with limits, short reads and writes, clock steps, interfaces that go, or kills; {} wrong",
+        wrong.len()
+    );
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -1,6 +1,8 @@
 //! Every command while one system call after another fails.
 //!
-//! `make faults` injects TAPLINE_FAULTS faults, otherwise there are few. Which, follows from TAPLINE_SEED.
+//! `make faults` injects TAPLINE_FAULTS faults, otherwise there are few. Which, follows from TAPLINE_SEED. It ends after
+//! TAPLINE_FAULTS_SECONDS; a run with TAPLINE_FAULTS_FROM continues there. TAPLINE_FAULTS_OF and TAPLINE_FAULTS_CALL select
+//! commands and system calls by a part of their text.
 
 mod check;
 mod commands;
@@ -12,6 +14,7 @@ use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use self::check::{Expected, wrong};
 use self::commands::{CASES, Case};
@@ -34,9 +37,24 @@ struct Tally {
     statuses: BTreeMap<i32, u64>,
 }
 
+impl Tally {
+    fn add(&mut self, outcome: &run::Outcome) {
+        self.injected += 1;
+        *self
+            .statuses
+            .entry(outcome.status.unwrap_or(-1))
+            .or_default() += 1;
+    }
+}
+
 fn number(variable: &str, default: u64) -> u64 {
     let given = std::env::var(variable).ok();
     given.map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// When a campaign ends, whether or not it is complete.
+fn end() -> Instant {
+    Instant::now() + Duration::from_secs(number("TAPLINE_FAULTS_SECONDS", 7200))
 }
 
 /// The next number of a splitmix64 generator.
@@ -116,19 +134,24 @@ fn commands_survive_each_failing_call() {
     let mut seed = number("TAPLINE_SEED", 1);
     println!("seed {seed}");
     let plans = plans(&select(&mut seed));
+    let only = std::env::var("TAPLINE_FAULTS_CALL").unwrap_or_default();
     let mut jobs: Vec<(usize, &Fault)> = Vec::new();
     for (plan, (.., faults)) in plans.iter().enumerate() {
-        jobs.extend(faults.iter().map(|fault| (plan, fault)));
+        let faults = faults.iter().filter(|fault| fault.call.contains(&only));
+        jobs.extend(faults.map(|fault| (plan, fault)));
     }
     println!("{} commands can meet {} faults", plans.len(), jobs.len());
     // Shuffled: a prefix is a sample.
     for at in (1..jobs.len()).rev() {
         jobs.swap(at, next(&mut seed) as usize % (at + 1));
     }
-    let (cursor, injected) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let from = number("TAPLINE_FAULTS_FROM", 0) as usize;
+    let (cursor, injected) = (AtomicUsize::new(from), AtomicUsize::new(0));
+    let end = end();
     let results = Mutex::new((BTreeMap::<_, Tally>::new(), Vec::new()));
     each_worker(|stage| {
         while injected.load(Ordering::Relaxed) < wanted
+            && Instant::now() < end
             && let Some((plan, fault)) = jobs.get(cursor.fetch_add(1, Ordering::Relaxed))
         {
             let (case, expected, _) = &plans[*plan];
@@ -140,18 +163,17 @@ fn commands_survive_each_failing_call() {
             {
                 continue;
             }
-            injected.fetch_add(1, Ordering::Relaxed);
+            let count = injected.fetch_add(1, Ordering::Relaxed) + 1;
+            if count.is_multiple_of(1000) {
+                println!("{count} faults injected");
+            }
             let problem = wrong(case, expected, &outcome, stage.folder());
             let mut results = results.lock().expect("results");
             let tally = results
                 .0
                 .entry((case.line, &fault.call[..], fault.how))
                 .or_default();
-            tally.injected += 1;
-            *tally
-                .statuses
-                .entry(outcome.status.unwrap_or(-1))
-                .or_default() += 1;
+            tally.add(&outcome);
             if let Some(problem) = problem {
                 let line = format!(
                     "{}: {}, {} of call {}: {problem}",
@@ -165,7 +187,11 @@ fn commands_survive_each_failing_call() {
     let (table, wrong) = results.into_inner().expect("results");
     println!("{}", printed(&table));
     let injected = injected.into_inner();
-    println!("{injected} faults injected, {} wrong", wrong.len());
+    let next = cursor.into_inner().min(jobs.len());
+    println!(
+        "{injected} faults injected, {} wrong; TAPLINE_FAULTS_FROM={next} continues",
+        wrong.len()
+    );
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
