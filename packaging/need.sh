@@ -54,6 +54,11 @@ if [ "${1:-}" = test ]; then
     [ -e /usr/include/gtest/gtest.h ] || missing+=(libgtest-dev)
     [ -e /usr/include/gmock/gmock.h ] || missing+=(libgmock-dev)
     [ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
+    # std::format, which is younger than Debian 12's GCC and clang.
+    if ! g++ -std=c++20 -x c++ -include format -fsyntax-only /dev/null 2>/dev/null &&
+        ! [ -e /usr/lib/llvm-19/include/c++/v1/format ] && apt-cache show clang-19 libc++-19-dev >/dev/null 2>&1; then
+        missing+=(clang-19 libc++-19-dev libc++abi-19-dev)
+    fi
     # Modules of Python and Perl.
     [ -e /usr/lib/python3/dist-packages/scapy ] || missing+=(python3-scapy)
     /usr/bin/python3 -c "import pcapy" 2>/dev/null || missing+=(python3-pcapy)

@@ -127,7 +127,9 @@ fn objects_are_formatted_where_the_library_has_std_format() {
     assert_eq!(
         String::from_utf8_lossy(&printed),
         "AddrInfo{dev=eth0, prefixlen=24, validLifeTime=300s, local=192.0.2.1}\n   \
-         192.0.2.1|inet  |10.0.0.0/8\n"
+         192.0.2.1|inet  |10.0.0.0/8\n\
+         [    link: eth0 is down] submitted: 0, accepted: 0, failed: 0, delivered: unknown, bytes: 0, skipped: 0, \
+         truncated: 0, retries: 0, duration: 0s\n"
     );
 }
 

@@ -1,6 +1,8 @@
-// std::format of netlink objects, where the standard library has it. Exits with 3 where it does not.
+// std::format of netlink objects and of what print.hpp prints, where the standard library has it. Exits with 3 where it does
+// not.
 #include <tapline/netlink/addr.hpp>
 #include <tapline/netlink/format.hpp>
+#include <tapline/print.hpp>
 
 #include <cstdio>
 
@@ -13,6 +15,8 @@ int main()
     const auto text = std::format("{}", address);
     std::puts(text.c_str());
     std::puts(std::format("{:>12}|{:<6}|{}", IpAddress("192.0.2.1"), Family::V4, Prefix("10.0.0.0/8")).c_str());
+    const tapline::finding found = {"link", TAPLINE_SEVERITY_WARNING, "eth0 is down", "", ""};
+    std::puts(std::format("[{:>22}] {}", found, tapline::sender_stats{}).c_str());
     return text == toString(address) ? 0 : 1;
 #else
     return 3;
