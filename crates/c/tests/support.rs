@@ -201,13 +201,11 @@ impl Checked {
     }
 }
 
-/// The languages under their checkers: compiler, ending of the source, checker. Valgrind takes long and sees what the library
-/// does, which is the same from C, so it runs the program in C++ alone.
+/// The languages under their checkers: compiler, ending of the source, checker.
 pub fn checked_languages() -> impl Iterator<Item = (&'static str, &'static str, Checker)> {
-    let sanitized = LANGUAGES.map(|(compiler, ending)| (compiler, ending, Checker::Sanitizers));
-    sanitized
-        .into_iter()
-        .chain([("g++", "cpp", Checker::Valgrind)])
+    let checked =
+        LANGUAGES.map(|(compiler, ending)| CHECKERS.map(|checker| (compiler, ending, checker)));
+    checked.into_iter().flatten()
 }
 
 /// A program that runs on a host and prints lines. Dropping it kills the program.
