@@ -36,7 +36,7 @@ strip --strip-debug -o "$libraries/libtapline.a" "$archive"
 chmod 644 "$libraries/libtapline.a"
 install -d "$folder/include/tapline" "$libraries/pkgconfig" "$libraries/cmake/tapline"
 install -m 644 "$room/include/tapline.h" "$folder/include/"
-(cd "$room/include/tapline" && find . -name '*.hpp' -exec install -D -m 644 {} "$folder/include/tapline/{}" \;)
+(cd "$room/include/tapline" && find . -name '*.h*' -exec install -D -m 644 {} "$folder/include/tapline/{}" \;)
 fill() {
     sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|@SONAME@|$soname|" -e "s|@SYSTEM@|$system|" \
         "$room/package/$1.in" >"$2/$1"

@@ -779,6 +779,24 @@ typedef struct tapline_packet {
   uint8_t reserved[5];
 } tapline_packet;
 
+// A position in packets that are lent: `tapline_cursor_next` of tapline/cursor.h moves it. The fields are for that function.
+typedef struct tapline_cursor {
+  // Packets to come.
+  size_t left;
+  // The next packet, if they are in an array; null if they lie in a block of a ring.
+  const struct tapline_packet *array;
+  // The kernel's header of the next packet in the block, a `struct tpacket3_hdr`.
+  const uint8_t *frame;
+  // Bytes from there to the end of the block.
+  size_t room;
+  // Length on the wire of the packets of the block that the cursor has passed.
+  uint64_t wire_bytes;
+  // Maximum captured bytes of a packet in the block.
+  uint32_t snaplen;
+  // Interface of the packets in the block.
+  uint32_t interface;
+} tapline_cursor;
+
 // An interface of a capture or a file. Its packets name it by position.
 typedef struct tapline_interface {
   // Its name on the capturing machine; null if unknown.
@@ -1171,6 +1189,20 @@ tapline_status tapline_capture_next_batch(struct tapline_capture *capture,
                                           size_t *out_count,
                                           struct tapline_error **error);
 
+// As `tapline_capture_next_batch`, for a reader that takes packet after packet with `tapline_cursor_next` of
+// tapline/cursor.h. That costs less per packet: where packets lie in a block of a ring, only the fields that the caller
+// reads are made.
+//
+// The cursor, the packets and their bytes are valid as the array of `tapline_capture_next_batch` is. The next call lends
+// the packets that the cursor has not passed again, with others. Those that it has not passed at the end count as filtered,
+// or as delivered if they were in an array.
+//
+// Returns END when the capture has ended and its rings are empty.
+tapline_status tapline_capture_next_packets(struct tapline_capture *capture,
+                                            int64_t timeout_ns,
+                                            struct tapline_cursor **out_cursor,
+                                            struct tapline_error **error);
+
 // The interfaces of a capture by position. END if there is none at `index`. The name is valid until the capture is
 // closed.
 tapline_status tapline_capture_interface(struct tapline_capture *capture,
@@ -1184,8 +1216,8 @@ tapline_status tapline_capture_fd(struct tapline_capture *capture,
                                   int *out_fd,
                                   struct tapline_error **error);
 
-// The account of all interfaces so far: `delivered` as of now, the rest as of the last tick, which is at most a second
-// old while `tapline_capture_next_batch` is called.
+// The account of all interfaces so far: `delivered` as of the last call that lends packets, the rest as of the last tick,
+// which is at most a second old while such calls are made.
 //
 // Threads: any.
 tapline_status tapline_capture_stats_read(const struct tapline_capture *capture,

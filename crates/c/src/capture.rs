@@ -11,6 +11,7 @@ use tapline::latency::Delays;
 
 use crate::arguments::{Output, options, put};
 use crate::capture_options::{self, tapline_capture_options};
+use crate::cursor::{Cursor, Rest, tapline_cursor};
 use crate::delays::{self, tapline_delays};
 use crate::error::{c_string, tapline_error};
 use crate::failure::Error;
@@ -63,6 +64,9 @@ struct Open {
     capture: Capture,
     /// The packets of the last batch are at its beginning, lent to C until the next call.
     packets: Box<[tapline_packet; MAX_BATCH]>,
+    /// Number of packets of the last batch.
+    count: usize,
+    cursor: Cursor,
     names: Vec<CString>,
     /// The delays of the packets that were lent, if they are measured.
     delays: Option<Delays>,
@@ -154,6 +158,8 @@ pub unsafe extern "C" fn tapline_capture_open(
         let open = Open {
             capture,
             packets: Box::new([tapline_packet::NONE; MAX_BATCH]),
+            count: 0,
+            cursor: Cursor::new(),
             names,
             delays: (given.measure_delays != 0).then(Delays::default),
         };
@@ -184,21 +190,76 @@ pub extern "C" fn tapline_capture_next_batch(
         let out_count = out_count.ok_or_else(|| Error::null("out_count"))?;
         let timeout = u64::try_from(timeout_ns).map_or(Duration::MAX, Duration::from_nanos);
         Open::table().with(capture, |open| {
+            let rest = open.cursor.settle(&mut open.capture);
+            let packets = if let Rest::Array(left @ 1..) = rest {
+                &open.packets[open.count - left..open.count]
+            } else if open.capture.next_batch(timeout)?.is_some() {
+                open.fill()
+            } else {
+                return Ok(tapline_status::End);
+            };
+            out_packets.write(packets.as_ptr());
+            out_count.write(packets.len());
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+impl Open {
+    /// Puts packets that are ready into the array.
+    fn fill(&mut self) -> &[tapline_packet] {
+        let mut places = self.packets.iter_mut();
+        self.capture.ready_batch().lend_each(MAX_BATCH, |packet| {
+            if let Some(place) = places.next() {
+                *place = tapline_packet::of(packet);
+            }
+        });
+        self.count = MAX_BATCH - places.len();
+        let packets = &self.packets[..self.count];
+        if let Some(delays) = &mut self.delays {
+            delays::record(delays, packets);
+        }
+        packets
+    }
+}
+
+/// As `tapline_capture_next_batch`, for a reader that takes packet after packet with `tapline_cursor_next` of
+/// tapline/cursor.h. That costs less per packet: where packets lie in a block of a ring, only the fields that the caller
+/// reads are made.
+///
+/// The cursor, the packets and their bytes are valid as the array of `tapline_capture_next_batch` is. The next call lends
+/// the packets that the cursor has not passed again, with others. Those that it has not passed at the end count as filtered,
+/// or as delivered if they were in an array.
+///
+/// Returns END when the capture has ended and its rings are empty.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_capture_next_packets(
+    capture: *mut tapline_capture,
+    timeout_ns: i64,
+    out_cursor: Option<&mut MaybeUninit<*mut tapline_cursor>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_cursor = out_cursor.ok_or_else(|| Error::null("out_cursor"))?;
+        let timeout = u64::try_from(timeout_ns).map_or(Duration::MAX, Duration::from_nanos);
+        Open::table().with(capture, |open| {
+            let rest = open.cursor.settle(&mut open.capture);
+            if let Rest::Array(left @ 1..) = rest {
+                let packets = &open.packets[open.count - left..open.count];
+                out_cursor.write(open.cursor.lend_array(packets));
+                return Ok(tapline_status::Ok);
+            }
             let Some(mut batch) = open.capture.next_batch(timeout)? else {
                 return Ok(tapline_status::End);
             };
-            let mut places = open.packets.iter_mut();
-            batch.lend_each(MAX_BATCH, |packet| {
-                if let Some(place) = places.next() {
-                    *place = tapline_packet::of(packet);
-                }
+            let is_inline = open.delays.is_none() && !matches!(rest, Rest::AllFrames);
+            let frames = is_inline.then(|| batch.frames()).flatten();
+            out_cursor.write(if let Some((frames, interface)) = frames {
+                open.cursor.lend_frames(frames, interface)
+            } else {
+                open.fill();
+                open.cursor.lend_array(&open.packets[..open.count])
             });
-            let count = MAX_BATCH - places.len();
-            if let Some(delays) = &mut open.delays {
-                delays::record(delays, &open.packets[..count]);
-            }
-            out_packets.write(open.packets.as_ptr());
-            out_count.write(count);
             Ok(tapline_status::Ok)
         })
     })
@@ -245,8 +306,8 @@ pub extern "C" fn tapline_capture_fd(
     })
 }
 
-/// The account of all interfaces so far: `delivered` as of now, the rest as of the last tick, which is at most a second
-/// old while `tapline_capture_next_batch` is called.
+/// The account of all interfaces so far: `delivered` as of the last call that lends packets, the rest as of the last tick,
+/// which is at most a second old while such calls are made.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -389,7 +450,8 @@ pub unsafe extern "C" fn tapline_capture_finish(
         // SAFETY: a struct of C.
         unsafe { tapline_capture_stats::check(out_stats) }?;
         let counters = Open::table().shared(capture, |shared| Ok(shared.counters.clone()))?;
-        let open = Open::table().take(capture)?;
+        let mut open = Open::table().take(capture)?;
+        open.cursor.settle(&mut open.capture);
         let (summary, failure) = match open.capture.finish() {
             Ok(summary) => (Some(summary), None),
             Err(error) => {

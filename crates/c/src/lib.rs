@@ -22,6 +22,7 @@ mod arguments;
 mod capture;
 mod capture_options;
 mod count;
+mod cursor;
 mod delays;
 mod doctor;
 mod error;
@@ -45,6 +46,7 @@ pub use capture_options::{
     tapline_delivery, tapline_xdp_mode,
 };
 pub use count::*;
+pub use cursor::tapline_cursor;
 pub use delays::tapline_delays;
 pub use doctor::*;
 pub use error::*;

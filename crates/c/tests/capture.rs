@@ -6,12 +6,16 @@ use lab::{Host, Net};
 
 use crate::support::{Checked, Checker, LANGUAGES, checked_languages, hex};
 
-/// UDP frames of different lengths, and as many that are not IPv4.
+/// UDP frames of different lengths, some of which have a VLAN tag, and as many that are not IPv4.
 fn frames(count: usize) -> [Vec<Vec<u8>>; 2] {
     let udp = (0..count).map(|number| {
         let mut frame = udp_frame(60 + 3 * number);
         let last = frame.len() - 4;
         frame[last..].copy_from_slice(&(number as u32).to_be_bytes());
+        // The kernel moves the tag to the header of the ring.
+        if number % 10 < 2 {
+            frame.splice(12..12, [0x81, 0, 0, 7]);
+        }
         frame
     });
     let other = (0..count).map(|_| {
@@ -23,12 +27,12 @@ fn frames(count: usize) -> [Vec<Vec<u8>>; 2] {
 }
 
 #[track_caller]
-fn receives_what_was_sent(program: &Checked) {
+fn receives_what_was_sent(program: &Checked, way: &str) {
     let [left, right] = Net::new().pair();
     let [wanted, other] = frames(200);
     let name = right.interface().name.to_string();
     let before = right.counters();
-    let mut running = program.start(&right, &[&name, "udp", "200"]);
+    let mut running = program.start(&right, &[&name, "udp", "200", way]);
     running.ready();
     left.send(
         wanted
@@ -52,8 +56,17 @@ fn receives_what_was_sent(program: &Checked) {
 fn programs_receive_what_was_sent() {
     for (compiler, extension, checker) in checked_languages() {
         let source = format!("tests/programs/capture.{extension}");
-        receives_what_was_sent(&checker.program(compiler, &source, &[]));
+        let program = checker.program(compiler, &source, &[]);
+        receives_what_was_sent(&program, "arrays");
+        receives_what_was_sent(&program, "cursor");
     }
+}
+
+#[test]
+fn a_cursor_takes_no_packet_outside_its_block() {
+    let program = Checker::Sanitizers.program("gcc", "tests/programs/cursor.c", &[]);
+    let host = Host::new("alone");
+    assert_eq!(program.start(&host, &[]).finish(), ["done"]);
 }
 
 #[test]

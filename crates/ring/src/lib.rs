@@ -46,7 +46,7 @@ pub use options::{
 };
 pub use packet::RingPacket;
 pub use tpacket::{
-    HandoverGroup, PacketRing, PreparedRing, PreparedShare, RingShare, ShareOptions,
+    Frames, HandoverGroup, PacketRing, PreparedRing, PreparedShare, RingShare, ShareOptions,
 };
 pub use xdp::{
     BusyPoll, XdpOpenError, XdpRing, XdpRingOptions, XdpSendOptions, XdpSender, XdpSetupError,

@@ -8,8 +8,9 @@
 use crate::batch::{Batch, Lender};
 use crate::bpf::BpfRing;
 use crate::cursor::{Cursor, PacketExtent};
+use crate::options::TimestampSource;
 use crate::packet::RingPacket;
-use crate::tpacket::PacketRing;
+use crate::tpacket::{Frames, PacketRing};
 use crate::xdp::XdpRing;
 
 /// The methods that are the same for all rings: `$lender` makes the lender of a batch of an extent.
@@ -152,6 +153,32 @@ impl PacketRing {
             cursor.unreadable = left;
         }
         cursor.left = if left > end { 0 } else { left };
+    }
+
+    /// The rest of the [current batch](Self::begin_batch) as it lies in its block, for a reader with a walk of its own.
+    ///
+    /// `None` for other than TPACKET_V3, if the next packet cannot be read or has a VLAN tag that has to be put back, if
+    /// time stamps have to be converted or counted, and while [lost packets](Self::take_lost_before) have not been taken.
+    pub fn frames(&mut self) -> Option<Frames> {
+        let packet = self.peek()?;
+        if packet.vlan_tag.is_some() || packet.timestamp_source != TimestampSource::Kernel {
+            return None;
+        }
+        let cursor = &self.cursor;
+        let walk = &cursor.extent.as_ref()?.walk;
+        (cursor.lost_before == 0)
+            .then(|| walk.frames(cursor.left))
+            .flatten()
+    }
+
+    /// Counts the next `packets` of [`frames`](Self::frames) as lent and moves on by `bytes`, to the header of the one that
+    /// follows. Wrong numbers end the batch, or lend other bytes of its block.
+    pub fn skip_frames(&mut self, packets: u32, bytes: usize) {
+        let cursor = &mut self.cursor;
+        if let Some(extent) = &mut cursor.extent {
+            extent.walk.move_on(bytes);
+            cursor.left = cursor.left.saturating_sub(packets);
+        }
     }
 
     /// The packet that [`next_packet`](Self::next_packet) lends next.

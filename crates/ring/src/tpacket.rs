@@ -17,4 +17,5 @@ mod walk;
 pub use handover::{HandoverGroup, PreparedRing};
 pub use ring::PacketRing;
 pub use share::{PreparedShare, RingShare, ShareOptions};
+pub use walk::Frames;
 pub(crate) use walk::{SlotWalk, Slots};

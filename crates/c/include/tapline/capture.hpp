@@ -144,6 +144,11 @@ public:
     /// Waits for packets without a limit.
     result<batch> next_batch() { return next(-1); }
 
+    /// As `next_batch`, for a reader that takes packet after packet.
+    result<packets> next_packets(std::chrono::nanoseconds timeout) { return next_one_by_one(timeout.count()); }
+    /// Waits for packets without a limit.
+    result<packets> next_packets() { return next_one_by_one(-1); }
+
     /// The account so far. Any thread.
     result<capture_stats> stats() const {
         ::tapline_capture_stats raw = {};
@@ -240,6 +245,15 @@ private:
             return std::move(status).error();
         }
         return batch(packets, count, *status == TAPLINE_STATUS_END);
+    }
+
+    result<packets> next_one_by_one(std::int64_t timeout_ns) {
+        ::tapline_cursor *cursor = nullptr;
+        auto status = call(&::tapline_capture_next_packets, handle_.get(), timeout_ns, &cursor);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return packets(cursor);
     }
 
     handle<::tapline_capture, &::tapline_capture_close> handle_;

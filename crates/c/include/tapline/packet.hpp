@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 
+#include "cursor.h"
 #include "range.hpp"
 
 namespace tapline {
@@ -50,6 +52,45 @@ private:
 
 /// Packets that are ready.
 using batch = lent_range<packet, ::tapline_packet>;
+
+/// Packets that are ready, one by one: an input range, for one pass. Cheaper per packet than a batch, because the compiler
+/// keeps only what is read of a packet. A packet is valid until the iterator moves on, its bytes until the next call with
+/// the capture. Packets that the iterator has not passed come again with that call.
+class packets {
+public:
+    class iterator {
+    public:
+        using iterator_concept = std::input_iterator_tag;
+        using value_type = packet;
+        using difference_type = std::ptrdiff_t;
+
+        iterator() = default;
+        [[gnu::always_inline]] explicit iterator(::tapline_cursor *cursor) noexcept : cursor_(cursor) { ++*this; }
+        packet operator*() const noexcept { return packet(raw_); }
+        [[gnu::always_inline]] iterator &operator++() noexcept {
+            has_packet_ = ::tapline_cursor_next(cursor_, &raw_);
+            return *this;
+        }
+        void operator++(int) noexcept { ++*this; }
+        friend bool operator==(const iterator &at, std::default_sentinel_t) noexcept { return !at.has_packet_; }
+
+    private:
+        ::tapline_cursor *cursor_ = nullptr;
+        ::tapline_packet raw_ = {};
+        bool has_packet_ = false;
+    };
+
+    packets() = default;
+    explicit packets(::tapline_cursor *cursor) noexcept : cursor_(cursor) {}
+
+    iterator begin() const noexcept { return iterator(cursor_); }
+    std::default_sentinel_t end() const noexcept { return {}; }
+    /// Whether there is no more: the capture has ended.
+    bool is_end() const noexcept { return cursor_ == nullptr; }
+
+private:
+    ::tapline_cursor *cursor_ = nullptr;
+};
 
 }  // namespace tapline
 

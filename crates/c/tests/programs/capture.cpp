@@ -1,14 +1,26 @@
-// capture INTERFACE FILTER PACKETS: prints the packets, then the account.
+// capture INTERFACE FILTER PACKETS WAY: prints the packets, then the account. It reads them in batches (arrays), or packet by
+// packet (cursor).
 #include <tapline/capture.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ranges>
+#include <string_view>
 
 static_assert(std::ranges::random_access_range<tapline::batch>);
 static_assert(std::ranges::sized_range<tapline::batch>);
 static_assert(std::is_convertible_v<tapline::packet, std::span<const std::byte>>);
+
+static_assert(std::ranges::input_range<tapline::packets>);
+
+static void print(tapline::packet packet) {
+    std::printf("%zu ", packet.len());
+    for (std::byte byte : packet.data()) {
+        std::printf("%02x", std::to_integer<unsigned>(byte));
+    }
+    std::puts("");
+}
 
 static int fail(const tapline::error &error) {
     std::fprintf(stderr, "%s\n", error.describe().c_str());
@@ -16,24 +28,37 @@ static int fail(const tapline::error &error) {
 }
 
 int main(int count, char **words) {
-    if (count != 4) {
+    if (count != 5) {
         return 2;
     }
+    const bool has_cursor = std::string_view(words[4]) == "cursor";
     auto capture = tapline::capture::open({
         .interfaces = {words[1]},
         .filter = words[2],
-        .delivery = TAPLINE_DELIVERY_IMMEDIATE,
+        .delivery = has_cursor ? TAPLINE_DELIVERY_BATCH : TAPLINE_DELIVERY_IMMEDIATE,
+        .backend = has_cursor ? TAPLINE_BACKEND_PACKET_V3 : TAPLINE_BACKEND_AUTO,
         .snaplen = 2000,
         .max_packets = std::strtoull(words[3], nullptr, 10),
         .max_time = std::chrono::seconds(20),
-        .measure_delays = true,
+        // Packets whose delays are measured are in arrays.
+        .measure_delays = !has_cursor,
     });
     if (!capture) {
         return fail(capture.error());
     }
     std::puts("ready");
     std::fflush(stdout);
-    for (;;) {
+    while (has_cursor) {
+        auto packets = capture->next_packets();
+        if (!packets) {
+            return fail(packets.error());
+        }
+        if (packets->is_end()) {
+            break;
+        }
+        std::ranges::for_each(*packets, print);
+    }
+    while (!has_cursor) {
         auto batch = capture->next_batch();
         if (!batch) {
             return fail(batch.error());
@@ -44,17 +69,13 @@ int main(int count, char **words) {
         if (!std::ranges::all_of(*batch, [](tapline::packet packet) { return packet.time().has_value(); })) {
             return 3;
         }
-        for (tapline::packet packet : *batch) {
-            std::printf("%zu ", packet.len());
-            for (std::byte byte : packet.data()) {
-                std::printf("%02x", std::to_integer<unsigned>(byte));
-            }
-            std::puts("");
-        }
+        std::ranges::for_each(*batch, print);
     }
-    const auto delays = capture->delays().value();
-    if (delays.packets != std::strtoull(words[3], nullptr, 10) || delays.p50 > delays.max) {
-        return 4;
+    if (!has_cursor) {
+        const auto delays = capture->delays().value();
+        if (delays.packets != std::strtoull(words[3], nullptr, 10) || delays.p50 > delays.max) {
+            return 4;
+        }
     }
     auto stats = capture->finish();
     if (!stats) {

@@ -1,6 +1,8 @@
 /* misuse INTERFACE: what C code may do wrong is an error, and never a crash. */
 #include <pthread.h>
 
+#include <tapline/cursor.h>
+
 #include "check.h"
 
 static const tapline_packet *packets;
@@ -104,6 +106,17 @@ static void handles(const char *name) {
           tapline_ping_fd((tapline_ping *)capture, &fd, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_packets is null",
           tapline_capture_next_batch(capture, 0, NULL, &packet_count, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_cursor is null",
+          tapline_capture_next_packets(capture, 0, NULL, &error));
+    tapline_cursor *cursor = NULL;
+    tapline_packet taken;
+    OK(tapline_capture_next_packets(capture, 0, &cursor, &error));
+    CHECK(cursor != NULL && !tapline_cursor_next(cursor, NULL) && !tapline_cursor_next(NULL, &taken));
+    /* Whatever a program writes into the cursor stays within the ring. */
+    cursor->left = SIZE_MAX;
+    cursor->frame = (const uint8_t *)&taken;
+    cursor->wire_bytes = UINT64_MAX;
+    OK(tapline_capture_next_packets(capture, 0, &cursor, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_stats is null", tapline_capture_stats_read(capture, NULL, &error));
     OK(tapline_capture_fd(capture, &fd, &error));
     CHECK(fd >= 0);
@@ -112,6 +125,8 @@ static void handles(const char *name) {
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_capture_close(capture, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed",
           tapline_capture_next_batch(capture, 0, &packets, &packet_count, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed",
+          tapline_capture_next_packets(capture, 0, &cursor, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_capture_stop(capture, &error));
     int here = 0;
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "handle", tapline_capture_stop((tapline_capture *)(void *)&here, &error));

@@ -48,6 +48,7 @@ const std::byte frame[60] = {};
 void use(tapline::capture &capture)
 {
     FAILS(INVALID_HANDLE, capture.next_batch(0ns));
+    FAILS(INVALID_HANDLE, capture.next_packets(0ns));
     FAILS(INVALID_HANDLE, capture.stats());
     FAILS(INVALID_HANDLE, capture.interface_stats(0));
     FAILS(INVALID_HANDLE, capture.delays());

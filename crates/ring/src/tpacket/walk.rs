@@ -11,6 +11,19 @@ use crate::options::TpacketVersion;
 use crate::packet::{RingPacket, Stamps, lend};
 use crate::prefetch;
 
+/// Packets as the kernel put them into a block of TPACKET_V3.
+#[derive(Clone, Copy, Debug)]
+pub struct Frames {
+    /// The header of the first (`tpacket3_hdr`). Valid while the batch is held.
+    pub first: *const u8,
+    /// Bytes from there to the end of the block.
+    pub room: usize,
+    /// Number of packets.
+    pub packets: u32,
+    /// Maximum bytes of a packet that the reader wants.
+    pub snaplen: u32,
+}
+
 /// Iterator over the slots of a packet ring.
 #[derive(Debug)]
 pub(crate) struct Slots<'b> {
@@ -103,6 +116,24 @@ impl SlotWalk {
             // SAFETY: promised by the caller.
             TpacketVersion::V2 => unsafe { self.next_frame() },
         }
+    }
+
+    /// The `left` packets from here on as they lie in their block. `None` for TPACKET_V2, and if the source of their time
+    /// stamps has to be counted.
+    pub fn frames(&self, left: u32) -> Option<Frames> {
+        let is_plain = self.version == TpacketVersion::V3 && !self.stamps.has_driver;
+        let room = self.room.checked_sub(self.offset)?;
+        is_plain.then(|| Frames {
+            first: self.slot.as_ptr().wrapping_add(self.offset),
+            room,
+            packets: left,
+            snaplen: self.snaplen,
+        })
+    }
+
+    /// Moves on by `bytes`. The next packet is checked as any other.
+    pub fn move_on(&mut self, bytes: usize) {
+        self.offset = self.offset.saturating_add(bytes);
     }
 
     /// Passes packets to `each` until `end` of the `left` packets are left, or the headers are not valid. Returns how many

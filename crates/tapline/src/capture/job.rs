@@ -7,7 +7,7 @@ use std::time::Duration;
 use abi::clock::monotonic_ns;
 use filter::FilterWarning;
 use filter::classic::ClassicProgram;
-use ring::RingCounters;
+use ring::{Frames, RingCounters};
 use rustix::net::SendFlags;
 use store::model::{Interface as Description, Statistics};
 use store::write::StatisticsSource;
@@ -350,6 +350,11 @@ impl Capture {
 
 /// The rest of a batch, for a caller that cannot hold it.
 impl Capture {
+    /// The packets that are ready. Does not wait.
+    pub fn ready_batch(&mut self) -> PacketBatch<'_> {
+        PacketBatch { capture: self }
+    }
+
     /// The next packet of the batch that [`next_batch`](Self::next_batch) began; `None` at its end. Does not wait.
     #[inline]
     pub fn next_ready(&mut self) -> Option<Packet<'_>> {
@@ -378,6 +383,23 @@ impl PacketBatch<'_> {
     pub fn lend_each(&mut self, max: usize, each: impl FnMut(&Packet<'_>)) {
         let Capture { engine, pull, .. } = &mut *self.capture;
         pull.lend_each(engine, max, each);
+    }
+
+    /// The packets that are ready, as the kernel put them into a block, and the position of their interface: for readers in
+    /// other languages, which read only the fields that they need. They are not lent before [`skip_frames`](Self::skip_frames).
+    ///
+    /// `None` if packets have to be looked at before they are lent: then [`lend_each`](Self::lend_each) does that. So it is
+    /// with all but one `TPACKET_V3` ring, and with VLAN tags, hardware time stamps and lost packets.
+    pub fn frames(&mut self) -> Option<(Frames, u32)> {
+        let Capture { engine, pull, .. } = &mut *self.capture;
+        pull.frames(engine)
+    }
+
+    /// Counts the next `packets` of [`frames`](Self::frames), which had `wire_bytes` on the wire, as lent, and moves on by
+    /// `bytes` of memory. If the caller is wrong, the account of bytes is, and packets are read wrongly, but only in the ring.
+    pub fn skip_frames(&mut self, packets: u32, bytes: usize, wire_bytes: u64) {
+        let Capture { engine, pull, .. } = &mut *self.capture;
+        pull.skip_frames(engine, packets, bytes, wire_bytes);
     }
 }
 

@@ -4,6 +4,7 @@
 //! a copy and without an allocation.
 
 use abi::clock::monotonic_ns;
+use ring::Frames;
 
 use super::account::summary::{CaptureSummary, Ended};
 use super::engine::{Engine, Run, RunTime};
@@ -219,6 +220,39 @@ impl Pull {
             } else {
                 room -= self.lend_direct(&mut engine.queues[0], room, &mut each);
             }
+        }
+    }
+
+    /// The packets that are read directly, as they lie in memory, and their interface.
+    pub fn frames(&mut self, engine: &mut Engine) -> Option<(Frames, u32)> {
+        self.ready(engine)?;
+        if self.direct_end == usize::MAX {
+            return None;
+        }
+        let queue = &mut engine.queues[0];
+        let RingReader::Packet(ring) = &mut queue.reader else {
+            return None;
+        };
+        let mut frames = ring.frames()?;
+        let lendable = ring.packets_left() - self.direct_end;
+        frames.packets = frames.packets.min(lendable.try_into().unwrap_or(u32::MAX));
+        Some((frames, queue.interface))
+    }
+
+    /// Counts packets of [`frames`](Self::frames) as lent.
+    pub fn skip_frames(&self, engine: &mut Engine, packets: u32, bytes: usize, wire_bytes: u64) {
+        if self.direct_end == usize::MAX {
+            return;
+        }
+        let queue = &mut engine.queues[0];
+        let lendable = queue.reader.packets_left().saturating_sub(self.direct_end);
+        let packets = packets.min(lendable.try_into().unwrap_or(u32::MAX));
+        if let RingReader::Packet(ring) = &mut queue.reader {
+            ring.skip_frames(packets, bytes);
+            let most = u64::from(packets) * u64::from(u32::MAX);
+            queue
+                .counters
+                .deliver_all(u64::from(packets), wire_bytes.min(most));
         }
     }
 

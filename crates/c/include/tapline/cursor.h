@@ -1,0 +1,158 @@
+/* Takes packets from a cursor, one by one. The compiler keeps only what the caller reads of a packet.
+ *
+ *     tapline_cursor *cursor;
+ *     tapline_packet packet;
+ *     while (tapline_capture_next_packets(capture, -1, &cursor, &error) == TAPLINE_STATUS_OK) {
+ *         while (tapline_cursor_next(cursor, &packet)) {
+ *             use(packet.data, packet.captured_len);
+ *         }
+ *     }
+ */
+#ifndef TAPLINE_CURSOR_H
+#define TAPLINE_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../tapline.h"
+
+/* Only inlined code is without the fields that nobody reads. */
+#ifdef __GNUC__
+#define TAPLINE_INLINE static inline __attribute__((always_inline))
+#else
+#define TAPLINE_INLINE static inline
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The kernel's struct tpacket3_hdr, and the beginning of the struct sockaddr_ll behind it (linux/if_packet.h). */
+struct tapline_frame {
+    uint32_t next_offset;
+    uint32_t sec;
+    uint32_t nsec;
+    uint32_t snaplen;
+    uint32_t len;
+    uint32_t status;
+    uint16_t mac;
+    uint16_t net;
+    uint32_t rxhash;
+    uint32_t vlan_tci;
+    uint16_t vlan_tpid;
+    uint16_t padding[5];
+    uint16_t family;
+    uint16_t protocol;
+    int32_t ifindex;
+    uint16_t hatype;
+    uint8_t pkttype;
+    uint8_t halen;
+    uint8_t addr[8];
+};
+
+/* Bits of its status: TP_STATUS_CSUMNOTREADY, TP_STATUS_CSUM_VALID, and those of packets that the library prepares:
+ * TP_STATUS_VLAN_VALID, TP_STATUS_TS_RAW_HARDWARE. */
+#define TAPLINE_FRAME_CSUM_NOT_READY (1u << 3)
+#define TAPLINE_FRAME_CSUM_VALID (1u << 7)
+#define TAPLINE_FRAME_NOT_PLAIN (1u << 4 | 1u << 31)
+
+/* The kernel fills the ring on another CPU: its lines are fetched about ten packets ahead. */
+TAPLINE_INLINE void tapline_frame_prefetch(const uint8_t *frame, size_t bytes) {
+#ifdef __GNUC__
+    const uintptr_t ahead = (uintptr_t)frame + 2048;
+    __builtin_prefetch((const void *)ahead);
+    __builtin_prefetch((const void *)(ahead + 64));
+    __builtin_prefetch((const void *)(ahead + 128));
+    if (bytes > 192) {
+        for (size_t at = 192; at < bytes && at < 512; at += 64) {
+            __builtin_prefetch((const void *)(ahead + at));
+        }
+    }
+#else
+    (void)frame;
+    (void)bytes;
+#endif
+}
+
+/* Describes the packet behind a header of the kernel. */
+TAPLINE_INLINE void tapline_frame_packet(const tapline_cursor *cursor, const struct tapline_frame *frame,
+                                        tapline_packet *packet) {
+    /* By pkttype: host, broadcast, multicast, another host, and outgoing. Others are to this host. */
+    static const uint8_t receptions[8] = {TAPLINE_RECEPTION_UNICAST,     TAPLINE_RECEPTION_BROADCAST,
+                                          TAPLINE_RECEPTION_MULTICAST,   TAPLINE_RECEPTION_PROMISCUOUS,
+                                          TAPLINE_RECEPTION_UNKNOWN,     TAPLINE_RECEPTION_UNICAST,
+                                          TAPLINE_RECEPTION_UNICAST,     TAPLINE_RECEPTION_UNICAST};
+    packet->data = (const uint8_t *)frame + frame->mac;
+    packet->time_ns = frame->sec * (uint64_t)1000000000 + frame->nsec;
+    packet->captured_len = frame->snaplen < cursor->snaplen ? frame->snaplen : cursor->snaplen;
+    packet->len = frame->len;
+    packet->interface = cursor->interface;
+    packet->queue = TAPLINE_NO_QUEUE;
+    packet->drops_before = 0;
+    packet->direction = (uint8_t)(frame->pkttype % 8 == 4 ? TAPLINE_DIRECTION_OUT : TAPLINE_DIRECTION_IN);
+    packet->reception = receptions[frame->pkttype % 8];
+    packet->checksum = (uint8_t)((frame->status & TAPLINE_FRAME_CSUM_NOT_READY) != 0 ? TAPLINE_CHECKSUM_NOT_READY
+                                 : (frame->status & TAPLINE_FRAME_CSUM_VALID) != 0   ? TAPLINE_CHECKSUM_VALID
+                                                                                     : TAPLINE_CHECKSUM_UNKNOWN);
+    for (size_t at = 0; at < sizeof packet->reserved; at++) {
+        packet->reserved[at] = 0;
+    }
+}
+
+/* Copies field by field: the compiler drops the fields that nobody reads, which it does not do with a whole struct. */
+TAPLINE_INLINE void tapline_packet_copy(const tapline_packet *from, tapline_packet *packet) {
+    packet->data = from->data;
+    packet->time_ns = from->time_ns;
+    packet->captured_len = from->captured_len;
+    packet->len = from->len;
+    packet->interface = from->interface;
+    packet->queue = from->queue;
+    packet->drops_before = from->drops_before;
+    packet->direction = from->direction;
+    packet->reception = from->reception;
+    packet->checksum = from->checksum;
+    for (size_t at = 0; at < sizeof packet->reserved; at++) {
+        packet->reserved[at] = from->reserved[at];
+    }
+}
+
+/* Takes the next packet. False if there is none, or if the library has to prepare it: then
+ * tapline_capture_next_packets lends the rest. The packet's bytes are valid until that call. */
+TAPLINE_INLINE bool tapline_cursor_next(tapline_cursor *cursor, tapline_packet *packet) {
+    if (cursor == NULL || packet == NULL || cursor->left == 0) {
+        return false;
+    }
+    if (cursor->array != NULL) {
+        tapline_packet_copy(cursor->array, packet);
+        cursor->array++;
+        cursor->left--;
+        return true;
+    }
+    const struct tapline_frame *frame = (const struct tapline_frame *)(const void *)cursor->frame;
+    const size_t room = cursor->room;
+    const size_t header = offsetof(struct tapline_frame, addr) + sizeof frame->addr;
+    if (room < header || (frame->status & TAPLINE_FRAME_NOT_PLAIN) != 0) {
+        return false;
+    }
+    const size_t start = frame->mac;
+    const size_t end = start + frame->snaplen;
+    /* The last packet of a block has no successor, and 0 here. */
+    const size_t step = frame->next_offset;
+    if (start < header || end > room || step > room || step % 8 != 0 || (step < end && cursor->left > 1)) {
+        return false;
+    }
+    tapline_frame_prefetch(cursor->frame, step);
+    tapline_frame_packet(cursor, frame, packet);
+    cursor->frame += step;
+    cursor->room = room - step;
+    cursor->wire_bytes += frame->len;
+    cursor->left--;
+    return true;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

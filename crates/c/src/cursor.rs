@@ -1,0 +1,124 @@
+//! A cursor: C takes packets one by one, and reads those of a `TPACKET_V3` block where the kernel put them. The inline
+//! functions of `include/tapline/cursor.h` move it.
+
+use std::cell::UnsafeCell;
+use std::ptr;
+
+use tapline::capture::{Capture, Frames};
+
+use crate::packet::tapline_packet;
+
+/// A position in packets that are lent: `tapline_cursor_next` of tapline/cursor.h moves it. The fields are for that function.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct tapline_cursor {
+    /// Packets to come.
+    pub left: usize,
+    /// The next packet, if they are in an array; null if they lie in a block of a ring.
+    pub array: *const tapline_packet,
+    /// The kernel's header of the next packet in the block, a `struct tpacket3_hdr`.
+    pub frame: *const u8,
+    /// Bytes from there to the end of the block.
+    pub room: usize,
+    /// Length on the wire of the packets of the block that the cursor has passed.
+    pub wire_bytes: u64,
+    /// Maximum captured bytes of a packet in the block.
+    pub snaplen: u32,
+    /// Interface of the packets in the block.
+    pub interface: u32,
+}
+
+impl tapline_cursor {
+    const EMPTY: Self = Self {
+        left: 0,
+        array: ptr::null(),
+        frame: ptr::null(),
+        room: 0,
+        wire_bytes: 0,
+        snaplen: 0,
+        interface: 0,
+    };
+}
+
+/// The cursor of a capture, and what it was set to.
+pub struct Cursor {
+    /// C moves it between the calls.
+    place: Box<UnsafeCell<tapline_cursor>>,
+    lent: Lent,
+}
+
+#[derive(Clone, Copy)]
+enum Lent {
+    Nothing,
+    /// The last packets of the capture's array.
+    Array(usize),
+    Frames(Frames),
+}
+
+/// What C has left of the packets that were lent with a cursor.
+#[derive(Clone, Copy)]
+pub enum Rest {
+    /// Nothing that is not in a ring.
+    Nothing,
+    /// The last packets of the array.
+    Array(usize),
+    /// All packets of a block, which the inline functions may not be able to read.
+    AllFrames,
+}
+
+// SAFETY: the cursor's pointers are addresses for C, and those of `lent` are compared only.
+unsafe impl Send for Cursor {}
+
+impl Cursor {
+    pub fn new() -> Self {
+        Self {
+            place: Box::new(UnsafeCell::new(tapline_cursor::EMPTY)),
+            lent: Lent::Nothing,
+        }
+    }
+
+    /// Counts the packets of a block that C has passed. The cursor is empty then.
+    pub fn settle(&mut self, capture: &mut Capture) -> Rest {
+        let cursor = std::mem::replace(self.place.get_mut(), tapline_cursor::EMPTY);
+        match std::mem::replace(&mut self.lent, Lent::Nothing) {
+            Lent::Nothing => Rest::Nothing,
+            Lent::Array(lent) => Rest::Array(cursor.left.min(lent)),
+            Lent::Frames(frames) => {
+                let left = u32::try_from(cursor.left).unwrap_or(u32::MAX);
+                let passed = frames.packets.saturating_sub(left);
+                if passed == 0 {
+                    return Rest::AllFrames;
+                }
+                let bytes = cursor.frame.addr().saturating_sub(frames.first.addr());
+                let mut batch = capture.ready_batch();
+                batch.skip_frames(passed, bytes, cursor.wire_bytes);
+                Rest::Nothing
+            }
+        }
+    }
+
+    /// Lends the packets of a block.
+    pub fn lend_frames(&mut self, frames: Frames, interface: u32) -> *mut tapline_cursor {
+        self.lent = Lent::Frames(frames);
+        *self.place.get_mut() = tapline_cursor {
+            left: frames.packets as usize,
+            frame: frames.first,
+            room: frames.room,
+            snaplen: frames.snaplen,
+            interface,
+            ..tapline_cursor::EMPTY
+        };
+        self.place.get()
+    }
+
+    /// Lends an array.
+    pub fn lend_array(&mut self, packets: &[tapline_packet]) -> *mut tapline_cursor {
+        self.lent = Lent::Array(packets.len());
+        *self.place.get_mut() = tapline_cursor {
+            left: packets.len(),
+            array: packets.as_ptr(),
+            ..tapline_cursor::EMPTY
+        };
+        self.place.get()
+    }
+}
