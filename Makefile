@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny sbom reproducible checksums package aarch64 soak faults install deb wheel fuzz clean
+.PHONY: help demo test bench lint deny sbom reproducible checksums package aarch64 soak faults install deb static image wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -23,6 +23,8 @@ help:
 	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
 	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) at the same time"
 	@echo "make deb      Debian packages into target/deb; root also tries them in a new Debian 12"
+	@echo "make static   the program as one file for every Linux (musl), into target/static; needs rustup"
+	@echo "make image    an OCI image with that file, into target/image; made without a daemon"
 	@echo "make wheel    the Python package, with the C library in it, into target/wheel"
 	@echo "make install  program, manual pages, completions and the C libraries below PREFIX ($(PREFIX))"
 
@@ -137,8 +139,11 @@ libpcap-fuzz:
 	@packaging/need.sh libpcap
 	@packaging/libpcap-fuzz.sh $(LIBPCAP_FUZZ_SECONDS)
 
+# Wireshark's folder for capture plug-ins: that of the installed tshark, or below a PREFIX of one's own.
+EXTCAP ?= $(shell packaging/extcap-folder.sh $(PREFIX))
 install: build c-library pcap-library
 	$(BINARY) generate $(MANUAL)
+	packaging/extcap.sh $(DESTDIR)$(EXTCAP) $(PREFIX)/bin/tapline
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tapline
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(MANUAL)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
@@ -153,9 +158,20 @@ DEB := target/deb
 deb: build c-library pcap-library
 	@packaging/need.sh deb
 	rm -rf $(DEB)
-	$(MAKE) --no-print-directory install DESTDIR=$(DEB)/tree PREFIX=/usr
+	$(MAKE) --no-print-directory install DESTDIR=$(DEB)/tree PREFIX=/usr \
+		EXTCAP=/usr/lib/$$(dpkg-architecture --query DEB_HOST_MULTIARCH)/wireshark/extcap
 	packaging/deb.sh $(DEB)/tree $(DEB)
 	[ "$$(id -u)" -ne 0 ] || packaging/deb-check.sh $(DEB)
+
+STATIC := target/static
+static:
+	@packaging/need.sh static
+	packaging/static.sh $(STATIC)
+
+IMAGE := target/image
+image: static
+	@packaging/need.sh image
+	packaging/image.sh $(STATIC)/tapline $(IMAGE)
 
 WHEEL := target/wheel
 wheel: c-library

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|libpcap|bench|aarch64|deb|wheel|sbom.
+# Sees to the programs that a make target needs: need.sh build|lint|test|libpcap|bench|aarch64|deb|static|image|wheel|sbom.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
 build=(gcc:gcc g++:g++)
 test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
     ethtool:ethtool fping:fping zstd:zstd gzip:gzip unshare:util-linux script:bsdutils setpriv:util-linux ping:iputils-ping
-    python3:python3 openssl:openssl jq:jq nft:nftables strace:strace
+    python3:python3 openssl:openssl jq:jq nft:nftables strace:strace ssh:openssh-client sshd:openssh-server
     # Units run under a systemd of the test's own.
     systemctl:systemd nsenter:util-linux
     # Programs in C and C++ with the C library.
@@ -23,6 +23,8 @@ bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsni
     nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay zmap:zmap masscan:masscan)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
 sbom=("${build[@]}" jq:jq cpio:cpio git:git)
+static=("${build[@]}" musl-gcc:musl-tools objcopy:binutils readelf:binutils)
+image=("${static[@]}" jq:jq skopeo:skopeo unshare:util-linux ip:iproute2)
 deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
 
 case ${1:-} in
@@ -32,8 +34,10 @@ case ${1:-} in
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
     deb) needed=("${deb[@]}") ;;
+    static) needed=("${static[@]}") ;;
+    image) needed=("${image[@]}") ;;
     sbom) needed=("${sbom[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|libpcap|bench|aarch64|deb|wheel|sbom" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|libpcap|bench|aarch64|deb|static|image|wheel|sbom" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.

@@ -90,5 +90,5 @@ pub use readers::{OpenReader, ParallelCapture, Queues, ReaderOptions};
 pub use recorder::{Recorder, RecorderFiles, RecorderOptions, RecorderTrigger};
 pub use ring::{
     BusyPoll, ClockReadMethod, DEFAULT_SNAPLEN, DeliveryMode, DeviceClockState, DirectionFilter,
-    FanoutMode, Frames, RingCounters, TimestampSource,
+    FanoutMode, Frames, RingCounters, TimestampSource, link_type,
 };
