@@ -9,7 +9,7 @@ folder=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
-mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,libcap2-bin,pkg-config bookworm "$root" \
+mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,libcap2-bin,pkg-config,tshark,apparmor bookworm "$root" \
     /etc/apt/sources.list.d/debian.sources
 mkdir "$root/packages"
 cp "$folder"/*.deb "$root/packages/"
@@ -43,10 +43,34 @@ inside '
     /tmp/version
     rm /tmp/version /tmp/version.c
     zcat /usr/share/man/man1/tapline.1.gz | grep -q tapline
-    groupadd --system tapline
+    apparmor_parser --skip-kernel-load --skip-cache --quiet /etc/apparmor.d/tapline-capture
+    # The plug-in is where tshark of Debian looks.
+    tshark -q -i tapline-lo -f "icmp" -c 2 -w /tmp/plugin.pcapng 2>/dev/null & tshark=$!
+    tapline ping -q -c 50 -i 100ms 127.0.0.1 >/dev/null
+    wait $tshark
+    test "$(tapline read /tmp/plugin.pcapng | wc -l)" = 2
+    rm /tmp/plugin.pcapng'
+# Members of the group may capture if an administrator says so, and others may not even run the program.
+inside '
+    useradd --create-home --groups tapline member
+    useradd --create-home other
+    as() { user=$1; shift; setpriv --reuid "$user" --regid "$user" --init-groups env HOME=/tmp "$@"; }
+    as other tapline --version
+    status=0; as member tapline capture -i lo -q -c 1 2>/dev/null || status=$?; test $status = 3
+    dpkg-statoverride --update --add root tapline 0750 /usr/bin/tapline
     dpkg-reconfigure tapline
-    getcap /usr/bin/tapline | grep cap_net_raw
-    groupdel tapline'
+    as member tapline capture -i lo -q -c 2 -w /tmp/member.pcapng icmp & capture=$!
+    as member tapline ping -q -c 20 -i 100ms 127.0.0.1 >/dev/null
+    wait $capture
+    test "$(tapline read /tmp/member.pcapng | wc -l)" = 2
+    as member tapline count -i lo --duration 100ms all=icmp >/dev/null
+    ! as other tapline --version 2>/dev/null
+    rm /tmp/member.pcapng
+    # An upgrade keeps it.
+    dpkg --install /packages/tapline_*.deb >/dev/null
+    getcap /usr/bin/tapline | grep -q cap_net_raw
+    userdel --remove member 2>/dev/null
+    userdel --remove other 2>/dev/null'
 inside 'dpkg --purge tapline-dbgsym libtapline-dev libtapline0 tapline >/dev/null'
 files >"$work/after"
 diff "$work/before" "$work/after"

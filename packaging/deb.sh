@@ -2,7 +2,7 @@
 # Makes Debian packages of what `make install` installs: deb.sh TREE FOLDER
 #
 # TREE is a DESTDIR that was filled with PREFIX=/usr. The packages, in FOLDER:
-#   tapline         the program, its manual, completions and units, and the library that replaces libpcap
+#   tapline         the program, its manual, completions and units, the plug-in for Wireshark, and the library that replaces libpcap
 #   libtapline0     the library for C
 #   libtapline-dev  headers, the static library, pkg-config and CMake files
 #   tapline-dbgsym  line numbers for backtraces of the program and the libraries
@@ -12,6 +12,7 @@ tree=$1 folder=$2
 here=$(cd "$(dirname "$0")/.." && pwd)
 version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
 architecture=$(dpkg --print-architecture)
+multiarch=$(dpkg-architecture --query DEB_HOST_MULTIARCH)
 soname=libtapline.so.${version%%.*}
 # The same input makes the same packages.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)}
@@ -80,7 +81,9 @@ END
     (cd "$root" && find . -type f ! -path './DEBIAN/*' -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' md5sum) \
         >"$root/DEBIAN/md5sums"
     chmod 644 "$root/DEBIAN/"*
-    [ ! -e "$root/DEBIAN/postinst" ] || chmod 755 "$root/DEBIAN/postinst"
+    for script in postinst postrm; do
+        [ ! -e "$root/DEBIAN/$script" ] || chmod 755 "$root/DEBIAN/$script"
+    done
     dpkg-deb --root-owner-group -Zxz -z2 --build "$root" "$folder/$1_${version}_$architecture.deb" >/dev/null
     echo "$folder/$1_${version}_$architecture.deb"
 }
@@ -89,12 +92,14 @@ mkdir -p "$folder"
 cp -a "$tree" "$work/tree"
 install -d "$work/tree/usr/lib/systemd/system"
 install -m 644 "$here"/packaging/systemd/tapline-capture@.* "$work/tree/usr/lib/systemd/system/"
+install -D -m 644 "$here/packaging/sysusers/tapline.conf" "$work/tree/usr/lib/sysusers.d/tapline.conf"
 install -D -m 644 "$here/README.md" "$work/tree/usr/share/doc/tapline/README.md"
 cp -a "$here/docs/guide" "$work/tree/usr/share/doc/tapline/"
 
 take libtapline0 "lib/$soname" "lib/libtapline.so.$version"
 take libtapline-dev include lib/libtapline.so lib/libtapline.a lib/pkgconfig lib/cmake
-take tapline bin lib/systemd lib/tapline lib/libtapline_pcap.so.1 share
+take tapline bin lib/systemd lib/sysusers.d "lib/$multiarch/wireshark" lib/tapline lib/libtapline_pcap.so.1 share
+install -D -m 644 "$here/packaging/apparmor/tapline-capture" "$work/tapline/etc/apparmor.d/tapline-capture"
 left=$(cd "$work/tree" && find . ! -type d)
 [ -z "$left" ] || { echo "files in no package: $left" >&2; exit 1; }
 
@@ -106,19 +111,44 @@ for package in tapline libtapline0; do
     install -d "$work/$package/DEBIAN"
     echo 'activate-noawait ldconfig' >"$work/$package/DEBIAN/triggers"
 done
+echo /etc/apparmor.d/tapline-capture >"$work/tapline/DEBIAN/conffiles"
 cat >"$work/tapline/DEBIAN/postinst" <<'END'
 #!/bin/sh
-# Members of the group 'tapline' may run the program with its capabilities, if an administrator made that group:
-#   addgroup --system tapline && dpkg-reconfigure tapline
+# Members of the group 'tapline' may run the program with its capabilities, and nobody else may run it, if an
+# administrator says so:
+#   dpkg-statoverride --update --add root tapline 0750 /usr/bin/tapline && dpkg-reconfigure tapline
 set -e
-if [ "$1" = configure ] && getent group tapline >/dev/null; then
-    chgrp tapline /usr/bin/tapline
-    chmod 750 /usr/bin/tapline
-    setcap cap_net_raw,cap_bpf,cap_net_admin+ep /usr/bin/tapline
+if [ "$1" = configure ]; then
+    # As /usr/lib/sysusers.d/tapline.conf says.
+    getent group tapline >/dev/null || groupadd --system tapline
+    case $(dpkg-statoverride --list /usr/bin/tapline || true) in
+        *' tapline 0750 '* | *' tapline 750 '*)
+            setcap cap_net_raw,cap_bpf,cap_perfmon,cap_net_admin+ep /usr/bin/tapline
+            ;;
+        *) setcap -q -r /usr/bin/tapline 2>/dev/null || true ;;
+    esac
+    if aa-enabled --quiet 2>/dev/null; then
+        apparmor_parser --replace --write-cache /etc/apparmor.d/tapline-capture || true
+    fi
 fi
 END
-
-finish tapline net "$(depends "$work/tapline/usr/bin/tapline" "$work/tapline/usr/lib/libtapline_pcap.so.1"), libcap2-bin" \
+cat >"$work/tapline/DEBIAN/postrm" <<'END'
+#!/bin/sh
+set -e
+case $1 in
+    remove)
+        if aa-enabled --quiet 2>/dev/null && [ -e /etc/apparmor.d/tapline-capture ]; then
+            apparmor_parser --remove /etc/apparmor.d/tapline-capture || true
+        fi
+        ;;
+    purge)
+        dpkg-statoverride --quiet --remove /usr/bin/tapline 2>/dev/null || true
+        # Fails for a group that is the first of a user.
+        groupdel tapline 2>/dev/null || true
+        ;;
+esac
+END
+finish tapline net "$(depends "$work/tapline/usr/bin/tapline" "$work/tapline/usr/lib/libtapline_pcap.so.1"), libcap2-bin, passwd" \
     "capture, count, send, ping and configure on the Linux network path
  Captures every packet, counts in the kernel, sends at the rate asked for, pings
  thousands of hosts and configures the network stack. Every packet is accounted

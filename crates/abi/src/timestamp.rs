@@ -35,7 +35,12 @@ struct Ifreq {
 /// Documentation/networking/timestamping.rst, section 3.
 #[doc(alias = "SIOCGHWTSTAMP")]
 pub fn hardware_stamps(socket: BorrowedFd<'_>, name: &str) -> io::Result<HardwareStamps> {
-    configure(socket, name, libc::SIOCGHWTSTAMP, HardwareStamps::default())
+    configure(
+        socket,
+        name,
+        libc::SIOCGHWTSTAMP as _,
+        HardwareStamps::default(),
+    )
 }
 
 /// Sets the packets that interface `name` stamps in hardware. Returns what the driver does, which may be more.
@@ -54,7 +59,7 @@ pub fn set_hardware_stamps(
     name: &str,
     stamps: HardwareStamps,
 ) -> io::Result<HardwareStamps> {
-    configure(socket, name, libc::SIOCSHWTSTAMP, stamps)
+    configure(socket, name, libc::SIOCSHWTSTAMP as _, stamps)
 }
 
 fn configure(

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Builds the program as one file that needs nothing else, and checks that: static.sh FOLDER
+#
+# The C library in it is musl, since that of Debian loads libraries at run time to look up names.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=$1
+most_bytes=$((12 * 1000 * 1000))
+target=$(uname -m)-unknown-linux-musl
+if [ ! -d "$(rustc --print target-libdir --target "$target")" ]; then
+    rustup target add "$target"
+fi
+cargo build --release --locked -p tapline-cli --target "$target"
+packaging/split-debug.sh "target/$target/release/tapline" "$folder"
+
+program=$folder/tapline
+if readelf --program-headers --dynamic --wide "$program" | grep -E 'INTERP|NEEDED'; then
+    echo "static.sh: $program needs other files" >&2
+    exit 1
+fi
+bytes=$(stat --format=%s "$program")
+if [ "$bytes" -gt "$most_bytes" ]; then
+    echo "static.sh: $program has $bytes bytes, more than $most_bytes" >&2
+    exit 1
+fi
+# Names are looked up without files that a static program could lack.
+"$program" filter 'host 127.0.0.1 and tcp port 80' >/dev/null
+echo "$program: $bytes bytes, static"
