@@ -10,11 +10,13 @@ mod decoder;
 mod demo;
 mod doctor;
 mod ethtool;
+mod extcap;
 mod failure;
 mod filter;
 mod filter_file;
 mod generate;
 mod guard;
+mod index;
 mod json;
 mod latency;
 mod memory;
@@ -72,6 +74,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Read(args) => read::run(&args),
         Command::Send(args) => send::run(&args),
         Command::Latency(args) => latency::run(&args),
+        Command::Index(args) => index::run(&args),
         Command::Ctl(args) => control::run(&args),
         Command::Ethtool(args) => ethtool::run(&args),
         Command::Count(args) => count::run(&args),
@@ -95,6 +98,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Monitor(args) => net::monitor(&args),
         Command::Explain(args) => net::explain(&args),
         Command::Run(args) => run::run(&args),
+        Command::Extcap(args) => extcap::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
         Command::ClsactGuard => guard::run(),

@@ -79,7 +79,7 @@ pub fn compile(
     Filter::new(text, options, names)?.classic()
 }
 
-fn parse(text: &str) -> Result<Expression, FilterError> {
+pub(crate) fn parse(text: &str) -> Result<Expression, FilterError> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(FilterError::new(0..text.len(), FilterErrorReason::TooLong));
     }

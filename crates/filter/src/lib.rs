@@ -38,6 +38,7 @@ mod link_type_names;
 mod listing;
 mod lower;
 mod names;
+mod needed;
 mod options;
 mod warnings;
 
@@ -50,5 +51,6 @@ pub use language::similar::similar_word;
 pub use link_type::LinkType;
 pub use listing::{DotListing, GraphListing, TreeListing};
 pub use names::{NameResolver, NoNames, Transport};
+pub use needed::{Needed, needed};
 pub use options::{DEFAULT_SNAPLEN, FilterOptions, FilterTarget, LoopbackFamilies};
 pub use warnings::warning::FilterWarning;

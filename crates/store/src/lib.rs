@@ -7,6 +7,7 @@
 
 pub mod block;
 mod byte_order;
+pub mod index;
 pub mod model;
 pub mod read;
 pub mod write;

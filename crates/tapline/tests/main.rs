@@ -53,6 +53,7 @@ mod ping_settings;
 mod ping_xdp;
 mod pull;
 mod read;
+mod read_index;
 mod ringbuf;
 mod rotation;
 mod send;

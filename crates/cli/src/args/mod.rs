@@ -8,8 +8,10 @@ mod demo;
 mod doctor;
 mod edit;
 mod ethtool;
+mod extcap;
 mod filter;
 mod generate;
+mod index;
 mod latency;
 mod mode;
 mod net;
@@ -39,8 +41,10 @@ pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use edit::{CountOrTime, EditArgs, FileSplit, Stripped};
 pub use ethtool::{EthtoolArgs, EthtoolCommand, SettingKind};
+pub use extcap::{ExtcapArgs, RemoteArgs};
 pub use filter::{Emit, FilterArgs, Place};
 pub use generate::GeneratorArgs;
+pub use index::IndexArgs;
 pub use latency::LatencyArgs;
 pub use mode::{ModeArgs, mode};
 pub use net::{BatchArgs, Color, ExplainArgs, MDB_WORDS, MonitorArgs, NetArgs, ShowArgs, VlanArgs};
@@ -76,6 +80,8 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Index(IndexArgs),
 
     Ctl(CtlArgs),
 
@@ -144,6 +150,8 @@ pub enum Command {
     Explain(ExplainArgs),
 
     Run(RunArgs),
+
+    Extcap(Box<ExtcapArgs>),
 
     Demo(DemoArgs),
 

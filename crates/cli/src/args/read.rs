@@ -67,6 +67,12 @@ pub struct ReadArgs {
     #[arg(long, value_name = "TIME", help_heading = "Filtering")]
     pub to: Option<Moment>,
 
+    /// Read only the parts of files that may have selected packets, as their indexes say (see 'tapline index')
+    ///
+    /// Of the filter, addresses and ports count that every selected packet must have. Packets that are not read are in no count.
+    #[arg(long, conflicts_with = "summary", help_heading = "Filtering")]
+    pub index: bool,
+
     /// Stop after N packets
     #[arg(short, long, value_name = "N", help_heading = "Filtering")]
     pub count: Option<NonZeroU64>,

@@ -49,6 +49,7 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
         count: args.count,
         snaplen: (args.snaplen != DEFAULT_SNAPLEN).then_some(args.snaplen),
         summary: false,
+        index: false,
         stamps: false,
         json: args.json,
         quiet: args.quiet,

@@ -88,7 +88,7 @@ impl Arguments {
 
     /// The job for these files, with the options in `args`.
     pub fn builder(&self, args: &ReadArgs) -> Result<ReadBuilder, Failure> {
-        let mut builder = ReadBuilder::new();
+        let mut builder = ReadBuilder::new().indexes(args.index);
         for path in &self.files {
             builder = if is_stdin(path) {
                 let stdin = io::stdin().as_fd().try_clone_to_owned()?;

@@ -15,7 +15,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tapline::file::model::Section;
 use tapline::file::write::{CaptureFileOptions, Format, WriteError};
-use tapline::read::{InputError, LeftOut, Read, ReadError, ReadSummary};
+use tapline::read::{IndexUse, InputError, LeftOut, Read, ReadError, ReadSummary};
 
 use crate::args::{CountOrTime, FileSplit, ReadArgs};
 use crate::decoder::Decoder;
@@ -149,6 +149,9 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
         grouped(summary.filtered),
         grouped(summary.lost)
     )?;
+    if let Some(used) = &summary.index {
+        writeln!(out, "{}", index_line(used))?;
+    }
     if summary.duplicates > 0 {
         writeln!(out, "{} duplicates left out", grouped(summary.duplicates))?;
     }
@@ -165,6 +168,25 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
         return Ok(());
     }
     writeln!(out, "{left_out}")
+}
+
+/// How much the indexes saved.
+fn index_line(used: &IndexUse) -> String {
+    let share = (used.selected_bytes + used.index_bytes) as f64 * 100.0 / used.bytes.max(1) as f64;
+    let mut line = format!(
+        "{} of {} bytes read ({share:.2} %, with the indexes)",
+        grouped(used.selected_bytes + used.index_bytes),
+        grouped(used.bytes)
+    );
+    if used.without_index > 0 {
+        let files = if used.without_index == 1 {
+            "file has"
+        } else {
+            "files have"
+        };
+        line += &format!("; {} {files} no index", grouped(used.without_index as u64));
+    }
+    line
 }
 
 fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
@@ -186,6 +208,13 @@ fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
         "inputs": inputs.collect::<Vec<_>>(),
         "files": written.names(),
         "left_out": left_out_json(&summary.written.left_out),
+        "index": summary.index.map(|used| json!({
+            "bytes": used.bytes,
+            "selected_bytes": used.selected_bytes,
+            "index_bytes": used.index_bytes,
+            "without_index": used.without_index,
+            "skipped": used.skipped,
+        })),
     })
 }
 

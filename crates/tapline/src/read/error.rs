@@ -30,6 +30,14 @@ pub enum ReadError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The index of a file cannot be used.
+    #[error("cannot read {name} by its index")]
+    Index {
+        /// Name of the file.
+        name: String,
+        /// What is wrong with the index.
+        source: store::index::IndexError,
+    },
     /// An input cannot be read to its end. The job continues with the others.
     #[error(transparent)]
     Input(#[from] InputError),

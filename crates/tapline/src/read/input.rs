@@ -16,6 +16,7 @@ use store::model::{Packet, Section};
 use store::read::{DetectedCompression, Item, Merge, Reader};
 
 use super::error::{InputError, ReadError};
+use super::indexed::{IndexQuery, IndexUse};
 use crate::Stop;
 
 /// An input that is not opened yet.
@@ -71,6 +72,71 @@ impl InputSource {
                 received,
                 file_bytes: metadata.len(),
             }),
+            Err(source) => Err(InputError {
+                input,
+                name,
+                source: Box::new(source),
+            }
+            .into()),
+        }
+    }
+}
+
+/// A capture of which so little is read is read when it is opened, so that thousands take little memory.
+const SMALL_BYTES: u64 = 64 << 10;
+
+impl InputSource {
+    /// As [`Self::open`], but only the parts that may have selected packets. `None` if there are none and it is not `needed`.
+    pub(super) fn open_parts(
+        self,
+        input: usize,
+        stop: &Stop,
+        query: &IndexQuery,
+        used: &mut IndexUse,
+        is_needed: bool,
+    ) -> Result<Option<Input>, ReadError> {
+        let Self::Path(path) = &self else {
+            return self.open(input, stop).map(Some);
+        };
+        let name = self.to_string();
+        let open_error = |source| ReadError::Open {
+            name: name.clone(),
+            source,
+        };
+        let file = open_path(path).map_err(open_error)?;
+        let metadata = file.metadata().map_err(open_error)?;
+        if !metadata.is_file() {
+            return self.open(input, stop).map(Some);
+        }
+        let parts = query.parts(&file, path, used);
+        let parts = parts.map_err(|source| ReadError::Index {
+            name: name.clone(),
+            source,
+        })?;
+        let Some(parts) = parts else {
+            return self.open(input, stop).map(Some);
+        };
+        if !parts.has_packets && !is_needed {
+            used.skipped += 1;
+            return Ok(None);
+        }
+        let bytes = parts.bytes();
+        used.selected_bytes += bytes;
+        let mut parts = parts.of(file);
+        let reader = if bytes <= SMALL_BYTES {
+            let mut whole = Vec::new();
+            parts.read_to_end(&mut whole).map_err(open_error)?;
+            Reader::from_bytes(whole)
+        } else {
+            Reader::from_stream(parts)
+        };
+        match reader {
+            Ok(reader) => Ok(Some(Input {
+                name,
+                reader,
+                received: None,
+                file_bytes: bytes,
+            })),
             Err(source) => Err(InputError {
                 input,
                 name,

@@ -16,6 +16,7 @@ use super::delivery::{
 use super::edit::{EditedCopy, Edits};
 use super::error::{BrokenInputs, ConsumerError, InputError, ReadError};
 use super::flows::FlowCopy;
+use super::indexed::IndexUse;
 use super::input::{InputKind, InputSource, Inputs, common_section, total_bytes};
 use super::parallel::{ParallelPlan, ParallelReader};
 use super::selection::Selection;
@@ -31,6 +32,7 @@ pub(super) struct JobOptions {
     pub threads: Option<usize>,
     pub stop: Stop,
     pub edits: Edits,
+    pub uses_indexes: bool,
 }
 
 /// Items between two updates of the progress.
@@ -65,6 +67,7 @@ pub struct Read {
     duplicates: u64,
     /// Packets of which anonymizing left no bytes.
     emptied: u64,
+    index: Option<IndexUse>,
 }
 
 /// How far a read job is, for another thread. Made by [`Read::progress`].
@@ -91,8 +94,23 @@ impl Read {
     pub(super) fn open(options: JobOptions) -> Result<Self, ReadError> {
         let mut inputs = Vec::with_capacity(options.inputs.len());
         let is_merged = options.inputs.len() > 1;
+        let query = options
+            .uses_indexes
+            .then(|| options.selection.index_query());
+        let mut index = query.as_ref().map(|_| IndexUse::default());
+        let last = options.inputs.len() - 1;
         for (number, source) in options.inputs.into_iter().enumerate() {
-            let mut input = source.open(number, &options.stop)?;
+            // One input is read even if nothing in it can be selected: a copy of none has no header.
+            let is_needed = number == last && inputs.is_empty();
+            let opened = match (&query, &mut index) {
+                (Some(query), Some(used)) => {
+                    source.open_parts(number, &options.stop, query, used, is_needed)?
+                }
+                _ => Some(source.open(number, &options.stop)?),
+            };
+            let Some(mut input) = opened else {
+                continue;
+            };
             if is_merged {
                 input.reader.close_if_buffered();
             }
@@ -134,6 +152,7 @@ impl Read {
             edits: options.edits,
             duplicates: 0,
             emptied: 0,
+            index,
         })
     }
 
@@ -296,6 +315,7 @@ impl Read {
             lost: self.lost,
             inputs: self.input_summaries.clone(),
             written: self.written.clone(),
+            index: self.index,
         }
     }
 

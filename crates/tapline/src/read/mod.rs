@@ -23,6 +23,7 @@ mod delivery;
 mod edit;
 mod error;
 mod flows;
+mod indexed;
 mod input;
 mod inspect;
 mod job;
@@ -49,6 +50,7 @@ pub use anonymize::{AnonymizationKey, AnonymizationKeyError, Anonymizer};
 pub use delivery::ReadConsumer;
 pub use edit::{DuplicateWindow, Edits};
 pub use error::{BrokenInputs, ConsumerError, InputError, ReadError};
+pub use indexed::IndexUse;
 pub use inspect::{FileReport, FileTraffic, Inspection, ReportedInterface};
 pub use job::{Read, ReadProgress};
 pub use left_out::LeftOut;
@@ -70,6 +72,7 @@ pub struct ReadBuilder {
     threads: Option<usize>,
     stop: Option<Stop>,
     edits: Edits,
+    uses_indexes: bool,
 }
 
 impl ReadBuilder {
@@ -156,6 +159,15 @@ impl ReadBuilder {
         self
     }
 
+    /// Reads of each file that has an index only the parts that may have selected packets. An index says so of addresses and
+    /// ports that the filter needs, and of times; a file without an index is read as a whole. See [`store::index`]. Default: no.
+    ///
+    /// The counters of the summary are of the packets that were read.
+    pub fn indexes(mut self, uses_indexes: bool) -> Self {
+        self.uses_indexes = uses_indexes;
+        self
+    }
+
     /// Changes packets and blocks that [`Read::write_to`] writes. Default: nothing.
     pub fn edits(mut self, edits: Edits) -> Self {
         self.edits = edits;
@@ -198,6 +210,7 @@ impl ReadBuilder {
             limit: self.count.map_or(u64::MAX, u64::from),
             threads: self.threads,
             edits: self.edits,
+            uses_indexes: self.uses_indexes,
             stop: match self.stop {
                 Some(stop) => stop,
                 None => Stop::new()?,

@@ -8,6 +8,7 @@ use filter::{Filter, FilterErrorReason, FilterOptions, FilterWarning};
 use store::model::{Interface, LinkType, Packet};
 
 use super::error::ReadError;
+use super::indexed::IndexQuery;
 use crate::Expression;
 use crate::compiled_filter::{CompiledFilter, packet_type};
 
@@ -62,6 +63,20 @@ impl Selection {
             found: vec![false; conditions.interfaces.len()],
             names: conditions.interfaces,
         })
+    }
+
+    /// What an index can tell of selected packets.
+    pub(super) fn index_query(&self) -> IndexQuery {
+        let text = self
+            .compiler
+            .as_ref()
+            .map(|compiler| &compiler.expression.text);
+        // An error in the text is reported when it is compiled.
+        let needed = text.and_then(|text| filter::needed(text).ok());
+        IndexQuery {
+            needed: needed.unwrap_or(filter::Needed::Nothing),
+            times: self.matcher.times.clone(),
+        }
     }
 
     /// Forgets the interfaces, to read another file.

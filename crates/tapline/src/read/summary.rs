@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::indexed::IndexUse;
 use super::left_out::LeftOut;
 
 /// The result of a read job: `received = delivered + filtered + duplicates + lost`.
@@ -27,6 +28,8 @@ pub struct ReadSummary {
     pub inputs: Vec<InputSummary>,
     /// The files written.
     pub written: WrittenFiles,
+    /// How much was read with [`ReadBuilder::indexes`](super::ReadBuilder::indexes).
+    pub index: Option<IndexUse>,
 }
 
 /// An input of a read job.

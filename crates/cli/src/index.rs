@@ -1,0 +1,96 @@
+//! `tapline index`: writes indexes beside capture files.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::json;
+use tapline::file::index::{Index, IndexError, index_path};
+
+use crate::args::IndexArgs;
+use crate::failure::{Exit, Failure, chain};
+use crate::json;
+use crate::units::{binary, grouped};
+
+pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
+    let mut failures = Vec::new();
+    for file in &args.files {
+        match index(args, file) {
+            Ok(done) => show(args, file, &done)?,
+            Err(error) => failures.push(format!(
+                "cannot index {}: {}",
+                file.display(),
+                chain(&error)
+            )),
+        }
+    }
+    let Some(last) = failures.pop() else {
+        return Ok(Exit::Done);
+    };
+    for line in failures {
+        let _ = writeln!(std::io::stderr(), "tapline: {line}");
+    }
+    Err(Failure::new(Exit::Failed, last))
+}
+
+/// An index that is beside its file now.
+struct Done {
+    index: Index,
+    is_new: bool,
+}
+
+fn index(args: &IndexArgs, path: &Path) -> Result<Done, IndexError> {
+    if !args.again
+        && let Ok(file) = File::open(path)
+        && let Ok(Some(index)) = Index::of(&file, path)
+        && file
+            .metadata()
+            .is_ok_and(|metadata| metadata.len() == index.bytes)
+    {
+        return Ok(Done {
+            index,
+            is_new: false,
+        });
+    }
+    let index = Index::build(path)?;
+    index.write(path)?;
+    Ok(Done {
+        index,
+        is_new: true,
+    })
+}
+
+fn show(args: &IndexArgs, file: &Path, Done { index, is_new }: &Done) -> Result<(), Failure> {
+    if args.quiet {
+        return Ok(());
+    }
+    let place = index_path(file);
+    let packets: u64 = index
+        .extents
+        .iter()
+        .map(|extent| u64::from(extent.packets))
+        .sum();
+    let printed = if args.json {
+        json::print(&json!({
+            "event": "index",
+            "file": file.to_string_lossy(),
+            "index": place.to_string_lossy(),
+            "is_new": is_new,
+            "packets": packets,
+            "bytes": index.bytes,
+            "index_bytes": index.encoded_bytes,
+            "extents": index.extents.len(),
+        }))
+    } else {
+        let what = if *is_new { "" } else { ", kept" };
+        let share = index.encoded_bytes as f64 * 100.0 / index.bytes.max(1) as f64;
+        let size = binary(usize::try_from(index.encoded_bytes).unwrap_or(usize::MAX));
+        let line = format!(
+            "{}: {} packets, {size} ({share:.2} %){what}",
+            place.display(),
+            grouped(packets)
+        );
+        writeln!(std::io::stdout(), "{}", line.replace(char::is_control, "?"))
+    };
+    printed.map_err(|error| Failure::stdout(&error))
+}

@@ -1,0 +1,177 @@
+//! `tapline index` and `read --index`: the same packets as without the index, by reading little.
+
+use std::fs;
+use std::io::Write;
+
+use serde_json::Value;
+
+use crate::support::files::{column, count_by_tcpdump};
+use crate::support::run::{events, printed, run};
+use crate::support::{assert_refused, text};
+
+/// A file from the generator, with packets of 1000 flows of 10.1.NETWORK.1.
+fn capture(folder: &tempfile::TempDir, name: &str, network: u8, packets: u32) -> String {
+    let file = text(&folder.path().join(name));
+    let addresses = format!("--src 10.1.{network}.1-10.1.{network}.250 --dst 10.9.0.1-10.9.0.4");
+    let ports = "--sport 1024-9000 --dport 443";
+    run(&format!(
+        "send --udp {addresses} {ports} --flows 1000 --size 1000 -c {packets} -w {file}"
+    ))
+    .exit(0);
+    file
+}
+
+/// The summary of `read --index`.
+#[track_caller]
+fn read(files: &str, question: &str) -> Value {
+    events(&format!("read --index {files} -q {question}"))
+        .pop()
+        .expect("a summary")
+}
+
+#[test]
+fn a_flow_is_found_by_reading_little_of_many_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The second is larger than an extent.
+    let files: Vec<String> = (0..6)
+        .map(|network| {
+            let packets = if network == 1 { 9000 } else { 1000 };
+            capture(&folder, &format!("{network}.pcapng"), network, packets)
+        })
+        .collect();
+    let all = files.join(" ");
+    let lines = printed(&format!("index {all}"));
+    assert_eq!(lines.len(), 6);
+    for file in &files {
+        let (bytes, index) = (fs::metadata(file), fs::metadata(format!("{file}.index")));
+        let (bytes, index) = (
+            bytes.expect("a file").len(),
+            index.expect("its index").len(),
+        );
+        assert!(index <= (bytes / 400).max(4096), "{index} of {bytes}");
+    }
+    // tcpdump is the oracle.
+    let found = |question: &str| {
+        files
+            .iter()
+            .map(|file| count_by_tcpdump(file, question))
+            .sum::<u64>()
+    };
+    for question in [
+        "host 10.1.3.7",
+        "src host 10.1.1.9 and udp port 443",
+        "host 10.1.4.1 or host 10.1.5.2",
+        "udp port 443 and net 10.1.2.0/24",
+        "not host 10.9.0.1",
+        "host 192.0.2.1",
+    ] {
+        let summary = read(&all, &format!("'{question}'"));
+        assert_eq!(summary["delivered"], found(question), "{question}");
+    }
+    let of_third = column::<String>(&files[3], "ip.src").remove(0);
+    let of_third = format!("host {of_third}");
+    let used = &read(&all, &format!("'{of_third}'"))["index"];
+    let third = fs::metadata(&files[3]).expect("a file").len();
+    assert_eq!(used["selected_bytes"], third, "{used}");
+    assert_eq!(
+        (&used["skipped"], &used["without_index"]),
+        (&5.into(), &0.into())
+    );
+    // A copy has the interface of the file that was read, and no other.
+    let copy = text(&folder.path().join("copy.pcapng"));
+    let line = format!("read --index {all} -w {copy} '{of_third}'");
+    run(&line).exit(0);
+    let copied = events(&format!("read --summary {copy}")).remove(0);
+    assert_eq!(copied["interfaces"].as_array().map(Vec::len), Some(1));
+    assert_eq!(count_by_tcpdump(&copy, ""), found(&of_third));
+    assert!(found(&of_third) > 0);
+}
+
+#[test]
+fn times_select_parts_of_a_file_and_what_was_appended_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = capture(&folder, "one.pcapng", 1, 12_000);
+    run(&format!("index -q {file}")).exit(0);
+    let spans = |line: &str| read(&file, line);
+    // The generator's times are those of the rate: all at one moment here, and none later.
+    let none = spans("--from @4000000000");
+    assert_eq!(none["delivered"], 0);
+    assert!(
+        none["index"]["selected_bytes"].as_u64() < Some(2000),
+        "{none}"
+    );
+    // A further section, as a capture that goes on would write.
+    let more = fs::read(capture(&folder, "more.pcapng", 2, 10)).expect("a file");
+    let mut appended = fs::OpenOptions::new()
+        .append(true)
+        .open(&file)
+        .expect("a file");
+    appended.write_all(&more).expect("appended");
+    let summary = read(&file, "'net 10.1.2.0/24'");
+    assert_eq!(summary["delivered"], 10);
+    let again = events(&format!("index {file}")).remove(0);
+    assert_eq!(
+        (&again["is_new"], &again["packets"]),
+        (&true.into(), &12_010.into())
+    );
+    assert!(printed(&format!("index {file}")).remove(0).contains("kept"));
+}
+
+#[test]
+fn damaged_stale_and_impossible_indexes_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = capture(&folder, "one.pcapng", 1, 1000);
+    let index = format!("{file}.index");
+    run(&format!("index -q {file}")).exit(0);
+    let whole = fs::read(&index).expect("the index");
+    let question = format!("read --index {file} 'host 10.1.1.1'");
+    let write = |bytes: &[u8]| fs::write(&index, bytes).expect("written");
+    for at in [0, 7, 30, whole.len() / 2, whole.len() - 1] {
+        let mut changed = whole.clone();
+        changed[at] ^= 1;
+        write(&changed);
+        let text = if at < 8 {
+            "no index of this version"
+        } else {
+            "it is damaged"
+        };
+        assert_refused(run, &[(&question, 1, text)]);
+    }
+    write(&whole[..whole.len() / 2]);
+    assert_refused(run, &[(&question, 1, "it is damaged")]);
+    write(b"");
+    assert_refused(run, &[(&question, 1, "no index of this version")]);
+    write(&whole);
+    capture(&folder, "one.pcapng", 2, 1000);
+    assert_refused(
+        run,
+        &[(&question, 1, "the capture has changed since it was indexed")],
+    );
+    fs::remove_file(&index).expect("removed");
+    let summary = read(&file, "'host 10.1.1.1'");
+    assert_eq!(summary["index"]["without_index"], 1);
+
+    let compressed = text(&folder.path().join("two.pcapng.zst"));
+    run(&format!("read {file} -w {compressed} -q")).exit(0);
+    let other = text(&folder.path().join("text"));
+    fs::write(&other, "no capture at all").expect("a file");
+    assert_refused(
+        run,
+        &[
+            (
+                &format!("index {compressed}"),
+                1,
+                "a compressed capture cannot be indexed",
+            ),
+            (&format!("index {other}"), 1, "cannot index"),
+            ("index /nonexistent/file", 1, "No such file"),
+            ("index /dev/null", 1, "only a regular file can be indexed"),
+            ("index", 2, "<FILE>"),
+        ],
+    );
+    assert!(!fs::exists(format!("{other}.index")).expect("it can be told"));
+    // No other process may have written here: an index that cannot be written leaves nothing behind.
+    fs::create_dir(&index).expect("a folder in its place");
+    assert_refused(run, &[(&format!("index {file}"), 1, "Is a directory")]);
+    assert!(!fs::exists(format!("{index}.part")).expect("it can be told"));
+}
