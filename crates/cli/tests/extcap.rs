@@ -292,7 +292,7 @@ fn wrong_command_lines_are_refused() {
                 1,
                 "missing0",
             ),
-            (&format!("{remote}"), 2, "no host to capture on"),
+            (remote, 2, "no host to capture on"),
             (
                 &format!("{remote} --ssh-host=-v"),
                 2,

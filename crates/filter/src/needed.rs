@@ -70,7 +70,6 @@ fn plain(expression: &Expression, tags: &mut usize) -> bool {
 
 fn of(expression: &Expression) -> Needed {
     match expression {
-        Expression::Not(_) => Needed::Nothing,
         Expression::All(list) => {
             let mut all: Vec<_> = list.iter().map(of).collect();
             all.retain(|needed| *needed != Needed::Nothing);
@@ -89,7 +88,7 @@ fn of(expression: &Expression) -> Needed {
             }
         }
         Expression::Term(_, Term::Match(qualifiers, id)) => of_match(*qualifiers, id),
-        Expression::Term(..) => Needed::Nothing,
+        Expression::Not(_) | Expression::Term(..) => Needed::Nothing,
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use filter::classic::Ancillary;
 use tapline::file::index::{Index, Key};
 use tapline::file::read::Reader;
 use tapline::filter::{
@@ -50,7 +51,7 @@ fn accepts(text: &str, link_type: u16, packet: &[u8]) -> bool {
     let length = u32::try_from(packet.len()).expect("a length");
     // Link types without ports refuse the words.
     let filter = CompiledFilter::new(text, &options, &NoNames);
-    filter.is_ok_and(|filter| filter.run(packet, length, &Default::default()) > 0)
+    filter.is_ok_and(|filter| filter.run(packet, length, &Ancillary::default()) > 0)
 }
 
 /// The keys that must be in an index if a filter accepts a packet, by the filter's text.

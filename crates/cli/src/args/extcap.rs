@@ -9,6 +9,7 @@ use clap::Args;
 /// Wireshark and tshark list the interfaces of this plug-in as tapline-IF; 'tapline-ssh' captures on another host. Nobody
 /// has to run this command by hand. The flags of a capture are those of 'tapline capture'.
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ExtcapArgs {
     /// Print the interfaces
     #[arg(long, help_heading = "Wireshark")]

@@ -173,7 +173,7 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
 /// How much the indexes saved.
 fn index_line(used: &IndexUse) -> String {
     let share = (used.selected_bytes + used.index_bytes) as f64 * 100.0 / used.bytes.max(1) as f64;
-    let mut line = format!(
+    let line = format!(
         "{} of {} bytes read ({share:.2} %, with the indexes)",
         grouped(used.selected_bytes + used.index_bytes),
         grouped(used.bytes)
@@ -184,9 +184,11 @@ fn index_line(used: &IndexUse) -> String {
         } else {
             "files have"
         };
-        line += &format!("; {} {files} no index", grouped(used.without_index as u64));
+        let without = grouped(used.without_index as u64);
+        format!("{line}; {without} {files} no index")
+    } else {
+        line
     }
-    line
 }
 
 fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {

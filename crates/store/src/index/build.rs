@@ -302,14 +302,16 @@ impl Builder {
         self.current.bytes += to - from;
         self.current.packets += 1;
         let [first, last] = &mut self.current.times_ns;
-        match time {
-            Some(time) => (*first, *last) = ((*first).min(time), (*last).max(time)),
+        if let Some(time) = time {
+            (*first, *last) = ((*first).min(time), (*last).max(time));
+        } else {
             // It may be selected with any time.
-            None => (*first, *last) = (0, u64::MAX),
+            (*first, *last) = (0, u64::MAX);
         }
-        match keys {
-            Some(keys) => self.add(&keys),
-            None => (self.addresses, self.ports, self.flows) = (None, None, None),
+        if let Some(keys) = keys {
+            self.add(&keys);
+        } else {
+            (self.addresses, self.ports, self.flows) = (None, None, None);
         }
         let bytes = self.current.bytes;
         if bytes >= EXTENT_BYTES_MAX || bytes >= EXTENT_BYTES_MIN && self.fits() {

@@ -21,6 +21,10 @@ pub(super) struct Fuse {
 }
 
 /// Segment length and number of segments for `count` hashes.
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "both logarithms are those of 2 or more"
+)]
 fn shape(count: usize) -> (u32, u32) {
     let count = (count.max(2)) as f64;
     let segment = 1_u32 << (count.ln() / 3.33_f64.ln() + 2.25).floor() as u32;
