@@ -189,6 +189,7 @@ impl Toolbar {
 }
 
 const SET: u8 = 1;
+const LOGGED: u8 = 2;
 const STATUS: u8 = 6;
 const ERROR: u8 = 9;
 
@@ -223,12 +224,13 @@ fn the_toolbar_changes_filter_and_mode_of_the_running_capture() {
     // The library's limit, which the toolbar shows.
     toolbar.set(0, "");
     toolbar.expect(ERROR, "cannot be changed");
+    toolbar.expect(LOGGED, "cannot be changed");
     // What is no message ends the toolbar's part, not the capture.
     toolbar
         .changes
         .write_all(b"GET / HTTP/1.1\r\n")
         .expect("it reads");
-    toolbar.expect(2, "something else than a message");
+    toolbar.expect(LOGGED, "something else than a message");
     extcap.signal(Signal::TERM);
     extcap.finish().exit(0);
     assert!(dumpcap.finish().status.success());
@@ -245,7 +247,8 @@ fn a_capture_ends_with_its_reader_and_with_a_killed_plugin() {
         "extcap --capture --fifo {packets} --extcap-interface tapline-right0"
     )));
     let extcap = spawn(extcap);
-    let reader = File::open(&packets).expect("the pipe");
+    let mut reader = File::open(&packets).expect("the pipe");
+    reader.read_exact(&mut [0; 4]).expect("the header");
     captures(&scene.right, 1);
     drop(reader);
     scene.send(&frames(1, 100));
