@@ -12,8 +12,8 @@ room=$here/crates/c
 version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
 # Programs that were linked with a library of this number run with every later one of the same number.
 soname=libtapline.so.${version%%.*}
-# What Rust's standard library links to.
-system="-lgcc_s -lutil -lrt -lpthread -lm -ldl"
+# What Rust's standard library links to. The compiler itself adds the unwinder, libgcc_s or libgcc_eh, which suits -static.
+system="-lutil -lrt -lpthread -lm -ldl"
 
 libraries=$folder
 [ -z "$prefix" ] || libraries=$folder/lib

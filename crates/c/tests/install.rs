@@ -46,6 +46,14 @@ fn an_installed_library_is_found_by_pkg_config_and_by_cmake() {
     command.arg(format!("-Wl,-rpath,{}/lib", prefix.display()));
     succeed(&mut command);
     answers(&program);
+    // With the C library, too, the program is one file.
+    let whole = folder.join("static_by_pkg_config");
+    let mut command = Command::new("cc");
+    command.args(["-static", "-o"]).arg(&whole);
+    command.arg(room().join("tests/install/version.c"));
+    let flags = pkg_config(&prefix, &["--static", "--cflags", "--libs"]);
+    succeed(command.args(flags.split_whitespace()));
+    answers(&whole);
     // A program needs the name that all compatible versions have, and not that of one version.
     let needed = output(Command::new("readelf").arg("-d").arg(&program));
     assert!(needed.contains("[libtapline.so.0]"), "{needed}");
