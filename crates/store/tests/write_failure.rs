@@ -13,8 +13,7 @@ use std::sync::{Arc, Mutex};
 use crate::write_support::*;
 use tapline_store::model::Packet;
 use tapline_store::write::{
-    CaptureFile, CaptureFileOptions, ChunkMerge, Compression, Format, Output, PacketChunk,
-    WriteError,
+    CaptureFile, CaptureFileOptions, Compression, Format, Output, WriteError,
 };
 
 /// Writes frames until the file system is full.
@@ -107,40 +106,6 @@ fn fill_the_disk(path: &Path, format: Format, compression: Compression, relief: 
     }
 }
 
-/// More packets than fit on the disk are written from the chunks of two lanes at once.
-fn merge_onto_the_full_disk(path: &Path) {
-    let mut file = CaptureFile::create(options(path), 0).unwrap();
-    let encoder = file.chunk_encoder();
-    let mut chunks = [(); 2].map(|()| PacketChunk::new(128 << 10));
-    for number in 0..1000 {
-        let bytes = frame(number, 99);
-        let packet = Packet::new(QUARTER_PAST + number, &bytes);
-        assert!(
-            encoder
-                .encode(&packet, &mut chunks[number as usize % 2])
-                .unwrap()
-        );
-    }
-    let mut merge = ChunkMerge::new(2);
-    for (lane, chunk) in chunks.into_iter().enumerate() {
-        merge.add(lane, chunk);
-    }
-    let error = merge.write_before(u64::MAX, &mut file, &mut 1000);
-    let Err(WriteError::Write { packets_lost, .. }) = error else {
-        panic!("{error:?}")
-    };
-    // The statistics may fit into what is left of the last page, or not.
-    let _ = file.close(&[]);
-    let counts: Vec<_> = merge.counts().collect();
-    let accepted: u64 = counts.iter().map(|lane| lane.written).sum();
-    assert_eq!(accepted, file.packets_accepted());
-    assert!(file.packets_written() > 0 && packets_lost > 0);
-    assert_eq!(file.packets_written() + packets_lost, accepted);
-    assert_eq!(file.bytes_written(), std::fs::metadata(path).unwrap().len());
-    assert_eq!(count(path), file.packets_written());
-    std::fs::remove_file(path).unwrap();
-}
-
 /// Reruns itself in a mount namespace with a file system of 64 KiB.
 #[test]
 fn a_full_disk_leaves_a_readable_file_and_an_exact_account() {
@@ -148,7 +113,6 @@ fn a_full_disk_leaves_a_readable_file_and_an_exact_account() {
         let folder = path.parent().unwrap();
         let mount = ["-t", "tmpfs", "-o", "size=64k", "tmpfs"].map(OsStr::new);
         run("mount", mount.into_iter().chain([folder.as_os_str()]));
-        merge_onto_the_full_disk(&path);
         for format in [Format::Pcapng, Format::PcapMicros] {
             for compression in [Compression::None, Compression::Zstd { level: -50 }] {
                 fill_the_disk(&path, format, compression, false);

@@ -204,8 +204,8 @@ fn merged_files_equal_those_of_a_single_writer() {
     for (name, format, packets) in [
         ("a", Format::Pcapng, None),
         ("b", Format::PcapNanos, None),
-        ("c", Format::PcapMicros, NonZeroU64::new(700)),
-        ("d", Format::Pcapng, NonZeroU64::new(700)),
+        ("c", Format::PcapMicros, NonZeroU64::new(7)),
+        ("d", Format::Pcapng, NonZeroU64::new(7)),
     ] {
         let create = |kind: &str| {
             let path = folder.path().join(format!("{name}-{kind}"));
@@ -220,14 +220,13 @@ fn merged_files_equal_those_of_a_single_writer() {
         let (mut single, mut merged) = (create("single"), create("merged"));
         let encoder = merged.chunk_encoder();
         let mut merge = ChunkMerge::new(3);
-        let mut chunks = [(); 3].map(|()| PacketChunk::new(1 << 18));
-        // So many that they are written from the chunks.
-        for number in 0..3000_u64 {
-            let bytes = vec![number as u8; 60 + number as usize % 100];
+        let mut chunks = [(); 3].map(|()| PacketChunk::new(1 << 16));
+        for number in 0..100_u64 {
+            let bytes = vec![number as u8; 60 + number as usize];
             single.write(&Packet::new(number, &bytes)).unwrap();
             add(
                 &encoder,
-                &mut chunks[(number as usize * 7 % 5).min(2)],
+                &mut chunks[number as usize * 7 % 3],
                 number,
                 &bytes,
             );

@@ -67,7 +67,6 @@ pub const PROCESS: &[c_long] = &[
     libc::SYS_set_robust_list,
     libc::SYS_sigaltstack,
     libc::SYS_write,
-    libc::SYS_writev,
     // The handler of a signal tells the thread that waits for signals.
     libc::SYS_sendto,
     // Where the clocks cannot be read without the kernel.

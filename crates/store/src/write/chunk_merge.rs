@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::IoSlice;
 
 use super::chunk::{IndexEntry, PacketChunk};
-use super::merge_order::{MergeOrder, Run, Source};
+use super::merge_order::{MergeOrder, Source};
 use super::{CaptureFile, WriteError};
 
 /// What became of the packets of a lane.
@@ -31,8 +30,8 @@ pub struct LaneCounts {
 /// A packet that comes later than that is written nevertheless and counted as [late](LaneCounts::late). Packets
 /// need not be in order within a lane. Those with the same time stamp are written by lane.
 ///
-/// Cost: O(log lanes) comparisons for each packet. Many packets are written together where they are (writev(2)), and copied
-/// only for rotation, compression and streams. A chunk with packets out of order is sorted when it is added. Reads no clock.
+/// Cost: O(log lanes) comparisons and a copy for each packet. Packets of a lane that no other lane's packet separates
+/// are copied together. A chunk with packets out of order is sorted when it is added. Reads no clock.
 #[derive(Debug)]
 pub struct ChunkMerge {
     lanes: Vec<Lane>,
@@ -122,32 +121,17 @@ impl ChunkMerge {
         let sources = find_sources(&self.lanes, &mut self.places, before_ns);
         let mut result = Ok(());
         let mut newest_ns = self.newest_ns;
-        let runs = self.order.runs(&sources, *remaining);
-        let bytes = runs.iter().map(|run| run.bytes().len()).sum();
-        let before = file.packets_accepted();
-        let is_gathered = file.takes_gathered(bytes);
-        if is_gathered {
-            let part = |run: &Run| IoSlice::new(&sources[run.source as usize].records[run.bytes()]);
-            let parts: Vec<_> = runs.iter().map(part).collect();
-            let packets = runs.iter().map(|run| u64::from(run.end - run.first));
-            result = file.write_gathered(&parts, bytes, packets.sum());
-        }
-        let are_accepted = file.packets_accepted() > before;
-        for run in runs {
+        for run in self.order.runs(&sources, *remaining) {
             let source = &sources[run.source as usize];
             let entries = &source.index[run.first as usize..run.end as usize];
-            let count = entries.len() as u64;
-            let accepted = if is_gathered {
-                u64::from(are_accepted) * count
-            } else {
-                let before = file.packets_accepted();
-                result = write_run(source, run, file);
-                match result {
-                    Ok(()) => count,
-                    Err(_) => file.packets_accepted() - before,
-                }
-            };
             let counts = &mut self.places[run.source as usize].counts;
+            let before = file.packets_accepted();
+            result = write_run(source, entries, file);
+            let count = entries.len() as u64;
+            let accepted = match result {
+                Ok(()) => count,
+                Err(_) => file.packets_accepted() - before,
+            };
             counts.written += accepted;
             counts.discarded += count - accepted;
             *remaining -= count;
@@ -156,7 +140,7 @@ impl ChunkMerge {
                 counts.late += late as u64;
             }
             newest_ns = newest_ns.max(entries[entries.len() - 1].time_ns);
-            if result.is_err() && !is_gathered {
+            if result.is_err() {
                 break;
             }
         }
@@ -280,10 +264,15 @@ fn find_sources<'l>(lanes: &'l [Lane], places: &mut Vec<Place>, before_ns: u64) 
 
 /// Writes packets of `source` that follow each other.
 #[inline]
-fn write_run(source: &Source<'_>, run: &Run, file: &mut CaptureFile) -> Result<(), WriteError> {
-    let packets = source.index[run.first as usize..run.end as usize].iter();
+fn write_run(
+    source: &Source<'_>,
+    entries: &[IndexEntry],
+    file: &mut CaptureFile,
+) -> Result<(), WriteError> {
+    let range = entries[0].start as usize..entries[entries.len() - 1].end as usize;
+    let packets = entries.iter();
     let packets = packets.map(|entry| (entry.time_ns, (entry.end - entry.start) as usize));
-    file.write_records(&source.records[run.bytes()], packets)
+    file.write_records(&source.records[range], packets)
 }
 
 impl HeldChunk {

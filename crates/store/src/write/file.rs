@@ -4,7 +4,6 @@ mod copied;
 mod rotate;
 
 use std::collections::VecDeque;
-use std::io::IoSlice;
 use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
@@ -15,7 +14,7 @@ use super::encoder::Encoder;
 use super::options::{CaptureFileOptions, Compression, Output, SecretsSource, StatisticsSource};
 use super::preface::Preface;
 use super::rotation::Budget;
-use super::sink::{Failure, Frames, Sink};
+use super::sink::{Frames, Sink};
 use super::{WriteError, pcap, pcapng};
 use crate::block::Options;
 use crate::model::{Interface, Packet, Process, Statistics};
@@ -316,15 +315,10 @@ impl CaptureFile {
             None => sink.write(data, |part| self.encoder.whole_records(part)),
         };
         self.buffer.clear();
-        self.settle(result)
-    }
-
-    /// Counts what came of writing all accepted packets.
-    fn settle(&mut self, result: Result<(), Failure>) -> Result<(), WriteError> {
         let pending = self.accepted - self.settled;
         self.settled = self.accepted;
-        let bytes_written = self.sink.as_ref().map_or(0, Sink::bytes);
-        self.budget.settle(bytes_written);
+        self.budget.settle(sink.bytes());
+        let bytes_written = sink.bytes();
         let result = result.map_err(|failure| {
             let packets_lost = pending - failure.packets_written;
             self.lost += packets_lost;
@@ -380,45 +374,6 @@ impl CaptureFile {
     /// Encodes packets of this file on other threads.
     pub fn chunk_encoder(&self) -> ChunkEncoder {
         ChunkEncoder::new(self.encoder.clone())
-    }
-
-    /// Whether [`write_gathered`](Self::write_gathered) can be used for `bytes` bytes.
-    pub(super) fn takes_gathered(&self, bytes: usize) -> bool {
-        let takes = |sink: &Sink| sink.gathers();
-        bytes >= DIRECT_BYTES_MIN
-            && self.is_plain
-            && self.frames.is_none()
-            && self.sink.as_ref().is_some_and(takes)
-    }
-
-    /// Adds `packets` packets, the records of whose chunks are `parts`, of `bytes` bytes together. They are written without
-    /// a copy into the buffer.
-    ///
-    /// # Errors
-    /// As [`write_blocks`](Self::write_blocks) of long blocks.
-    pub(super) fn write_gathered(
-        &mut self,
-        parts: &[IoSlice<'_>],
-        bytes: usize,
-        packets: u64,
-    ) -> Result<(), WriteError> {
-        self.flush()?;
-        let Some(sink) = &mut self.sink else {
-            return Err(WriteError::Closed);
-        };
-        self.accepted += packets;
-        let encoder = &self.encoder;
-        let result = sink.write_gathered(parts, bytes, |mut written| {
-            let (mut kept, mut packets) = (0, 0);
-            for part in parts {
-                let part = &part[..written.min(part.len())];
-                let (length, count) = encoder.whole_records(part);
-                (kept, packets) = (kept + length, packets + count);
-                written -= part.len();
-            }
-            (kept, packets)
-        });
-        self.settle(result)
     }
 
     /// Adds packets that follow each other in a chunk, whose `records` have these times and lengths. Without

@@ -1,11 +1,10 @@
 //! The order in which packets of several sources are written: a tournament of their next packets.
 
-use std::ops::Range;
-
 use super::chunk::IndexEntry;
 
-/// Runs that are planned at once, and then written together: as many as writev(2) takes (`UIO_MAXIOV`).
-const PLANNED: usize = 1024;
+/// Runs that are planned at once. They are copied after that: a processor that guesses the next source wrongly then
+/// does not wait for the bytes of a packet, which are loaded meanwhile.
+const PLANNED: usize = 512;
 
 /// Greater than the key of every packet.
 const NONE_LEFT: u128 = u128::MAX;
@@ -21,7 +20,7 @@ pub(super) struct Source<'c> {
 }
 
 /// Packets of a source that follow each other in its chunk and in the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     /// Number of the source.
     pub source: u32,
@@ -29,17 +28,6 @@ pub(super) struct Run {
     pub first: u32,
     /// Number behind that of the last packet.
     pub end: u32,
-    /// Where the record of the first packet begins.
-    pub start_byte: u32,
-    /// Where the record of the last packet ends.
-    pub end_byte: u32,
-}
-
-impl Run {
-    /// The records, in those of its source.
-    pub fn bytes(&self) -> Range<usize> {
-        self.start_byte as usize..self.end_byte as usize
-    }
 }
 
 /// A loser tree. Keeps its memory.
@@ -62,37 +50,18 @@ impl MergeOrder {
     /// The next runs, oldest packet first: at most `most` packets, and none behind the end of a source that
     /// [continues](Source::continues). There is one unless all sources are empty or `most` is 0.
     pub(super) fn runs(&mut self, sources: &[Source<'_>], most: u64) -> &[Run] {
-        self.runs.resize(PLANNED + 1, Run::default());
+        self.runs.clear();
         let mut left = most;
         let mut winner = self.begin(sources);
-        // Behind the last run. The one before the first has no packets.
-        let mut runs = 1;
-        self.runs[0] = Run {
-            source: u32::MAX,
-            ..Run::default()
-        };
-        while left > 0 && winner != NONE_LEFT && runs <= PLANNED {
+        while left > 0 && winner != NONE_LEFT && self.runs.len() < PLANNED {
             // The lower half of a key.
             let number = winner as u32;
             let source = &sources[number as usize];
             let place = self.next[number as usize];
             let entry = source.index[place as usize];
-            // Which source is next cannot be predicted, so nothing here branches on it.
-            let last = self.runs[runs - 1];
-            let continues = last.source == number && last.end_byte == entry.start;
-            runs += usize::from(!continues);
-            let (first, start_byte) = if continues {
-                (last.first, last.start_byte)
-            } else {
-                (place, entry.start)
-            };
-            self.runs[runs - 1] = Run {
-                source: number,
-                first,
-                end: place + 1,
-                start_byte,
-                end_byte: entry.end,
-            };
+            let record = source.records.get(entry.start as usize..entry.end as usize);
+            abi::prefetch::prefetch(record.unwrap_or_default());
+            self.add(number, place, source.index);
             self.next[number as usize] = place + 1;
             left -= 1;
             let next = source.index.get(place as usize + 1);
@@ -101,7 +70,22 @@ impl MergeOrder {
             }
             winner = self.replay(number as usize, key(next, number));
         }
-        &self.runs[1..runs]
+        &self.runs
+    }
+
+    /// Adds packet `place` of a source.
+    #[inline]
+    fn add(&mut self, source: u32, place: u32, index: &[IndexEntry]) {
+        // In a sorted chunk the packet before may be elsewhere.
+        let is_adjacent = || index[place as usize - 1].end == index[place as usize].start;
+        match self.runs.last_mut() {
+            Some(run) if run.source == source && is_adjacent() => run.end = place + 1,
+            _ => self.runs.push(Run {
+                source,
+                first: place,
+                end: place + 1,
+            }),
+        }
     }
 
     /// Makes the tree of the first packets. Returns the key of the oldest.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, IoSlice, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -22,8 +22,6 @@ pub(super) struct Sink {
 enum Target {
     /// A descriptor that has a position and can be truncated.
     Regular(File),
-    /// Of a pipe or a device.
-    Other(File),
     Stream(Box<dyn Write + Send>),
 }
 
@@ -64,7 +62,7 @@ impl Sink {
         Ok(Self::new(if regular {
             Target::Regular(file)
         } else {
-            Target::Other(file)
+            Target::Stream(Box::new(file))
         }))
     }
 
@@ -91,52 +89,22 @@ impl Sink {
         data: &[u8],
         whole: impl FnOnce(&[u8]) -> (usize, u64),
     ) -> Result<(), Failure> {
-        let write = |target: &mut Target| match target {
-            Target::Regular(file) | Target::Other(file) => write_all(file, data),
-            Target::Stream(stream) => {
-                let (written, result) = write_all(stream, data);
-                (written, result.and_then(|()| stream.flush()))
-            }
-        };
-        self.write_with(write, |written| whole(&data[..written]))
-    }
-
-    /// Whether [`write_gathered`](Self::write_gathered) can be used.
-    pub(super) fn gathers(&self) -> bool {
-        !matches!(self.target, Target::Stream(_))
-    }
-
-    /// As [`write`](Self::write), of `parts` that have `bytes` bytes together. `whole` gets the number of bytes that could be written.
-    pub(super) fn write_gathered(
-        &mut self,
-        parts: &[IoSlice<'_>],
-        bytes: usize,
-        whole: impl FnOnce(usize) -> (usize, u64),
-    ) -> Result<(), Failure> {
-        let write = |target: &mut Target| match target {
-            Target::Regular(file) | Target::Other(file) => write_all_parts(file, parts, bytes),
-            Target::Stream(_) => (0, Err(ErrorKind::Unsupported.into())),
-        };
-        self.write_with(write, whole)
-    }
-
-    /// `write` returns the number of bytes written, also after an error. `whole` returns those of whole records among them,
-    /// and their number of packets.
-    fn write_with(
-        &mut self,
-        write: impl FnOnce(&mut Target) -> (usize, io::Result<()>),
-        whole: impl FnOnce(usize) -> (usize, u64),
-    ) -> Result<(), Failure> {
         if let Some(answer) = self.broken {
             return Err(Failure {
                 packets_written: 0,
                 source: answer.error(),
             });
         }
-        let (written, result) = write(&mut self.target);
+        let (written, result) = match &mut self.target {
+            Target::Regular(file) => write_all(file, data),
+            Target::Stream(stream) => {
+                let (written, result) = write_all(stream, data);
+                (written, result.and_then(|()| stream.flush()))
+            }
+        };
         self.bytes += written as u64;
         let Err(source) = result else { return Ok(()) };
-        let (kept, packets_written) = whole(written);
+        let (kept, packets_written) = whole(&data[..written]);
         if !self.truncate((written - kept) as u64) {
             self.broken = Some(RepeatableError::of(&source));
         }
@@ -235,33 +203,6 @@ fn write_all(writer: &mut impl Write, data: &[u8]) -> (usize, io::Result<()>) {
             Ok(taken) => written += taken,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return (written, Err(error)),
-        }
-    }
-    (written, Ok(()))
-}
-
-/// Writes all of `parts`, which are not empty and have `bytes` bytes together. Returns the number of bytes written, also
-/// after an error.
-fn write_all_parts(
-    file: &mut File,
-    parts: &[IoSlice<'_>],
-    bytes: usize,
-) -> (usize, io::Result<()>) {
-    let (mut written, mut part, mut within) = (0, 0, 0);
-    // Bound: each round writes at least one byte, ends, or was interrupted by a signal.
-    while written < bytes {
-        let result = match within {
-            0 => file.write_vectored(&parts[part..]),
-            _ => file.write(&parts[part][within..]),
-        };
-        match result {
-            Ok(0) => return (written, Err(ErrorKind::WriteZero.into())),
-            Ok(taken) => (written, within) = (written + taken, within + taken),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return (written, Err(error)),
-        }
-        while written < bytes && within >= parts[part].len() {
-            (within, part) = (within - parts[part].len(), part + 1);
         }
     }
     (written, Ok(()))
