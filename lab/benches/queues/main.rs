@@ -194,7 +194,8 @@ fn read_ns(ring: &mut FullRing, readers: Readers) -> f64 {
     let options = match readers {
         // They end by themselves: the last of them some time after the others.
         Readers::TwoFiles => options.duration(Duration::from_millis(1)),
-        _ => options.packets(RING_PACKETS),
+        // If the rings have lost some, the time ends it.
+        _ => (options.packets(RING_PACKETS)).duration(Duration::from_secs(20)),
     };
     let stop = Stop::new().expect("a pipe");
     let (used, summary) = match readers {
