@@ -117,7 +117,7 @@ pub enum Command {
     #[command(alias = "ru")]
     Rule(Box<NetArgs>),
 
-    /// Show and configure neighbours (ARP and NDP), as 'ip neighbour' does
+    /// Show and configure neighbours, as 'ip neighbour' does
     #[command(visible_aliases = ["neighbour", "neighbor"])]
     Neigh(Box<NetArgs>),
 

@@ -13,7 +13,7 @@ use tapline::send::{
 use super::GeneratorArgs;
 use crate::{metrics, units};
 
-/// Send packets of capture files or generated ones, as fast as possible, at a rate or at recorded times
+/// Send packets of capture files or generated ones, at full speed, a rate or recorded times
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tapline send [OPTIONS] -i IF -r FILE... [FILTER]\n       tapline send [OPTIONS] -i IF --udp --dst ADDRESSES",

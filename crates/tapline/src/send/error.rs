@@ -72,7 +72,7 @@ pub enum SendError {
         /// The kernel's error.
         source: io::Error,
     },
-    /// The device took none of 5 packets in a row, each offered for half a second; or it holds a packet that it does not
+    /// The device took none of 5 packets in a row, each offered for a second; or it holds a packet that it does not
     /// send.
     #[error("interface {link} takes no more packets: its queue stays full, or it drops them")]
     Stalled {

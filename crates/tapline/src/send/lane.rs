@@ -24,7 +24,7 @@ const TAG_BYTES: usize = 4;
 
 /// How long a packet is offered to a device that has no room for it. A device that drops a packet answers as one
 /// that is full. Longer than the receiving thread of a virtual interface waits for a CPU on a busy machine.
-const MAX_FULL_NS: u64 = 500_000_000;
+const MAX_FULL_NS: u64 = 1_000_000_000;
 
 /// So many packets in a row for which there is no room end the job.
 const MAX_REFUSED: u32 = 5;
