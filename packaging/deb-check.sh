@@ -21,10 +21,10 @@ inside() {
         exec chroot "$0" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive sh -e -c "$1"' "$root" "$1"
 }
 
-# The files of the system, with mode and owner. Not those that a reboot removes, and the records of dpkg, apt and groupdel.
+# The files of the system, with mode and owner. Not those that a reboot removes, and the records of dpkg and apt, and the former versions of the lists of users.
 files() {
     (cd "$root" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/log -o -path ./var/cache -o -path ./packages \
-        -o -path ./proc -o -path ./run -o -path ./etc/ld.so.cache -o -path ./etc/gshadow- \) -prune -o -printf '%p %M %U %G %l\n' | LC_ALL=C sort)
+        -o -path ./proc -o -path ./run -o -path ./etc/ld.so.cache -o -path './etc/*-' \) -prune -o -printf '%p %M %U %G %l\n' | LC_ALL=C sort)
 }
 
 files >"$work/before"
@@ -63,7 +63,6 @@ inside '
     as member tapline ping -q -c 20 -i 100ms 127.0.0.1 >/dev/null
     wait $capture
     test "$(tapline read /tmp/member.pcapng | wc -l)" = 2
-    as member tapline count -i lo --duration 100ms all=icmp >/dev/null
     ! as other tapline --version 2>/dev/null
     rm /tmp/member.pcapng
     # An upgrade keeps it.
