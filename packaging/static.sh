@@ -11,8 +11,8 @@ target=$(uname -m)-unknown-linux-musl
 if [ ! -d "$(rustc --print target-libdir --target "$target")" ]; then
     rustup target add "$target"
 fi
-cargo build --release --locked -p tapline-cli --target "$target"
-packaging/split-debug.sh "target/$target/release/tapline" "$folder"
+cargo build --profile small --locked -p tapline-cli --target "$target"
+packaging/split-debug.sh "target/$target/small/tapline" "$folder"
 
 program=$folder/tapline
 if readelf --program-headers --dynamic --wide "$program" | grep -E 'INTERP|NEEDED'; then
