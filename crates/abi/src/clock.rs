@@ -17,6 +17,12 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
+/// CPU time of the calling thread in nanoseconds (`CLOCK_THREAD_CPUTIME_ID`), in user space and in the kernel.
+#[inline]
+pub fn thread_cpu_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
 /// Nanoseconds of International Atomic Time, as far as the system knows its offset to UTC (`CLOCK_TAI`).
 ///
 /// # Errors

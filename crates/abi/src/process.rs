@@ -7,7 +7,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
-use rustix::time::{ClockId, clock_gettime};
+
+use crate::clock::thread_cpu_ns;
 
 /// Makes the kernel kill the child of `command` when the thread that spawns it ends.
 ///
@@ -96,12 +97,8 @@ pub fn thread_usage() -> ThreadUsage {
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: all zeroes are a valid value of this struct of numbers; then the kernel may write it.
     let usage = unsafe { usage.assume_init() };
-    let time = clock_gettime(ClockId::ThreadCPUTime);
     ThreadUsage {
-        cpu: Duration::new(
-            time.tv_sec.cast_unsigned(),
-            time.tv_nsec.cast_unsigned() as u32,
-        ),
+        cpu: Duration::from_nanos(thread_cpu_ns()),
         waits: usage.ru_nvcsw.cast_unsigned(),
     }
 }

@@ -50,7 +50,7 @@ impl Sessions {
     }
 }
 
-/// The pages that were asked for in TLS sessions, as far as tshark can decrypt them with what is in the file. It reads
+/// The pages requested in TLS sessions, as far as tshark can decrypt them with the secrets in the file. It reads
 /// the file once.
 fn pages(file: &str) -> Vec<String> {
     // Its own key log must not help.

@@ -197,7 +197,7 @@ pub struct CaptureArgs {
     /// With -w: follow FILE, an SSLKEYLOGFILE, and write its TLS secrets, so that Wireshark decrypts the packets
     ///
     /// FILE must exist. Secrets are written before the packets that are buffered; the next file of a rotation begins
-    /// with all of them. Lines that are no secrets are left out and counted.
+    /// with all of them. Lines that are not secrets are skipped and counted.
     #[arg(
         hide_short_help = true,
         long,

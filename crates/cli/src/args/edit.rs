@@ -73,7 +73,7 @@ pub struct EditArgs {
     /// Replace addresses and cut payloads, with the key in FILE (64 hexadecimal digits) [default: a random key]
     ///
     /// IP addresses keep common prefixes (Crypto-PAn). Headers stay, up to TCP, UDP and ICMP; what follows is cut
-    /// off. Comments, names, secrets and other text are left out.
+    /// off. Comments, names, secrets and other text are removed.
     #[arg(
         hide_short_help = true,
         long,

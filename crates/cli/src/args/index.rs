@@ -14,7 +14,7 @@ pub struct IndexArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// Index files again that have an index
+    /// Index files even if they already have a valid index
     #[arg(long, help_heading = "Input")]
     pub again: bool,
 

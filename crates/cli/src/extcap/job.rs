@@ -148,7 +148,7 @@ fn given(value: Option<&String>) -> Option<&str> {
     value.filter(|value| !value.is_empty())
 }
 
-/// Hands on what the capture says until it ends.
+/// Passes on what the capture prints until it ends.
 fn report(errors: ChildStderr, begun: &Sender<()>, messages: &Messages) {
     let mut errors = BufReader::new(errors);
     let mut has_begun = false;

@@ -30,8 +30,8 @@ pub fn run(args: &ExtcapArgs) -> Result<Exit, Failure> {
         let line = "nothing to do: Wireshark runs this command ('tshark -D' lists its interfaces)";
         return Err(Failure::new(Exit::Usage, line));
     };
-    if args.capture {
-        let fifo = args.fifo.as_deref().unwrap_or_else(|| "".as_ref());
+    // The flag --capture requires --fifo.
+    if let (true, Some(fifo)) = (args.capture, &args.fifo) {
         return job::run(args, interface, fifo);
     }
     let text = if args.extcap_dlts {

@@ -84,7 +84,7 @@ impl Toolbar {
         Ok(())
     }
 
-    /// Makes a change, and reports what becomes of it.
+    /// Makes a change and reports whether it succeeded.
     fn change(&self, message: &Message) {
         let Ok(value) = std::str::from_utf8(&message.value) else {
             return self.refuse("the value is not UTF-8");

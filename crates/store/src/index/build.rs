@@ -161,11 +161,15 @@ impl Index {
         let partial = PathBuf::from(partial);
         let bytes = self.encode();
         let write = || {
+            // Of a run that was killed, or a link of somebody else's: neither is written to.
+            match std::fs::remove_file(&partial) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
             let mut options = OpenOptions::new();
             let mut file = options
                 .write(true)
-                .create(true)
-                .truncate(true)
+                .create_new(true)
                 .mode(0o600)
                 .open(&partial)?;
             file.write_all(&bytes)?;
@@ -363,7 +367,7 @@ impl Builder {
         fuse::bytes(count) <= self.budget()
     }
 
-    /// Ends the current extent; the next begins at `offset`. Classes of keys that do not fit are left out: flows first,
+    /// Ends the current extent; the next begins at `offset`. Classes of keys that do not fit are dropped: flows first,
     /// since addresses and ports tell something of them.
     fn end_extent(&mut self, offset: u64) {
         let budget = self.budget();

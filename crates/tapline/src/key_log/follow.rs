@@ -39,7 +39,7 @@ impl KeyLogCounts {
         self.0[0].load(Ordering::Relaxed)
     }
 
-    /// Lines so far that are neither secrets nor comments. They were left out.
+    /// Lines skipped so far, because they are neither secrets nor comments.
     pub fn ignored_lines(&self) -> u64 {
         self.0[1].load(Ordering::Relaxed)
     }

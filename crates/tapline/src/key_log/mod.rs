@@ -12,7 +12,7 @@ const TLS_KEY_LOG: u32 = 0x544c_534b;
 /// The longest line that is one: a label, a random number of 32 bytes and a secret, with room for longer ones.
 const LINE_BYTES_MAX: usize = 1024;
 
-/// Why a text is no key log.
+/// Why a text is not a key log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KeyLogError {
@@ -37,7 +37,7 @@ impl KeyLog {
     /// Checks the text of a key log: lines of a label and two hexadecimal numbers, empty ones and comments (`#`).
     ///
     /// # Errors
-    /// [`KeyLogError`] names the first other line. Nothing is said of its contents, which are secret.
+    /// [`KeyLogError`] names the first line that is anything else, and does not quote it: it may be a secret.
     pub fn parse(text: &[u8]) -> Result<Self, KeyLogError> {
         let mut is_empty = true;
         for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {

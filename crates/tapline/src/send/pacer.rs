@@ -3,12 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use abi::clock::monotonic_ns;
+use abi::clock::{monotonic_ns, thread_cpu_ns};
 use abi::scheduling::{ThreadPolicy, run_first, set_thread_policy};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
-use rustix::time::clock_gettime;
 
 use super::idle::AwakeCpus;
 use crate::stop::Stop;
@@ -28,8 +27,8 @@ const MIN_SLEEP_NS: u64 = 10_000;
 const GROWTH: u64 = 64;
 const FIRST_GROWTH: u64 = 4;
 
-/// It shrinks by so much less after the others: about one sleep of 400 ends behind the planned time, mostly by
-/// little.
+/// It shrinks by so much less after the others: about one sleep of 400 ends behind the planned time, mostly
+/// by little.
 const IN_TIME: u64 = 399;
 
 /// The same while the thread takes more than [`MAX_CPU_PERCENT`]: one sleep of twenty.
@@ -148,12 +147,6 @@ impl Pacer {
         }
         (self.gap_ns / 2).clamp(MIN_MARGIN_NS, MAX_MARGIN_NS)
     }
-}
-
-/// CPU time of this thread.
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::try_from(time).unwrap_or_default().as_nanos() as u64
 }
 
 /// Moves an average a step towards a value.

@@ -3,9 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use abi::clock::{monotonic_ns, realtime_ns};
+use abi::clock::{monotonic_ns, realtime_ns, thread_cpu_ns};
 use ring::{DeliveryMode, TimestampSource};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::super::plan::options::CaptureOptions;
 use super::adaptive::{Moderation, Wait};
@@ -182,12 +181,6 @@ fn due_ns(queues: &[RxQueue], timeout_ns: u64, oldest_ns: u64) -> u64 {
     // If the clock was set meanwhile, a packet may seem to be of any age.
     let age_ns = ages.max().unwrap_or(0).min(oldest_ns);
     monotonic_ns().saturating_add(timeout_ns - age_ns)
-}
-
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    // It cannot be negative.
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
 impl WakePolicy {
