@@ -783,18 +783,21 @@ typedef struct tapline_packet {
 typedef struct tapline_cursor {
   // Packets to come.
   size_t left;
-  // The next packet, if they are in an array; null if they lie in a block of a ring.
+  // The next packet, if they are in an array; null if they lie in a ring.
   const struct tapline_packet *array;
-  // The kernel's header of the next packet in the block, a `struct tpacket3_hdr`.
+  // The kernel's header of the next packet in the ring: a `struct tpacket3_hdr` in a block, a `struct tpacket2_hdr` in a
+  // frame.
   const uint8_t *frame;
-  // Bytes from there to the end of the block.
+  // Bytes from there to the end of the block; 0 with frames.
   size_t room;
-  // Length on the wire of the packets of the block that the cursor has passed.
+  // Length on the wire of the packets of the ring that the cursor has passed.
   uint64_t wire_bytes;
-  // Maximum captured bytes of a packet in the block.
+  // Maximum captured bytes of a packet in the ring.
   uint32_t snaplen;
-  // Interface of the packets in the block.
+  // Interface of the packets in the ring.
   uint32_t interface;
+  // Bytes from a frame to the next; 0 in a block.
+  size_t frame_bytes;
 } tapline_cursor;
 
 // An interface of a capture or a file. Its packets name it by position.
@@ -1190,7 +1193,7 @@ tapline_status tapline_capture_next_batch(struct tapline_capture *capture,
                                           struct tapline_error **error);
 
 // As `tapline_capture_next_batch`, for a reader that takes packet after packet with `tapline_cursor_next` of
-// tapline/cursor.h. That costs less per packet: where packets lie in a block of a ring, only the fields that the caller
+// tapline/cursor.h. That costs less per packet: where packets lie in a packet ring, only the fields that the caller
 // reads are made.
 //
 // The cursor, the packets and their bytes are valid as the array of `tapline_capture_next_batch` is. The next call lends

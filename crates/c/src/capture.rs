@@ -224,7 +224,7 @@ impl Open {
 }
 
 /// As `tapline_capture_next_batch`, for a reader that takes packet after packet with `tapline_cursor_next` of
-/// tapline/cursor.h. That costs less per packet: where packets lie in a block of a ring, only the fields that the caller
+/// tapline/cursor.h. That costs less per packet: where packets lie in a packet ring, only the fields that the caller
 /// reads are made.
 ///
 /// The cursor, the packets and their bytes are valid as the array of `tapline_capture_next_batch` is. The next call lends

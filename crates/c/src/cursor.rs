@@ -1,4 +1,4 @@
-//! A cursor: C takes packets one by one, and reads those of a `TPACKET_V3` block where the kernel put them. The inline
+//! A cursor: C takes packets one by one, and reads those of a packet ring where the kernel put them. The inline
 //! functions of `include/tapline/cursor.h` move it.
 
 use std::cell::UnsafeCell;
@@ -14,18 +14,21 @@ use crate::packet::tapline_packet;
 pub struct tapline_cursor {
     /// Packets to come.
     pub left: usize,
-    /// The next packet, if they are in an array; null if they lie in a block of a ring.
+    /// The next packet, if they are in an array; null if they lie in a ring.
     pub array: *const tapline_packet,
-    /// The kernel's header of the next packet in the block, a `struct tpacket3_hdr`.
+    /// The kernel's header of the next packet in the ring: a `struct tpacket3_hdr` in a block, a `struct tpacket2_hdr` in a
+    /// frame.
     pub frame: *const u8,
-    /// Bytes from there to the end of the block.
+    /// Bytes from there to the end of the block; 0 with frames.
     pub room: usize,
-    /// Length on the wire of the packets of the block that the cursor has passed.
+    /// Length on the wire of the packets of the ring that the cursor has passed.
     pub wire_bytes: u64,
-    /// Maximum captured bytes of a packet in the block.
+    /// Maximum captured bytes of a packet in the ring.
     pub snaplen: u32,
-    /// Interface of the packets in the block.
+    /// Interface of the packets in the ring.
     pub interface: u32,
+    /// Bytes from a frame to the next; 0 in a block.
+    pub frame_bytes: usize,
 }
 
 impl tapline_cursor {
@@ -37,6 +40,7 @@ impl tapline_cursor {
         wire_bytes: 0,
         snaplen: 0,
         interface: 0,
+        frame_bytes: 0,
     };
 }
 
@@ -62,7 +66,7 @@ pub enum Rest {
     Nothing,
     /// The last packets of the array.
     Array(usize),
-    /// All packets of a block, which the inline functions may not be able to read.
+    /// All packets of a block or of frames, which the inline functions may not be able to read.
     AllFrames,
 }
 
@@ -77,7 +81,7 @@ impl Cursor {
         }
     }
 
-    /// Counts the packets of a block that C has passed. The cursor is empty then.
+    /// Counts the packets of a ring that C has passed. The cursor is empty then.
     pub fn settle(&mut self, capture: &mut Capture) -> Rest {
         let cursor = std::mem::replace(self.place.get_mut(), tapline_cursor::EMPTY);
         match std::mem::replace(&mut self.lent, Lent::Nothing) {
@@ -97,15 +101,21 @@ impl Cursor {
         }
     }
 
-    /// Lends the packets of a block.
+    /// Lends the packets of a block, or of frames. Those have no room, so that a program that knows only blocks leaves them to
+    /// the library.
     pub fn lend_frames(&mut self, frames: Frames, interface: u32) -> *mut tapline_cursor {
         self.lent = Lent::Frames(frames);
         *self.place.get_mut() = tapline_cursor {
             left: frames.packets as usize,
             frame: frames.first,
-            room: frames.room,
+            room: if frames.frame_bytes == 0 {
+                frames.room
+            } else {
+                0
+            },
             snaplen: frames.snaplen,
             interface,
+            frame_bytes: frames.frame_bytes,
             ..tapline_cursor::EMPTY
         };
         self.place.get()

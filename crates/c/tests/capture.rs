@@ -57,13 +57,14 @@ fn programs_receive_what_was_sent() {
     for (compiler, extension, checker) in checked_languages() {
         let source = format!("tests/programs/capture.{extension}");
         let program = checker.program(compiler, &source, &[]);
-        receives_what_was_sent(&program, "arrays");
-        receives_what_was_sent(&program, "cursor");
+        for way in ["arrays", "blocks", "frames"] {
+            receives_what_was_sent(&program, way);
+        }
     }
 }
 
 #[test]
-fn a_cursor_takes_no_packet_outside_its_block() {
+fn a_cursor_takes_no_packet_outside_its_block_or_frame() {
     let program = Checker::Sanitizers.program("gcc", "tests/programs/cursor.c", &[]);
     let host = Host::new("alone");
     assert_eq!(program.start(&host, &[]).finish(), ["done"]);

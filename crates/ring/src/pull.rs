@@ -155,10 +155,10 @@ impl PacketRing {
         cursor.left = if left > end { 0 } else { left };
     }
 
-    /// The rest of the [current batch](Self::begin_batch) as it lies in its block, for a reader with a walk of its own.
+    /// The rest of the [current batch](Self::begin_batch) as it lies in memory, for a reader with a walk of its own.
     ///
-    /// `None` for other than TPACKET_V3, if the next packet cannot be read or has a VLAN tag that has to be put back, if
-    /// time stamps have to be converted or counted, and while [lost packets](Self::take_lost_before) have not been taken.
+    /// `None` if the next packet cannot be read or has a VLAN tag that has to be put back, if time stamps have to be
+    /// converted or counted, and while [lost packets](Self::take_lost_before) have not been taken.
     pub fn frames(&mut self) -> Option<Frames> {
         let packet = self.peek()?;
         if packet.vlan_tag.is_some() || packet.timestamp_source != TimestampSource::Kernel {
@@ -171,13 +171,14 @@ impl PacketRing {
             .flatten()
     }
 
-    /// Counts the next `packets` of [`frames`](Self::frames) as lent and moves on by `bytes`, to the header of the one that
-    /// follows. Wrong numbers end the batch, or lend other bytes of its block.
+    /// Counts the next `packets` of [`frames`](Self::frames) as lent and moves on to the one that follows, in a block by
+    /// `bytes`. Wrong numbers end the batch, or lend other bytes of its block.
     pub fn skip_frames(&mut self, packets: u32, bytes: usize) {
         let cursor = &mut self.cursor;
         if let Some(extent) = &mut cursor.extent {
-            extent.walk.move_on(bytes);
-            cursor.left = cursor.left.saturating_sub(packets);
+            let packets = packets.min(cursor.left);
+            extent.walk.move_on(packets, bytes);
+            cursor.left -= packets;
         }
     }
 

@@ -2,9 +2,8 @@
 //!
 //! Each fills its ring while nobody reads and reads it, so that caches and pages are warm; then fills it again, and
 //! measures the CPU time of the thread that reads it in batches. Rust reads packet by packet with `next`, and a batch at a
-//! time with `lend_each`: C and C++ are compared with the cheaper one of each round. With `TPACKET_V3` C and C++ read
-//! packet by packet, with `TPACKET_V2` in arrays, which are cheaper there. C also reads both in arrays. The programs in C and C++ are processes of their own. The bench builds the library
-//! that they link to.
+//! time with `lend_each`: C and C++ are compared with the cheaper one of each round. C and C++ read packet by packet, C also
+//! in arrays. Their programs are processes of their own. The bench builds the library that they link to.
 
 #[path = "../harness/mod.rs"]
 mod harness;

@@ -1,6 +1,5 @@
 /* pull INTERFACE BACKEND PACKETS WAY: twice its ring is filled until a line arrives, and read; prints the CPU time per packet
- * of the second time. WAY is arrays, or cursor: that is packet by packet where packets lie in blocks (TPACKET_V3), and in
- * arrays elsewhere, because there they are cheaper. */
+ * of the second time. WAY is arrays, or cursor, that is packet by packet. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +64,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", tapline_error_message(error));
         return 1;
     }
-    const bool has_cursor = strcmp(argv[4], "cursor") == 0 && backend == TAPLINE_BACKEND_PACKET_V3;
+    const bool has_cursor = strcmp(argv[4], "cursor") == 0;
     size_t bytes = 0;
     double used = 0;
     for (int turn = 1; turn <= 2; turn++) {

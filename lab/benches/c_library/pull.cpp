@@ -1,6 +1,5 @@
 // pull INTERFACE BACKEND PACKETS: twice its ring is filled until a line arrives, and read; prints the CPU time per packet
-// of the second time. Reads packet by packet where packets lie in blocks (TPACKET_V3), and in batches elsewhere, because there
-// they are cheaper.
+// of the second time.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -14,21 +13,6 @@ static double cpu_ns() {
 }
 
 // Reads this many packets at least. Returns the sum of what it looked at.
-static std::size_t read_batches(tapline::capture &capture, std::size_t wanted) {
-    std::size_t bytes = 0;
-    for (std::size_t received = 0; received < wanted;) {
-        auto batch = capture.next_batch();
-        if (!batch || batch->is_end()) {
-            return 0;
-        }
-        for (tapline::packet packet : *batch) {
-            bytes += packet.len() + std::to_integer<std::size_t>(packet.data()[0]);
-        }
-        received += batch->size();
-    }
-    return bytes;
-}
-
 static std::size_t read_packets(tapline::capture &capture, std::size_t wanted) {
     std::size_t bytes = 0;
     for (std::size_t received = 0; received < wanted;) {
@@ -62,7 +46,6 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "%s\n", capture.error().describe().c_str());
         return 1;
     }
-    const auto read = backend == TAPLINE_BACKEND_PACKET_V3 ? read_packets : read_batches;
     std::size_t bytes = 0;
     double used = 0;
     for (int turn = 1; turn <= 2; turn++) {
@@ -70,7 +53,7 @@ int main(int argc, char **argv) {
         std::fflush(stdout);
         std::getchar();
         const double before = cpu_ns();
-        bytes = read(*capture, packet_count);
+        bytes = read_packets(*capture, packet_count);
         used = cpu_ns() - before;
     }
     std::printf("%zu %zu %f\n", bytes == 0 ? 0 : packet_count, bytes, used / static_cast<double>(packet_count));

@@ -28,8 +28,19 @@
 extern "C" {
 #endif
 
-/* The kernel's struct tpacket3_hdr, and the beginning of the struct sockaddr_ll behind it (linux/if_packet.h). */
-struct tapline_frame {
+/* The kernel's struct sockaddr_ll behind each header (linux/if_packet.h). */
+struct tapline_frame_address {
+    uint16_t family;
+    uint16_t protocol;
+    int32_t ifindex;
+    uint16_t hatype;
+    uint8_t pkttype;
+    uint8_t halen;
+    uint8_t addr[8];
+};
+
+/* The kernel's struct tpacket3_hdr before a packet in a block. */
+struct tapline_block_frame {
     uint32_t next_offset;
     uint32_t sec;
     uint32_t nsec;
@@ -42,16 +53,25 @@ struct tapline_frame {
     uint32_t vlan_tci;
     uint16_t vlan_tpid;
     uint16_t padding[5];
-    uint16_t family;
-    uint16_t protocol;
-    int32_t ifindex;
-    uint16_t hatype;
-    uint8_t pkttype;
-    uint8_t halen;
-    uint8_t addr[8];
+    struct tapline_frame_address address;
 };
 
-/* Bits of its status: TP_STATUS_CSUMNOTREADY, TP_STATUS_CSUM_VALID, and those of packets that the library prepares:
+/* The kernel's struct tpacket2_hdr before a packet in a frame of its own. */
+struct tapline_frame {
+    uint32_t status;
+    uint32_t len;
+    uint32_t snaplen;
+    uint16_t mac;
+    uint16_t net;
+    uint32_t sec;
+    uint32_t nsec;
+    uint16_t vlan_tci;
+    uint16_t vlan_tpid;
+    uint8_t padding[4];
+    struct tapline_frame_address address;
+};
+
+/* Bits of their status: TP_STATUS_CSUMNOTREADY, TP_STATUS_CSUM_VALID, and those of packets that the library prepares:
  * TP_STATUS_VLAN_VALID, TP_STATUS_TS_RAW_HARDWARE. */
 #define TAPLINE_FRAME_CSUM_NOT_READY (1u << 3)
 #define TAPLINE_FRAME_CSUM_VALID (1u << 7)
@@ -75,25 +95,26 @@ TAPLINE_INLINE void tapline_frame_prefetch(const uint8_t *frame, size_t bytes) {
 #endif
 }
 
-/* Describes the packet behind a header of the kernel. */
-TAPLINE_INLINE void tapline_frame_packet(const tapline_cursor *cursor, const struct tapline_frame *frame,
+/* Describes a packet by fields of the kernel's header. */
+TAPLINE_INLINE void tapline_frame_packet(const tapline_cursor *cursor, uint32_t sec, uint32_t nsec, uint32_t snaplen,
+                                        uint32_t len, uint32_t status, uint16_t mac, uint8_t pkttype,
                                         tapline_packet *packet) {
     /* By pkttype: host, broadcast, multicast, another host, and outgoing. Others are to this host. */
     static const uint8_t receptions[8] = {TAPLINE_RECEPTION_UNICAST,     TAPLINE_RECEPTION_BROADCAST,
                                           TAPLINE_RECEPTION_MULTICAST,   TAPLINE_RECEPTION_PROMISCUOUS,
                                           TAPLINE_RECEPTION_UNKNOWN,     TAPLINE_RECEPTION_UNICAST,
                                           TAPLINE_RECEPTION_UNICAST,     TAPLINE_RECEPTION_UNICAST};
-    packet->data = (const uint8_t *)frame + frame->mac;
-    packet->time_ns = frame->sec * (uint64_t)1000000000 + frame->nsec;
-    packet->captured_len = frame->snaplen < cursor->snaplen ? frame->snaplen : cursor->snaplen;
-    packet->len = frame->len;
+    packet->data = cursor->frame + mac;
+    packet->time_ns = sec * (uint64_t)1000000000 + nsec;
+    packet->captured_len = snaplen < cursor->snaplen ? snaplen : cursor->snaplen;
+    packet->len = len;
     packet->interface = cursor->interface;
     packet->queue = TAPLINE_NO_QUEUE;
     packet->drops_before = 0;
-    packet->direction = (uint8_t)(frame->pkttype % 8 == 4 ? TAPLINE_DIRECTION_OUT : TAPLINE_DIRECTION_IN);
-    packet->reception = receptions[frame->pkttype % 8];
-    packet->checksum = (uint8_t)((frame->status & TAPLINE_FRAME_CSUM_NOT_READY) != 0 ? TAPLINE_CHECKSUM_NOT_READY
-                                 : (frame->status & TAPLINE_FRAME_CSUM_VALID) != 0   ? TAPLINE_CHECKSUM_VALID
+    packet->direction = (uint8_t)(pkttype % 8 == 4 ? TAPLINE_DIRECTION_OUT : TAPLINE_DIRECTION_IN);
+    packet->reception = receptions[pkttype % 8];
+    packet->checksum = (uint8_t)((status & TAPLINE_FRAME_CSUM_NOT_READY) != 0 ? TAPLINE_CHECKSUM_NOT_READY
+                                 : (status & TAPLINE_FRAME_CSUM_VALID) != 0   ? TAPLINE_CHECKSUM_VALID
                                                                                      : TAPLINE_CHECKSUM_UNKNOWN);
     for (size_t at = 0; at < sizeof packet->reserved; at++) {
         packet->reserved[at] = 0;
@@ -117,36 +138,62 @@ TAPLINE_INLINE void tapline_packet_copy(const tapline_packet *from, tapline_pack
     }
 }
 
+/* As tapline_cursor_next, with frames: as many whole ones follow as packets are left. */
+TAPLINE_INLINE bool tapline_cursor_next_frame(tapline_cursor *cursor, tapline_packet *packet) {
+    const struct tapline_frame *frame = (const struct tapline_frame *)(const void *)cursor->frame;
+    const size_t frame_bytes = cursor->frame_bytes;
+    const size_t start = frame->mac;
+    if ((frame->status & TAPLINE_FRAME_NOT_PLAIN) != 0 || start < sizeof *frame ||
+        start + frame->snaplen > frame_bytes) {
+        return false;
+    }
+    tapline_frame_packet(cursor, frame->sec, frame->nsec, frame->snaplen, frame->len, frame->status, frame->mac,
+                         frame->address.pkttype, packet);
+    cursor->frame += frame_bytes;
+    cursor->wire_bytes += frame->len;
+    cursor->left--;
+    return true;
+}
+
+/* As tapline_cursor_next, in a block. */
+TAPLINE_INLINE bool tapline_cursor_next_in_block(tapline_cursor *cursor, tapline_packet *packet) {
+    const struct tapline_block_frame *frame = (const struct tapline_block_frame *)(const void *)cursor->frame;
+    const size_t room = cursor->room;
+    const size_t start = frame->mac;
+    const size_t end = start + frame->snaplen;
+    /* The last packet of a block has no successor, and 0 here. */
+    const size_t step = frame->next_offset;
+    if ((frame->status & TAPLINE_FRAME_NOT_PLAIN) != 0 || start < sizeof *frame || end > room || step > room ||
+        step % 8 != 0 || (step < end && cursor->left > 1)) {
+        return false;
+    }
+    tapline_frame_prefetch(cursor->frame, step);
+    tapline_frame_packet(cursor, frame->sec, frame->nsec, frame->snaplen, frame->len, frame->status, frame->mac,
+                         frame->address.pkttype, packet);
+    cursor->frame += step;
+    cursor->room = room - step;
+    cursor->wire_bytes += frame->len;
+    cursor->left--;
+    return true;
+}
+
 /* Takes the next packet. False if there is none, or if the library has to prepare it: then
  * tapline_capture_next_packets lends the rest. The packet's bytes are valid until that call. */
 TAPLINE_INLINE bool tapline_cursor_next(tapline_cursor *cursor, tapline_packet *packet) {
     if (cursor == NULL || packet == NULL || cursor->left == 0) {
         return false;
     }
-    if (cursor->array != NULL) {
-        tapline_packet_copy(cursor->array, packet);
-        cursor->array++;
-        cursor->left--;
-        return true;
+    if (cursor->room >= sizeof(struct tapline_block_frame)) {
+        return tapline_cursor_next_in_block(cursor, packet);
     }
-    const struct tapline_frame *frame = (const struct tapline_frame *)(const void *)cursor->frame;
-    const size_t room = cursor->room;
-    const size_t header = offsetof(struct tapline_frame, addr) + sizeof frame->addr;
-    if (room < header || (frame->status & TAPLINE_FRAME_NOT_PLAIN) != 0) {
+    if (cursor->frame_bytes != 0) {
+        return tapline_cursor_next_frame(cursor, packet);
+    }
+    if (cursor->array == NULL) {
         return false;
     }
-    const size_t start = frame->mac;
-    const size_t end = start + frame->snaplen;
-    /* The last packet of a block has no successor, and 0 here. */
-    const size_t step = frame->next_offset;
-    if (start < header || end > room || step > room || step % 8 != 0 || (step < end && cursor->left > 1)) {
-        return false;
-    }
-    tapline_frame_prefetch(cursor->frame, step);
-    tapline_frame_packet(cursor, frame, packet);
-    cursor->frame += step;
-    cursor->room = room - step;
-    cursor->wire_bytes += frame->len;
+    tapline_packet_copy(cursor->array, packet);
+    cursor->array++;
     cursor->left--;
     return true;
 }

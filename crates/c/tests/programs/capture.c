@@ -1,5 +1,5 @@
 /* capture INTERFACE FILTER PACKETS WAY: prints the packets, then the account. It reads them in arrays, or packet by packet
- * with a cursor that it leaves after every third packet. */
+ * from blocks or frames, with a cursor that it leaves after every third packet. */
 #include <tapline/cursor.h>
 
 #include "check.h"
@@ -68,7 +68,7 @@ static void read_cursor(tapline_capture *capture) {
 
 int main(int count, char **words) {
     CHECK(count == 5);
-    const bool has_cursor = strcmp(words[4], "cursor") == 0;
+    const bool has_cursor = strcmp(words[4], "arrays") != 0, has_blocks = strcmp(words[4], "blocks") == 0;
     const char *interfaces[] = {words[1]};
     tapline_capture_options options = {
         .size = sizeof options,
@@ -76,8 +76,8 @@ int main(int count, char **words) {
         .interface_count = 1,
         .filter = words[2],
         .snaplen = 2000,
-        .backend = has_cursor ? TAPLINE_BACKEND_PACKET_V3 : TAPLINE_BACKEND_AUTO,
-        .delivery = has_cursor ? TAPLINE_DELIVERY_BATCH : TAPLINE_DELIVERY_IMMEDIATE,
+        .backend = has_blocks ? TAPLINE_BACKEND_PACKET_V3 : TAPLINE_BACKEND_AUTO,
+        .delivery = has_blocks ? TAPLINE_DELIVERY_BATCH : TAPLINE_DELIVERY_IMMEDIATE,
         .max_ns = 20000000000,
         .max_packets = strtoull(words[3], NULL, 10),
         /* Packets whose delays are measured are in arrays. */

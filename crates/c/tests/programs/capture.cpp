@@ -1,5 +1,5 @@
 // capture INTERFACE FILTER PACKETS WAY: prints the packets, then the account. It reads them in batches (arrays), or packet by
-// packet (cursor).
+// packet from blocks or frames.
 #include <tapline/capture.hpp>
 
 #include <algorithm>
@@ -31,12 +31,13 @@ int main(int count, char **words) {
     if (count != 5) {
         return 2;
     }
-    const bool has_cursor = std::string_view(words[4]) == "cursor";
+    const bool has_cursor = std::string_view(words[4]) != "arrays";
+    const bool has_blocks = std::string_view(words[4]) == "blocks";
     auto capture = tapline::capture::open({
         .interfaces = {words[1]},
         .filter = words[2],
-        .delivery = has_cursor ? TAPLINE_DELIVERY_BATCH : TAPLINE_DELIVERY_IMMEDIATE,
-        .backend = has_cursor ? TAPLINE_BACKEND_PACKET_V3 : TAPLINE_BACKEND_AUTO,
+        .delivery = has_blocks ? TAPLINE_DELIVERY_BATCH : TAPLINE_DELIVERY_IMMEDIATE,
+        .backend = has_blocks ? TAPLINE_BACKEND_PACKET_V3 : TAPLINE_BACKEND_AUTO,
         .snaplen = 2000,
         .max_packets = std::strtoull(words[3], nullptr, 10),
         .max_time = std::chrono::seconds(20),

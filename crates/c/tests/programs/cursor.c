@@ -1,4 +1,5 @@
-/* cursor: takes packets from blocks that this program makes as the kernel does, and from such that no kernel makes. */
+/* cursor: takes packets from blocks and frames that this program makes as the kernel does, and from such that no kernel
+ * makes. */
 #include <tapline/cursor.h>
 
 #include <linux/if_packet.h>
@@ -8,49 +9,93 @@
 #define STEP 160u
 #define PACKETS 4u
 
-/* What the inline functions believe of the kernel's header. */
-#define SAME(mine, type, field)                                                                            \
-    _Static_assert(offsetof(struct tapline_frame, mine) == offsetof(struct tpacket3_hdr, field) &&         \
-                       sizeof(((struct tapline_frame *)0)->mine) == sizeof(((struct tpacket3_hdr *)0)->field), \
-                   #mine)
-SAME(next_offset, struct tpacket3_hdr, tp_next_offset);
-SAME(sec, struct tpacket3_hdr, tp_sec);
-SAME(nsec, struct tpacket3_hdr, tp_nsec);
-SAME(snaplen, struct tpacket3_hdr, tp_snaplen);
-SAME(len, struct tpacket3_hdr, tp_len);
-SAME(status, struct tpacket3_hdr, tp_status);
-SAME(mac, struct tpacket3_hdr, tp_mac);
-SAME(vlan_tpid, struct tpacket3_hdr, hv1.tp_vlan_tpid);
-_Static_assert(offsetof(struct tapline_frame, pkttype) ==
-                       sizeof(struct tpacket3_hdr) + offsetof(struct sockaddr_ll, sll_pkttype) &&
-                   sizeof(struct tpacket3_hdr) % TPACKET_ALIGNMENT == 0,
-               "pkttype");
+/* What the inline functions believe of the kernel's headers. */
+#define SAME(type, mine, kernels, field)                                                                   \
+    _Static_assert(offsetof(struct type, mine) == offsetof(struct kernels, field) &&                       \
+                       sizeof(((struct type *)0)->mine) == sizeof(((struct kernels *)0)->field),           \
+                   #type "." #mine)
+SAME(tapline_block_frame, next_offset, tpacket3_hdr, tp_next_offset);
+SAME(tapline_block_frame, sec, tpacket3_hdr, tp_sec);
+SAME(tapline_block_frame, nsec, tpacket3_hdr, tp_nsec);
+SAME(tapline_block_frame, snaplen, tpacket3_hdr, tp_snaplen);
+SAME(tapline_block_frame, len, tpacket3_hdr, tp_len);
+SAME(tapline_block_frame, status, tpacket3_hdr, tp_status);
+SAME(tapline_block_frame, mac, tpacket3_hdr, tp_mac);
+SAME(tapline_block_frame, vlan_tpid, tpacket3_hdr, hv1.tp_vlan_tpid);
+SAME(tapline_frame, status, tpacket2_hdr, tp_status);
+SAME(tapline_frame, len, tpacket2_hdr, tp_len);
+SAME(tapline_frame, snaplen, tpacket2_hdr, tp_snaplen);
+SAME(tapline_frame, mac, tpacket2_hdr, tp_mac);
+SAME(tapline_frame, sec, tpacket2_hdr, tp_sec);
+SAME(tapline_frame, nsec, tpacket2_hdr, tp_nsec);
+SAME(tapline_frame, vlan_tpid, tpacket2_hdr, tp_vlan_tpid);
+SAME(tapline_frame_address, pkttype, sockaddr_ll, sll_pkttype);
+_Static_assert(sizeof(struct tapline_frame_address) == sizeof(struct sockaddr_ll), "address");
+/* The address follows the header, aligned. */
+_Static_assert(offsetof(struct tapline_block_frame, address) == sizeof(struct tpacket3_hdr) &&
+                   offsetof(struct tapline_frame, address) == sizeof(struct tpacket2_hdr) &&
+                   sizeof(struct tpacket3_hdr) % TPACKET_ALIGNMENT == 0 &&
+                   sizeof(struct tpacket2_hdr) % TPACKET_ALIGNMENT == 0,
+               "place of the address");
 _Static_assert(TAPLINE_FRAME_CSUM_NOT_READY == TP_STATUS_CSUMNOTREADY, "CSUMNOTREADY");
 _Static_assert(TAPLINE_FRAME_CSUM_VALID == TP_STATUS_CSUM_VALID, "CSUM_VALID");
 _Static_assert(TAPLINE_FRAME_NOT_PLAIN == (TP_STATUS_VLAN_VALID | TP_STATUS_TS_RAW_HARDWARE), "the others");
 
-/* Packets of 70 bytes on the wire, of which 60 are kept, in memory of its own: AddressSanitizer sees a step beyond it. */
-static uint8_t *block(void) {
+/* Memory of its own for the packets: AddressSanitizer sees a step beyond it. */
+static uint8_t *memory(void) {
     uint8_t *bytes = aligned_alloc(16, STEP * PACKETS);
     CHECK(bytes != NULL);
     memset(bytes, 0xee, STEP * PACKETS);
     for (uint32_t number = 0; number < PACKETS; number++) {
-        struct tapline_frame *frame = (struct tapline_frame *)(void *)(bytes + number * STEP);
-        memset(frame, 0, sizeof *frame);
-        frame->next_offset = number + 1 < PACKETS ? STEP : 0;
-        frame->sec = 5;
-        frame->nsec = number;
-        frame->snaplen = 60;
-        frame->len = 70;
-        frame->mac = 82;
-        frame->pkttype = (uint8_t)number;
+        memset(bytes + number * STEP, 0, 82);
         bytes[number * STEP + 82] = (uint8_t)number;
+    }
+    return bytes;
+}
+
+static struct tapline_block_frame *in_block(uint8_t *bytes, uint32_t number) {
+    return (struct tapline_block_frame *)(void *)(bytes + number * STEP);
+}
+
+static struct tapline_frame *in_frame(uint8_t *bytes, uint32_t number) {
+    return (struct tapline_frame *)(void *)(bytes + number * STEP);
+}
+
+/* Gives a packet of 70 bytes on the wire, of which 60 are kept, the header `frame`. */
+#define DESCRIBE(frame, number)                   \
+    ((frame)->sec = 5, (frame)->nsec = (number), (frame)->snaplen = 60, (frame)->len = 70, (frame)->mac = 82, \
+     (frame)->address.pkttype = (uint8_t)(number))
+
+/* A block as of TPACKET_V3. */
+static uint8_t *block(void) {
+    uint8_t *bytes = memory();
+    for (uint32_t number = 0; number < PACKETS; number++) {
+        struct tapline_block_frame *frame = in_block(bytes, number);
+        DESCRIBE(frame, number);
+        frame->next_offset = number + 1 < PACKETS ? STEP : 0;
+    }
+    return bytes;
+}
+
+/* Frames as of TPACKET_V2. */
+static uint8_t *frames(void) {
+    uint8_t *bytes = memory();
+    for (uint32_t number = 0; number < PACKETS; number++) {
+        struct tapline_frame *frame = in_frame(bytes, number);
+        DESCRIBE(frame, number);
+        frame->status = TP_STATUS_USER;
     }
     return bytes;
 }
 
 static tapline_cursor at(const uint8_t *bytes, size_t room) {
     return (tapline_cursor){.left = PACKETS, .frame = bytes, .room = room, .snaplen = 50, .interface = 3};
+}
+
+static tapline_cursor at_frames(const uint8_t *bytes, size_t frame_bytes) {
+    tapline_cursor cursor = at(bytes, 0);
+    cursor.frame_bytes = frame_bytes;
+    return cursor;
 }
 
 static size_t taken(tapline_cursor cursor) {
@@ -67,17 +112,17 @@ static size_t taken(tapline_cursor cursor) {
     return packets;
 }
 
-/* How many packets are taken if the second has `value` in `field`, or if the room ends. */
-#define TAKEN_WITH(field, value)                                                                   \
-    (bytes = block(), ((struct tapline_frame *)(void *)(bytes + STEP))->field = (value),           \
-     found = taken(at(bytes, STEP * PACKETS)), free(bytes), found)
+/* How many packets are taken if the second has `value` in `field`. */
+#define TAKEN_WITH(field, value)                                                                 \
+    (bytes = block(), in_block(bytes, 1)->field = (value), found = taken(at(bytes, STEP * PACKETS)), free(bytes), found)
+#define TAKEN_OF_FRAMES(field, value)                                                            \
+    (bytes = frames(), in_frame(bytes, 1)->field = (value), found = taken(at_frames(bytes, STEP)), free(bytes), found)
 
-int main(void) {
-    uint8_t *bytes = block();
-    size_t found;
-    tapline_cursor cursor = at(bytes, STEP * PACKETS);
+/* The packets are those that were described. */
+static void are_described(tapline_cursor cursor) {
     static const uint8_t receptions[] = {TAPLINE_RECEPTION_UNICAST, TAPLINE_RECEPTION_BROADCAST,
                                          TAPLINE_RECEPTION_MULTICAST, TAPLINE_RECEPTION_PROMISCUOUS};
+    const uint8_t *bytes = cursor.frame;
     for (uint32_t number = 0; number < PACKETS; number++) {
         tapline_packet packet;
         memset(&packet, 0xff, sizeof packet);
@@ -89,6 +134,12 @@ int main(void) {
         CHECK(packet.reserved[0] == 0 && packet.reserved[4] == 0);
         CHECK(cursor.wire_bytes == 70 * (number + 1) && cursor.left == PACKETS - 1 - number);
     }
+}
+
+int main(void) {
+    uint8_t *bytes = block();
+    size_t found;
+    are_described(at(bytes, STEP * PACKETS));
     for (size_t room = 0; room < STEP * PACKETS; room++) {
         const size_t whole = room / STEP + (room % STEP >= 82 + 60 ? 1 : 0);
         const size_t packets = taken(at(bytes, room));
@@ -103,6 +154,17 @@ int main(void) {
     CHECK(TAKEN_WITH(snaplen, UINT32_MAX) == 1);
     CHECK(TAKEN_WITH(status, TP_STATUS_VLAN_VALID) == 1 && TAKEN_WITH(status, TP_STATUS_TS_RAW_HARDWARE) == 1);
     CHECK(TAKEN_WITH(status, TP_STATUS_CSUM_VALID | TP_STATUS_TS_SOFTWARE | TP_STATUS_USER) == PACKETS);
+
+    bytes = frames();
+    are_described(at_frames(bytes, STEP));
+    CHECK(taken(at_frames(bytes, 82 + 59)) == 0);
+    free(bytes);
+    CHECK(TAKEN_OF_FRAMES(mac, 51) == 1 && TAKEN_OF_FRAMES(mac, UINT16_MAX) == 1);
+    CHECK(TAKEN_OF_FRAMES(snaplen, STEP - 82) == PACKETS && TAKEN_OF_FRAMES(snaplen, STEP - 81) == 1);
+    CHECK(TAKEN_OF_FRAMES(snaplen, UINT32_MAX) == 1);
+    CHECK(TAKEN_OF_FRAMES(status, TP_STATUS_USER | TP_STATUS_VLAN_VALID) == 1);
+    CHECK(TAKEN_OF_FRAMES(status, TP_STATUS_USER | TP_STATUS_TS_RAW_HARDWARE) == 1);
+    CHECK(TAKEN_OF_FRAMES(status, TP_STATUS_USER | TP_STATUS_CSUM_VALID | TP_STATUS_LOSING) == PACKETS);
     printf("done\n");
     return 0;
 }

@@ -11,13 +11,15 @@ use crate::options::TpacketVersion;
 use crate::packet::{RingPacket, Stamps, lend};
 use crate::prefetch;
 
-/// Packets as the kernel put them into a block of TPACKET_V3.
+/// Packets as the kernel put them into a block of TPACKET_V3, or into frames of TPACKET_V2.
 #[derive(Clone, Copy, Debug)]
 pub struct Frames {
-    /// The header of the first (`tpacket3_hdr`). Valid while the batch is held.
+    /// The header of the first, a `tpacket3_hdr` or a `tpacket2_hdr`. Valid while the batch is held.
     pub first: *const u8,
-    /// Bytes from there to the end of the block.
+    /// Bytes from there to the end of the block or of the last frame.
     pub room: usize,
+    /// Bytes from one frame to the next; 0 in a block, where each header says it.
+    pub frame_bytes: usize,
     /// Number of packets.
     pub packets: u32,
     /// Maximum bytes of a packet that the reader wants.
@@ -118,22 +120,28 @@ impl SlotWalk {
         }
     }
 
-    /// The `left` packets from here on as they lie in their block. `None` for TPACKET_V2, and if the source of their time
-    /// stamps has to be counted.
+    /// The `left` packets from here on as they lie in memory. `None` if the source of their time stamps has to be counted.
     pub fn frames(&self, left: u32) -> Option<Frames> {
-        let is_plain = self.version == TpacketVersion::V3 && !self.stamps.has_driver;
         let room = self.room.checked_sub(self.offset)?;
-        is_plain.then(|| Frames {
+        (!self.stamps.has_driver).then(|| Frames {
             first: self.slot.as_ptr().wrapping_add(self.offset),
             room,
+            frame_bytes: match self.version {
+                TpacketVersion::V2 => self.frame_bytes,
+                TpacketVersion::V3 => 0,
+            },
             packets: left,
             snaplen: self.snaplen,
         })
     }
 
-    /// Moves on by `bytes`. The next packet is checked as any other.
-    pub fn move_on(&mut self, bytes: usize) {
-        self.offset = self.offset.saturating_add(bytes);
+    /// Moves on by `packets`, which are not more than there are and take `bytes` in a block. There, the next packet is
+    /// checked as any other.
+    pub fn move_on(&mut self, packets: u32, bytes: usize) {
+        self.offset = match self.version {
+            TpacketVersion::V2 => self.offset + packets as usize * self.frame_bytes,
+            TpacketVersion::V3 => self.offset.saturating_add(bytes),
+        };
     }
 
     /// Passes packets to `each` until `end` of the `left` packets are left, or the headers are not valid. Returns how many

@@ -385,18 +385,19 @@ impl PacketBatch<'_> {
         pull.lend_each(engine, max, each);
     }
 
-    /// The packets that are ready, as the kernel put them into a block, and the position of their interface: for readers in
-    /// other languages, which read only the fields that they need. They are not lent before [`skip_frames`](Self::skip_frames).
+    /// The packets that are ready, as the kernel put them into a packet ring, and the position of their interface: for readers
+    /// in other languages, which read only the fields that they need. They are not lent before
+    /// [`skip_frames`](Self::skip_frames).
     ///
     /// `None` if packets have to be looked at before they are lent: then [`lend_each`](Self::lend_each) does that. So it is
-    /// with all but one `TPACKET_V3` ring, and with VLAN tags, hardware time stamps and lost packets.
+    /// with all but one packet ring, and with VLAN tags, hardware time stamps and lost packets.
     pub fn frames(&mut self) -> Option<(Frames, u32)> {
         let Capture { engine, pull, .. } = &mut *self.capture;
         pull.frames(engine)
     }
 
-    /// Counts the next `packets` of [`frames`](Self::frames), which had `wire_bytes` on the wire, as lent, and moves on by
-    /// `bytes` of memory. If the caller is wrong, the account of bytes is, and packets are read wrongly, but only in the ring.
+    /// Counts the next `packets` of [`frames`](Self::frames), which had `wire_bytes` on the wire, as lent, and moves on, in a
+    /// block by `bytes` of memory. If the caller is wrong, the account of bytes is, and packets are read wrongly, but only in the ring.
     pub fn skip_frames(&mut self, packets: u32, bytes: usize, wire_bytes: u64) {
         let Capture { engine, pull, .. } = &mut *self.capture;
         pull.skip_frames(engine, packets, bytes, wire_bytes);
