@@ -26,7 +26,7 @@ use rustix::thread::CapabilitySet;
 use tapline::Stop;
 use tapline::capture::{
     CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, FileOwner, FollowedKeys,
-    LiveCounters, OpenInterface, RecorderTrigger,
+    LiveCounters, OpenInterface, RecorderTrigger, TimestampSource,
 };
 use tapline::control::directory;
 use tapline::file::write::{CaptureFile, WriteError};
@@ -252,9 +252,10 @@ impl Start<'_> {
             let links = capture.links();
             let samples = self.args.sample.is_some();
             let mut needed = privilege::to_read(samples || links.iter().any(counts));
-            // The end restores which packets the interface stamps, and settings of its device.
-            let restores = links.iter().any(|link| link.restores_settings);
-            needed.set(CapabilitySet::NET_ADMIN, restores);
+            needed.set(
+                CapabilitySet::NET_ADMIN,
+                restores_settings(self.args, &links),
+            );
             // Reading the descriptors of other users' processes.
             needed.set(CapabilitySet::SYS_PTRACE, self.args.who);
             privilege::drop_all_but(needed)?;
@@ -291,6 +292,13 @@ impl Start<'_> {
     }
 }
 
+/// Whether the end restores which packets an interface stamps, and settings of its device: of one that is captured, or of one
+/// that `tapline ctl add` adds later.
+fn restores_settings(args: &CaptureArgs, links: &[OpenInterface<'_>]) -> bool {
+    let may_stamp_others = !args.no_control && args.timestamp.source == TimestampSource::Hardware;
+    may_stamp_others || links.iter().any(|link| link.restores_settings)
+}
+
 /// Leaves the capture what it still needs: its output, its control socket, and what the end restores. Interfaces that come
 /// later need more.
 fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Result<(), Failure> {
@@ -302,8 +310,7 @@ fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Re
     let mut sandbox = Sandbox::new(&sandbox::CAPTURE)
         .write(args.output.write.as_deref().filter(|_| makes_files))
         .inspect_processes(args.who);
-    let restores =
-        capture.links().iter().any(|link| link.restores_settings) || args.readers.cpus.is_some();
+    let restores = restores_settings(args, &capture.links()) || args.readers.cpus.is_some();
     if restores {
         sandbox = sandbox.read(BOOT_ID).write_in(INTERRUPTS.into());
     }

@@ -263,6 +263,41 @@ fn a_stranger_who_starts_a_program_ends_the_process() {
     }
 }
 
+/// What restoring the setting of an interface takes: the boot that its record names, and `CAP_NET_ADMIN`.
+fn restores(flags: &str) -> (bool, bool) {
+    const NET_ADMIN: u64 = 1 << 12;
+    let scene = Scene::new();
+    let mut command = tapline(&scene.right, &format!("capture -i right0 --json {flags}"));
+    command.env(
+        "TAPLINE_TEST_TAKEOVER",
+        "read /proc/sys/kernel/random/boot_id",
+    );
+    let mut running = spawn(command);
+    running.ready();
+    // Bound: the error of a program that has ended.
+    let got = loop {
+        if let Some(got) = running.error_line().strip_prefix("takeover: ") {
+            break got.to_owned();
+        }
+    };
+    let status = format!("/proc/{}/status", running.pid().as_raw_nonzero());
+    let status = fs::read_to_string(status).expect("it runs");
+    let held = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .expect("capabilities");
+    let held = u64::from_str_radix(held.trim(), 16).expect("a number");
+    running.stop().exit(0);
+    (got == "Ok(())", held & NET_ADMIN != 0)
+}
+
+#[test]
+fn a_capture_to_which_stamping_interfaces_may_be_added_can_restore_their_settings() {
+    assert_eq!(restores("--timestamp auto"), (true, true));
+    assert_eq!(restores("--timestamp auto --no-control"), (false, false));
+    assert_eq!(restores(""), (false, false));
+}
+
 #[test]
 fn without_the_sandbox_a_stranger_reads_files() {
     for ((status, got), line) in taken_over("read /etc/shadow", "--no-sandbox")
