@@ -28,8 +28,8 @@ pub const CHUNKS: usize = 64;
 /// Chunks that are allocated together.
 const ALLOCATED: usize = 16;
 
-/// After so many chunks the merger is woken, and does not wait for its time.
-const WAKE_CHUNKS: usize = CHUNKS / 16;
+/// After so many chunks the merger is woken, and does not wait for its time. A wake-up costs as much as hundreds of packets.
+const WAKE_CHUNKS: usize = CHUNKS / 4;
 
 /// Longest time between the time stamp of a packet and its arrival in the ring. The kernel stamps packets before it
 /// queues them for the CPU that delivers them; a device stamps them before it interrupts a CPU. The error of a device's
@@ -77,7 +77,7 @@ pub struct LaneSender {
     encoder: ChunkEncoder,
     chunk: PacketChunk,
     chunk_bytes: usize,
-    /// Chunks allocated and not used yet.
+    /// Empty chunks: those that were not used yet come first.
     spare: Vec<PacketChunk>,
     /// Chunks allocated.
     made: usize,
@@ -228,7 +228,9 @@ impl LaneSender {
 
     /// Hands the chunk over, and continues with an empty one. Waits for it if the merger has all of them.
     fn hand_over(&mut self) -> Result<(), ConsumerError> {
-        match self.empty.try_recv().ok().or_else(|| self.unused()) {
+        // The chunk that came last is used next: it is most likely in a cache.
+        self.spare.extend(self.empty.try_iter());
+        match self.spare.pop().or_else(|| self.unused()) {
             Some(next) => self.send(next),
             None => self.hand_over_starved(),
         }

@@ -34,8 +34,8 @@ use crate::irq::{IrqPinning, PinnedIrq};
 use crate::steering::SteeringLease;
 use crate::stop::{Stop, Stopper};
 
-/// Memory for records that wait for older ones, of all readers, bytes.
-const MERGE_BYTES: usize = 48 << 20;
+/// Memory for records that wait for older ones, of all readers, bytes: at 2 Mpps, those of a quarter of a second.
+const MERGE_BYTES: usize = 96 << 20;
 
 /// Longest time for which a packet waits for older ones, in addition to twice the time of a batch.
 const MAX_DELAY: Duration = Duration::from_secs(1);
