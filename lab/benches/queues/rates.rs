@@ -10,20 +10,23 @@
 //! together can do for all of that.
 
 use std::num::NonZeroUsize;
+use std::sync::{Barrier, Mutex};
 use std::thread::scope;
 use std::time::Duration;
 
 use netlink::{Channels, Ethtool};
 use ring::TimestampSource;
+use rustix::time::ClockId;
 use tapline::Stop;
 use tapline::capture::{
-    Account, CaptureOptions, FanoutMode, Mode, ParallelCapture, Queues, ReaderOptions,
+    CaptureOptions, CaptureSummary, DeliveryMode, FanoutMode, Mode, ParallelCapture, Queues,
+    ReaderOptions,
 };
 use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
 use tapline_lab::{Host, Net};
 
 use crate::harness::{Column, Report, column, ratios};
-use crate::{Nobody, null_file};
+use crate::{Nobody, cpu_time, null_file};
 
 const RATES: &str = "Loss-free rate of two readers to /dev/null, a sender on each CPU";
 const MERGED: &str = "one file, kpps";
@@ -40,6 +43,12 @@ const PACKETS: u64 = 2_000_000;
 
 /// Memory of the rings, both together.
 const RING_BYTES: usize = 64 << 20;
+
+/// As `tapline capture -w` takes packets from rings.
+const BATCHES: DeliveryMode = DeliveryMode::Batch {
+    min_bytes: usize::MAX,
+    timeout: Duration::from_millis(100),
+};
 
 /// A rate at which nothing is lost, packets per second of each sender.
 const LOW_PPS: u64 = 100_000;
@@ -65,8 +74,13 @@ pub struct Way {
 impl Way {
     /// Two readers of packet rings.
     fn mirror(is_merged: bool) -> Self {
+        Self::packet_rings(2, is_merged)
+    }
+
+    /// Readers of packet rings, with one merged file or a file each.
+    pub fn packet_rings(readers: usize, is_merged: bool) -> Self {
         Self {
-            readers: 2,
+            readers,
             is_merged,
             mode: Mode::Mirror,
             timestamps: TimestampSource::Kernel,
@@ -87,8 +101,12 @@ impl Way {
 pub struct Trial {
     /// Both senders together.
     pps: u64,
-    delivered: u64,
-    lost: u64,
+    pub delivered: u64,
+    pub lost: u64,
+    /// Written after younger packets.
+    pub late: u64,
+    /// CPU time of all threads of the capture per packet, after a warm-up, nanoseconds.
+    pub cpu_ns: f64,
 }
 
 impl Trial {
@@ -186,11 +204,17 @@ impl Rig {
             // Several times as fast.
             _ => 4 * PACKETS,
         };
+        self.trial_of(way, rate_pps, count, 0)
+    }
+
+    /// As [`trial`](Self::trial), with `count` packets of each sender, after `warm_up` at the same rate.
+    pub fn trial_of(&mut self, way: Way, rate_pps: Option<u64>, count: u64, warm_up: u64) -> Trial {
         let options = CaptureOptions::default()
             .interface(self.right.interface().name.to_string())
             .snaplen(ring::DEFAULT_SNAPLEN)
             .mode(way.mode)
             .timestamps(way.timestamps)
+            .delivery(BATCHES)
             .buffer_bytes(RING_BYTES);
         let mut sharing = ReaderOptions::default();
         sharing.queues = Queues::Count(NonZeroUsize::new(way.readers).expect("not zero"));
@@ -199,39 +223,59 @@ impl Rig {
         let capture = capture.expect("a capture");
         let stop = Stop::new().expect("a pipe");
         let stopper = stop.stopper();
+        let (start, process_cpu) = (Barrier::new(self.senders.len()), Mutex::new(Vec::new()));
         let (left, senders) = (&self.left, &mut self.senders);
-        let (account, duration) = scope(|scope| {
+        let (summary, duration, sender_cpu) = scope(|scope| {
             let running = scope.spawn(|| run(capture, way, &stop));
             let sending = senders.iter_mut().enumerate().map(|(cpu, sender)| {
+                let (start, process_cpu) = (&start, &process_cpu);
                 scope.spawn(move || {
                     left.run(|| {
                         pin_to_cpu(cpu).expect("two CPUs");
-                        sender.send(count, rate_pps).duration
+                        sender.send(warm_up, rate_pps);
+                        let times = || {
+                            if start.wait().is_leader() {
+                                let mut all = process_cpu.lock().expect("no panic");
+                                all.push(cpu_time(ClockId::ProcessCPUTime));
+                            }
+                            cpu_time(ClockId::ThreadCPUTime)
+                        };
+                        let before = times();
+                        let duration = sender.send(count, rate_pps).duration;
+                        (duration, times().saturating_sub(before))
                     })
                 })
             });
             let sending: Vec<_> = sending.collect();
-            let durations = sending.into_iter().map(|one| one.join().expect("sent"));
-            let duration = durations.max().unwrap_or(Duration::ZERO);
+            let sent = sending.into_iter().map(|one| one.join().expect("sent"));
+            let (durations, cpu): (Vec<_>, Vec<_>) = sent.unzip();
+            let duration = durations.into_iter().max().unwrap_or(Duration::ZERO);
             stopper.stop();
-            (running.join().expect("a summary"), duration)
+            let summary = running.join().expect("a summary");
+            (summary, duration, cpu.into_iter().sum::<Duration>())
         });
+        let process_cpu = process_cpu.into_inner().expect("no panic");
+        let cpu = process_cpu[1].saturating_sub(process_cpu[0]);
+        let cpu = cpu.saturating_sub(sender_cpu);
+        let account = summary.account;
         let lost = account.lost.total();
-        let packets = u128::from(account.delivered + lost);
+        let packets = u128::from(2 * count);
         Trial {
             pps: (packets * 1_000_000_000 / duration.as_nanos().max(1)) as u64,
             delivered: account.delivered,
             lost,
+            late: summary.merge.map_or(0, |merge| merge.late),
+            cpu_ns: cpu.as_nanos() as f64 / packets as f64,
         }
     }
 }
 
-fn run(capture: ParallelCapture, way: Way, stop: &Stop) -> Account {
+fn run(capture: ParallelCapture, way: Way, stop: &Stop) -> CaptureSummary {
     let summary = if way.is_merged {
         capture.run_file(&mut null_file(), stop)
     } else {
         let mut files: Vec<_> = (0..way.readers).map(|_| null_file()).collect();
         capture.run_files(&mut files, &mut Nobody, stop)
     };
-    summary.expect("a summary").account
+    summary.expect("a summary")
 }

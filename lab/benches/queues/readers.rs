@@ -1,0 +1,73 @@
+//! CPU per packet of one reader and of two while packets arrive, on the rig of [`rates`](crate::rates).
+//!
+//! It is that of all threads of the capture, with wake-ups, hand-over and merge. Sender and stack are not in it.
+
+use tapline::capture::Mode;
+
+use crate::harness::{Column, Report, column, ratios};
+use crate::rates::{Rig, Way};
+
+const TITLE: &str =
+    "CPU per packet of a capture to /dev/null, all its threads; senders on both CPUs";
+const ONE: &str = "one reader, ns";
+const TWO: &str = "two readers, one file, ns";
+const FILES: &str = "two readers, two files, ns";
+const COLUMNS: [Column; 4] = [
+    column(ONE, 1.0, 1),
+    column(TWO, 1.0, 1),
+    column(FILES, 1.0, 1),
+    column("one file, late packets", 1.0, 0),
+];
+
+/// Packets per second of each sender, packets of each before the measurement, and during it.
+///
+/// The warm-up fills all memory that the capture uses once. Where the hypervisor takes unused memory away, as with free
+/// page reporting, a first use costs milliseconds for each large page: more than everything else of a short capture.
+const SPEEDS: [(Option<u64>, u64, u64); 2] = [
+    (Some(250_000), 250_000, 500_000),
+    (None, 1_000_000, 2_000_000),
+];
+
+/// Adds the table and its targets.
+pub fn measure(report: &mut Report) {
+    let mut names = Vec::new();
+    for bytes in [128, 256] {
+        for (rate, warm_up, count) in SPEEDS {
+            let speed = rate.map_or("full speed".to_owned(), |pps| {
+                format!("{} kpps", 2 * pps / 1000)
+            });
+            let name = format!("{bytes} bytes, {speed}");
+            let mut rig = Rig::new(bytes, Mode::Mirror);
+            for round in report.rounds(&format!("readers, {name}")) {
+                let mut figures = [0.0; 4];
+                // They take turns to go first.
+                let mut ways = [(0, 1, false), (1, 2, true), (2, 2, false)];
+                ways.rotate_left(round as usize % 3);
+                for (place, readers, is_merged) in ways {
+                    let way = Way::packet_rings(readers, is_merged);
+                    let trial =
+                        report.undisturbed("cpu", || rig.trial_of(way, rate, count, warm_up));
+                    figures[place] = trial.cpu_ns;
+                    figures[3] += trial.late as f64;
+                }
+                report.table(TITLE, &COLUMNS).add(&name, &figures);
+            }
+            names.push(name);
+        }
+    }
+    let of = |head| -> Vec<f64> {
+        let figures = names.iter().map(|name| report.of(TITLE, name, head));
+        figures.collect::<Vec<_>>().concat()
+    };
+    let [one, two, files] = [ONE, TWO, FILES].map(of);
+    report.at_most(
+        "at a live rate: two readers with one file / one reader",
+        &ratios(&two, &one),
+        1.1,
+    );
+    report.at_most(
+        "at a live rate: one file / a file for each reader",
+        &ratios(&two, &files),
+        1.15,
+    );
+}
