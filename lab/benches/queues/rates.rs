@@ -207,7 +207,8 @@ impl Rig {
         self.trial_of(way, rate_pps, count, 0)
     }
 
-    /// As [`trial`](Self::trial), with `count` packets of each sender, after `warm_up` at the same rate.
+    /// As [`trial`](Self::trial), with `count` packets of each sender, after `warm_up` at full speed, which are read
+    /// before the others come.
     pub fn trial_of(&mut self, way: Way, rate_pps: Option<u64>, count: u64, warm_up: u64) -> Trial {
         let options = CaptureOptions::default()
             .interface(self.right.interface().name.to_string())
@@ -232,7 +233,10 @@ impl Rig {
                 scope.spawn(move || {
                     left.run(|| {
                         pin_to_cpu(cpu).expect("two CPUs");
-                        sender.send(warm_up, rate_pps);
+                        sender.send(warm_up, None);
+                        if let Some(pps) = rate_pps.filter(|_| warm_up > 0) {
+                            sender.send(pps / 2, rate_pps);
+                        }
                         let times = || {
                             if start.wait().is_leader() {
                                 let mut all = process_cpu.lock().expect("no panic");
