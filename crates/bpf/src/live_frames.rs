@@ -27,13 +27,12 @@ const NOT_REDIRECTED: &CStr = c"xdp_redirect_err";
 /// Index of the loopback interface in a new network namespace (`LOOPBACK_IFINDEX`, include/net/flow.h).
 const LOOPBACK: u32 = 1;
 
-/// Frames that the kernel hands to the driver at once (`DEV_MAP_BULK_SIZE`, kernel/bpf/devmap.c). A batch of frames whose
-/// order matters is no larger: the kernel begins the next bulk before it hands over the one before.
-pub(crate) const BULK_FRAMES: u32 = 16;
+/// Frames that the kernel hands to the driver at once (`DEV_MAP_BULK_SIZE`, kernel/bpf/devmap.c). A batch is no larger:
+/// the kernel would begin the next bulk before it hands over the one before.
+pub(crate) const BATCH_FRAMES: u32 = 16;
 
-/// A batch of frames whose order does not matter: as many as the kernel takes from a queue at once (`NAPI_POLL_WEIGHT`,
-/// include/linux/netdevice.h).
-pub(crate) const UNORDERED_BATCH_FRAMES: u32 = 64;
+/// A batch of equal frames, whose order does not matter.
+const EQUAL_BATCH_FRAMES: u32 = 64;
 
 /// Sends frames on one interface with `BPF_PROG_TEST_RUN`: an XDP program copies each into a page and redirects it to the
 /// interface, whose driver sends it without a socket buffer.
@@ -93,25 +92,9 @@ pub struct LiveFramesSent {
     pub sent: u32,
     /// Frames behind them that were handed to the driver and that it did not take.
     pub refused: u32,
-    /// Whether the last one that it took was behind those: not among the first `sent`, but number `sent + refused`. Never
-    /// where the order matters.
-    pub has_overtaken: bool,
     /// The error with which the driver or the kernel refused; 0 if the driver had no room, ENODEV if the interface was
     /// deleted.
     pub errno: i32,
-}
-
-impl LiveFramesSent {
-    /// Reorders what the frames were made from, so that those that were sent are the first ones.
-    pub(crate) fn put_first<T>(&self, frames: &mut [T]) {
-        if !self.has_overtaken {
-            return;
-        }
-        let (first, last) = (self.sent - 1, self.sent - 1 + self.refused);
-        if let Some(refused) = frames.get_mut(first as usize..=last as usize) {
-            refused.rotate_right(1);
-        }
-    }
 }
 
 /// Live frames cannot be used.
@@ -207,7 +190,7 @@ impl LiveFrames {
         let word = self.run.word(program::TEMPLATE_BYTES);
         word.store(longest as u64, Ordering::Relaxed);
         let template = &self.template[..longest];
-        self.run.send(&self.program, template, frames, BULK_FRAMES)
+        self.run.send(&self.program, template, frames, BATCH_FRAMES)
     }
 
     /// Sends `count` frames equal to `frame`, which has 14 to [`MAX_FRAME_BYTES`](Self::MAX_FRAME_BYTES) bytes. Those that
@@ -216,8 +199,7 @@ impl LiveFrames {
     /// # Errors
     /// As [`send`](Self::send); EINVAL for a frame of another length.
     pub fn send_equal(&mut self, frame: &[u8], count: u32) -> io::Result<LiveFramesSent> {
-        self.run
-            .send(&self.equal, frame, count, UNORDERED_BATCH_FRAMES)
+        self.run.send(&self.equal, frame, count, EQUAL_BATCH_FRAMES)
     }
 }
 
@@ -288,7 +270,6 @@ impl LiveRun {
         Ok(LiveFramesSent {
             sent: sent as u32,
             refused: refused as u32,
-            has_overtaken: counter(program::OVERTOOK) > 0,
             errno: if has_run && sent == 0 && refused == 0 {
                 // The kernel takes an interface that is deleted out of the map, so that the program drops its frames.
                 libc::ENODEV

@@ -19,8 +19,7 @@ use super::{reply, request};
 use crate::Insn;
 use crate::capture::XdpProgramError;
 use crate::live_frames::{
-    BULK_FRAMES, LiveFramesError, LiveFramesSent, LiveProgram, LiveRun, UNORDERED_BATCH_FRAMES,
-    program as frames,
+    BATCH_FRAMES, LiveFramesError, LiveFramesSent, LiveProgram, LiveRun, program as frames,
 };
 use crate::map::MapError;
 use crate::program::{LoadError, Program, ProgramKind};
@@ -31,10 +30,6 @@ const NAME: &str = "tapline_ping";
 
 /// Kinds of ICMP errors, by router, type and code, that are counted separately.
 const MAX_ERROR_KINDS: u32 = 1024;
-
-/// Requests at a time from which on larger batches are worth that the first of each waits longer for the last, in its round
-/// trip.
-const MANY: usize = 1024;
 
 /// Offset of the payload in a message.
 const PAYLOAD: usize = 8;
@@ -315,17 +310,16 @@ impl EchoProber {
     }
 
     /// Sends requests to targets of one family: their targets and numbers, at most [`MAX_BATCH`](Self::MAX_BATCH) of them.
-    /// Those that were sent are the first ones afterwards: one that has overtaken others changes its place.
+    /// Those that were sent are the first ones.
     ///
     /// # Errors
     /// Errors of `BPF_PROG_TEST_RUN`; EAFNOSUPPORT without a frame for the family, or without programs that send. Nothing
     /// was sent then.
-    pub fn send(&mut self, is_ipv6: bool, probes: &mut [(u32, u32)]) -> io::Result<LiveFramesSent> {
+    pub fn send(&mut self, is_ipv6: bool, probes: &[(u32, u32)]) -> io::Result<LiveFramesSent> {
         let (Some(run), Some(sender)) = (&mut self.run, &self.senders[usize::from(is_ipv6)]) else {
             return Err(io::Error::from_raw_os_error(libc::EAFNOSUPPORT));
         };
-        let count = probes.len().min(RECORDS);
-        let probes = &mut probes[..count];
+        let probes = &probes[..probes.len().min(RECORDS)];
         for (at, (target, number)) in probes.iter().enumerate() {
             let mut record = [0; RECORD_BYTES];
             record[..4].copy_from_slice(&target.to_ne_bytes());
@@ -333,15 +327,12 @@ impl EchoProber {
             run.memory
                 .write(frames::RECORDS_AT + at * RECORD_BYTES, &record);
         }
-        let (program, frame) = (&sender.program, &sender.frame);
-        let batch = if count < MANY {
-            BULK_FRAMES
-        } else {
-            UNORDERED_BATCH_FRAMES
-        };
-        let sent = run.send(program, frame, count as u32, batch)?;
-        sent.put_first(probes);
-        Ok(sent)
+        run.send(
+            &sender.program,
+            &sender.frame,
+            probes.len() as u32,
+            BATCH_FRAMES,
+        )
     }
 
     /// The counters of all targets.

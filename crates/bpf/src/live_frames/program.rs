@@ -38,13 +38,9 @@ pub(crate) const REFUSED: i16 = 32;
 pub(super) const ERROR: i16 = 40;
 /// Length of the frames before the program changes it.
 pub(super) const TEMPLATE_BYTES: i16 = 48;
-/// Whether the driver has refused frames of a bulk.
-const IS_BROKEN: i16 = 56;
-/// Frames of later bulks that it took after that.
-pub(super) const OVERTOOK: i16 = 64;
 
 /// Words that are 0 at the start of a run.
-pub(super) const COUNTERS: [i16; 7] = [NEXT, PENDING, SENT, REFUSED, ERROR, IS_BROKEN, OVERTOOK];
+pub(super) const COUNTERS: [i16; 5] = [NEXT, PENDING, SENT, REFUSED, ERROR];
 
 /// Bytes of a record with a frame of `bytes` bytes.
 #[inline]
@@ -63,7 +59,6 @@ const DROP: Label = Label(0);
 const FITS: Label = Label(1);
 const END: Label = Label(2);
 const PENDING_HERE: Label = Label(3);
-const IN_ORDER: Label = Label(4);
 
 /// A constant of this file as an operand; all are far below 2³¹.
 const fn immediate(value: usize) -> i32 {
@@ -182,40 +177,25 @@ fn end() -> [Insn<'static>; 3] {
 
 /// Counts frames that the driver took and refused. Arguments: `from_dev`, `to_dev`, `sent`, `drops`, `err`
 /// (`xdp_devmap_xmit`, include/trace/events/xdp.h).
-///
-/// The driver takes the first frames of a bulk. If it refuses the others, the program drops all that follow, except the one
-/// whose redirection made the kernel hand over this bulk. That one is alone in the next bulk.
 pub(super) fn handed_over(memory: BorrowedFd<'_>) -> Vec<Insn<'_>> {
-    let count = |total, by| {
-        [
-            Insn::load(Size::Double, Reg::R3, PAGE, total),
-            Insn::add(Reg::R3, by),
-            Insn::store(Size::Double, PAGE, total, Reg::R3),
-        ]
-    };
     let mut code = if_pending(memory);
     code.extend([
         Insn::load(Size::Double, Reg::R1, CONTEXT, 16),
         Insn::mov32(Reg::R1, Reg::R1),
         Insn::load(Size::Double, Reg::R2, CONTEXT, 24),
         Insn::mov32(Reg::R2, Reg::R2),
-    ]);
-    code.extend(count(SENT, Reg::R1));
-    code.extend(count(REFUSED, Reg::R2));
-    code.extend([
+        Insn::load(Size::Double, Reg::R3, PAGE, SENT),
+        Insn::add(Reg::R3, Reg::R1),
+        Insn::store(Size::Double, PAGE, SENT, Reg::R3),
+        Insn::load(Size::Double, Reg::R3, PAGE, REFUSED),
+        Insn::add(Reg::R3, Reg::R2),
+        Insn::store(Size::Double, PAGE, REFUSED, Reg::R3),
         // The frame that made the kernel hand over a bulk stays pending.
+        Insn::add(Reg::R1, Reg::R2),
         Insn::load(Size::Double, Reg::R3, PAGE, PENDING),
         Insn::alu64(Alu::Sub, Reg::R3, Reg::R1),
-        Insn::alu64(Alu::Sub, Reg::R3, Reg::R2),
         Insn::store(Size::Double, PAGE, PENDING, Reg::R3),
-        Insn::load(Size::Double, Reg::R3, PAGE, IS_BROKEN),
-        Insn::jump_if(Condition::Equal, Reg::R3, 0, IN_ORDER),
-    ]);
-    code.extend(count(OVERTOOK, Reg::R1));
-    code.extend([
-        Insn::Place(IN_ORDER),
         Insn::jump_if(Condition::Equal, Reg::R2, 0, END),
-        Insn::store(Size::Double, PAGE, IS_BROKEN, Reg::R2),
         Insn::load(Size::Double, Reg::R1, CONTEXT, 32),
         Insn::store(Size::Double, PAGE, ERROR, Reg::R1),
     ]);

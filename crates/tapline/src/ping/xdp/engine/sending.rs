@@ -58,8 +58,8 @@ impl XdpEngine {
 
     /// Sends the probes of a family that are due. Offers again what the driver does not take.
     pub(super) fn flush(&mut self, is_ipv6: bool, observe: &mut impl FnMut(PingEvent, &Prober)) {
-        let mut due = std::mem::take(&mut self.due[usize::from(is_ipv6)]);
-        let mut rest = &mut due[..];
+        let due = std::mem::take(&mut self.due[usize::from(is_ipv6)]);
+        let mut rest = &due[..];
         let mut full_since_ns = None;
         while !rest.is_empty() {
             let (taken, error) = match self.send(is_ipv6, rest) {
@@ -67,7 +67,7 @@ impl XdpEngine {
                 Err(error) => (0, Some(error)),
             };
             let now_ns = self.now_ns();
-            let (sent, left) = rest.split_at_mut(taken.min(rest.len()));
+            let (sent, left) = rest.split_at(taken.min(rest.len()));
             for probe in sent.iter().copied().map(probe) {
                 self.prober.sent(probe, now_ns);
             }
@@ -91,12 +91,13 @@ impl XdpEngine {
             // A signal only shortens the pause.
             let _ = wait(&mut [], FULL_PAUSE);
         }
+        let mut due = due;
         due.clear();
         self.due[usize::from(is_ipv6)] = due;
     }
 
-    /// Sends some of `probes` and puts them first. Returns how many were taken, at least one.
-    fn send(&mut self, is_ipv6: bool, probes: &mut [(u32, u32)]) -> io::Result<usize> {
+    /// Sends the first of `probes`. Returns how many were taken, at least one.
+    fn send(&mut self, is_ipv6: bool, probes: &[(u32, u32)]) -> io::Result<usize> {
         if let Some(frames) = &mut self.frames {
             let (prober, echo, hops) = (&self.prober, &self.echo, &self.hops);
             let probes = probes.iter().copied().map(probe);
