@@ -12,6 +12,7 @@ pub mod datagram;
 pub mod ethtool;
 pub mod executable;
 pub mod interface;
+pub mod kernel;
 pub mod landlock;
 pub mod namespace;
 pub mod packet;

@@ -119,6 +119,9 @@ pub enum LiveFramesError {
     /// A namespace for the program cannot be created.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
+    /// The kernel has no live frames, and refused the program.
+    #[error("live frames require Linux 5.18")]
+    OldKernel(LoadError),
     /// The program cannot be attached there.
     #[error(transparent)]
     Attach(#[from] XdpAttachError),
@@ -305,7 +308,12 @@ fn device_map(ifindex: u32) -> Result<abi::bpf::Map, LiveFramesError> {
 impl LiveProgram {
     /// Loads the program, and attaches it where no packet arrives.
     pub fn load(name: &str, code: &[Insn<'_>]) -> Result<Self, LiveFramesError> {
-        let program = Program::load(ProgramKind::Xdp, name, code)?;
+        let program = Program::load(ProgramKind::Xdp, name, code).map_err(|error| {
+            if error.is_kernel_older_than((5, 18)) {
+                return LiveFramesError::OldKernel(error);
+            }
+            error.into()
+        })?;
         let namespace = NetNamespace::create()?;
         let link = namespace.run(|| XdpLink::attach(&program, LOOPBACK, XdpAttachMode::Generic))?;
         Ok(Self {

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use abi::bpf::{MapLayout, MapType};
+use abi::kernel::counts_bpf_as_locked;
 
 /// A BPF map: memory that BPF programs share with this process.
 #[derive(Debug)]
@@ -50,6 +51,9 @@ impl MapError {
 fn reason(map_type: MapType, error: &io::Error) -> &'static str {
     match (map_type, error.raw_os_error()) {
         (MapType::XskMap, Some(libc::EPERM | libc::EACCES)) => " (needs CAP_BPF and CAP_NET_ADMIN)",
+        (_, Some(libc::EPERM)) if counts_bpf_as_locked() => {
+            " (needs CAP_BPF, and before Linux 5.11 enough locked memory: ulimit -l unlimited)"
+        }
         (_, Some(libc::EPERM | libc::EACCES)) => " (needs CAP_BPF)",
         (_, Some(libc::ENOSYS)) => " (this kernel is built without BPF)",
         (MapType::RingBuffer, Some(libc::EINVAL)) => {

@@ -11,6 +11,7 @@ use abi::bpf::{
     PROG_TYPE_CGROUP_SOCK, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
     PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
 };
+use abi::kernel::is_older_than;
 
 use rustix::thread::{CapabilitySet, capabilities};
 
@@ -300,6 +301,13 @@ impl LoadError {
             }
             _ => false,
         }
+    }
+
+    /// Whether the kernel refused the program for another reason than a privilege, and is older than `version`, the first
+    /// that knows all that the program needs.
+    pub fn is_kernel_older_than(&self, version: (u32, u32)) -> bool {
+        let is_refused = matches!(self, Self::Refused { .. });
+        is_refused && !self.is_privilege() && is_older_than(version)
     }
 }
 

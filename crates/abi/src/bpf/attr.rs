@@ -3,6 +3,8 @@
 use std::ffi::{c_int, c_long};
 use std::io;
 
+use crate::kernel::raise_locked_memory;
+
 pub(super) const BPF_MAP_CREATE: c_int = 0;
 pub(super) const BPF_MAP_LOOKUP_ELEM: c_int = 1;
 pub(super) const BPF_MAP_UPDATE_ELEM: c_int = 2;
@@ -302,20 +304,27 @@ unsafe impl Attr for LinkUpdate {}
 // SAFETY: the u64s start at 16 and 32, and the pad before the latter is a field.
 unsafe impl Attr for ProgramQuery {}
 
-/// Calls bpf(2); the kernel may write answers into `attr`.
+/// Calls bpf(2); the kernel may write answers into `attr`. If it refuses for want of locked memory, raises this process's
+/// limit and calls it again.
 ///
 /// # Safety
 /// Every address in `attr` is valid for the accesses that `command` makes through it.
 pub(super) unsafe fn bpf<T: Attr>(command: c_int, attr: &mut T) -> io::Result<c_int> {
     let bytes = size_of::<T>() as libc::c_ulong;
     let place: *mut T = attr;
-    // SAFETY: the kernel reads `bytes` bytes of `attr`, all set (`Attr`), and writes back only
-    // inside the fields of the command, which `T` has; the addresses are the caller's promise.
-    let result: c_long = unsafe { libc::syscall(libc::SYS_bpf, command, place, bytes) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result as c_int)
+    let call = || {
+        // SAFETY: the kernel reads `bytes` bytes of `attr`, all set (`Attr`), and writes back only
+        // inside the fields of the command, which `T` has; the addresses are the caller's promise.
+        let result: c_long = unsafe { libc::syscall(libc::SYS_bpf, command, place, bytes) };
+        if result < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(result as c_int)
+        }
+    };
+    match call() {
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) && raise_locked_memory() => call(),
+        result => result,
     }
 }
 

@@ -266,7 +266,7 @@ impl EchoProber {
             totals: totals.as_fd(),
             errors: errors.as_fd(),
         };
-        let program = load(&program.code()).map_err(XdpProgramError::from)?;
+        let program = load(&program.code())?;
         let link = XdpLink::attach(&program, ifindex, options.mode);
         let link = link.map_err(XdpProgramError::from)?;
         Ok(Self {
@@ -412,12 +412,21 @@ pub enum EchoProberError {
     /// The programs that send requests.
     #[error(transparent)]
     Frames(#[from] LiveFramesError),
+    /// The kernel does not know instructions of the program that counts replies, and refused it.
+    #[error("counting replies by XDP requires Linux 5.12")]
+    OldKernel(LoadError),
 }
 
 /// Loads the program that counts replies. A kernel before Linux 5.18 has no multi-buffer frames.
-fn load(code: &[Insn<'_>]) -> Result<Program, LoadError> {
+fn load(code: &[Insn<'_>]) -> Result<Program, EchoProberError> {
     Program::load(ProgramKind::XdpFrags, NAME, code)
         .or_else(|_| Program::load(ProgramKind::Xdp, NAME, code))
+        .map_err(|error| {
+            if error.is_kernel_older_than((5, 12)) {
+                return EchoProberError::OldKernel(error);
+            }
+            XdpProgramError::from(error).into()
+        })
 }
 
 fn array(value_bytes: u32, entries: u32) -> Result<abi::bpf::Map, XdpProgramError> {

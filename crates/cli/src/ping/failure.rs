@@ -2,6 +2,7 @@
 
 use tapline::capture::CaptureError;
 use tapline::ping::{Backend, PingError, PingOperation};
+use tapline::send::SendPath;
 
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure, chain};
@@ -26,6 +27,13 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
                 "needs CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN; run with sudo"
                     .to_owned(),
             ),
+        ),
+        PingError::Xdp { .. } if error.is_old_kernel() => (
+            Exit::Unsupported,
+            Some(match args.send_path {
+                SendPath::Auto => "use --backend auto".to_owned(),
+                _ => "use --send-path auto".to_owned(),
+            }),
         ),
         PingError::Uplink { .. } => {
             let line = format!("{error}; give --yes-on-uplink to ping on it");

@@ -127,6 +127,9 @@ fn failure(error: RespondError) -> Failure {
         RespondError::Netlink(error) if error.is_absence() => {
             Failure::new(Exit::Failed, format!("{line} ({NO_LINK})"))
         }
+        _ if error.is_old_kernel() => {
+            Failure::new(Exit::Unsupported, format!("{line} (needs Linux 5.18)"))
+        }
         RespondError::NotEthernet { .. } => Failure::new(Exit::Unsupported, line),
         _ => Failure::new(Exit::Failed, line),
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use bpf::EchoProberError;
+use bpf::{EchoProberError, LiveFramesError};
 use netlink::NetlinkError;
 use probe::PlanError;
 use probe::targets::TargetError;
@@ -153,6 +153,17 @@ impl PingError {
             Self::Socket(error) => error.source.kind() == io::ErrorKind::PermissionDenied,
             _ => false,
         }
+    }
+
+    /// Whether the kernel is too old for [`Backend::Xdp`], or for the requested way of its requests.
+    pub fn is_old_kernel(&self) -> bool {
+        let Self::Xdp { source, .. } = self else {
+            return false;
+        };
+        matches!(
+            **source,
+            EchoProberError::OldKernel(_) | EchoProberError::Frames(LiveFramesError::OldKernel(_))
+        )
     }
 }
 

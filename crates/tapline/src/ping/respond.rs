@@ -19,7 +19,8 @@ use crate::wait::wait;
 
 /// Time between two reads of the addresses of this host.
 const REFRESH: Duration = Duration::from_secs(1);
-
+/// The first kernel whose XDP programs take frames of several buffers.
+const MIN_KERNEL: (u32, u32) = (5, 18);
 /// TTL and hop limit of a kernel that does not say.
 const DEFAULT_HOPS: u8 = 64;
 
@@ -89,6 +90,17 @@ pub enum RespondError {
 }
 
 impl RespondError {
+    /// Whether the kernel is too old for the program.
+    pub fn is_old_kernel(&self) -> bool {
+        match self {
+            Self::Program {
+                source: XdpProgramError::Load(error),
+                ..
+            } => error.is_kernel_older_than(MIN_KERNEL),
+            _ => false,
+        }
+    }
+
     /// Whether a privilege is missing.
     pub fn is_privilege(&self) -> bool {
         let errno = match self {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use abi::kernel::is_older_than;
 use bpf::{
     PacketSelection, SlotProgram, SlotProgramOptions, XdpCounters, XdpLink, XdpProgramError,
 };
@@ -108,17 +109,6 @@ fn fall_back(error: &XdpProgramError) -> Option<FallBack> {
 
 /// The first kernel with all that the program needs (`bpf_xdp_load_bytes`).
 const MIN_KERNEL: (u32, u32) = (5, 18);
-
-/// Whether the running kernel is older; no if its release cannot be parsed.
-fn is_older_than(version: (u32, u32)) -> bool {
-    let release = rustix::system::uname();
-    let release = release.release().to_string_lossy().into_owned();
-    let mut numbers = release.split(['.', '-', '+']).map(str::parse);
-    match (numbers.next(), numbers.next()) {
-        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) < version,
-        _ => false,
-    }
-}
 
 /// Whether the verifier grants this thread's programs all operations; no if that cannot be determined.
 fn is_trusted() -> bool {
