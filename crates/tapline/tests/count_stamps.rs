@@ -88,29 +88,34 @@ fn stamps_are_found_at_every_hook() {
         (CountDirection::Out, IngressHook::Auto),
     ];
     for (direction, ingress) in cases {
-        let [left, right] = Net::new().pair();
-        let host = if direction == CountDirection::Out {
-            &left
-        } else {
-            &right
-        };
-        let name = host.interface().name.to_string();
-        let count = count(host, &name, direction, ingress);
-        let frames: Vec<_> = numbers()
-            .into_iter()
-            .flat_map(|number| {
-                [
-                    stamped(1, number),
-                    tagged(0x8100, 7, &stamped(2, number)),
-                    tagged(0x88a8, 9, &tagged(0x8100, 8, &stamped(3, number))),
-                    udp_frame(60),
-                ]
-            })
-            .collect();
-        left.run(|| send_frames(left.interface().index, &frames))
-            .unwrap();
-        assert_streams(&count, &[1, 2, 3]);
+        count_streams(direction, ingress);
     }
+}
+
+/// Counts the streams of a host that sends or receives them, with and without VLAN tags.
+pub fn count_streams(direction: CountDirection, ingress: IngressHook) {
+    let [left, right] = Net::new().pair();
+    let host = if direction == CountDirection::Out {
+        &left
+    } else {
+        &right
+    };
+    let name = host.interface().name.to_string();
+    let count = count(host, &name, direction, ingress);
+    let frames: Vec<_> = numbers()
+        .into_iter()
+        .flat_map(|number| {
+            [
+                stamped(1, number),
+                tagged(0x8100, 7, &stamped(2, number)),
+                tagged(0x88a8, 9, &tagged(0x8100, 8, &stamped(3, number))),
+                udp_frame(60),
+            ]
+        })
+        .collect();
+    left.run(|| send_frames(left.interface().index, &frames))
+        .unwrap();
+    assert_streams(&count, &[1, 2, 3]);
 }
 
 /// A tun interface, up and with an address; and its file, which also has to exist.

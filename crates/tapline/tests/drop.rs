@@ -53,7 +53,7 @@ fn take(
 }
 
 #[test]
-fn what_matches_is_taken_and_the_stack_sees_the_others() {
+pub fn what_matches_is_taken_and_the_stack_sees_the_others() {
     let cpus = bpf::RingBufferProgram::cpu_count().unwrap();
     for (place, mode) in [
         (XdpAttachMode::Native, XdpMode::Native),

@@ -14,7 +14,8 @@ static UML: uml::Tests = uml::Tests::named(&[
 
 /// The tests that run under other kernels in QEMU.
 static VM: vm::Tests = vm::Tests::named(&["ping_kernels::newer::"]);
-static OLDER_VM: vm::OlderTests = vm::OlderTests::named(&["ping_kernels::older::"]);
+static OLDER_VM: vm::OlderTests =
+    vm::OlderTests::named(&["ping_kernels::older::", "older_kernels::"]);
 
 mod allocations;
 mod alone;
@@ -39,6 +40,7 @@ mod intake;
 mod latency;
 mod links;
 mod net;
+mod older_kernels;
 mod ping;
 mod ping_answers;
 mod ping_changes;

@@ -1,8 +1,11 @@
 //! The XDP back end: what it sends is what the other host's kernel or responder counts, and only answers count.
 
-use std::time::Duration;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use lab::Host;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
 use tapline::ping::{
     Backend, PingError, PingEvent, PingOptions, PingSummary, Prober, XdpAttachMode, XdpRefusal,
 };
@@ -341,6 +344,91 @@ fn a_route_that_changes_is_followed() {
 }
 
 /// Compared with the extremes, which the program keeps apart from the histogram.
+/// Compared with when a raw socket of the other host has received the requests to a prefix. Number `n` of them is due `n` gaps
+/// after the first one, which is not before the start.
+#[test]
+fn no_prefix_gets_more_than_its_rate() {
+    const EACH: u32 = 2;
+    const PPS: u32 = 20;
+    let [left, right] = Net::new().pair();
+    let _pass = pass_all(&right);
+    left.ip("route add 10.2.0.0/16 via 10.1.0.2");
+    right.ip("route add local 10.2.0.0/16 dev lo");
+    left.ip("-6 route add fd00:2::/64 via fd00:1::2");
+    right.ip("-6 route add local fd00:2::/64 dev lo");
+    for path in [SendPath::LiveFrames, SendPath::Xdp] {
+        let sockets = [Requests::open(&right, false), Requests::open(&right, true)];
+        let mut options = xdp(EACH);
+        options.send_path = path;
+        options.prefix_pps = Some(PPS);
+        let start = Instant::now();
+        let words = "10.2.0.1-10.2.0.5 10.2.1.1-10.2.1.3 fd00:2::1-fd00:2::4";
+        let ping = open(&left, &options, words);
+        let [ipv4, ipv6] = std::thread::scope(|scope| {
+            let [ipv4, ipv6] = sockets.map(|socket| {
+                let count = if socket.is_ipv6 { 4 } else { 8 };
+                scope.spawn(move || socket.receive((count * EACH) as usize))
+            });
+            let total = complete(ping, |_, _| ()).statistics.total();
+            assert_eq!((total.sent, total.received), (24, 24), "{path:?}");
+            [ipv4, ipv6].map(|thread| thread.join().expect("all arrive"))
+        });
+        let of = |third| ipv4.iter().filter(move |(host, _)| *host == third);
+        for (arrivals, targets) in [
+            (of(0).collect::<Vec<_>>(), 5),
+            (of(1).collect(), 3),
+            (ipv6.iter().collect(), 4),
+        ] {
+            assert_eq!(arrivals.len() as u32, targets * EACH);
+            for (number, (_, arrived)) in (0..).zip(arrivals) {
+                let gaps = Duration::from_secs(1) * number / PPS;
+                assert!(*arrived >= start + gaps, "{path:?}: number {number}");
+            }
+        }
+    }
+}
+
+/// A raw socket that receives the echo requests to its host.
+struct Requests {
+    socket: OwnedFd,
+    is_ipv6: bool,
+}
+
+impl Requests {
+    fn open(host: &Host, is_ipv6: bool) -> Self {
+        let (family, protocol) = if is_ipv6 {
+            (AddressFamily::INET6, ipproto::ICMPV6)
+        } else {
+            (AddressFamily::INET, ipproto::ICMP)
+        };
+        let socket = host.run(|| socket(family, SocketType::RAW, Some(protocol)));
+        let socket = socket.expect("a raw socket");
+        let limit = Some(Duration::from_mins(1));
+        set_socket_timeout(&socket, Timeout::Recv, limit).expect("a limit");
+        Self { socket, is_ipv6 }
+    }
+
+    /// The third byte of the destination, 0 for IPv6, and the time of each of `count` requests.
+    fn receive(self, count: usize) -> Vec<(u8, Instant)> {
+        let mut requests = Vec::new();
+        while requests.len() < count {
+            let mut packet = [0; 512];
+            recv(&self.socket, &mut packet, RecvFlags::empty()).expect("another request");
+            let now = Instant::now();
+            // An IPv6 socket receives messages without the header of the packet.
+            let (kind, request, third) = if self.is_ipv6 {
+                (packet[0], 128, 0)
+            } else {
+                (packet[20], 8, packet[18])
+            };
+            if kind == request {
+                requests.push((third, now));
+            }
+        }
+        requests
+    }
+}
+
 #[test]
 fn each_target_has_a_histogram() {
     let [left, right] = Net::new().pair();

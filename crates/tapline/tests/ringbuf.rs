@@ -46,7 +46,7 @@ fn assert_adds_up(outcome: &CaptureSummary, teller: &Teller, received: u64, filt
 }
 
 #[test]
-fn what_matches_is_copied_and_the_stack_sees_everything() {
+pub fn what_matches_is_copied_and_the_stack_sees_everything() {
     for (place, mode) in [
         (XdpAttachMode::Native, XdpMode::Native),
         (XdpAttachMode::Generic, XdpMode::Generic),
