@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use abi::bpf::{SockFilter, attach_classic};
+use bpf::{LiveFrames, XdpAttachMode, XdpLink};
 use rustix::net::{
     AddressFamily, MMsgHdr, RecvFlags, SendAncillaryBuffer, SendFlags, SocketType, connect,
     ipproto, recv, sendmmsg, sendto, socket,
@@ -17,7 +18,7 @@ use wire::MacAddress;
 use wire::build::Frame;
 use wire::protocol::ip;
 
-use crate::harness::{pause, thread_time};
+use crate::harness::{empty_program, pause, thread_time};
 use crate::rig::{PEER, Rig, on_subject_cpu};
 
 /// Messages per system call.
@@ -98,6 +99,31 @@ pub fn steady_frames(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> f64 {
         });
         send_frames(out, paced.map(|(_, frame)| frame)).expect("the kernel takes them");
         100.0 * thread_time().as_secs_f64() / start.elapsed().as_secs_f64()
+    };
+    on_subject_cpu(|| rig.left.run(ask))
+}
+
+/// As [`steady_frames`], as XDP frames. A program at the interface drops the replies.
+pub fn steady_xdp_frames(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> f64 {
+    let frames: Vec<_> = targets.iter().map(|&target| frame(rig, target)).collect();
+    let out = rig.left.interface().index.0;
+    let ask = || {
+        let taken = XdpLink::attach(&empty_program(), out, XdpAttachMode::Native);
+        let _taken = taken.expect("no other program is attached");
+        let mut live = LiveFrames::open(out).expect("frames can be sent");
+        let (start, before) = (Instant::now(), thread_time());
+        for _ in 0..seconds {
+            for group in frames.chunks(frames.len().div_ceil(4)) {
+                for frame in group {
+                    assert!(live.push(frame), "there is room");
+                }
+                let sent = live.send().expect("the kernel takes them").sent;
+                assert_eq!(sent as usize, group.len(), "the driver takes them");
+                pause(Duration::from_millis(250));
+            }
+        }
+        let used = thread_time().saturating_sub(before);
+        100.0 * used.as_secs_f64() / start.elapsed().as_secs_f64()
     };
     on_subject_cpu(|| rig.left.run(ask))
 }

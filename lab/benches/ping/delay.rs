@@ -142,11 +142,11 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
 fn figures(truth: &Truth, told: &Told) -> [f64; 7] {
     let us = |ns: f64| ns / 1000.0;
     let beyond = told.iter().filter_map(|(key, ns)| {
-        let truth = *truth.get(key)?;
-        Some(us(*ns - truth as f64))
+        let truth = truth.get(key)?;
+        Some(us(*ns - truth.ns as f64))
     });
     let beyond = quantiles(beyond.collect());
-    let kernel = quantiles(truth.values().map(|&ns| us(ns as f64)).collect());
+    let kernel = quantiles(truth.values().map(|trip| us(trip.ns as f64)).collect());
     let found = told.iter().filter(|(key, _)| truth.contains_key(key));
     let missing = truth.len() - found.count();
     let told = quantiles(told.iter().map(|(_, ns)| us(*ns)).collect());

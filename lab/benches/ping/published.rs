@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use crate::harness::{Column, Report, column};
 use crate::rig::{PEER, Rig, on_subject_cpu};
+use crate::steady::BY_XDP;
 use crate::tool::{Kind, Tool};
+use crate::xdp::attach_pass;
 
 const PROBES: u32 = 1000;
 const INTERVAL_MS: u32 = 10;
@@ -38,6 +40,14 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
             let table = report.table(TITLE, &COLUMNS);
             table.add(tool.name, &[seconds, received]);
         }
+        by_xdp(
+            rig,
+            &tools[0],
+            TITLE,
+            PEER,
+            [PROBES, INTERVAL_MS, 1],
+            report,
+        );
         for (name, figures) in PUBLISHED {
             report.table(TITLE, &COLUMNS).add(name, &figures);
         }
@@ -46,6 +56,27 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
     let own = report.of(TITLE, tools[0].name, "seconds");
     // Count times interval, and a second for the start on a busy machine.
     report.at_most("1000 probes, one every 10 ms: seconds", &own, 11.0);
+}
+
+/// Adds a row for tapline's XDP back end.
+fn by_xdp(
+    rig: &Rig,
+    tool: &Tool,
+    title: &str,
+    hosts: &str,
+    [probes, interval_ms, targets]: [u32; 3],
+    report: &mut Report,
+) {
+    let _takes = attach_pass(&rig.right);
+    let arguments = Tool::steady_by_xdp(rig, hosts, probes, interval_ms);
+    let start = Instant::now();
+    let running = on_subject_cpu(|| tool.start(&rig.left, &arguments));
+    let text = running.finish().text;
+    let seconds = start.elapsed().as_secs_f64();
+    let received = tool.counted(&text, probes * targets).received;
+    report
+        .table(title, &COLUMNS)
+        .add(BY_XDP, &[seconds, received]);
 }
 
 const TWO: &str =
@@ -78,6 +109,8 @@ fn two_hosts(rig: &Rig, tools: &[Tool], report: &mut Report) {
                 .table(TWO, &COLUMNS)
                 .add(tool.name, &[seconds, received]);
         }
+        let hosts = TWO_HOSTS.join(" ");
+        by_xdp(rig, &tools[0], TWO, &hosts, [TWO_PROBES, TWO_MS, 2], report);
         report
             .table(TWO, &COLUMNS)
             .add("(bpfpinger, published)", &TWO_PUBLISHED);

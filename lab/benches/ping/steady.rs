@@ -12,6 +12,7 @@ use crate::bound;
 use crate::harness::{Column, Report, Spread, column, pause, ratios};
 use crate::rig::{PEER, Rig, on_subject_cpu};
 use crate::tool::{Kind, Tool};
+use crate::xdp::attach_pass;
 
 pub const COLUMNS: [Column; 3] = [
     column("CPU, %", 1.0, 2),
@@ -47,6 +48,9 @@ pub fn figures(
 const PROBES: u32 = 36;
 const INTERVAL_MS: u32 = 50;
 const FLOOD_TIMES: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1400)];
+
+/// The row of the XDP back end.
+pub const BY_XDP: &str = "tapline ping --backend xdp";
 
 /// Payload sizes of the flood; `None` for no flood.
 const FLOODS: [Option<u32>; 3] = [None, Some(56), Some(3)];
@@ -85,6 +89,13 @@ pub fn flood(rig: &Rig, tools: &[Tool], report: &mut Report) {
                     .table(&title(payload), &COLUMNS)
                     .add(tool.name, &figures);
             }
+            let arguments = Tool::steady_by_xdp(rig, PEER, PROBES, INTERVAL_MS);
+            let takes = attach_pass(&rig.right);
+            let figures = figures(rig, &tools[0], &arguments, PROBES, FLOOD_TIMES);
+            drop(takes);
+            report
+                .table(&title(payload), &COLUMNS)
+                .add(BY_XDP, &figures);
             let published = usize::from(payload.is_some());
             for (name, cpu) in PUBLISHED {
                 let table = report.table(&title(payload), &COLUMNS);
@@ -96,12 +107,15 @@ pub fn flood(rig: &Rig, tools: &[Tool], report: &mut Report) {
         let of = |name, head| report.of(&title(Some(bytes)), name, head);
         let [arrived, cpu, lost] =
             ["packets/s that came", "CPU, %", "probes lost"].map(|head| of(tools[0].name, head));
+        let by_xdp = ["CPU, %", "probes lost"].map(|head| of(BY_XDP, head));
         let theirs = Spread::of(&of("ping", "CPU, %"));
         let limit = theirs.map_or(0.2, |spread| spread.median.max(0.2));
         let what = |figure| format!("flood of {bytes} bytes: {figure}");
         report.at_least(&what("packets/s that came"), &arrived, FLOOD_PPS);
         report.at_most(&what("CPU, %"), &cpu, limit);
         report.at_most(&what("probes lost"), &lost, 0.0);
+        report.at_most(&what("CPU by XDP, %"), &by_xdp[0], 0.2);
+        report.at_most(&what("probes by XDP lost"), &by_xdp[1], 0.0);
     }
 }
 

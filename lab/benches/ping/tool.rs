@@ -103,6 +103,14 @@ impl Tool {
         }
     }
 
+    /// The same for tapline's XDP back end.
+    pub fn steady_by_xdp(rig: &Rig, target: &str, count: u32, interval_ms: u32) -> String {
+        let link = rig.interface();
+        format!(
+            "ping --backend xdp -I {link} --json -q -s 16 -c {count} -i {interval_ms}ms {target}"
+        )
+    }
+
     /// Arguments for `count` probes as fast as possible, for those whose rate is compared with the XDP back end's. ping and
     /// fping print a summary, the others nothing.
     pub fn fastest(&self, rig: &Rig, count: u64) -> String {

@@ -16,8 +16,15 @@ const SNAPLEN: i32 = 64;
 const RING_BYTES: i32 = 64 << 20;
 const TIMEOUT_MS: i32 = 100;
 
-/// Kernel round-trip times in nanoseconds, by target and request number (from 0).
-pub type Truth = HashMap<(IpAddr, u32), u64>;
+/// Kernel round-trip times, by target and request number (from 0).
+pub type Truth = HashMap<(IpAddr, u32), RoundTrip>;
+
+/// A request and its reply by the kernel's time stamps, nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundTrip {
+    pub sent_ns: u64,
+    pub ns: u64,
+}
 
 /// Captures on the interface of `host` while `job` runs.
 pub fn at<T>(host: &Host, job: impl FnOnce() -> T) -> (Truth, T) {
@@ -62,7 +69,8 @@ fn read(handle: &mut Capture<Active>) -> Truth {
         }
         Some((false, host, key)) => {
             if let Some((number, sent_ns)) = sent.remove(&(host, key)) {
-                truth.insert((host, number), ns.saturating_sub(sent_ns));
+                let ns = ns.saturating_sub(sent_ns);
+                truth.insert((host, number), RoundTrip { sent_ns, ns });
             }
         }
         None => {}

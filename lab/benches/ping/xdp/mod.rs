@@ -1,10 +1,13 @@
 //! The XDP back end: programs send the requests and count the replies, which never reach a socket.
 
 mod counts;
+mod driver_stamps;
 mod far_end;
 mod foreign;
 mod rate;
 mod round_trips;
+
+pub use far_end::attach_pass;
 
 use crate::harness::{BenchOptions, Report};
 use crate::rig::Rig;

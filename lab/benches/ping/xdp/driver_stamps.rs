@@ -1,0 +1,147 @@
+//! When the kernel handed each request to the driver, and when the poll of the other interface ended that made its reply:
+//! the times of two of the kernel's tracepoints, which programs of the bench keep.
+//!
+//! ```text
+//! request ─▶ driver, xdp_devmap_xmit ─▶ poll of the other interface: kernel, reply ─▶ napi_poll
+//!        ─▶ poll of this interface: the program that counts replies
+//! ```
+//!
+//! All of it happens on one CPU, one after the other, so the driver here begins to take the reply after that poll.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use abi::bpf::open_raw_tracepoint;
+use bpf::{Alu, Condition, Helper, Insn, Label, Map, Program, ProgramKind, Reg, Size};
+
+const NAME: &str = "tapline_bench";
+/// The CPU of the program that is measured.
+const CPU: i32 = 0;
+
+/// Records; a power of two.
+const RECORDS: usize = 4096;
+const RECORD_BYTES: usize = 16;
+const RECORDS_AT: i16 = 64;
+
+// Offsets of words in the map.
+/// Number of the next record.
+const NEXT: i16 = 0;
+/// Whether a request has been handed over, and the poll has not ended.
+const IS_PENDING: i16 = 8;
+// Offsets in a record.
+const HANDED: i16 = RECORDS_AT;
+const REPLIED: i16 = RECORDS_AT + 8;
+
+const CONTEXT: Reg = Reg::R6;
+const STATE: Reg = Reg::R7;
+const RECORD: Reg = Reg::R8;
+const NOW: Reg = Reg::R9;
+const END: Label = Label(0);
+
+/// Times of a request on `CLOCK_MONOTONIC`, nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverStamps {
+    /// The kernel had handed it to the driver.
+    pub handed_ns: u64,
+    /// The poll had ended that made the reply.
+    pub replied_ns: u64,
+}
+
+/// Programs at the tracepoints.
+#[derive(Debug)]
+pub struct DriverTrace {
+    map: Map,
+    _tracepoints: [OwnedFd; 2],
+}
+
+impl DriverTrace {
+    /// Starts it, for one request at a time.
+    pub fn start() -> Self {
+        let bytes = RECORDS_AT as usize + RECORDS * RECORD_BYTES;
+        let map = Map::value(NAME, bytes as u32).expect("a map");
+        let attach = |name, code: &[Insn<'_>]| {
+            let program = Program::load(ProgramKind::Tracepoint, NAME, code);
+            let program = program.expect("the kernel takes the program");
+            open_raw_tracepoint(program.as_fd(), name).expect("a tracepoint")
+        };
+        let tracepoints = [
+            attach(c"xdp_devmap_xmit", &handed(&map)),
+            attach(c"napi_poll", &polled(&map)),
+        ];
+        Self {
+            map,
+            _tracepoints: tracepoints,
+        }
+    }
+
+    /// The requests that were answered.
+    pub fn finish(self) -> Vec<DriverStamps> {
+        let mut bytes = vec![0; RECORDS_AT as usize + RECORDS * RECORD_BYTES];
+        self.map.read(&mut bytes).expect("its value");
+        let word = |at: usize| {
+            let word = bytes[at..at + 8].try_into().expect("8 bytes");
+            u64::from_ne_bytes(word)
+        };
+        let count = word(NEXT as usize).min(RECORDS as u64) as usize;
+        let records = (0..count).map(|record| {
+            let [handed_ns, replied_ns] =
+                [HANDED, REPLIED].map(|at| word(at as usize + record * RECORD_BYTES));
+            DriverStamps {
+                handed_ns,
+                replied_ns,
+            }
+        });
+        records.collect()
+    }
+}
+
+/// Sets [`STATE`], [`RECORD`] and [`NOW`]. Ends on other CPUs.
+fn begin(map: &Map) -> Vec<Insn<'_>> {
+    vec![
+        Insn::mov(CONTEXT, Reg::R1),
+        Insn::Call(Helper::KtimeGetNs),
+        Insn::mov(NOW, Reg::R0),
+        Insn::Call(Helper::GetSmpProcessorId),
+        Insn::jump_if(Condition::NotEqual, Reg::R0, CPU, END),
+        Insn::LoadMapValue {
+            dst: STATE,
+            map: map.as_fd(),
+        },
+        Insn::load(Size::Double, RECORD, STATE, NEXT),
+        Insn::alu64(Alu::And, RECORD, (RECORDS - 1) as i32),
+        Insn::alu64(Alu::Mul, RECORD, RECORD_BYTES as i32),
+        Insn::add(RECORD, STATE),
+    ]
+}
+
+fn end() -> [Insn<'static>; 3] {
+    [Insn::Place(END), Insn::mov(Reg::R0, 0), Insn::Exit]
+}
+
+/// A request has been handed to the driver.
+fn handed(map: &Map) -> Vec<Insn<'_>> {
+    let mut code = begin(map);
+    code.extend([
+        Insn::store(Size::Double, RECORD, HANDED, NOW),
+        Insn::store(Size::Double, STATE, IS_PENDING, 1),
+    ]);
+    code.extend(end());
+    code
+}
+
+/// A poll has ended. Arguments: `napi`, `work`, `budget` (include/trace/events/napi.h). Ignores those that took no packet.
+fn polled(map: &Map) -> Vec<Insn<'_>> {
+    let mut code = begin(map);
+    code.extend([
+        Insn::load(Size::Double, Reg::R1, CONTEXT, 8),
+        Insn::jump_if32(Condition::Equal, Reg::R1, 0, END),
+        Insn::load(Size::Double, Reg::R1, STATE, IS_PENDING),
+        Insn::jump_if(Condition::Equal, Reg::R1, 0, END),
+        Insn::store(Size::Double, STATE, IS_PENDING, 0),
+        Insn::store(Size::Double, RECORD, REPLIED, NOW),
+        Insn::load(Size::Double, Reg::R2, STATE, NEXT),
+        Insn::add(Reg::R2, 1),
+        Insn::store(Size::Double, STATE, NEXT, Reg::R2),
+    ]);
+    code.extend(end());
+    code
+}
