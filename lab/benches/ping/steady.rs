@@ -49,6 +49,10 @@ const PROBES: u32 = 36;
 const INTERVAL_MS: u32 = 50;
 const FLOOD_TIMES: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1400)];
 
+/// The same for the XDP back end, which loads programs before.
+const XDP_PROBES: u32 = 60;
+const XDP_TIMES: [Duration; 2] = [Duration::from_millis(1200), Duration::from_millis(1400)];
+
 /// The row of the XDP back end.
 pub const BY_XDP: &str = "tapline ping --backend xdp";
 
@@ -89,9 +93,9 @@ pub fn flood(rig: &Rig, tools: &[Tool], report: &mut Report) {
                     .table(&title(payload), &COLUMNS)
                     .add(tool.name, &figures);
             }
-            let arguments = Tool::steady_by_xdp(rig, PEER, PROBES, INTERVAL_MS);
+            let arguments = Tool::steady_by_xdp(rig, PEER, XDP_PROBES, INTERVAL_MS);
             let takes = attach_pass(&rig.right);
-            let figures = figures(rig, &tools[0], &arguments, PROBES, FLOOD_TIMES);
+            let figures = figures(rig, &tools[0], &arguments, XDP_PROBES, XDP_TIMES);
             drop(takes);
             report
                 .table(&title(payload), &COLUMNS)
@@ -159,8 +163,8 @@ impl Drop for Flood {
 
 /// Number of targets, each probed once a second.
 pub const TARGETS: u32 = 1000;
-pub const ROUNDS: u32 = 4;
-pub const MANY_TIMES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
+const ROUNDS: u32 = 4;
+const MANY_TIMES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 const MANY: &str = "1000 targets, once a second each";
 
 pub fn many(rig: &Rig, tools: &[Tool], report: &mut Report) {

@@ -31,8 +31,8 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
         PingError::Xdp { .. } if error.is_old_kernel() => (
             Exit::Unsupported,
             Some(match args.send_path {
-                SendPath::Auto => "use --backend auto".to_owned(),
-                _ => "use --send-path auto".to_owned(),
+                SendPath::LiveFrames => "use --send-path auto".to_owned(),
+                _ => "use --backend auto".to_owned(),
             }),
         ),
         PingError::Uplink { .. } => {

@@ -37,15 +37,6 @@ const RECORD: Reg = Reg::R8;
 const NOW: Reg = Reg::R9;
 const END: Label = Label(0);
 
-/// Times of a request on `CLOCK_MONOTONIC`, nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub struct DriverStamps {
-    /// The kernel had handed it to the driver.
-    pub handed_ns: u64,
-    /// The poll had ended that made the reply.
-    pub replied_ns: u64,
-}
-
 /// Programs at the tracepoints.
 #[derive(Debug)]
 pub struct DriverTrace {
@@ -73,8 +64,9 @@ impl DriverTrace {
         }
     }
 
-    /// The requests that were answered.
-    pub fn finish(self) -> Vec<DriverStamps> {
+    /// The times of the requests from the driver to the end of the poll that made the reply, nanoseconds. `None` if the
+    /// next request was handed over before.
+    pub fn finish(self) -> Vec<Option<u64>> {
         let mut bytes = vec![0; RECORDS_AT as usize + RECORDS * RECORD_BYTES];
         self.map.read(&mut bytes).expect("its value");
         let word = |at: usize| {
@@ -85,17 +77,14 @@ impl DriverTrace {
         let records = (0..count).map(|record| {
             let [handed_ns, replied_ns] =
                 [HANDED, REPLIED].map(|at| word(at as usize + record * RECORD_BYTES));
-            DriverStamps {
-                handed_ns,
-                replied_ns,
-            }
+            replied_ns.checked_sub(handed_ns)
         });
         records.collect()
     }
 }
 
-/// Sets [`STATE`], [`RECORD`] and [`NOW`]. Ends on other CPUs.
-fn begin(map: &Map) -> Vec<Insn<'_>> {
+/// Sets [`STATE`], [`NOW`], and [`RECORD`] to the next record, or the latest one. Ends on other CPUs.
+fn begin(map: &Map, is_latest: bool) -> Vec<Insn<'_>> {
     vec![
         Insn::mov(CONTEXT, Reg::R1),
         Insn::Call(Helper::KtimeGetNs),
@@ -107,6 +96,7 @@ fn begin(map: &Map) -> Vec<Insn<'_>> {
             map: map.as_fd(),
         },
         Insn::load(Size::Double, RECORD, STATE, NEXT),
+        Insn::add(RECORD, -i32::from(is_latest)),
         Insn::alu64(Alu::And, RECORD, (RECORDS - 1) as i32),
         Insn::alu64(Alu::Mul, RECORD, RECORD_BYTES as i32),
         Insn::add(RECORD, STATE),
@@ -119,10 +109,13 @@ fn end() -> [Insn<'static>; 3] {
 
 /// A request has been handed to the driver.
 fn handed(map: &Map) -> Vec<Insn<'_>> {
-    let mut code = begin(map);
+    let mut code = begin(map, false);
     code.extend([
         Insn::store(Size::Double, RECORD, HANDED, NOW),
         Insn::store(Size::Double, STATE, IS_PENDING, 1),
+        Insn::load(Size::Double, Reg::R1, STATE, NEXT),
+        Insn::add(Reg::R1, 1),
+        Insn::store(Size::Double, STATE, NEXT, Reg::R1),
     ]);
     code.extend(end());
     code
@@ -130,7 +123,7 @@ fn handed(map: &Map) -> Vec<Insn<'_>> {
 
 /// A poll has ended. Arguments: `napi`, `work`, `budget` (include/trace/events/napi.h). Ignores those that took no packet.
 fn polled(map: &Map) -> Vec<Insn<'_>> {
-    let mut code = begin(map);
+    let mut code = begin(map, true);
     code.extend([
         Insn::load(Size::Double, Reg::R1, CONTEXT, 8),
         Insn::jump_if32(Condition::Equal, Reg::R1, 0, END),
@@ -138,9 +131,6 @@ fn polled(map: &Map) -> Vec<Insn<'_>> {
         Insn::jump_if(Condition::Equal, Reg::R1, 0, END),
         Insn::store(Size::Double, STATE, IS_PENDING, 0),
         Insn::store(Size::Double, RECORD, REPLIED, NOW),
-        Insn::load(Size::Double, Reg::R2, STATE, NEXT),
-        Insn::add(Reg::R2, 1),
-        Insn::store(Size::Double, STATE, NEXT, Reg::R2),
     ]);
     code.extend(end());
     code

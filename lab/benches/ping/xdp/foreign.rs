@@ -19,9 +19,12 @@ use super::far_end::{FarEnd, attach_pass};
 use crate::bound::steady_xdp_frames;
 use crate::harness::{Column, Report, column, on_cpu};
 use crate::rig::{PEER, Rig};
-use crate::steady::{COLUMNS, MANY_TIMES, ROUNDS, TARGETS, figures};
+use crate::steady::{COLUMNS, TARGETS, figures};
 use crate::tool::Tool;
 
+/// Rounds of a run, and its time before the measurement and during it: programs are loaded before, and the run ends after it.
+const ROUNDS: u32 = 6;
+const TIMES: [Duration; 2] = [Duration::from_millis(1500), Duration::from_secs(3)];
 const FOREIGN_PPS: u64 = 1_000_000;
 /// Replies that are sent in one call.
 const BATCH: u32 = 4096;
@@ -72,7 +75,7 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
             let _takes = is_raw.then(|| attach_pass(&rig.left));
             let arguments = if is_raw { &raw } else { &xdp };
             let (figures, foreign) = beside(rig, is_beside, || {
-                figures(rig, tool, arguments, probes, MANY_TIMES)
+                figures(rig, tool, arguments, probes, TIMES)
             });
             let row = [&figures[..], &[foreign]].concat();
             report.table(TITLE, &columns).add(name, &row);
