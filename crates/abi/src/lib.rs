@@ -23,6 +23,9 @@ pub mod region;
 pub mod ring_buffer;
 pub mod scheduling;
 pub mod socket;
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub mod takeover;
 pub mod timestamp;
 pub mod tun;
 pub mod uapi;

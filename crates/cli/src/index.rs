@@ -9,10 +9,13 @@ use tapline::file::index::{Index, IndexError, index_path};
 
 use crate::args::IndexArgs;
 use crate::failure::{Exit, Failure, chain};
-use crate::json;
+use crate::sandbox::{self, Sandbox};
 use crate::units::{binary, grouped};
+use crate::{json, privilege};
 
 pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
+    privilege::drop_unneeded(false)?;
+    restrict(args)?;
     let mut failures = Vec::new();
     for file in &args.files {
         match index(args, file) {
@@ -31,6 +34,15 @@ pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
         let _ = writeln!(std::io::stderr(), "tapline: {line}");
     }
     Err(Failure::new(Exit::Failed, last))
+}
+
+/// Leaves the program the files that it indexes, and their indexes.
+fn restrict(args: &IndexArgs) -> Result<(), Failure> {
+    let mut sandbox = Sandbox::new(&sandbox::INDEX);
+    for file in &args.files {
+        sandbox = sandbox.write(Some(file)).read(file).read(index_path(file));
+    }
+    sandbox.enter(args.sandbox, args.quiet)
 }
 
 /// An index that is beside its file now.

@@ -71,6 +71,7 @@ mod net_tuntap;
 mod net_vlan;
 mod net_words;
 mod old_kernel;
+mod output_files;
 mod packet_lines;
 mod ping_bounds;
 mod ping_changes;

@@ -9,5 +9,6 @@ pub mod block;
 mod byte_order;
 pub mod index;
 pub mod model;
+pub mod output;
 pub mod read;
 pub mod write;

@@ -3,6 +3,7 @@
 mod read_support;
 mod write_support;
 
+mod output;
 mod read_corpus;
 mod read_damage;
 mod read_formats;

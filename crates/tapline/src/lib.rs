@@ -107,6 +107,10 @@ pub mod filter {
     };
 }
 
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub use abi::takeover;
+
 /// Capture files: readers, writers, rotation, compression.
 ///
 /// [`read`](mod@crate::read) and [`capture`](mod@crate::capture) use them. Use them directly to write packets of

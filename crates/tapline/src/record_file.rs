@@ -3,14 +3,15 @@
 //! Each job that uses a setting holds a shared lock on its file, which the kernel releases when the process ends, however
 //! it ends. So a record that nobody has locked was left behind.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use store::output::OpenOutput;
 
 /// Longest record, bytes. A longer file is not one of ours. The longest has the indirection table of a device twice.
 const BYTES_MAX: u64 = 256 << 10;
@@ -42,15 +43,14 @@ pub struct RecordFile {
 impl RecordFile {
     /// Opens the record, and creates it if it is missing.
     pub fn create(path: PathBuf) -> Result<Self, RecordError> {
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(false);
-        let file = options.mode(0o600).open(&path).map_err(failed(&path))?;
+        let file = OpenOutput::create().read().open(&path);
+        let file = file.map_err(failed(&path))?;
         Ok(Self { path, file })
     }
 
     /// Opens a record that is there.
     fn open(path: PathBuf) -> Result<Self, RecordError> {
-        let file = OpenOptions::new().read(true).write(true).open(&path);
+        let file = OpenOutput::existing().read().open(&path);
         let file = file.map_err(failed(&path))?;
         Ok(Self { path, file })
     }
@@ -191,9 +191,7 @@ pub fn number(path: &Path, prefix: &str) -> Option<u32> {
 /// Waits for the lock `name` that guards the records. Who has it makes a few system calls and no more.
 pub fn guard(folder: &Path, name: &str) -> Result<File, RecordError> {
     let path = folder.join(name);
-    let mut options = OpenOptions::new();
-    let options = options.write(true).create(true).truncate(false).mode(0o600);
-    let file = options.open(&path).map_err(failed(&path))?;
+    let file = OpenOutput::create().open(&path).map_err(failed(&path))?;
     flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(&path)(error.into()))?;
     Ok(file)
 }

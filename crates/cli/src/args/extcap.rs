@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::SandboxArgs;
+
 /// Capture for Wireshark, which runs this command as its extcap plug-in
 ///
 /// Wireshark and tshark list the interfaces of this plug-in as tapline-IF; 'tapline-ssh' captures on another host. Nobody
@@ -65,6 +67,9 @@ pub struct ExtcapArgs {
 
     #[command(flatten)]
     pub remote: RemoteArgs,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }
 
 /// Flags that `tapline capture` gets as they are. It checks them.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::SandboxArgs;
+
 /// Index capture files, so that 'read --index' finds a host, a port or a flow in a terabyte
 ///
 /// Writes FILE.index beside each file: at most 0.25 % of its size, or 4K. It has the addresses, ports, flows and times of each part
@@ -25,4 +27,7 @@ pub struct IndexArgs {
     /// Print nothing but failures
     #[arg(short, long, conflicts_with = "json", help_heading = "Output format")]
     pub quiet: bool,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }

@@ -10,7 +10,7 @@ use tapline::send::{
     AddressMap, Addresses, Clients, FlowRoles, LongFrames, Rate, SendPath, ValuesError,
 };
 
-use super::GeneratorArgs;
+use super::{GeneratorArgs, SandboxArgs};
 use crate::{metrics, units};
 
 /// Send packets of capture files or generated ones, at full speed, a rate or recorded times
@@ -214,6 +214,9 @@ pub struct SendArgs {
     /// Packets to send: an expression as in pcap-filter(7)
     #[arg(value_name = "FILTER", conflicts_with = "kind", help_heading = "Input")]
     pub filter: Vec<String>,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }
 
 /// Who the clients are.

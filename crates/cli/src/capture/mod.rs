@@ -272,11 +272,12 @@ impl Start<'_> {
         let command = self.command.map(|command| command.start(self.stop));
         let command = command.transpose()?;
         let serve = || {
-            restrict(self.args, capture, self.groups)?;
             if let Some(server) = self.server {
                 let live = self.live;
-                server.serve(move || metrics::capture_families(&live.accounts()))?;
+                let families = move || metrics::capture_families(&live.accounts());
+                server.serve(self.args.sandbox, families)?;
             }
+            restrict(self.args, capture, self.groups)?;
             let serve = |control: Control| control.serve(file, trigger, written.names());
             let control = self.control.map(serve).transpose();
             control.map_err(|error| Failure::job_on("cannot serve the control socket", &error))

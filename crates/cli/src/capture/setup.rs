@@ -18,7 +18,7 @@ use super::buffer::BufferChoice;
 use super::progress;
 use super::source::{self, Source};
 use crate::args::{BATCH_BYTES, BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
-use crate::failure::{Exit, Failure, chain};
+use crate::failure::{Exit, Failure, chain, is_closed_output};
 use crate::{filter_file, output};
 use tapline::filter::SystemNames;
 
@@ -285,6 +285,7 @@ pub fn create(mut options: CaptureFileOptions, capture: &Source) -> Result<Captu
         WriteError::CannotRotate | WriteError::LinkTypeDiffers { .. } => {
             Failure::new(Exit::Usage, chain(&error))
         }
+        error if is_closed_output(&error) => Failure::closed(),
         error => Failure::job(&error),
     })
 }

@@ -107,16 +107,16 @@ fn begin(
     count: &mut Count,
     server: Option<Server>,
 ) -> Result<Option<Arc<Board>>, Failure> {
-    restrict(args, count)?;
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
         let totals = count.read()?;
         let posted = Board::new(count_families(&points(count), &totals, setup::split(args)));
         let read = posted.clone();
-        server.serve(move || read.read().to_vec())?;
+        server.serve(args.sandbox, move || read.read().to_vec())?;
         board = Some(posted);
     }
+    restrict(args, count)?;
     printed(start::show(args, count, url.as_deref()))?;
     Ok(board)
 }

@@ -1,22 +1,22 @@
 //! A capture into Wireshark's pipe. It is a `tapline capture` of its own, here or on another host.
 
-use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{ChildStderr, ExitStatus, Stdio};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tapline::file::output::OpenOutput;
 
 use super::place::{ANY, PREFIX, Place, REMOTE};
 use super::positional;
 use super::toolbar::{Messages, Toolbar};
 use crate::args::ExtcapArgs;
 use crate::failure::{Exit, Failure};
+use crate::sandbox::{self, Sandbox};
 use crate::{moment, signals};
 
 /// Begins the line by which a capture says that it runs.
@@ -47,6 +47,7 @@ pub fn run(args: &ExtcapArgs, interface: &str, fifo: &Path) -> Result<Exit, Fail
                 .unwrap_or("mirror")
                 .to_owned(),
             messages: messages.clone(),
+            sandbox: args.sandbox,
         };
         // Opening a pipe waits for the other side. The thread ends with the program, at the latest.
         let thread = thread::Builder::new().name("toolbar".into());
@@ -57,11 +58,18 @@ pub fn run(args: &ExtcapArgs, interface: &str, fifo: &Path) -> Result<Exit, Fail
         };
         thread.spawn(run).map_err(|error| failed(&error))?;
     }
-    let mut options = OpenOptions::new();
-    let packets = options.write(true).create(true).mode(0o600).open(fifo);
-    let packets = packets
+    let packets = OpenOutput::create()
+        .open(fifo)
         .map_err(|error| Failure::job_on(format!("cannot write to {}", fifo.display()), &error))?;
     let stop = signals::stop()?;
+    // It restricts itself before there is something to read.
+    let (give, errors) = sync_channel(1);
+    let report = move || {
+        errors
+            .into_iter()
+            .for_each(|errors| report(errors, &begun, &messages))
+    };
+    let reporter = Sandbox::new(&sandbox::EXTCAP).spawn(args.sandbox, report)?;
     let mut command = place.command(&words);
     command
         .stdin(Stdio::piped())
@@ -74,8 +82,11 @@ pub fn run(args: &ExtcapArgs, interface: &str, fifo: &Path) -> Result<Exit, Fail
     let mut child =
         child.map_err(|error| Failure::job_on(format!("cannot run {program}"), &error))?;
     let mut input = child.stdin.take();
-    let errors = child.stderr.take();
-    let reporter = thread::spawn(move || errors.map(|errors| report(errors, &begun, &messages)));
+    if let Some(errors) = child.stderr.take() {
+        // It waits for them.
+        let _ = give.send(errors);
+    }
+    drop(give);
     let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
     let process = process.map_err(|error| failed(&error.into()))?;
     loop {
@@ -132,6 +143,9 @@ fn words(args: &ExtcapArgs, interface: &str, name: Option<&String>) -> Vec<Strin
     }
     if flags.no_promisc {
         words.push("--no-promisc".to_owned());
+    }
+    if args.sandbox.no_sandbox {
+        words.push("--no-sandbox".to_owned());
     }
     words.push(match name {
         Some(name) => format!("--name={name}"),

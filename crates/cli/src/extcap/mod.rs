@@ -17,6 +17,7 @@ use serde_json::Value;
 use self::place::Place;
 use crate::args::ExtcapArgs;
 use crate::failure::{Exit, Failure};
+use crate::sandbox::{self, Sandbox};
 
 pub fn run(args: &ExtcapArgs) -> Result<Exit, Failure> {
     let Some(interface) = args
@@ -63,6 +64,7 @@ fn remote_interfaces(args: &ExtcapArgs, interface: &str) -> Result<String, Failu
         let line = format!("cannot list the interfaces of the host: {}", output.status);
         return Err(Failure::new(Exit::Failed, line));
     }
+    Sandbox::new(&sandbox::EXTCAP).enter(args.sandbox, true)?;
     let text = String::from_utf8_lossy(&output.stdout);
     let events = text
         .lines()

@@ -4,11 +4,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::message::{Command, Message};
 use super::place::Place;
+use crate::args::SandboxArgs;
+use crate::sandbox::{self, Sandbox};
 
 /// Numbers of the controls.
 pub const FILTER: u8 = 0;
@@ -54,6 +56,16 @@ impl Messages {
     }
 }
 
+/// Passes on the changes until the pipe ends.
+fn parse(mut pipe: File, changes: &SyncSender<Message>) -> io::Result<()> {
+    while let Some(message) = Message::read(&mut pipe)? {
+        if message.command == Command::Set && changes.send(message).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// What the toolbar controls.
 pub struct Toolbar {
     pub place: Place,
@@ -63,25 +75,31 @@ pub struct Toolbar {
     pub filter: String,
     pub mode: String,
     pub messages: Messages,
+    pub sandbox: SandboxArgs,
 }
 
 impl Toolbar {
     /// Shows the settings, waits for the capture, and makes the changes that come until the toolbar closes its pipe.
     pub fn run(&self, changes: &Path, messages: &Path, begins: &Receiver<()>) -> io::Result<()> {
         self.messages.open(messages)?;
-        let mut changes = File::open(changes)?;
+        let pipe = File::open(changes)?;
         self.messages.send(FILTER, Command::Set, &self.filter);
         self.messages.send(MODE, Command::Set, &self.mode);
         if begins.recv().is_err() {
             // It has ended without having begun.
             return Ok(());
         }
-        while let Some(message) = Message::read(&mut changes)? {
-            if message.command == Command::Set {
-                self.change(&message);
-            }
+        // A thread of its own parses them: this one may start programs.
+        let (give, changes) = sync_channel(1);
+        let parser = Sandbox::new(&sandbox::EXTCAP).spawn(self.sandbox, move || parse(pipe, &give));
+        let parser = parser.map_err(|failure| io::Error::other(failure.line))?;
+        for message in changes {
+            self.change(&message);
         }
-        Ok(())
+        match parser.join() {
+            Ok(Some(result)) => result,
+            _ => Err(io::Error::other("the thread of the toolbar ended")),
+        }
     }
 
     /// Makes a change and reports whether it succeeded.

@@ -3,15 +3,17 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
 
 use super::family::{self, Family};
 use super::request::{self, MOST_BYTES, Request};
+use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
+use crate::sandbox::{METRICS, Sandbox};
 
 /// Maximum connections; further clients wait in the listen queue.
 const MOST: usize = 16;
@@ -56,17 +58,21 @@ impl Server {
 
     /// Serves the families that `counters` returns, from its own thread until the program ends.
     ///
-    /// The thread inherits the privileges of the caller, and needs none.
-    pub fn serve(self, counters: impl Fn() -> Vec<Family> + Send + 'static) -> io::Result<()> {
+    /// The thread inherits the privileges of the caller, and needs none. It restricts itself, because strangers may connect,
+    /// and may not be called behind a sandbox whose calls do not include those of a server.
+    pub fn serve(
+        self,
+        sandbox: SandboxArgs,
+        counters: impl Fn() -> Vec<Family> + Send + 'static,
+    ) -> Result<(), Failure> {
         let mut clients = Clients {
             listener: self.listener,
             connections: Vec::new(),
             paused_until: None,
         };
         let counters = move || family::text(counters()).ok();
-        thread::Builder::new()
-            .name("metrics".into())
-            .spawn(move || while clients.round(&counters).is_ok() {})?;
+        let serve = move || while clients.round(&counters).is_ok() {};
+        Sandbox::new(&METRICS).spawn(sandbox, serve)?;
         Ok(())
     }
 }
@@ -127,23 +133,23 @@ impl Clients {
     /// Accepts waiting clients, up to the maximum.
     fn accept(&mut self, now: Instant) {
         for _ in self.connections.len()..MOST {
-            let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let stream = match accept_with(&self.listener, flags) {
+                Ok(stream) => TcpStream::from(stream),
                 Err(error) => {
-                    let is_usual = matches!(
-                        error.kind(),
-                        ErrorKind::WouldBlock
-                            | ErrorKind::Interrupted
-                            | ErrorKind::ConnectionAborted
-                    );
+                    let is_usual =
+                        matches!(error, Errno::WOULDBLOCK | Errno::INTR | Errno::CONNABORTED);
                     if !is_usual {
                         self.paused_until = Some(now + PAUSE);
                     }
                     return;
                 }
             };
-            // A socket that cannot be made non-blocking is closed.
-            self.connections.extend(Connection::new(stream, now));
+            self.connections.push(Connection {
+                stream,
+                deadline: now + TIME,
+                progress: Progress::Request(Vec::new()),
+            });
         }
     }
 }
@@ -175,16 +181,6 @@ enum Progress {
 }
 
 impl Connection {
-    /// An accepted connection.
-    fn new(stream: TcpStream, now: Instant) -> io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        Ok(Self {
-            stream,
-            deadline: now + TIME,
-            progress: Progress::Request(Vec::new()),
-        })
-    }
-
     fn deadline(&self) -> Instant {
         self.deadline
     }

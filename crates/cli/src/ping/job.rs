@@ -95,9 +95,9 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         metrics: url.as_deref(),
     };
     begin(args, &mut *reporter, &start)?;
-    restrict(args)?;
-    let board = server.map(|server| serve(server, ping.statistics()));
+    let board = server.map(|server| serve(args, server, ping.statistics()));
     let board = board.transpose()?;
+    restrict(args)?;
     let mut watch = Watch {
         reporter: &mut *reporter,
         status_request,
@@ -181,10 +181,10 @@ fn restrict(args: &PingArgs) -> Result<(), Failure> {
 }
 
 /// Serves the metrics that are posted on the board.
-fn serve(server: Server, statistics: &Prober) -> Result<Arc<Board>, Failure> {
+fn serve(args: &PingArgs, server: Server, statistics: &Prober) -> Result<Arc<Board>, Failure> {
     let board = Board::new(ping_families(statistics, Some(0), &ChangeCounts::default()));
     let read = board.clone();
-    server.serve(move || read.read().to_vec())?;
+    server.serve(args.sandbox, move || read.read().to_vec())?;
     Ok(board)
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tapline::file::output::OpenOutput;
 use tapline::ping::machine::RunKey;
 use tapline::ping::targets::Targets;
 use tapline::ping::{Prober, SweepPosition};
@@ -142,10 +143,8 @@ fn failure(path: &Path, verb: &str, error: &io::Error) -> Failure {
 
 /// Opens the file with a lock that ends with this process. Another run may replace the file meanwhile.
 fn locked(path: &Path) -> Result<File, Failure> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
     for _ in 0..LOCK_ATTEMPTS {
-        let file = options.open(path);
+        let file = OpenOutput::create().read().open(path);
         let file = file.map_err(|error| failure(path, "write", &error))?;
         match file.try_lock() {
             Ok(()) => {}

@@ -4,9 +4,10 @@
 
 use libc::c_long;
 
-/// The calls of a command.
+/// The calls of a command, or of some of its threads.
 #[derive(Debug)]
 pub struct List {
+    pub name: &'static str,
     pub calls: &'static [&'static [c_long]],
     /// Commands of bpf(2). If there are none, it is not allowed at all.
     pub bpf_commands: &'static [u32],
@@ -102,11 +103,18 @@ pub const LOCAL_TIME: &[c_long] = &[
     libc::SYS_readlinkat,
 ];
 
-/// Files that are removed, by rotation and at the end of the control socket, cut where the disk was full, or locked: the record
-/// of what a capture restores.
+/// Files that are created, in directories where other users may have put links.
+const CREATE: &[c_long] = &[
+    libc::SYS_fstatfs,
+    libc::SYS_ftruncate,
+    libc::SYS_geteuid,
+    libc::SYS_newfstatat,
+    libc::SYS_readlinkat,
+];
+
+/// Files that are removed, by rotation and at the end of the control socket, or locked: the record of what a capture restores.
 const OUTPUT: &[c_long] = &[
     libc::SYS_flock,
-    libc::SYS_ftruncate,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_rmdir,
     #[cfg(target_arch = "x86_64")]
@@ -146,23 +154,13 @@ const READER: &[c_long] = &[
 const READERS: &[c_long] = &[libc::SYS_eventfd2, libc::SYS_sched_setaffinity];
 
 /// What files say about this host, the command that ran beside the capture, and who asks at the control socket.
-const HOST: &[c_long] = &[
-    libc::SYS_geteuid,
-    libc::SYS_pidfd_send_signal,
-    libc::SYS_uname,
-];
+const HOST: &[c_long] = &[libc::SYS_pidfd_send_signal, libc::SYS_uname];
 
 /// The end of a program that decodes packets, or that guards tc filters before Linux 6.6.
 const CHILD: &[c_long] = &[libc::SYS_wait4];
 
-/// Connections to the metrics server and the control socket.
-pub const SERVER: &[c_long] = &[
-    libc::SYS_accept4,
-    libc::SYS_recvfrom,
-    libc::SYS_sendto,
-    libc::SYS_setsockopt,
-    libc::SYS_shutdown,
-];
+/// Connections to a server.
+const SERVER: &[c_long] = &[libc::SYS_accept4, libc::SYS_recvfrom, libc::SYS_sendto];
 
 /// Looking names up, by the C library and its modules, and requests to the kernel over new sockets. For commands that do so,
 /// beside their list.
@@ -193,13 +191,16 @@ pub const NEW_SOCKETS: &[c_long] = &[
 const MAP_LOOKUP_ELEM: u32 = 1;
 const MAP_UPDATE_ELEM: u32 = 2;
 const MAP_GET_NEXT_KEY: u32 = 4;
+const PROG_TEST_RUN: u32 = 10;
 const MAP_LOOKUP_BATCH: u32 = 24;
 
 pub static READ: List = List {
+    name: "read",
     calls: &[
         PROCESS,
         FILES,
         LOCAL_TIME,
+        CREATE,
         OUTPUT,
         CHILD,
         &[libc::SYS_pread64],
@@ -208,20 +209,22 @@ pub static READ: List = List {
 };
 
 pub static CAPTURE: List = List {
+    name: "capture",
     calls: &[
-        PROCESS, FILES, LOCAL_TIME, OUTPUT, NETLINK, WAIT, READER, READERS, HOST, CHILD, SERVER,
+        PROCESS, FILES, LOCAL_TIME, CREATE, OUTPUT, NETLINK, WAIT, READER, READERS, HOST, CHILD,
+        SERVER,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };
 
 pub static COUNT: List = List {
+    name: "count",
     calls: &[
         PROCESS,
         FILES,
         LOCAL_TIME,
         NETLINK,
         SCREEN,
-        SERVER,
         CHILD,
         &[libc::SYS_timerfd_settime],
     ],
@@ -234,10 +237,10 @@ pub static COUNT: List = List {
 };
 
 pub static PING: List = List {
+    name: "ping",
     calls: &[
         PROCESS,
         SCREEN,
-        SERVER,
         &[
             libc::SYS_epoll_ctl,
             libc::SYS_getsockopt,
@@ -251,11 +254,13 @@ pub static PING: List = List {
 
 /// It only prints.
 pub static EXPLAIN: List = List {
+    name: "explain",
     calls: &[PROCESS],
     bpf_commands: &[],
 };
 
 pub static LATENCY: List = List {
+    name: "latency",
     calls: &[
         PROCESS,
         FILES,
@@ -270,6 +275,71 @@ pub static LATENCY: List = List {
 };
 
 pub static MONITOR: List = List {
+    name: "monitor",
     calls: &[PROCESS, FILES, NAMESPACES, NETLINK],
+    bpf_commands: &[],
+};
+
+/// It opens its files again for each repetition. Live frames are sent by running their program.
+pub static SEND: List = List {
+    name: "send",
+    calls: &[
+        PROCESS,
+        FILES,
+        NETLINK,
+        &[
+            libc::SYS_clock_nanosleep,
+            libc::SYS_epoll_create1,
+            libc::SYS_epoll_ctl,
+            libc::SYS_ftruncate,
+            // Whether there is a terminal for the status line.
+            libc::SYS_ioctl,
+            libc::SYS_lseek,
+            libc::SYS_pipe2,
+            libc::SYS_pread64,
+            libc::SYS_recvmsg,
+            libc::SYS_sched_getattr,
+            libc::SYS_sched_setaffinity,
+            libc::SYS_sched_setattr,
+            libc::SYS_sendmmsg,
+        ],
+    ],
+    bpf_commands: &[PROG_TEST_RUN],
+};
+
+/// It reads the capture once, and the index that is there.
+pub static INDEX: List = List {
+    name: "index",
+    calls: &[
+        PROCESS,
+        FILES,
+        CREATE,
+        &[
+            libc::SYS_lseek,
+            libc::SYS_pread64,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_rename,
+            #[cfg(not(target_arch = "x86_64"))]
+            libc::SYS_renameat,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_unlink,
+            #[cfg(not(target_arch = "x86_64"))]
+            libc::SYS_unlinkat,
+        ],
+    ],
+    bpf_commands: &[],
+};
+
+/// The threads that read what Wireshark's toolbar, a capture and another host say, from open pipes.
+pub static EXTCAP: List = List {
+    name: "extcap",
+    calls: &[PROCESS, &[libc::SYS_read]],
+    bpf_commands: &[],
+};
+
+/// The thread of the metrics, in every command.
+pub static METRICS: List = List {
+    name: "metrics",
+    calls: &[PROCESS, SERVER, &[libc::SYS_shutdown]],
     bpf_commands: &[],
 };

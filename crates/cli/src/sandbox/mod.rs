@@ -11,14 +11,20 @@ mod takeover;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread::{self, JoinHandle};
 
 use jiff::tz::TimeZone;
+use rustix::thread::CapabilitySet;
 
 use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::is_stdout;
+use crate::privilege;
 
-pub use calls::{CAPTURE, COUNT, EXPLAIN, LATENCY, List, MONITOR, PING, READ};
+pub use calls::{
+    CAPTURE, COUNT, EXPLAIN, EXTCAP, INDEX, LATENCY, List, METRICS, MONITOR, PING, READ, SEND,
+};
 
 /// What a command still needs.
 #[derive(Debug)]
@@ -104,8 +110,38 @@ impl Sandbox {
             self.restrict(quiet)?;
         }
         #[cfg(debug_assertions)]
-        takeover::happen();
+        takeover::happen(self.calls.name);
         Ok(())
+    }
+
+    /// Starts a thread that drops its capabilities, restricts itself and then does `work`. Returns when it has restricted itself.
+    pub fn spawn<T: Send + 'static>(
+        self,
+        args: SandboxArgs,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<JoinHandle<Option<T>>, Failure> {
+        let name = self.calls.name;
+        let failed = |error: &io::Error| {
+            Failure::job_on(format!("cannot start the thread of {name}"), error)
+        };
+        let (entered, has_entered) = sync_channel(1);
+        let run = move || {
+            let dropped = privilege::drop_all_but(CapabilitySet::empty());
+            // The command says what the kernel lacks.
+            let result = dropped
+                .map_err(Failure::from)
+                .and_then(|()| self.enter(args, true));
+            let is_restricted = result.is_ok();
+            let _ = entered.send(result);
+            is_restricted.then(work)
+        };
+        let thread = thread::Builder::new().name(name.into()).spawn(run);
+        let thread = thread.map_err(|error| failed(&error))?;
+        match has_entered.recv() {
+            Ok(result) => result.map(|()| thread),
+            // It has panicked.
+            Err(_) => Err(failed(&io::ErrorKind::Other.into())),
+        }
     }
 
     fn restrict(&self, quiet: bool) -> Result<(), Failure> {

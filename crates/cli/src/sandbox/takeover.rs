@@ -8,14 +8,22 @@ use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// What the stranger does: `read PATH`, `write PATH`, `connect ADDRESS` or `exec PROGRAM`.
+use tapline::takeover::{ForbiddenCall, attempt};
+
+/// What the stranger does: `read PATH`, `write PATH`, `connect ADDRESS`, `exec PROGRAM`, or `call bpf`, `mount` or `ptrace`.
 const ACT: &str = "TAPLINE_TEST_TAKEOVER";
 
+/// Where: the name of a list of system calls. Everywhere if it is missing.
+const PLACE: &str = "TAPLINE_TEST_TAKEOVER_IN";
+
 /// Does it, and prints how it ended.
-pub fn happen() {
+pub fn happen(place: &str) {
     let Ok(act) = env::var(ACT) else {
         return;
     };
+    if env::var(PLACE).is_ok_and(|chosen| chosen != place) {
+        return;
+    }
     let result = match act.split_once(' ') {
         Some(("read", path)) => fs::read(path).map(drop),
         Some(("write", path)) => OpenOptions::new()
@@ -25,6 +33,9 @@ pub fn happen() {
             .map(drop),
         Some(("connect", address)) => TcpStream::connect(address).map(drop),
         Some(("exec", program)) => Err(Command::new(program).exec()),
+        Some(("call", "bpf")) => attempt(ForbiddenCall::Bpf),
+        Some(("call", "mount")) => attempt(ForbiddenCall::Mount),
+        Some(("call", "ptrace")) => attempt(ForbiddenCall::Ptrace),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
     eprintln!("takeover: {result:?}");

@@ -17,8 +17,9 @@ use tapline::file::model::LinkType;
 use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendPlan, SendQueue, Sender};
 
 use crate::args::SendArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, is_closed_output};
 use crate::metrics::{Server, send_families};
+use crate::sandbox::{self, Sandbox};
 use crate::{privilege, signals};
 use progress::Progress;
 use source::Source;
@@ -86,7 +87,7 @@ fn rate(args: &SendArgs) -> Rate {
     args.speed.map_or(args.rate, Rate::Recorded)
 }
 
-/// Serves the metrics, and prints where.
+/// Serves the metrics, restricts the program, and prints where they are.
 fn begin(
     args: &SendArgs,
     server: Option<Server>,
@@ -95,9 +96,17 @@ fn begin(
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
         let interface = args.interface.clone().unwrap_or_default();
-        server.serve(move || send_families(&interface, &live))?;
+        server.serve(args.sandbox, move || send_families(&interface, &live))?;
     }
+    restrict(args)?;
     summary::show_start(args, url.as_deref()).map_err(|error| Failure::stdout(&error))
+}
+
+/// Leaves the program the files that it sends: the thread that reads them starts from here on.
+fn restrict(args: &SendArgs) -> Result<(), Failure> {
+    let sandbox = Sandbox::new(&sandbox::SEND);
+    let sandbox = args.read.iter().fold(sandbox, Sandbox::read);
+    sandbox.enter(args.sandbox, args.quiet)
 }
 
 /// Reads what would be sent.
@@ -110,6 +119,8 @@ fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
         let line = "the packets have no end: give --count for a dry run";
         return Err(Failure::new(Exit::Usage, line));
     }
+    let path = planned_path(args);
+    restrict(args)?;
     let mut queue = SendQueue::default();
     loop {
         let fill = source(&mut queue).map_err(SendError::Source);
@@ -127,7 +138,7 @@ fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
             break;
         }
     }
-    summary::show_plan(args, &plan, planned_path(args))
+    summary::show_plan(args, &plan, path)
         .map_err(|error| Failure::output("cannot print the plan", &error))?;
     Ok(Exit::Done)
 }
@@ -147,6 +158,11 @@ fn planned_path(args: &SendArgs) -> Result<SendPath, String> {
 const EOPNOTSUPP: i32 = 95;
 
 fn failure(error: &SendError) -> Failure {
+    if let SendError::Write(error) = error
+        && is_closed_output(error)
+    {
+        return Failure::closed();
+    }
     let (exit, advice) = match error {
         SendError::Namespace(_) if error.is_privilege() => {
             (Exit::Privilege, " (needs CAP_SYS_ADMIN; run with sudo)")

@@ -111,6 +111,9 @@ pub const CASES: &[Case] = &[
     case("read CORPUS CORPUS -w DIR/out.pcapng", Check::File),
     case("read CORPUS -w DIR/out.pcapng.zst", Check::Ends),
     case("read CORPUS -c 3 -x ether[0]>0", Check::Same),
+    case("read CORPUS --anonymize -w DIR/out.pcapng.zst", Check::Ends),
+    case("index --again DIR/in.pcap", Check::Ends),
+    case("read --index DIR/in.pcap host 10.0.0.1", Check::Ends),
     case(
         "count -i right0 --interval 10ms --duration 30ms --json udp=udp",
         Check::Ends,

@@ -114,13 +114,15 @@ impl Stage {
             removed.expect("it is removed");
         }
         self.scene.write("batch", BATCH);
+        let corpus = capture("802.1w_rapid_STP.pcap");
+        fs::copy(&corpus, self.scene.file("in.pcap")).expect("copied");
         self.scene
             .write("message", "14000000 03000500 01000000 02000000 00000000");
         let line = case
             .line
             .replace("SEND", &self.send)
             .replace("CTL", &format!("{PROGRAM} ctl"))
-            .replace("CORPUS", &capture("802.1w_rapid_STP.pcap"))
+            .replace("CORPUS", &corpus)
             .replace("DIR/", folder);
         let before = self.arrived();
         let mut command = self.scene.right.command("unshare");

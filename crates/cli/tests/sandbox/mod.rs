@@ -10,11 +10,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 
+use netlink::Gro;
+
 use self::calls::{
-    CAPTURE, COUNT, EXPLAIN, LATENCY, LOCAL_TIME, List, MONITOR, PING, PROCESS, READ, SERVER,
-    START_THREAD,
+    CAPTURE, COUNT, EXPLAIN, EXTCAP, INDEX, LATENCY, LOCAL_TIME, List, METRICS, MONITOR, PING,
+    PROCESS, READ, SEND, START_THREAD,
 };
-use self::trace::{Calls, trace, trace_while};
+use self::trace::{Calls, fake_ssh, trace, trace_metrics, trace_while};
 use crate::support::files::count;
 use crate::support::run::spawn;
 use crate::support::{PROGRAM, Scene, output, tapline};
@@ -70,10 +72,24 @@ const ELSEWHERE: [(i64, &str); 17] = [
     (libc::SYS_getsockopt, "the error of such a socket"),
 ];
 
-/// Traces `lines` at a host with a pair of interfaces, where `DIR` is a folder, and compares the calls with `list`.
+/// A host with a pair of interfaces; and a folder with the capture `in.pcap`, a `large.pcap` that is read in several parts,
+/// and a `link` to the folder itself.
+fn scene() -> Scene {
+    let scene = Scene::new();
+    let capture = fs::read(CAPTURE_FILE).expect("a capture");
+    let (header, packets) = capture.split_at(24);
+    scene.write("in.pcap", &capture);
+    scene.write("large.pcap", [header, &packets.repeat(200)].concat());
+    symlink(".", scene.file("link")).expect("a link");
+    scene
+}
+
+/// Traces `lines` at the host of a [`scene`], whose folder is `DIR`, and compares the calls with `list`.
 #[track_caller]
 fn check(list: &List, lines: &[&str]) {
-    let scene = Scene::new();
+    let scene = scene();
+    // Live frames need it at the receiver.
+    scene.left.set_gro(Gro::On);
     let folder = scene.folder.path().to_str().expect("text");
     let mut made = Calls::default();
     for line in lines {
@@ -104,8 +120,6 @@ fn compare(list: &List, made: &Calls) {
         PROCESS.contains(call)
             // Time zones are read again after minutes, which no line lasts.
             || LOCAL_TIME.contains(call)
-            // The server is the same in every command: captures show that it makes them.
-            || (SERVER.contains(call) && !std::ptr::eq(list, &raw const CAPTURE))
             || ELSEWHERE.iter().any(|(other, _)| other == call)
     };
     let is_unused = |call: &&i64| !is_excused(call) && !made.made.contains_key(call);
@@ -125,8 +139,9 @@ fn captures_make_the_calls_of_their_list() {
         &CAPTURE,
         &[
             &format!("capture -i lo {PINGS}"),
-            &format!("capture -i lo --json --metrics 127.0.0.1:9100 {FETCH}"),
+            &format!("capture -i lo --json {PINGS}"),
             &format!("capture -i lo -w DIR/a.pcapng --rotate-packets 3 --keep 1 icmp {PINGS}"),
+            &format!("capture -i lo -w DIR/link/a.pcapng --rotate-packets 3 icmp {PINGS}"),
             &format!("capture -i lo -w DIR/a.pcapng.zst --queues 2 {PINGS}"),
             &format!(
                 "capture -i lo -w DIR/b.pcapng --record 1MiB --trigger icmp --after 10ms {PINGS}"
@@ -148,7 +163,7 @@ fn reading_makes_the_calls_of_its_list() {
         &READ,
         &[
             &format!("read {one}"),
-            &format!("read {one} {one} -w DIR/a.pcapng.zst --rotate-packets 3 --keep 1"),
+            &format!("read {one} {one} -w DIR/link/a.pcapng.zst --rotate-packets 3 --keep 1"),
             &format!("read --summary {one}"),
             &format!("read --json {one}"),
             &format!("read --decode tshark {one}"),
@@ -210,10 +225,64 @@ fn explaining_makes_the_calls_of_its_list() {
     check(&EXPLAIN, &[&format!("explain {file}")]);
 }
 
+#[test]
+fn sending_makes_the_calls_of_its_list() {
+    check(
+        &SEND,
+        &[
+            "send -i right0 -r DIR/in.pcap --rate 1000pps",
+            "send -i right0 -r DIR/in.pcap --loop 2",
+            "send -i right0 -r DIR/large.pcap",
+            "send -i right0 --udp --dst 10.1.0.1 -c 100 --path live-frames",
+            "send -i right0 --udp --dst 10.1.0.1 -c 100 --path xdp",
+            "send -i right0 -r DIR/in.pcap --threads 2 --path bypass",
+            "send -i right0 --udp --dst 10.1.0.1 -c 100 --path bypass",
+            "send -i right0 --udp --dst 10.1.0.1 -c 100 --path qdisc --json",
+            "send -r DIR/in.pcap -w DIR/out.pcapng",
+            "send -i right0 -r DIR/in.pcap --dry-run",
+        ],
+    );
+}
+
+#[test]
+fn indexing_makes_the_calls_of_its_list() {
+    check(
+        &INDEX,
+        &[
+            "index DIR/in.pcap",
+            "index DIR/in.pcap",
+            "index --again DIR/link/in.pcap",
+        ],
+    );
+}
+
+/// Lists the interfaces of a host, whose answer is a stranger's.
+const REMOTE_INTERFACES: &str = "extcap --extcap-interface tapline-ssh --ssh-host other --extcap-config --extcap-reload-option remote-interface";
+
+/// Captures at this host.
+const REMOTE: &str =
+    "extcap --extcap-interface tapline-ssh --ssh-host other --capture --fifo DIR/packets";
+
+#[test]
+fn the_plugin_of_wireshark_makes_the_calls_of_its_list() {
+    check(&EXTCAP, &[REMOTE_INTERFACES, REMOTE]);
+}
+
+#[test]
+fn the_thread_of_the_metrics_makes_the_calls_of_its_list() {
+    let line = format!("capture -i lo --json --metrics 127.0.0.1:9100 {FETCH}");
+    compare(&METRICS, &trace_metrics(&scene().right, &line));
+}
+
 /// One line of each command that restricts itself.
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 12] = [
     "capture -i lo --duration 10ms",
-    "read CORPUS",
+    "read DIR/in.pcap",
+    "send -i right0 -r DIR/in.pcap",
+    "send -r DIR/in.pcap -w DIR/out.pcapng",
+    "index DIR/in.pcap",
+    REMOTE_INTERFACES,
+    REMOTE,
     "count -i right0 --interval 10ms --duration 10ms",
     "ping -c 1 127.0.0.1",
     "latency -i lo --duration 10ms",
@@ -221,30 +290,42 @@ const COMMANDS: [&str; 7] = [
     "explain /dev/null",
 ];
 
-/// Runs each command, taken over by a stranger who does `act`. Returns the end of each, and what the stranger got.
-fn taken_over(act: &str, flags: &str) -> Vec<(std::process::ExitStatus, String)> {
-    let scene = Scene::new();
-    let run = |line: &&str| {
-        let line = format!("{} {flags}", line.replace("CORPUS", CAPTURE_FILE));
+/// The same with a metrics server, which has a thread of its own.
+const SERVERS: [&str; 5] = [
+    "capture -i lo --duration 10ms --metrics 0",
+    "capture -i any --duration 10ms --metrics 0",
+    "count -i right0 --interval 10ms --duration 10ms --metrics 0",
+    "ping -c 1 --metrics 0 127.0.0.1",
+    "send -i right0 --udp --dst 10.1.0.1 -c 1 --metrics 0",
+];
+
+/// Runs each command, taken over by a stranger who does `act`: in the command, and in its metrics server. Returns the end of
+/// each, and what the stranger got.
+fn taken_over(act: &str, flags: &str) -> Vec<(String, std::process::ExitStatus, String)> {
+    let scene = scene();
+    let folder = scene.folder.path().to_str().expect("text");
+    let path = fake_ssh(scene.folder.path());
+    let run = |line: &str, place: Option<&str>| {
+        let line = format!("{} {flags}", line.replace("DIR", folder));
         let mut command = tapline(&scene.right, &line);
-        let output = command
-            .env("TAPLINE_TEST_TAKEOVER", act)
-            .output()
-            .expect("it runs");
+        command.env("PATH", &path).env("TAPLINE_TEST_TAKEOVER", act);
+        command.envs(place.map(|place| ("TAPLINE_TEST_TAKEOVER_IN", place)));
+        let output = command.output().expect("it runs");
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        let got = errors
-            .lines()
-            .find_map(|line| line.strip_prefix("takeover: "));
-        (output.status, got.unwrap_or_default().to_owned())
+        let mut lines = errors.lines();
+        let got = lines.find_map(|line| line.strip_prefix("takeover: "));
+        (line, output.status, got.unwrap_or_default().to_owned())
     };
-    COMMANDS.iter().map(run).collect()
+    let commands = COMMANDS.iter().map(|line| run(line, None));
+    let servers = SERVERS.iter().map(|line| run(line, Some(METRICS.name)));
+    commands.chain(servers).collect()
 }
 
 #[test]
 fn a_stranger_opens_no_other_files_and_connects_to_nobody() {
     // Landlock refuses it, or the system call does not exist for the command.
     let fails = |act: &str| {
-        for ((status, got), line) in taken_over(act, "").iter().zip(COMMANDS) {
+        for (line, status, got) in taken_over(act, "") {
             assert!(status.code().is_some(), "{line}: {status}");
             let refusals = [libc::EACCES, libc::ENOSYS].map(|errno| format!("code: {errno},"));
             let is_refused = refusals.iter().any(|refusal| got.contains(refusal));
@@ -254,12 +335,19 @@ fn a_stranger_opens_no_other_files_and_connects_to_nobody() {
     fails("read /etc/shadow");
     fails("write /tmp/tapline-takeover");
     fails("connect 127.0.0.1:9");
+    fails("call bpf");
 }
 
 #[test]
-fn a_stranger_who_starts_a_program_ends_the_process() {
-    for ((status, _), line) in taken_over("exec /bin/true", "").iter().zip(COMMANDS) {
-        assert_eq!(status.signal(), Some(libc::SIGSYS), "{line}: {status}");
+fn a_stranger_who_starts_or_traces_a_program_or_mounts_ends_the_process() {
+    for act in ["exec /bin/true", "call mount", "call ptrace"] {
+        for (line, status, _) in taken_over(act, "") {
+            assert_eq!(
+                status.signal(),
+                Some(libc::SIGSYS),
+                "{line}, {act}: {status}"
+            );
+        }
     }
 }
 
@@ -299,15 +387,20 @@ fn a_capture_to_which_stamping_interfaces_may_be_added_can_restore_their_setting
 }
 
 #[test]
-fn without_the_sandbox_a_stranger_reads_files() {
-    for ((status, got), line) in taken_over("read /etc/shadow", "--no-sandbox")
-        .iter()
-        .zip(COMMANDS)
-    {
-        assert!(
-            status.code().is_some() && got == "Ok(())",
-            "{line}: {status} {got}"
-        );
+fn without_the_sandbox_a_stranger_reads_files_and_makes_calls() {
+    for (line, status, got) in taken_over("read /etc/shadow", "--no-sandbox") {
+        let has_read = status.code().is_some() && got == "Ok(())";
+        assert!(has_read, "{line}: {status} {got}");
+    }
+    for act in ["call bpf", "call mount", "call ptrace"] {
+        for (line, status, got) in taken_over(act, "--no-sandbox") {
+            let is_made =
+                got.contains("code: ") && !got.contains(&format!("code: {},", libc::ENOSYS));
+            assert!(
+                status.code().is_some() && is_made,
+                "{line}, {act}: {status} {got}"
+            );
+        }
     }
 }
 

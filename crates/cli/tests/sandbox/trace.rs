@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use lab::{Host, wait};
 
@@ -24,18 +26,33 @@ impl Calls {
     }
 }
 
-/// Runs `tapline LINE` under strace at `host`; it must succeed.
+/// The thread of the metrics, which has a list of its own.
+pub const METRICS: &str = "metrics";
+
+/// Runs `tapline LINE` under strace at `host`; it must succeed. Returns the calls without those of the metrics.
 #[track_caller]
 pub fn trace(host: &Host, line: &str) -> Calls {
-    trace_while(host, line, || {})
+    restricted(&log(host, line, || {}), false)
+}
+
+/// Like [`trace`], for the metrics.
+#[track_caller]
+pub fn trace_metrics(host: &Host, line: &str) -> Calls {
+    restricted(&log(host, line, || {}), true)
 }
 
 /// Like [`trace`]. Once the command has restricted itself, `act` runs.
 #[track_caller]
 pub fn trace_while(host: &Host, line: &str, act: impl FnOnce()) -> Calls {
+    restricted(&log(host, line, act), false)
+}
+
+#[track_caller]
+fn log(host: &Host, line: &str, act: impl FnOnce()) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("trace");
     let mut command = host.command("strace");
+    command.env("PATH", fake_ssh(folder.path()));
     command.args(["-f", "-n", "-qq", "-o"]).arg(&log);
     command.arg(PROGRAM).args(words(line));
     let running = spawn(command);
@@ -45,13 +62,28 @@ pub fn trace_while(host: &Host, line: &str, act: impl FnOnce()) -> Calls {
     act();
     running.finish().exit(0);
     let log = fs::read(log).expect("the trace");
-    restricted(&String::from_utf8_lossy(&log))
+    String::from_utf8_lossy(&log).into_owned()
 }
 
-/// The calls after the last seccomp(2) of a thread, and of the threads that it started behind that.
-fn restricted(log: &str) -> Calls {
+/// A search path with an ssh(1) that is another host with one interface.
+pub fn fake_ssh(folder: &Path) -> String {
+    let program = folder.join("ssh");
+    fs::write(&program, "#!/bin/sh\necho '{\"name\":\"eth0\"}'\n").expect("written");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{path}", folder.display())
+}
+
+/// The calls after the last seccomp(2) of a thread, and of the threads that it started behind that: of the metrics, or of all
+/// others.
+fn restricted(log: &str, of_metrics: bool) -> Calls {
     let lines: Vec<_> = log.lines().filter_map(Line::parse).collect();
-    let restricts = |line: &&Line<'_>| line.text.starts_with("seccomp(");
+    let name = format!("prctl(PR_SET_NAME, \"{METRICS}\"");
+    let names = lines.iter().filter(|line| line.text.starts_with(&name));
+    let metrics: HashSet<_> = names.map(|line| line.thread).collect();
+    let restricts = |line: &&Line<'_>| {
+        line.text.starts_with("seccomp(") && metrics.contains(&line.thread) == of_metrics
+    };
     let threads: HashSet<_> = lines
         .iter()
         .filter(restricts)
@@ -133,10 +165,14 @@ fn a_trace_has_the_calls_behind_the_last_seccomp() {
 12 [   0] <... read resumed>\"\", 1) = 0
 12 [ 273] set_robust_list(0x7f, 24) = 0
 10 [ 321] bpf(BPF_MAP_LOOKUP_ELEM, {map_fd=4}, 32) = 0
+13 [ 157] prctl(PR_SET_NAME, \"metrics\") = 0
+13 [ 317] seccomp(SECCOMP_SET_MODE_FILTER, 0, {len=9}) = 0
+13 [ 288] accept4(3, NULL, NULL, SOCK_CLOEXEC) = 4
 10 +++ exited with 0 +++
 ";
-    let calls = restricted(log);
+    let calls = restricted(log, false);
     let numbers: Vec<_> = calls.made.keys().copied().collect();
     assert_eq!(numbers, [0, 273, 321, 435]);
     assert!(calls.bpf_commands.iter().eq(["BPF_MAP_LOOKUP_ELEM"]));
+    assert!(restricted(log, true).made.into_keys().eq([288]));
 }

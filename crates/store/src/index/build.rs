@@ -1,10 +1,10 @@
 //! Indexing a capture file.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::fuse::{self, Fuse};
@@ -12,6 +12,7 @@ use super::keys::{Key, Keys};
 use super::layout::{
     ADDRESSES, EXTENT_BYTES, Extent, FIXED_BYTES, FLOWS, Index, IndexDamage, PORTS, SET_BYTES, crc,
 };
+use crate::output::OpenOutput;
 use crate::read::{DetectedCompression, Item, ReadError, Reader};
 
 /// An extent with this many bytes ends as soon as its keys fit.
@@ -161,17 +162,16 @@ impl Index {
         let partial = PathBuf::from(partial);
         let bytes = self.encode();
         let write = || {
-            // Of a run that was killed, or a link of somebody else's: neither is written to.
+            // Whose name cannot be replaced: behind a sandbox the kernel would only say that it is forbidden.
+            if place.symlink_metadata().is_ok_and(|about| about.is_dir()) {
+                return Err(rustix::io::Errno::ISDIR.into());
+            }
+            // Of a run that was killed; one that runs keeps its own.
             match std::fs::remove_file(&partial) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            let mut options = OpenOptions::new();
-            let mut file = options
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&partial)?;
+            let mut file = OpenOutput::create().truncate().open(&partial)?;
             file.write_all(&bytes)?;
             std::fs::rename(&partial, &place)
         };

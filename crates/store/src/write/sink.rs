@@ -1,15 +1,15 @@
 //! Outputs for whole buffers, with or without compression.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::{CParameter, compress_bound};
 
 use super::options::Output;
+use crate::output::OpenOutput;
 
 /// An open output.
 pub(super) struct Sink {
@@ -43,9 +43,7 @@ pub(super) struct Failure {
 impl Sink {
     /// Creates the file `path`, or truncates it.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        Self::of_file(options.open(path)?)
+        Self::of_file(OpenOutput::create().truncate().open(path)?)
     }
 
     /// Uses an output.

@@ -1,9 +1,9 @@
 //! The listening socket of a job.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -14,6 +14,7 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
 };
 use rustix::process::geteuid;
+use store::output::OpenOutput;
 
 use super::error::ControlError;
 use super::message::{ControlReply, ControlRequest};
@@ -231,10 +232,8 @@ fn has_no_descriptor(error: &io::Error) -> bool {
 
 /// Locks the file at `path`; `None` if another process has.
 fn lock(path: &Path) -> io::Result<Option<File>> {
-    let mut options = OpenOptions::new();
-    let options = options.write(true).create(true).truncate(false).mode(0o600);
     for _ in 0..LOCK_ATTEMPTS {
-        if let Some(lock) = try_lock(options.open(path)?, path)? {
+        if let Some(lock) = try_lock(OpenOutput::create().open(path)?, path)? {
             return Ok(Some(lock));
         }
         // A job that starts holds the lock of a killed one for a moment.
@@ -272,7 +271,7 @@ fn remove_stale(directory: &Path) {
         }
         let lock = path.with_extension("lock");
         // A lock that is missing is not made: the job that removed it removes the socket, too.
-        let file = OpenOptions::new().write(true).open(&lock).ok();
+        let file = OpenOutput::existing().open(&lock).ok();
         if let Some(lock) = file.and_then(|file| try_lock(file, &lock).ok()?) {
             drop(SocketFile { path, _lock: lock });
         }

@@ -1,13 +1,13 @@
 //! Writes the packets of each flow to a file of its own.
 
 use std::collections::HashMap;
-use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use store::block::{Block, Options, kind};
 use store::model::{Interface, LinkType, Packet, Section, Statistics};
+use store::output::OpenOutput;
 use store::read::Header;
 use store::write::{
     CaptureFile, CaptureFileOptions, Compression, Format, Output, Preface, WriteError,
@@ -210,7 +210,7 @@ impl FlowCopy {
                 file: begun.path.clone(),
                 source,
             };
-            let file = OpenOptions::new().write(true).open(&begun.path);
+            let file = OpenOutput::existing().open(&begun.path);
             let mut file = file.map_err(failed)?;
             file.seek(SeekFrom::End(0)).map_err(failed)?;
             Output::Descriptor {
