@@ -19,6 +19,7 @@ mod slots_untrusted;
 mod soak;
 mod tunnel;
 mod vlan;
+mod xdp_counters;
 mod xdp_loss;
 mod xdp_metadata;
 mod xdp_open;
