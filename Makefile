@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny sbom reproducible checksums package aarch64 soak faults install deb static image wheel fuzz clean
+.PHONY: help demo test bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -17,8 +17,10 @@ help:
 	@echo "make checksums     checksums of target/release-files, signed with the ssh key KEY"
 	@echo "make package  package every published crate and build it from its package; uploads nothing"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
-	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
+	@echo "make soak     commands of every kind at once for SOAK_MINUTES (60), with flat memory and descriptors (root)"
+	@echo "make soak-cycles  10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
 	@echo "make faults   20 000 failing system calls in every command, and limits and kills; FAULTS and SEED choose (root, FAULTS_SECONDS at most, 2 x 3600)"
+	@echo "make kernels  tests on five of Debian's kernels in QEMU, and the table of docs/limits.md (root, an hour)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
 	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
 	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) at the same time"
@@ -109,7 +111,12 @@ aarch64:
 	@packaging/need.sh aarch64
 	@packaging/aarch64.sh
 
+SOAK_MINUTES ?= 60
 soak:
+	@packaging/need.sh test
+	TAPLINE_SOAK_MINUTES=$(SOAK_MINUTES) cargo test --locked -p tapline-cli --test main soak:: -- --nocapture
+
+soak-cycles:
 	@packaging/need.sh test
 	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-bpf --test main soak:: -- --nocapture
 	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-ring --test main soak:: -- --nocapture
@@ -122,6 +129,12 @@ SEED ?= 1
 faults:
 	@packaging/need.sh test
 	TAPLINE_FAULTS=$(FAULTS) TAPLINE_FAULTS_SECONDS=$(FAULTS_SECONDS) TAPLINE_SEED=$(SEED) cargo test --locked -p tapline-cli --test main faults:: -- --nocapture --test-threads=1
+
+# The kernels stay in target/kernels.
+kernels:
+	@packaging/need.sh test
+	cargo test --workspace --test main --locked --no-run
+	@packaging/kernels.sh target/kernels
 
 FUZZ_SECONDS ?= 60
 fuzz:

@@ -105,6 +105,7 @@ mod send_generate;
 mod send_split;
 mod send_stamps;
 mod service;
+mod soak;
 mod tls_secrets;
 mod tunnels;
 mod without_bpf;
