@@ -1,7 +1,7 @@
 //! Cost of capturing: compares tapline with the installed capture programs in one run.
 //!
 //! `cargo bench -p tapline-lab --bench capture -- [--rounds N | --quick] [--json] [--tapline FILE]…
-//! [--without TOOL]… [--only null|tmpfs]` requires root, two CPUs and a release build of tapline.
+//! [--without TOOL]… [--only null|tmpfs|sandbox|buffer]` requires root, two CPUs and a release build of tapline.
 //!
 //! ```text
 //! CPU 0: Generator ─▶ veth ┃ veth ─▶ stack, packet socket        CPU 1: the reader
@@ -16,6 +16,8 @@
 //!   packet.
 //! * **Loss-free rate**: full speed if nothing is lost there, otherwise the highest rate without loss that bisection
 //!   finds.
+//! * **Sandbox**: the cost of the same capture with and without it, and how long a capture of a millisecond takes.
+//! * **Buffer**: what drop mode loses with the buffer that it chooses itself.
 
 #![forbid(unsafe_code)]
 
@@ -26,12 +28,13 @@ mod rig;
 mod tool;
 mod trial;
 
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
+use std::time::Instant;
 
 use harness::{BenchOptions, Column, Report, Spread, Table, column};
 use rig::{Arrival, DROP_FRAMES, DROP_RING_MIB, FRAME_BYTES, MOST_FRAMES, RING_MIB, Rig, SNAPLEN};
 use tool::{Kind, Tool};
-use trial::{ALL_CPUS, HALVINGS, Outcome, PACED_PPS, Sink, per_second};
+use trial::{ALL_CPUS, HALVINGS, Outcome, PACED_PPS, Sink, Trial, per_second};
 
 const PACED: &str = "reader CPU at 500 kpps, ns/packet";
 const FULL: &str = "reader CPU at full speed, ns/packet";
@@ -49,8 +52,22 @@ const COLUMNS: [Column; 7] = [
 
 const DROP_COLUMNS: [Column; 2] = [column("kpps", 1e3, 0), column("% of the first", 1.0, 0)];
 
+const SANDBOX_COLUMNS: [Column; 3] = [
+    column(PACED, 1.0, 1),
+    column(FULL, 1.0, 1),
+    column("fastest capture of 1 ms, ms", 1.0, 1),
+];
+
+const ADDED_COLUMNS: [Column; 3] = [
+    column("CPU at 500 kpps, %", 1.0, 1),
+    column("CPU at full speed, %", 1.0, 1),
+    column("start, ms", 1.0, 1),
+];
+
+const BUFFER_COLUMNS: [Column; 2] = [column("kpps", 1e3, 0), column("packets lost", 1.0, 0)];
+
 fn main() -> ExitCode {
-    harness::run(5, &["null", "tmpfs"], measure)
+    harness::run(5, &["null", "tmpfs", "sandbox", "buffer"], measure)
 }
 
 fn measure(options: &BenchOptions, report: &mut Report) {
@@ -66,7 +83,17 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     }
     tools.retain(|tool| tool.program.is_some());
     for _ in report.rounds("captures") {
-        round(&rig, &tools, options, report);
+        if options.has("null") || options.has("tmpfs") {
+            round(&rig, &tools, options, report);
+        }
+        if let Some(tapline) = tools.iter().find(|tool| tool.kind == Kind::Tapline) {
+            if options.has("sandbox") {
+                sandbox(&rig, tapline, report);
+            }
+            if options.has("buffer") {
+                chosen_buffer(&rig, tapline, report);
+            }
+        }
     }
     let peers: Vec<_> = tools.iter().filter(|tool| tool.is_peer()).collect();
     for sink in Sink::ALL
@@ -144,6 +171,67 @@ fn round(rig: &Rig, tools: &[Tool], options: &BenchOptions, report: &mut Report)
             let figures = [loss_free, loss_free * 100.0 / most];
             report.table(drops, &DROP_COLUMNS).add(&tool.name, &figures);
         }
+    }
+}
+
+/// Captures of a millisecond in a trial.
+const STARTS: u32 = 20;
+
+/// The same capture with and without the sandbox, in turns.
+fn sandbox(rig: &Rig, tapline: &Tool, report: &mut Report) {
+    let open = tapline.with(Kind::TaplineNoSandbox, "--no-sandbox");
+    let tools = [tapline.with(Kind::Tapline, "with the sandbox"), open];
+    let paced = tools
+        .each_ref()
+        .map(|tool| trial::run(rig, tool, Sink::Null, PACED_PPS.into(), report));
+    let full = tools
+        .each_ref()
+        .map(|tool| trial::run(rig, tool, Sink::Null, None, report));
+    let mut start_ns = [u128::MAX; 2];
+    for _ in 0..STARTS {
+        for (tool, fastest) in tools.iter().zip(&mut start_ns) {
+            let mut command = tool.command(rig);
+            let interface = rig.interface();
+            command.args(["capture", "-q", "--duration", "1ms", "-i", &interface]);
+            if tool.kind == Kind::TaplineNoSandbox {
+                command.arg("--no-sandbox");
+            }
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let begin = Instant::now();
+            let status = command.status().expect("it runs");
+            *fastest = (*fastest).min(begin.elapsed().as_nanos());
+            if !status.success() {
+                report.fail(format!("a short capture {}: {status}", tool.name));
+            }
+        }
+    }
+    let table = report.table("Sandbox, to /dev/null", &SANDBOX_COLUMNS);
+    for (at, tool) in tools.iter().enumerate() {
+        let start_ms = start_ns[at] as f64 / 1e6;
+        table.add(
+            &tool.name,
+            &[paced[at].cost_ns(), full[at].cost_ns(), start_ms],
+        );
+    }
+    let share = |trials: &[Trial; 2]| (trials[0].cost_ns() / trials[1].cost_ns() - 1.0) * 100.0;
+    let more_ms = (start_ns[0] as f64 - start_ns[1] as f64) / 1e6;
+    let table = report.table("What the sandbox adds", &ADDED_COLUMNS);
+    table.add("capture", &[share(&paced), share(&full), more_ms]);
+}
+
+/// Drop mode to tmpfs at full speed, with the buffer that it chooses itself.
+fn chosen_buffer(rig: &Rig, tapline: &Tool, report: &mut Report) {
+    let tool = tapline.with(Kind::TaplineDropAuto, "tapline --mode drop");
+    for rate in [PACED_PPS.into(), None] {
+        let trial = trial::run(rig, &tool, Sink::Tmpfs, rate, report);
+        let name = if rate.is_some() {
+            "500 kpps"
+        } else {
+            "full speed"
+        };
+        let figures = [trial.offered_pps as f64, trial.lost() as f64];
+        let title = "Drop mode to tmpfs with the default buffer";
+        report.table(title, &BUFFER_COLUMNS).add(name, &figures);
     }
 }
 

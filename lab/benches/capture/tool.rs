@@ -14,6 +14,9 @@ pub enum Kind {
     Tapline,
     TaplineRingbuf,
     TaplineDrop,
+    /// With the buffer that it chooses itself.
+    TaplineDropAuto,
+    TaplineNoSandbox,
     Tcpdump,
     Dumpcap,
     NetsniffNg,
@@ -64,6 +67,16 @@ impl Tool {
         own.chain(peers).collect()
     }
 
+    /// The same build with other flags.
+    pub fn with(&self, kind: Kind, name: &str) -> Self {
+        let name = name.to_owned();
+        Self {
+            kind,
+            name,
+            ..self.clone()
+        }
+    }
+
     /// A program of Debian.
     pub fn peer(kind: Kind, name: &'static str) -> Self {
         Self {
@@ -106,7 +119,7 @@ impl Tool {
     /// Frames of a trial at full speed.
     pub fn most_frames(&self) -> u64 {
         match self.kind {
-            Kind::TaplineDrop => DROP_FRAMES,
+            Kind::TaplineDrop | Kind::TaplineDropAuto => DROP_FRAMES,
             _ => MOST_FRAMES,
         }
     }
@@ -114,7 +127,7 @@ impl Tool {
     /// Which program sees the frames first.
     pub fn arrival(&self) -> Arrival {
         match self.kind {
-            Kind::TaplineRingbuf | Kind::TaplineDrop => Arrival::Reader,
+            Kind::TaplineRingbuf | Kind::TaplineDrop | Kind::TaplineDropAuto => Arrival::Reader,
             _ => Arrival::Counted,
         }
     }
@@ -154,6 +167,13 @@ impl Tool {
                 "capture -i {interface} -s {SNAPLEN} -c {count} --mode drop --xdp native \
                  --buffer {DROP_RING_MIB}M --json -w"
             ),
+            Kind::TaplineDropAuto => format!(
+                "capture -i {interface} -s {SNAPLEN} -c {count} --mode drop --xdp native --json -w"
+            ),
+            Kind::TaplineNoSandbox => format!(
+                "capture -i {interface} -s {SNAPLEN} -c {count} --backend packet-v3 \
+                 --buffer {RING_MIB}M --no-sandbox --json -w"
+            ),
             // -Z: otherwise it switches to a user without write access here.
             Kind::Tcpdump => {
                 let kib = RING_MIB * 1024;
@@ -179,7 +199,11 @@ impl Tool {
     /// The program, whatever its flags.
     pub fn capturer(&self) -> Capturer {
         match self.kind {
-            Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop => Capturer::Tapline,
+            Kind::Tapline
+            | Kind::TaplineRingbuf
+            | Kind::TaplineDrop
+            | Kind::TaplineDropAuto
+            | Kind::TaplineNoSandbox => Capturer::Tapline,
             Kind::Tcpdump => Capturer::Tcpdump,
             Kind::Dumpcap => Capturer::Dumpcap,
             Kind::NetsniffNg => Capturer::NetsniffNg,
