@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs every test and ends with one line that counts them, skipped ones included.
 #
-# Builds all test programs, then runs them side by side, one for each CPU, the output of each in a file of its own.
-# A program that has not ended after TAPLINE_TEST_LIMIT seconds (1500) is ended, and fails; its output names the tests
-# that were running.
+# Builds all test programs, then runs them side by side, one more than there are CPUs, because they often wait. The output
+# of each is in a file of its own. A program that has not ended after TAPLINE_TEST_LIMIT seconds (1500) is ended, and fails;
+# its output names the tests that were running.
 # Tests in modules called `alone` measure, or need all CPUs: they follow one at a time. A program that crashes, or
 # reports no result, counts as a failed test.
 set -uo pipefail
@@ -29,11 +29,13 @@ kernel=$PWD/target/kernel older=$PWD/target/older-kernel
 [ -e target/debug ] || export CARGO_INCREMENTAL=0
 cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >"$work/messages" ||
     { echo "the tests do not compile: 0 passed, 1 failed, 0 skipped"; exit 1; }
-# Folder of the package and path of the program; the largest, which take longest, first.
+# Folder of the package and path of the program. Those that take longest first: of the command and of the C library, then
+# the largest.
 sed -n 's|.*"manifest_path":"\([^"]*\)/Cargo.toml".*"overflow_checks":[a-z]*,"test":true.*"executable":"\([^"]*\)".*|\1 \2|p' \
     "$work/messages" | while read -r folder program; do
-    echo "$(stat -c %s "$program") $folder $program"
-done | sort -rn | cut -d' ' -f2- >"$work/programs"
+    case $folder in */crates/cli | */crates/c) first=1 ;; *) first=0 ;; esac
+    echo "$first $(stat -c %s "$program") $folder $program"
+done | sort -k1,1rn -k2,2rn | cut -d' ' -f3- >"$work/programs"
 [ -s "$work/programs" ] || { echo "no test program was built: 0 passed, 1 failed, 0 skipped"; exit 1; }
 
 limit=${TAPLINE_TEST_LIMIT:-1500}
@@ -58,7 +60,7 @@ name() {
 
 run doc . cargo test --workspace --locked --no-fail-fast --doc &
 while read -r folder program; do
-    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+    while [ "$(jobs -rp | wc -l)" -gt "$(nproc)" ]; do wait -n; done
     run "$(name "$folder" "$program")" "$folder" "$program" --skip alone:: &
 done <"$work/programs"
 wait

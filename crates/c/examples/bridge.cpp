@@ -19,7 +19,7 @@ int main(int count, char **words)
     const auto bridge = LinkInfo().setName(words[1]).setAdmin(true).setMtu(1400).setBridgeAgeingTime(123s);
     const auto created = (*factory)->link()->create(bridge);
     if (!created) {
-        std::cerr << created.error().describe() << ' ' << created.error().kernel_text << '\n';
+        std::cerr << created.error().describe() << '\n';
         return 1;
     }
     std::cout << *created << '\n';

@@ -4,7 +4,7 @@
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
-use crate::support::{Checked, Checker, LANGUAGES, checked_languages, hex};
+use crate::support::{Checked, LANGUAGES, checked_languages, hex, sanitized};
 
 /// UDP frames of different lengths, some of which have a VLAN tag, and as many that are not IPv4.
 fn frames(count: usize) -> [Vec<Vec<u8>>; 2] {
@@ -54,9 +54,9 @@ fn receives_what_was_sent(program: &Checked, way: &str) {
 
 #[test]
 fn programs_receive_what_was_sent() {
-    for (compiler, extension, checker) in checked_languages() {
+    for (extension, checker) in checked_languages() {
         let source = format!("tests/programs/capture.{extension}");
-        let program = checker.program(compiler, &source, &[]);
+        let program = checker.program(&source, &[]);
         for way in ["arrays", "blocks", "frames"] {
             receives_what_was_sent(&program, way);
         }
@@ -65,17 +65,17 @@ fn programs_receive_what_was_sent() {
 
 #[test]
 fn a_cursor_takes_no_packet_outside_its_block_or_frame() {
-    let program = Checker::Sanitizers.program("gcc", "tests/programs/cursor.c", &[]);
+    let program = sanitized("tests/programs/cursor.c");
     let host = Host::new("alone");
     assert_eq!(program.start(&host, &[]).finish(), ["done"]);
 }
 
 #[test]
 fn no_packet_costs_an_allocation() {
-    for (compiler, extension) in LANGUAGES {
+    for extension in LANGUAGES {
         // AddressSanitizer tells the program of each allocation.
         let source = format!("tests/programs/allocation.{extension}");
-        let program = Checker::Sanitizers.program(compiler, &source, &[]);
+        let program = sanitized(&source);
         let [left, right] = Net::new().pair();
         let name = right.interface().name.to_string();
         let mut running = program.start(&right, &[&name, "5000"]);
@@ -94,7 +94,7 @@ fn no_packet_costs_an_allocation() {
 
 #[test]
 fn files_and_filters_allocate_for_no_batch() {
-    let program = Checker::Sanitizers.program("gcc", "tests/programs/allocation_files.c", &[]);
+    let program = sanitized("tests/programs/allocation_files.c");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.pcapng");
     let path = path.to_str().expect("text");

@@ -6,12 +6,12 @@ use std::path::Path;
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
-use crate::support::{Checked, Checker, LANGUAGES, checked_languages};
+use crate::support::{Checked, LANGUAGES, checked_languages, sanitized};
 
 /// The example with this name in each language, under each checker.
 fn examples(name: &str) -> impl Iterator<Item = Checked> {
-    checked_languages().map(move |(compiler, extension, checker)| {
-        checker.program(compiler, &format!("examples/{name}.{extension}"), &[])
+    checked_languages().map(move |(extension, checker)| {
+        checker.program(&format!("examples/{name}.{extension}"), &[])
     })
 }
 
@@ -65,10 +65,10 @@ fn captured_files_hold_what_was_sent_and_filters_agree_with_libpcap() {
 
 #[test]
 fn counted_packets_are_those_that_the_kernel_received() {
-    for (compiler, extension) in LANGUAGES {
+    for extension in LANGUAGES {
         // Valgrind 3.19 does not know the calls that attach programs of eBPF.
         let source = format!("examples/count.{extension}");
-        let count = Checker::Sanitizers.program(compiler, &source, &[]);
+        let count = sanitized(&source);
         let [left, right] = Net::new().pair();
         let name = right.interface().name.to_string();
         let before = right.counters();

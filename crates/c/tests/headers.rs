@@ -1,11 +1,11 @@
-//! No header causes a warning: each on its own, and the programs that use them, with GCC and clang.
+//! No header causes a warning on its own, with GCC and clang. `support` builds the programs that use them with both.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{LANGUAGES, WARNINGS, built, room, succeed};
+use crate::support::{WARNINGS, built, room, succeed};
 
 /// The headers in a folder and below.
 fn headers(folder: &Path) -> Vec<PathBuf> {
@@ -57,45 +57,6 @@ fn has_no_warning_alone(compiler: &str, language: &str, standard: &str, text: &s
     command.args([standard, "-fsyntax-only"]).args(WARNINGS);
     command.arg("-I").arg(room().join("include"));
     succeed(command.args(["-x", language]).arg(source));
-}
-
-/// The other programs of this crate are built by GCC, with the same warnings.
-#[test]
-fn programs_cause_no_warning_with_clang() {
-    for (_, extension) in LANGUAGES {
-        let compiler = if extension == "c" { "clang" } else { "clang++" };
-        for folder in ["examples", "tests/programs"] {
-            let entries = fs::read_dir(room().join(folder)).expect("a folder");
-            let names = entries.map(|entry| entry.expect("an entry").file_name());
-            let sources = names
-                .map(|name| format!("{folder}/{}", name.to_string_lossy()))
-                .filter(|source| source.ends_with(&format!(".{extension}")));
-            for source in sources {
-                has_no_warning(compiler, &source);
-            }
-        }
-    }
-    for source in [
-        "examples/service/main.cpp",
-        "tests/programs/netlink/encode.cpp",
-    ] {
-        has_no_warning("clang++", source);
-    }
-}
-
-/// All warnings of clang come from its front end, so it need not make code.
-fn has_no_warning(compiler: &str, source: &str) {
-    let standard = if compiler == "clang" {
-        "-std=c11"
-    } else {
-        "-std=c++20"
-    };
-    let mut command = Command::new(compiler);
-    command
-        .args([standard, "-fsyntax-only", "-pthread"])
-        .args(WARNINGS);
-    command.arg("-I").arg(room().join("include"));
-    succeed(command.arg(room().join(source)));
 }
 
 /// The headers of this library that a header includes, also through others, as the compiler reports them.

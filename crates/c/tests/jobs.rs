@@ -5,16 +5,16 @@ use std::fs;
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
-use crate::support::{Checked, Checker, LANGUAGES, checked_languages};
+use crate::support::{Checked, LANGUAGES, checked_languages, sanitized};
 
 /// The test program with this name in each language, under each checker.
 fn programs(name: &str) -> impl Iterator<Item = Checked> {
     checked_languages()
-        .map(move |(compiler, extension, checker)| program(name, compiler, extension, checker))
+        .map(move |(extension, checker)| checker.program(&source(name, extension), &[]))
 }
 
-fn program(name: &str, compiler: &str, extension: &str, checker: Checker) -> Checked {
-    checker.program(compiler, &format!("tests/programs/{name}.{extension}"), &[])
+fn source(name: &str, extension: &str) -> String {
+    format!("tests/programs/{name}.{extension}")
 }
 
 #[test]
@@ -25,9 +25,9 @@ fn a_class_has_groups_until_there_is_no_room() {
         frame[36..38].copy_from_slice(&port.to_be_bytes());
         vec![frame; count]
     });
-    for (compiler, extension) in LANGUAGES {
+    for extension in LANGUAGES {
         // Valgrind 3.19 does not know the calls that attach programs of eBPF.
-        let program = program("groups", compiler, extension, Checker::Sanitizers);
+        let program = sanitized(&source("groups", extension));
         let [left, right] = Net::new().pair();
         let name = right.interface().name.to_string();
         let mut running = program.start(&right, &[&name, "60"]);
@@ -79,10 +79,10 @@ fn an_interface_that_is_down_is_found() {
 
 #[test]
 fn generated_packets_arrive() {
-    for (compiler, extension) in LANGUAGES {
+    for extension in LANGUAGES {
         // Valgrind does not know the calls that run programs of eBPF.
-        let counting = program("groups", compiler, extension, Checker::Sanitizers);
-        let sending = program("generate", compiler, extension, Checker::Sanitizers);
+        let counting = sanitized(&source("groups", extension));
+        let sending = sanitized(&source("generate", extension));
         let [left, right] = Net::new().pair();
         let [from, to] = [&left, &right].map(|host| host.interface().name.to_string());
         let mut running = counting.start(&right, &[&to, "90"]);

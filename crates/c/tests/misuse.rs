@@ -3,18 +3,18 @@
 
 use lab::Host;
 
-use crate::support::{CHECKERS, Checker};
+use crate::support::{CHECKERS, sanitized};
 
 #[test]
 fn misuse_is_an_error() {
-    let programs: [(&str, &str, &[&str]); 3] = [
-        ("gcc", "tests/programs/misuse.c", &["lo"]),
-        ("gcc", "tests/programs/netlink_misuse.c", &[]),
-        ("g++", "tests/programs/misuse.cpp", &["lo"]),
+    let programs: [(&str, &[&str]); 3] = [
+        ("tests/programs/misuse.c", &["lo"]),
+        ("tests/programs/netlink_misuse.c", &[]),
+        ("tests/programs/misuse.cpp", &["lo"]),
     ];
     for checker in CHECKERS {
-        for (compiler, source, arguments) in programs {
-            let program = checker.program(compiler, source, &[]);
+        for (source, arguments) in programs {
+            let program = checker.program(source, &[]);
             let host = Host::new("alone");
             assert_eq!(
                 program.start(&host, arguments).finish(),
@@ -27,12 +27,12 @@ fn misuse_is_an_error() {
 
 #[test]
 fn misuse_of_counts_and_reports_is_an_error() {
-    for (compiler, source) in [
-        ("gcc", "tests/programs/jobs_misuse.c"),
-        ("g++", "tests/programs/jobs_misuse.cpp"),
+    for source in [
+        "tests/programs/jobs_misuse.c",
+        "tests/programs/jobs_misuse.cpp",
     ] {
         // Valgrind 3.19 does not know the calls that attach programs of eBPF.
-        let program = Checker::Sanitizers.program(compiler, source, &[]);
+        let program = sanitized(source);
         let host = Host::new("alone");
         assert_eq!(program.start(&host, &["lo"]).finish(), ["done"], "{source}");
     }
@@ -41,7 +41,7 @@ fn misuse_of_counts_and_reports_is_an_error() {
 #[test]
 fn results_compose_and_types_are_printed() {
     for checker in CHECKERS {
-        let program = checker.program("g++", "tests/programs/results.cpp", &[]);
+        let program = checker.program("tests/programs/results.cpp", &[]);
         let host = Host::new("alone");
         assert_eq!(program.start(&host, &[]).finish(), ["done"]);
     }

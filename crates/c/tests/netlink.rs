@@ -26,14 +26,13 @@ fn program(compiler: &str) -> PathBuf {
     built().join(format!("netlink-{compiler}"))
 }
 
-/// The GoogleTest program of clang, which is built once.
-fn build_with_clang() -> PathBuf {
+/// The GoogleTest program without sanitizers, which is built once.
+fn build_plain() -> PathBuf {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Valgrind 3.19 does not read the DWARF 5 of clang.
-        build("clang++", &["-gdwarf-4", "-g1"]);
+        build("g++", &[]);
     });
-    program("clang++")
+    program("g++")
 }
 
 /// Builds the GoogleTest program.
@@ -61,7 +60,7 @@ fn build(compiler: &str, flags: &[&str]) -> PathBuf {
 
 #[test]
 fn the_examples_of_the_article_work_and_sanitizers_find_nothing() {
-    let program = build("g++", &SANITIZERS);
+    let program = build("clang++", &SANITIZERS);
     let [host, _peer] = Net::new().pair();
     let mut command = host.command(program.to_str().expect("a path of text"));
     command.arg("--gtest_filter=-Kinds.*");
@@ -72,7 +71,7 @@ fn the_examples_of_the_article_work_and_sanitizers_find_nothing() {
 
 #[test]
 fn valgrind_finds_nothing_in_the_examples_of_the_article() {
-    let program = build_with_clang();
+    let program = build_plain();
     let [host, _peer] = Net::new().pair();
     let mut command = host.command("valgrind");
     command.args(["--error-exitcode=9", "--quiet", "--leak-check=full"]);
@@ -136,21 +135,21 @@ fn objects_are_formatted_where_the_library_has_std_format() {
 #[test]
 fn links_of_rare_kinds_are_created() {
     if !is_inside_uml() {
-        build_with_clang();
+        build_plain();
     }
     if UML.has_run() {
         return;
     }
-    let said = succeed(Command::new(program("clang++")).arg("--gtest_filter=Kinds.*"));
+    let said = succeed(Command::new(program("g++")).arg("--gtest_filter=Kinds.*"));
     let said = String::from_utf8_lossy(&said.stdout);
     assert!(said.contains("[  PASSED  ] 2 tests"), "{said}");
 }
 
 #[test]
 fn the_examples_create_a_bridge_and_report_it() {
-    for (compiler, extension, checker) in checked_languages() {
+    for (extension, checker) in checked_languages() {
         let [bridge, watch] = ["bridge", "watch"]
-            .map(|name| checker.program(compiler, &format!("examples/{name}.{extension}"), &[]));
+            .map(|name| checker.program(&format!("examples/{name}.{extension}"), &[]));
         let host = Host::new("alone");
         let mut events = watch.start(&host, &["2"]);
         let known = events.line();
@@ -197,7 +196,7 @@ fn an_item_with_an_unknown_name_fails_and_the_mode_decides_about_the_others() {
         ),
     ];
     for checker in CHECKERS {
-        let program = checker.program("g++", "tests/programs/batch.cpp", &[]);
+        let program = checker.program("tests/programs/batch.cpp", &[]);
         for (mode, wanted, bridges) in expected {
             let host = Host::new("alone");
             let lines = program.start(&host, &[mode]).finish();

@@ -8,7 +8,7 @@ use tapline::net::encoded::decode_change;
 use tapline::net::schema::{FieldReader, FieldSet, NameLookup};
 use tapline::net::{Addr, IfIndex, Link, Neigh, Object, Route, Verb};
 
-use crate::support::{SANITIZERS, compile, succeed};
+use crate::support::{sanitized, succeed};
 
 /// Length of the header of a message.
 const HEADER_BYTES: usize = 16;
@@ -124,8 +124,8 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
 #[test]
 fn the_messages_of_cpp_are_those_of_the_library() {
     const VERBS: [Verb; 5] = [Verb::Add, Verb::Replace, Verb::Set, Verb::Append, Verb::Del];
-    let program = compile("g++", "tests/programs/netlink/encode.cpp", &SANITIZERS);
-    let printed = succeed(&mut Command::new(program)).stdout;
+    let program = sanitized("tests/programs/netlink/encode.cpp");
+    let printed = succeed(&mut Command::new(program.path)).stdout;
     let printed = String::from_utf8(printed).expect("text");
     let mut differences = Vec::new();
     let mut counts: BTreeMap<(&str, usize), (usize, usize)> = BTreeMap::new();

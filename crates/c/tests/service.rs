@@ -26,7 +26,7 @@ fn shown(host: &Host, name: &str) -> String {
 #[test]
 fn the_kernel_follows_the_database_and_is_restored_in_one_loop() {
     for checker in CHECKERS {
-        let service = checker.program("g++", "examples/service/main.cpp", &["-lsqlite3"]);
+        let service = checker.program("examples/service/main.cpp", &["-lsqlite3"]);
         let host = Host::new("alone");
         let folder = tempfile::tempdir().expect("a folder");
         let database = folder.path().join("interfaces.db");
