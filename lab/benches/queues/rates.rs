@@ -233,9 +233,9 @@ impl Rig {
                 scope.spawn(move || {
                     left.run(|| {
                         pin_to_cpu(cpu).expect("two CPUs");
-                        sender.send(warm_up, None);
-                        if let Some(pps) = rate_pps.filter(|_| warm_up > 0) {
-                            sender.send(pps / 2, rate_pps);
+                        if warm_up > 0 {
+                            sender.send(warm_up, None);
+                            sender.send(warm_up / 8, rate_pps);
                         }
                         let times = || {
                             if start.wait().is_leader() {
