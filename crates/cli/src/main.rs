@@ -14,6 +14,7 @@ mod extcap;
 mod failure;
 mod filter;
 mod filter_file;
+mod flows;
 mod generate;
 mod guard;
 mod index;
@@ -74,6 +75,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Read(args) => read::run(&args),
         Command::Send(args) => send::run(&args),
         Command::Latency(args) => latency::run(&args),
+        Command::Flows(args) => flows::run(&args),
         Command::Index(args) => index::run(&args),
         Command::Ctl(args) => control::run(&args),
         Command::Ethtool(args) => ethtool::run(&args),

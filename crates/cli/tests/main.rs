@@ -50,6 +50,7 @@ mod filter_file;
 mod filter_forms;
 mod filter_packets;
 mod filters_of_all;
+mod flows;
 mod index;
 mod latency;
 mod net_absent;

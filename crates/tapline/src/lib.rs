@@ -5,6 +5,7 @@
 //! | [`capture`](mod@capture) | delivers the packets of interfaces to a loop, a function or a file and accounts for every packet |
 //! | [`read`](mod@read) | filters, merges and converts capture files |
 //! | [`count`](mod@count) | has the kernel count the packets of named classes, without copying them |
+//! | [`flows`](mod@flows) | assigns packets to flows in both directions, with TCP analysis, and accounts for every packet |
 //! | [`send`](mod@send) | sends packets, send queues and capture files, at a rate or at recorded times |
 //! | [`ping`](mod@ping) | pings many hosts and accounts for every probe |
 //! | [`latency`](mod@latency) | measures the time from the kernel's time stamp of a packet to its delivery |
@@ -42,6 +43,7 @@ mod compiled_filter;
 pub mod control;
 pub mod count;
 pub mod doctor;
+pub mod flows;
 pub mod hwtstamp;
 pub mod irq;
 mod key_log;

@@ -5,7 +5,7 @@ const FLOORS: [&[&str]; 7] = [
     &["abi"],
     &["filter", "wire"],
     &["bpf", "ring"],
-    &["netlink", "probe", "store"],
+    &["flow", "netlink", "probe", "store"],
     &["tapline"],
     &["c", "cli", "pcap"],
     &["lab"],

@@ -10,6 +10,7 @@ mod edit;
 mod ethtool;
 mod extcap;
 mod filter;
+mod flows;
 mod generate;
 mod index;
 mod latency;
@@ -43,6 +44,7 @@ pub use edit::{CountOrTime, EditArgs, FileSplit, Stripped};
 pub use ethtool::{EthtoolArgs, EthtoolCommand, SettingKind};
 pub use extcap::{ExtcapArgs, RemoteArgs};
 pub use filter::{Emit, FilterArgs, Place};
+pub use flows::FlowsArgs;
 pub use generate::GeneratorArgs;
 pub use index::IndexArgs;
 pub use latency::LatencyArgs;
@@ -65,6 +67,8 @@ pub use send::SendArgs;
 #[derive(Debug, Parser)]
 #[command(name = "tapline", version, max_term_width = 100)]
 #[command(after_long_help = EXIT_STATUS, infer_subcommands = true)]
+// Without the empty line above the usage, the short help fits a screen.
+#[command(help_template = "{about-with-newline}{usage-heading} {usage}\n\n{all-args}{after-help}")]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -80,6 +84,8 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Flows(Box<FlowsArgs>),
 
     Index(IndexArgs),
 

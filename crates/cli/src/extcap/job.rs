@@ -65,9 +65,9 @@ pub fn run(args: &ExtcapArgs, interface: &str, fifo: &Path) -> Result<Exit, Fail
     // It restricts itself before there is something to read.
     let (give, errors) = sync_channel(1);
     let report = move || {
-        errors
-            .into_iter()
-            .for_each(|errors| report(errors, &begun, &messages))
+        for errors in errors {
+            report(errors, &begun, &messages);
+        }
     };
     let reporter = Sandbox::new(&sandbox::EXTCAP).spawn(args.sandbox, report)?;
     let mut command = place.command(&words);

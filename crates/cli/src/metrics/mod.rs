@@ -19,6 +19,7 @@ mod server;
 pub use board::{Board, ticks};
 pub use capture::families as capture_families;
 pub use count::families as count_families;
+pub use family::{Family, Sample, Samples};
 pub use ping::{ChangeCounts, MOST_TARGETS as MOST_PING_TARGETS, families as ping_families};
 pub use send::families as send_families;
 pub use server::{Server, address};

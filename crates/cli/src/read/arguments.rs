@@ -40,7 +40,18 @@ impl Arguments {
     /// The first word is a file, and so are the next ones that name files. The first that names none
     /// begins the filter. `--` separates them explicitly.
     pub fn new(args: &ReadArgs) -> Result<Self, Failure> {
-        let arguments = Self::separate(args)?;
+        let arguments = Self::of(&args.words, &args.filter, args.filter_file.as_deref())?;
+        refuse_overwrite(&args.output, &arguments.files)?;
+        Ok(arguments)
+    }
+
+    /// Of `words`, with a filter behind `--` or in a file.
+    pub fn of(
+        words: &[OsString],
+        filter: &[OsString],
+        filter_file: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let arguments = Self::separate(words, filter, filter_file)?;
         let files = &arguments.files;
         if files.iter().any(|path| path.as_os_str().is_empty()) {
             let line = "the name of a file is empty (use - for standard input)";
@@ -50,30 +61,33 @@ impl Arguments {
             let line = "standard input can be read only once";
             return Err(Failure::new(Exit::Usage, line));
         }
-        if args.filter.is_empty() && args.filter_file.is_none() {
-            refuse_filter_without_file(&args.words)?;
+        if filter.is_empty() && filter_file.is_none() {
+            refuse_filter_without_file(words)?;
         }
-        refuse_overwrite(&args.output, files)?;
         Ok(arguments)
     }
 
-    fn separate(args: &ReadArgs) -> Result<Self, Failure> {
+    fn separate(
+        words: &[OsString],
+        filter: &[OsString],
+        filter_file: Option<&Path>,
+    ) -> Result<Self, Failure> {
         let paths = |words: &[OsString]| words.iter().map(PathBuf::from).collect();
-        if let Some(path) = &args.filter_file {
+        if let Some(path) = filter_file {
             return Ok(Self {
-                files: paths(&args.words),
+                files: paths(words),
                 filter: Some(filter_file::expression(path)?),
                 guess: None,
             });
         }
-        let is_guessed = args.filter.is_empty();
+        let is_guessed = filter.is_empty();
         let (files, filter) = if is_guessed {
             let is_file = |word: &&OsString| is_file(Path::new(word));
-            let others = args.words.get(1..).unwrap_or_default();
+            let others = words.get(1..).unwrap_or_default();
             let files = 1 + others.iter().take_while(is_file).count();
-            args.words.split_at(files.min(args.words.len()))
+            words.split_at(files.min(words.len()))
         } else {
-            (args.words.as_slice(), args.filter.as_slice())
+            (words, filter)
         };
         let words: Option<Vec<_>> = filter.iter().map(|word| word.to_str()).collect();
         let Some(words) = words else {
@@ -88,32 +102,9 @@ impl Arguments {
 
     /// The job for these files, with the options in `args`.
     pub fn builder(&self, args: &ReadArgs) -> Result<ReadBuilder, Failure> {
-        let mut builder = ReadBuilder::new().indexes(args.index);
-        for path in &self.files {
-            builder = if is_stdin(path) {
-                let stdin = io::stdin().as_fd().try_clone_to_owned()?;
-                builder.stream("standard input", stdin)
-            } else {
-                builder.file(path)
-            };
-        }
-        let mut filters = Vec::new();
-        if let Some(text) = &self.filter {
-            let word = self.guess.as_ref().map(|guess| guess.word.clone());
-            let names = GuardedNames {
-                names: SystemNames::new(),
-                word,
-            };
-            look_up(text, &names);
-            filters.push(Filter::from(Expression::new(text, Arc::new(names))));
-            let text = text.clone();
-            builder = builder.on_filter_warnings(move |warnings| warn(&text, warnings));
-        }
+        let mut builder = self.inputs()?.indexes(args.index);
         if let Some(path) = &args.bpf {
-            filters.push(filter_file::program(path)?.into());
-        }
-        for filter in filters {
-            let Ok(filtered) = builder.filter(filter);
+            let Ok(filtered) = builder.filter(Filter::from(filter_file::program(path)?));
             builder = filtered;
         }
         for name in &args.interface {
@@ -129,6 +120,32 @@ impl Arguments {
             builder = builder.count(packets);
         }
         Ok(builder.snaplen(args.snaplen.unwrap_or(0)))
+    }
+
+    /// A job with the files and the filter.
+    pub fn inputs(&self) -> Result<ReadBuilder, Failure> {
+        let mut builder = ReadBuilder::new();
+        for path in &self.files {
+            builder = if is_stdin(path) {
+                let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+                builder.stream("standard input", stdin)
+            } else {
+                builder.file(path)
+            };
+        }
+        if let Some(text) = &self.filter {
+            let word = self.guess.as_ref().map(|guess| guess.word.clone());
+            let names = GuardedNames {
+                names: SystemNames::new(),
+                word,
+            };
+            look_up(text, &names);
+            let expression = Filter::from(Expression::new(text, Arc::new(names)));
+            let Ok(filtered) = builder.filter(expression);
+            let text = text.clone();
+            builder = filtered.on_filter_warnings(move |warnings| warn(&text, warnings));
+        }
+        Ok(builder)
     }
 }
 

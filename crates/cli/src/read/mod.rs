@@ -25,7 +25,8 @@ use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;
 use crate::units::grouped;
 use crate::{output, privilege, signals};
-use arguments::Arguments;
+pub use arguments::Arguments;
+pub use failure::failure;
 
 pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     if args.list_interfaces {
@@ -48,7 +49,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         return report::run(args, &arguments, builder.stop(stop));
     }
     raise_descriptor_limit();
-    let failure = |error: &ReadError| failure::failure(error, &arguments);
+    let failure = |error: &ReadError| failure(error, &arguments);
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
     privilege::drop_unneeded(false)?;
     let files = arguments.files.iter();
@@ -112,7 +113,7 @@ fn write(read: &mut Read, options: CaptureFileOptions, quiet: bool) -> Result<()
 }
 
 /// Raises the limit of open files as far as allowed: large files stay open while they are merged.
-fn raise_descriptor_limit() {
+pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
@@ -123,7 +124,7 @@ fn raise_descriptor_limit() {
 }
 
 /// Prints one line for each error, the last as the failure.
-fn fail_if_broken(mut lines: Vec<String>) -> Result<Exit, Failure> {
+pub fn fail_if_broken(mut lines: Vec<String>) -> Result<Exit, Failure> {
     let Some(last) = lines.pop() else {
         return Ok(Exit::Done);
     };

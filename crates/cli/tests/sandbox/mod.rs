@@ -152,6 +152,7 @@ fn captures_make_the_calls_of_their_list() {
             "capture -i lo -c 3 -- ping -q -i 0.01 127.0.0.1",
             &format!("capture -i right0 --mode drop {PINGS}"),
             &format!("capture -i lo -w DIR/c.pcapng --keylog {CAPTURE_FILE} {PINGS}"),
+            "flows -i lo --duration 50ms",
         ],
     );
 }
@@ -167,6 +168,8 @@ fn reading_makes_the_calls_of_its_list() {
             &format!("read --summary {one}"),
             &format!("read --json {one}"),
             &format!("read --decode tshark {one}"),
+            &format!("flows {one}"),
+            &format!("flows --csv {one} {one}"),
         ],
     );
 }
@@ -275,9 +278,11 @@ fn the_thread_of_the_metrics_makes_the_calls_of_its_list() {
 }
 
 /// One line of each command that restricts itself.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "capture -i lo --duration 10ms",
     "read DIR/in.pcap",
+    "flows DIR/in.pcap",
+    "flows -i lo --duration 10ms",
     "send -i right0 -r DIR/in.pcap",
     "send -r DIR/in.pcap -w DIR/out.pcapng",
     "index DIR/in.pcap",
@@ -291,7 +296,8 @@ const COMMANDS: [&str; 12] = [
 ];
 
 /// The same with a metrics server, which has a thread of its own.
-const SERVERS: [&str; 5] = [
+const SERVERS: [&str; 6] = [
+    "flows -i lo --duration 10ms --metrics 0",
     "capture -i lo --duration 10ms --metrics 0",
     "capture -i any --duration 10ms --metrics 0",
     "count -i right0 --interval 10ms --duration 10ms --metrics 0",

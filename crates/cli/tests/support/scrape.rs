@@ -95,6 +95,7 @@ fn samples(text: &str) -> BTreeMap<String, u64> {
     let text = text.strip_suffix("# EOF\n").expect("the end");
     let mut families: Vec<&str> = Vec::new();
     let mut samples = BTreeMap::new();
+    let mut suffix = "";
     for line in text.lines() {
         let family = families.last().copied().unwrap_or("");
         if let Some(help) = line.strip_prefix("# HELP ") {
@@ -106,14 +107,18 @@ fn samples(text: &str) -> BTreeMap<String, u64> {
             );
             families.push(name);
         } else if let Some(kind) = line.strip_prefix("# TYPE ") {
-            assert_eq!(kind, format!("{family} counter"));
+            suffix = match kind.strip_prefix(family) {
+                Some(" counter") => "_total",
+                Some(" gauge") => "",
+                _ => panic!("{kind}"),
+            };
         } else if let Some(unit) = line.strip_prefix("# UNIT ") {
             assert_eq!(unit, format!("{family} bytes"));
             assert!(family.ends_with("_bytes"), "{family}");
         } else {
             let (sample, value) = line.rsplit_once(' ').expect("a sample");
             let name = sample.split('{').next().expect("a name");
-            assert_eq!(name, format!("{family}_total"), "{line}");
+            assert_eq!(name, format!("{family}{suffix}"), "{line}");
             let value = value.parse().expect("a number");
             let before = samples.insert(sample.to_owned(), value);
             assert_eq!(before, None, "{sample} comes twice");

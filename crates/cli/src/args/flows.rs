@@ -1,0 +1,127 @@
+//! Flags of `tapline flows`.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tapline::capture::DirectionFilter;
+use tapline::flows::TableOptions;
+
+use super::SandboxArgs;
+use super::capture::direction;
+use crate::{metrics, units};
+
+/// Turn packets into flows: both directions, TCP state, retransmissions, round-trip times
+///
+/// A flow is what two hosts exchange between two ports. It is printed when it ends: by the idle timeout, by FIN or RST, by a new
+/// connection between the same ports, when it makes room for another one, or at the end; and at the active timeout. Every packet
+/// is in a flow or counted as not IP, as a later fragment, or as malformed. Headers inside of tunnels are not looked at.
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "tapline flows [OPTIONS] FILE... [FILTER]\n       tapline flows [OPTIONS] -i IF [FILTER]",
+    after_long_help = super::UNITS
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub struct FlowsArgs {
+    /// Capture files, or - for standard input; then the filter, as in pcap-filter(7)
+    ///
+    /// Several files are merged by time. With -i, all words are the filter.
+    #[arg(value_name = "FILE... [FILTER]")]
+    pub words: Vec<OsString>,
+
+    /// Filter as in pcap-filter(7), for example 'tcp port 443'
+    #[arg(hide_short_help = true, value_name = "FILTER", last = true)]
+    pub filter: Vec<OsString>,
+
+    /// Capture from this interface; can be repeated
+    #[arg(help_heading = "Input", short, long, value_name = "IF", value_parser = super::name())]
+    pub interface: Vec<String>,
+
+    /// Stop after N packets
+    #[arg(help_heading = "Input", short, long, value_name = "N")]
+    pub count: Option<NonZeroU64>,
+
+    /// With -i: stop after this time
+    #[arg(help_heading = "Input", long, value_name = "TIME", value_parser = units::time, requires = "interface")]
+    pub duration: Option<Duration>,
+
+    /// With -i: packets that the interface receives, sends, or both
+    #[arg(help_heading = "Input", long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
+    pub direction: DirectionFilter,
+
+    /// With -i: bytes to capture of each packet; the headers must be in them
+    #[arg(
+        hide_short_help = true,
+        help_heading = "Input",
+        short,
+        long,
+        value_name = "BYTES",
+        default_value = "128"
+    )]
+    pub snaplen: u32,
+
+    /// With -i: ring size per interface
+    #[arg(hide_short_help = true, help_heading = "Input", long, value_name = "SIZE", default_value = "32M", value_parser = units::size)]
+    pub buffer: u64,
+
+    /// With -i: do not put the interface into promiscuous mode
+    #[arg(hide_short_help = true, help_heading = "Input", short = 'p', long)]
+    pub no_promisc: bool,
+
+    /// Read the filter from FILE; - is standard input
+    #[arg(
+        hide_short_help = true,
+        short = 'F',
+        long,
+        value_name = "FILE",
+        conflicts_with = "filter",
+        help_heading = "Input"
+    )]
+    pub filter_file: Option<PathBuf>,
+
+    /// A flow without packets for this time ends
+    #[arg(help_heading = "Flows", long, value_name = "TIME", default_value = "60s", value_parser = units::nonzero_time)]
+    pub idle: Duration,
+
+    /// A flow that lasts is printed at this interval, and counts anew
+    #[arg(help_heading = "Flows", long, value_name = "TIME", default_value = "30m", value_parser = units::nonzero_time)]
+    pub active: Duration,
+
+    /// Flows at the same time; for a further one, another one ends that had no packet for long
+    ///
+    /// This bounds the memory, which is reserved at the start and printed.
+    #[arg(help_heading = "Flows", long, value_name = "N", default_value = "262144", value_parser = max_flows)]
+    pub max_flows: usize,
+
+    /// With -i: serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
+    #[arg(help_heading = "Output", long, value_name = "[ADDR:]PORT", value_parser = metrics::address, requires = "interface")]
+    pub metrics: Option<SocketAddr>,
+
+    /// Print JSON Lines instead of text
+    #[arg(help_heading = "Output format", long)]
+    pub json: bool,
+
+    /// Print CSV with a header line instead of text; the summary goes to standard error
+    ///
+    /// The columns are the keys of --json.
+    #[arg(help_heading = "Output format", long, conflicts_with = "json")]
+    pub csv: bool,
+
+    /// Print no start and no summary; the events of --json remain
+    #[arg(help_heading = "Output format", short, long)]
+    pub quiet: bool,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
+}
+
+fn max_flows(text: &str) -> Result<usize, String> {
+    let flows = units::decimal(text).and_then(|flows| usize::try_from(flows.get()).ok());
+    match flows {
+        Some(flows) if flows <= TableOptions::MOST_FLOWS => Ok(flows),
+        _ => Err(format!("a number from 1 to {}", TableOptions::MOST_FLOWS)),
+    }
+}

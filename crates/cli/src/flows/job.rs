@@ -1,0 +1,194 @@
+//! Reads the packets and runs the meter.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tapline::capture::{CaptureOptions, LiveCounters};
+use tapline::filter::SystemNames;
+use tapline::flows::{FlowMeter, FlowTable, TableOptions};
+use tapline::read::ReadError;
+use tapline::{Expression, Filter};
+
+use super::print::Printer;
+use super::summary::{self, Origin};
+use crate::args::FlowsArgs;
+use crate::failure::{Exit, Failure, chain};
+use crate::metrics::{Board, Server, capture_families};
+use crate::read::{self, Arguments};
+use crate::sandbox::{self, Sandbox};
+use crate::{capture, filter_file, json, privilege, signals};
+
+/// How often flows are looked for whose time has come, and metrics are renewed.
+const TICK: Duration = Duration::from_millis(500);
+
+pub fn run(args: &FlowsArgs) -> Result<Exit, Failure> {
+    if args.interface.is_empty() {
+        run_files(args)
+    } else {
+        run_capture(args)
+    }
+}
+
+fn table(args: &FlowsArgs) -> TableOptions {
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    TableOptions {
+        max_flows: args.max_flows,
+        idle_ns: ns(args.idle),
+        active_ns: ns(args.active),
+        ..TableOptions::default()
+    }
+}
+
+fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
+    if args.words.is_empty() {
+        let line = "flows of what? Name capture files, or an interface with -i";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    let arguments = Arguments::of(&args.words, &args.filter, args.filter_file.as_deref())?;
+    let mut builder = arguments.inputs()?;
+    if let Some(packets) = args.count {
+        builder = builder.count(packets);
+    }
+    let stop = signals::stop()?;
+    read::raise_descriptor_limit();
+    let failure = |error: &ReadError| read::failure(error, &arguments);
+    let mut job = builder.stop(stop).open().map_err(|error| failure(&error))?;
+    privilege::drop_unneeded(false)?;
+    let files = arguments.files.iter();
+    let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
+    sandbox.enter(args.sandbox, args.quiet)?;
+    let mut meter = meter(args, None)?;
+    let result = job.run_consumer(&mut meter);
+    let broken = match result {
+        Err(ReadError::Incomplete(broken)) => broken.0,
+        Err(error) => return Err(failure(&error)),
+        Ok(()) => Vec::new(),
+    };
+    let origin = job.summary();
+    summary::show(args, meter.account(), &Origin::Files(&origin))
+        .map_err(|error| Failure::stdout(&error))?;
+    read::fail_if_broken(broken.iter().map(|error| chain(error)).collect())
+}
+
+fn meter(args: &FlowsArgs, board: Option<Arc<Board>>) -> Result<FlowMeter<Printer>, Failure> {
+    let mut printer = Printer::new(args, board);
+    if args.csv {
+        printer.heading();
+    }
+    FlowMeter::new(&table(args), printer)
+        .map_err(|error| Failure::job_on("cannot measure flows", &error))
+}
+
+fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
+    let text = filter(args)?;
+    let stop = signals::stop()?;
+    let server = args.metrics.map(Server::bind).transpose()?;
+    let mut capture = options(args, text.as_deref())
+        .open()
+        .map_err(|error| capture::refused(text.as_deref().unwrap_or_default(), error))?;
+    crate::filter::warn(
+        text.as_deref().unwrap_or_default(),
+        capture.filter_warnings(),
+    );
+    privilege::drop_unneeded(text.is_some())?;
+    let url = server.as_ref().map(Server::url);
+    let board = server
+        .map(|server| serve(args, server, capture.live()))
+        .transpose()?;
+    Sandbox::new(&sandbox::CAPTURE).enter(args.sandbox, args.quiet)?;
+    show_start(args, url.as_deref()).map_err(|error| Failure::stdout(&error))?;
+    let mut meter = meter(args, board)?;
+    for interface in capture.interfaces() {
+        meter
+            .add_interface(interface)
+            .map_err(|error| Failure::job(&*error))?;
+    }
+    let summary = capture::summary(capture.run_consumer(&mut meter, &stop))?;
+    let account = *meter.account();
+    let shown = summary::show(args, &account, &Origin::Capture(&summary));
+    // The failure of the capture is reported before that of printing its summary.
+    capture::ended(&summary.ended)?;
+    shown.map_err(|error| Failure::stdout(&error))?;
+    Ok(Exit::Done)
+}
+
+/// The filter of a capture.
+fn filter(args: &FlowsArgs) -> Result<Option<String>, Failure> {
+    if let Some(path) = &args.filter_file {
+        if let Some(word) = args.words.first() {
+            let line = format!(
+                "the filter is in {}: what is {}?",
+                path.display(),
+                word.display()
+            );
+            return Err(Failure::new(Exit::Usage, line));
+        }
+        return filter_file::expression(path).map(Some);
+    }
+    let words = args.words.iter().chain(&args.filter);
+    let words: Option<Vec<&str>> = words.map(|word| word.to_str()).collect();
+    match words {
+        Some(words) if words.is_empty() => Ok(None),
+        Some(words) => Ok(Some(words.join(" "))),
+        None => Err(Failure::new(Exit::Usage, "the filter is not UTF-8")),
+    }
+}
+
+fn options(args: &FlowsArgs, filter: Option<&str>) -> CaptureOptions {
+    let filter =
+        filter.map(|text| Filter::Expression(Expression::new(text, Arc::new(SystemNames::new()))));
+    let mut options = CaptureOptions::default()
+        .links(args.interface.clone())
+        .with_filter(filter)
+        .promiscuous(!args.no_promisc)
+        .direction(args.direction)
+        .snaplen(match args.snaplen {
+            0 => tapline::capture::DEFAULT_SNAPLEN,
+            bytes => bytes,
+        })
+        .buffer_bytes(usize::try_from(args.buffer).unwrap_or(usize::MAX))
+        .tick(TICK);
+    if let Some(packets) = args.count {
+        options = options.packets(packets.into());
+    }
+    if let Some(duration) = args.duration {
+        options = options.duration(duration);
+    }
+    options
+}
+
+/// Serves the counters of the meter, which are posted to the board, and those of the capture.
+fn serve(args: &FlowsArgs, server: Server, live: LiveCounters) -> Result<Arc<Board>, Failure> {
+    let board = Board::new(summary::families(&tapline::flows::FlowAccount::default()));
+    let posted = Arc::clone(&board);
+    server.serve(args.sandbox, move || {
+        let mut families = capture_families(&live.accounts());
+        families.extend(posted.read().iter().cloned());
+        families
+    })?;
+    Ok(board)
+}
+
+fn show_start(args: &FlowsArgs, metrics: Option<&str>) -> io::Result<()> {
+    if args.json {
+        return json::print(&json!({
+            "event": "start",
+            "interfaces": args.interface,
+            "max_flows": args.max_flows,
+            "max_memory_bytes": FlowTable::memory_bytes(args.max_flows),
+            "metrics": metrics,
+        }));
+    }
+    if !args.quiet {
+        // A closed standard error is not a failure.
+        let mut out = io::stderr();
+        let interfaces = args.interface.join(", ");
+        let _ = writeln!(out, "flows on {interfaces}, {}", summary::room(args));
+        if let Some(url) = metrics {
+            let _ = writeln!(out, "metrics at {url}");
+        }
+    }
+    Ok(())
+}

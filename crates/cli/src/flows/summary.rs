@@ -1,0 +1,164 @@
+//! What became of all packets and flows.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+use tapline::capture::CaptureSummary;
+use tapline::flows::{EndReason, FlowAccount, FlowTable};
+use tapline::read::ReadSummary;
+
+use crate::args::FlowsArgs;
+use crate::capture::{account_line, lost_json};
+use crate::json;
+use crate::metrics::{Family, Sample, Samples};
+use crate::units::{binary, grouped};
+
+/// Where the packets came from, and what was lost there.
+pub enum Origin<'a> {
+    Capture(&'a CaptureSummary),
+    Files(&'a ReadSummary),
+}
+
+/// The packets by what became of them; the first name is that of metrics.
+fn places(account: &FlowAccount) -> [(&'static str, u64); 4] {
+    [
+        ("in_flows", account.in_flows),
+        ("not_ip", account.not_ip),
+        ("fragments", account.fragments),
+        ("malformed", account.malformed),
+    ]
+}
+
+pub fn show(args: &FlowsArgs, account: &FlowAccount, origin: &Origin<'_>) -> io::Result<()> {
+    if args.json {
+        return json::print(&summary_json(args, account, origin));
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    let mut out: Box<dyn Write> = if args.csv {
+        Box::new(io::stderr())
+    } else {
+        Box::new(io::stdout())
+    };
+    match origin {
+        Origin::Capture(summary) => account_line(&mut out, None, &summary.account)?,
+        Origin::Files(summary) => writeln!(
+            out,
+            "{} packets read = {} delivered + {} filtered + {} lost",
+            grouped(summary.received),
+            grouped(summary.delivered),
+            grouped(summary.filtered),
+            grouped(summary.lost)
+        )?,
+    }
+    writeln!(
+        out,
+        "{} packets = {} in flows + {} not IP + {} later fragments + {} malformed",
+        grouped(account.packets),
+        grouped(account.in_flows),
+        grouped(account.not_ip),
+        grouped(account.fragments),
+        grouped(account.malformed)
+    )?;
+    let reasons: Vec<String> = EndReason::ALL
+        .iter()
+        .map(|&reason| (account.ended(reason), reason.name()))
+        .filter(|(flows, _)| *flows > 0)
+        .map(|(flows, name)| format!("{} {name}", grouped(flows)))
+        .collect();
+    let reasons = if reasons.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", reasons.join(", "))
+    };
+    writeln!(
+        out,
+        "{} flows{reasons}; at most {} at the same time, room for {}",
+        grouped(account.exported()),
+        grouped(account.most_flows),
+        grouped(args.max_flows as u64)
+    )
+}
+
+fn summary_json(args: &FlowsArgs, account: &FlowAccount, origin: &Origin<'_>) -> Value {
+    let ended =
+        EndReason::ALL.map(|reason| (reason.name().to_owned(), account.ended(reason).into()));
+    let mut object = json!({
+        "event": "summary",
+        "packets": account.packets,
+        "bytes": account.bytes,
+    });
+    for (name, packets) in places(account) {
+        object[name] = packets.into();
+    }
+    object["flows"] = account.exported().into();
+    object["ended"] = Value::Object(ended.into_iter().collect::<Map<_, _>>());
+    object["most_flows"] = account.most_flows.into();
+    object["max_flows"] = args.max_flows.into();
+    object["max_memory_bytes"] = FlowTable::memory_bytes(args.max_flows).into();
+    match origin {
+        Origin::Capture(summary) => {
+            let account = &summary.account;
+            object["received"] = account.received().into();
+            object["delivered"] = account.delivered.into();
+            object["filtered"] = account.filtered.into();
+            object["lost"] = lost_json(&account.lost);
+            object["duration_ns"] = (summary.duration.as_nanos() as u64).into();
+        }
+        Origin::Files(summary) => {
+            object["received"] = summary.received.into();
+            object["delivered"] = summary.delivered.into();
+            object["filtered"] = summary.filtered.into();
+            object["lost"] = json!({ "writer": summary.lost });
+        }
+    }
+    object
+}
+
+/// How much memory flows take at most.
+pub fn room(args: &FlowsArgs) -> String {
+    let bytes = FlowTable::memory_bytes(args.max_flows);
+    format!(
+        "room for {} flows in {}",
+        grouped(args.max_flows as u64),
+        binary(bytes)
+    )
+}
+
+/// The counters for Prometheus.
+pub fn families(account: &FlowAccount) -> Vec<Family> {
+    let sample = |label: Option<(&'static str, &str)>, value| Sample {
+        labels: label
+            .map(|(name, value)| (name, value.to_owned()))
+            .into_iter()
+            .collect(),
+        value,
+    };
+    let packets = places(account).map(|(place, value)| sample(Some(("place", place)), value));
+    let ended =
+        EndReason::ALL.map(|reason| sample(Some(("reason", reason.name())), account.ended(reason)));
+    let family = |name, help, samples| Family {
+        name,
+        help,
+        is_bytes: false,
+        samples,
+    };
+    vec![
+        family(
+            "flow_packets",
+            "Packets in flows, and packets that belong to none, by reason",
+            Samples::Counters(packets.into()),
+        ),
+        family(
+            "flow_exports",
+            "Exported flows, by what ended them",
+            Samples::Counters(ended.into()),
+        ),
+        family(
+            "flows",
+            "Flows in the table",
+            Samples::Gauges(vec![sample(None, account.flows)]),
+        ),
+    ]
+}

@@ -1,0 +1,351 @@
+//! One direction of a TCP connection, and the connection.
+//!
+//! A segment that does not advance the sequence number was sent again or came late. What was seen before is a retransmission;
+//! what fills a gap is one, too, if it follows duplicate acknowledgements or comes later than reordering explains: a round-trip
+//! time after the segment with the highest number. Wireshark decides by the same rules, with which tests compare.
+
+use crate::decode::TcpHeader;
+use crate::flow::{TcpFlow, TcpState};
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const ACK: u8 = 0x10;
+
+/// How late a segment can come by reordering, if the round-trip time is unknown.
+const REORDERING_NS: u64 = 3_000_000;
+
+/// A retransmission follows duplicate acknowledgements within this time.
+const FAST_NS: u64 = 20_000_000;
+
+/// Gaps that are remembered in a direction: beyond these, the oldest counts as filled.
+const GAPS: usize = 3;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Direction {
+    /// The highest sequence number seen, plus one, and when it was seen first.
+    next: u32,
+    next_ns: u64,
+    acknowledged: u32,
+    acknowledged_ns: u64,
+    /// Sequence number of its SYN.
+    initial: u32,
+    gaps: [(u32, u32); GAPS],
+    window: u16,
+    gap_count: u8,
+    duplicates: u8,
+    flags: u8,
+    has_sent: bool,
+    has_acknowledged: bool,
+    retransmissions: u32,
+    out_of_order: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Handshake {
+    /// Nothing of it was seen.
+    #[default]
+    Unseen,
+    Syn,
+    SynAck,
+    Done,
+}
+
+/// The connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tcp {
+    /// The first is of the initiator.
+    directions: [Direction; 2],
+    handshake: Handshake,
+    is_reset: bool,
+    /// Time of the last SYN and of the first answer.
+    syn_ns: u64,
+    answer_ns: u64,
+    rtt_ns: u64,
+}
+
+/// What a segment says about the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    None,
+    /// Both ends have closed it, or one has reset it.
+    Ended,
+}
+
+impl Tcp {
+    /// Whether the segment's receiver is the initiator, as far as a first segment tells.
+    pub(crate) fn is_answer(header: &TcpHeader) -> bool {
+        header.flags & (SYN | ACK) == SYN | ACK
+    }
+
+    /// Whether a segment of this direction begins another connection.
+    #[inline]
+    pub(crate) fn is_another(&self, backward: bool, header: &TcpHeader) -> bool {
+        let own = &self.directions[usize::from(backward)];
+        header.flags & (SYN | ACK | RST) == SYN
+            && own.has_sent
+            && (own.flags & SYN == 0 || own.initial != header.sequence)
+    }
+
+    /// Takes a segment.
+    #[inline]
+    pub(crate) fn add(&mut self, backward: bool, header: &TcpHeader, now_ns: u64) -> Change {
+        let was_ended = self.is_ended();
+        self.shake_hands(backward, header, now_ns);
+        let rtt_ns = self.rtt_ns;
+        let [forward, reverse] = &mut self.directions;
+        let (own, other) = if backward {
+            (reverse, forward)
+        } else {
+            (forward, reverse)
+        };
+        own.flags |= header.flags;
+        if header.flags & RST != 0 {
+            self.is_reset = true;
+        } else {
+            own.add(other, header, now_ns, rtt_ns);
+        }
+        if self.is_ended() && !was_ended {
+            Change::Ended
+        } else {
+            Change::None
+        }
+    }
+
+    fn shake_hands(&mut self, backward: bool, header: &TcpHeader, now_ns: u64) {
+        match (header.flags & (SYN | ACK | RST), backward) {
+            (SYN, false) if self.handshake != Handshake::Done => {
+                self.handshake = self.handshake.max(Handshake::Syn);
+                self.syn_ns = now_ns;
+            }
+            (flags, true) if flags == SYN | ACK && self.handshake == Handshake::Syn => {
+                self.handshake = Handshake::SynAck;
+                self.answer_ns = now_ns;
+            }
+            (flags, true) if flags == SYN | ACK && self.handshake == Handshake::Unseen => {
+                // The SYN was not seen.
+                self.handshake = Handshake::SynAck;
+            }
+            (ACK, false) if self.handshake == Handshake::SynAck => {
+                self.handshake = Handshake::Done;
+                if self.syn_ns > 0 {
+                    self.rtt_ns = now_ns.saturating_sub(self.syn_ns);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn is_reset(&self) -> bool {
+        self.is_reset
+    }
+
+    /// Whether both ends have closed it, or one has reset it.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_reset || self.directions.iter().all(|own| own.flags & FIN != 0)
+    }
+
+    fn state(&self) -> TcpState {
+        let closed = self.directions.iter().filter(|own| own.flags & FIN != 0);
+        match (self.is_reset, closed.count(), self.handshake) {
+            (true, ..) => TcpState::Reset,
+            (_, 2, _) => TcpState::Closed,
+            (_, 1, _) => TcpState::HalfClosed,
+            (.., Handshake::Syn) => TcpState::SynSent,
+            (.., Handshake::SynAck) => TcpState::SynReceived,
+            _ => TcpState::Established,
+        }
+    }
+
+    pub(crate) fn export(&self) -> TcpFlow {
+        let each = |of: fn(&Direction) -> u32| self.directions.each_ref().map(of);
+        let responder = self.answer_ns.saturating_sub(self.syn_ns);
+        TcpFlow {
+            state: self.state(),
+            flags: self.directions.each_ref().map(|own| own.flags),
+            retransmissions: each(|own| own.retransmissions),
+            out_of_order: each(|own| own.out_of_order),
+            rtt_ns: Some(self.rtt_ns).filter(|&rtt| rtt > 0),
+            responder_rtt_ns: Some(responder).filter(|_| self.answer_ns > 0 && self.syn_ns > 0),
+        }
+    }
+
+    /// Begins to count anew.
+    pub(crate) fn clear_counters(&mut self) {
+        for own in &mut self.directions {
+            own.retransmissions = 0;
+            own.out_of_order = 0;
+        }
+    }
+}
+
+impl Handshake {
+    fn max(self, other: Self) -> Self {
+        if self as u8 > other as u8 {
+            self
+        } else {
+            other
+        }
+    }
+}
+
+/// Whether a sequence number is before another one.
+#[inline]
+fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b).cast_signed()) < 0
+}
+
+impl Direction {
+    #[inline]
+    fn add(&mut self, other: &Self, header: &TcpHeader, now_ns: u64, rtt_ns: u64) {
+        let TcpHeader {
+            sequence,
+            data_bytes,
+            flags,
+            ..
+        } = *header;
+        if flags & SYN != 0 {
+            self.initial = sequence;
+        }
+        let controls = u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
+        let end = sequence.wrapping_add(data_bytes).wrapping_add(controls);
+        let is_probe = data_bytes == 1
+            && self.has_sent
+            && sequence == self.next
+            && other.has_acknowledged
+            && other.window == 0;
+        if !self.has_sent {
+            self.has_sent = true;
+            self.advance(end, now_ns);
+        } else if data_bytes + controls > 0 && !is_probe {
+            self.add_sequence(other, (sequence, end), header, now_ns, rtt_ns);
+        } else if !is_probe && before(self.next, sequence) {
+            // What comes before this acknowledgement was not seen.
+            self.remember_gap(self.next, sequence);
+            self.advance(end, now_ns);
+        }
+        if flags & ACK != 0 {
+            self.acknowledge(header, now_ns);
+        }
+        self.window = header.window;
+    }
+
+    /// A segment that takes up sequence numbers.
+    #[inline]
+    fn add_sequence(
+        &mut self,
+        other: &Self,
+        (sequence, end): (u32, u32),
+        header: &TcpHeader,
+        now_ns: u64,
+        rtt_ns: u64,
+    ) {
+        if !before(sequence, self.next) {
+            if sequence != self.next {
+                self.remember_gap(self.next, sequence);
+            }
+            self.advance(end, now_ns);
+            return;
+        }
+        self.add_below(other, (sequence, end), header, now_ns, rtt_ns);
+        if before(self.next, end) {
+            self.advance(end, now_ns);
+        }
+    }
+
+    /// A segment that begins below the highest sequence number.
+    #[cold]
+    fn add_below(
+        &mut self,
+        other: &Self,
+        (sequence, end): (u32, u32),
+        header: &TcpHeader,
+        now_ns: u64,
+        rtt_ns: u64,
+    ) {
+        let data_bytes = header.data_bytes;
+        let is_control = header.flags & (SYN | FIN) != 0;
+        let is_one_less = sequence == self.next.wrapping_sub(1);
+        // Keep-alives repeat a byte.
+        if is_one_less && data_bytes == 1 && !is_control {
+            return;
+        }
+        let fills_gap = self.fill_gap(sequence, end);
+        let data_end = sequence.wrapping_add(data_bytes);
+        let is_acknowledged =
+            data_bytes > 0 && other.has_acknowledged && !before(other.acknowledged, data_end);
+        if is_acknowledged {
+            self.retransmissions += 1;
+            return;
+        }
+        // New data behind the byte of a probe.
+        if is_one_less && data_bytes > 1 {
+            return;
+        }
+        let is_fast = other.duplicates >= 2
+            && other.acknowledged == sequence
+            && now_ns.saturating_sub(other.acknowledged_ns) < FAST_NS;
+        let late_ns = now_ns.saturating_sub(self.next_ns);
+        let reordering_ns = if rtt_ns > 0 { rtt_ns } else { REORDERING_NS };
+        if fills_gap && !is_fast && late_ns < reordering_ns {
+            self.out_of_order += 1;
+        } else {
+            self.retransmissions += 1;
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, next: u32, now_ns: u64) {
+        self.next = next;
+        self.next_ns = now_ns;
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, header: &TcpHeader, now_ns: u64) {
+        let is_new = !self.has_acknowledged || header.acknowledgement != self.acknowledged;
+        let is_duplicate = !is_new
+            && header.data_bytes == 0
+            && header.flags & (SYN | FIN) == 0
+            && header.window != 0
+            && header.window == self.window
+            && header.sequence == self.next;
+        if is_new {
+            self.duplicates = 0;
+        } else if is_duplicate {
+            self.duplicates = self.duplicates.saturating_add(1);
+        }
+        self.has_acknowledged = true;
+        self.acknowledged = header.acknowledgement;
+        self.acknowledged_ns = now_ns;
+    }
+
+    fn remember_gap(&mut self, begin: u32, end: u32) {
+        if usize::from(self.gap_count) == GAPS {
+            self.gaps.rotate_left(1);
+            self.gap_count -= 1;
+        }
+        self.gaps[usize::from(self.gap_count)] = (begin, end);
+        self.gap_count += 1;
+    }
+
+    /// Takes `sequence..end` out of the gaps; returns whether any of it was missing.
+    fn fill_gap(&mut self, sequence: u32, end: u32) -> bool {
+        let gaps = std::mem::take(&mut self.gaps);
+        let count = std::mem::take(&mut self.gap_count);
+        let mut fills = false;
+        for &(from, to) in &gaps[..usize::from(count)] {
+            if !before(sequence, to) || !before(from, end) {
+                self.remember_gap(from, to);
+                continue;
+            }
+            fills = true;
+            if before(from, sequence) {
+                self.remember_gap(from, sequence);
+            }
+            if before(end, to) {
+                self.remember_gap(end, to);
+            }
+        }
+        fills
+    }
+}
