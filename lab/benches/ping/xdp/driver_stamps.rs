@@ -18,9 +18,10 @@ const NAME: &str = "tapline_bench";
 const CPU: i32 = 0;
 
 /// Records; a power of two.
-const RECORDS: usize = 4096;
-const RECORD_BYTES: usize = 16;
+const RECORDS: i32 = 4096;
+const RECORD_BYTES: i32 = 16;
 const RECORDS_AT: i16 = 64;
+const MAP_BYTES: u32 = 64 + 4096 * 16;
 
 // Offsets of words in the map.
 /// Number of the next record.
@@ -47,8 +48,7 @@ pub struct DriverTrace {
 impl DriverTrace {
     /// Starts it, for one request at a time.
     pub fn start() -> Self {
-        let bytes = RECORDS_AT as usize + RECORDS * RECORD_BYTES;
-        let map = Map::value(NAME, bytes as u32).expect("a map");
+        let map = Map::value(NAME, MAP_BYTES).expect("a map");
         let attach = |name, code: &[Insn<'_>]| {
             let program = Program::load(ProgramKind::Tracepoint, NAME, code);
             let program = program.expect("the kernel takes the program");
@@ -67,18 +67,16 @@ impl DriverTrace {
     /// The times of the requests from the driver to the end of the poll that made the reply, nanoseconds. `None` if the
     /// next request was handed over before.
     pub fn finish(self) -> Vec<Option<u64>> {
-        let mut bytes = vec![0; RECORDS_AT as usize + RECORDS * RECORD_BYTES];
+        let mut bytes = vec![0; MAP_BYTES as usize];
         self.map.read(&mut bytes).expect("its value");
-        let word = |at: usize| {
-            let word = bytes[at..at + 8].try_into().expect("8 bytes");
+        let (head, records) = bytes.split_at(64);
+        let word = |bytes: &[u8]| {
+            let word = bytes[..8].try_into().expect("8 bytes");
             u64::from_ne_bytes(word)
         };
-        let count = word(NEXT as usize).min(RECORDS as u64) as usize;
-        let records = (0..count).map(|record| {
-            let [handed_ns, replied_ns] =
-                [HANDED, REPLIED].map(|at| word(at as usize + record * RECORD_BYTES));
-            replied_ns.checked_sub(handed_ns)
-        });
+        let records = records.chunks_exact(16).take(word(head) as usize);
+        // The end of the poll, after the time of handing over.
+        let records = records.map(|record| word(&record[8..]).checked_sub(word(record)));
         records.collect()
     }
 }
@@ -97,8 +95,8 @@ fn begin(map: &Map, is_latest: bool) -> Vec<Insn<'_>> {
         },
         Insn::load(Size::Double, RECORD, STATE, NEXT),
         Insn::add(RECORD, -i32::from(is_latest)),
-        Insn::alu64(Alu::And, RECORD, (RECORDS - 1) as i32),
-        Insn::alu64(Alu::Mul, RECORD, RECORD_BYTES as i32),
+        Insn::alu64(Alu::And, RECORD, RECORDS - 1),
+        Insn::alu64(Alu::Mul, RECORD, RECORD_BYTES),
         Insn::add(RECORD, STATE),
     ]
 }

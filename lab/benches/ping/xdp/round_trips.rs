@@ -28,7 +28,7 @@ use crate::truth::{self, Truth};
 const PROBES: usize = 2000;
 
 /// Most probes without a time of the driver.
-const MAX_UNKNOWN: usize = PROBES / 100;
+const MAX_UNKNOWN: usize = PROBES / 50;
 
 const TITLE: &str = "Round trips by XDP: a probe every ms";
 const P50: &str = "beyond it, p50";
