@@ -3,7 +3,7 @@
 //! | job | |
 //! |---|---|
 //! | [`capture`](mod@capture) | delivers the packets of interfaces to a loop, a function or a file and accounts for every packet |
-//! | [`read`](mod@read) | filters, merges and converts capture files |
+//! | [`read`](mod@read) | filters, merges, converts and [analyzes](analysis) capture files |
 //! | [`count`](mod@count) | has the kernel count the packets of named classes, without copying them |
 //! | [`flows`](mod@flows) | assigns packets to flows in both directions, with TCP analysis, and accounts for every packet |
 //! | [`send`](mod@send) | sends packets, send queues and capture files, at a rate or at recorded times |
@@ -38,6 +38,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod capture;
 mod compiled_filter;
 pub mod control;

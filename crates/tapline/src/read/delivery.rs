@@ -9,6 +9,7 @@ use store::read::{Header, Item};
 use super::error::{ConsumerError, ReadError};
 use super::input::is_stopped;
 use super::selection::{PacketMatcher, Selection};
+use crate::analysis::Analysis;
 use crate::{Packet, Stop};
 
 /// Items between two checks of the stop.
@@ -120,6 +121,36 @@ impl<C: ReadConsumer + ?Sized> Destination for ConsumerDestination<'_, C> {
 
     fn flush(&mut self) -> Result<(), ReadError> {
         self.0.idle().map_err(ReadError::Consumer)
+    }
+}
+
+/// Figures as a destination.
+impl Destination for Analysis {
+    fn add_interface(&mut self, interface: Interface, _: Options<'_>) -> Result<(), ReadError> {
+        Analysis::add_interface(self, &interface);
+        Ok(())
+    }
+
+    fn packet(&mut self, packet: &model::Packet<'_>) -> Result<(), ReadError> {
+        self.add_packet(packet);
+        Ok(())
+    }
+
+    fn statistics(&mut self, statistics: &Statistics, _: Options<'_>) -> Result<(), ReadError> {
+        self.add_statistics(statistics);
+        Ok(())
+    }
+
+    fn accepts_blocks(&self) -> bool {
+        false
+    }
+
+    fn blocks(&mut self, _blocks: &[u8], _packets: u64) -> Result<(), ReadError> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ReadError> {
+        Ok(())
     }
 }
 

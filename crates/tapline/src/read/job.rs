@@ -21,6 +21,7 @@ use super::input::{InputKind, InputSource, Inputs, common_section, total_bytes};
 use super::parallel::{ParallelPlan, ParallelReader};
 use super::selection::Selection;
 use super::summary::{InputSummary, ReadSummary, WrittenFiles};
+use crate::analysis::Analysis;
 use crate::{Packet, Stop, Stopper};
 
 /// The options of a job, checked.
@@ -241,6 +242,14 @@ impl Read {
         self.lost = destination.0.lost();
         let broken = result.and_then(|broken| finished.map(|()| broken));
         incomplete(broken?)
+    }
+
+    /// Adds all selected packets, the interfaces and their statistics to `analysis`. Returns as [`Self::run_consumer`].
+    ///
+    /// # Errors
+    /// As [`Self::run_consumer`].
+    pub fn analyze(&mut self, analysis: &mut Analysis) -> Result<(), ReadError> {
+        incomplete(self.deliver(analysis)?)
     }
 
     /// Writes all selected packets to a capture file. Returns as [`Self::run_consumer`].

@@ -1,0 +1,88 @@
+//! DNS queries and how long their answers took.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+
+use probe::Histogram;
+use wire::{Application, Dns, dns::DnsFlags};
+
+/// Queries that wait for an answer. When there are more, those that wait longest are given up.
+const WAITING_MAX: usize = 1 << 16;
+
+/// The client, the server and the identifier.
+type Query = (SocketAddr, SocketAddr, u16);
+
+/// DNS over UDP and TCP at port 53: of a TCP segment its first message, if it starts with one.
+#[derive(Clone, Debug, Default)]
+pub struct DnsAnalysis {
+    /// Queries, without those that were repeated.
+    pub queries: u64,
+    /// Queries with the addresses, ports and identifier of one that still waits for its answer.
+    pub repeated: u64,
+    /// Responses to a query in the capture.
+    pub answered: u64,
+    /// Responses without one.
+    pub unasked: u64,
+    /// Queries that were given up because too many waited.
+    pub given_up: u64,
+    /// From query to response.
+    pub times: Histogram,
+    /// Responses by response code.
+    pub codes: BTreeMap<u8, u64>,
+    waiting: HashMap<Query, u64>,
+}
+
+impl DnsAnalysis {
+    pub(super) fn add(
+        &mut self,
+        application: &Application<'_>,
+        from: SocketAddr,
+        to: SocketAddr,
+        time_ns: u64,
+    ) {
+        let message = match *application {
+            Application::Dns(dns) => Some(dns),
+            Application::DnsStream(stream) => stream.get(2..).and_then(|m| Dns::parse(m, 0).ok()),
+            _ => None,
+        };
+        let Some(message) = message else {
+            return;
+        };
+        if message.flags().contains(DnsFlags::RESPONSE) {
+            *self.codes.entry(message.flags().rcode()).or_default() += 1;
+            match self.waiting.remove(&(to, from, message.id())) {
+                Some(asked_ns) => {
+                    self.answered += 1;
+                    self.times.record(time_ns.saturating_sub(asked_ns));
+                }
+                None => self.unasked += 1,
+            }
+            return;
+        }
+        if self.waiting.len() >= WAITING_MAX {
+            self.give_up();
+        }
+        match self.waiting.entry((from, to, message.id())) {
+            std::collections::hash_map::Entry::Occupied(_) => self.repeated += 1,
+            std::collections::hash_map::Entry::Vacant(vacant) => {
+                vacant.insert(time_ns);
+                self.queries += 1;
+            }
+        }
+    }
+
+    /// Gives up the older half.
+    fn give_up(&mut self) {
+        let mut times: Vec<u64> = self.waiting.values().copied().collect();
+        let middle = times.len() / 2;
+        let (_, &mut limit, _) = times.select_nth_unstable(middle);
+        let before = self.waiting.len();
+        self.waiting.retain(|_, &mut asked_ns| asked_ns > limit);
+        self.given_up += (before - self.waiting.len()) as u64;
+    }
+
+    /// Queries without an answer in the capture.
+    pub fn unanswered(&self) -> u64 {
+        self.waiting.len() as u64 + self.given_up
+    }
+}
