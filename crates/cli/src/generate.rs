@@ -23,7 +23,10 @@ pub fn run(directory: &Path) -> Result<Exit, Failure> {
 fn write(directory: &Path) -> io::Result<()> {
     let manual = directory.join("man");
     fs::create_dir_all(&manual)?;
-    let mut command = Args::command().disable_help_subcommand(true);
+    // Hidden in the list of commands only.
+    let mut command = Args::command()
+        .mut_subcommand("extcap", |command| command.hide(false))
+        .disable_help_subcommand(true);
     command.build();
     write_pages(&command, &manual)?;
     let completions = directory.join("completions");

@@ -26,10 +26,12 @@ mod moment;
 mod net;
 mod output;
 mod packet_line;
+mod page;
 mod paint;
 mod ping;
 mod privilege;
 mod read;
+mod report;
 mod run;
 mod sandbox;
 mod screen;
@@ -76,6 +78,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Send(args) => send::run(&args),
         Command::Latency(args) => latency::run(&args),
         Command::Flows(args) => flows::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Index(args) => index::run(&args),
         Command::Ctl(args) => control::run(&args),
         Command::Ethtool(args) => ethtool::run(&args),

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::support::files::{column, count, options};
 use crate::support::frames::{frames, udp};
-use crate::support::run::Ended;
+use crate::support::run::{Ended, run};
 use crate::support::{Scene, arrived, send};
 
 /// UDP only, as `tcpdump -ddd udp` prints it for IPv4: ldh [12]; jeq 0x800; ldb [23]; jeq 17.
@@ -99,6 +99,10 @@ fn at_overload_every_loss_is_counted() {
             "{backend}"
         );
         assert_file_tells(&file, &ended);
+        let report = run(&format!("report --json -o /dev/null {file}")).summary();
+        report.has(
+            &json!({"packets": delivered, "interfaces": [{"lost": lost, "lost_by_packets": lost}]}),
+        );
     }
 }
 

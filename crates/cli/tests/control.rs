@@ -95,6 +95,13 @@ fn changes_take_effect_and_are_noted_in_the_file() {
         "stop",
     ];
     assert_eq!(words, expected.map(Some), "{notes:?}");
+    // A page about the file has them, too.
+    let report = run(&format!("report --json -o /dev/null {file}")).summary();
+    let shown = report.0["notes"].as_array().expect("notes").iter();
+    let shown: Vec<_> = shown
+        .map(|note| note["text"].as_str().expect("text"))
+        .collect();
+    assert_eq!(shown, notes);
 }
 
 #[test]

@@ -97,6 +97,7 @@ mod read_summary;
 mod read_whole;
 mod readers_control;
 mod recorder;
+mod report;
 mod run;
 mod sandbox;
 mod send;

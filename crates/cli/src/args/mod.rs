@@ -24,6 +24,7 @@ mod print;
 mod read;
 mod readers;
 mod record;
+mod report;
 mod run;
 mod sample;
 mod sandbox;
@@ -58,6 +59,7 @@ pub use print::PrintArgs;
 pub use read::ReadArgs;
 pub use readers::{Order, ReaderCount, ReadersArgs};
 pub use record::{RecordArgs, RecordLimit};
+pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use sample::sample;
 pub use sandbox::SandboxArgs;
@@ -86,6 +88,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Flows(Box<FlowsArgs>),
+
+    Report(ReportArgs),
 
     Index(IndexArgs),
 
@@ -157,6 +161,8 @@ pub enum Command {
 
     Run(RunArgs),
 
+    // Wireshark runs it; the list of commands is to fit a screen.
+    #[command(hide = true)]
     Extcap(Box<ExtcapArgs>),
 
     Demo(DemoArgs),

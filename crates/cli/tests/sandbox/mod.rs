@@ -170,6 +170,7 @@ fn reading_makes_the_calls_of_its_list() {
             &format!("read --decode tshark {one}"),
             &format!("flows {one}"),
             &format!("flows --csv {one} {one}"),
+            &format!("report {one} -o DIR/page.html"),
         ],
     );
 }

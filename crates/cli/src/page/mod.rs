@@ -1,0 +1,10 @@
+//! HTML pages in one file: text, tables and charts, without scripts and without anything from the network.
+//!
+//! Every text is escaped here, so that callers may pass what strangers wrote. The page forbids scripts and connections to the
+//! browser, too (Content-Security-Policy). A chart is drawn for wide and for narrow windows, and its table is below it.
+
+mod chart;
+mod html;
+
+pub use chart::{Bars, Panel, Panels};
+pub use html::{Column, Page, Table};
