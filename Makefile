@@ -4,11 +4,12 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
+.PHONY: help demo test browser bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
 	@echo "make test     run every test (root)"
+	@echo "make browser  open the pages of reports in a headless Chromium and check them, pictures into target/browser"
 	@echo "make bench    measure beside other tools, and write docs/benchmarks.md (root)"
 	@echo "make lint     formatting, clippy, rustdoc; packages every published crate, without building it"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
@@ -57,6 +58,12 @@ pcap-library:
 test:
 	@packaging/need.sh test
 	@packaging/test.sh
+
+# Debian's Chromium takes 124 MB of download, so that make test does without it.
+browser:
+	@packaging/need.sh browser
+	cargo build --locked -p tapline-cli
+	packaging/browser.sh target/debug/tapline target/browser
 
 bench: build c-library pcap-library
 	@packaging/need.sh bench
