@@ -1,9 +1,9 @@
 //! Writing a page.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use tapline::file::output::OpenOutput;
 
 use crate::failure::{Exit, Failure};
 use crate::output::is_stdout;
@@ -15,10 +15,8 @@ pub fn write(path: &Path, page: &str) -> Result<(), Failure> {
         let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
         return written.map_err(|error| Failure::stdout(&error));
     }
-    // As capture files: for its owner alone.
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let result = options
+    let output = OpenOutput::create().truncate();
+    let result = output
         .open(path)
         .and_then(|mut file| file.write_all(page.as_bytes()));
     result.map_err(|error| {

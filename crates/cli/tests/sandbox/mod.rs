@@ -279,10 +279,11 @@ fn the_thread_of_the_metrics_makes_the_calls_of_its_list() {
 }
 
 /// One line of each command that restricts itself.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "capture -i lo --duration 10ms",
     "read DIR/in.pcap",
     "flows DIR/in.pcap",
+    "report DIR/in.pcap -o DIR/page.html",
     "flows -i lo --duration 10ms",
     "send -i right0 -r DIR/in.pcap",
     "send -r DIR/in.pcap -w DIR/out.pcapng",
