@@ -79,7 +79,7 @@ impl TcpAnalysis {
     /// Adds a segment with `payload` bytes. Returns whether it was sent again.
     pub(super) fn add(
         &mut self,
-        header: &Tcp<'_>,
+        header: Tcp<'_>,
         payload: u32,
         from: SocketAddr,
         to: SocketAddr,

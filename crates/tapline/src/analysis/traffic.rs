@@ -128,7 +128,7 @@ impl Analysis {
         if let Some((from, to)) = ends(&summary) {
             if let (Transport::Tcp(header), Some(payload)) = (summary.transport, payload(&summary))
             {
-                is_again = self.tcp.add(&header, payload, from, to, time_ns);
+                is_again = self.tcp.add(header, payload, from, to, time_ns);
             }
             if let Some(application) = &application {
                 self.dns.add(application, from, to, time_ns);
