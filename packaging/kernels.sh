@@ -30,7 +30,6 @@ rows=(
     "ping|tapline|ping_answers ping_errors"
     "send|tapline|send_paths"
     "links, addresses, neighbours|lab|net_addr net_neigh"
-    "bridges and VLANs|lab|net_vlan"
     "notifications|lab|net_watch"
     "ethtool|lab|net_ethtool"
 )
