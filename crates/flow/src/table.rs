@@ -192,7 +192,7 @@ impl FlowTable {
         self.export(number, reason, ended);
         self.wheel.remove(&mut self.entries, number);
         self.entries[number as usize] = Entry::new(segment, packet, time_ns, clock);
-        self.put_on_wheel(number);
+        self.put_on_wheel(number, clock);
     }
 
     /// Begins a flow, for which another one may have to end.
@@ -205,7 +205,7 @@ impl FlowTable {
         ended: &mut impl FnMut(&Flow),
     ) -> u32 {
         if self.account.flows as usize == self.max_flows {
-            self.make_room(ended);
+            self.make_room(clock, ended);
         }
         let number = self.free.pop().unwrap_or(self.entries.len() as u32);
         if !self.index.insert(hash, number) {
@@ -220,19 +220,25 @@ impl FlowTable {
         }
         self.account.flows += 1;
         self.account.most_flows = self.account.most_flows.max(self.account.flows);
-        self.put_on_wheel(number);
+        self.put_on_wheel(number, clock);
         number
     }
 
-    fn put_on_wheel(&mut self, number: u32) {
-        let (deadline, _) = self.entries[number as usize].deadline(&self.timeouts);
+    /// Puts a flow where it is to be looked at.
+    fn put_on_wheel(&mut self, number: u32, clock: u64) {
+        let entry = &self.entries[number as usize];
+        let (mut deadline, _) = entry.deadline(&self.timeouts);
+        if entry.packets() == 0 {
+            // Its first packet begins the active timeout, now or later.
+            deadline = deadline.min(clock.saturating_add(self.timeouts.active));
+        }
         self.wheel.insert(&mut self.entries, number, deadline);
     }
 
     /// Evicts one of the flows that are to be looked at next: that without packets for the longest time. The others are put where
     /// their deadlines are now, so that they are not candidates again soon.
     #[cold]
-    fn make_room(&mut self, ended: &mut impl FnMut(&Flow)) {
+    fn make_room(&mut self, clock: u64, ended: &mut impl FnMut(&Flow)) {
         let mut oldest = None::<u32>;
         for _ in 0..CANDIDATES {
             let Some(mut other) = self.wheel.first(&mut self.entries) else {
@@ -244,7 +250,7 @@ impl FlowTable {
                     if last(other) < last(*oldest) {
                         std::mem::swap(oldest, &mut other);
                     }
-                    self.put_on_wheel(other);
+                    self.put_on_wheel(other, clock);
                 }
                 None => oldest = Some(other),
             }
@@ -282,11 +288,11 @@ impl FlowTable {
     fn look_at(&mut self, number: u32, clock: u64, ended: &mut impl FnMut(&Flow)) {
         let (deadline, reason) = self.entries[number as usize].deadline(&self.timeouts);
         if deadline > clock {
-            self.wheel.insert(&mut self.entries, number, deadline);
+            self.put_on_wheel(number, clock);
         } else if reason == EndReason::Active {
             self.export(number, reason, ended);
             self.entries[number as usize].restart();
-            self.put_on_wheel(number);
+            self.put_on_wheel(number, clock);
         } else {
             self.end(number, reason, ended);
         }

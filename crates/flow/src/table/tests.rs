@@ -18,10 +18,14 @@ struct Rig {
 
 impl Rig {
     fn new(max_flows: usize) -> Self {
+        Self::with_active(max_flows, 60 * SECOND)
+    }
+
+    fn with_active(max_flows: usize, active_ns: u64) -> Self {
         let options = TableOptions {
             max_flows,
             idle_ns: 10 * SECOND,
-            active_ns: 60 * SECOND,
+            active_ns,
             ..TableOptions::default()
         };
         Self {
@@ -136,6 +140,19 @@ fn a_flow_that_lasts_is_exported_and_goes_on() {
     rig.expire(100 * SECOND);
     assert_eq!(rig.ended(), [(EndReason::Active, 14)]);
     assert_eq!(rig.table.account().flows, 0);
+}
+
+#[test]
+fn the_active_timeout_can_be_shorter_than_the_idle_one() {
+    let mut rig = Rig::with_active(10, 3 * SECOND);
+    // Packets at 0 and 2 s are a part, and those at 4 and 6 s; an export is late by a tick at the most.
+    for step in 0..4 {
+        rig.udp(step * 2 * SECOND, 1, 2);
+        rig.expire(step * 2 * SECOND + SECOND + SECOND / 10);
+    }
+    rig.expire(8 * SECOND);
+    let part = (EndReason::Active, 2);
+    assert_eq!(rig.ended(), [part, part]);
 }
 
 const FIN: u16 = 1;
