@@ -51,6 +51,7 @@ mod filter_forms;
 mod filter_packets;
 mod filters_of_all;
 mod flows;
+mod flows_ipfix;
 mod index;
 mod latency;
 mod net_absent;

@@ -21,8 +21,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use store::model::{Interface, Statistics};
 
 pub use flow::{
-    EndReason, Flow, FlowAccount, FlowEnd, FlowPacket, FlowTable, TableOptions, TcpFlow, TcpState,
-    Traffic,
+    EndReason, Flow, FlowAccount, FlowEnd, FlowPacket, FlowTable, IpfixEncoder, TableOptions,
+    TcpFlow, TcpState, Traffic,
 };
 
 use crate::Packet;

@@ -12,6 +12,7 @@ use tapline::flows::TableOptions;
 
 use super::SandboxArgs;
 use super::capture::direction;
+use crate::flows::{CollectorAddress, collector};
 use crate::{metrics, units};
 
 /// Turn packets into flows: both directions, TCP state, retransmissions, round-trip times
@@ -95,6 +96,13 @@ pub struct FlowsArgs {
     /// This bounds the memory, which is reserved at the start and printed.
     #[arg(help_heading = "Flows", long, value_name = "N", default_value = "262144", value_parser = max_flows)]
     pub max_flows: usize,
+
+    /// Send flows to this collector, as IPFIX over UDP or TCP [default PORT: 4739]
+    ///
+    /// They are then printed only with --json or --csv. A record has both directions (RFC 5103). Over UDP the templates are sent
+    /// again every minute.
+    #[arg(help_heading = "Output", long, value_name = "[udp:|tcp:]HOST[:PORT]", value_parser = collector)]
+    pub ipfix: Option<CollectorAddress>,
 
     /// With -i: serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
     #[arg(help_heading = "Output", long, value_name = "[ADDR:]PORT", value_parser = metrics::address, requires = "interface")]

@@ -11,6 +11,7 @@ use tapline::flows::{FlowMeter, FlowTable, TableOptions};
 use tapline::read::ReadError;
 use tapline::{Expression, Filter};
 
+use super::ipfix::Collector;
 use super::print::Printer;
 use super::summary::{self, Origin};
 use crate::args::FlowsArgs;
@@ -52,6 +53,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         builder = builder.count(packets);
     }
     let stop = signals::stop()?;
+    let printer = printer(args)?;
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let mut job = builder.stop(stop).open().map_err(|error| failure(&error))?;
@@ -59,7 +61,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     let files = arguments.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     sandbox.enter(args.sandbox, args.quiet)?;
-    let mut meter = meter(args, None)?;
+    let mut meter = meter(args, printer)?;
     let result = job.run_consumer(&mut meter);
     let broken = match result {
         Err(ReadError::Incomplete(broken)) => broken.0,
@@ -67,13 +69,20 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         Ok(()) => Vec::new(),
     };
     let origin = job.summary();
-    summary::show(args, meter.account(), &Origin::Files(&origin))
+    let account = *meter.account();
+    let collector = meter.sink().collector();
+    summary::show(args, &account, &Origin::Files(&origin), collector)
         .map_err(|error| Failure::stdout(&error))?;
     read::fail_if_broken(broken.iter().map(|error| chain(error)).collect())
 }
 
-fn meter(args: &FlowsArgs, board: Option<Arc<Board>>) -> Result<FlowMeter<Printer>, Failure> {
-    let mut printer = Printer::new(args, board);
+/// Opens the connection to a collector, which the sandbox would not allow later.
+fn printer(args: &FlowsArgs) -> Result<Printer, Failure> {
+    let collector = args.ipfix.as_ref().map(Collector::open).transpose()?;
+    Ok(Printer::new(args, collector))
+}
+
+fn meter(args: &FlowsArgs, mut printer: Printer) -> Result<FlowMeter<Printer>, Failure> {
     if args.csv {
         printer.heading();
     }
@@ -85,6 +94,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     let text = filter(args)?;
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
+    let mut printer = printer(args)?;
     let mut capture = options(args, text.as_deref())
         .open()
         .map_err(|error| capture::refused(text.as_deref().unwrap_or_default(), error))?;
@@ -94,12 +104,12 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     );
     privilege::drop_unneeded(text.is_some())?;
     let url = server.as_ref().map(Server::url);
-    let board = server
-        .map(|server| serve(args, server, capture.live()))
-        .transpose()?;
+    if let Some(server) = server {
+        printer.post_to(serve(args, server, capture.live())?);
+    }
     Sandbox::new(&sandbox::CAPTURE).enter(args.sandbox, args.quiet)?;
     show_start(args, url.as_deref()).map_err(|error| Failure::stdout(&error))?;
-    let mut meter = meter(args, board)?;
+    let mut meter = meter(args, printer)?;
     for interface in capture.interfaces() {
         meter
             .add_interface(interface)
@@ -107,7 +117,8 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     }
     let summary = capture::summary(capture.run_consumer(&mut meter, &stop))?;
     let account = *meter.account();
-    let shown = summary::show(args, &account, &Origin::Capture(&summary));
+    let collector = meter.sink().collector();
+    let shown = summary::show(args, &account, &Origin::Capture(&summary), collector);
     // The failure of the capture is reported before that of printing its summary.
     capture::ended(&summary.ended)?;
     shown.map_err(|error| Failure::stdout(&error))?;

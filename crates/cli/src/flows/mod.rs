@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! files, rings ─▶ FlowMeter ─▶ Printer ─▶ text, JSON Lines, CSV
+//!                     │         └▶ Collector ─▶ IPFIX
 //!                     └─▶ metrics
 //! ```
 
 mod fields;
+mod ipfix;
 mod job;
 mod print;
 mod summary;
 
+pub use ipfix::{CollectorAddress, collector};
 pub use job::run;

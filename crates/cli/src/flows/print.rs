@@ -12,6 +12,7 @@ use tapline::file::model::Interface;
 use tapline::flows::{Flow, FlowAccount, FlowEnd, FlowSink};
 
 use super::fields::{Field, fields};
+use super::ipfix::Collector;
 use super::summary::families;
 use crate::args::FlowsArgs;
 use crate::json;
@@ -40,11 +41,12 @@ pub struct Printer {
     zone: TimeZone,
     has_heading: bool,
     board: Option<Arc<Board>>,
+    collector: Option<Collector>,
 }
 
 impl Printer {
-    /// Also posts the counters to `board`.
-    pub fn new(args: &FlowsArgs, board: Option<Arc<Board>>) -> Self {
+    /// Also sends flows to `collector`.
+    pub fn new(args: &FlowsArgs, collector: Option<Collector>) -> Self {
         Self {
             format: match (args.json, args.csv) {
                 (true, _) => Format::Json,
@@ -55,8 +57,19 @@ impl Printer {
             interfaces: Vec::new(),
             zone: TimeZone::system(),
             has_heading: false,
-            board,
+            board: None,
+            collector,
         }
+    }
+
+    /// Also posts the counters to `board`.
+    pub fn post_to(&mut self, board: Arc<Board>) {
+        self.board = Some(board);
+    }
+
+    /// Where flows are sent, if they are.
+    pub fn collector(&self) -> Option<&Collector> {
+        self.collector.as_ref()
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -217,6 +230,12 @@ fn time(ns: u64) -> String {
 
 impl FlowSink for Printer {
     fn flow(&mut self, flow: &Flow) -> Result<(), ConsumerError> {
+        if let Some(collector) = &mut self.collector {
+            collector.add(flow)?;
+            if self.format == Format::Text {
+                return Ok(());
+            }
+        }
         self.heading();
         self.print(flow);
         if self.text.len() >= BUFFER_BYTES {
@@ -234,6 +253,9 @@ impl FlowSink for Printer {
     fn flush(&mut self, account: &FlowAccount) -> Result<(), ConsumerError> {
         if let Some(board) = &self.board {
             board.post(families(account));
+        }
+        if let Some(collector) = &mut self.collector {
+            collector.flush()?;
         }
         Ok(self.write()?)
     }

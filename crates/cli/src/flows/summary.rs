@@ -7,6 +7,7 @@ use tapline::capture::CaptureSummary;
 use tapline::flows::{EndReason, FlowAccount, FlowTable};
 use tapline::read::ReadSummary;
 
+use super::ipfix::Collector;
 use crate::args::FlowsArgs;
 use crate::capture::{account_line, lost_json};
 use crate::json;
@@ -29,9 +30,14 @@ fn places(account: &FlowAccount) -> [(&'static str, u64); 4] {
     ]
 }
 
-pub fn show(args: &FlowsArgs, account: &FlowAccount, origin: &Origin<'_>) -> io::Result<()> {
+pub fn show(
+    args: &FlowsArgs,
+    account: &FlowAccount,
+    origin: &Origin<'_>,
+    collector: Option<&Collector>,
+) -> io::Result<()> {
     if args.json {
-        return json::print(&summary_json(args, account, origin));
+        return json::print(&summary_json(args, account, origin, collector));
     }
     if args.quiet {
         return Ok(());
@@ -78,10 +84,33 @@ pub fn show(args: &FlowsArgs, account: &FlowAccount, origin: &Origin<'_>) -> io:
         grouped(account.exported()),
         grouped(account.most_flows),
         grouped(args.max_flows as u64)
+    )?;
+    let Some(collector) = collector else {
+        return Ok(());
+    };
+    let sent = collector.sent;
+    let failed = match sent.failed_flows {
+        0 => String::new(),
+        flows => format!(
+            "; {} flows were refused or could not be sent",
+            grouped(flows)
+        ),
+    };
+    writeln!(
+        out,
+        "{} flows sent in {} messages to {}{failed}",
+        grouped(sent.flows),
+        grouped(sent.messages),
+        collector.name()
     )
 }
 
-fn summary_json(args: &FlowsArgs, account: &FlowAccount, origin: &Origin<'_>) -> Value {
+fn summary_json(
+    args: &FlowsArgs,
+    account: &FlowAccount,
+    origin: &Origin<'_>,
+    collector: Option<&Collector>,
+) -> Value {
     let ended =
         EndReason::ALL.map(|reason| (reason.name().to_owned(), account.ended(reason).into()));
     let mut object = json!({
@@ -113,6 +142,15 @@ fn summary_json(args: &FlowsArgs, account: &FlowAccount, origin: &Origin<'_>) ->
             object["lost"] = json!({ "writer": summary.lost });
         }
     }
+    object["ipfix"] = collector.map_or(Value::Null, |collector| {
+        let sent = collector.sent;
+        json!({
+            "collector": collector.name(),
+            "flows": sent.flows,
+            "messages": sent.messages,
+            "failed_flows": sent.failed_flows,
+        })
+    });
     object
 }
 

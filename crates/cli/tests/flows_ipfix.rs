@@ -1,0 +1,244 @@
+//! `tapline flows --ipfix`: tshark decodes what a collector gets.
+
+use std::fs;
+use std::io::Read;
+use std::net::{TcpListener, UdpSocket};
+use std::thread;
+
+use serde_json::Value;
+use wire::MacAddress;
+use wire::build::Frame;
+
+use crate::support::files::{capture, tshark};
+use crate::support::run::{events, run};
+use crate::support::{assert_refused, number, text};
+
+/// Records of IPFIX messages by tshark, as `initiator port responder port protocol bytes packets bytes packets end flags flags`,
+/// sorted.
+fn decoded(messages: &[Vec<u8>]) -> Vec<String> {
+    let mac = MacAddress([2, 0, 0, 0, 0, 1]);
+    let mut pcap = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 262_144, 1]
+        .map(u32::to_le_bytes)
+        .as_flattened()
+        .to_vec();
+    for message in messages {
+        let frame = Frame::ethernet(mac, mac).ipv4([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        let frame = frame.udp(5000, 4739).payload(message);
+        let length = frame.len() as u32;
+        pcap.extend([1, 0, length, length].map(u32::to_le_bytes).as_flattened());
+        pcap.extend(frame);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("messages.pcap"));
+    fs::write(&file, pcap).expect("a file");
+    let of = |version: &str| {
+        let fields = format!(
+            "cflow.srcaddr{version} cflow.srcport cflow.dstaddr{version} cflow.dstport cflow.protocol cflow.octets cflow.packets cflow.flow_end_reason cflow.tcpflags"
+        );
+        let fields: Vec<&str> = fields.split(' ').collect();
+        tshark(&file, &fields)
+    };
+    let expert = tshark(
+        &file,
+        &[
+            "cflow.sequence_analysis.expected_sn",
+            "_ws.malformed",
+            "cflow.template_frame",
+        ],
+    );
+    assert!(
+        expert
+            .iter()
+            .all(|row| row[0].is_empty() && row[1].is_empty()),
+        "{expert:?}"
+    );
+    let mut records = Vec::new();
+    for (four, six) in of("").into_iter().zip(of("v6")) {
+        let cells = |row: &[String], column: usize| -> Vec<String> {
+            row[column]
+                .split(',')
+                .filter(|cell| !cell.is_empty())
+                .map(str::to_owned)
+                .collect()
+        };
+        // IPv4 records come first.
+        let both = |column: usize| [cells(&four, column), cells(&six, column)].concat();
+        let (sources, targets) = (both(0), both(2));
+        let [from, to, protocol, octets, packets, end, flags] =
+            [1, 3, 4, 5, 6, 7, 8].map(|column| cells(&four, column));
+        for at in 0..sources.len() {
+            let flag = |at: usize| {
+                u64::from_str_radix(flags[at].trim_start_matches("0x"), 16).expect("flags")
+            };
+            records.push(format!(
+                "{} {} {} {} {} {} {} {} {} {} {} {}",
+                sources[at],
+                from[at],
+                targets[at],
+                to[at],
+                protocol[at],
+                octets[2 * at],
+                packets[2 * at],
+                octets[2 * at + 1],
+                packets[2 * at + 1],
+                end[at],
+                flag(2 * at),
+                flag(2 * at + 1)
+            ));
+        }
+    }
+    records.sort();
+    records
+}
+
+/// The same of the program's own events.
+fn printed(events: &[Value]) -> Vec<String> {
+    let flows = events.iter().filter(|event| event["event"] == "flow");
+    let mut records: Vec<String> = flows
+        .map(|flow| {
+            let end = match flow["end"].as_str().expect("a reason") {
+                "idle" => 1,
+                "active" => 2,
+                "end" => 4,
+                "evicted" => 5,
+                _ => 3,
+            };
+            let text = |key: &str| {
+                flow[key]
+                    .as_str()
+                    .map_or_else(|| flow[key].to_string(), str::to_owned)
+            };
+            let flags = |key: &str| flow[key].as_u64().unwrap_or(0);
+            format!(
+                "{} {} {} {} {} {} {} {} {} {end} {} {}",
+                text("initiator"),
+                text("initiator_port"),
+                text("responder"),
+                text("responder_port"),
+                text("protocol"),
+                text("forward_ip_bytes"),
+                text("forward_packets"),
+                text("backward_ip_bytes"),
+                text("backward_packets"),
+                flags("forward_tcp_flags"),
+                flags("backward_tcp_flags")
+            )
+        })
+        .collect();
+    records.sort();
+    records
+}
+
+/// Captures with IPv4 and IPv6, TCP, UDP and others.
+fn captures() -> String {
+    [
+        "dns_tcp_8053.pcap",
+        "bgp-bgpsec.pcap",
+        "icmpv6.pcap",
+        "babel_auth.pcap",
+        "mptcp-aa-echo.pcap",
+    ]
+    .map(capture)
+    .join(" ")
+}
+
+#[test]
+fn datagrams_are_what_tshark_decodes() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let to = socket.local_addr().expect("an address");
+    let events = events(&format!("flows --idle 1s --ipfix {to} {}", captures()));
+    // All was sent when the program ended, and waits in the socket.
+    socket.set_nonblocking(true).expect("it does not block");
+    let mut messages = Vec::new();
+    let mut buffer = [0; 65536];
+    while let Ok(bytes) = socket.recv(&mut buffer) {
+        assert!(bytes <= 1400, "{bytes}");
+        messages.push(buffer[..bytes].to_vec());
+    }
+    let wanted = printed(&events);
+    assert_eq!(decoded(&messages), wanted);
+    let addresses = |version: char| {
+        wanted
+            .iter()
+            .filter(|record| record.contains(version))
+            .count()
+    };
+    assert!(
+        wanted.len() > 20 && addresses(':') > 3 && addresses('.') > 5,
+        "{wanted:?}"
+    );
+    let summary = &events[events.len() - 1]["ipfix"];
+    assert_eq!(number(summary, "flows"), wanted.len() as u64);
+    assert_eq!(
+        (number(summary, "messages"), number(summary, "failed_flows")),
+        (messages.len() as u64, 0)
+    );
+}
+
+#[test]
+fn a_connection_carries_the_same() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+    let to = listener.local_addr().expect("an address");
+    let collector = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("messages");
+        bytes
+    });
+    let events = events(&format!("flows --idle 1s --ipfix tcp:{to} {}", captures()));
+    let bytes = collector.join().expect("the collector");
+    let mut messages = Vec::new();
+    let mut rest = &bytes[..];
+    while let Some(header) = rest.first_chunk::<4>() {
+        let (message, behind) =
+            rest.split_at(usize::from(u16::from_be_bytes([header[2], header[3]])));
+        messages.push(message.to_vec());
+        rest = behind;
+    }
+    assert_eq!(decoded(&messages), printed(&events));
+    assert!(messages.len() > 1, "{}", messages.len());
+}
+
+#[test]
+fn a_collector_that_is_not_there_is_told() {
+    let file = capture("dns_tcp_8053.pcap");
+    // A port that nobody has any more.
+    let port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|socket| socket.local_addr())
+        .expect("a port")
+        .port();
+    assert_refused(
+        run,
+        &[
+            (
+                &format!("flows --ipfix tcp:127.0.0.1:{port} {file}"),
+                1,
+                "(does the collector listen there?)",
+            ),
+            (&format!("flows --ipfix udp: {file}"), 2, "use HOST:PORT"),
+            (
+                &format!("flows --ipfix name.invalid:1 {file}"),
+                1,
+                "cannot send flows to udp:name.invalid:1",
+            ),
+        ],
+    );
+    // Datagrams are not acknowledged; nothing is printed but the summary.
+    let ended = run(&format!("flows --ipfix 127.0.0.1:{port} {file}"));
+    ended.exit(0);
+    assert_eq!(ended.stdout.len(), 4);
+    assert!(
+        ended.stdout[3].contains(&format!("to udp:127.0.0.1:{port}")),
+        "{ended:?}"
+    );
+    // With 16 flows at a time and a connection that ends.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+    let to = listener.local_addr().expect("an address");
+    let collector = thread::spawn(move || drop(listener.accept()));
+    let ended = run(&format!(
+        "flows --max-flows 1 --idle 1ms --ipfix tcp:{to} {}",
+        captures()
+    ));
+    collector.join().expect("the collector");
+    assert!(matches!(ended.status.code(), Some(0 | 1)), "{ended:?}");
+}
