@@ -150,7 +150,7 @@ fn datagrams_are_what_tshark_decodes() {
     // All was sent when the program ended, and waits in the socket.
     socket.set_nonblocking(true).expect("it does not block");
     let mut messages = Vec::new();
-    let mut buffer = [0; 65536];
+    let mut buffer = vec![0; 65536];
     while let Ok(bytes) = socket.recv(&mut buffer) {
         assert!(bytes <= 1400, "{bytes}");
         messages.push(buffer[..bytes].to_vec());

@@ -173,6 +173,7 @@ fn name_here(name: &str) -> Option<&'static str> {
 }
 
 /// The least and the most of times in seconds, in nanoseconds.
+#[expect(clippy::cast_sign_loss, reason = "durations are not negative")]
 fn range(times: impl Iterator<Item = f64>) -> (Option<u64>, Option<u64>, u64) {
     let mut times: Vec<_> = times.map(|time| (time * 1e9).round() as u64).collect();
     times.sort_unstable();

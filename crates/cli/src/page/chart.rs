@@ -56,7 +56,7 @@ pub struct Panels<'a> {
     /// The first place on the axis, and the distance between places.
     pub start: f64,
     pub step: f64,
-    pub panels: Vec<Panel<'a>>,
+    pub curves: Vec<Panel<'a>>,
 }
 
 /// A curve.
@@ -73,13 +73,13 @@ const AXIS_HEIGHT: u32 = 46;
 
 impl Chart for Panels<'_> {
     fn height(&self, _: u32) -> u32 {
-        self.panels.len() as u32 * PANEL_HEIGHT + AXIS_HEIGHT
+        self.curves.len() as u32 * PANEL_HEIGHT + AXIS_HEIGHT
     }
 
     fn draw(&self, area: &Area<'_>, width: u32) -> Drawn {
         let mut rest = area.clone();
-        for (number, panel) in self.panels.iter().enumerate() {
-            let is_last = number + 1 == self.panels.len();
+        for (number, panel) in self.curves.iter().enumerate() {
+            let is_last = number + 1 == self.curves.len();
             let height = PANEL_HEIGHT + if is_last { AXIS_HEIGHT } else { 0 };
             let (own, below) = rest.split_vertically(height);
             self.draw_panel(panel, number, &own, width, is_last)?;
@@ -93,19 +93,19 @@ impl Chart for Panels<'_> {
             let most = panel.values.iter().copied().fold(0.0, f64::max);
             format!("{}: at most {}", panel.title, short(most))
         };
-        let panels: Vec<_> = self.panels.iter().map(peak).collect();
+        let panels: Vec<_> = self.curves.iter().map(peak).collect();
         format!("{}. Over {}.", panels.join("; "), self.across)
     }
 
     fn table(&self) -> ChartTable {
         let heads = self
-            .panels
+            .curves
             .iter()
             .map(|panel| (panel.title.to_owned(), true));
         let across = std::iter::once((self.across.to_owned(), true));
-        let places = self.panels.first().map_or(0, |panel| panel.values.len());
+        let places = self.curves.first().map_or(0, |panel| panel.values.len());
         let row = |place: usize| {
-            let values = self.panels.iter().map(|panel| short(panel.values[place]));
+            let values = self.curves.iter().map(|panel| short(panel.values[place]));
             let at = plain(self.start + self.step * place as f64);
             std::iter::once(at).chain(values).collect()
         };
@@ -243,6 +243,7 @@ impl Chart for Bars<'_> {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the style borrows it")]
 pub(super) fn letters(colour: &'static RGBColor) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", LETTERS).into_font()).color(colour)
 }
@@ -317,7 +318,7 @@ mod tests {
                 across: "seconds",
                 start: 0.0,
                 step: 0.5,
-                panels: vec![Panel {
+                curves: vec![Panel {
                     title: "packets",
                     values: values.clone(),
                 }],

@@ -109,7 +109,7 @@ fn over_time(page: &mut Page, analysis: &Analysis) {
         _ => ("days", 86_400.0),
     };
     let across = format!("{unit} since {}", date_time(first_ns, &TimeZone::system()));
-    let mut panels = vec![
+    let mut curves = vec![
         Panel {
             title: "packets/s",
             values: each(|slot| slot.packets, seconds),
@@ -124,7 +124,7 @@ fn over_time(page: &mut Page, analysis: &Analysis) {
         },
     ];
     if analysis.tcp.segments > 0 {
-        panels.push(Panel {
+        curves.push(Panel {
             title: "TCP segments sent again",
             values: each(|slot| slot.retransmissions, 1.0),
         });
@@ -135,7 +135,7 @@ fn over_time(page: &mut Page, analysis: &Analysis) {
         across: &across,
         start,
         step: seconds / unit_s,
-        panels,
+        curves,
     };
     page.chart(&format!("Each step is {}", duration(width_ns)), &chart);
     page.paragraph(
@@ -295,9 +295,12 @@ fn flow_name(flow: &Flow) -> String {
         name => name.to_owned(),
     };
     let has_ports = flow.ends.iter().any(|end| end.1 != 0);
-    let [one, two] = flow.ends.map(|(address, port)| match has_ports {
-        true => std::net::SocketAddr::new(address, port).to_string(),
-        false => address.to_string(),
+    let [one, two] = flow.ends.map(|(address, port)| {
+        if has_ports {
+            std::net::SocketAddr::new(address, port).to_string()
+        } else {
+            address.to_string()
+        }
     });
     format!("{protocol} {one} – {two}")
 }

@@ -58,12 +58,12 @@ pub fn figures(times: &Histogram) -> Vec<(&'static str, String)> {
 /// Classes of equal width on a logarithmic scale, named by their lower end; `None` without durations.
 pub fn histogram(times: &Histogram) -> Option<Vec<(String, f64)>> {
     let (least, most) = times.range_ns()?;
-    let class = |ns: u64| ((ns.max(1) as f64).log10() * PARTS + 1e-9).floor() as u32;
+    let class = |ns: u64| whole((ns.max(1) as f64).log10() * PARTS + 1e-9) as u32;
     let (first, last) = (class(least), class(most));
     let mut classes: Vec<_> = (first..=last)
         .map(|class| {
             let from = 10_f64.powf(f64::from(class) / PARTS);
-            (duration(from.round() as u64), 0.0)
+            (duration(whole(from.round())), 0.0)
         })
         .collect();
     for (low, high, count) in times.buckets() {
@@ -71,6 +71,11 @@ pub fn histogram(times: &Histogram) -> Option<Vec<(String, f64)>> {
         classes[(class(middle) - first) as usize].1 += count as f64;
     }
     Some(classes)
+}
+
+#[expect(clippy::cast_sign_loss, reason = "durations are not negative")]
+fn whole(value: f64) -> u64 {
+    value as u64
 }
 
 #[cfg(test)]
