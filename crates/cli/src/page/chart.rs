@@ -262,7 +262,8 @@ fn digits(value: f64) -> String {
     let places = match value.abs() {
         100.0.. => 0,
         10.0.. => 1,
-        1.0.. => 2,
+        // What rounds to 1 is shown as 1.
+        0.9995.. => 2,
         _ => 4,
     };
     let text = format!("{value:.places$}");

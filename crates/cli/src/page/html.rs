@@ -298,6 +298,6 @@ mod tests {
             text.chars()
                 .all(|c| c == '\n' || !c.is_control() && !is_invisible(c))
         );
-        assert_eq!(text.matches("&lt;script&gt;").count(), 15, "{text}");
+        assert_eq!(text.matches("&lt;script&gt;").count(), 17, "{text}");
     }
 }
