@@ -29,9 +29,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert_eq!(analysis.protocols.packets, analysis.packets);
     assert_eq!(analysis.sizes.packets.iter().sum::<u64>(), analysis.packets);
     let values = slots.iter().map(|slot| slot.packets as f64).collect();
-    let panels = vec![Panel { title: "packets", values }];
+    let curves = vec![Panel { title: "packets", values }];
     let step = width_ns as f64 / 1e9;
-    page.chart("time", &Panels { across: &text, start: start_ns as f64 / 1e9, step, panels });
+    page.chart("time", &Panels { across: &text, start: start_ns as f64 / 1e9, step, curves });
     let classes = analysis.sizes.packets.map(|packets| (text.clone(), packets as f64));
     page.chart(&text, &Bars { across: &text, up: &text, classes: classes.into() });
     let whole = page.finish(&text);
