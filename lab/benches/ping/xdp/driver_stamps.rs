@@ -64,8 +64,8 @@ impl DriverTrace {
         }
     }
 
-    /// The times of the requests from the driver to the end of the poll that made the reply, nanoseconds. `None` if the
-    /// next request was handed over before.
+    /// The times of the requests from the driver to the end of the poll that made the reply, nanoseconds. `None` if
+    /// several were handed over at once.
     pub fn finish(self) -> Vec<Option<u64>> {
         let mut bytes = vec![0; MAP_BYTES as usize];
         self.map.read(&mut bytes).expect("its value");
@@ -75,8 +75,11 @@ impl DriverTrace {
             u64::from_ne_bytes(word)
         };
         let records = records.chunks_exact(16).take(word(head) as usize);
-        // The end of the poll, after the time of handing over.
-        let records = records.map(|record| word(&record[8..]).checked_sub(word(record)));
+        let records = records.map(|record| {
+            let [handed_ns, replied_ns] = [word(record), word(&record[8..])];
+            let has_both = handed_ns > 0 && replied_ns > handed_ns;
+            has_both.then(|| replied_ns - handed_ns)
+        });
         records.collect()
     }
 }
@@ -105,15 +108,23 @@ fn end() -> [Insn<'static>; 3] {
     [Insn::Place(END), Insn::mov(Reg::R0, 0), Insn::Exit]
 }
 
-/// A request has been handed to the driver.
+/// Requests have been handed to the driver. Arguments: `from_dev`, `to_dev`, `sent`, … (`xdp_devmap_xmit`,
+/// include/trace/events/xdp.h). Several at once, after the sender was delayed, have no time.
 fn handed(map: &Map) -> Vec<Insn<'_>> {
+    let single = Label(1);
     let mut code = begin(map, false);
     code.extend([
+        Insn::load(Size::Double, Reg::R1, CONTEXT, 16),
+        Insn::mov32(Reg::R1, Reg::R1),
+        Insn::load(Size::Double, Reg::R2, STATE, NEXT),
+        Insn::add(Reg::R2, Reg::R1),
+        Insn::store(Size::Double, STATE, NEXT, Reg::R2),
+        Insn::jump_if(Condition::Equal, Reg::R1, 1, single),
+        Insn::store(Size::Double, STATE, IS_PENDING, 0),
+        Insn::Jump { target: END },
+        Insn::Place(single),
         Insn::store(Size::Double, RECORD, HANDED, NOW),
         Insn::store(Size::Double, STATE, IS_PENDING, 1),
-        Insn::load(Size::Double, Reg::R1, STATE, NEXT),
-        Insn::add(Reg::R1, 1),
-        Insn::store(Size::Double, STATE, NEXT, Reg::R1),
     ]);
     code.extend(end());
     code
