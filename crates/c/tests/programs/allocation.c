@@ -1,10 +1,15 @@
-/* allocation INTERFACE PACKETS: captures and filters, and prints how often the calls allocated behind the first batch. */
+/* allocation INTERFACE PACKETS arrays|cursor: captures and filters, and prints how often the calls allocated behind the
+ * first batch. */
+#include <string.h>
+#include <tapline/cursor.h>
+
 #include "allocations.h"
 #include "check.h"
 
 int main(int count, char **words) {
-    CHECK(count == 3 && count_allocations() != 0);
+    CHECK(count == 4 && count_allocations() != 0);
     const char *interfaces[] = {words[1]};
+    bool by_cursor = strcmp(words[3], "cursor") == 0;
     unsigned long expected = strtoul(words[2], NULL, 10);
     tapline_capture_options options = {
         .size = sizeof options,
@@ -32,6 +37,16 @@ int main(int count, char **words) {
     before = allocations;
     unsigned long received = 0;
     tapline_status status = TAPLINE_STATUS_OK;
+    while (by_cursor && received < expected) {
+        tapline_cursor *cursor;
+        tapline_packet packet;
+        OK(status = tapline_capture_next_packets(capture, -1, &cursor, &error));
+        CHECK(status == TAPLINE_STATUS_OK);
+        while (tapline_cursor_next(cursor, &packet)) {
+            OK(tapline_filter_run(filter, &packet, 1, keep, &error));
+            received += keep[0] > 0;
+        }
+    }
     while (received < expected) {
         OK(status = tapline_capture_next_batch(capture, -1, &packets, &packet_count, &error));
         CHECK(status == TAPLINE_STATUS_OK);

@@ -200,7 +200,8 @@ struct ItemResult {
 };
 
 /// Makes the objects through which the network is configured. They share one socket for each netlink protocol, of which
-/// rtnetlink is the only one so far, and live as long as they are used, also when the factory does not.
+/// rtnetlink is the only one so far, and live as long as they are used, also when the factory does not. A second socket of
+/// rtnetlink is opened when the first name of an interface is looked up: that may be while a batch uses the other one.
 class INetlinkFactory {
 public:
     virtual ~INetlinkFactory() = default;
