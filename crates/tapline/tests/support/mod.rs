@@ -30,7 +30,7 @@ use tapline::{Stop, Stopper};
 pub const BACKENDS: [Backend; 2] = [Backend::PacketV2, Backend::PacketV3];
 
 /// Time limit for any step of a test.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A capture on the first interface of `host` with room for thousands of packets: 32768 in V2, or 2048 blocks in V3,
 /// which starts a new block every millisecond.
