@@ -104,7 +104,7 @@ impl XdpRing {
     /// Pins the packet memory. Costs some twenty system calls; none per packet later. Does not block.
     ///
     /// # Errors
-    /// [`XdpOpenError`]; its text says what to do. `XdpSetupStep::Bind` with EBUSY if another socket still has the queue after half a second.
+    /// [`XdpOpenError`]; its text says what to do. `XdpSetupStep::Bind` with EBUSY if another socket has the queue.
     /// The kernel frees a queue some milliseconds after its socket is closed.
     /// # Privileges
     /// `CAP_NET_RAW` in the user namespace that owns the network namespace; `CAP_NET_ADMIN` for busy

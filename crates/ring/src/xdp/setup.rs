@@ -2,8 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use abi::interface::{self, hardware_address};
 use abi::region::Region;
@@ -36,13 +35,6 @@ const LINK_HEADER_BYTES: usize = 14 + 2 * 4;
 
 /// Smallest number of chunks: twice what a driver takes at once.
 const LEAST_CHUNKS: usize = 128;
-
-/// Longest time to wait for a queue. The kernel frees the queue of a closed socket later, and does not tell when
-/// (`xp_release_deferred`, net/xdp/xsk_buff_pool.c).
-const BUSY_TIME: Duration = Duration::from_millis(500);
-
-/// Time between attempts.
-const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Room for four multi-buffer packets of up to 64 KiB and their headers.
 pub(super) const SCRATCH_BYTES: usize = 4 * (65_536 + LINK_HEADER_BYTES);
@@ -250,23 +242,8 @@ impl<'o> Plan<'o> {
     }
 }
 
-/// Binds when the queue is free.
-fn bind(name: &str, plan: &Plan<'_>) -> Result<Bound, XdpOpenError> {
-    let end = Instant::now() + BUSY_TIME;
-    loop {
-        match bind_at_once(name, plan) {
-            Err(XdpOpenError::Setup(error))
-                if error.source.raw_os_error() == Some(libc::EBUSY) && Instant::now() < end =>
-            {
-                thread::sleep(BUSY_PAUSE);
-            }
-            result => return result,
-        }
-    }
-}
-
 /// Binds with the first flags that the kernel and the driver accept. Otherwise returns the last error.
-fn bind_at_once(name: &str, plan: &Plan<'_>) -> Result<Bound, XdpOpenError> {
+fn bind(name: &str, plan: &Plan<'_>) -> Result<Bound, XdpOpenError> {
     let mut refusal = too_long(name, plan);
     for flags in plan.bind_flags() {
         match bind_with(name, plan, flags | XDP_USE_NEED_WAKEUP) {

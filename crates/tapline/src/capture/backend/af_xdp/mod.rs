@@ -26,9 +26,9 @@ use super::super::read::forecast::parts;
 use super::super::read::ring::{RingReader, RxRing};
 use super::OpenedInterface;
 
-/// How long a queue may stay bound to a socket that is being closed. Measured: some milliseconds, and more
-/// with a large packet memory.
-const UNBIND_NS: u64 = 500_000_000;
+/// How long a queue may stay bound to a socket that is being closed. Measured: some milliseconds, more with a large
+/// packet memory, and more than half a second where many programs wait for a CPU.
+const UNBIND_NS: u64 = 2_000_000_000;
 
 /// Interval between two attempts to bind.
 const RETRY: Timespec = Timespec {
