@@ -270,7 +270,9 @@ fn compare(file: &str) {
         "tcp.analysis.spurious_retransmission",
         "tcp.analysis.out_of_order",
     ];
-    let counted = tcp["retransmissions"].as_u64().zip(tcp["late"].as_u64());
+    let counted = tcp["retransmissions"]
+        .as_u64()
+        .zip(tcp["out_of_order"].as_u64());
     assert_eq!(
         counted.map(|(again, late)| again + late),
         Some(oracle.with(&again)),

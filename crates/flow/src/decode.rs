@@ -59,16 +59,21 @@ pub(crate) struct Segment {
     pub is_swapped: bool,
     pub ip_bytes: u64,
     /// `None` if it is not TCP, or if its header is truncated behind the ports.
-    pub tcp: Option<TcpHeader>,
+    pub tcp: Option<TcpSegment>,
 }
 
+/// What the analysis of a TCP connection needs of a segment (RFC 9293, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TcpHeader {
+pub struct TcpSegment {
+    /// Sequence number.
     pub sequence: u32,
+    /// Acknowledgment number.
     pub acknowledgement: u32,
+    /// Window, as the header has it.
     pub window: u16,
+    /// Flags: CWR is 0x80, FIN is 1.
     pub flags: u8,
-    /// Bytes of data, as the headers state.
+    /// Bytes of data, as the headers state, also of those that were not captured.
     pub data_bytes: u32,
 }
 
@@ -116,7 +121,7 @@ impl Segment {
         let tcp = match summary.transport {
             Transport::Tcp(header) if header.header_len() >= Tcp::LEN => {
                 let data_at = (ip.payload_at + header.header_len()) as u64;
-                Some(TcpHeader {
+                Some(TcpSegment {
                     sequence: header.sequence(),
                     acknowledgement: header.acknowledgment(),
                     window: header.window(),
@@ -262,7 +267,7 @@ fn plain(packet: &FlowPacket<'_>) -> Option<Segment> {
             }
             let word =
                 |at: usize| u32::from_be_bytes([tcp[at], tcp[at + 1], tcp[at + 2], tcp[at + 3]]);
-            Some(TcpHeader {
+            Some(TcpSegment {
                 sequence: word(4),
                 acknowledgement: word(8),
                 window: u16::from_be_bytes([tcp[14], tcp[15]]),

@@ -3,7 +3,7 @@
 use crate::decode::{FlowPacket, Segment};
 use crate::flow::{EndReason, Flow, Traffic};
 use crate::key::FlowKey;
-use crate::tcp::{Change, Tcp};
+use crate::tcp::TcpConnection;
 use crate::wheel::{Linked, Links};
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Entry {
     first_ns: u64,
     /// Time of the first packet by the table's clock.
     first_clock: u64,
-    tcp: Tcp,
+    tcp: TcpConnection,
 }
 
 impl Linked for Entry {
@@ -49,7 +49,7 @@ impl Entry {
         time_ns: u64,
         clock: u64,
     ) -> Self {
-        let is_answer = segment.tcp.as_ref().is_some_and(Tcp::is_answer);
+        let is_answer = segment.tcp.as_ref().is_some_and(TcpConnection::is_answer);
         Self {
             key: segment.key,
             last_clock: clock,
@@ -62,7 +62,7 @@ impl Entry {
             is_free: false,
             first_ns: time_ns,
             first_clock: clock,
-            tcp: Tcp::default(),
+            tcp: TcpConnection::default(),
         }
     }
 
@@ -83,7 +83,7 @@ impl Entry {
         packet: &FlowPacket<'_>,
         time_ns: u64,
         clock: u64,
-    ) -> Change {
+    ) {
         let backward = segment.is_swapped != self.is_swapped;
         if self.packets() == 0 {
             self.first_ns = time_ns;
@@ -98,13 +98,16 @@ impl Entry {
         traffic.packets += 1;
         traffic.bytes += packet.len;
         traffic.ip_bytes += segment.ip_bytes;
-        match &segment.tcp {
-            Some(header) => {
-                self.is_tcp = true;
-                self.tcp.add(backward, header, time_ns)
-            }
-            None => Change::None,
+        if let Some(header) = &segment.tcp {
+            self.is_tcp = true;
+            self.tcp.add(backward, header, time_ns);
         }
+    }
+
+    /// Whether the TCP connection is closed or reset.
+    #[inline]
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_tcp && self.tcp.is_ended()
     }
 
     pub(crate) fn packets(&self) -> u64 {
@@ -113,7 +116,7 @@ impl Entry {
 
     /// When it ends if no more packets come, and why.
     pub(crate) fn deadline(&self, timeouts: &Timeouts) -> (u64, EndReason) {
-        if self.is_tcp && self.tcp.is_ended() {
+        if self.is_ended() {
             return (self.last_clock + timeouts.linger, self.closed());
         }
         let idle = self.last_clock.saturating_add(timeouts.idle);
@@ -128,7 +131,7 @@ impl Entry {
 
     /// Why it ends if it does now, with `otherwise` if nothing has ended it before.
     pub(crate) fn reason(&self, otherwise: EndReason) -> EndReason {
-        if self.is_tcp && self.tcp.is_ended() {
+        if self.is_ended() {
             self.closed()
         } else {
             otherwise

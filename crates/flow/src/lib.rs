@@ -46,7 +46,8 @@ mod tcp;
 mod wheel;
 
 pub use account::FlowAccount;
-pub use decode::{FlowPacket, Outside};
+pub use decode::{FlowPacket, Outside, TcpSegment};
 pub use flow::{EndReason, Flow, FlowEnd, TcpFlow, TcpState, Traffic};
 pub use ipfix::IpfixEncoder;
 pub use table::{FlowTable, TableOptions};
+pub use tcp::{SequenceOrder, TcpConnection};

@@ -6,10 +6,9 @@ use crate::entry::{Entry, Timeouts};
 use crate::flow::{EndReason, Flow};
 use crate::index::Index;
 use crate::key::Seed;
-use crate::tcp::Change;
 use crate::wheel::Wheel;
 
-/// Flows and slots of the wheel that are looked at for each packet.
+/// Maximum flows and wheel slots that are checked for each packet.
 const CHECKS: u32 = 8;
 
 /// Flows among which the one to be evicted is chosen: that which had no packet for the longest time.
@@ -171,7 +170,9 @@ impl FlowTable {
             None => self.begin(hash, segment, packet, (time_ns, clock), ended),
         };
         let entry = &mut self.entries[number as usize];
-        if entry.add(segment, packet, time_ns, clock) == Change::Ended {
+        let was_ended = entry.is_ended();
+        entry.add(segment, packet, time_ns, clock);
+        if entry.is_ended() && !was_ended {
             let (deadline, _) = entry.deadline(&self.timeouts);
             self.wheel.remove(&mut self.entries, number);
             self.wheel.insert(&mut self.entries, number, deadline);
@@ -224,7 +225,7 @@ impl FlowTable {
         number
     }
 
-    /// Puts a flow where it is to be looked at.
+    /// Schedules the next check of a flow.
     fn put_on_wheel(&mut self, number: u32, clock: u64) {
         let entry = &self.entries[number as usize];
         let (mut deadline, _) = entry.deadline(&self.timeouts);
@@ -235,7 +236,7 @@ impl FlowTable {
         self.wheel.insert(&mut self.entries, number, deadline);
     }
 
-    /// Evicts one of the flows that are to be looked at next: that without packets for the longest time. The others are put where
+    /// Evicts one of the flows that are checked next: that without packets for the longest time. The others are put where
     /// their deadlines are now, so that they are not candidates again soon.
     #[cold]
     fn make_room(&mut self, clock: u64, ended: &mut impl FnMut(&Flow)) {
@@ -276,16 +277,16 @@ impl FlowTable {
         self.end(number, reason, ended);
     }
 
-    /// Ends flows whose time has come, after `budget` looks at the most.
+    /// Ends flows whose time has come, after at most `budget` checks.
     #[inline]
     fn expire(&mut self, clock: u64, budget: &mut u32, ended: &mut impl FnMut(&Flow)) {
         while let Some(number) = self.wheel.due(&mut self.entries, clock, budget) {
-            self.look_at(number, clock, ended);
+            self.check(number, clock, ended);
         }
     }
 
-    /// Looks at a flow that the wheel has taken out.
-    fn look_at(&mut self, number: u32, clock: u64, ended: &mut impl FnMut(&Flow)) {
+    /// Checks a flow that the wheel has taken out.
+    fn check(&mut self, number: u32, clock: u64, ended: &mut impl FnMut(&Flow)) {
         let (deadline, reason) = self.entries[number as usize].deadline(&self.timeouts);
         if deadline > clock {
             self.put_on_wheel(number, clock);

@@ -4,7 +4,7 @@
 //! what fills a gap is one, too, if it follows duplicate acknowledgements or comes later than reordering explains: a round-trip
 //! time after the segment with the highest number. Wireshark decides by the same rules, with which tests compare.
 
-use crate::decode::TcpHeader;
+use crate::decode::TcpSegment;
 use crate::flow::{TcpFlow, TcpState};
 
 const FIN: u8 = 0x01;
@@ -28,7 +28,7 @@ struct Direction {
     next_ns: u64,
     acknowledged: u32,
     acknowledged_ns: u64,
-    /// Sequence number of its SYN.
+    /// Sequence number of its SYN, as its first segment shows it.
     initial: u32,
     gaps: [(u32, u32); GAPS],
     window: u16,
@@ -51,9 +51,12 @@ enum Handshake {
     Done,
 }
 
-/// The connection.
+/// A TCP connection.
+///
+/// The caller decides which segments belong to it, and which end is the initiator: [`Self::is_answer`] helps with the first one.
+/// Segments from the initiator are forward, others backward.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tcp {
+pub struct TcpConnection {
     /// The first is of the initiator.
     directions: [Direction; 2],
     handshake: Handshake,
@@ -64,33 +67,36 @@ pub(crate) struct Tcp {
     rtt_ns: u64,
 }
 
-/// What a segment says about the connection.
+/// Where the sequence numbers of a segment are in those that its sender has used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    None,
-    /// Both ends have closed it, or one has reset it.
-    Ended,
+pub enum SequenceOrder {
+    /// Next, or it has no sequence numbers of its own: acknowledgements, keep-alives, probes of a closed window, resets.
+    InOrder,
+    /// Behind numbers that were not seen.
+    AfterGap,
+    /// It fills a gap, sooner than a retransmission could.
+    OutOfOrder,
+    /// Sent again: its numbers were seen before, or fill a gap later than reordering explains.
+    Retransmission,
 }
 
-impl Tcp {
+impl TcpConnection {
     /// Whether the segment's receiver is the initiator, as far as a first segment tells.
-    pub(crate) fn is_answer(header: &TcpHeader) -> bool {
+    pub fn is_answer(header: &TcpSegment) -> bool {
         header.flags & (SYN | ACK) == SYN | ACK
     }
 
-    /// Whether a segment of this direction begins another connection.
+    /// Whether a segment of this direction begins another connection between the same ports.
     #[inline]
-    pub(crate) fn is_another(&self, backward: bool, header: &TcpHeader) -> bool {
+    pub fn is_another(&self, backward: bool, header: &TcpSegment) -> bool {
         let own = &self.directions[usize::from(backward)];
-        header.flags & (SYN | ACK | RST) == SYN
-            && own.has_sent
-            && (own.flags & SYN == 0 || own.initial != header.sequence)
+        // The SYN may have been overtaken by what follows it.
+        header.flags & (SYN | ACK | RST) == SYN && own.has_sent && own.initial != header.sequence
     }
 
-    /// Takes a segment.
+    /// Takes a segment, at a time in nanoseconds since 1970.
     #[inline]
-    pub(crate) fn add(&mut self, backward: bool, header: &TcpHeader, now_ns: u64) -> Change {
-        let was_ended = self.is_ended();
+    pub fn add(&mut self, backward: bool, header: &TcpSegment, now_ns: u64) -> SequenceOrder {
         self.shake_hands(backward, header, now_ns);
         let rtt_ns = self.rtt_ns;
         let [forward, reverse] = &mut self.directions;
@@ -102,17 +108,29 @@ impl Tcp {
         own.flags |= header.flags;
         if header.flags & RST != 0 {
             self.is_reset = true;
-        } else {
-            own.add(other, header, now_ns, rtt_ns);
+            return SequenceOrder::InOrder;
         }
-        if self.is_ended() && !was_ended {
-            Change::Ended
-        } else {
-            Change::None
-        }
+        own.add(other, header, now_ns, rtt_ns)
     }
 
-    fn shake_hands(&mut self, backward: bool, header: &TcpHeader, now_ns: u64) {
+    /// From the last SYN to the acknowledgement of its answer, nanoseconds: the round-trip time between the ends.
+    pub fn rtt_ns(&self) -> Option<u64> {
+        let is_known = self.handshake == Handshake::Done && self.is_answered();
+        is_known.then_some(self.rtt_ns)
+    }
+
+    /// Of this time, from the SYN to its answer: the round-trip time between here and the responder.
+    pub fn responder_rtt_ns(&self) -> Option<u64> {
+        self.is_answered()
+            .then(|| self.answer_ns.saturating_sub(self.syn_ns))
+    }
+
+    /// Whether an answer was seen after its SYN.
+    fn is_answered(&self) -> bool {
+        self.syn_ns > 0 && self.answer_ns > 0
+    }
+
+    fn shake_hands(&mut self, backward: bool, header: &TcpSegment, now_ns: u64) {
         match (header.flags & (SYN | ACK | RST), backward) {
             (SYN, false) if self.handshake != Handshake::Done => {
                 self.handshake = self.handshake.max(Handshake::Syn);
@@ -128,7 +146,7 @@ impl Tcp {
             }
             (ACK, false) if self.handshake == Handshake::SynAck => {
                 self.handshake = Handshake::Done;
-                if self.syn_ns > 0 {
+                if self.is_answered() {
                     self.rtt_ns = now_ns.saturating_sub(self.syn_ns);
                 }
             }
@@ -159,14 +177,13 @@ impl Tcp {
 
     pub(crate) fn export(&self) -> TcpFlow {
         let each = |of: fn(&Direction) -> u32| self.directions.each_ref().map(of);
-        let responder = self.answer_ns.saturating_sub(self.syn_ns);
         TcpFlow {
             state: self.state(),
             flags: self.directions.each_ref().map(|own| own.flags),
             retransmissions: each(|own| own.retransmissions),
             out_of_order: each(|own| own.out_of_order),
-            rtt_ns: Some(self.rtt_ns).filter(|&rtt| rtt > 0),
-            responder_rtt_ns: Some(responder).filter(|_| self.answer_ns > 0 && self.syn_ns > 0),
+            rtt_ns: self.rtt_ns(),
+            responder_rtt_ns: self.responder_rtt_ns(),
         }
     }
 
@@ -197,16 +214,19 @@ fn before(a: u32, b: u32) -> bool {
 
 impl Direction {
     #[inline]
-    fn add(&mut self, other: &Self, header: &TcpHeader, now_ns: u64, rtt_ns: u64) {
-        let TcpHeader {
+    fn add(
+        &mut self,
+        other: &Self,
+        header: &TcpSegment,
+        now_ns: u64,
+        rtt_ns: u64,
+    ) -> SequenceOrder {
+        let TcpSegment {
             sequence,
             data_bytes,
             flags,
             ..
         } = *header;
-        if flags & SYN != 0 {
-            self.initial = sequence;
-        }
         let controls = u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
         let end = sequence.wrapping_add(data_bytes).wrapping_add(controls);
         let is_probe = data_bytes == 1
@@ -214,20 +234,24 @@ impl Direction {
             && sequence == self.next
             && other.has_acknowledged
             && other.window == 0;
+        let mut order = SequenceOrder::InOrder;
         if !self.has_sent {
             self.has_sent = true;
+            self.initial = sequence.wrapping_sub(u32::from(flags & SYN == 0));
             self.advance(end, now_ns);
         } else if data_bytes + controls > 0 && !is_probe {
-            self.add_sequence(other, (sequence, end), header, now_ns, rtt_ns);
+            order = self.add_sequence(other, (sequence, end), header, now_ns, rtt_ns);
         } else if !is_probe && before(self.next, sequence) {
             // What comes before this acknowledgement was not seen.
             self.remember_gap(self.next, sequence);
             self.advance(end, now_ns);
+            order = SequenceOrder::AfterGap;
         }
         if flags & ACK != 0 {
             self.acknowledge(header, now_ns);
         }
         self.window = header.window;
+        order
     }
 
     /// A segment that takes up sequence numbers.
@@ -236,21 +260,29 @@ impl Direction {
         &mut self,
         other: &Self,
         (sequence, end): (u32, u32),
-        header: &TcpHeader,
+        header: &TcpSegment,
         now_ns: u64,
         rtt_ns: u64,
-    ) {
-        if !before(sequence, self.next) {
-            if sequence != self.next {
-                self.remember_gap(self.next, sequence);
+    ) -> SequenceOrder {
+        let order = if sequence == self.next {
+            // What is acknowledged was seen by its receiver before.
+            if other.acknowledges(sequence, header.data_bytes) {
+                SequenceOrder::Retransmission
+            } else {
+                SequenceOrder::InOrder
             }
+        } else if before(sequence, self.next) {
+            self.add_below(other, (sequence, end), header, now_ns, rtt_ns)
+        } else {
+            self.remember_gap(self.next, sequence);
+            SequenceOrder::AfterGap
+        };
+        self.retransmissions += u32::from(order == SequenceOrder::Retransmission);
+        self.out_of_order += u32::from(order == SequenceOrder::OutOfOrder);
+        if before(self.next, end) || order == SequenceOrder::AfterGap {
             self.advance(end, now_ns);
-            return;
         }
-        self.add_below(other, (sequence, end), header, now_ns, rtt_ns);
-        if before(self.next, end) {
-            self.advance(end, now_ns);
-        }
+        order
     }
 
     /// A segment that begins below the highest sequence number.
@@ -259,28 +291,24 @@ impl Direction {
         &mut self,
         other: &Self,
         (sequence, end): (u32, u32),
-        header: &TcpHeader,
+        header: &TcpSegment,
         now_ns: u64,
         rtt_ns: u64,
-    ) {
+    ) -> SequenceOrder {
         let data_bytes = header.data_bytes;
         let is_control = header.flags & (SYN | FIN) != 0;
         let is_one_less = sequence == self.next.wrapping_sub(1);
         // Keep-alives repeat a byte.
         if is_one_less && data_bytes == 1 && !is_control {
-            return;
+            return SequenceOrder::InOrder;
         }
         let fills_gap = self.fill_gap(sequence, end);
-        let data_end = sequence.wrapping_add(data_bytes);
-        let is_acknowledged =
-            data_bytes > 0 && other.has_acknowledged && !before(other.acknowledged, data_end);
-        if is_acknowledged {
-            self.retransmissions += 1;
-            return;
+        if other.acknowledges(sequence, data_bytes) {
+            return SequenceOrder::Retransmission;
         }
         // New data behind the byte of a probe.
         if is_one_less && data_bytes > 1 {
-            return;
+            return SequenceOrder::InOrder;
         }
         let is_fast = other.duplicates >= 2
             && other.acknowledged == sequence
@@ -288,10 +316,17 @@ impl Direction {
         let late_ns = now_ns.saturating_sub(self.next_ns);
         let reordering_ns = if rtt_ns > 0 { rtt_ns } else { REORDERING_NS };
         if fills_gap && !is_fast && late_ns < reordering_ns {
-            self.out_of_order += 1;
+            SequenceOrder::OutOfOrder
         } else {
-            self.retransmissions += 1;
+            SequenceOrder::Retransmission
         }
+    }
+
+    /// Whether all of `data_bytes` from `sequence` on are acknowledged.
+    #[inline]
+    fn acknowledges(&self, sequence: u32, data_bytes: u32) -> bool {
+        let end = sequence.wrapping_add(data_bytes);
+        data_bytes > 0 && self.has_acknowledged && !before(self.acknowledged, end)
     }
 
     #[inline]
@@ -301,7 +336,7 @@ impl Direction {
     }
 
     #[inline]
-    fn acknowledge(&mut self, header: &TcpHeader, now_ns: u64) {
+    fn acknowledge(&mut self, header: &TcpSegment, now_ns: u64) {
         let is_new = !self.has_acknowledged || header.acknowledgement != self.acknowledged;
         let is_duplicate = !is_new
             && header.data_bytes == 0
@@ -347,5 +382,53 @@ impl Direction {
             }
         }
         fills
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_is_known_also_where_numbers_wrap() {
+        for start in [0_u32, u32::MAX - 150, 1 << 31] {
+            let mut connection = TcpConnection::default();
+            let mut order = |at: u32, data_bytes| {
+                let segment = TcpSegment {
+                    sequence: start.wrapping_add(at),
+                    acknowledgement: 0,
+                    window: 100,
+                    flags: 0,
+                    data_bytes,
+                };
+                connection.add(false, &segment, 1_000_000)
+            };
+            assert_eq!(order(0, 100), SequenceOrder::InOrder);
+            assert_eq!(order(100, 0), SequenceOrder::InOrder);
+            assert_eq!(order(200, 100), SequenceOrder::AfterGap);
+            assert_eq!(order(100, 50), SequenceOrder::OutOfOrder);
+            assert_eq!(order(100, 50), SequenceOrder::Retransmission);
+            assert_eq!(order(150, 50), SequenceOrder::OutOfOrder);
+            assert_eq!(order(299, 1), SequenceOrder::InOrder, "a keep-alive");
+            assert_eq!(order(250, 100), SequenceOrder::Retransmission);
+            assert_eq!(order(350, 10), SequenceOrder::InOrder);
+        }
+    }
+
+    #[test]
+    fn a_syn_that_was_overtaken_begins_no_other_connection() {
+        let mut connection = TcpConnection::default();
+        let segment = |flags, sequence| TcpSegment {
+            sequence,
+            acknowledgement: 0,
+            window: 100,
+            flags,
+            data_bytes: 0,
+        };
+        connection.add(false, &segment(ACK, 0), 1);
+        assert!(!connection.is_another(false, &segment(SYN, u32::MAX)));
+        assert!(connection.is_another(false, &segment(SYN, 7)));
+        let order = connection.add(false, &segment(SYN, u32::MAX), 2);
+        assert_eq!(order, SequenceOrder::Retransmission);
     }
 }

@@ -111,7 +111,7 @@ impl Wheel {
         None
     }
 
-    /// Takes out a flow that is to be looked at next: as far as the wheel knows, none was idle for longer.
+    /// Takes out the flow that is checked next: as far as the wheel knows, none was idle for longer.
     pub(crate) fn first<T: Linked>(&mut self, flows: &mut [T]) -> Option<u32> {
         let slot = |ahead: u64| ((self.done + ahead) % SLOTS as u64) as usize;
         let mut heads = (1..=SLOTS as u64).map(|ahead| self.heads[slot(ahead)]);

@@ -125,7 +125,7 @@ fn over_time(page: &mut Page, analysis: &Analysis) {
     ];
     if analysis.tcp.segments > 0 {
         curves.push(Panel {
-            title: "TCP segments sent again",
+            title: "TCP retransmissions",
             values: each(|slot| slot.retransmissions, 1.0),
         });
     }
@@ -202,7 +202,7 @@ fn losses(page: &mut Page, analysis: &Analysis) {
     if analysis.loss.omitted > 0 {
         let omitted = grouped(analysis.loss.omitted);
         page.warning(&format!(
-            "Left out: {omitted} interfaces, notes and statistics, of which there were too many."
+            "{omitted} interfaces, notes and statistics are not shown: there were too many."
         ));
     }
 }
@@ -364,8 +364,8 @@ fn tcp(page: &mut Page, analysis: &Analysis) {
         ("Segments", grouped(tcp.segments)),
         ("Connections", grouped(tcp.connections)),
         ("Handshakes captured as a whole", grouped(tcp.handshakes)),
-        ("Segments sent again", grouped(tcp.retransmissions)),
-        ("Out of order, or sent again for a gap", grouped(tcp.late)),
+        ("Retransmissions", grouped(tcp.retransmissions)),
+        ("Segments out of order", grouped(tcp.out_of_order)),
         ("Gaps", grouped(tcp.gaps)),
         ("Resets", grouped(tcp.resets)),
     ]);

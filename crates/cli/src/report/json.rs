@@ -59,7 +59,7 @@ pub fn object(analysis: &Analysis, files: &[String], page: &Path, top: usize) ->
             "round_trip": times(&tcp.round_trips),
             "server_time": times(&tcp.server_times),
             "retransmissions": tcp.retransmissions,
-            "late": tcp.late,
+            "out_of_order": tcp.out_of_order,
             "gaps": tcp.gaps,
             "resets": tcp.resets,
         },

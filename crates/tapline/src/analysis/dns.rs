@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 use probe::Histogram;
 use wire::{Application, Dns, dns::DnsFlags};
 
+use super::remove_lower_half;
+
 /// Queries that wait for an answer. When there are more, those that wait longest are given up.
 const WAITING_MAX: usize = 1 << 16;
 
@@ -25,7 +27,7 @@ pub struct DnsAnalysis {
     pub unasked: u64,
     /// Queries that were given up because too many waited.
     pub given_up: u64,
-    /// From query to response.
+    /// From query to response, nanoseconds.
     pub times: Histogram,
     /// Responses by response code.
     pub codes: BTreeMap<u8, u64>,
@@ -60,7 +62,8 @@ impl DnsAnalysis {
             return;
         }
         if self.waiting.len() >= WAITING_MAX {
-            self.give_up();
+            let (given_up, _) = remove_lower_half(&mut self.waiting, |&asked_ns| asked_ns);
+            self.given_up += given_up;
         }
         match self.waiting.entry((from, to, message.id())) {
             std::collections::hash_map::Entry::Occupied(_) => self.repeated += 1,
@@ -69,16 +72,6 @@ impl DnsAnalysis {
                 self.queries += 1;
             }
         }
-    }
-
-    /// Gives up the older half.
-    fn give_up(&mut self) {
-        let mut times: Vec<u64> = self.waiting.values().copied().collect();
-        let middle = times.len() / 2;
-        let (_, &mut limit, _) = times.select_nth_unstable(middle);
-        let before = self.waiting.len();
-        self.waiting.retain(|_, &mut asked_ns| asked_ns > limit);
-        self.given_up += (before - self.waiting.len()) as u64;
     }
 
     /// Queries without an answer in the capture.

@@ -10,7 +10,7 @@ const INTERFACES_MAX: usize = 1024;
 /// Notes that are kept.
 const NOTES_MAX: usize = 1000;
 
-/// Captures whose counters are told apart, of all interfaces.
+/// Maximum captures whose counters are kept separately, over all interfaces.
 const RUNS_MAX: usize = 1 << 14;
 
 /// An interface of the capture.

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! [`Read::analyze`](crate::read::Read::analyze) feeds an [`Analysis`]. Its memory is bounded, whatever the capture has: tables
-//! keep what is large, and say what they forgot. Headers behind tunnels and later fragments are not looked at. TCP streams are not reassembled.
+//! keep the largest entries and count those that they forgot. Headers inside tunnels and later fragments are not parsed. TCP streams are not reassembled.
 
 mod dns;
 mod loss;
@@ -22,6 +22,8 @@ mod timeline;
 mod top;
 mod traffic;
 
+use std::collections::HashMap;
+
 pub use dns::DnsAnalysis;
 pub use loss::{AnalyzedInterface, InterfaceLoss, LossAnalysis, Note};
 pub use neighbours::{AddressConflict, Neighbours};
@@ -32,3 +34,13 @@ pub use tcp::TcpAnalysis;
 pub use timeline::{Slot, Timeline};
 pub use top::{Top, Traffic};
 pub use traffic::{Analysis, Flow};
+
+/// Removes the half of the entries whose `rank` is lowest. Returns how many they were, and the highest rank among them.
+fn remove_lower_half<K, V>(map: &mut HashMap<K, V>, rank: impl Fn(&V) -> u64) -> (u64, u64) {
+    let mut ranks: Vec<u64> = map.values().map(&rank).collect();
+    let middle = ranks.len() / 2;
+    let (_, &mut limit, _) = ranks.select_nth_unstable(middle);
+    let before = map.len();
+    map.retain(|_, value| rank(value) > limit);
+    ((before - map.len()) as u64, limit)
+}

@@ -17,7 +17,7 @@ pub struct Slot {
     pub bytes: u64,
     /// Packets that were lost.
     pub lost: u64,
-    /// TCP segments that were sent again.
+    /// TCP retransmissions.
     pub retransmissions: u64,
 }
 

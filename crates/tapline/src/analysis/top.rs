@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use super::remove_lower_half;
+
 /// Traffic in two directions: of a host what it sent and received, of a flow from its first end and back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
@@ -48,21 +50,13 @@ impl<K: Copy + Eq + Hash + Ord> Top<K> {
 
     pub(super) fn add(&mut self, key: K, direction: usize, bytes: u64) {
         if self.keys.len() >= self.most && !self.keys.contains_key(&key) {
-            self.forget_small();
+            let (forgotten, limit) = remove_lower_half(&mut self.keys, Traffic::all_bytes);
+            self.forgotten += forgotten;
+            self.missing_bytes = self.missing_bytes.saturating_add(limit);
         }
         let traffic = self.keys.entry(key).or_default();
         traffic.packets[direction] += 1;
         traffic.bytes[direction] += bytes;
-    }
-
-    fn forget_small(&mut self) {
-        let mut bytes: Vec<u64> = self.keys.values().map(Traffic::all_bytes).collect();
-        let middle = bytes.len() / 2;
-        let (_, &mut limit, _) = bytes.select_nth_unstable(middle);
-        let before = self.keys.len();
-        self.keys.retain(|_, traffic| traffic.all_bytes() > limit);
-        self.forgotten += (before - self.keys.len()) as u64;
-        self.missing_bytes = self.missing_bytes.saturating_add(limit);
     }
 
     /// Number of keys, without those forgotten.

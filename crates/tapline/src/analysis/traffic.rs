@@ -16,7 +16,7 @@ use super::tcp::TcpAnalysis;
 use super::timeline::Timeline;
 use super::top::Top;
 
-/// Hosts, stations and flows that are told apart.
+/// Maximum hosts, stations and flows that are counted separately.
 const KEYS_MAX: usize = 1 << 16;
 
 /// Packets between two ends, in both directions: of TCP and UDP two ports, of other IP protocols two addresses.
