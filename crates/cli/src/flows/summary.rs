@@ -12,6 +12,7 @@ use crate::args::FlowsArgs;
 use crate::capture::{account_line, lost_json};
 use crate::json;
 use crate::metrics::{Family, Sample, Samples};
+use crate::read;
 use crate::units::{binary, grouped};
 
 /// Where the packets came from, and what was lost there.
@@ -49,14 +50,7 @@ pub fn show(
     };
     match origin {
         Origin::Capture(summary) => account_line(&mut out, None, &summary.account)?,
-        Origin::Files(summary) => writeln!(
-            out,
-            "{} packets read = {} delivered + {} filtered + {} lost",
-            grouped(summary.received),
-            grouped(summary.delivered),
-            grouped(summary.filtered),
-            grouped(summary.lost)
-        )?,
+        Origin::Files(summary) => read::account_line(&mut out, summary)?,
     }
     writeln!(
         out,

@@ -52,19 +52,21 @@ impl Arguments {
         filter_file: Option<&Path>,
     ) -> Result<Self, Failure> {
         let arguments = Self::separate(words, filter, filter_file)?;
-        let files = &arguments.files;
-        if files.iter().any(|path| path.as_os_str().is_empty()) {
-            let line = "the name of a file is empty (use - for standard input)";
-            return Err(Failure::new(Exit::Usage, line));
-        }
-        if files.iter().filter(|path| is_stdin(path)).count() > 1 {
-            let line = "standard input can be read only once";
-            return Err(Failure::new(Exit::Usage, line));
-        }
+        check(&arguments.files)?;
         if filter.is_empty() && filter_file.is_none() {
             refuse_filter_without_file(words)?;
         }
         Ok(arguments)
+    }
+
+    /// Of files, without a filter.
+    pub fn of_files(files: Vec<PathBuf>) -> Result<Self, Failure> {
+        check(&files)?;
+        Ok(Self {
+            files,
+            filter: None,
+            guess: None,
+        })
     }
 
     fn separate(
@@ -147,6 +149,18 @@ impl Arguments {
         }
         Ok(builder)
     }
+}
+
+fn check(files: &[PathBuf]) -> Result<(), Failure> {
+    if files.iter().any(|path| path.as_os_str().is_empty()) {
+        let line = "the name of a file is empty (use - for standard input)";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    if files.iter().filter(|path| is_stdin(path)).count() > 1 {
+        let line = "standard input can be read only once";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    Ok(())
 }
 
 pub fn is_stdin(path: &Path) -> bool {
@@ -259,7 +273,7 @@ fn refuse_overwrite(args: &OutputArgs, files: &[PathBuf]) -> Result<(), Failure>
 }
 
 /// Device and inode of a regular file.
-fn file_id(path: &Path) -> Option<(u64, u64)> {
+pub fn file_id(path: &Path) -> Option<(u64, u64)> {
     let file = fs::metadata(path).ok()?;
     file.is_file().then(|| (file.dev(), file.ino()))
 }

@@ -25,7 +25,7 @@ use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;
 use crate::units::grouped;
 use crate::{output, privilege, signals};
-pub use arguments::Arguments;
+pub use arguments::{Arguments, file_id};
 pub use failure::failure;
 
 pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
@@ -129,9 +129,26 @@ pub fn fail_if_broken(mut lines: Vec<String>) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     };
     for line in lines {
-        eprintln!("tapline: {line}");
+        // A closed standard error is not a failure.
+        let _ = writeln!(
+            io::stderr(),
+            "tapline: {}",
+            line.replace(char::is_control, "?")
+        );
     }
     Err(Failure::new(Exit::Failed, last))
+}
+
+/// The account of the packets that were read.
+pub fn account_line(out: &mut impl Write, summary: &ReadSummary) -> io::Result<()> {
+    writeln!(
+        out,
+        "{} packets read = {} delivered + {} filtered + {} lost",
+        grouped(summary.received),
+        grouped(summary.delivered),
+        grouped(summary.filtered),
+        grouped(summary.lost)
+    )
 }
 
 fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) -> io::Result<()> {
@@ -142,14 +159,7 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
         return Ok(());
     }
     let mut out = output::screen(&args.output);
-    writeln!(
-        out,
-        "{} packets read = {} delivered + {} filtered + {} lost",
-        grouped(summary.received),
-        grouped(summary.delivered),
-        grouped(summary.filtered),
-        grouped(summary.lost)
-    )?;
+    account_line(&mut out, summary)?;
     if let Some(used) = &summary.index {
         writeln!(out, "{}", index_line(used))?;
     }

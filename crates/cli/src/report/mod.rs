@@ -5,36 +5,29 @@ mod durations;
 mod json;
 mod output;
 
-use std::fs;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tapline::analysis::Analysis;
-use tapline::read::{InputError, ReadBuilder, ReadError};
+use tapline::read::ReadError;
 
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::output::is_stdout;
+use crate::read::{self, Arguments, file_id};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;
 use crate::units::grouped;
 use crate::{json as lines, privilege, signals};
 
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
+    let arguments = Arguments::of_files(args.files.clone())?;
     let page = place(args)?;
     let stop = signals::stop()?;
-    let mut builder = ReadBuilder::new().stop(stop);
-    for file in &args.files {
-        builder = if is_stdout(file) {
-            let stdin = io::stdin().as_fd().try_clone_to_owned()?;
-            builder.stream("standard input", stdin)
-        } else {
-            builder.file(file)
-        };
-    }
-    let mut read = builder.open().map_err(|error| Failure::job(&error))?;
+    read::raise_descriptor_limit();
+    let failure = |error: &ReadError| read::failure(error, &arguments);
+    let builder = arguments.inputs()?.stop(stop);
+    let mut read = builder.open().map_err(|error| failure(&error))?;
     privilege::drop_unneeded(false)?;
     let files = args.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
@@ -53,7 +46,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let broken = match result {
         Err(ReadError::Incomplete(broken)) => broken.0,
         result => {
-            result.map_err(|error| Failure::job(&error))?;
+            result.map_err(|error| failure(&error))?;
             Vec::new()
         }
     };
@@ -65,21 +58,13 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         .collect();
     let text = capture_page::page(&analysis, &names, &broken, usize::from(args.top));
     output::write(&page, &text)?;
-    tell(args, &page, &analysis, &names)?;
-    fail_if_broken(&broken)
+    print_result(args, &page, &analysis, &names)?;
+    read::fail_if_broken(broken.iter().map(|error| chain(error)).collect())
 }
 
 /// Where the page goes.
 fn place(args: &ReportArgs) -> Result<PathBuf, Failure> {
     let usage = |line: String| Failure::new(Exit::Usage, line);
-    if args.files.iter().any(|file| file.as_os_str().is_empty()) {
-        return Err(usage(
-            "the name of a file is empty (use - for standard input)".into(),
-        ));
-    }
-    if args.files.iter().filter(|file| is_stdout(file)).count() > 1 {
-        return Err(usage("standard input can be read only once".into()));
-    }
     let page = match (&args.output, args.files.first()) {
         (Some(page), _) => page.clone(),
         (None, Some(first)) if !is_stdout(first) => {
@@ -110,13 +95,7 @@ fn place(args: &ReportArgs) -> Result<PathBuf, Failure> {
     Ok(page)
 }
 
-/// Device and inode of a regular file.
-fn file_id(path: &Path) -> Option<(u64, u64)> {
-    let file = fs::metadata(path).ok()?;
-    file.is_file().then(|| (file.dev(), file.ino()))
-}
-
-fn tell(
+fn print_result(
     args: &ReportArgs,
     page: &Path,
     analysis: &Analysis,
@@ -136,16 +115,4 @@ fn tell(
     );
     let printed = writeln!(io::stdout(), "{}", line.replace(char::is_control, "?"));
     printed.map_err(|error| Failure::stdout(&error))
-}
-
-/// Prints a line for each input that could not be read to its end, the last as the failure.
-fn fail_if_broken(broken: &[InputError]) -> Result<Exit, Failure> {
-    let Some((last, others)) = broken.split_last() else {
-        return Ok(Exit::Done);
-    };
-    for error in others {
-        let line = chain(error).replace(char::is_control, "?");
-        let _ = writeln!(io::stderr(), "tapline: {line}");
-    }
-    Err(Failure::new(Exit::Failed, chain(last)))
 }
