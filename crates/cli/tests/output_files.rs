@@ -47,7 +47,7 @@ const OUTPUTS: [(&str, &str); 11] = [
     ),
 ];
 
-/// A directory like /tmp of a stranger's, in a scene.
+/// A directory like /tmp that belongs to another user, in a scene.
 fn shared(scene: &Scene) -> String {
     let shared = scene.file("shared");
     fs::create_dir_all(&shared).expect("a directory");
@@ -55,7 +55,7 @@ fn shared(scene: &Scene) -> String {
     shared
 }
 
-/// Puts a stranger's link at `name` to a file that everybody can write, and runs `line` as `user`. Returns how it ended, and
+/// Puts another user's link at `name` to a file that everybody can write, and runs `line` as `user`. Returns how it ended, and
 /// what is in the file then.
 fn run_against(line: &str, name: &str, user: u32) -> (Ended, String) {
     let scene = Scene::new();
@@ -143,7 +143,7 @@ fn an_index_replaces_links_of_others() {
 }
 
 #[test]
-fn the_user_who_called_sudo_is_no_stranger() {
+fn the_user_who_called_sudo_is_trusted() {
     let scene = Scene::new();
     let shared = shared(&scene);
     let link = format!("{shared}/out.pcap");

@@ -80,13 +80,13 @@ type Told = Vec<((IpAddr, u32), f64)>;
 
 const P50: &str = "beyond the kernel's p50";
 const P99: &str = "beyond its p99";
-const MISSING: &str = "not told";
+const MISSING: &str = "not reported";
 
 const COLUMNS: [Column; 7] = [
     column("kernel p50, us", 1.0, 2),
     column("p99", 1.0, 2),
-    column("told p50", 1.0, 2),
-    column("told p99", 1.0, 2),
+    column("reported p50", 1.0, 2),
+    column("reported p99", 1.0, 2),
     column(P50, 1.0, 2),
     column(P99, 1.0, 2),
     column(MISSING, 1.0, 0),
@@ -133,7 +133,7 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
             let name = format!("{who}, {}", load.name);
             report.at_most(&format!("{name}: overhead p50, us"), &p50, 3.0);
             report.at_most(&format!("{name}: overhead p99, us"), &p99, 10.0);
-            report.at_most(&format!("{name}: not told"), &missing, 0.0);
+            report.at_most(&format!("{name}: not reported"), &missing, 0.0);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{metrics, units};
 ///
 /// A flow is what two hosts exchange between two ports. It is printed when it ends: by the idle timeout, by FIN or RST, by a new
 /// connection between the same ports, when it makes room for another one, or at the end; and at the active timeout. Every packet
-/// is in a flow or counted as not IP, as a later fragment, or as malformed. Headers inside of tunnels are not looked at.
+/// is in a flow or counted as not IP, as a later fragment, or as malformed. Headers inside tunnels are not parsed.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tapline flows [OPTIONS] FILE... [FILTER]\n       tapline flows [OPTIONS] -i IF [FILTER]",

@@ -17,7 +17,7 @@ const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_ab
 /// Restricts the calling thread. Returns whether the kernel has seccomp, a container around this program allows it, and there
 /// are filters for this machine.
 ///
-/// A call of [`FATAL`] kills the process: no command makes it, except on behalf of a stranger.
+/// A call of [`FATAL`] kills the process: no command makes it, except on behalf of an attacker.
 pub fn restrict(list: &List, opens_sockets: bool) -> io::Result<bool> {
     let Ok(machine) = TargetArch::try_from(std::env::consts::ARCH) else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! A stranger who has taken the program over, for tests: does what the environment variable names, right behind the set-up.
+//! An attacker who has taken the program over, for tests: does what the environment variable names, right behind the set-up.
 //! Only in builds with debug assertions.
 
 use std::env;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use tapline::takeover::{ForbiddenCall, attempt};
 
-/// What the stranger does: `read PATH`, `write PATH`, `connect ADDRESS`, `exec PROGRAM`, or `call bpf`, `mount` or `ptrace`.
+/// What the attacker does: `read PATH`, `write PATH`, `connect ADDRESS`, `exec PROGRAM`, or `call bpf`, `mount` or `ptrace`.
 const ACT: &str = "TAPLINE_TEST_TAKEOVER";
 
 /// Where: the name of a list of system calls. Everywhere if it is missing.

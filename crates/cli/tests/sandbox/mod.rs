@@ -260,7 +260,7 @@ fn indexing_makes_the_calls_of_its_list() {
     );
 }
 
-/// Lists the interfaces of a host, whose answer is a stranger's.
+/// Lists the interfaces of a host, whose answer may be hostile.
 const REMOTE_INTERFACES: &str = "extcap --extcap-interface tapline-ssh --ssh-host other --extcap-config --extcap-reload-option remote-interface";
 
 /// Captures at this host.
@@ -307,8 +307,8 @@ const SERVERS: [&str; 6] = [
     "send -i right0 --udp --dst 10.1.0.1 -c 1 --metrics 0",
 ];
 
-/// Runs each command, taken over by a stranger who does `act`: in the command, and in its metrics server. Returns the end of
-/// each, and what the stranger got.
+/// Runs each command, taken over by an attacker who does `act`: in the command, and in its metrics server. Returns the end of
+/// each, and what the attacker got.
 fn taken_over(act: &str, flags: &str) -> Vec<(String, std::process::ExitStatus, String)> {
     let scene = scene();
     let folder = scene.folder.path().to_str().expect("text");
@@ -330,7 +330,7 @@ fn taken_over(act: &str, flags: &str) -> Vec<(String, std::process::ExitStatus, 
 }
 
 #[test]
-fn a_stranger_opens_no_other_files_and_connects_to_nobody() {
+fn an_attacker_opens_no_other_files_and_connects_to_nobody() {
     // Landlock refuses it, or the system call does not exist for the command.
     let fails = |act: &str| {
         for (line, status, got) in taken_over(act, "") {
@@ -347,7 +347,7 @@ fn a_stranger_opens_no_other_files_and_connects_to_nobody() {
 }
 
 #[test]
-fn a_stranger_who_starts_or_traces_a_program_or_mounts_ends_the_process() {
+fn an_attacker_who_starts_or_traces_a_program_or_mounts_ends_the_process() {
     for act in ["exec /bin/true", "call mount", "call ptrace"] {
         for (line, status, _) in taken_over(act, "") {
             assert_eq!(
@@ -395,7 +395,7 @@ fn a_capture_to_which_stamping_interfaces_may_be_added_can_restore_their_setting
 }
 
 #[test]
-fn without_the_sandbox_a_stranger_reads_files_and_makes_calls() {
+fn without_the_sandbox_an_attacker_reads_files_and_makes_calls() {
     for (line, status, got) in taken_over("read /etc/shadow", "--no-sandbox") {
         let has_read = status.code().is_some() && got == "Ok(())";
         assert!(has_read, "{line}: {status} {got}");

@@ -40,8 +40,8 @@ const COLUMNS: [Column; 9] = [
     column("p99", 1.0, 2),
     column("driver to driver p50", 1.0, 2),
     column("its p99", 1.0, 2),
-    column("told p50", 1.0, 2),
-    column("told p99", 1.0, 2),
+    column("reported p50", 1.0, 2),
+    column("reported p99", 1.0, 2),
     column(P50, 1.0, 2),
     column(P99, 1.0, 2),
     column(SHORTER, 1.0, 0),
@@ -66,17 +66,17 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
                     .text;
                 (trace.finish(), text)
             });
-            let told = told(&text);
-            let counts = [truth.len(), stamps.len(), told.len()];
+            let reported = reported(&text);
+            let counts = [truth.len(), stamps.len(), reported.len()];
             let unknown = stamps.iter().filter(|stamp| stamp.is_none()).count();
             if counts != [PROBES; 3] || unknown > MAX_UNKNOWN {
                 report.fail(format!(
-                    "{name}: probes that the kernel saw, that its driver took, and that are told: {counts:?}; without a time \
+                    "{name}: probes that the kernel saw, that its driver took, and that tapline reported: {counts:?}; without a time \
                      of the driver {unknown}"
                 ));
                 continue;
             }
-            let figures = figures(&truth, &stamps, &told);
+            let figures = figures(&truth, &stamps, &reported);
             report.table(TITLE, &COLUMNS).add(name, &figures);
         }
     }
@@ -89,7 +89,7 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
 }
 
 /// The round trip of each target, nanoseconds.
-fn told(text: &str) -> HashMap<IpAddr, u64> {
+fn reported(text: &str) -> HashMap<IpAddr, u64> {
     let rows = text
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -101,15 +101,15 @@ fn told(text: &str) -> HashMap<IpAddr, u64> {
     times.collect()
 }
 
-/// The kernel's times of each probe beside the one that is told.
-fn figures(truth: &Truth, stamps: &[Option<u64>], told: &HashMap<IpAddr, u64>) -> Vec<f64> {
+/// The kernel's times of each probe beside the one that tapline reported.
+fn figures(truth: &Truth, stamps: &[Option<u64>], reported: &HashMap<IpAddr, u64>) -> Vec<f64> {
     let mut in_order: Vec<_> = truth.iter().collect();
     in_order.sort_by_key(|(_, trip)| trip.sent_ns);
     let us = |ns: u64| ns as f64 / 1000.0;
     let rows = in_order.into_iter().zip(stamps);
     let rows = rows.filter_map(|(((host, _), trip), driver_ns)| {
-        let (there, driver, told) = (us(trip.ns), us((*driver_ns)?), us(*told.get(host)?));
-        Some([there, driver, told, told - driver, told - there])
+        let (there, driver, reported) = (us(trip.ns), us((*driver_ns)?), us(*reported.get(host)?));
+        Some([there, driver, reported, reported - driver, reported - there])
     });
     let rows: Vec<_> = rows.collect();
     let column = |at: usize| rows.iter().map(|row| row[at]).collect();
