@@ -79,9 +79,9 @@ fi
 [ "${1:-}" != bench ] || [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
 # Valgrind needs the symbols of the C library.
 [ "${1:-}" != test ] || [ -e /usr/share/doc/libc6-dbg ] || missing+=(libc6-dbg)
-# The fuzzer and the sanitizer of clang.
-if [ "${1:-}" = libpcap ]; then
-    runtime=libclang_rt.fuzzer-$(uname -m).a
+# The sanitizers of clang, which its package only recommends, and its fuzzer, which comes with them.
+if [ "${1:-}" = test ] || [ "${1:-}" = libpcap ]; then
+    runtime=libclang_rt.asan-$(uname -m).a
     [ -e "$(clang -print-file-name="$runtime" 2>/dev/null)" ] || missing+=(libclang-rt-dev)
 fi
 # A peer of the netlink bench.
