@@ -72,7 +72,7 @@ fn is_taken(at: FilterTarget, bytes: &[u8]) -> bool {
     (least..=3000).contains(&bytes.len())
 }
 
-/// Filters that search all layers.
+/// Filters that search all layers. The verifier takes a second for a program with one of them.
 const SEARCHES: [&str; 6] = [
     "any port 80",
     "any tcp",
@@ -84,7 +84,8 @@ const SEARCHES: [&str; 6] = [
 
 #[test]
 fn each_class_counts_in_xdp_what_its_filter_accepts_and_all_their_bytes() {
-    compare(FilterTarget::Xdp, 0..60, &SEARCHES[..1], 1);
+    compare(FilterTarget::Xdp, 0..52, &[], 1);
+    compare(FilterTarget::Xdp, 52..60, &SEARCHES[..1], 1);
 }
 
 #[test]
@@ -95,8 +96,10 @@ fn filters_that_are_too_long_for_one_program_count_in_a_chain() {
 
 #[test]
 fn each_class_counts_at_tc_what_its_filter_accepts_and_all_their_bytes() {
-    compare(FilterTarget::TcIngress, 100..130, &SEARCHES[..1], 1);
-    compare(FilterTarget::TcEgress, 200..230, &SEARCHES[..1], 1);
+    for (at, rounds) in [(FilterTarget::TcIngress, 100), (FilterTarget::TcEgress, 200)] {
+        compare(at, rounds..rounds + 26, &[], 1);
+        compare(at, rounds + 26..rounds + 30, &SEARCHES[..1], 1);
+    }
 }
 
 /// Compares the counts of `searches` and of random filters with the interpreter. They need at least `programs` programs.
