@@ -4,12 +4,13 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test browser bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
+.PHONY: help demo test browser dashboard bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
 	@echo "make test     run every test (root)"
 	@echo "make browser  open the pages of reports in a headless Chromium and check them, pictures into target/browser"
+	@echo "make dashboard  the Grafana dashboard and the alert rules, evaluated by a Prometheus that scrapes every command (root)"
 	@echo "make bench    measure beside other tools, and write docs/benchmarks.md (root)"
 	@echo "make lint     formatting, clippy, rustdoc; packages every published crate, without building it"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
@@ -64,6 +65,12 @@ browser:
 	@packaging/need.sh browser
 	cargo build --locked -p tapline-cli
 	packaging/browser.sh target/debug/tapline target/browser
+
+# Prometheus takes 19 MB of download.
+dashboard:
+	@packaging/need.sh dashboard
+	cargo build --locked -p tapline-cli
+	packaging/dashboard.sh target/debug/tapline
 
 bench: build c-library pcap-library
 	@packaging/need.sh bench
@@ -170,6 +177,8 @@ install: build c-library pcap-library
 	install -D -m 644 $(MANUAL)/completions/tapline.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tapline
 	install -D -m 644 $(MANUAL)/completions/_tapline $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tapline
 	install -D -m 644 $(MANUAL)/completions/tapline.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tapline.fish
+	install -D -m 644 packaging/grafana/tapline.json $(DESTDIR)$(PREFIX)/share/tapline/grafana.json
+	install -D -m 644 packaging/prometheus/tapline-alerts.yml $(DESTDIR)$(PREFIX)/share/tapline/prometheus-alerts.yml
 	packaging/c-library.sh $(C_LIBRARY) $(DESTDIR)$(PREFIX) $(PREFIX)
 	packaging/pcap-library.sh $(PCAP_LIBRARY) $(DESTDIR)$(PREFIX)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|browser|libpcap|bench|aarch64|deb|static|image|wheel|sbom.
+# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|libpcap|bench|aarch64|deb|static|image|wheel|sbom.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -31,6 +31,7 @@ case ${1:-} in
     build | lint | wheel) needed=("${build[@]}") ;;
     test) needed=("${test[@]}") ;;
     browser) needed=("${build[@]}" chromium:chromium python3:python3 unshare:util-linux ip:iproute2) ;;
+    dashboard) needed=("${build[@]}" prometheus:prometheus promtool:prometheus python3:python3 unshare:util-linux ip:iproute2) ;;
     libpcap) needed=("${libpcap[@]}") ;;
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
@@ -38,7 +39,7 @@ case ${1:-} in
     static) needed=("${static[@]}") ;;
     image) needed=("${image[@]}") ;;
     sbom) needed=("${sbom[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|browser|libpcap|bench|aarch64|deb|static|image|wheel|sbom" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|browser|dashboard|libpcap|bench|aarch64|deb|static|image|wheel|sbom" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
