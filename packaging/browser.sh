@@ -15,4 +15,15 @@ hostile="$folder/<script>alert(1)<_script>&\"'.pcapng"
 "$program" read -q "$captures"/icmpv6.pcap --comment '</p><script>alert(1)</script><img src=http://example.com/x>' -w "$hostile"
 "$program" report -q "$hostile" -o "$folder/hostile.html"
 
+# Of runs on the loopback interface of a network namespace: with and without answers, one setting and several.
+unshare --net bash -euo pipefail -c 'program=$0 folder=$1
+    ip link set lo up
+    "$program" ping -q 127.0.0.1 127.0.0.2 -c 40 -i 50ms --report "$folder/ping.html" >/dev/null &
+    "$program" latency -i lo -c 20 --report "$folder/latency.html" >/dev/null
+    "$program" latency -i lo --compare --duration 1s --report "$folder/latency-settings.html" >/dev/null
+    wait
+    ip route add blackhole 192.0.2.0/24
+    "$program" ping -q 192.0.2.1 -c 2 -i 50ms --report "$folder/ping-silent.html" >/dev/null || [ $? != 101 ]
+' "$(realpath "$program")" "$folder"
+
 python3 "$here/browser.py" chromium "$folder/pictures" "$folder"/*.html

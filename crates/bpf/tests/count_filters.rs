@@ -96,7 +96,10 @@ fn filters_that_are_too_long_for_one_program_count_in_a_chain() {
 
 #[test]
 fn each_class_counts_at_tc_what_its_filter_accepts_and_all_their_bytes() {
-    for (at, rounds) in [(FilterTarget::TcIngress, 100), (FilterTarget::TcEgress, 200)] {
+    for (at, rounds) in [
+        (FilterTarget::TcIngress, 100),
+        (FilterTarget::TcEgress, 200),
+    ] {
         compare(at, rounds..rounds + 26, &[], 1);
         compare(at, rounds + 26..rounds + 30, &SEARCHES[..1], 1);
     }

@@ -99,6 +99,7 @@ mod read_whole;
 mod readers_control;
 mod recorder;
 mod report;
+mod report_of_runs;
 mod run;
 mod sandbox;
 mod send;

@@ -1,6 +1,7 @@
 //! Flags of `tapline latency`.
 
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -76,6 +77,15 @@ pub struct LatencyArgs {
     /// Print the percentiles at this interval
     #[arg(help_heading = "Output", long, value_name = "TIME", value_parser = units::nonzero_time)]
     pub stats_interval: Option<Duration>,
+
+    /// Write a page with charts about the measurement to FILE (HTML), at the end
+    #[arg(
+        long,
+        value_name = "FILE",
+        hide_short_help = true,
+        help_heading = "Output"
+    )]
+    pub report: Option<PathBuf>,
 
     /// JSON Lines instead of text
     #[arg(help_heading = "Output format", long)]

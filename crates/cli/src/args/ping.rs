@@ -175,7 +175,7 @@ pub struct PingArgs {
     #[arg(
         long,
         requires = "interface",
-        conflicts_with_all = ["targets", "file", "csv", "live", "dry_run", "metrics", "count", "duration", "state"],
+        conflicts_with_all = ["targets", "file", "csv", "live", "dry_run", "metrics", "count", "duration", "state", "report"],
         hide_short_help = true,
         help_heading = "Probes"
     )]
@@ -208,8 +208,17 @@ pub struct PingArgs {
     #[arg(long, help_heading = "Output")]
     pub histogram: bool,
 
+    /// Write a page with charts about the run to FILE (HTML), at the end
+    #[arg(
+        long,
+        value_name = "FILE",
+        hide_short_help = true,
+        help_heading = "Output"
+    )]
+    pub report: Option<PathBuf>,
+
     /// Print what would be sent, and send nothing; with -v list the targets
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, conflicts_with = "report", help_heading = "Output")]
     pub dry_run: bool,
 
     /// Fill the terminal with a table of loss, round trips and percentiles, and plots

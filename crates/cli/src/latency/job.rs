@@ -9,10 +9,12 @@ use tapline::capture::{
 use tapline::latency::{Comparison, DeliverySetting, DeviceMeter};
 
 use super::device::RunningMeasurement;
+use super::page;
 use super::report;
 use super::watch::{self, Watch};
 use crate::args::{BATCH_BYTES, BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
+use crate::page::PageFile;
 use crate::sandbox::{self, Sandbox};
 use crate::{capture, privilege, signals};
 use tapline::filter::SystemNames;
@@ -48,6 +50,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let device = DeviceMeter::open(&args.interface, expression.as_ref());
     let counts = |link: OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
     let counts = latency.capture().links().any(counts);
+    let page = args.report.as_deref().map(PageFile::create).transpose()?;
     privilege::drop_unneeded(counts)?;
     Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
     let device = RunningMeasurement::start(device);
@@ -67,13 +70,12 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let device = device.finish();
     let (summary, mut watch) = measured?;
     watch.close();
-    let delivery = args.delivery.delivery.unwrap_or(Delivery::Adaptive);
-    report::summary(
-        args.json,
-        report::delivery_name(delivery),
-        &summary,
-        &device,
-    )?;
+    let setting = report::delivery_name(args.delivery.delivery.unwrap_or(Delivery::Adaptive));
+    report::summary(args.json, setting, &summary, &device)?;
+    if let Some(file) = page {
+        let text = page::of_one(&args.interface, setting, &file.start, &summary);
+        file.write(text)?;
+    }
     capture::ended(&summary.capture.ended)?;
     Ok(Exit::Done)
 }
@@ -95,6 +97,7 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     };
     let comparison = Comparison::open(settings, limits)
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
+    let page = args.report.as_deref().map(PageFile::create).transpose()?;
     privilege::drop_unneeded(options.filter.is_some())?;
     Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
     let mut printed = Ok(());
@@ -106,6 +109,10 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     })?;
     printed?;
     report::table(args.json, &rows)?;
+    if let Some(file) = page {
+        let text = page::of_settings(&args.interface, &file.start, &rows);
+        file.write(text)?;
+    }
     for (_, summary) in &rows {
         capture::ended(&summary.capture.ended)?;
     }

@@ -5,6 +5,7 @@ mod delays;
 mod device;
 mod job;
 mod live;
+mod page;
 mod report;
 mod watch;
 

@@ -189,7 +189,8 @@ pub fn table(as_json: bool, rows: &[(String, LatencySummary)]) -> io::Result<()>
     Ok(())
 }
 
-fn cells((setting, row): &(String, LatencySummary)) -> [String; 11] {
+/// A row of the table of compared settings.
+pub fn cells((setting, row): &(String, LatencySummary)) -> [String; 11] {
     let quantile = |share| row.delays.quantile(share).map_or("-".to_owned(), time);
     [
         setting.clone(),

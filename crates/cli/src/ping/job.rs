@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::thread::CapabilitySet;
-use tapline::ping::{COOKIE_BYTES, Forecast, PingError, PingOperation, PingOptions, Prober};
+use tapline::ping::{
+    COOKIE_BYTES, Forecast, PingError, PingOperation, PingOptions, Prober, TargetControl,
+};
 use tapline::{Stop, Stopper};
 
 use super::live::LiveTable;
@@ -19,11 +21,13 @@ use super::output::warnings;
 use super::reload::Reloader;
 use super::sweep_state::SweepState;
 use super::target_list::{KnownNames, TargetList};
+use super::timeline::Timeline;
 use super::watch::Watch;
-use super::{dry_run, failure, respond, setup};
+use super::{dry_run, failure, page, respond, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, ChangeCounts, Server, ping_families};
+use crate::page::PageFile;
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, Screen};
 use crate::units::{amount, grouped};
@@ -55,10 +59,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let max_replies = setup::max_replies(args, count);
     options.max_wait = max_wait(args, max_replies);
     if args.dry_run {
-        let forecast = tapline::ping::forecast_with_limits(&list.targets, &options);
-        let forecast = forecast.map_err(|error| failure::open(args, error))?;
-        dry_run::print(args, &list, &forecast).map_err(|error| Failure::stdout(&error))?;
-        return Ok(Exit::Done);
+        return print_plan(args, &list, &options);
     }
     let forecast = options.forecast(&list.targets);
     let forecast = forecast.map_err(|error| failure::open(args, error))?;
@@ -71,14 +72,9 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let ping = tapline::ping(list.targets).options(options).stop(stop);
     let mut ping = ping.open().map_err(|error| failure::open(args, error))?;
     if let Some(signals) = hangups {
-        let reloader = Reloader {
-            signals,
-            args: args.clone(),
-            known,
-            control: ping.control(),
-        };
-        reloader.start()?;
+        start_reloading(args, signals, known, ping.control())?;
     }
+    let report = args.report.as_deref().map(PageFile::create).transpose()?;
     privilege::drop_all_but(kept(args))?;
     // If the file cannot be written, nothing is sent.
     if let Some(state) = &mut state {
@@ -112,12 +108,14 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         is_json: args.json,
         state,
         unkept: None,
+        timeline: report.is_some().then(Timeline::start),
     };
     let ran = ping.run(|event, statistics| watch.event(event, statistics));
     if let Some(progress) = &watch.progress {
         progress.clear();
     }
     let (failed, mut unkept, state) = (watch.failed, watch.unkept, watch.state);
+    let timeline = watch.timeline;
     let mut summary = ping.finish().map_err(wait_failure)?;
     if max_replies.is_some_and(|count| summary.statistics.total().received >= count.into()) {
         summary.ended = tapline::ping::Ended::Count;
@@ -134,7 +132,19 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         unkept = state.write(&summary.statistics).err();
     }
     unkept.map_or(Ok(()), Err)?;
+    if let Some((file, timeline)) = report.zip(timeline) {
+        let text = page::page(&summary, list.skipped.len(), &file.start, timeline);
+        file.write(text)?;
+    }
     exit_status(args, &end)
+}
+
+/// Prints what would be sent.
+fn print_plan(args: &PingArgs, list: &TargetList, options: &PingOptions) -> Result<Exit, Failure> {
+    let forecast = tapline::ping::forecast_with_limits(&list.targets, options);
+    let forecast = forecast.map_err(|error| failure::open(args, error))?;
+    dry_run::print(args, list, &forecast).map_err(|error| Failure::stdout(&error))?;
+    Ok(Exit::Done)
 }
 
 /// What a payload without room for a cookie means.
@@ -155,6 +165,22 @@ fn stop_signals(args: &PingArgs) -> Result<(Stop, Option<UnixStream>), Failure> 
     }
     let (stop, hangups) = signals::stop_or_reload()?;
     Ok((stop, Some(hangups)))
+}
+
+/// Reads the file of targets at each of the signals.
+fn start_reloading(
+    args: &PingArgs,
+    signals: UnixStream,
+    known: KnownNames,
+    control: TargetControl,
+) -> Result<(), Failure> {
+    let reloader = Reloader {
+        signals,
+        args: args.clone(),
+        known,
+        control,
+    };
+    Ok(reloader.start()?)
 }
 
 /// Opens the file of `--state`, and continues where it says.

@@ -10,11 +10,13 @@ mod failure;
 mod job;
 mod live;
 mod output;
+mod page;
 mod reload;
 mod respond;
 mod setup;
 mod sweep_state;
 mod target_list;
+mod timeline;
 mod watch;
 
 pub use job::run;

@@ -9,7 +9,7 @@ use crate::args::{Origin, PingArgs};
 use crate::metrics::MOST_PING_TARGETS;
 use crate::output::is_stdout;
 
-/// Maximum targets with percentiles by default in JSON, CSV and the live table: 57 MB of histograms.
+/// Maximum targets with percentiles by default in JSON, CSV, the live table and pages: 57 MB of histograms.
 const MOST_HISTOGRAMS: u32 = 65_536;
 /// Time between two checks for status requests, and for keys.
 const TICK: Duration = Duration::from_millis(500);
@@ -45,7 +45,7 @@ pub fn options(args: &PingArgs, targets: u32) -> PingOptions {
         None => (None, None),
     };
     let max_replies = max_replies(args, targets);
-    let is_table = args.json || args.csv || args.live;
+    let is_table = args.json || args.csv || args.live || args.report.is_some();
     let is_few = args.histogram || targets <= MOST_HISTOGRAMS;
     let is_measured = args.metrics.is_some() && targets <= MOST_PING_TARGETS;
     let mut options = PingOptions::default();

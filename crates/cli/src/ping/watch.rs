@@ -13,6 +13,7 @@ use super::output::milliseconds::summary_ms;
 use super::output::reporter::Reporter;
 use super::output::{target_changes, warnings};
 use super::sweep_state::SweepState;
+use super::timeline::Timeline;
 use crate::failure::Failure;
 use crate::metrics::{Board, ChangeCounts, ping_families};
 use crate::screen::{self, Progress};
@@ -45,6 +46,8 @@ pub struct Watch<'a> {
     /// The file of a sweep, and why it could not be written.
     pub state: Option<SweepState>,
     pub unkept: Option<Failure>,
+    /// For the page of `--report`.
+    pub timeline: Option<Timeline>,
 }
 
 impl Watch<'_> {
@@ -114,6 +117,9 @@ impl Watch<'_> {
         if self.status_request.swap(false, Ordering::Relaxed) {
             // Over the characters that the terminal echoed.
             screen::say(&format!("\r{}", self.status_line(statistics)));
+        }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.tick(statistics);
         }
         if let Some(progress) = &self.progress {
             progress.set(statistics.total().sent);

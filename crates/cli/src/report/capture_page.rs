@@ -1,16 +1,14 @@
 //! The page about a capture.
 
 use jiff::tz::TimeZone;
-use tapline::analysis::{Analysis, Flow, Histogram, SIZE_CLASSES, Slot, Top, Traffic};
+use tapline::analysis::{Analysis, Flow, SIZE_CLASSES, Slot, Top, Traffic};
 use tapline::packet::protocol::ip;
 use tapline::read::InputError;
 
 use crate::failure::chain;
 use crate::moment::date_time;
-use crate::page::{Bars, Column, Page, Panel, Panels, Table};
+use crate::page::{Bars, Column, Page, Panel, Panels, Table, duration};
 use crate::units::{amount, grouped};
-
-use super::durations::{duration, figures, histogram};
 
 /// Places on the axis of time.
 const PLACES: usize = 240;
@@ -375,14 +373,12 @@ fn tcp(page: &mut Page, analysis: &Analysis) {
             "There were too many connections to follow each: {forgotten} were forgotten, those that were silent longest. If they went on, they count again."
         ));
     }
-    times(
-        page,
+    page.durations(
         "Handshake round trips, from the SYN to the ACK",
         "handshakes",
         &tcp.round_trips,
     );
-    times(
-        page,
+    page.durations(
         "Answers of servers, from the SYN to the SYN with ACK",
         "answers",
         &tcp.server_times,
@@ -412,7 +408,7 @@ fn dns(page: &mut Page, analysis: &Analysis) {
         let given_up = grouped(dns.given_up);
         page.warning(&format!("Too many queries waited at the same time: {given_up} were given up and count as not answered."));
     }
-    times(page, "Answer times", "answers", &dns.times);
+    page.durations("Answer times", "answers", &dns.times);
     let rows = dns
         .codes
         .iter()
@@ -436,22 +432,6 @@ fn code_name(code: u8) -> String {
     ];
     let name = names.get(usize::from(code));
     name.map_or_else(|| format!("code {code}"), |name| format!("{name} ({code})"))
-}
-
-/// A histogram of durations and its quantiles; nothing without durations.
-fn times(page: &mut Page, title: &str, what: &str, times: &Histogram) {
-    if let Some(classes) = histogram(times) {
-        page.heading(title);
-        page.facts(figures(times));
-        page.chart(
-            title,
-            &Bars {
-                across: "duration",
-                up: what,
-                classes,
-            },
-        );
-    }
 }
 
 fn neighbours(page: &mut Page, analysis: &Analysis) {

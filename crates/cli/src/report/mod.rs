@@ -1,7 +1,6 @@
 //! `tapline report`: a page about capture files.
 
 mod capture_page;
-mod durations;
 mod json;
 mod output;
 

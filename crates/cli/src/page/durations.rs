@@ -4,10 +4,28 @@ use std::time::Duration;
 
 use tapline::analysis::Histogram;
 
+use super::{Bars, Page};
 use crate::units::span;
 
 /// Classes of a decade.
 const PARTS: f64 = 4.0;
+
+impl Page {
+    /// A histogram of durations of `what`, and its quantiles; nothing without durations.
+    pub fn durations(&mut self, title: &str, what: &str, times: &Histogram) {
+        let Some(classes) = histogram(times) else {
+            return;
+        };
+        self.heading(title);
+        self.facts(figures(times));
+        let bars = Bars {
+            across: "duration",
+            up: what,
+            classes,
+        };
+        self.chart(title, &bars);
+    }
+}
 
 /// A duration with three digits and a unit; hours, minutes and seconds from a minute on.
 pub fn duration(ns: u64) -> String {
@@ -36,7 +54,7 @@ pub fn duration(ns: u64) -> String {
 }
 
 /// Number, least, quantiles and most.
-pub fn figures(times: &Histogram) -> Vec<(&'static str, String)> {
+fn figures(times: &Histogram) -> Vec<(&'static str, String)> {
     let Some((least, most)) = times.range_ns() else {
         return Vec::new();
     };
@@ -50,13 +68,14 @@ pub fn figures(times: &Histogram) -> Vec<(&'static str, String)> {
         ("Median", quantile(0.5)),
         ("90 %", quantile(0.9)),
         ("99 %", quantile(0.99)),
+        ("99.9 %", quantile(0.999)),
         ("Most", most),
     ];
     named.map(|(name, ns)| (name, duration(ns))).into()
 }
 
 /// Classes of equal width on a logarithmic scale, named by their lower end; `None` without durations.
-pub fn histogram(times: &Histogram) -> Option<Vec<(String, f64)>> {
+fn histogram(times: &Histogram) -> Option<Vec<(String, f64)>> {
     let (least, most) = times.range_ns()?;
     let class = |ns: u64| whole((ns.max(1) as f64).log10() * PARTS + 1e-9) as u32;
     let (first, last) = (class(least), class(most));

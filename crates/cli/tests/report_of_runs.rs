@@ -1,0 +1,139 @@
+//! The pages of `ping --report` and `latency --report`, beside the kernel's counters and known numbers of packets.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use crate::support::ping::{echoes_answered, ping};
+use crate::support::run::spawn;
+use crate::support::{Scene, assert_refused, text};
+
+/// Writes a page by `run`, which gets the flag for it.
+fn page(run: impl FnOnce(&str)) -> String {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("page.html");
+    run(&format!("--report {}", text(&path)));
+    fs::read_to_string(path).expect("a page")
+}
+
+/// The value of a fact in the overview.
+#[track_caller]
+fn fact<'a>(page: &'a str, name: &str) -> &'a str {
+    let found = page.split_once(&format!("<dt>{name}</dt><dd>"));
+    let (_, rest) = found.unwrap_or_else(|| panic!("{name} in {page}"));
+    rest.split('<').next().expect("a value")
+}
+
+/// The cells of all rows of the table with this caption.
+#[track_caller]
+fn rows<'a>(page: &'a str, caption: &str) -> Vec<Vec<&'a str>> {
+    let found = page.split_once(&format!("<caption>{caption}</caption>"));
+    let (_, rest) = found.unwrap_or_else(|| panic!("{caption} in {page}"));
+    let (table, _) = rest.split_once("</table>").expect("its end");
+    let cells = |row: &'a str| {
+        let cells = row.split("<td").skip(1);
+        let inside = cells.map(|cell| cell.split_once('>').expect("a cell").1);
+        inside
+            .map(|cell| {
+                cell.trim_start_matches('<')
+                    .split("</")
+                    .next()
+                    .expect("its text")
+            })
+            .collect()
+    };
+    table.split("<tr>").skip(2).map(cells).collect()
+}
+
+/// The sum of a column of numbers.
+fn sum(rows: &[Vec<&str>], column: usize) -> u64 {
+    rows.iter()
+        .map(|row| row[column].parse::<u64>().expect("a number"))
+        .sum()
+}
+
+#[test]
+fn the_page_of_a_run_has_every_probe_and_answer() {
+    let scene = Scene::new();
+    let page = page(|flag| {
+        let line = format!("10.1.0.2 10.1.0.77 -c 20 -i 20ms -W 100ms -q {flag}");
+        assert_eq!(ping(&scene, &line).status.code(), Some(1));
+    });
+    let answered = echoes_answered(&scene.right);
+    assert_eq!(answered, 20);
+    assert_eq!((fact(&page, "Sent"), fact(&page, "Received")), ("40", "20"));
+    assert_eq!(fact(&page, "Not answered in time"), "50.00 %");
+    let targets = rows(&page, "Each target");
+    let of = |target: &str| {
+        let row = targets
+            .iter()
+            .find(|row| row[0] == target)
+            .expect("its row");
+        (row[2], row[3])
+    };
+    assert_eq!(
+        (of("10.1.0.2"), of("10.1.0.77")),
+        (("20", "20"), ("20", "0"))
+    );
+    assert_eq!(sum(&rows(&page, "Each step is 1 s"), 1), 40);
+    assert_eq!(sum(&rows(&page, "All targets"), 1), answered);
+}
+
+#[test]
+fn the_page_of_a_measurement_has_every_packet() {
+    let scene = Scene::new();
+    let measured = |flags: &str, packets: u64| {
+        page(|flag| {
+            let mut running =
+                spawn(scene.command(&format!("latency -i right0 --json {flags} {flag}")));
+            running.ready();
+            scene.generate(packets, None);
+            running.finish().exit(0);
+        })
+    };
+    let one = measured("-c 500", 500);
+    assert_eq!(fact(&one, "Measured packets"), "500");
+    assert_eq!(
+        sum(&rows(&one, "From the time stamp to the reader"), 1),
+        500
+    );
+    let compared = measured("--compare -c 300", 300);
+    let settings = rows(&compared, "All settings saw the same packets");
+    assert!(settings.len() > 5, "{settings:?}");
+    // A small ring may lose some.
+    for row in &settings {
+        let seen = [row[2], row[10]].map(|cell| cell.parse::<u64>().expect("a number"));
+        assert_eq!(seen.iter().sum::<u64>(), 300, "{row:?}");
+    }
+}
+
+#[test]
+fn nothing_runs_for_a_page_that_cannot_be_written() {
+    let scene = Scene::new();
+    assert_refused(
+        |line| ping(&scene, line),
+        &[
+            (
+                "10.1.0.2 -c 1 --report /nowhere/page.html",
+                1,
+                "cannot write the page to /nowhere/page.html",
+            ),
+            (
+                "10.1.0.2 -c 1 --report /proc/page.html",
+                1,
+                "(create its directory first, or choose another file for --report)",
+            ),
+            (
+                "10.1.0.2 -c 1 --report /",
+                1,
+                "(choose another file for --report)",
+            ),
+            (
+                "10.1.0.2 -c 1 --dry-run --report page.html",
+                2,
+                "cannot be used with",
+            ),
+        ],
+    );
+    assert_eq!(echoes_answered(&scene.right), 0);
+}
