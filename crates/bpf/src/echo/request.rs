@@ -1,7 +1,7 @@
 //! The program that makes a request of a live frame.
 //!
 //! ```text
-//! record: target, number ─▶ template ─▶ addresses ─▶ stamp, tag ─▶ checksum ─▶ redirected to the interface
+//! record: target, number ─▶ template ─▶ addresses ─▶ redirected to the interface ─▶ stamp, tag ─▶ checksum
 //! ```
 
 use std::os::fd::BorrowedFd;
@@ -10,7 +10,7 @@ use super::code::{CONTEXT, Code, DATA, DATA_END, IPV4, IPV6, START, XDP_DROP, im
 use super::layout::Entries;
 use super::tag::tag;
 use crate::live_frames::program as frames;
-use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
+use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size, Width};
 
 /// Records of one run; a power of two.
 pub(super) const RECORDS: usize = 1 << 14;
@@ -23,6 +23,9 @@ const TARGET: i16 = -8;
 const NUMBER: i16 = -4;
 const HOP: i16 = -12;
 const WORDS: [i16; 2] = [-24, -32];
+const VERDICT: i16 = -40;
+/// Position of the record; not 0 once the frame has a stamp.
+const POSITION: i16 = -48;
 
 /// What a program is generated from.
 #[derive(Clone, Copy, Debug)]
@@ -78,12 +81,13 @@ impl<'m> Program<'m> {
             Insn::jump_if(Condition::Greater, Reg::R1, Reg::R2, drop),
         ]);
         self.write_addresses(&mut code);
+        // The stamp comes last, so that as little as possible is between it and the driver.
+        self.redirect(&mut code);
         self.write_cookie(&mut code);
-        code.extend([Insn::LoadMapValue {
-            dst: frames::PAGE,
-            map: self.memory,
-        }]);
-        code.extend(frames::redirect(self.device));
+        code.extend([
+            Insn::load(Size::Double, Reg::R0, Reg::R10, VERDICT),
+            Insn::Exit,
+        ]);
         code.place(drop);
         code.exit(XDP_DROP);
         code.insns
@@ -107,6 +111,7 @@ impl<'m> Program<'m> {
             Insn::Call(Helper::GetSmpProcessorId),
             Insn::store(Size::Double, PAGE, CPU, Reg::R0),
             Insn::load(Size::Double, Reg::R1, PAGE, NEXT),
+            Insn::store(Size::Double, Reg::R10, POSITION, Reg::R1),
             Insn::mov(Reg::R2, Reg::R1),
             Insn::alu64(Alu::And, Reg::R2, immediate(RECORDS - 1)),
             Insn::alu64(Alu::Mul, Reg::R2, immediate(RECORD_BYTES)),
@@ -148,21 +153,33 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// The sequence number, the cookie with the time of now, and the checksum over both.
+    /// Chooses the interface to which the frame goes when the program ends. The context is not needed any more.
+    fn redirect(&self, code: &mut Code<'m>) {
+        const PAGE: Reg = CONTEXT;
+        code.extend([Insn::LoadMapValue {
+            dst: PAGE,
+            map: self.memory,
+        }]);
+        code.extend(frames::redirect(PAGE, self.device));
+        code.extend([Insn::store(Size::Double, Reg::R10, VERDICT, Reg::R0)]);
+    }
+
+    /// The sequence number, the cookie with the time of now, and the checksum over both. What does not need the time comes
+    /// before it.
+    ///
+    /// The first frame of a run is stamped twice: after a pause, the instructions behind the stamp are not in the caches of
+    /// the CPU the first time.
     fn write_cookie(&self, code: &mut Code<'m>) {
+        const TIME: Reg = CONTEXT;
+        const NUMBER_HIGH: Reg = Reg::R8;
         const SUM: Reg = Reg::R9;
         let icmp = self.icmp();
-        code.extend([Insn::Call(Helper::KtimeGetNs)]);
-        code.constant(Reg::R1, self.start_ns, Reg::R2);
+        let stamp = code.label();
         code.extend([
-            Insn::alu64(Alu::Sub, Reg::R0, Reg::R1),
-            Insn::alu64(Alu::Lsh, Reg::R0, 8),
             Insn::load(Size::Word, Reg::R1, Reg::R10, NUMBER),
-            Insn::mov(Reg::R2, Reg::R1),
-            Insn::alu64(Alu::Rsh, Reg::R2, 16),
-            Insn::alu64(Alu::And, Reg::R2, 0xff),
-            Insn::alu64(Alu::Or, Reg::R0, Reg::R2),
-            Insn::store(Size::Double, Reg::R10, WORDS[0], Reg::R0),
+            Insn::mov(NUMBER_HIGH, Reg::R1),
+            Insn::alu64(Alu::Rsh, NUMBER_HIGH, 16),
+            Insn::alu64(Alu::And, NUMBER_HIGH, 0xff),
             // The sequence number.
             Insn::alu64(Alu::And, Reg::R1, 0xffff),
             Insn::load(Size::Word, Reg::R2, Reg::R10, TARGET),
@@ -171,37 +188,57 @@ impl<'m> Program<'m> {
             Insn::mov32(Reg::R3, (u32::from(self.identifier) << 16).cast_signed()),
             Insn::alu64(Alu::Or, Reg::R2, Reg::R3),
             Insn::store(Size::Double, Reg::R10, WORDS[1], Reg::R2),
-            Insn::mov(SUM, Reg::R1),
         ]);
-        code.swap_bytes(Size::Half, SUM);
-        code.extend([Insn::store(Size::Half, START, icmp + 6, SUM)]);
-        tag(code, self.key, WORDS);
-        code.swap_bytes(Size::Word, Reg::R0);
+        code.swap_bytes(Size::Half, Reg::R1);
         code.extend([
-            Insn::store(Size::Word, START, icmp + 20, Reg::R0),
-            Insn::add(SUM, Reg::R0),
+            Insn::store(Size::Half, START, icmp + 6, Reg::R1),
+            Insn::mov(Reg::R0, i32::from(self.sums[1])),
+            Insn::add(Reg::R0, Reg::R1),
             Insn::load(Size::Word, Reg::R1, Reg::R10, TARGET),
         ]);
         code.swap_bytes(Size::Word, Reg::R1);
         code.extend([
             Insn::store(Size::Word, START, icmp + 16, Reg::R1),
-            Insn::add(SUM, Reg::R1),
-            Insn::load(Size::Double, Reg::R1, Reg::R10, WORDS[0]),
-        ]);
-        code.swap_bytes(Size::Double, Reg::R1);
-        code.extend([
-            Insn::store(Size::Double, START, icmp + 8, Reg::R1),
-            Insn::mov32(Reg::R2, Reg::R1),
-            Insn::add(SUM, Reg::R2),
-            Insn::alu64(Alu::Rsh, Reg::R1, 32),
-            Insn::add(SUM, Reg::R1),
-            Insn::mov(Reg::R0, i32::from(self.sums[1])),
-            Insn::add(Reg::R0, SUM),
+            Insn::add(Reg::R0, Reg::R1),
         ]);
         if self.is_ipv6 {
             code.sum_words(START, self.ethernet + 24, 4);
         }
+        code.extend([Insn::mov(SUM, Reg::R0), Insn::Place(stamp)]);
+        code.constant(TIME, self.start_ns, Reg::R2);
+        code.extend([
+            Insn::Negate {
+                width: Width::W64,
+                dst: TIME,
+            },
+            Insn::Call(Helper::KtimeGetNs),
+            Insn::add(TIME, Reg::R0),
+            Insn::alu64(Alu::Lsh, TIME, 8),
+            Insn::alu64(Alu::Or, TIME, NUMBER_HIGH),
+            Insn::store(Size::Double, Reg::R10, WORDS[0], TIME),
+        ]);
+        tag(code, self.key, WORDS);
+        code.swap_bytes(Size::Word, Reg::R0);
+        code.extend([
+            Insn::store(Size::Word, START, icmp + 20, Reg::R0),
+            Insn::add(Reg::R0, SUM),
+        ]);
+        code.swap_bytes(Size::Double, TIME);
+        code.extend([
+            Insn::store(Size::Double, START, icmp + 8, TIME),
+            Insn::mov32(Reg::R1, TIME),
+            Insn::add(Reg::R0, Reg::R1),
+            Insn::alu64(Alu::Rsh, TIME, 32),
+            Insn::add(Reg::R0, TIME),
+        ]);
         write_checksum(code, icmp + 2);
+        code.extend([
+            Insn::load(Size::Double, Reg::R1, Reg::R10, POSITION),
+            // From a register: verifiers before Linux 6.3 do not follow other constants on the stack, and would see no end.
+            Insn::mov(Reg::R2, 1),
+            Insn::store(Size::Double, Reg::R10, POSITION, Reg::R2),
+            Insn::jump_if(Condition::Equal, Reg::R1, 0, stamp),
+        ]);
     }
 }
 

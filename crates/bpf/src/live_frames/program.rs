@@ -121,8 +121,13 @@ pub(super) fn send<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> Vec<In
         Insn::add(Reg::R1, LENGTH),
         Insn::store(Size::Double, PAGE, NEXT, Reg::R1),
     ];
-    code.extend(redirect(device));
-    code.extend([Insn::Place(DROP), Insn::mov(Reg::R0, XDP_DROP), Insn::Exit]);
+    code.extend(redirect(PAGE, device));
+    code.extend([
+        Insn::Exit,
+        Insn::Place(DROP),
+        Insn::mov(Reg::R0, XDP_DROP),
+        Insn::Exit,
+    ]);
     code
 }
 
@@ -137,16 +142,17 @@ pub(super) fn send_equal<'m>(memory: BorrowedFd<'m>, device: BorrowedFd<'m>) -> 
         Insn::store(Size::Double, PAGE, CPU, Reg::R0),
         Insn::Place(PENDING_HERE),
     ];
-    code.extend(redirect(device));
+    code.extend(redirect(PAGE, device));
+    code.push(Insn::Exit);
     code
 }
 
-/// Redirects the frame to the interface and ends the program.
-pub(crate) fn redirect(device: BorrowedFd<'_>) -> [Insn<'_>; 8] {
+/// Redirects the frame to the interface once the program ends with the verdict in `R0`. `page` points to the shared memory.
+pub(crate) fn redirect(page: Reg, device: BorrowedFd<'_>) -> [Insn<'_>; 7] {
     [
-        Insn::load(Size::Double, Reg::R1, PAGE, PENDING),
+        Insn::load(Size::Double, Reg::R1, page, PENDING),
         Insn::add(Reg::R1, 1),
-        Insn::store(Size::Double, PAGE, PENDING, Reg::R1),
+        Insn::store(Size::Double, page, PENDING, Reg::R1),
         Insn::LoadMap {
             dst: Reg::R1,
             map: device,
@@ -154,7 +160,6 @@ pub(crate) fn redirect(device: BorrowedFd<'_>) -> [Insn<'_>; 8] {
         Insn::mov(Reg::R2, 0),
         Insn::mov(Reg::R3, XDP_DROP),
         Insn::Call(Helper::RedirectMap),
-        Insn::Exit,
     ]
 }
 
