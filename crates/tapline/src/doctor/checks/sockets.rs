@@ -1,11 +1,13 @@
 //! Sockets: filter length, buffers, locked memory, busy polling, and permission to ping.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsFd;
 
 use abi::bpf::{SockFilter, attach_classic};
+use abi::kernel::counts_bpf_as_locked;
 use abi::socket;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
@@ -156,25 +158,67 @@ fn can_exceed_buffer_limits() -> bool {
 const LOCKED_MEMORY: &str = "locked-memory";
 const ENOUGH_LOCKED_BYTES: u64 = 64 << 20;
 
-/// AF_XDP sockets lock the memory of their rings and packets.
+/// AF_XDP sockets lock the memory of their rings and packets. Before Linux 5.11, that of eBPF counts as locked, too.
 pub(super) fn check_locked_memory(_: &SystemPaths, report: &mut Report) {
     let sets = match capabilities(None) {
         Ok(sets) => sets,
         Err(errno) => return report.add_error(LOCKED_MEMORY, &io::Error::from(errno)),
     };
-    if sets.effective.contains(CapabilitySet::IPC_LOCK) && is_in_initial_user_namespace() {
-        return report.add_ability(LOCKED_MEMORY, "unlimited (CAP_IPC_LOCK)");
-    }
-    let Some(bytes) = getrlimit(Resource::Memlock).current else {
-        return report.add_ability(LOCKED_MEMORY, "unlimited");
+    let has = |capability| sets.effective.contains(capability) && is_in_initial_user_namespace();
+    let limit = getrlimit(Resource::Memlock);
+    let locked = LockedMemory {
+        has_ipc_lock: has(CapabilitySet::IPC_LOCK),
+        limit: limit.current,
+        // The limit is raised before a map is created (`abi::kernel`).
+        for_bpf: (counts_bpf_as_locked() && !has(CapabilitySet::SYS_RESOURCE))
+            .then_some(limit.maximum)
+            .flatten(),
     };
-    report.add_ability(LOCKED_MEMORY, format!("{bytes} bytes"));
-    if bytes < ENOUGH_LOCKED_BYTES {
+    report.add_ability(LOCKED_MEMORY, locked.to_string());
+    if let Some(bytes) = locked.for_sockets().filter(|n| *n < ENOUGH_LOCKED_BYTES) {
         let observed = format!("the locked-memory limit is {bytes} bytes, without CAP_IPC_LOCK");
-        let effect =
-            "AF_XDP rings cannot be larger; before Linux 5.11 the limit also applies to eBPF maps";
+        let effect = "AF_XDP rings cannot be larger";
         let finding = Finding::warning(LOCKED_MEMORY, observed, effect);
         report.add(finding.command("prlimit --pid $$ --memlock=unlimited"));
+    }
+    if let Some(bytes) = locked.for_bpf.filter(|n| *n < ENOUGH_LOCKED_BYTES) {
+        let observed =
+            format!("the locked-memory limit is at most {bytes} bytes, without CAP_SYS_RESOURCE");
+        let effect =
+            "eBPF maps and programs cannot be larger, because this kernel counts them as locked";
+        let finding = Finding::warning(LOCKED_MEMORY, observed, effect);
+        report.add(finding.command("prlimit --pid $$ --memlock=unlimited"));
+    }
+}
+
+/// Bytes that may be locked.
+struct LockedMemory {
+    /// Whether the limit does not apply to sockets (`xdp_umem_account_pages`, net/xdp/xdp_umem.c).
+    has_ipc_lock: bool,
+    /// The limit; `None` is unlimited.
+    limit: Option<u64>,
+    /// The limit of eBPF maps and programs, if there is one (`bpf_map_charge_memlock`, kernel/bpf/syscall.c before Linux
+    /// 5.11).
+    for_bpf: Option<u64>,
+}
+
+impl LockedMemory {
+    fn for_sockets(&self) -> Option<u64> {
+        self.limit.filter(|_| !self.has_ipc_lock)
+    }
+}
+
+impl fmt::Display for LockedMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.for_sockets() {
+            Some(bytes) => write!(f, "{bytes} bytes")?,
+            None if self.has_ipc_lock => f.write_str("unlimited (CAP_IPC_LOCK)")?,
+            None => f.write_str("unlimited")?,
+        }
+        match self.for_bpf {
+            Some(bytes) => write!(f, "; of eBPF {bytes} bytes"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -255,4 +299,36 @@ fn open_icmp(kind: SocketType, protocol: Protocol) -> io::Result<()> {
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::INET, kind, flags, Some(protocol));
     socket.map(drop).map_err(io::Error::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As on Linux 5.10: `CAP_IPC_LOCK` lifts the limit of sockets alone.
+    #[test]
+    fn ebpf_has_a_limit_of_its_own() {
+        let locked = |has_ipc_lock, limit, for_bpf| LockedMemory {
+            has_ipc_lock,
+            limit,
+            for_bpf,
+        };
+        for (locked, text, for_sockets) in [
+            (
+                locked(true, Some(65536), None),
+                "unlimited (CAP_IPC_LOCK)",
+                None,
+            ),
+            (
+                locked(true, Some(65536), Some(65536)),
+                "unlimited (CAP_IPC_LOCK); of eBPF 65536 bytes",
+                None,
+            ),
+            (locked(false, Some(65536), None), "65536 bytes", Some(65536)),
+            (locked(false, None, None), "unlimited", None),
+        ] {
+            assert_eq!(locked.to_string(), text);
+            assert_eq!(locked.for_sockets(), for_sockets, "{text}");
+        }
+    }
 }
