@@ -108,8 +108,9 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     report.at_most("lost or wrongly counted beside them", &beside[1], 0.0);
     report.note(
         "1000 targets by XDP: a veth interface delivers a frame within the sender's system call, so the CPU time is also that of \
-         the other host's answers. A responder's are an XDP program's. The kernel's take most of the time, as the row without \
-         a reader shows; with a network between the hosts they are not on this host.",
+         the other host's answers. At most 0.3 % is met to a responder, whose answers are an XDP program's. To the kernel it \
+         is not: its answers take most of that time, as the row without a reader shows. The target there is what \
+         tapline takes beyond that row. With a network between the hosts, the answers are not on this host.",
     );
 }
 
