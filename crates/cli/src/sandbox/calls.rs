@@ -70,8 +70,11 @@ pub const PROCESS: &[c_long] = &[
     libc::SYS_write,
     // The handler of a signal tells the thread that waits for signals.
     libc::SYS_sendto,
-    // Where the clocks cannot be read without the kernel.
+    // Where the clocks and the number of the CPU cannot be read without the kernel.
     libc::SYS_clock_gettime,
+    libc::SYS_getcpu,
+    // The version of the kernel, for messages about what it refused.
+    libc::SYS_uname,
     // A panic's message, and its end.
     libc::SYS_getcwd,
     libc::SYS_getpid,
@@ -153,8 +156,8 @@ const READER: &[c_long] = &[
 /// Several readers, and the recorder: threads on their CPUs, which wake each other.
 const READERS: &[c_long] = &[libc::SYS_eventfd2, libc::SYS_sched_setaffinity];
 
-/// What files say about this host, the command that ran beside the capture, and who asks at the control socket.
-const HOST: &[c_long] = &[libc::SYS_pidfd_send_signal, libc::SYS_uname];
+/// The command that runs beside the capture.
+const COMMAND: &[c_long] = &[libc::SYS_pidfd_send_signal];
 
 /// The end of a program that decodes packets, or that guards tc filters before Linux 6.6.
 const CHILD: &[c_long] = &[libc::SYS_wait4];
@@ -184,7 +187,6 @@ pub const NEW_SOCKETS: &[c_long] = &[
     libc::SYS_setsockopt,
     libc::SYS_socket,
     libc::SYS_statx,
-    libc::SYS_uname,
 ];
 
 /// `enum bpf_cmd` in include/uapi/linux/bpf.h.
@@ -211,7 +213,7 @@ pub static READ: List = List {
 pub static CAPTURE: List = List {
     name: "capture",
     calls: &[
-        PROCESS, FILES, LOCAL_TIME, CREATE, OUTPUT, NETLINK, WAIT, READER, READERS, HOST, CHILD,
+        PROCESS, FILES, LOCAL_TIME, CREATE, OUTPUT, NETLINK, WAIT, READER, READERS, COMMAND, CHILD,
         SERVER,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
@@ -302,6 +304,8 @@ pub static SEND: List = List {
             libc::SYS_sched_setaffinity,
             libc::SYS_sched_setattr,
             libc::SYS_sendmmsg,
+            // Whether capabilities are missing, for the message about a refused program.
+            libc::SYS_capget,
         ],
     ],
     bpf_commands: &[PROG_TEST_RUN],

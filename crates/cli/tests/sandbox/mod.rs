@@ -37,7 +37,7 @@ const NAMESPACES: &str = "numbers of network namespaces: tests of netns";
 const SCREENS: &str = "a screen on a terminal: tests of screens";
 
 /// Calls that no line here makes, and when they are made.
-const ELSEWHERE: [(i64, &str); 17] = [
+const ELSEWHERE: [(i64, &str); 18] = [
     (
         libc::SYS_recvmsg,
         "time stamps of the device: tests of latency with them",
@@ -70,6 +70,10 @@ const ELSEWHERE: [(i64, &str); 17] = [
         "a watch lists again after an overrun; tc filters are removed one by one before Linux 6.6",
     ),
     (libc::SYS_getsockopt, "the error of such a socket"),
+    (
+        libc::SYS_capget,
+        "which capabilities are missing, if the kernel refuses live frames: make faults",
+    ),
 ];
 
 /// A host with a pair of interfaces; and a folder with the capture `in.pcap`, a `large.pcap` that is read in several parts,
