@@ -29,4 +29,5 @@ pub mod takeover;
 pub mod timestamp;
 pub mod tun;
 pub mod uapi;
+pub mod user;
 pub mod xdp;

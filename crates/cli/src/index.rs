@@ -14,7 +14,7 @@ use crate::units::{binary, grouped};
 use crate::{json, privilege};
 
 pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
-    privilege::drop_unneeded(false)?;
+    privilege::drop_all_but(privilege::to_read(false))?;
     restrict(args)?;
     let mut failures = Vec::new();
     for file in &args.files {

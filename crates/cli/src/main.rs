@@ -40,6 +40,7 @@ mod signals;
 mod streams;
 mod units;
 mod usage;
+mod user;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

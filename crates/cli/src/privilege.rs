@@ -50,16 +50,8 @@ pub fn is_in_user_namespace() -> bool {
     !map.is_empty() && !map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// Drops every capability except `CAP_DAC_OVERRIDE`, which root needs to rotate files in any directory,
-/// and, if a program `counts`, `CAP_BPF`, which reading its counters needs before Linux 5.19. Open sockets
-/// keep working.
-///
-/// Affects only the calling thread: call it before starting others.
-pub fn drop_unneeded(counts: bool) -> io::Result<()> {
-    drop_all_but(to_read(counts))
-}
-
-/// What a job keeps that reads from open sockets, as [`drop_unneeded`] says.
+/// What a job keeps that reads from open sockets: `CAP_DAC_OVERRIDE`, which root needs to rotate files in any directory,
+/// and, if a program `counts`, `CAP_BPF`, which reading its counters needs before Linux 5.19.
 pub fn to_read(counts: bool) -> CapabilitySet {
     let mut needed = CapabilitySet::DAC_OVERRIDE;
     needed.set(CapabilitySet::BPF, counts);

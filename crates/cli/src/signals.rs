@@ -13,8 +13,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use tapline::Stop;
 
+use crate::args::UserArgs;
 use crate::failure::Failure;
-use crate::{privilege, screen};
+use crate::{privilege, screen, user};
 
 /// Exit status that shells use for a program ended by SIGINT.
 const INTERRUPTED: i32 = 130;
@@ -28,15 +29,24 @@ const SAME_REQUEST: Timespec = Timespec {
 
 /// A [`Stop`] that SIGINT, SIGTERM and SIGHUP trigger.
 pub fn stop() -> Result<Stop, Failure> {
-    stop_on(&[SIGINT, SIGTERM, SIGHUP]).map_err(|error| failed(&error))
+    stop_of(CapabilitySet::empty())
+}
+
+/// The same in a command that may change to another user.
+pub fn stop_as(user: &UserArgs) -> Result<Stop, Failure> {
+    stop_of(user::to_follow(user))
+}
+
+fn stop_of(kept: CapabilitySet) -> Result<Stop, Failure> {
+    stop_on(&[SIGINT, SIGTERM, SIGHUP], kept).map_err(|error| failed(&error))
 }
 
 /// A [`Stop`] that SIGINT and SIGTERM trigger, and a stream that has a byte for each SIGHUP.
-pub fn stop_or_reload() -> Result<(Stop, UnixStream), Failure> {
+pub fn stop_or_reload(user: &UserArgs) -> Result<(Stop, UnixStream), Failure> {
     let open = || {
         let (hangups, writer) = UnixStream::pair()?;
         low_level::pipe::register(SIGHUP, writer)?;
-        Ok((stop_on(&[SIGINT, SIGTERM])?, hangups))
+        Ok((stop_on(&[SIGINT, SIGTERM], user::to_follow(user))?, hangups))
     };
     open().map_err(|error| failed(&error))
 }
@@ -45,7 +55,7 @@ fn failed(error: &io::Error) -> Failure {
     Failure::job_on("cannot handle signals", error)
 }
 
-fn stop_on(signals: &[i32]) -> io::Result<Stop> {
+fn stop_on(signals: &[i32], kept: CapabilitySet) -> io::Result<Stop> {
     let stop = Stop::new()?;
     let (first, again) = UnixStream::pair()?;
     for &signal in signals {
@@ -53,14 +63,14 @@ fn stop_on(signals: &[i32]) -> io::Result<Stop> {
         low_level::pipe::register(signal, stop.stopper().as_fd().try_clone_to_owned()?)?;
     }
     let name = thread::Builder::new().name("signals".into());
-    name.spawn(move || end_after(first))?;
+    name.spawn(move || end_after(first, kept))?;
     Ok(stop)
 }
 
 /// Ends the program at the first signal that comes a while after another one.
-fn end_after(mut signals: UnixStream) {
+fn end_after(mut signals: UnixStream, kept: CapabilitySet) {
     // Capabilities belong to each thread.
-    let _ = privilege::drop_all_but(CapabilitySet::empty());
+    let _ = privilege::drop_all_but(kept);
     let mut byte = [0];
     // A read that a signal interrupts is repeated.
     let _ = signals.read_exact(&mut byte);

@@ -112,4 +112,5 @@ mod service;
 mod soak;
 mod tls_secrets;
 mod tunnels;
+mod user;
 mod without_bpf;

@@ -113,6 +113,8 @@ pub mod filter {
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub use abi::takeover;
+#[doc(hidden)]
+pub use abi::user;
 
 /// Capture files: readers, writers, rotation, compression.
 ///

@@ -11,7 +11,9 @@ use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, Time
 use tapline::steering::{Setting, SteeringError};
 
 use super::sample::sample;
-use super::{DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs, SandboxArgs};
+use super::{
+    DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs, SandboxArgs, UserArgs,
+};
 use crate::{metrics, units};
 
 /// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet
@@ -259,6 +261,9 @@ pub struct CaptureArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 
     /// Run COMMAND, in the namespace of --netns if given, and capture until it ends
     ///

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use tapline::count::{CountDirection, CountLayer, GroupBy, IngressHook, XdpAttachMode};
 
-use super::SandboxArgs;
+use super::{SandboxArgs, UserArgs};
 use crate::{metrics, units};
 
 /// Count packets and bytes by filter in the kernel, without copying packets
@@ -126,6 +126,9 @@ pub struct CountArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 }
 
 /// A class as typed.

@@ -10,8 +10,8 @@ use clap::Args;
 use tapline::capture::DirectionFilter;
 use tapline::flows::TableOptions;
 
-use super::SandboxArgs;
 use super::capture::direction;
+use super::{SandboxArgs, UserArgs};
 use crate::flows::{CollectorAddress, collector};
 use crate::{metrics, units};
 
@@ -124,6 +124,9 @@ pub struct FlowsArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 }
 
 fn max_flows(text: &str) -> Result<usize, String> {

@@ -8,7 +8,7 @@ use clap::Args;
 use tapline::capture::DirectionFilter;
 
 use super::capture::{backend, direction};
-use super::{BackendChoice, DeliveryArgs, SandboxArgs};
+use super::{BackendChoice, DeliveryArgs, SandboxArgs, UserArgs};
 use crate::units;
 
 /// Measure the time from the kernel's time stamp to delivery: percentiles and a histogram
@@ -97,4 +97,7 @@ pub struct LatencyArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 }

@@ -62,7 +62,7 @@ pub use record::{RecordArgs, RecordLimit};
 pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use sample::sample;
-pub use sandbox::SandboxArgs;
+pub use sandbox::{SandboxArgs, UserArgs};
 pub use send::SendArgs;
 
 /// Capture, count, send, ping and configure on the Linux network path, and account for every packet

@@ -11,7 +11,7 @@ use tapline::ping::targets::Cidr;
 use tapline::ping::{Backend, MAX_PATHS, MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES, XdpAttachMode};
 use tapline::send::SendPath;
 
-use super::{LossLimit, SandboxArgs};
+use super::{LossLimit, SandboxArgs, UserArgs};
 use crate::{metrics, units};
 
 /// Ping one host or a million and account for every probe.
@@ -255,6 +255,9 @@ pub struct PingArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 }
 
 /// The interface or source address of probes.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{EditArgs, OutputArgs, PrintArgs, SandboxArgs};
+use super::{EditArgs, OutputArgs, PrintArgs, SandboxArgs, UserArgs};
 use crate::moment::Moment;
 
 /// Print, filter, convert, merge and summarise capture files
@@ -124,4 +124,7 @@ pub struct ReadArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::SandboxArgs;
+use super::{SandboxArgs, UserArgs};
 
 /// Write a page about captures: rates, losses, hosts, protocols, TCP, DNS
 ///
@@ -36,4 +36,7 @@ pub struct ReportArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 }

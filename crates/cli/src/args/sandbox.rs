@@ -1,6 +1,7 @@
-//! The flag of commands that restrict themselves.
+//! Flags of commands that restrict themselves.
 
 use clap::Args;
+use tapline::user::User;
 
 /// Flag of commands that restrict themselves once they are set up.
 #[derive(Args, Clone, Copy, Debug)]
@@ -11,4 +12,31 @@ pub struct SandboxArgs {
     /// file that takes the program over then opens few other files and starts no programs. SECURITY.md has the limits.
     #[arg(hide_short_help = true, long, help_heading = "Sandbox")]
     pub no_sandbox: bool,
+}
+
+/// Flag of commands that can go on as another user once they are set up.
+#[derive(Args, Clone, Debug)]
+pub struct UserArgs {
+    /// Change to the user NAME and its groups once sockets and input files are open
+    ///
+    /// As -Z of tcpdump: files that are written belong to NAME, who must be able to create them, and a COMMAND runs as NAME.
+    /// Files that are opened again later must be readable for NAME. Requires root. A capture has a control socket only with
+    /// --name; the next capture removes its file.
+    #[arg(
+        hide_short_help = true,
+        short = 'Z',
+        long,
+        value_name = "NAME",
+        value_parser = user,
+        help_heading = "Sandbox"
+    )]
+    pub user: Option<User>,
+}
+
+fn user(name: &str) -> Result<User, String> {
+    match User::named(name) {
+        Ok(Some(user)) => Ok(user),
+        Ok(None) => Err("no such user".to_owned()),
+        Err(error) => Err(format!("cannot look this user up: {error}")),
+    }
 }

@@ -10,7 +10,7 @@ use tapline::send::{
     AddressMap, Addresses, Clients, FlowRoles, LongFrames, Rate, SendPath, ValuesError,
 };
 
-use super::{GeneratorArgs, SandboxArgs};
+use super::{GeneratorArgs, SandboxArgs, UserArgs};
 use crate::{metrics, units};
 
 /// Send packets of capture files or generated ones, at full speed, a rate or recorded times
@@ -217,6 +217,9 @@ pub struct SendArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 }
 
 /// Who the clients are.

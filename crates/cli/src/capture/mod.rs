@@ -25,22 +25,22 @@ use rustix::thread::CapabilitySet;
 
 use tapline::Stop;
 use tapline::capture::{
-    CaptureError, CaptureSummary, Ended, FileConsumer, FileControl, FileOwner, FollowedKeys,
-    LiveCounters, OpenInterface, RecorderTrigger, TimestampSource,
+    CaptureError, CaptureSummary, DeliveryMode, Ended, FileConsumer, FileControl, FileOwner,
+    FollowedKeys, LiveCounters, OpenInterface, RecorderTrigger, TimestampSource,
 };
 use tapline::control::directory;
 use tapline::file::write::{CaptureFile, WriteError};
 use tapline::who::ProcessFinder;
 
 use crate::args::CaptureArgs;
-use crate::control::{Control, RunningControl};
+use crate::control::{self, Control, RunningControl};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain, full_disk, is_closed_output};
 use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
-use crate::{privilege, signals};
+use crate::{privilege, signals, user};
 use buffer::BufferChoice;
 use cgroup::Cgroup;
 use progress::{Elsewhere, Progress};
@@ -71,14 +71,14 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let buffer = BufferChoice::new(args);
     let options = setup::options(args, buffer)?.socket_ports(ports.map(Arc::new));
     let delivery = (options.delivery, options.spin);
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);
     let readers = readers::options(args, &options)?;
     let mut capture = Source::open(options, namespaces, readers.as_ref())?;
     let live = capture.live();
     let progress = Progress::new(args, live.clone())?;
-    let control = Control::open(args, &mut capture, delivery, &live, &stop)?;
+    let control = control_without_root(args, &mut capture, delivery, &live, &stop)?;
     let command = command::prepare(args, cgroup.as_ref())?;
 
     let start = Start {
@@ -163,6 +163,19 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Opens the control socket, and gives up what neither the capture nor its changes need.
+fn control_without_root(
+    args: &CaptureArgs,
+    capture: &mut Source,
+    delivery: (DeliveryMode, Duration),
+    live: &LiveCounters,
+    stop: &Stop,
+) -> Result<Option<Control>, Failure> {
+    let socket = control::socket(args)?;
+    user::leave(&args.user, privilege::to_capture_anywhere(args.who))?;
+    Ok(socket.map(|socket| Control::open(args, socket, capture, delivery, live, stop)))
+}
+
 /// Captures into the file of `consumer`. Several readers encode packets themselves if nothing is added to them.
 fn into_file<C: FileOwner>(
     args: &CaptureArgs,
@@ -244,9 +257,7 @@ impl Start<'_> {
         Controls { file, trigger }: Controls,
         progress: &Progress,
     ) -> Result<(Option<command::Running>, Option<RunningControl>), Failure> {
-        if capture.is_group() {
-            privilege::drop_all_but(privilege::to_capture_anywhere(self.args.who))?;
-        } else {
+        if !capture.is_group() {
             let counts =
                 |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
             let links = capture.links();

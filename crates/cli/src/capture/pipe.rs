@@ -56,6 +56,7 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
         print: args.print.clone(),
         no_promisc: args.no_promisc,
         sandbox: args.sandbox,
+        user: args.user.clone(),
         list_interfaces: false,
     }))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tapline::capture::{
     Backend, BusyPoll, Capture, CaptureOptions, DEFAULT_SNAPLEN, FollowedKeys, Limits, Mode,
-    XdpAttachMode,
+    TimestampSource, XdpAttachMode,
 };
 use tapline::file::model::Section;
 use tapline::file::write::{CaptureFile, CaptureFileOptions, Format, WriteError};
@@ -29,6 +29,7 @@ pub fn options(args: &CaptureArgs, buffer: BufferChoice) -> Result<CaptureOption
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
     refuse_without_xdp(args)?;
+    refuse_user(args)?;
     refuse_misplaced(args.delivery, usual(args))?;
     refuse_busy_batches(args)?;
     refuse_misplaced_stall(args)?;
@@ -298,4 +299,21 @@ pub fn refuse_file(args: &CaptureArgs) -> Result<(), Failure> {
     let file = file.display();
     let line = format!("'tapline capture' reads interfaces, not files: use 'tapline read {file}'");
     Err(Failure::new(Exit::Usage, line))
+}
+
+/// Rejects `--user` beside flags whose settings only root restores.
+fn refuse_user(args: &CaptureArgs) -> Result<(), Failure> {
+    let is_hardware = args.timestamp.source == TimestampSource::Hardware;
+    let restored = [
+        (!args.ethtool.is_empty(), "--ethtool"),
+        (args.readers.cpus.is_some(), "--cpus"),
+        (args.own_sockets, "--own-sockets"),
+        (is_hardware, "--timestamp of a device"),
+    ];
+    let flag = restored.iter().find(|(is_given, _)| *is_given);
+    if let (Some(_), Some((_, flag))) = (&args.user.user, flag) {
+        let line = format!("--user cannot be used with {flag}, which is undone as root at the end");
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    Ok(())
 }

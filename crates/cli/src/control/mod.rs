@@ -6,4 +6,4 @@ mod server;
 mod start;
 
 pub use ctl::run;
-pub use server::{Control, RunningControl};
+pub use server::{Control, RunningControl, socket};

@@ -21,7 +21,6 @@ use crate::capture::Source;
 use crate::failure::{Exit, Failure, chain};
 use crate::moment;
 use crate::output;
-use crate::privilege;
 use tapline::file::write::Format;
 use tapline::filter::SystemNames;
 
@@ -34,6 +33,31 @@ const BATCH: DeliveryMode = DeliveryMode::Batch {
 /// Longest wait for the reader to finish the ring before a change.
 const SETTLE: Duration = Duration::from_secs(10);
 
+/// Opens the control socket. `None` with `--no-control`, or if there is no place for a socket that nobody asked for by name.
+pub fn socket(args: &CaptureArgs) -> Result<Option<ControlSocket>, Failure> {
+    if args.no_control {
+        return Ok(None);
+    }
+    if let Some(socket) = passed_sockets()?.pop() {
+        return Ok(Some(ControlSocket::from_listening(socket)));
+    }
+    // Changes take a thread with more privileges, and another user cannot remove the socket.
+    if args.user.user.is_some() && args.name.is_none() {
+        return Ok(None);
+    }
+    match directory().and_then(|place| ControlSocket::listen(&place, &name(args))) {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) if args.name.is_some() => Err(failure(&error)),
+        Err(error) => {
+            if !args.quiet {
+                // A closed standard error is no reason to end.
+                let _ = writeln!(io::stderr(), "{}", without_control(&error));
+            }
+            Ok(None)
+        }
+    }
+}
+
 /// A control socket that nobody serves yet.
 pub struct Control {
     socket: ControlSocket,
@@ -41,39 +65,19 @@ pub struct Control {
 }
 
 impl Control {
-    /// Opens the socket, and starts the thread that carries changes out. Drops the privileges that a capture
-    /// does not need for changes. `None` with `--no-control`, or if there is no place for a socket that
-    /// nobody asked for by name.
+    /// Starts the thread that carries changes out, with the privileges of the calling thread.
     pub fn open(
         args: &CaptureArgs,
+        socket: ControlSocket,
         capture: &mut Source,
         (delivery, spin): (DeliveryMode, Duration),
         live: &LiveCounters,
         stop: &Stop,
-    ) -> Result<Option<Self>, Failure> {
-        if args.no_control {
-            return Ok(None);
-        }
-        let name = args.name.clone().unwrap_or_else(|| default_name(args));
-        let socket = match passed_sockets()?.pop() {
-            Some(socket) => ControlSocket::from_listening(socket),
-            None => match directory().and_then(|place| ControlSocket::listen(&place, &name)) {
-                Ok(socket) => socket,
-                Err(error) if args.name.is_some() => return Err(failure(&error)),
-                Err(error) => {
-                    if !args.quiet {
-                        // A closed standard error is no reason to end.
-                        let _ = writeln!(io::stderr(), "{}", without_control(&error));
-                    }
-                    return Ok(None);
-                }
-            },
-        };
-        privilege::drop_all_but(privilege::to_capture_anywhere(args.who))?;
-        Ok(Some(Self {
+    ) -> Self {
+        Self {
             socket,
             server: Server {
-                name,
+                name: name(args),
                 control: capture.control(),
                 delivery,
                 spin,
@@ -86,7 +90,7 @@ impl Control {
                 start_ns: moment::now_ns(),
                 files: Vec::new(),
             },
-        }))
+        }
     }
 
     /// Path of the socket.
@@ -142,8 +146,11 @@ fn takes_interfaces(args: &CaptureArgs) -> bool {
     path.is_none_or(|path| output::format(&args.output, path) == Format::Pcapng)
 }
 
-/// The first interface or namespace, and the process ID.
-fn default_name(args: &CaptureArgs) -> String {
+/// The name of the capture; without one the first interface or namespace, and the process ID.
+fn name(args: &CaptureArgs) -> String {
+    if let Some(name) = &args.name {
+        return name.clone();
+    }
     let of = args.interface.first().or(args.netns.first());
     let mut name = of.cloned().unwrap_or_default();
     name.retain(|c| c.is_ascii_alphanumeric() || "_-".contains(c));

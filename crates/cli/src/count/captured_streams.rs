@@ -14,7 +14,7 @@ use crate::capture::{self, lost_json, refused};
 use crate::failure::{Exit, Failure};
 use crate::sandbox::{self, Sandbox};
 use crate::units::grouped;
-use crate::{json, privilege, signals, streams};
+use crate::{json, privilege, signals, streams, user};
 
 /// How the figures were obtained, in summaries.
 const METHOD: &str = "packets with a stamp, selected by a kernel filter and copied to user space";
@@ -32,11 +32,11 @@ pub fn run(args: &CountArgs, reason: &str) -> Result<Exit, Failure> {
     }
     let options = options.filter(STAMP_FILTER);
     let options = options.map_err(|error| Failure::job(&error))?;
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     let capture = options
         .open()
         .map_err(|error| refused(STAMP_FILTER, error))?;
-    privilege::drop_unneeded(true)?;
+    user::leave(&args.user, privilege::to_read(true))?;
     Sandbox::new(&sandbox::CAPTURE).enter(args.sandbox, args.quiet)?;
     show_start(args, reason).map_err(|error| Failure::stdout(&error))?;
     let links = capture.interfaces().iter();

@@ -18,11 +18,11 @@ use crate::failure::{Exit, Failure, chain};
 use crate::guard::Guard;
 use crate::metrics::{Board, Server, count_families};
 use crate::sandbox::{self, Sandbox};
-use crate::{privilege, signals};
+use crate::{signals, user};
 
 pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let options = setup::options(args);
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     // Dropped after the count, which removes its tc filters itself if it can.
     let mut guard = guard(args);
@@ -107,6 +107,7 @@ fn begin(
     count: &mut Count,
     server: Option<Server>,
 ) -> Result<Option<Arc<Board>>, Failure> {
+    leave(args, count)?;
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
@@ -116,16 +117,20 @@ fn begin(
         server.serve(args.sandbox, move || read.read().to_vec())?;
         board = Some(posted);
     }
-    restrict(args, count)?;
+    restrict(args)?;
     printed(start::show(args, count, url.as_deref()))?;
     Ok(board)
 }
 
-/// Leaves the program what it needs to read the counters and, with clsact, to remove the filters.
-pub fn restrict(args: &CountArgs, count: &Count) -> Result<(), Failure> {
+/// Leaves the program the privileges to read the counters and, with clsact, to remove the filters.
+pub fn leave(args: &CountArgs, count: &Count) -> Result<(), Failure> {
     let mut needed = CapabilitySet::BPF;
     needed.set(CapabilitySet::NET_ADMIN, count.points().any(is_clsact));
-    privilege::drop_all_but(needed)?;
+    user::leave(&args.user, needed)
+}
+
+/// Leaves the program what it needs to read the counters.
+pub fn restrict(args: &CountArgs) -> Result<(), Failure> {
     Sandbox::new(&sandbox::COUNT).enter(args.sandbox, args.quiet)
 }
 

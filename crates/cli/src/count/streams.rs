@@ -23,7 +23,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     options.streams = true;
     // Dropped after the count, which removes its tc filters itself if it can.
     let mut guard = job::guard(args);
-    let count = match Count::open_with_stop(options, signals::stop()?) {
+    let count = match Count::open_with_stop(options, signals::stop_as(&args.user)?) {
         Ok(count) => count,
         Err(error) if is_about_the_arguments(&error) => {
             return Err(failure::of_opening(args, error));
@@ -67,7 +67,8 @@ fn is_about_the_arguments(error: &CountError) -> bool {
 
 /// Prints the totals at the intervals, and at the end.
 fn report(args: &CountArgs, mut count: Count) -> Result<Exit, Failure> {
-    job::restrict(args, &count)?;
+    job::leave(args, &count)?;
+    job::restrict(args)?;
     let printed = |result: io::Result<()>| result.map_err(|error| Failure::stdout(&error));
     printed(show_start(args, &count))?;
     let failed = loop {

@@ -19,7 +19,7 @@ use crate::failure::{Exit, Failure, chain};
 use crate::metrics::{Board, Server, capture_families};
 use crate::read::{self, Arguments};
 use crate::sandbox::{self, Sandbox};
-use crate::{capture, filter_file, json, privilege, signals};
+use crate::{capture, filter_file, json, privilege, signals, user};
 
 /// How often flows are looked for whose time has come, and metrics are renewed.
 const TICK: Duration = Duration::from_millis(500);
@@ -52,12 +52,12 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     if let Some(packets) = args.count {
         builder = builder.count(packets);
     }
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     let printer = printer(args)?;
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let mut job = builder.stop(stop).open().map_err(|error| failure(&error))?;
-    privilege::drop_unneeded(false)?;
+    user::leave(&args.user, privilege::to_read(false))?;
     let files = arguments.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     sandbox.enter(args.sandbox, args.quiet)?;
@@ -92,7 +92,7 @@ fn meter(args: &FlowsArgs, mut printer: Printer) -> Result<FlowMeter<Printer>, F
 
 fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     let text = filter(args)?;
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut printer = printer(args)?;
     let mut capture = options(args, text.as_deref())
@@ -102,7 +102,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         text.as_deref().unwrap_or_default(),
         capture.filter_warnings(),
     );
-    privilege::drop_unneeded(text.is_some())?;
+    user::leave(&args.user, privilege::to_read(text.is_some()))?;
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
         printer.post_to(serve(args, server, capture.live())?);

@@ -16,7 +16,7 @@ use crate::args::{BATCH_BYTES, BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
 use crate::page::PageFile;
 use crate::sandbox::{self, Sandbox};
-use crate::{capture, privilege, signals};
+use crate::{capture, privilege, signals, user};
 use tapline::filter::SystemNames;
 
 /// How long settings are compared by default.
@@ -36,7 +36,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
         Some(Filter::Expression(expression)) => Some(expression.clone()),
         _ => None,
     };
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     let mut builder = tapline::latency(&args.interface).capture_options(options);
     if let Some(packets) = args.count {
         builder = builder.packets(packets.into());
@@ -50,8 +50,12 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let device = DeviceMeter::open(&args.interface, expression.as_ref());
     let counts = |link: OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
     let counts = latency.capture().links().any(counts);
+<<<<<<< HEAD
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
     privilege::drop_unneeded(counts)?;
+=======
+    user::leave(&args.user, privilege::to_read(counts))?;
+>>>>>>> 471ea039 (capture, read and others: --user NAME (-Z) goes on as another user)
     Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
     let device = RunningMeasurement::start(device);
     let Some((backend, buffer_bytes)) =
@@ -89,7 +93,7 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     let target = args.delivery.latency_target.unwrap_or(TARGET);
     let settings = DeliverySetting::all(&options, target);
     let count = settings.len();
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     let duration = args.duration.unwrap_or(COMPARISON_TIME);
     let limits = Limits {
         packets: args.count.map(Into::into),
@@ -97,8 +101,12 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     };
     let comparison = Comparison::open(settings, limits)
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
+<<<<<<< HEAD
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
     privilege::drop_unneeded(options.filter.is_some())?;
+=======
+    user::leave(&args.user, privilege::to_read(options.filter.is_some()))?;
+>>>>>>> 471ea039 (capture, read and others: --user NAME (-Z) goes on as another user)
     Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
     let mut printed = Ok(());
     let rows = comparison.run(&stop, |start_ns| {

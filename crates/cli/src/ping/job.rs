@@ -31,7 +31,7 @@ use crate::page::PageFile;
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, Screen};
 use crate::units::{amount, grouped};
-use crate::{memory, privilege, signals};
+use crate::{memory, signals, user};
 
 /// Probes per second that sockets reach on one CPU, roughly.
 const MAX_SOCKET_PPS: u64 = 300_000;
@@ -74,8 +74,12 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     if let Some(signals) = hangups {
         start_reloading(args, signals, known, ping.control())?;
     }
+<<<<<<< HEAD
     let report = args.report.as_deref().map(PageFile::create).transpose()?;
     privilege::drop_all_but(kept(args))?;
+=======
+    user::leave(&args.user, kept(args))?;
+>>>>>>> 471ea039 (capture, read and others: --user NAME (-Z) goes on as another user)
     // If the file cannot be written, nothing is sent.
     if let Some(state) = &mut state {
         state.write(ping.statistics())?;
@@ -161,9 +165,9 @@ fn short_payload(bytes: usize) -> String {
 /// The signals that end the run, and those that reload the file of targets if there is one.
 fn stop_signals(args: &PingArgs) -> Result<(Stop, Option<UnixStream>), Failure> {
     if !setup::can_reload(args) {
-        return Ok((signals::stop()?, None));
+        return Ok((signals::stop_as(&args.user)?, None));
     }
-    let (stop, hangups) = signals::stop_or_reload()?;
+    let (stop, hangups) = signals::stop_or_reload(&args.user)?;
     Ok((stop, Some(hangups)))
 }
 

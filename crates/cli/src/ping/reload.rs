@@ -11,7 +11,7 @@ use super::output::warnings;
 use super::target_list::{KnownNames, TargetList};
 use crate::args::PingArgs;
 use crate::failure::Failure;
-use crate::privilege;
+use crate::{privilege, user};
 
 /// Reads the targets again when the signal arrives, on a thread of its own: names are looked up there.
 pub struct Reloader {
@@ -33,7 +33,8 @@ impl Reloader {
 
     fn run(mut self) {
         // Capabilities belong to each thread. Without them it may fail to read, and says so.
-        let _ = privilege::drop_all_but(CapabilitySet::DAC_READ_SEARCH);
+        let kept = CapabilitySet::DAC_READ_SEARCH | user::to_follow(&self.args.user);
+        let _ = privilege::drop_all_but(kept);
         // Signals that arrive while the file is read are one request.
         while self.signals.read(&mut [0; 64]).is_ok_and(|read| read > 0) {
             if let Err(failure) = self.reload() {

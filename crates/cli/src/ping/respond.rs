@@ -14,7 +14,7 @@ use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure, NO_LINK, chain};
 use crate::screen::say;
 use crate::units::grouped;
-use crate::{json, privilege, signals};
+use crate::{json, signals, user};
 
 /// Time between two checks for status requests.
 const TICK: Duration = Duration::from_millis(500);
@@ -31,10 +31,10 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let options = tapline::ping::respond(link)
         .rate_pps(args.rate.0)
         .mode(args.xdp);
-    let responder = options.stop(signals::stop()?).open();
+    let responder = options.stop(signals::stop_as(&args.user)?).open();
     let mut responder = responder.map_err(failure)?;
     // Kernels before Linux 5.19 require it for reading and changing maps.
-    privilege::drop_all_but(CapabilitySet::BPF)?;
+    user::leave(&args.user, CapabilitySet::BPF)?;
     let status_request = signals::quit()?;
     begin(args, link, &responder).map_err(|error| Failure::stdout(&error))?;
     let mut printed = Instant::now();

@@ -24,7 +24,7 @@ use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;
 use crate::units::grouped;
-use crate::{output, privilege, signals};
+use crate::{output, privilege, signals, user};
 pub use arguments::{Arguments, file_id};
 pub use failure::failure;
 
@@ -44,14 +44,14 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     }
     let arguments = Arguments::new(args)?;
     let builder = arguments.builder(args)?.edits(edits::edits(&args.edit)?);
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     if args.summary {
         return report::run(args, &arguments, builder.stop(stop));
     }
     raise_descriptor_limit();
     let failure = |error: &ReadError| failure(error, &arguments);
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
-    privilege::drop_unneeded(false)?;
+    user::leave(&args.user, privilege::to_read(false))?;
     let files = arguments.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     let sandbox = sandbox.write(args.output.write.as_deref());

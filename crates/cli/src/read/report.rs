@@ -8,14 +8,14 @@ use super::{fail_if_broken, failure, report_json, report_text};
 use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::json::print;
-use crate::privilege;
 use crate::sandbox::{self, Sandbox};
+use crate::{privilege, user};
 
 /// Reports file after file. A file that fails does not affect the others.
 pub fn run(args: &ReadArgs, arguments: &Arguments, builder: ReadBuilder) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure::failure(error, arguments);
     let mut inspection = builder.inspect().map_err(|error| failure(&error))?;
-    privilege::drop_unneeded(false)?;
+    user::leave(&args.user, privilege::to_read(false))?;
     let files = arguments.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     sandbox.enter(args.sandbox, args.quiet)?;

@@ -17,17 +17,17 @@ use crate::read::{self, Arguments, file_id};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;
 use crate::units::grouped;
-use crate::{json as lines, privilege, signals};
+use crate::{json as lines, privilege, signals, user};
 
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let arguments = Arguments::of_files(args.files.clone())?;
     let page = place(args)?;
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let builder = arguments.inputs()?.stop(stop);
     let mut read = builder.open().map_err(|error| failure(&error))?;
-    privilege::drop_unneeded(false)?;
+    user::leave(&args.user, privilege::to_read(false))?;
     let files = args.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     sandbox.write(Some(&page)).enter(args.sandbox, args.quiet)?;

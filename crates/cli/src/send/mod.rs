@@ -20,7 +20,7 @@ use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, is_closed_output};
 use crate::metrics::{Server, send_families};
 use crate::sandbox::{self, Sandbox};
-use crate::{privilege, signals};
+use crate::{privilege, signals, user};
 use progress::Progress;
 use source::Source;
 
@@ -38,11 +38,11 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
     let mut sender = options(args)
         .open()
         .map_err(|error| failure(&error))?
-        .stop_with(signals::stop()?);
+        .stop_with(signals::stop_as(&args.user)?);
     let mut needed = privilege::to_read(false);
     // At a rate, packets leave on time only if the sending thread runs first when it wakes.
     needed.set(CapabilitySet::SYS_NICE, rate(args) != Rate::Max);
-    privilege::drop_all_but(needed)?;
+    user::leave(&args.user, needed)?;
     let live = sender.live();
     begin(args, server, live.clone())?;
     let progress = Progress::start(args, live, packets.share)?;

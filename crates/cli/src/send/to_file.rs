@@ -17,8 +17,8 @@ use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::metrics::Server;
 use crate::output::is_stdout;
-use crate::signals;
 use crate::units::grouped;
+use crate::{privilege, signals, user};
 
 /// Rejects packets and JSON together on standard output, and packets to a terminal.
 pub fn refuse_two_on_stdout(args: &SendArgs) -> Result<(), Failure> {
@@ -58,11 +58,13 @@ pub fn run(
     } else {
         Output::Path(path.to_owned())
     };
+    let stop = signals::stop_as(&args.user)?;
+    user::leave(&args.user, privilege::to_read(false))?;
     let mut file = SendToFile::create_as(output)
         .map_err(|error| failure(&error))?
         .rate(rate(args))
         .packets(args.count.map(NonZeroU64::get))
-        .stop_with(signals::stop()?);
+        .stop_with(stop);
     super::begin(args, server, file.live())?;
     let progress = Progress::start(args, file.live(), packets.share)?;
     let result = file.run(packets.source);
