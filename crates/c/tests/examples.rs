@@ -137,7 +137,8 @@ fn examples_say_what_is_wrong() {
         assert_eq!(output.status.code(), Some(1));
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(
-            complaint.contains("nowhere0") && complaint.contains("'ip link' lists the interfaces"),
+            complaint.starts_with("cannot get link nowhere0: No such device")
+                && complaint.contains("'ip link' lists the interfaces"),
             "{complaint}"
         );
     }

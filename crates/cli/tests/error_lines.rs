@@ -103,11 +103,11 @@ fn each_command_says_what_to_do_about_bad_input() {
     for (command, line) in [
         (
             "capture -i nowhere0",
-            "cannot find nowhere0: No such device",
+            "cannot get link nowhere0: No such device",
         ),
         (
             "latency -i nowhere0",
-            "cannot find nowhere0: No such device",
+            "cannot get link nowhere0: No such device",
         ),
         (
             "count -i nowhere0",

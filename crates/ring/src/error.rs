@@ -37,7 +37,7 @@ impl SetupStep {
     fn words(self) -> &'static str {
         match self {
             Self::Socket => "open a packet socket for",
-            Self::Interface => "find",
+            Self::Interface => "get link",
             Self::Filter => "attach the filter on",
             Self::Version => "select the ring version on",
             Self::Ring => "allocate the ring of",

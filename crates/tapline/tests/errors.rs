@@ -102,7 +102,7 @@ fn errors_of_interfaces_name_the_step_and_keep_the_kernels_answer() {
         for (found, expected) in [
             (
                 failed(tapline::capture("nowhere0").open()),
-                vec!["cannot find nowhere0", NO_DEVICE],
+                vec!["cannot get link nowhere0", NO_DEVICE],
             ),
             (
                 failed(filtered.expect("parsed").open()),
@@ -121,7 +121,7 @@ fn errors_of_interfaces_name_the_step_and_keep_the_kernels_answer() {
             ),
             (
                 failed(tapline::latency("nowhere0").open()),
-                vec!["cannot find nowhere0", NO_DEVICE],
+                vec!["cannot get link nowhere0", NO_DEVICE],
             ),
             (
                 failed(examine(Some("nowhere0"), &paths)),

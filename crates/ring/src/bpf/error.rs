@@ -46,7 +46,7 @@ pub enum BpfRingError {
 fn setup_text(step: BpfRingSetupStep, link: &str, source: &io::Error) -> String {
     let what = match step {
         BpfRingSetupStep::Socket => "open a packet socket for",
-        BpfRingSetupStep::Interface => "find",
+        BpfRingSetupStep::Interface => "get link",
         BpfRingSetupStep::Promiscuous => "turn on promiscuous mode of",
         BpfRingSetupStep::Map => "map the ring buffer of",
     };

@@ -50,7 +50,7 @@ impl XdpSetupError {
         let (link, queue) = (&self.link, self.queue);
         match self.step {
             XdpSetupStep::Socket => format!("open an AF_XDP socket for {link}"),
-            XdpSetupStep::Interface => format!("find {link}"),
+            XdpSetupStep::Interface => format!("get link {link}"),
             XdpSetupStep::Memory => format!("allocate the packet memory of {link}"),
             XdpSetupStep::Rings => format!("allocate the AF_XDP rings of {link}"),
             XdpSetupStep::BusyPoll => format!("turn on busy polling on {link}"),
