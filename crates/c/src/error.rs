@@ -4,6 +4,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
 use crate::failure::Error;
+use crate::guard::guard_value;
 use crate::handle::{Kind, Object, Table};
 use crate::status::tapline_status;
 
@@ -53,10 +54,11 @@ pub fn report(error: &Error) -> *mut tapline_error {
         .unwrap_or(ptr::null_mut())
 }
 
-fn read<R>(error: *const tapline_error, otherwise: R, get: impl FnOnce(&Strings) -> R) -> R {
-    Reported::table()
-        .shared(error, |strings| Ok(get(strings)))
-        .unwrap_or(otherwise)
+fn read<R: Copy>(error: *const tapline_error, otherwise: R, get: impl FnOnce(&Strings) -> R) -> R {
+    guard_value(otherwise, || {
+        let read = Reported::table().shared(error, |strings| Ok(get(strings)));
+        read.unwrap_or(otherwise)
+    })
 }
 
 /// The status that the failed call returned. `TAPLINE_STATUS_INVALID_HANDLE` if `error` is null or freed.
@@ -124,8 +126,10 @@ pub extern "C" fn tapline_error_os_error(error: *const tapline_error) -> c_int {
 /// Threads: any, once no other thread reads its strings.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_error_free(error: *mut tapline_error) {
-    // Any other failure is that there is nothing to free.
-    let _ = Reported::table().remove(error);
+    guard_value((), || {
+        // Any other failure is that there is nothing to free.
+        let _ = Reported::table().remove(error);
+    });
 }
 
 fn optional(text: Option<&CString>) -> *const c_char {

@@ -61,3 +61,38 @@ fn the_map_exports_what_the_header_declares() {
     assert!(declared.len() > 5, "the declarations are found");
     assert_eq!(declared, exported);
 }
+
+/// The exported functions below `folder`, with their code.
+fn exported(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            exported(&path, found);
+            continue;
+        }
+        let source = fs::read_to_string(&path).expect("a source");
+        let functions = source.split("#[unsafe(no_mangle)]\n").skip(1);
+        found.extend(functions.map(|rest| {
+            let end = rest.find("\n}\n").expect("the end of the function");
+            rest[..end].to_owned()
+        }));
+    }
+}
+
+#[test]
+fn no_exported_function_lets_a_panic_cross() {
+    let mut functions = Vec::new();
+    exported(&root().join("src"), &mut functions);
+    let map = fs::read_to_string(root().join("tapline.map")).expect("the map");
+    assert_eq!(functions.len(), names(&map, ';').len());
+    let guards = ["    guard(error, ", "    guard_value(", "    read(error, "];
+    for function in functions {
+        let (_, body) = function.split_once("{\n").expect("a body");
+        // It returns a constant.
+        let is_version = function.contains("fn tapline_version(");
+        assert!(
+            is_version || guards.iter().any(|guard| body.starts_with(guard)),
+            "{function}\nis outside `guard`"
+        );
+    }
+}

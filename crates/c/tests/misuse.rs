@@ -1,9 +1,11 @@
 //! What C and C++ code does wrong is an error, and never a crash, as far as it can be noticed. Checkers find no wrong use of
 //! memory.
 
-use lab::Host;
+use std::fs;
 
-use crate::support::{CHECKERS, sanitized};
+use lab::{Host, Net};
+
+use crate::support::{CHECKERS, room, sanitized};
 
 #[test]
 fn misuse_is_an_error() {
@@ -36,6 +38,35 @@ fn misuse_of_counts_and_reports_is_an_error() {
         let host = Host::new("alone");
         assert_eq!(program.start(&host, &["lo"]).finish(), ["done"], "{source}");
     }
+}
+
+#[test]
+fn an_option_struct_of_each_smaller_size_works() {
+    // Valgrind 3.19 does not know the calls that attach programs of eBPF.
+    let program = sanitized("tests/programs/versions.c");
+    // Every option struct is in it.
+    let [header, source] = ["include/tapline.h", "tests/programs/versions.c"]
+        .map(|path| fs::read_to_string(room().join(path)).expect("a source"));
+    let structs: Vec<_> = header
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("typedef struct ")?
+                .strip_suffix("_options {")
+        })
+        .collect();
+    assert!(structs.len() >= 9, "{structs:?}");
+    for name in structs {
+        assert!(
+            source.contains(&format!("OF_EACH_SIZE({name}_options,")),
+            "{name}"
+        );
+    }
+    let [left, _right] = Net::new().pair();
+    let name = left.interface().name.to_string();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("trace.pcapng");
+    let arguments = [name.as_str(), file.to_str().expect("text")];
+    assert_eq!(program.start(&left, &arguments).finish(), ["done"]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::request::error_of;
 use crate::arguments::array;
 use crate::error::{report, tapline_error};
 use crate::failure::Error;
-use crate::guard::guard;
+use crate::guard::{guard, guard_value};
 use crate::handle::{Kind, Object, Table};
 use crate::status::tapline_status;
 
@@ -320,9 +320,10 @@ pub unsafe extern "C" fn tapline_netlink_run(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_batch_count(batch: *const tapline_batch) -> usize {
-    Results::table()
-        .shared(batch, |summary| Ok(summary.item_count))
-        .unwrap_or(0)
+    guard_value(0, || {
+        let count = Results::table().shared(batch, |summary| Ok(summary.item_count));
+        count.unwrap_or(0)
+    })
 }
 
 /// Whether every item was carried out. False if `batch` is null or freed.
@@ -330,9 +331,10 @@ pub extern "C" fn tapline_batch_count(batch: *const tapline_batch) -> usize {
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_batch_is_done(batch: *const tapline_batch) -> bool {
-    Results::table()
-        .shared(batch, |summary| Ok(summary.is_done()))
-        .unwrap_or(false)
+    guard_value(false, || {
+        let is_done = Results::table().shared(batch, |summary| Ok(summary.is_done()));
+        is_done.unwrap_or(false)
+    })
 }
 
 /// The result of the item with number `item`, counted from 0. END behind the last.

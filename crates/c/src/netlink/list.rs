@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use crate::error::tapline_error;
 use crate::failure::Error;
-use crate::guard::guard;
+use crate::guard::{guard, guard_value};
 use crate::handle::{Kind, Object, Table};
 use crate::status::tapline_status;
 
@@ -73,8 +73,10 @@ pub extern "C" fn tapline_list_bytes(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_list_is_interrupted(list: *const tapline_list) -> bool {
-    let read = List::table().shared(list, |contents| Ok(contents.is_interrupted));
-    read.unwrap_or(false)
+    guard_value(false, || {
+        let read = List::table().shared(list, |contents| Ok(contents.is_interrupted));
+        read.unwrap_or(false)
+    })
 }
 
 /// Frees a list and its bytes, which no other thread may be reading. Does nothing if `list` is null.
