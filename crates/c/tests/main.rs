@@ -12,6 +12,7 @@ mod misuse;
 mod netlink;
 mod netlink_encoders;
 mod netlink_messages;
+mod netlink_numbers;
 mod netlink_types;
 mod python;
 mod service;

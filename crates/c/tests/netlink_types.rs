@@ -12,7 +12,7 @@ use tapline::net::{
     Addr, Fdb, Link, LinkKind, Neigh, Nexthop, PortKind, PortVlan, Route, RouteQuery, Rule,
 };
 
-use crate::netlink_encoders;
+use crate::{netlink_encoders, netlink_numbers};
 
 /// The objects: the name of the Rust type, that of the C++ type, and the header.
 const OBJECTS: [(&str, &str, &str); 9] = [
@@ -27,6 +27,10 @@ const OBJECTS: [(&str, &str, &str); 9] = [
     ("Rule", "RuleInfo", "rule"),
 ];
 
+/// The first lines of the headers.
+pub const GENERATED: &str = "// Generated from the attribute tables of tapline-netlink. Do not edit.\n//\n\
+     // To write it again: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_types\n";
+
 /// The header of the types that several objects use.
 const SHARED: &str = "shared";
 
@@ -36,58 +40,6 @@ const RENAMED: [(&str, &str); 4] = [
     ("not", "inverted"),
     ("goto", "gotoPriority"),
     ("namespace", "netns"),
-];
-
-/// The fields that are times: their set, their names, and the number of their units in a second.
-const TIMES: [(&str, &[&str], u32); 11] = [
-    ("Addr", &["valid_life_time", "preferred_life_time"], 1),
-    ("Bond", &["lp_interval"], 1),
-    (
-        "Bond",
-        &[
-            "miimon",
-            "updelay",
-            "downdelay",
-            "peer_notify_delay",
-            "arp_interval",
-        ],
-        1000,
-    ),
-    (
-        "Bridge",
-        &[
-            "forward_delay",
-            "hello_time",
-            "max_age",
-            "ageing_time",
-            "hello_timer",
-            "tcn_timer",
-            "topology_change_timer",
-            "gc_timer",
-            "mcast_last_member_intvl",
-            "mcast_membership_intvl",
-            "mcast_querier_intvl",
-            "mcast_query_intvl",
-            "mcast_query_response_intvl",
-            "mcast_startup_query_intvl",
-        ],
-        100,
-    ),
-    (
-        "BridgePort",
-        &["hold_timer", "message_age_timer", "forward_delay_timer"],
-        100,
-    ),
-    ("Fdb", &["used", "updated"], 1),
-    ("Metrics", &["rtt", "rttvar", "rto_min"], 1000),
-    ("Neigh", &["used", "confirmed", "updated"], 1),
-    (
-        "ResilientArgs",
-        &["idle_timer", "unbalanced_timer", "unbalanced_time"],
-        100,
-    ),
-    ("Route", &["age", "expires"], 1),
-    ("Vxlan", &["ageing"], 1),
 ];
 
 fn shape_of<T: FieldSet>() -> FieldSetShape {
@@ -186,7 +138,7 @@ fn all_types() -> Types {
 }
 
 /// `vlan_filtering` or `rt_offload` as `VlanFiltering`, `RtOffload`.
-fn pascal(name: &str) -> String {
+pub fn pascal(name: &str) -> String {
     let parts = name.split(['_', '-', '.']);
     let words = parts.map(|part| {
         let is_constant = part.chars().all(|letter| !letter.is_lowercase());
@@ -234,23 +186,20 @@ fn cpp_type(shape: &Shape) -> String {
 }
 
 /// The type of the value of a field.
-fn value_type(set: &str, field: &FieldShape) -> String {
+fn value_type(field: &FieldShape) -> String {
     let number = cpp_type(&field.shape);
-    let units = TIMES
-        .iter()
-        .find(|(of, names, _)| *of == set && names.contains(&field.name));
-    match units {
+    match field.units_per_second {
         None => number,
-        Some((.., 1)) => format!("Duration<{number}>"),
-        Some((.., 100)) => format!("Duration<{number}, std::centi>"),
-        Some((.., 1000)) => format!("Duration<{number}, std::milli>"),
-        Some((.., units)) => panic!("{units} in a second have no name"),
+        Some(1) => format!("Duration<{number}>"),
+        Some(100) => format!("Duration<{number}, std::centi>"),
+        Some(1000) => format!("Duration<{number}, std::milli>"),
+        Some(units) => panic!("{units} in a second have no name"),
     }
 }
 
 /// The type of a member, which can be empty.
-fn member_type(set: &str, field: &FieldShape) -> String {
-    let value = value_type(set, field);
+fn member_type(field: &FieldShape) -> String {
+    let value = value_type(field);
     match field.shape {
         Shape::Set(_) => format!("Boxed<{value}>"),
         _ => format!("std::optional<{value}>"),
@@ -258,10 +207,10 @@ fn member_type(set: &str, field: &FieldShape) -> String {
 }
 
 /// The type of a setter's parameter.
-fn parameter_type(set: &str, field: &FieldShape) -> String {
+fn parameter_type(field: &FieldShape) -> String {
     match field.shape {
-        Shape::Set(_) => member_type(set, field),
-        _ => value_type(set, field),
+        Shape::Set(_) => member_type(field),
+        _ => value_type(field),
     }
 }
 
@@ -336,19 +285,13 @@ fn set(of: &FieldSetShape, out: &mut String) {
     .expect("text");
     for field in &fields {
         doc(field.doc, "    ", out);
-        writeln!(
-            out,
-            "    {} {} = {{}};",
-            member_type(of.name, field),
-            member(field)
-        )
-        .expect("text");
+        writeln!(out, "    {} {} = {{}};", member_type(field), member(field)).expect("text");
     }
     writeln!(out).expect("text");
     for field in &fields {
         let member = member(field);
         let setter = format!("set{}", pascal(&member));
-        let parameter = parameter_type(of.name, field);
+        let parameter = parameter_type(field);
         let assign = assigned(&field.shape);
         writeln!(
             out,
@@ -363,7 +306,7 @@ fn set(of: &FieldSetShape, out: &mut String) {
             for inner_field in (inner.fields)() {
                 let inner_member = self::member(&inner_field);
                 let setter = format!("set{}{}", field.name, pascal(&inner_member));
-                let parameter = parameter_type(inner.name, &inner_field);
+                let parameter = parameter_type(&inner_field);
                 let assign = assigned(&inner_field.shape);
                 writeln!(
                     out,
@@ -415,9 +358,7 @@ fn set(of: &FieldSetShape, out: &mut String) {
 }
 
 fn header(types: &Types, header: &'static str) -> String {
-    let mut out = String::from(
-        "// Generated from the attribute tables of tapline-netlink. Do not edit.\n//\n// To write it again: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_types\n",
-    );
+    let mut out = String::from(GENERATED);
     let guard = format!("TAPLINE_NETLINK_{}_HPP", header.to_uppercase());
     write!(out, "#ifndef {guard}\n#define {guard}\n\n").expect("text");
     let own: Vec<_> = types
@@ -452,21 +393,6 @@ fn header(types: &Types, header: &'static str) -> String {
 }
 
 #[test]
-fn every_time_is_a_field() {
-    let types = all_types();
-    for (set, names, _) in TIMES {
-        let Some((Type::Set(of), _)) = types.types.get(set) else {
-            panic!("there is no set {set}");
-        };
-        let fields = (of.fields)();
-        for name in names {
-            let is_known = fields.iter().any(|field| field.name == *name);
-            assert!(is_known, "{set}.{name}");
-        }
-    }
-}
-
-#[test]
 fn the_headers_have_the_fields_of_the_tables() {
     let types = all_types();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/tapline/netlink");
@@ -474,9 +400,9 @@ fn the_headers_have_the_fields_of_the_tables() {
     headers.push(SHARED);
     headers.sort_unstable();
     headers.dedup();
-    for name in headers {
+    let headers = headers.iter().map(|name| (*name, header(&types, name)));
+    for (name, text) in headers.chain([("numbers", netlink_numbers::header())]) {
         let path = folder.join(name).with_extension("hpp");
-        let text = header(&types, name);
         if std::env::var_os("TAPLINE_WRITE").is_some() {
             std::fs::write(&path, &text).expect("written");
         }

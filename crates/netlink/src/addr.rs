@@ -46,9 +46,9 @@ attribute_set! {
             /// Its scope; IPv4 only. The scope of an IPv6 address follows from the address.
             "scope" scope: Scope;
             /// Valid lifetime.
-            "valid_lft" valid_life_time: Lifetime;
+            "valid_lft" valid_life_time: Lifetime, 1 per second;
             /// Preferred lifetime: how long new connections use it. At most the valid lifetime.
-            "preferred_lft" preferred_life_time: Lifetime;
+            "preferred_lft" preferred_life_time: Lifetime, 1 per second;
         }
         @flags {
             /// No duplicate address detection; IPv6.

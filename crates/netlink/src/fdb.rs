@@ -41,9 +41,9 @@ attribute_set! {
             /// Where it stands, and what may become of it. A filter asks for those that have at least these.
             flags: FdbFlags;
             /// Seconds since it was last used. Read-only.
-            used: u32;
+            used: u32, 1 per second;
             /// Seconds since it last changed. Read-only.
-            updated: u32;
+            updated: u32, 1 per second;
         }
         @parts { NDA_CACHEINFO: AttributeType::Bytes; }
         @own parse_special_keyword;

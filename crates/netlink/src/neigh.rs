@@ -45,11 +45,11 @@ attribute_set! {
             /// The kernel keeps its hardware address resolved; Linux 5.16.
             "managed" managed: bool;
             /// Seconds since it was last used. Read-only.
-            used: u32;
+            used: u32, 1 per second;
             /// Seconds since it was last confirmed. Read-only.
-            confirmed: u32;
+            confirmed: u32, 1 per second;
             /// Seconds since it was last updated. Read-only.
-            updated: u32;
+            updated: u32, 1 per second;
             /// Reference count. Read-only.
             refcnt: u32;
         }

@@ -189,11 +189,11 @@ attribute_set! {
         /// Number of buckets; fixed at creation.
         "buckets" buckets: u16 = NHA_RES_GROUP_BUCKETS;
         /// Idle time before a bucket may move.
-        "idle_timer" idle_timer: ClockTicks = NHA_RES_GROUP_IDLE_TIMER;
+        "idle_timer" idle_timer: ClockTicks = NHA_RES_GROUP_IDLE_TIMER, 100 per second;
         /// Time out of balance before busy buckets move too; 0 is infinite.
-        "unbalanced_timer" unbalanced_timer: ClockTicks = NHA_RES_GROUP_UNBALANCED_TIMER;
+        "unbalanced_timer" unbalanced_timer: ClockTicks = NHA_RES_GROUP_UNBALANCED_TIMER, 100 per second;
         /// Time out of balance. Read-only.
-        unbalanced_time: ClockTicks as Wide = NHA_RES_GROUP_UNBALANCED_TIME;
+        unbalanced_time: ClockTicks as Wide = NHA_RES_GROUP_UNBALANCED_TIME, 100 per second;
     }
 }
 

@@ -20,9 +20,9 @@ attribute_set! {
         /// Maximum TCP window in bytes.
         "window" window: u32 = RTAX_WINDOW;
         /// Initial round-trip time.
-        "rtt" rtt: Milliseconds as Parts<8> = RTAX_RTT;
+        "rtt" rtt: Milliseconds as Parts<8> = RTAX_RTT, 1000 per second;
         /// Initial round-trip time variance.
-        "rttvar" rttvar: Milliseconds as Parts<4> = RTAX_RTTVAR;
+        "rttvar" rttvar: Milliseconds as Parts<4> = RTAX_RTTVAR, 1000 per second;
         /// Initial slow-start threshold, in segments.
         "ssthresh" ssthresh: u32 = RTAX_SSTHRESH;
         /// Maximum congestion window in segments.
@@ -38,7 +38,7 @@ attribute_set! {
         /// TCP features.
         "features" features: RouteFeatures = RTAX_FEATURES;
         /// Minimum retransmission timeout.
-        "rto_min" rto_min: Milliseconds as Parts<1> = RTAX_RTO_MIN;
+        "rto_min" rto_min: Milliseconds as Parts<1> = RTAX_RTO_MIN, 1000 per second;
         /// Initial advertised receive window in segments.
         "initrwnd" initrwnd: u32 = RTAX_INITRWND;
         /// Quick acknowledgements: 1 is on.

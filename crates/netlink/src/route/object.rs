@@ -65,7 +65,7 @@ attribute_set! {
             /// Use count. Reported by lookups only.
             used: u32;
             /// Seconds since it was last used. Reported by lookups only.
-            age: u32;
+            age: u32, 1 per second;
             /// The error returned to senders, as a negative 32-bit number. Reported by lookups only.
             error: u32;
         }
@@ -96,7 +96,7 @@ attribute_set! {
         /// Router preference; IPv6 only.
         "pref" pref: RoutePreference = RTA_PREF;
         /// Seconds until it expires; IPv6 only.
-        "expires" expires: u32 = RTA_EXPIRES;
+        "expires" expires: u32 = RTA_EXPIRES, 1 per second;
         /// Several next hops that share the traffic.
         nexthops: Vec<Hop> as Hops = RTA_MULTIPATH;
         /// The ingress link. Reported by lookups only.

@@ -85,28 +85,57 @@ pub struct FieldShape {
     pub shape: Shape,
     /// The attribute that contains it in messages; `None` if it is in the fixed header or a part of an attribute.
     pub attribute: Option<AttributeSpec>,
+    /// The bit of the header, or of an attribute, that it is; `None` if it is another number.
+    pub flag: Option<FlagSpec>,
+    /// The units in a second, of a time; `None` if it is none.
+    pub units_per_second: Option<u32>,
+}
+
+/// A bit among flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlagSpec {
+    /// The kernel's constant (`IFF_UP`).
+    pub constant: &'static str,
+    /// Its value.
+    pub bit: u32,
 }
 
 impl FieldShape {
     /// A field without an attribute of its own, whose value is a `T`.
     pub fn of<T: FieldValue>(name: &'static str, doc: &'static str) -> Self {
-        let (shape, attribute) = (T::shape(), None);
         Self {
             name,
             doc,
-            shape,
-            attribute,
+            shape: T::shape(),
+            attribute: None,
+            flag: None,
+            units_per_second: None,
+        }
+    }
+
+    /// The same field, in an attribute of its own.
+    pub(crate) fn in_attribute(self, attribute: AttributeSpec) -> Self {
+        let attribute = Some(attribute);
+        Self { attribute, ..self }
+    }
+
+    /// The same field, as a bit.
+    pub(crate) fn in_flags(self, constant: &'static str, bit: u32) -> Self {
+        let flag = Some(FlagSpec { constant, bit });
+        Self { flag, ..self }
+    }
+
+    /// The same field, as a time.
+    pub(crate) fn in_units(self, per_second: u32) -> Self {
+        let units_per_second = Some(per_second);
+        Self {
+            units_per_second,
+            ..self
         }
     }
 
     /// Appends a field, or its fields if they are spread.
-    pub(crate) fn push<T: FieldValue>(
-        fields: &mut Vec<Self>,
-        name: &'static str,
-        doc: &'static str,
-        attribute: AttributeSpec,
-        is_spread: bool,
-    ) {
+    pub(crate) fn push<T: FieldValue>(fields: &mut Vec<Self>, field: Self, is_spread: bool) {
         match T::shape() {
             // Their attributes are nested in this one.
             Shape::Set(set) if is_spread => {
@@ -115,12 +144,7 @@ impl FieldShape {
                     ..field
                 }));
             }
-            shape => fields.push(Self {
-                name,
-                doc,
-                shape,
-                attribute: Some(attribute),
-            }),
+            _ => fields.push(field),
         }
     }
 }

@@ -26,6 +26,8 @@
 ///         flags: VlanFlags as MaskedBitField = IFLA_VLAN_FLAGS, Flatten;   its fields have the keywords
 ///         /// Documentation of the field.
 ///         "id" [0..=4094] id: u16 = IFLA_VLAN_ID;                          valid range of typed values
+///         /// Documentation of the field.
+///         "max_age" max_age: u32 = IFLA_BR_MAX_AGE, 100 per second;        a time in such units
 ///     }
 /// }
 /// ```
@@ -39,7 +41,7 @@ macro_rules! attribute_set {
             $(@header { $(
                 $(#[doc = $hdoc:literal])*
                 $(#[serde($($hserde:tt)*)])*
-                $($hword:literal $(| $halias:literal)*)? $hfield:ident : $htype:ty ;
+                $($hword:literal $(| $halias:literal)*)? $hfield:ident : $htype:ty $(, $hunits:literal per second)? ;
             )* })?
             $(@flags { $(
                 $(#[doc = $fdoc:literal])*
@@ -52,7 +54,7 @@ macro_rules! attribute_set {
                 $(#[doc = $doc:literal])*
                 $(#[serde($($serde:tt)*)])*
                 $($word:literal $(| $alias:literal)* $([$min:literal ..= $max:literal])?)?
-                $field:ident : $type:ty $(as $code:ty)? = $id:ident $(, $spread:ident)? ;
+                $field:ident : $type:ty $(as $code:ty)? = $id:ident $(, $spread:ident)? $(, $units:literal per second)? ;
             )*
         }
     ) => {
@@ -268,18 +270,24 @@ macro_rules! attribute_set {
                 #[allow(unused_mut, reason = "a set may be empty")]
                 fn fields() -> Vec<FieldShape> {
                     let mut fields = vec![
-                        $($(FieldShape::of::<$htype>(stringify!($hfield), concat!($($hdoc, "\n"),*)),)*)?
-                        $($(FieldShape::of::<bool>(stringify!($flag), concat!($($fdoc, "\n"),*)),)*)?
+                        $($(
+                            FieldShape::of::<$htype>(stringify!($hfield), concat!($($hdoc, "\n"),*))
+                                $(.in_units($hunits))?,
+                        )*)?
+                        $($(
+                            FieldShape::of::<bool>(stringify!($flag), concat!($($fdoc, "\n"),*))
+                                .in_flags(stringify!($bit), crate::uapi::$bit as u32),
+                        )*)?
                     ];
                     $(FieldShape::push::<$type>(
                         &mut fields,
-                        stringify!($field),
-                        concat!($($doc, "\n"),*),
-                        AttributeSpec {
-                            kind: crate::uapi::$id as u16,
-                            constant: stringify!($id),
-                            contents: <codec!($($code)?) as AttributeCodec<$type>>::TYPE,
-                        },
+                        FieldShape::of::<$type>(stringify!($field), concat!($($doc, "\n"),*))
+                            .in_attribute(AttributeSpec {
+                                kind: crate::uapi::$id as u16,
+                                constant: stringify!($id),
+                                contents: <codec!($($code)?) as AttributeCodec<$type>>::TYPE,
+                            })
+                            $(.in_units($units))?,
                         <$type as FieldValue>::IS_SPREAD $(|| !stringify!($spread).is_empty())?,
                     );)*
                     fields

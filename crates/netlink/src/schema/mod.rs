@@ -24,8 +24,8 @@ pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
 pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested, NonZero};
 pub(crate) use codec::{fixed_size, join};
 pub use fields::{
-    FieldReader, FieldSet, FieldSetShape, FieldShape, FieldValue, FieldWriter, InvalidField,
-    NamedNumber, Shape, field_id,
+    FieldReader, FieldSet, FieldSetShape, FieldShape, FieldValue, FieldWriter, FlagSpec,
+    InvalidField, NamedNumber, Shape, field_id,
 };
 pub(crate) use fields::{field_set_value, field_values, text_field_values, utf8, wrong_length};
 pub(crate) use macros::{attribute_set, codec};

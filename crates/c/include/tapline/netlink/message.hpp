@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "../../tapline.h"
+#include "numbers.hpp"
 #include "shared.hpp"
 
 namespace tapline::netlink {
@@ -31,25 +32,17 @@ public:
     /// `begin` has `maxBytes` bytes, aligned to 4.
     explicit MessageWriter(std::uint8_t *begin) : begin_(begin), at_(begin), end_(begin + maxBytes) {}
 
-    /// Begins the message for `verb`. `type` is that of new objects, `header` the fixed header of the family.
-    template <class Header>
-    void begin(tapline_netlink_verb verb, std::uint16_t type, const Header &header)
+    /// Begins the message for `verb` about objects of which `Numbers` has the numbers. `header` is the fixed header.
+    template <class Numbers, class Header>
+    void begin(tapline_netlink_verb verb, const Header &header)
     {
         static_assert(sizeof header % 4 == 0);
         MessageHeader message{};
-        message.type = verb == TAPLINE_NETLINK_VERB_DEL ? static_cast<std::uint16_t>(type + 1) : type;
-        message.flags = flags(verb);
+        message.type = verb == TAPLINE_NETLINK_VERB_DEL ? Numbers::delType : Numbers::newType;
+        message.flags = Numbers::flags(verb);
         std::memcpy(at_, &message, sizeof message);
         std::memcpy(at_ + sizeof message, &header, sizeof header);
         at_ += sizeof message + sizeof header;
-    }
-    /// Removes a flag of the message.
-    void removeFlag(std::uint16_t flag)
-    {
-        std::uint16_t flags = 0;
-        std::memcpy(&flags, begin_ + offsetof(MessageHeader, flags), sizeof flags);
-        flags = static_cast<std::uint16_t>(flags & ~flag);
-        std::memcpy(begin_ + offsetof(MessageHeader, flags), &flags, sizeof flags);
     }
 
     /// Most fields are empty: the code that appends them is kept out of the way.
@@ -88,7 +81,8 @@ public:
     std::uint8_t *beginNest(std::uint16_t type)
     {
         std::uint8_t *nest = at_;
-        attribute(static_cast<std::uint16_t>(type | 0x8000u), nullptr, 0);
+        constexpr std::uint16_t nested = 0x8000;  // NLA_F_NESTED
+        attribute(static_cast<std::uint16_t>(type | nested), nullptr, 0);
         return nest;
     }
     void endNest(std::uint8_t *nest)
@@ -112,22 +106,6 @@ public:
     static bool isKnown(const Interface &interface) { return interface.index != 0 || interface.name.empty(); }
 
 private:
-    /// NLM_F_REQUEST, NLM_F_ACK, and what distinguishes the verb.
-    static constexpr std::uint16_t flags(tapline_netlink_verb verb)
-    {
-        switch (verb) {
-        case TAPLINE_NETLINK_VERB_ADD:
-            return 0x605;
-        case TAPLINE_NETLINK_VERB_REPLACE:
-            return 0x505;
-        case TAPLINE_NETLINK_VERB_SET:
-            return 0x105;
-        case TAPLINE_NETLINK_VERB_APPEND:
-            return 0xc05;
-        default:
-            return 0x5;
-        }
-    }
     void attribute(std::uint16_t type, const void *value, std::size_t size)
     {
         const std::size_t length = 4 + size;
@@ -217,30 +195,26 @@ bool encodeLink(const Link &link, tapline_netlink_verb verb, MessageWriter &out)
         return false;
     }
     if (isDel) {
-        out.begin(verb, 16, header);
+        out.begin<LinkMessage>(verb, header);
         if (!link.index) {
-            out.put(3, *link.name);
+            out.put(LinkMessage::iflaIfname, *link.name);
         }
         return out.finish();
     }
-    header.flag(link.admin, 0x1);
-    header.flag(link.arp, 0x80, false);
-    header.flag(link.multicast, 0x1000);
-    header.flag(link.allmulticast, 0x200);
-    header.flag(link.promisc, 0x100);
-    header.flag(link.dynamic, 0x8000);
-    out.begin(verb, 16, header);
-    if (!isNew) {
-        // Neither create nor replace, as `ip link set`.
-        out.removeFlag(0x100);
-    }
+    header.flag(link.admin, LinkMessage::iffUp);
+    header.flag(link.arp, LinkMessage::iffNoarp, false);
+    header.flag(link.multicast, LinkMessage::iffMulticast);
+    header.flag(link.allmulticast, LinkMessage::iffAllmulti);
+    header.flag(link.promisc, LinkMessage::iffPromisc);
+    header.flag(link.dynamic, LinkMessage::iffDynamic);
+    out.begin<LinkMessage>(verb, header);
     if (link.type) {
         // Setting a type again means its settings. A tun device is created by its driver.
         if (!isNew || std::string_view(*link.type) == "tun") {
             return false;
         }
-        std::uint8_t *nest = out.beginNest(18);
-        out.put(1, *link.type);
+        std::uint8_t *nest = out.beginNest(LinkMessage::iflaLinkinfo);
+        out.put(LinkMessage::iflaLinkinfoKind, *link.type);
         out.endNest(nest);
     }
     // The kernel ignores it in the message that creates a link.
@@ -288,10 +262,12 @@ bool encodeRoute(const Route &route, tapline_netlink_verb verb, MessageWriter &o
         !isOf(route.gateway, family) || !isOf(route.prefsrc, family) || (route.nhid && route.dev)) {
         return false;
     }
-    // The defaults are those of `ip route`. Types: 1 unicast, 2 to 5 local, broadcast, anycast, multicast, 10 NAT.
-    const std::uint8_t type = byteOr(route.kind, 1);
-    const bool isOfHost = type == 2 || type == 10;
-    const bool isLocal = isOfHost || type == 3 || type == 4;
+    // The defaults are those of `ip route`.
+    using Kind = typename std::remove_cvref_t<decltype(route.kind)>::value_type;
+    const Kind kind = route.kind.value_or(Kind::Unicast);
+    const bool isOfHost = kind == Kind::Local || kind == Kind::Nat;
+    const bool isOfLink = kind == Kind::Broadcast || kind == Kind::Anycast || kind == Kind::Multicast;
+    const bool isLocal = isOfHost || kind == Kind::Broadcast || kind == Kind::Anycast;
     auto table = isLocal ? RouteTable::Local : RouteTable::Main;
     if (route.table) {
         table = *route.table;
@@ -305,7 +281,7 @@ bool encodeRoute(const Route &route, tapline_netlink_verb verb, MessageWriter &o
         scope = Scope::Nowhere;
     } else if (isOfHost) {
         scope = Scope::Host;
-    } else if ((type >= 3 && type <= 5) || (type <= 1 && !route.gateway && !route.nhid)) {
+    } else if (isOfLink || (kind <= Kind::Unicast && !route.gateway && !route.nhid)) {
         scope = Scope::Link;
     }
     RouteHeader header;
@@ -314,16 +290,16 @@ bool encodeRoute(const Route &route, tapline_netlink_verb verb, MessageWriter &o
     header.tos = byteOr(route.tos, 0);
     const auto number = static_cast<std::uint32_t>(table);
     header.table = number <= 255 ? static_cast<std::uint8_t>(number) : std::uint8_t{0};
-    header.protocol = byteOr(route.protocol, isDel ? 0 : 3);
+    header.protocol = byteOr(route.protocol, isDel ? 0 : static_cast<std::uint8_t>(RouteProtocol::Boot));
     header.scope = static_cast<std::uint8_t>(scope);
-    header.type = isDel ? byteOr(route.kind, 0) : type;
-    header.flags = route.onlink.value_or(false) ? 4 : 0;
-    out.begin(verb, 24, header);
+    header.type = byteOr(route.kind, isDel ? 0 : static_cast<std::uint8_t>(kind));
+    header.flags = route.onlink.value_or(false) ? RouteMessage::rtnhFOnlink : 0;
+    out.begin<RouteMessage>(verb, header);
     if (dst.length != 0) {
-        out.put(1, dst.address);
+        out.put(RouteMessage::rtaDst, dst.address);
     }
     if (number > 255) {
-        out.put(15, number);
+        out.put(RouteMessage::rtaTable, number);
     }
     return route.putAttributes(out) && out.finish();
 }
@@ -358,14 +334,14 @@ bool encodeAddr(const Addr &addr, tapline_netlink_verb verb, MessageWriter &out)
     const bool isLoopback = family == Family::V4 && addr.local->data()[0] == 127;
     header.scope = static_cast<std::uint8_t>(addr.scope.value_or(isLoopback ? Scope::Host : Scope::Global));
     header.index = addr.dev->index;
-    out.begin(verb, 20, header);
+    out.begin<AddrMessage>(verb, header);
     if (isDel) {
-        out.put(2, *addr.local);
-        out.put(1, addr.peer ? *addr.peer : *addr.local);
+        out.put(AddrMessage::ifaLocal, *addr.local);
+        out.put(AddrMessage::ifaAddress, addr.peer ? *addr.peer : *addr.local);
         return out.finish();
     }
     if (!addr.peer) {
-        out.put(1, *addr.local);
+        out.put(AddrMessage::ifaAddress, *addr.local);
     }
     return addr.putAttributes(out) && out.finish();
 }
@@ -396,13 +372,14 @@ bool encodeNeigh(const Neigh &neigh, tapline_netlink_verb verb, MessageWriter &o
     header.family = static_cast<std::uint8_t>(family);
     header.index = neigh.dev->index;
     if (verb == TAPLINE_NETLINK_VERB_DEL) {
-        out.begin(verb, 28, header);
-        out.put(1, *neigh.dst);
+        out.begin<NeighMessage>(verb, header);
+        out.put(NeighMessage::ndaDst, *neigh.dst);
         return out.finish();
     }
     // Permanent, as in `ip neighbour`.
-    header.state = neigh.state ? static_cast<std::uint16_t>(*neigh.state) : std::uint16_t{0x80};
-    out.begin(verb, 28, header);
+    using State = typename std::remove_cvref_t<decltype(neigh.state)>::value_type;
+    header.state = static_cast<std::uint16_t>(neigh.state.value_or(State::Permanent));
+    out.begin<NeighMessage>(verb, header);
     return neigh.putAttributes(out) && out.finish();
 }
 

@@ -20,17 +20,17 @@ attribute_set! {
         /// The active port; 0 is none.
         "active_slave" active_slave: IfIndex = IFLA_BOND_ACTIVE_SLAVE;
         /// Carrier polling interval; 0 is off.
-        "miimon" miimon: u32 = IFLA_BOND_MIIMON;
+        "miimon" miimon: u32 = IFLA_BOND_MIIMON, 1000 per second;
         /// Delay before a port with a new carrier is used.
-        "updelay" updelay: u32 = IFLA_BOND_UPDELAY;
+        "updelay" updelay: u32 = IFLA_BOND_UPDELAY, 1000 per second;
         /// Delay before a port without a carrier is disabled.
-        "downdelay" downdelay: u32 = IFLA_BOND_DOWNDELAY;
+        "downdelay" downdelay: u32 = IFLA_BOND_DOWNDELAY, 1000 per second;
         /// Interval between peer notifications after a failover.
-        "peer_notify_delay" peer_notify_delay: u32 = IFLA_BOND_PEER_NOTIF_DELAY;
+        "peer_notify_delay" peer_notify_delay: u32 = IFLA_BOND_PEER_NOTIF_DELAY, 1000 per second;
         /// Whether the carrier is read with `netif_carrier_ok` instead of MII or ethtool.
         "use_carrier" use_carrier: bool = IFLA_BOND_USE_CARRIER;
         /// ARP monitoring interval; 0 is off.
-        "arp_interval" arp_interval: u32 = IFLA_BOND_ARP_INTERVAL;
+        "arp_interval" arp_interval: u32 = IFLA_BOND_ARP_INTERVAL, 1000 per second;
         /// Targets of ARP monitoring.
         "arp_ip_target" arp_ip_target: Vec<Ipv4Addr> as Listed<Native> = IFLA_BOND_ARP_IP_TARGET;
         /// Targets of IPv6 monitoring.
@@ -58,7 +58,7 @@ attribute_set! {
         /// Minimum number of active ports for carrier.
         "min_links" min_links: u32 = IFLA_BOND_MIN_LINKS;
         /// Interval between learning packets in seconds.
-        "lp_interval" lp_interval: u32 = IFLA_BOND_LP_INTERVAL;
+        "lp_interval" lp_interval: u32 = IFLA_BOND_LP_INTERVAL, 1 per second;
         /// Packets per port in round robin; 0 is random.
         "packets_per_slave" packets_per_slave: u32 = IFLA_BOND_PACKETS_PER_SLAVE;
         "lacp_active" ad_lacp_active: bool = IFLA_BOND_AD_LACP_ACTIVE;

@@ -24,13 +24,13 @@ attribute_set! {
     /// # Source
     /// `br_policy`, net/bridge/br_netlink.c.
     pub struct Bridge {
-        "forward_delay" forward_delay: u32 = IFLA_BR_FORWARD_DELAY;
+        "forward_delay" forward_delay: u32 = IFLA_BR_FORWARD_DELAY, 100 per second;
         /// Hello interval.
-        "hello_time" hello_time: u32 = IFLA_BR_HELLO_TIME;
+        "hello_time" hello_time: u32 = IFLA_BR_HELLO_TIME, 100 per second;
         /// Maximum age of a hello packet.
-        "max_age" max_age: u32 = IFLA_BR_MAX_AGE;
+        "max_age" max_age: u32 = IFLA_BR_MAX_AGE, 100 per second;
         /// Ageing time of learned addresses.
-        "ageing_time" ageing_time: u32 = IFLA_BR_AGEING_TIME;
+        "ageing_time" ageing_time: u32 = IFLA_BR_AGEING_TIME, 100 per second;
         /// Spanning tree protocol: 0 off, 1 in the kernel, 2 in a daemon.
         "stp_state" stp_state: u32 = IFLA_BR_STP_STATE;
         /// Its spanning tree priority.
@@ -51,13 +51,13 @@ attribute_set! {
         /// Whether it detected a topology change. Read-only.
         topology_change_detected: bool = IFLA_BR_TOPOLOGY_CHANGE_DETECTED;
         /// Hello timer. Read-only.
-        hello_timer: Centiseconds = IFLA_BR_HELLO_TIMER;
+        hello_timer: Centiseconds = IFLA_BR_HELLO_TIMER, 100 per second;
         /// Topology change notification timer. Read-only.
-        tcn_timer: Centiseconds = IFLA_BR_TCN_TIMER;
+        tcn_timer: Centiseconds = IFLA_BR_TCN_TIMER, 100 per second;
         /// Topology change timer. Read-only.
-        topology_change_timer: Centiseconds = IFLA_BR_TOPOLOGY_CHANGE_TIMER;
+        topology_change_timer: Centiseconds = IFLA_BR_TOPOLOGY_CHANGE_TIMER, 100 per second;
         /// Garbage collection timer. Read-only.
-        gc_timer: Centiseconds = IFLA_BR_GC_TIMER;
+        gc_timer: Centiseconds = IFLA_BR_GC_TIMER, 100 per second;
         /// Default PVID of new ports; 0 is none.
         "vlan_default_pvid" vlan_default_pvid: u16 = IFLA_BR_VLAN_DEFAULT_PVID;
         "vlan_stats_enabled" vlan_stats_enabled: bool = IFLA_BR_VLAN_STATS_ENABLED;
@@ -91,17 +91,17 @@ attribute_set! {
         /// Number of startup queries.
         "mcast_startup_query_count" mcast_startup_query_cnt: u32 = IFLA_BR_MCAST_STARTUP_QUERY_CNT;
         /// Interval between queries after a listener left.
-        "mcast_last_member_interval" mcast_last_member_intvl: u64 = IFLA_BR_MCAST_LAST_MEMBER_INTVL;
+        "mcast_last_member_interval" mcast_last_member_intvl: u64 = IFLA_BR_MCAST_LAST_MEMBER_INTVL, 100 per second;
         /// Membership interval without reports.
-        "mcast_membership_interval" mcast_membership_intvl: u64 = IFLA_BR_MCAST_MEMBERSHIP_INTVL;
+        "mcast_membership_interval" mcast_membership_intvl: u64 = IFLA_BR_MCAST_MEMBERSHIP_INTVL, 100 per second;
         /// Time during which queries of another querier suppress its own.
-        "mcast_querier_interval" mcast_querier_intvl: u64 = IFLA_BR_MCAST_QUERIER_INTVL;
-        "mcast_query_interval" mcast_query_intvl: u64 = IFLA_BR_MCAST_QUERY_INTVL;
+        "mcast_querier_interval" mcast_querier_intvl: u64 = IFLA_BR_MCAST_QUERIER_INTVL, 100 per second;
+        "mcast_query_interval" mcast_query_intvl: u64 = IFLA_BR_MCAST_QUERY_INTVL, 100 per second;
         "mcast_query_response_interval"
-        mcast_query_response_intvl: u64 = IFLA_BR_MCAST_QUERY_RESPONSE_INTVL;
+        mcast_query_response_intvl: u64 = IFLA_BR_MCAST_QUERY_RESPONSE_INTVL, 100 per second;
         /// Interval between startup queries.
         "mcast_startup_query_interval"
-        mcast_startup_query_intvl: u64 = IFLA_BR_MCAST_STARTUP_QUERY_INTVL;
+        mcast_startup_query_intvl: u64 = IFLA_BR_MCAST_STARTUP_QUERY_INTVL, 100 per second;
         /// IGMP and MLD statistics.
         "mcast_stats_enabled" mcast_stats_enabled: bool = IFLA_BR_MCAST_STATS_ENABLED;
         /// Version of IGMP: 2 or 3.
@@ -174,11 +174,11 @@ attribute_set! {
         /// The root bridge. Read-only.
         root_id: BridgeId = IFLA_BRPORT_ROOT_ID;
         /// Hold timer. Read-only.
-        hold_timer: Centiseconds = IFLA_BRPORT_HOLD_TIMER;
+        hold_timer: Centiseconds = IFLA_BRPORT_HOLD_TIMER, 100 per second;
         /// Message age timer. Read-only.
-        message_age_timer: Centiseconds = IFLA_BRPORT_MESSAGE_AGE_TIMER;
+        message_age_timer: Centiseconds = IFLA_BRPORT_MESSAGE_AGE_TIMER, 100 per second;
         /// Forward delay timer. Read-only.
-        forward_delay_timer: Centiseconds = IFLA_BRPORT_FORWARD_DELAY_TIMER;
+        forward_delay_timer: Centiseconds = IFLA_BRPORT_FORWARD_DELAY_TIMER, 100 per second;
         /// Whether a topology change must be acknowledged. Read-only.
         topology_change_ack: bool = IFLA_BRPORT_TOPOLOGY_CHANGE_ACK;
         /// Whether a spanning tree packet is pending. Read-only.

@@ -51,7 +51,7 @@ attribute_set! {
         /// The source of the flow label. Since Linux 6.7.
         "label_policy" label_policy: LabelPolicy = IFLA_VXLAN_LABEL_POLICY;
         /// Ageing time of learned addresses in seconds; 0 is infinite.
-        "ageing" ageing: u32 = IFLA_VXLAN_AGEING;
+        "ageing" ageing: u32 = IFLA_VXLAN_AGEING, 1 per second;
         /// Maximum number of learned addresses; 0 is no limit.
         "maxaddress" limit: u32 = IFLA_VXLAN_LIMIT;
         /// Whether UDP over IPv4 has a checksum.
