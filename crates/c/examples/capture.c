@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <tapline.h>
+#include <tapline/cursor.h>
 
 /* The error is written by the call that made the status, so it is read here, through its address. */
 static void check(tapline_status status, tapline_error *const *error) {
@@ -38,12 +39,11 @@ int main(int argc, char **argv) {
     printf("capturing on %s\n", interface.name);
     fflush(stdout);
 
-    const tapline_packet *packets;
-    size_t count;
+    tapline_cursor *packets;
     tapline_status status;
-    /* A batch is lent until the next call; writing copies it. */
-    while ((status = tapline_capture_next_batch(capture, -1, &packets, &count, &error)) == TAPLINE_STATUS_OK) {
-        check(tapline_writer_write(writer, packets, count, &error), &error);
+    /* Packets are lent until the next call; writing copies them. */
+    while ((status = tapline_capture_next_packets(capture, -1, &packets, &error)) == TAPLINE_STATUS_OK) {
+        check(tapline_writer_write_packets(writer, packets, &error), &error);
     }
     check(status, &error);
 

@@ -20,11 +20,11 @@ int main(int argc, char **argv) try {
     std::cout << "capturing on " << interface->name << std::endl;
 
     for (;;) {
-        tapline::batch batch = capture.next_batch().value();
-        if (batch.is_end()) {
+        tapline::packets packets = capture.next_packets().value();
+        if (packets.is_end()) {
             break;
         }
-        writer.write(batch).value();
+        writer.write(packets).value();
     }
 
     auto written = writer.close().value();

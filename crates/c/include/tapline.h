@@ -1180,6 +1180,9 @@ tapline_status tapline_capture_open(const struct tapline_capture_options *captur
 // Waits at most `timeout_ns` for packets, for ever if it is negative, and lends those that are ready: an array of at
 // most 128. Without packets in that time the array is empty. With a timeout of 0 packets do not wait for their batch.
 //
+// For callers that need several packets at once, or each more than once. Every field of every packet is written to
+// memory and read again, which `tapline_capture_next_packets` avoids: docs/benchmarks.md compares their CPU time.
+//
 // Nothing is copied or allocated. The array and the bytes are valid until the next call with this handle, other than
 // `tapline_capture_stats_read`, `tapline_capture_interface_stats`, `tapline_capture_delays` and `tapline_capture_stop`.
 // Meanwhile their memory is not free for new packets.
@@ -1806,8 +1809,8 @@ tapline_status tapline_writer_create(tapline_text path,
                                      struct tapline_writer **out_writer,
                                      struct tapline_error **error);
 
-// Writes `count` packets, such as a batch of a capture. They are copied into a buffer of 256 KiB, which is written when
-// it is full.
+// Writes `count` packets, such as a batch of a reader. They are copied into a buffer of 256 KiB, which is written when
+// it is full. `tapline_writer_write_packets` of tapline/cursor.h writes the packets of a cursor.
 //
 // Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface.
 // Packets before the wrong one are written.

@@ -156,8 +156,8 @@ pub unsafe extern "C" fn tapline_writer_create(
     })
 }
 
-/// Writes `count` packets, such as a batch of a capture. They are copied into a buffer of 256 KiB, which is written when
-/// it is full.
+/// Writes `count` packets, such as a batch of a reader. They are copied into a buffer of 256 KiB, which is written when
+/// it is full. `tapline_writer_write_packets` of tapline/cursor.h writes the packets of a cursor.
 ///
 /// Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface.
 /// Packets before the wrong one are written.

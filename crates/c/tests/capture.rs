@@ -66,8 +66,13 @@ fn programs_receive_what_was_sent() {
 #[test]
 fn a_cursor_takes_no_packet_outside_its_block_or_frame() {
     let program = sanitized("tests/programs/cursor.c");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("trace.pcapng");
+    let path = path.to_str().expect("text");
     let host = Host::new("alone");
-    assert_eq!(program.start(&host, &[]).finish(), ["done"]);
+    assert_eq!(program.start(&host, &[path]).finish(), ["done"]);
+    let counted = host.output_of(&format!("tcpdump --count -nr {path}"));
+    assert!(counted.starts_with("202 packets"), "{counted}");
 }
 
 #[test]

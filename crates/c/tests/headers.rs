@@ -1,9 +1,13 @@
-//! No header causes a warning on its own, with GCC and clang. `support` builds the programs that use them with both.
+//! No header causes a warning on its own, with GCC and clang, and none grows large. `support` builds the programs that use
+//! them with both.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use lab::skip::{self, Feature};
 
 use crate::support::{WARNINGS, built, room, succeed};
 
@@ -45,6 +49,84 @@ fn each_header_is_complete_and_causes_no_warning() {
     // Both compilers have the same standard library: what is complete for one is for the other.
     has_no_warning_alone("clang++", "c++", "-std=c++20", &all);
     has_no_warning_alone("clang", "c", "-std=c11", &all_of_c);
+}
+
+/// Compilers that are newer than the default ones, with the flags of their standard libraries.
+const NEWER: [(&str, &[&str]); 3] = [
+    ("clang++-19", &["-stdlib=libc++"]),
+    ("g++-13", &[]),
+    ("g++-14", &[]),
+];
+
+/// Debian 12 has none of GCC.
+const NEWER_COMPILER: Feature = Feature {
+    name: "a newer compiler for C++",
+    probe: || match newer_compilers().count() {
+        0 => Err("neither clang-19 with libc++ nor GCC 13 or 14 is installed".to_owned()),
+        _ => Ok(()),
+    },
+};
+
+fn newer_compilers() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    NEWER.into_iter().filter(|(compiler, flags)| {
+        let mut command = Command::new(compiler);
+        command.args(*flags).args(["-std=c++20", "-fsyntax-only"]);
+        command.args(["-x", "c++", "-include", "vector", "/dev/null"]);
+        command.output().is_ok_and(|output| output.status.success())
+    })
+}
+
+#[test]
+fn newer_compilers_report_no_warning_in_headers_and_examples() {
+    if skip::without(&NEWER_COMPILER) {
+        return;
+    }
+    let include = room().join("include");
+    let mut text = String::new();
+    // GoogleTest is built with the default compiler's standard library.
+    let headers = headers(&include).into_iter();
+    for path in headers.filter(|path| !path.ends_with("netlink/mock.hpp")) {
+        writeln!(text, "#include \"{}\"", path.display()).expect("text");
+    }
+    let all = built().join("headers/all.cpp");
+    fs::create_dir_all(all.parent().expect("a folder")).expect("a folder");
+    fs::write(&all, text).expect("a file");
+    let examples = fs::read_dir(room().join("examples")).expect("the examples");
+    let examples = examples.map(|entry| entry.expect("an entry").path());
+    let examples = examples.filter(|path| path.extension().is_some_and(|end| end == "cpp"));
+    let examples: Vec<_> = examples.collect();
+    assert!(examples.len() > 6, "{examples:?}");
+    for (compiler, flags) in newer_compilers() {
+        let mut command = Command::new(compiler);
+        command.args(["-std=c++20", "-fsyntax-only"]).args(flags);
+        command.args(WARNINGS).arg("-I").arg(&include);
+        succeed(command.arg(&all).args(&examples));
+    }
+}
+
+/// What takes a compiler its time is the text that a header expands to. The bench `article` measures the time.
+#[test]
+fn a_netlink_header_expands_to_at_most_twice_the_text_of_memory() {
+    let bytes = |header: &str| {
+        let source = built().join("headers").join("expanded.cpp");
+        fs::create_dir_all(source.parent().expect("a folder")).expect("a folder");
+        fs::write(&source, format!("#include <{header}>\n")).expect("a file");
+        let mut command = Command::new("g++");
+        command.args(["-std=c++20", "-E", "-P"]);
+        command.arg("-I").arg(room().join("include"));
+        succeed(command.arg(source)).stdout.len()
+    };
+    let largest_of_the_library = bytes("memory");
+    let folder = room().join("include/tapline/netlink");
+    let headers = headers(&folder).into_iter();
+    for path in headers.filter(|path| !path.ends_with("mock.hpp")) {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let expanded = bytes(&format!("tapline/netlink/{name}"));
+        assert!(
+            expanded <= largest_of_the_library * 2,
+            "{name}: {expanded} bytes, <memory> {largest_of_the_library}"
+        );
+    }
 }
 
 /// Nothing of a header alone is compiled to code, so optimisation would see no more.

@@ -1,8 +1,9 @@
-// pull INTERFACE BACKEND PACKETS: twice its ring is filled until a line arrives, and read; prints the CPU time per packet
-// of the second time.
+// pull INTERFACE BACKEND PACKETS WAY: twice its ring is filled until a line arrives, and read; prints the CPU time per packet
+// of the second time. WAY is arrays, or cursor, that is packet by packet.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string_view>
 
 #include <tapline/capture.hpp>
 
@@ -13,10 +14,11 @@ static double cpu_ns() {
 }
 
 // Reads this many packets at least. Returns the sum of what it looked at.
+template <auto next>
 static std::size_t read_packets(tapline::capture &capture, std::size_t wanted) {
     std::size_t bytes = 0;
     for (std::size_t received = 0; received < wanted;) {
-        auto packets = capture.next_packets();
+        auto packets = next(capture);
         if (!packets || packets->is_end()) {
             return 0;
         }
@@ -28,8 +30,11 @@ static std::size_t read_packets(tapline::capture &capture, std::size_t wanted) {
     return bytes;
 }
 
+static tapline::result<tapline::batch> next_array(tapline::capture &capture) { return capture.next_batch(); }
+static tapline::result<tapline::packets> next_one_by_one(tapline::capture &capture) { return capture.next_packets(); }
+
 int main(int argc, char **argv) {
-    if (argc != 4) {
+    if (argc != 5) {
         return 2;
     }
     const auto backend = static_cast<tapline_backend>(std::atoi(argv[2]));
@@ -46,6 +51,7 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "%s\n", capture.error().describe().c_str());
         return 1;
     }
+    const bool has_cursor = std::string_view(argv[4]) == "cursor";
     std::size_t bytes = 0;
     double used = 0;
     for (int turn = 1; turn <= 2; turn++) {
@@ -53,7 +59,7 @@ int main(int argc, char **argv) {
         std::fflush(stdout);
         std::getchar();
         const double before = cpu_ns();
-        bytes = read_packets(*capture, packet_count);
+        bytes = (has_cursor ? read_packets<next_one_by_one> : read_packets<next_array>)(*capture, packet_count);
         used = cpu_ns() - before;
     }
     std::printf("%zu %zu %f\n", bytes == 0 ? 0 : packet_count, bytes, used / static_cast<double>(packet_count));

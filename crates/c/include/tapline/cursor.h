@@ -198,6 +198,27 @@ TAPLINE_INLINE bool tapline_cursor_next(tapline_cursor *cursor, tapline_packet *
     return true;
 }
 
+/* Writes the packets that the cursor would give to a capture file, and moves the cursor past them.
+ *
+ * Errors: as tapline_writer_write. The cursor may have passed up to 64 packets that were not written. */
+static inline tapline_status tapline_writer_write_packets(tapline_writer *writer, tapline_cursor *cursor,
+                                                          tapline_error **error) {
+    tapline_packet packets[64];
+    const size_t room = sizeof packets / sizeof packets[0];
+    size_t count;
+    do {
+        count = 0;
+        while (count < room && tapline_cursor_next(cursor, &packets[count])) {
+            count++;
+        }
+        const tapline_status status = tapline_writer_write(writer, packets, count, error);
+        if (status != TAPLINE_STATUS_OK) {
+            return status;
+        }
+    } while (count == room);
+    return TAPLINE_STATUS_OK;
+}
+
 #ifdef __cplusplus
 }
 #endif

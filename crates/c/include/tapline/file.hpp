@@ -108,7 +108,11 @@ public:
         return writer(opened);
     }
 
-    /// Writes packets, such as a batch of a capture.
+    /// Writes packets of a capture, all that no iterator has taken.
+    result<void> write(const packets &lent) {
+        return done(call(&::tapline_writer_write_packets, handle_.get(), lent.raw()));
+    }
+    /// Writes a batch of a capture or a reader.
     result<void> write(const batch &packets) { return write(packets.raw()); }
     result<void> write(std::span<const ::tapline_packet> packets) {
         return done(call(&::tapline_writer_write, handle_.get(), packets.data(), packets.size()));

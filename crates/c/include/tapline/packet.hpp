@@ -87,6 +87,8 @@ public:
     std::default_sentinel_t end() const noexcept { return {}; }
     /// Whether there is no more: the capture has ended.
     bool is_end() const noexcept { return cursor_ == nullptr; }
+    /// As the C interface has it; null at the end.
+    ::tapline_cursor *raw() const noexcept { return cursor_; }
 
 private:
     ::tapline_cursor *cursor_ = nullptr;

@@ -1,5 +1,5 @@
-/* cursor: takes packets from blocks and frames that this program makes as the kernel does, and from such that no kernel
- * makes. */
+/* cursor FILE: takes packets from blocks and frames that this program makes as the kernel does, and from such that no kernel
+ * makes. Writes 202 of them to the file. */
 #include <tapline/cursor.h>
 
 #include <linux/if_packet.h>
@@ -136,7 +136,41 @@ static void are_described(tapline_cursor cursor) {
     }
 }
 
-int main(void) {
+/* Writes what a cursor has up to a packet that the library has to prepare, and an array. */
+static void writes(const char *path) {
+    tapline_writer *writer = NULL;
+    OK(tapline_writer_create(path, NULL, &writer, &error));
+    uint8_t *bytes = block();
+    in_block(bytes, 2)->status = TP_STATUS_VLAN_VALID;
+    tapline_cursor cursor = at(bytes, STEP * PACKETS);
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "interface", tapline_writer_write_packets(writer, &cursor, &error));
+    cursor = at(bytes, STEP * PACKETS);
+    cursor.interface = 0;
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "null", tapline_writer_write_packets(NULL, &cursor, &error));
+    cursor = at(bytes, STEP * PACKETS);
+    cursor.interface = 0;
+    OK(tapline_writer_write_packets(writer, &cursor, &error));
+    CHECK(cursor.left == 2 && cursor.wire_bytes == 140);
+    free(bytes);
+    static const uint8_t data[60];
+    static tapline_packet packets[200];
+    const size_t count = sizeof packets / sizeof packets[0];
+    for (size_t place = 0; place < count; place++) {
+        packets[place] = (tapline_packet){.data = data, .captured_len = 60, .len = 60, .queue = TAPLINE_NO_QUEUE};
+    }
+    cursor = (tapline_cursor){.left = count, .array = packets};
+    OK(tapline_writer_write_packets(writer, &cursor, &error));
+    CHECK(cursor.left == 0);
+    OK(tapline_writer_write_packets(writer, &cursor, &error));
+    OK(tapline_writer_write_packets(writer, NULL, &error));
+    uint64_t written = 0;
+    OK(tapline_writer_close(writer, &written, &error));
+    CHECK(written == 202);
+}
+
+int main(int arguments, char **words) {
+    CHECK(arguments == 2);
+    writes(words[1]);
     uint8_t *bytes = block();
     size_t found;
     are_described(at(bytes, STEP * PACKETS));
