@@ -74,12 +74,10 @@ pub fn is_inside_uml() -> bool {
     std::env::var_os("TAPLINE_LAB_INSIDE_UML").is_some()
 }
 
-/// Installs the library below `prefix`, as `make install` does, of a user whose new files others may not read.
+/// Installs the library below `prefix`, as the recipe of `make install` does.
 pub fn install(prefix: &Path) {
     let script = repository().join("packaging/c-library.sh");
-    let mut command = Command::new("sh");
-    command.args(["-c", r#"umask 077; exec "$@""#, "sh"]);
-    succeed(command.arg(script).arg(archive()).args([prefix, prefix]));
+    succeed(Command::new(script).arg(archive()).args([prefix, prefix]));
 }
 
 /// What `pkg-config WORDS tapline` prints for the library below `prefix`.
