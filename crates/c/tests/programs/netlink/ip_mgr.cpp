@@ -49,13 +49,6 @@ tapline::error failure(tapline_status status)
     return error;
 }
 
-TEST(MockFactory, RunsABatchWithoutAMode)
-{
-    StrictMock<MockNetlinkFactory> mock;
-    EXPECT_CALL(mock, run(testing::_, TAPLINE_ON_ERROR_CONTINUE)).WillOnce(Return(std::vector<ItemResult>()));
-    EXPECT_TRUE(mock.run(Batch()));
-}
-
 TEST(IpMgr, AddsTheAddressAndSetsTheLinkUp)
 {
     Mocks mocks;
@@ -129,25 +122,57 @@ private:
     std::map<std::string, std::vector<AddrInfo>> wanted_;
 };
 
-TEST(TransparentIpMgr, AnInterfaceKeepsItsAddressWhenItIsCreatedAgain)
+/// The addresses of 2001:db8:7::/64 that interfaces have: those of this test.
+std::vector<AddrInfo> documented(INetlinkFactory &factory)
+{
+    auto found = factory.addr()->list(AddrInfo().setFamily(Family::V6)).value();
+    std::erase_if(found, [](const AddrInfo &address) { return address.local->toString().rfind("2001:db8:7::", 0) != 0; });
+    return found;
+}
+
+/// An interface of `type` keeps its addresses when it is created again.
+void keepsItsAddresses(INetlinkFactory &factory, const char *type)
+{
+    const auto link = LinkInfo().setName("eth7").setType(type);
+    const auto named = LinkInfo().setName("eth7");
+    TransparentIpMgr manager(factory);
+    ASSERT_TRUE(factory.link()->add(link));
+    const auto before = factory.link()->get(named).value().index->index;
+    EXPECT_EQ(manager.handleEvents(), 0);
+    for (const char *address : {"2001:db8:7::1", "2001:db8:7::2"}) {
+        ASSERT_TRUE(factory.addr()->add(AddrInfo().setDev("eth7").setLocal(address).setPrefixlen(64)));
+    }
+    EXPECT_EQ(manager.handleEvents(), 0);
+    ASSERT_TRUE(factory.link()->del(named));
+    EXPECT_EQ(documented(factory).size(), 0u);
+    ASSERT_TRUE(factory.link()->add(link));
+    EXPECT_NE(factory.link()->get(named).value().index->index, before);
+    EXPECT_EQ(documented(factory).size(), 0u) << "nobody else restores them";
+    EXPECT_EQ(manager.handleEvents(), 2);
+    const auto found = documented(factory);
+    ASSERT_EQ(found.size(), 2u);
+    for (const auto &address : found) {
+        EXPECT_EQ(address.dev->name, "eth7");
+        EXPECT_EQ(address.prefixlen, 64);
+    }
+    EXPECT_NE(found[0].local, found[1].local);
+    ASSERT_TRUE(factory.link()->del(named));
+}
+
+TEST(TransparentIpMgr, WorksOnTheFakeKernel)
 {
     const auto kernel = FakeKernel::create().value();
-    const auto factory = NetlinkFactory::open(kernel).value();
-    const auto link = LinkInfo().setName("eth7").setType("dummy");
-    TransparentIpMgr manager(*factory);
-    ASSERT_TRUE(factory->link()->add(link));
-    manager.handleEvents();
-    ASSERT_TRUE(factory->addr()->add(AddrInfo().setDev("eth7").setLocal("2001:db8::1").setPrefixlen(64)));
-    EXPECT_EQ(manager.handleEvents(), 0);
-    ASSERT_TRUE(factory->link()->del(link));
-    EXPECT_EQ(factory->addr()->list({}).value().size(), 0u);
-    ASSERT_TRUE(factory->link()->add(link));
-    EXPECT_EQ(manager.handleEvents(), 1);
-    const auto found = factory->addr()->list({}).value();
-    ASSERT_EQ(found.size(), 1u);
-    EXPECT_EQ(found[0].local, IpAddress("2001:db8::1"));
-    EXPECT_EQ(found[0].dev->name, "eth7");
+    keepsItsAddresses(*NetlinkFactory::open(kernel).value(), "dummy");
 }
+
+TEST(TransparentIpMgr, WorksInANamespace)
+{
+    keepsItsAddresses(*kernel(), "ifb");
+    EXPECT_THAT(output("ip link show eth7"), testing::HasSubstr("does not exist"));
+}
+
+// A kind that the kernel of the test machine may lack; run under user-mode-linux.
+TEST(Kinds, ADummyKeepsItsAddressesWhenItIsCreatedAgain) { keepsItsAddresses(*kernel(), "dummy"); }
 
 TEST(FakeKernel, StoresEveryKind)
 {

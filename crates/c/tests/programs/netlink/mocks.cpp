@@ -1,0 +1,87 @@
+// The mocks of every interface.
+#include "support.hpp"
+
+using namespace std::chrono_literals;
+using namespace tapline::netlink;
+using testing::Return;
+using testing::StrictMock;
+
+namespace {
+
+tapline::error refused()
+{
+    tapline::error error;
+    error.status = TAPLINE_STATUS_PRIVILEGE;
+    return error;
+}
+
+/// Every method of the mock of `Info` is called through the interface, with `info`.
+template <class Mock, class Info>
+void eachMethodIsExpected(const Info &info)
+{
+    const auto mock = std::make_shared<StrictMock<Mock>>();
+    const std::shared_ptr<INetlink<Info>> objects = mock;
+    EXPECT_CALL(*mock, add(info)).WillOnce(Return(tapline::result<void>()));
+    EXPECT_CALL(*mock, del(info)).WillOnce(Return(refused()));
+    EXPECT_CALL(*mock, set(info)).WillOnce(Return(tapline::result<void>()));
+    EXPECT_CALL(*mock, get(info)).WillOnce(Return(info));
+    EXPECT_CALL(*mock, list(info)).WillOnce(Return(std::vector<Info>(2, info)));
+    EXPECT_CALL(*mock, watch(info)).WillOnce([](const Info &) {
+        auto watch = std::make_unique<StrictMock<MockWatch<Info>>>();
+        EXPECT_CALL(*watch, next(std::chrono::nanoseconds(-1))).WillOnce(Return(std::vector<Event<Info>>(3)));
+        EXPECT_CALL(*watch, fd()).WillOnce(Return(7));
+        EXPECT_CALL(*watch, stop()).WillOnce(Return(tapline::result<void>()));
+        return tapline::result<std::unique_ptr<IWatch<Info>>>(std::move(watch));
+    });
+    EXPECT_CALL(*mock, replace(info)).WillOnce(Return(tapline::result<void>()));
+    EXPECT_CALL(*mock, append(info)).WillOnce(Return(tapline::result<void>()));
+    EXPECT_CALL(*mock, create(info)).WillOnce(Return(info));
+    EXPECT_TRUE(objects->add(info));
+    EXPECT_EQ(objects->del(info).error().status, TAPLINE_STATUS_PRIVILEGE);
+    EXPECT_TRUE(objects->set(info));
+    EXPECT_EQ(objects->get(info).value(), info);
+    EXPECT_EQ(objects->list(info).value().size(), 2u);
+    const auto watch = objects->watch(info).value();
+    EXPECT_EQ(watch->next().value().size(), 3u);
+    EXPECT_EQ(watch->fd().value(), 7);
+    EXPECT_TRUE(watch->stop());
+    EXPECT_TRUE(objects->replace(info));
+    EXPECT_TRUE(objects->append(info));
+    EXPECT_EQ(objects->create(info).value(), info);
+}
+
+TEST(Mocks, HaveEveryMethodOfEveryInterface)
+{
+    eachMethodIsExpected<MockLinkNetlink>(LinkInfo().setName("eth7"));
+    eachMethodIsExpected<MockAddrNetlink>(AddrInfo().setDev("eth7"));
+    eachMethodIsExpected<MockRouteNetlink>(RouteInfo().setDst("10.0.0.0/8"));
+    eachMethodIsExpected<MockNeighNetlink>(NeighInfo().setDev("eth7"));
+    eachMethodIsExpected<MockFdbNetlink>(FdbInfo().setDev("eth7"));
+    eachMethodIsExpected<MockVlanNetlink>(VlanInfo().setVlan(7));
+    eachMethodIsExpected<MockRuleNetlink>(RuleInfo().setPriority(7));
+    eachMethodIsExpected<MockNexthopNetlink>(NexthopInfo().setId(7));
+    StrictMock<MockRouteNetlink> routes;
+    const auto query = RouteQuery().setTo("192.0.2.1");
+    EXPECT_CALL(routes, lookup(query)).WillOnce(Return(RouteInfo().setTable(RouteTable::Main)));
+    EXPECT_EQ(routes.lookup(query).value().table, RouteTable::Main);
+}
+
+TEST(Mocks, OfAFactoryHaveEveryKindOfObject)
+{
+    StrictMock<MockNetlinkFactory> mock;
+    INetlinkFactory &factory = mock;
+    EXPECT_CALL(mock, link()).WillOnce(Return(std::make_shared<StrictMock<MockLinkNetlink>>()));
+    EXPECT_CALL(mock, addr()).WillOnce(Return(std::make_shared<StrictMock<MockAddrNetlink>>()));
+    EXPECT_CALL(mock, route()).WillOnce(Return(std::make_shared<StrictMock<MockRouteNetlink>>()));
+    EXPECT_CALL(mock, neigh()).WillOnce(Return(std::make_shared<StrictMock<MockNeighNetlink>>()));
+    EXPECT_CALL(mock, fdb()).WillOnce(Return(std::make_shared<StrictMock<MockFdbNetlink>>()));
+    EXPECT_CALL(mock, vlan()).WillOnce(Return(std::make_shared<StrictMock<MockVlanNetlink>>()));
+    EXPECT_CALL(mock, rule()).WillOnce(Return(std::make_shared<StrictMock<MockRuleNetlink>>()));
+    EXPECT_CALL(mock, nexthop()).WillOnce(Return(std::make_shared<StrictMock<MockNexthopNetlink>>()));
+    EXPECT_TRUE(factory.link() && factory.addr() && factory.route() && factory.neigh() && factory.fdb() &&
+                factory.vlan() && factory.rule() && factory.nexthop());
+    EXPECT_CALL(mock, run(testing::_, TAPLINE_ON_ERROR_CONTINUE)).WillOnce(Return(std::vector<ItemResult>()));
+    EXPECT_TRUE(factory.run(Batch()));
+}
+
+}  // namespace
