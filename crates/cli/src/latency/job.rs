@@ -50,12 +50,8 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let device = DeviceMeter::open(&args.interface, expression.as_ref());
     let counts = |link: OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
     let counts = latency.capture().links().any(counts);
-<<<<<<< HEAD
-    let page = args.report.as_deref().map(PageFile::create).transpose()?;
-    privilege::drop_unneeded(counts)?;
-=======
     user::leave(&args.user, privilege::to_read(counts))?;
->>>>>>> 471ea039 (capture, read and others: --user NAME (-Z) goes on as another user)
+    let page = args.report.as_deref().map(PageFile::create).transpose()?;
     Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
     let device = RunningMeasurement::start(device);
     let Some((backend, buffer_bytes)) =
@@ -101,12 +97,8 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     };
     let comparison = Comparison::open(settings, limits)
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
-<<<<<<< HEAD
-    let page = args.report.as_deref().map(PageFile::create).transpose()?;
-    privilege::drop_unneeded(options.filter.is_some())?;
-=======
     user::leave(&args.user, privilege::to_read(options.filter.is_some()))?;
->>>>>>> 471ea039 (capture, read and others: --user NAME (-Z) goes on as another user)
+    let page = args.report.as_deref().map(PageFile::create).transpose()?;
     Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
     let mut printed = Ok(());
     let rows = comparison.run(&stop, |start_ns| {

@@ -74,12 +74,8 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     if let Some(signals) = hangups {
         start_reloading(args, signals, known, ping.control())?;
     }
-<<<<<<< HEAD
-    let report = args.report.as_deref().map(PageFile::create).transpose()?;
-    privilege::drop_all_but(kept(args))?;
-=======
     user::leave(&args.user, kept(args))?;
->>>>>>> 471ea039 (capture, read and others: --user NAME (-Z) goes on as another user)
+    let report = args.report.as_deref().map(PageFile::create).transpose()?;
     // If the file cannot be written, nothing is sent.
     if let Some(state) = &mut state {
         state.write(ping.statistics())?;
