@@ -104,6 +104,12 @@ impl Entry {
         }
     }
 
+    /// Loads the lines of this entry that a packet needs. The result says nothing.
+    #[inline]
+    pub(crate) fn load(&self) -> u64 {
+        self.last_clock ^ self.traffic[1].ip_bytes ^ self.first_ns
+    }
+
     /// Whether the TCP connection is closed or reset.
     #[inline]
     pub(crate) fn is_ended(&self) -> bool {

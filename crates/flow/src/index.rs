@@ -52,6 +52,23 @@ impl Index {
         None
     }
 
+    /// Loads the first bucket of this hash. The result says nothing.
+    #[inline]
+    pub(crate) fn load(&self, hash: u64) -> u16 {
+        let [first, _] = self.places(hash);
+        self.buckets[first].tags[0]
+    }
+
+    /// The flow that most likely has this hash; any number if none does.
+    #[inline]
+    pub(crate) fn likely(&self, hash: u64) -> usize {
+        let [first, _] = self.places(hash);
+        let bucket = &self.buckets[first];
+        // Without a match, 32: the first place is as good as any other.
+        let way = bucket.matches(tag(hash)).trailing_zeros() as usize % WAYS;
+        bucket.flows[way] as usize
+    }
+
     /// Adds a flow; false if both of its buckets are full.
     pub(crate) fn insert(&mut self, hash: u64, flow: u32) -> bool {
         let [first, second] = self.places(hash);

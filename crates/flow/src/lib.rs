@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod batch;
 mod decode;
 mod entry;
 mod flow;
@@ -46,6 +47,7 @@ mod tcp;
 mod wheel;
 
 pub use account::FlowAccount;
+pub use batch::FlowBatch;
 pub use decode::{FlowPacket, Outside, TcpSegment};
 pub use flow::{EndReason, Flow, FlowEnd, TcpFlow, TcpState, Traffic};
 pub use ipfix::IpfixEncoder;

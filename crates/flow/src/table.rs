@@ -1,6 +1,7 @@
 //! The table.
 
 use crate::account::FlowAccount;
+use crate::batch::{FlowBatch, Waiting};
 use crate::decode::{FlowPacket, Outside, Segment};
 use crate::entry::{Entry, Timeouts};
 use crate::flow::{EndReason, Flow};
@@ -99,15 +100,61 @@ impl FlowTable {
     /// Adds a packet. Calls `ended` with the flows that end now: a few at most, also if more are due.
     #[inline]
     pub fn add(&mut self, packet: &FlowPacket<'_>, ended: &mut impl FnMut(&Flow)) {
+        let segment = Segment::of(packet);
+        let hash = match &segment {
+            Ok(segment) => segment.key.hash(&self.seed),
+            Err(_) => 0,
+        };
+        self.add_decoded(packet, &segment, hash, ended);
+    }
+
+    /// Adds the packets of a batch, in their order, and empties it. The result is that of [`add`](Self::add) for each.
+    pub fn add_batch(&mut self, batch: &mut FlowBatch, ended: &mut impl FnMut(&Flow)) {
+        for waiting in &mut batch.packets {
+            if let Ok(segment) = &waiting.segment {
+                waiting.hash = segment.key.hash(&self.seed);
+            }
+        }
+        // Each of the two loops has loads that do not wait for each other.
+        let mut loaded = 0;
+        for waiting in &batch.packets {
+            loaded ^= self.index.load(waiting.hash);
+        }
+        std::hint::black_box(loaded);
+        let mut loaded = 0;
+        for waiting in &batch.packets {
+            let entry = self.index.likely(waiting.hash);
+            loaded ^= self.entries.get(entry).map_or(0, Entry::load);
+        }
+        std::hint::black_box(loaded);
+        for Waiting {
+            packet,
+            segment,
+            hash,
+        } in &batch.packets
+        {
+            self.add_decoded(packet, segment, *hash, ended);
+        }
+        batch.packets.clear();
+    }
+
+    #[inline]
+    fn add_decoded(
+        &mut self,
+        packet: &FlowPacket<'_>,
+        segment: &Result<Segment, Outside>,
+        hash: u64,
+        ended: &mut impl FnMut(&Flow),
+    ) {
         self.account.packets += 1;
         self.account.bytes += packet.len;
         let time_ns = packet.time_ns.unwrap_or(self.clock.time_ns);
         let clock = self.advance(time_ns);
         self.expire(clock, &mut { CHECKS }, ended);
-        match Segment::of(packet) {
+        match segment {
             Ok(segment) => {
                 self.account.in_flows += 1;
-                self.add_segment(&segment, packet, (time_ns, clock), ended);
+                self.add_segment(segment, hash, packet, (time_ns, clock), ended);
             }
             Err(Outside::NotIp) => self.account.not_ip += 1,
             Err(Outside::Fragment) => self.account.fragments += 1,
@@ -151,11 +198,11 @@ impl FlowTable {
     fn add_segment(
         &mut self,
         segment: &Segment,
+        hash: u64,
         packet: &FlowPacket<'_>,
         (time_ns, clock): (u64, u64),
         ended: &mut impl FnMut(&Flow),
     ) {
-        let hash = segment.key.hash(&self.seed);
         let entries = &self.entries;
         let found = self
             .index

@@ -21,8 +21,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use store::model::{Interface, Statistics};
 
 pub use flow::{
-    EndReason, Flow, FlowAccount, FlowEnd, FlowPacket, FlowTable, IpfixEncoder, TableOptions,
-    TcpFlow, TcpState, Traffic,
+    EndReason, Flow, FlowAccount, FlowBatch, FlowEnd, FlowPacket, FlowTable, IpfixEncoder,
+    TableOptions, TcpFlow, TcpState, Traffic,
 };
 
 use crate::Packet;
@@ -54,6 +54,14 @@ pub trait FlowSink {
     fn flush(&mut self, _account: &FlowAccount) -> Result<(), ConsumerError> {
         Ok(())
     }
+
+    /// After the last flow.
+    ///
+    /// # Errors
+    /// Flows that were taken are lost.
+    fn finish(&mut self) -> Result<(), ConsumerError> {
+        Ok(())
+    }
 }
 
 impl<F: FnMut(&Flow) -> Result<(), ConsumerError>> FlowSink for F {
@@ -66,6 +74,7 @@ impl<F: FnMut(&Flow) -> Result<(), ConsumerError>> FlowSink for F {
 #[derive(Debug)]
 pub struct FlowMeter<S> {
     table: FlowTable,
+    batch: FlowBatch,
     link_types: Vec<u16>,
     sink: S,
 }
@@ -85,6 +94,7 @@ impl<S: FlowSink> FlowMeter<S> {
         let options = TableOptions { seed, ..*options };
         Ok(Self {
             table: FlowTable::new(&options),
+            batch: FlowBatch::default(),
             link_types: Vec::new(),
             sink,
         })
@@ -99,7 +109,7 @@ impl<S: FlowSink> FlowMeter<S> {
         self.sink.interface(interface)
     }
 
-    /// What became of all packets and flows so far.
+    /// What became of all packets and flows so far; the last few packets are added at the next tick, or at the end.
     pub fn account(&self) -> &FlowAccount {
         self.table.account()
     }
@@ -119,16 +129,26 @@ impl<S: FlowSink> FlowMeter<S> {
         );
         added.len = packet.len() as u64;
         added.interface = packet.interface() as u32;
+        if self.batch.push(&added) {
+            return self.add_batch();
+        }
+        Ok(())
+    }
+
+    fn add_batch(&mut self) -> Result<(), ConsumerError> {
         let mut taken = Taken::new(&mut self.sink);
-        self.table.add(&added, &mut |flow| taken.take(flow));
+        self.table
+            .add_batch(&mut self.batch, &mut |flow| taken.take(flow));
         taken.result
     }
 
     fn end_all(&mut self) -> Result<(), ConsumerError> {
+        self.add_batch()?;
         let mut taken = Taken::new(&mut self.sink);
         self.table.finish(&mut |flow| taken.take(flow));
         taken.result?;
-        self.sink.flush(self.table.account())
+        self.sink.flush(self.table.account())?;
+        self.sink.finish()
     }
 }
 
@@ -164,6 +184,7 @@ impl<S: FlowSink> ReadConsumer for FlowMeter<S> {
     }
 
     fn idle(&mut self) -> Result<(), ConsumerError> {
+        self.add_batch()?;
         self.sink.flush(self.table.account())
     }
 
@@ -183,6 +204,7 @@ impl<S: FlowSink> Consumer for FlowMeter<S> {
     }
 
     fn tick(&mut self, now_ns: u64, _account: &Account) -> Result<(), ConsumerError> {
+        self.add_batch()?;
         let mut taken = Taken::new(&mut self.sink);
         self.table.expire_all(now_ns, &mut |flow| taken.take(flow));
         taken.result?;

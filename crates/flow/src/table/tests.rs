@@ -10,6 +10,22 @@ use crate::flow::TcpState;
 
 const SECOND: u64 = 1_000_000_000;
 
+/// A TCP segment without data between port 5 of two hosts.
+fn segment(from: u8, to: u8, flags: u16, sequence: u32) -> Vec<u8> {
+    let address = |host: u8| std::net::Ipv4Addr::new(10, 0, 0, host);
+    let mac = MacAddress([2, 0, 0, 0, 0, 1]);
+    Frame::ethernet(mac, mac)
+        .ipv4(address(from), address(to))
+        .tcp(TcpFields {
+            source_port: 5,
+            destination_port: 5,
+            sequence,
+            flags: TcpFlags(flags),
+            ..TcpFields::default()
+        })
+        .payload(b"")
+}
+
 /// A table in virtual time, and what it has exported.
 struct Rig {
     table: FlowTable,
@@ -49,18 +65,7 @@ impl Rig {
 
     /// A TCP segment without data between host 1, port 5 and host 2, port 5.
     fn tcp(&mut self, time_ns: u64, from: u8, to: u8, flags: u16, sequence: u32) {
-        let address = |host: u8| std::net::Ipv4Addr::new(10, 0, 0, host);
-        let mac = MacAddress([2, 0, 0, 0, 0, 1]);
-        let frame = Frame::ethernet(mac, mac)
-            .ipv4(address(from), address(to))
-            .tcp(TcpFields {
-                source_port: 5,
-                destination_port: 5,
-                sequence,
-                flags: TcpFlags(flags),
-                ..TcpFields::default()
-            });
-        let frame = frame.payload(b"");
+        let frame = segment(from, to, flags, sequence);
         let packet = FlowPacket::new(link_type::ETHERNET, &frame, Some(time_ns));
         let flows = &mut self.flows;
         self.table.add(&packet, &mut |flow| flows.push(*flow));
@@ -255,6 +260,35 @@ fn a_table_of_many_flows_finds_each() {
 }
 
 proptest! {
+    /// A batch is added as its packets are one by one.
+    #[test]
+    fn a_batch_is_its_packets(
+        max_flows in 1..20_usize,
+        packets in prop::collection::vec((0..12_u8, 0..12_u8, 0..4 * SECOND, 0..64_u16), 1..200),
+        size in 1..40_usize,
+    ) {
+        let (mut one, mut other) = (Rig::new(max_flows), Rig::new(max_flows));
+        let mut batch = FlowBatch::default();
+        let mut time_ns = 1000 * SECOND;
+        for (number, (from, to, gap_ns, flags)) in packets.into_iter().enumerate() {
+            time_ns += gap_ns;
+            let frame = segment(from, to, flags, number as u32);
+            let packet = FlowPacket::new(link_type::ETHERNET, &frame, Some(time_ns));
+            let flows = &mut one.flows;
+            one.table.add(&packet, &mut |flow| flows.push(*flow));
+            batch.push(&packet);
+            if number % size == 0 {
+                let flows = &mut other.flows;
+                other.table.add_batch(&mut batch, &mut |flow| flows.push(*flow));
+                prop_assert!(batch.is_empty());
+                prop_assert_eq!(one.table.account(), other.table.account());
+            }
+        }
+        let flows = &mut other.flows;
+        other.table.add_batch(&mut batch, &mut |flow| flows.push(*flow));
+        prop_assert_eq!(one.finish(), other.finish());
+    }
+
     /// No packet is lost or counted twice, and no direction is confused, whatever ends flows.
     #[test]
     fn all_packets_are_exported_once(
