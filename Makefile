@@ -4,13 +4,14 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test browser dashboard bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
+.PHONY: help demo test browser dashboard engines bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
 	@echo "make test     run every test (root)"
 	@echo "make browser  open the pages of reports in a headless Chromium and check them, pictures into target/browser"
 	@echo "make dashboard  the Grafana dashboard and the alert rules, evaluated by a Prometheus that scrapes every command (root)"
+	@echo "make engines  read the program's tables with Spark in local mode, and compare with tshark"
 	@echo "make bench    measure beside other tools, and write docs/benchmarks.md (root)"
 	@echo "make lint     formatting, clippy, rustdoc; packages every published crate, without building it"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
@@ -72,6 +73,12 @@ dashboard:
 	cargo build --locked -p tapline-cli
 	packaging/dashboard.sh target/debug/tapline
 
+# PySpark takes 400 MB of download and needs Java, so that make test does without it.
+engines:
+	@packaging/need.sh engines
+	cargo build --locked -p tapline-cli
+	packaging/engines.sh target/debug/tapline target/engines
+
 bench: build c-library pcap-library
 	@packaging/need.sh bench
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
@@ -80,6 +87,7 @@ bench: build c-library pcap-library
 	cargo bench --locked -p tapline-lab --bench tcpdump -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench recorder -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench flows -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter_kernel -- $(BENCH_FLAGS)

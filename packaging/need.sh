@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|libpcap|bench|aarch64|deb|static|image|wheel|sbom.
+# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|engines|libpcap|bench|aarch64|deb|static|image|wheel|sbom.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -11,6 +11,8 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
     systemctl:systemd nsenter:util-linux
     # Programs in C and C++ with the C library.
     clang:clang cmake:cmake make:make pkg-config:pkg-config valgrind:valgrind
+    # A collector of flows.
+    nfcapd:nfdump
     # Programs that use libpcap.
     ngrep:ngrep arp-scan:arp-scan p0f:p0f nmap:nmap)
 # The kernels that tests of rare kinds of links run in.
@@ -20,18 +22,21 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
 # libpcap's own test programs and fuzz targets.
 libpcap=("${build[@]}" clang:clang python3:python3 ip:iproute2 unshare:util-linux dpkg-source:dpkg-dev tshark:tshark)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
-    nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay zmap:zmap masscan:masscan)
+    nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay zmap:zmap masscan:masscan
+    nfpcapd:nfdump softflowd:softflowd pmacctd:pmacct argus:argus-server)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
 sbom=("${build[@]}" jq:jq cpio:cpio git:git)
 static=("${build[@]}" musl-gcc:musl-tools objcopy:binutils readelf:binutils)
 image=("${static[@]}" jq:jq skopeo:skopeo unshare:util-linux ip:iproute2)
 deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
 
-case ${1:-} in
+target=${1:-}
+case $target in
     build | lint | wheel) needed=("${build[@]}") ;;
     test) needed=("${test[@]}") ;;
     browser) needed=("${build[@]}" chromium:chromium python3:python3 unshare:util-linux ip:iproute2) ;;
     dashboard) needed=("${build[@]}" prometheus:prometheus promtool:prometheus python3:python3 unshare:util-linux ip:iproute2) ;;
+    engines) needed=("${build[@]}" java:default-jre-headless tshark:tshark unshare:util-linux ip:iproute2) ;;
     libpcap) needed=("${libpcap[@]}") ;;
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
@@ -39,7 +44,7 @@ case ${1:-} in
     static) needed=("${static[@]}") ;;
     image) needed=("${image[@]}") ;;
     sbom) needed=("${sbom[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|browser|dashboard|libpcap|bench|aarch64|deb|static|image|wheel|sbom" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|browser|dashboard|engines|libpcap|bench|aarch64|deb|static|image|wheel|sbom" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
@@ -74,9 +79,12 @@ fi
 if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then
     modules=(cffi setuptools wheel)
     [ "$1" = wheel ] || modules+=(numpy)
+    [ "$1" = wheel ] || python3 -c "import ensurepip, venv" 2>/dev/null || /usr/bin/python3 -c "import ensurepip, venv" 2>/dev/null ||
+        missing+=(python3-venv)
     has_modules() { "$1" -c "import $(IFS=, && echo "${modules[*]}")" 2>/dev/null; }
     has_modules python3 || has_modules /usr/bin/python3 || missing+=("${modules[@]/#/python3-}")
 fi
+[ "${1:-}" != engines ] || /usr/bin/python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
 [ "${1:-}" != bench ] || [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
 # Valgrind needs the symbols of the C library.
 [ "${1:-}" != test ] || [ -e /usr/share/doc/libc6-dbg ] || missing+=(libc6-dbg)
@@ -97,7 +105,12 @@ for component in fmt clippy; do
     cargo "$component" --version >/dev/null 2>&1 ||
         echo "cargo $component is missing: rustup component add rustfmt clippy" >&2
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
+# The engines that read Parquet and Arrow: Debian has none.
+finish() {
+    [ "$target" != test ] || packaging/python.sh target/python
+    exit 0
+}
+[ ${#missing[@]} -eq 0 ] && finish
 
 mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
 if [ "$(id -u)" -ne 0 ]; then
@@ -108,3 +121,4 @@ fi
 echo "installing Debian packages: ${missing[*]}"
 apt-get update -qq
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+finish

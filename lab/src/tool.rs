@@ -6,6 +6,7 @@ use std::process::Command;
 
 /// Tool and its Debian package.
 const PACKAGES: &[(&str, &str)] = &[
+    ("argus", "argus-server"),
     ("arp-scan", "arp-scan"),
     ("bash", "bash"),
     ("bpftool", "bpftool"),
@@ -31,6 +32,9 @@ const PACKAGES: &[(&str, &str)] = &[
     ("mergecap", "wireshark-common"),
     ("modprobe", "kmod"),
     ("netsniff-ng", "netsniff-ng"),
+    ("nfcapd", "nfdump"),
+    ("nfdump", "nfdump"),
+    ("nfpcapd", "nfdump"),
     ("nft", "nftables"),
     ("ngrep", "ngrep"),
     ("nm", "binutils"),
@@ -40,11 +44,13 @@ const PACKAGES: &[(&str, &str)] = &[
     ("p0f", "p0f"),
     ("ping", "iputils-ping"),
     ("pkg-config", "pkg-config"),
+    ("pmacctd", "pmacct"),
     ("prlimit", "util-linux"),
     ("python3", "python3"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("setpriv", "util-linux"),
     ("setsid", "util-linux"),
+    ("softflowd", "softflowd"),
     ("ss", "iproute2"),
     ("strace", "strace"),
     ("tc", "iproute2"),
@@ -101,6 +107,22 @@ pub fn package(tool: &str) -> &'static str {
 #[track_caller]
 pub fn command(tool: &str) -> Command {
     Command::new(path(tool))
+}
+
+/// Returns a command that runs the Python of `packaging/python.sh`, which has the engines that read Parquet and Arrow.
+///
+/// # Panics
+/// If `make test` has not made it.
+#[track_caller]
+pub fn python() -> Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let python = root.join("target/python/bin/python");
+    assert!(
+        python.is_file(),
+        "{} is missing: packaging/python.sh target/python",
+        python.display()
+    );
+    Command::new(python)
 }
 
 #[cfg(test)]

@@ -111,9 +111,24 @@ pub fn is_closed_output(error: &(dyn Error + 'static)) -> bool {
             Some(source)
         }
         Some(_) => None,
+        None if is_closed_table(error) => return true,
         None => error.downcast_ref::<io::Error>(),
     };
     source.is_some_and(|source| source.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// The same of columns.
+#[cfg(feature = "columns")]
+fn is_closed_table(error: &(dyn Error + 'static)) -> bool {
+    let error = error.downcast_ref::<tapline::columns::TableError>();
+    error.is_some_and(|error| {
+        error.path.as_os_str() == STDOUT && error.source.kind() == io::ErrorKind::BrokenPipe
+    })
+}
+
+#[cfg(not(feature = "columns"))]
+fn is_closed_table(_error: &(dyn Error + 'static)) -> bool {
+    false
 }
 
 /// Advice if the disk is full. Standard output and the decoder have no options against that.

@@ -4,6 +4,7 @@
 
 mod args;
 mod capture;
+mod columns;
 mod control;
 mod count;
 mod decoder;

@@ -14,7 +14,7 @@ use tapline::capture::KeyLogCounts;
 use tapline::read::WrittenFiles;
 use tapline::who::ProcessCounts;
 
-use crate::args::{FileFormat, OutputArgs};
+use crate::args::{ColumnFormat, FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::units::grouped;
 
@@ -120,8 +120,28 @@ pub fn format(args: &OutputArgs, path: &Path) -> Format {
         Some(FileFormat::Pcap) => Format::PcapMicros,
         Some(FileFormat::PcapNs) => Format::PcapNanos,
         None if named_pcap => Format::PcapNanos,
-        Some(FileFormat::Pcapng) | None => Format::Pcapng,
+        _ => Format::Pcapng,
     }
+}
+
+/// The format of columns that is requested, or that the file name suggests.
+pub fn column_format(args: &OutputArgs) -> Option<ColumnFormat> {
+    let path = args.write.as_deref()?;
+    match args.format {
+        Some(FileFormat::Parquet) => Some(ColumnFormat::Parquet),
+        Some(FileFormat::Arrow) => Some(ColumnFormat::Arrow),
+        Some(_) => None,
+        None => ColumnFormat::by_name(path),
+    }
+}
+
+/// Rejects columns, which a command does not write.
+pub fn refuse_columns(args: &OutputArgs) -> Result<(), Failure> {
+    if column_format(args).is_none() {
+        return Ok(());
+    }
+    let line = "capture writes pcapng and pcap (use capture -w - | tapline read - -w FILE.parquet, or flows -w FILE.parquet)";
+    Err(Failure::new(Exit::Usage, line))
 }
 
 /// The files that were written; none if packets were printed.

@@ -202,7 +202,11 @@ impl Site {
     /// Executes a script in the folder, while packets arrive at eth0.
     fn execute(&self, script: &str) -> Output {
         let program = Path::new(PROGRAM).parent().expect("a folder");
-        let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", program.display());
+        // The Python that has engines of tables.
+        let python = lab::tool::python();
+        let python = Path::new(python.get_program()).with_file_name("");
+        let (program, python) = (program.display(), python.display());
+        let path = format!("{program}:{python}:/usr/sbin:/usr/bin:/sbin:/bin");
         let file = |name: &str| fs::File::create(self.folder.path().join(name)).expect("a file");
         // Names of namespaces and the record of `doctor --fix` are in /run: it is one of its own.
         // Installed libraries are, too.

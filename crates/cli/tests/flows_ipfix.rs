@@ -1,18 +1,21 @@
-//! `tapline flows --ipfix`: tshark decodes what a collector gets.
+//! `tapline flows --ipfix`: tshark decodes what a collector gets, and nfdump is one.
 
 use std::fs;
 use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
+use std::process::Stdio;
 use std::thread;
 
+use lab::wait;
+use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 use wire::MacAddress;
 use wire::build::Frame;
 
 use crate::support::files::{capture, tshark};
-use crate::support::run::{events, run};
-use crate::support::{assert_refused, number, text};
+use crate::support::run::{events, run, spawn_silent};
+use crate::support::{Scene, assert_refused, number, text};
 
 /// Records of IPFIX messages by tshark, as `initiator port responder port protocol bytes packets bytes packets end flags flags`,
 /// sorted.
@@ -253,4 +256,71 @@ fn a_collector_that_is_not_there_is_told() {
     ));
     collector.join().expect("the collector");
     assert!(matches!(ended.status.code(), Some(0 | 1)), "{ended:?}");
+}
+
+/// A collector at the host, which has received all that is sent when the program has ended and its socket is empty.
+#[test]
+fn nfdump_has_the_same_flows() {
+    let scene = Scene::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let captures = captures(&folder);
+    let received = scene.file("received");
+    fs::create_dir(&received).expect("a folder");
+    let waiting = || {
+        let output = scene.right.command("ss").args(["-Hlun"]).output();
+        let text = String::from_utf8_lossy(&output.expect("ss runs").stdout).into_owned();
+        // State, waiting bytes, and more.
+        let bytes = text.split_whitespace().nth(1).map(str::to_owned);
+        bytes.map(|bytes| bytes.parse::<u64>().expect("bytes"))
+    };
+    let mut collector = scene.right.command("nfcapd");
+    collector.args([
+        "-b",
+        "127.0.0.1",
+        "-p",
+        "4739",
+        "-t",
+        "3600",
+        "-w",
+        &received,
+    ]);
+    let collector = spawn_silent({
+        collector.stderr(Stdio::null());
+        collector
+    });
+    wait::until("the collector listens", || waiting().is_some());
+    let ended = scene.run(&format!(
+        "flows --json --idle 1s --ipfix 127.0.0.1:4739 {captures}"
+    ));
+    ended.exit(0);
+    wait::until("the collector has read all", || waiting() == Some(0));
+    collector.signal(Signal::TERM);
+    collector.finish();
+    let mut nfdump = scene.right.command("nfdump");
+    let format = "fmt:%pr %sa %sp %da %dp %ibyt %ipkt %obyt %opkt";
+    nfdump.args(["-R", &received, "-N", "-6", "-q", "-o", format]);
+    let output = nfdump.output().expect("nfdump runs");
+    let records = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut found: Vec<Vec<String>> = records
+        .lines()
+        .map(|line| line.split_whitespace().map(str::to_owned).collect())
+        .collect();
+    let mut wanted: Vec<Vec<String>> = printed(&ended.events())
+        .iter()
+        .map(|record| {
+            let cells: Vec<&str> = record.split(' ').collect();
+            let order = [4, 0, 1, 2, 3, 5, 6, 7, 8];
+            order.map(|at| cells[at].to_owned()).to_vec()
+        })
+        .collect();
+    // nfdump shows the type and code of ICMP as a port.
+    for record in found.iter_mut().chain(&mut wanted) {
+        if ["1", "58"].contains(&record[0].as_str()) {
+            record.remove(4);
+        }
+    }
+    found.sort();
+    wanted.sort();
+    assert_eq!(found, wanted);
+    assert!(found.len() > 60, "{}", found.len());
 }

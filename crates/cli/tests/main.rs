@@ -28,6 +28,7 @@ mod capture_sockets;
 mod capture_usage;
 mod capture_who;
 mod closed_output;
+mod columns;
 mod coming_from_ip;
 mod control;
 mod control_interfaces;

@@ -6,6 +6,7 @@
 //! | [`read`](mod@read) | filters, merges, converts and [analyzes](analysis) capture files |
 //! | [`count`](mod@count) | has the kernel count the packets of named classes, without copying them |
 //! | [`flows`](mod@flows) | assigns packets to flows in both directions, with TCP analysis, and accounts for every packet |
+//! | `columns` | writes packets and flows as Parquet and Arrow; with the feature `columns` |
 //! | [`send`](mod@send) | sends packets, send queues and capture files, at a rate or at recorded times |
 //! | [`ping`](mod@ping) | pings many hosts and accounts for every probe |
 //! | [`latency`](mod@latency) | measures the time from the kernel's time stamp of a packet to its delivery |
@@ -40,6 +41,8 @@
 
 pub mod analysis;
 pub mod capture;
+#[cfg(feature = "columns")]
+pub mod columns;
 mod compiled_filter;
 pub mod control;
 pub mod count;

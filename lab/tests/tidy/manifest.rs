@@ -1,11 +1,12 @@
 //! Rules for Cargo manifests.
 
 /// The crates by layer. A crate may depend on lower layers only.
-const FLOORS: [&[&str]; 7] = [
+const FLOORS: [&[&str]; 8] = [
     &["abi"],
     &["filter", "wire"],
     &["bpf", "ring"],
     &["flow", "netlink", "probe", "store"],
+    &["columns"],
     &["tapline"],
     &["c", "cli", "pcap"],
     &["lab"],

@@ -11,7 +11,7 @@ use tapline::capture::DirectionFilter;
 use tapline::flows::TableOptions;
 
 use super::capture::direction;
-use super::{SandboxArgs, UserArgs};
+use super::{ColumnFormat, PartitionArgs, SandboxArgs, UserArgs};
 use crate::flows::{CollectorAddress, collector};
 use crate::{metrics, units};
 
@@ -96,6 +96,29 @@ pub struct FlowsArgs {
     /// This bounds the memory, which is reserved at the start and printed.
     #[arg(help_heading = "Flows", long, value_name = "N", default_value = "262144", value_parser = max_flows)]
     pub max_flows: usize,
+
+    /// Write flows to FILE, as columns in Parquet or Arrow; - is standard output
+    ///
+    /// They are then printed only with --json or --csv.
+    #[arg(help_heading = "Output", short, long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+
+    /// Format of FILE [default: by the name, .parquet or .arrows; parquet with --partition, arrow on standard output]
+    #[arg(
+        hide_short_help = true,
+        help_heading = "Output",
+        long,
+        value_enum,
+        requires = "write"
+    )]
+    pub format: Option<ColumnFormat>,
+
+    #[command(flatten)]
+    pub partition: PartitionArgs,
+
+    /// With --partition: complete files at every multiple of this time
+    #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "TIME", requires = "partition", value_parser = units::nonzero_time)]
+    pub rotate_interval: Option<Duration>,
 
     /// Send flows to this collector, as IPFIX over UDP or TCP [default PORT: 4739]
     ///

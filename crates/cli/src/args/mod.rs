@@ -1,6 +1,7 @@
 //! The command line: one module of flags per command.
 
 mod capture;
+mod columns;
 mod count;
 mod ctl;
 mod delivery;
@@ -36,6 +37,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, LossLimit, direction};
+pub use columns::{ColumnFormat, PartitionArgs};
 pub use count::{ClassArg, CountArgs, Split};
 pub use ctl::{CtlArgs, CtlCommand, OnOff};
 pub use delivery::{BATCH_BYTES, Delivery, DeliveryArgs, TARGET};

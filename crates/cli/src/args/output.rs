@@ -15,7 +15,7 @@ pub struct OutputArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub write: Option<PathBuf>,
 
-    /// File format [default: pcapng, or pcap-ns if the name ends in .pcap]
+    /// File format [default: by the name, .pcap, .parquet or .arrows, or else pcapng]
     #[arg(
         hide_short_help = true,
         long,
@@ -67,6 +67,10 @@ pub enum FileFormat {
     Pcap,
     /// pcap, nanoseconds
     PcapNs,
+    /// The headers as columns, in Parquet (not with capture)
+    Parquet,
+    /// The headers as columns, in Arrow IPC (not with capture)
+    Arrow,
 }
 
 fn compression(text: &str) -> Result<Compression, String> {

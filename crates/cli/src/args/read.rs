@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{EditArgs, OutputArgs, PrintArgs, SandboxArgs, UserArgs};
+use super::{EditArgs, OutputArgs, PartitionArgs, PrintArgs, SandboxArgs, UserArgs};
 use crate::moment::Moment;
 
 /// Print, filter, convert, merge and summarise capture files
@@ -33,6 +33,9 @@ pub struct ReadArgs {
 
     #[command(flatten)]
     pub output: OutputArgs,
+
+    #[command(flatten)]
+    pub partition: PartitionArgs,
 
     /// Read the filter from FILE; - is standard input
     ///

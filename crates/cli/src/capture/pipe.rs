@@ -9,7 +9,7 @@ use std::path::Path;
 use tapline::capture::{DEFAULT_SNAPLEN, DirectionFilter, Mode, TimestampSource};
 use tapline::net::Netlink;
 
-use crate::args::{BackendChoice, CaptureArgs, EditArgs, ReadArgs};
+use crate::args::{BackendChoice, CaptureArgs, EditArgs, PartitionArgs, ReadArgs};
 use crate::failure::{Exit, Failure, NO_LINK};
 
 /// The job of `tapline read`, if the interfaces are pipes.
@@ -35,12 +35,14 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
             let _ = writeln!(io::stderr(), "reading packets from the pipe {path}");
         }
     }
+    crate::output::refuse_columns(&args.output)?;
     let words = |words: &[String]| words.iter().map(OsString::from).collect();
     Ok(Some(ReadArgs {
         edit: EditArgs::default(),
         words: words(&args.interface),
         filter: words(&args.filter),
         output: args.output.clone(),
+        partition: PartitionArgs::default(),
         filter_file: args.filter_file.clone(),
         bpf: args.bpf.clone(),
         interface: Vec::new(),

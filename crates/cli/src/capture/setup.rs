@@ -28,6 +28,7 @@ const GROUP_STALL: Duration = Duration::from_millis(20);
 pub fn options(args: &CaptureArgs, buffer: BufferChoice) -> Result<CaptureOptions, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
+    output::refuse_columns(&args.output)?;
     refuse_without_xdp(args)?;
     refuse_user(args)?;
     refuse_misplaced(args.delivery, usual(args))?;

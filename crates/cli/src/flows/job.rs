@@ -12,14 +12,16 @@ use tapline::read::ReadError;
 use tapline::{Expression, Filter};
 
 use super::ipfix::Collector;
+use super::outputs::Outputs;
 use super::print::Printer;
-use super::summary::{self, Origin};
-use crate::args::FlowsArgs;
+use super::summary::{self, Ended, Origin};
+use crate::args::{ColumnFormat, FlowsArgs};
+use crate::columns::ColumnOutput;
 use crate::failure::{Exit, Failure, chain};
 use crate::metrics::{Board, Server, capture_families};
 use crate::read::{self, Arguments};
 use crate::sandbox::{self, Sandbox};
-use crate::{capture, filter_file, json, privilege, signals, user};
+use crate::{capture, filter_file, json, output, privilege, signals, user};
 
 /// How often flows are looked for whose time has come, and metrics are renewed.
 const TICK: Duration = Duration::from_millis(500);
@@ -53,15 +55,23 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         builder = builder.count(packets);
     }
     let stop = signals::stop_as(&args.user)?;
-    let printer = printer(args)?;
+    let columns = columns(args)?;
+    let mut outputs = outputs(args)?;
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let mut job = builder.stop(stop).open().map_err(|error| failure(&error))?;
     user::leave(&args.user, privilege::to_read(false))?;
     let files = arguments.files.iter();
-    let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
+    let calls = columns
+        .as_ref()
+        .map_or(&sandbox::READ, |_| &sandbox::COLUMNS);
+    let mut sandbox = files.fold(Sandbox::new(calls), Sandbox::read);
+    if let Some(columns) = &columns {
+        outputs.columns = Some(columns.flows()?);
+        sandbox = columns.allow(sandbox);
+    }
     sandbox.enter(args.sandbox, args.quiet)?;
-    let mut meter = meter(args, printer)?;
+    let mut meter = meter(args, Printer::new(args, outputs))?;
     let result = job.run_consumer(&mut meter);
     let broken = match result {
         Err(ReadError::Incomplete(broken)) => broken.0,
@@ -70,16 +80,47 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     };
     let origin = job.summary();
     let account = *meter.account();
-    let collector = meter.sink().collector();
-    summary::show(args, &account, &Origin::Files(&origin), collector)
-        .map_err(|error| Failure::stdout(&error))?;
+    let ended = Ended {
+        args,
+        account: &account,
+        outputs: meter.sink().outputs(),
+        columns: columns.as_ref(),
+    };
+    summary::show(&ended, &Origin::Files(&origin)).map_err(|error| Failure::stdout(&error))?;
     read::fail_if_broken(broken.iter().map(|error| chain(error)).collect())
 }
 
 /// Opens the connection to a collector, which the sandbox would not allow later.
-fn printer(args: &FlowsArgs) -> Result<Printer, Failure> {
+fn outputs(args: &FlowsArgs) -> Result<Outputs, Failure> {
     let collector = args.ipfix.as_ref().map(Collector::open).transpose()?;
-    Ok(Printer::new(args, collector))
+    Ok(Outputs {
+        collector,
+        ..Outputs::default()
+    })
+}
+
+/// The columns that the flags ask for, if they do.
+fn columns(args: &FlowsArgs) -> Result<Option<ColumnOutput>, Failure> {
+    let Some(path) = &args.write else {
+        return Ok(None);
+    };
+    let usual = if args.partition.partition.is_some() {
+        Some(ColumnFormat::Parquet)
+    } else if output::is_stdout(path) {
+        Some(ColumnFormat::Arrow)
+    } else {
+        ColumnFormat::by_name(path)
+    };
+    let Some(format) = args.format.or(usual) else {
+        let line = format!(
+            "in which format is {} to be? Use a name that ends in .parquet or .arrows, or --format",
+            path.display()
+        );
+        return Err(Failure::new(Exit::Usage, line));
+    };
+    let prints = args.json || args.csv;
+    let interval = args.rotate_interval;
+    ColumnOutput::new(format, path, &args.partition, interval, prints).map(Some)
 }
 
 fn meter(args: &FlowsArgs, mut printer: Printer) -> Result<FlowMeter<Printer>, Failure> {
@@ -94,7 +135,8 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     let text = filter(args)?;
     let stop = signals::stop_as(&args.user)?;
     let server = args.metrics.map(Server::bind).transpose()?;
-    let mut printer = printer(args)?;
+    let columns = columns(args)?;
+    let mut outputs = outputs(args)?;
     let mut capture = options(args, text.as_deref())
         .open()
         .map_err(|error| capture::refused(text.as_deref().unwrap_or_default(), error))?;
@@ -103,11 +145,21 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         capture.filter_warnings(),
     );
     user::leave(&args.user, privilege::to_read(text.is_some()))?;
+    let mut sandbox = Sandbox::new(
+        columns
+            .as_ref()
+            .map_or(&sandbox::CAPTURE, |_| &sandbox::FLOWS),
+    );
+    if let Some(columns) = &columns {
+        outputs.columns = Some(columns.flows()?);
+        sandbox = columns.allow(sandbox);
+    }
+    let mut printer = Printer::new(args, outputs);
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
         printer.post_to(serve(args, server, capture.live())?);
     }
-    Sandbox::new(&sandbox::CAPTURE).enter(args.sandbox, args.quiet)?;
+    sandbox.enter(args.sandbox, args.quiet)?;
     show_start(args, url.as_deref()).map_err(|error| Failure::stdout(&error))?;
     let mut meter = meter(args, printer)?;
     for interface in capture.interfaces() {
@@ -117,8 +169,13 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     }
     let summary = capture::summary(capture.run_consumer(&mut meter, &stop))?;
     let account = *meter.account();
-    let collector = meter.sink().collector();
-    let shown = summary::show(args, &account, &Origin::Capture(&summary), collector);
+    let ended = Ended {
+        args,
+        account: &account,
+        outputs: meter.sink().outputs(),
+        columns: columns.as_ref(),
+    };
+    let shown = summary::show(&ended, &Origin::Capture(&summary));
     // The failure of the capture is reported before that of printing its summary.
     capture::ended(&summary.ended)?;
     shown.map_err(|error| Failure::stdout(&error))?;

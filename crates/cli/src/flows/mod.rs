@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! files, rings ─▶ FlowMeter ─▶ Printer ─▶ text, JSON Lines, CSV
-//!                     │         └▶ Collector ─▶ IPFIX
+//!                     │         ├▶ Collector ─▶ IPFIX
+//!                     │         └▶ FlowColumns ─▶ Parquet, Arrow
 //!                     └─▶ metrics
 //! ```
 
 mod fields;
 mod ipfix;
 mod job;
+mod outputs;
 mod print;
 mod summary;
 

@@ -12,7 +12,7 @@ use tapline::file::model::Interface;
 use tapline::flows::{Flow, FlowAccount, FlowEnd, FlowSink};
 
 use super::fields::{Field, fields};
-use super::ipfix::Collector;
+use super::outputs::Outputs;
 use super::summary::families;
 use crate::args::FlowsArgs;
 use crate::json;
@@ -41,12 +41,11 @@ pub struct Printer {
     zone: TimeZone,
     has_heading: bool,
     board: Option<Arc<Board>>,
-    collector: Option<Collector>,
+    outputs: Outputs,
 }
 
 impl Printer {
-    /// Also sends flows to `collector`.
-    pub fn new(args: &FlowsArgs, collector: Option<Collector>) -> Self {
+    pub fn new(args: &FlowsArgs, outputs: Outputs) -> Self {
         Self {
             format: match (args.json, args.csv) {
                 (true, _) => Format::Json,
@@ -58,7 +57,7 @@ impl Printer {
             zone: TimeZone::system(),
             has_heading: false,
             board: None,
-            collector,
+            outputs,
         }
     }
 
@@ -67,9 +66,9 @@ impl Printer {
         self.board = Some(board);
     }
 
-    /// Where flows are sent, if they are.
-    pub fn collector(&self) -> Option<&Collector> {
-        self.collector.as_ref()
+    /// Where flows went besides.
+    pub fn outputs(&self) -> &Outputs {
+        &self.outputs
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -230,11 +229,9 @@ fn time(ns: u64) -> String {
 
 impl FlowSink for Printer {
     fn flow(&mut self, flow: &Flow) -> Result<(), ConsumerError> {
-        if let Some(collector) = &mut self.collector {
-            collector.add(flow)?;
-            if self.format == Format::Text {
-                return Ok(());
-            }
+        self.outputs.flow(flow)?;
+        if self.outputs.is_any() && self.format == Format::Text {
+            return Ok(());
         }
         self.heading();
         self.print(flow);
@@ -247,16 +244,18 @@ impl FlowSink for Printer {
     fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
         let name = interface.name.clone().unwrap_or_default();
         self.interfaces.push(name);
-        Ok(())
+        self.outputs.interface(interface)
     }
 
     fn flush(&mut self, account: &FlowAccount) -> Result<(), ConsumerError> {
         if let Some(board) = &self.board {
             board.post(families(account));
         }
-        if let Some(collector) = &mut self.collector {
-            collector.flush()?;
-        }
+        self.outputs.flush(account)?;
         Ok(self.write()?)
+    }
+
+    fn finish(&mut self) -> Result<(), ConsumerError> {
+        self.outputs.finish()
     }
 }

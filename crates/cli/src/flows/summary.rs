@@ -7,11 +7,13 @@ use tapline::capture::CaptureSummary;
 use tapline::flows::{EndReason, FlowAccount, FlowTable};
 use tapline::read::ReadSummary;
 
-use super::ipfix::Collector;
+use super::outputs::Outputs;
 use crate::args::FlowsArgs;
 use crate::capture::{account_line, lost_json};
+use crate::columns::{ColumnOutput, Written};
 use crate::json;
 use crate::metrics::{Family, Sample, Samples};
+use crate::output::is_stdout;
 use crate::read;
 use crate::units::{binary, grouped};
 
@@ -31,19 +33,32 @@ fn places(account: &FlowAccount) -> [(&'static str, u64); 4] {
     ]
 }
 
-pub fn show(
-    args: &FlowsArgs,
-    account: &FlowAccount,
-    origin: &Origin<'_>,
-    collector: Option<&Collector>,
-) -> io::Result<()> {
+/// A job that has ended.
+pub struct Ended<'a> {
+    pub args: &'a FlowsArgs,
+    pub account: &'a FlowAccount,
+    pub outputs: &'a Outputs,
+    pub columns: Option<&'a ColumnOutput>,
+}
+
+impl Ended<'_> {
+    /// Where columns were written, and how much.
+    fn written(&self) -> Option<(&ColumnOutput, Written)> {
+        let columns = self.outputs.columns.as_ref()?;
+        Some((self.columns?, Written::from(columns)))
+    }
+}
+
+pub fn show(ended: &Ended<'_>, origin: &Origin<'_>) -> io::Result<()> {
+    let Ended { args, account, .. } = ended;
     if args.json {
-        return json::print(&summary_json(args, account, origin, collector));
+        return json::print(&summary_json(ended, origin));
     }
     if args.quiet {
         return Ok(());
     }
-    let mut out: Box<dyn Write> = if args.csv {
+    let takes_stdout = args.csv || args.write.as_deref().is_some_and(is_stdout);
+    let mut out: Box<dyn Write> = if takes_stdout {
         Box::new(io::stderr())
     } else {
         Box::new(io::stdout())
@@ -79,7 +94,10 @@ pub fn show(
         grouped(account.most_flows),
         grouped(args.max_flows as u64)
     )?;
-    let Some(collector) = collector else {
+    if let Some((columns, written)) = ended.written() {
+        columns.tell(&mut *out, &written, "flows")?;
+    }
+    let Some(collector) = &ended.outputs.collector else {
         return Ok(());
     };
     let sent = collector.sent;
@@ -99,13 +117,14 @@ pub fn show(
     )
 }
 
-fn summary_json(
-    args: &FlowsArgs,
-    account: &FlowAccount,
-    origin: &Origin<'_>,
-    collector: Option<&Collector>,
-) -> Value {
-    let ended =
+fn summary_json(ended: &Ended<'_>, origin: &Origin<'_>) -> Value {
+    let Ended {
+        args,
+        account,
+        outputs,
+        ..
+    } = ended;
+    let reasons =
         EndReason::ALL.map(|reason| (reason.name().to_owned(), account.ended(reason).into()));
     let mut object = json!({
         "event": "summary",
@@ -116,7 +135,7 @@ fn summary_json(
         object[name] = packets.into();
     }
     object["flows"] = account.exported().into();
-    object["ended"] = Value::Object(ended.into_iter().collect::<Map<_, _>>());
+    object["ended"] = Value::Object(reasons.into_iter().collect::<Map<_, _>>());
     object["most_flows"] = account.most_flows.into();
     object["max_flows"] = args.max_flows.into();
     object["max_memory_bytes"] = FlowTable::memory_bytes(args.max_flows).into();
@@ -136,7 +155,11 @@ fn summary_json(
             object["lost"] = json!({ "writer": summary.lost });
         }
     }
-    object["ipfix"] = collector.map_or(Value::Null, |collector| {
+    object["columns"] = ended
+        .written()
+        .map(|(columns, written)| columns.json(&written))
+        .into();
+    object["ipfix"] = outputs.collector.as_ref().map_or(Value::Null, |collector| {
         let sent = collector.sent;
         json!({
             "collector": collector.name(),

@@ -17,7 +17,8 @@ use tapline::file::model::Section;
 use tapline::file::write::{CaptureFileOptions, Format, WriteError};
 use tapline::read::{IndexUse, InputError, LeftOut, Read, ReadError, ReadSummary};
 
-use crate::args::{CountOrTime, FileSplit, ReadArgs};
+use crate::args::{ColumnFormat, CountOrTime, FileSplit, ReadArgs};
+use crate::columns::{ColumnOutput, Written};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
 use crate::packet_line::{LineOptions, Printer};
@@ -42,6 +43,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         let line = "--split flow needs the name of a pcapng file: each flow gets a file of its own";
         return Err(Failure::new(Exit::Usage, line));
     }
+    let columns = columns(args)?;
     let arguments = Arguments::new(args)?;
     let builder = arguments.builder(args)?.edits(edits::edits(&args.edit)?);
     let stop = signals::stop_as(&args.user)?;
@@ -53,6 +55,10 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
     user::leave(&args.user, privilege::to_read(false))?;
     let files = arguments.files.iter();
+    if let Some(columns) = columns {
+        let sandbox = files.fold(Sandbox::new(&sandbox::COLUMNS), Sandbox::read);
+        return write_columns(args, &mut read, &arguments, &columns, sandbox);
+    }
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     let sandbox = sandbox.write(args.output.write.as_deref());
     let restrict = || sandbox.enter(args.sandbox, args.quiet);
@@ -112,6 +118,79 @@ fn write(read: &mut Read, options: CaptureFileOptions, quiet: bool) -> Result<()
     }
 }
 
+/// The columns that the flags ask for, if they do.
+fn columns(args: &ReadArgs) -> Result<Option<ColumnOutput>, Failure> {
+    let (output, edit) = (&args.output, &args.edit);
+    let is_partitioned = args.partition.partition.is_some();
+    let format = match output::column_format(output) {
+        None if is_partitioned && output.format.is_none() => Some(ColumnFormat::Parquet),
+        format => format,
+    };
+    let (Some(format), Some(path)) = (format, &output.write) else {
+        if is_partitioned {
+            let line = "--partition is for Parquet and Arrow (use --format parquet)";
+            return Err(Failure::new(Exit::Usage, line));
+        }
+        return Ok(None);
+    };
+    let misplaced = [
+        ("--rotate-size", output.rotate_size.is_some()),
+        ("--rotate-packets", output.rotate_packets.is_some()),
+        ("--keep", output.keep.is_some()),
+        ("--compress", output.compress.is_some()),
+        ("--comment", !edit.comment.is_empty()),
+        ("--packet-comment", !edit.packet_comment.is_empty()),
+        ("--strip", !edit.strip.is_empty()),
+        ("--shift", edit.shift.is_some()),
+        ("--dedup", edit.dedup.is_some()),
+        ("--split", edit.split.is_some()),
+        ("--inject-secrets", edit.inject_secrets.is_some()),
+        ("--anonymize", edit.anonymize.is_some()),
+    ];
+    if let Some((flag, _)) = misplaced.iter().find(|(_, is_given)| *is_given) {
+        let line = format!(
+            "{flag} is for capture files (use tapline read FILE -w - {flag} … | tapline read - -w FILE.parquet)"
+        );
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    let interval = output.rotate_interval;
+    ColumnOutput::new(format, path, &args.partition, interval, args.json).map(Some)
+}
+
+/// Writes the headers of the selected packets as columns.
+fn write_columns(
+    args: &ReadArgs,
+    read: &mut Read,
+    arguments: &Arguments,
+    output: &ColumnOutput,
+    sandbox: Sandbox,
+) -> Result<Exit, Failure> {
+    let mut columns = output.packets()?;
+    output.allow(sandbox).enter(args.sandbox, args.quiet)?;
+    let result = read.run_consumer(&mut columns);
+    let broken = match result {
+        Err(ReadError::Incomplete(broken)) => broken.0,
+        Err(error) => return Err(failure(&error, arguments)),
+        Ok(()) => Vec::new(),
+    };
+    let written = Written::from(&columns);
+    let summary = read.summary();
+    let shown = if args.json {
+        let mut object = summary_json(&summary, &broken);
+        object["written"] = written.rows.into();
+        object["bytes_written"] = written.bytes.into();
+        object["columns"] = output.json(&written);
+        crate::json::print(&object)
+    } else if args.quiet {
+        Ok(())
+    } else {
+        let mut out = output::screen(&args.output);
+        tell(&mut *out, &summary).and_then(|()| output.tell(&mut *out, &written, "packets"))
+    };
+    shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
+    fail_if_broken(broken.iter().map(|error| chain(error)).collect())
+}
+
 /// Raises the limit of open files as far as allowed: large files stay open while they are merged.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
@@ -159,6 +238,17 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
         return Ok(());
     }
     let mut out = output::screen(&args.output);
+    tell(&mut *out, summary)?;
+    output::Written::from(&summary.written).tell(&mut out)?;
+    let left_out = &summary.written.left_out;
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{left_out}")
+}
+
+/// The packets, by what became of them.
+fn tell(mut out: &mut dyn Write, summary: &ReadSummary) -> io::Result<()> {
     account_line(&mut out, summary)?;
     if let Some(used) = &summary.index {
         writeln!(out, "{}", index_line(used))?;
@@ -173,12 +263,7 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
             "of {packets} packets nothing was left: their link type cannot be anonymized"
         )?;
     }
-    output::Written::from(&summary.written).tell(&mut out)?;
-    let left_out = &summary.written.left_out;
-    if left_out.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "{left_out}")
+    Ok(())
 }
 
 /// How much the indexes saved.

@@ -126,6 +126,23 @@ const OUTPUT: &[c_long] = &[
     libc::SYS_unlinkat,
 ];
 
+/// Files that appear under their names when they are complete, and their directories.
+const REPLACE: &[c_long] = &[
+    libc::SYS_fsync,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(not(target_arch = "x86_64"))]
+    libc::SYS_mkdirat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    #[cfg(not(target_arch = "x86_64"))]
+    libc::SYS_renameat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(not(target_arch = "x86_64"))]
+    libc::SYS_unlinkat,
+];
+
 /// A screen on the terminal, and its keys.
 pub const SCREEN: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
@@ -208,6 +225,29 @@ pub static READ: List = List {
         &[libc::SYS_pread64],
     ],
     bpf_commands: &[],
+};
+
+/// Packets or flows of files, written as columns.
+pub static COLUMNS: List = List {
+    name: "columns",
+    calls: &[
+        PROCESS,
+        FILES,
+        LOCAL_TIME,
+        CREATE,
+        REPLACE,
+        &[libc::SYS_pread64],
+    ],
+    bpf_commands: &[],
+};
+
+/// Flows of a capture, written as columns.
+pub static FLOWS: List = List {
+    name: "flows",
+    calls: &[
+        PROCESS, FILES, LOCAL_TIME, CREATE, REPLACE, NETLINK, WAIT, READER, SERVER,
+    ],
+    bpf_commands: &[MAP_LOOKUP_ELEM],
 };
 
 pub static CAPTURE: List = List {

@@ -86,6 +86,9 @@ fn enforce(sandbox: &Sandbox) -> Result<bool, Failed> {
     rules = allow(rules, writes, read | written())?;
     let outputs = sandbox.outputs.iter().map(PathBuf::as_path);
     rules = allow(rules, outputs, written())?;
+    let grows = sandbox.grows.iter().map(PathBuf::as_path);
+    let grown = written() | AccessFs::MakeDir | AccessFs::ReadDir;
+    rules = allow(rules, grows, grown)?;
     let removes = sandbox.removes.iter().map(PathBuf::as_path);
     rules = allow(rules, removes, AccessFs::RemoveDir.into())?;
     if sandbox.opens_sockets {

@@ -23,7 +23,8 @@ use crate::output::is_stdout;
 use crate::privilege;
 
 pub use calls::{
-    CAPTURE, COUNT, EXPLAIN, EXTCAP, INDEX, LATENCY, List, METRICS, MONITOR, PING, READ, SEND,
+    CAPTURE, COLUMNS, COUNT, EXPLAIN, EXTCAP, FLOWS, INDEX, LATENCY, List, METRICS, MONITOR, PING,
+    READ, SEND,
 };
 
 /// What a command still needs.
@@ -36,6 +37,8 @@ pub struct Sandbox {
     writes: Vec<PathBuf>,
     /// The same, but it does not read there.
     outputs: Vec<PathBuf>,
+    /// Directories in which it also creates directories.
+    grows: Vec<PathBuf>,
     /// Directories from which it removes empty ones.
     removes: Vec<PathBuf>,
     opens_sockets: bool,
@@ -57,6 +60,7 @@ impl Sandbox {
             reads: Vec::new(),
             writes: Vec::new(),
             outputs: Vec::new(),
+            grows: Vec::new(),
             removes: Vec::new(),
             opens_sockets: false,
             inspects_processes: false,
@@ -80,6 +84,12 @@ impl Sandbox {
     /// Creates and removes files in a directory.
     pub fn write_in(mut self, directory: PathBuf) -> Self {
         self.writes.push(directory);
+        self
+    }
+
+    /// Creates directories below `directory`, and creates, writes and renames files there.
+    pub fn grow(mut self, directory: PathBuf) -> Self {
+        self.grows.push(directory);
         self
     }
 

@@ -13,8 +13,8 @@ use std::os::unix::process::ExitStatusExt;
 use netlink::Gro;
 
 use self::calls::{
-    CAPTURE, COUNT, EXPLAIN, EXTCAP, INDEX, LATENCY, LOCAL_TIME, List, METRICS, MONITOR, PING,
-    PROCESS, READ, SEND, START_THREAD,
+    CAPTURE, COLUMNS, COUNT, EXPLAIN, EXTCAP, FLOWS, INDEX, LATENCY, LOCAL_TIME, List, METRICS,
+    MONITOR, PING, PROCESS, READ, SEND, START_THREAD,
 };
 use self::trace::{Calls, fake_ssh, trace, trace_metrics, trace_while};
 use crate::support::files::count;
@@ -65,6 +65,10 @@ const ELSEWHERE: [(i64, &str); 18] = [
     (libc::SYS_getpgid, SCREENS),
     (libc::SYS_socketpair, SCREENS),
     (libc::SYS_ftruncate, "a full disk: tests of captures on one"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_unlink, "a full disk: tests of columns on one"),
+    #[cfg(not(target_arch = "x86_64"))]
+    (libc::SYS_unlinkat, "a full disk: tests of columns on one"),
     (
         libc::SYS_sendto,
         "a watch lists again after an overrun; tc filters are removed one by one before Linux 6.6",
@@ -157,6 +161,28 @@ fn captures_make_the_calls_of_their_list() {
             &format!("capture -i right0 --mode drop {PINGS}"),
             &format!("capture -i lo -w DIR/c.pcapng --keylog {CAPTURE_FILE} {PINGS}"),
             "flows -i lo --duration 50ms",
+        ],
+    );
+}
+
+#[test]
+fn writing_columns_makes_the_calls_of_its_lists() {
+    let one = CAPTURE_FILE;
+    check(
+        &COLUMNS,
+        &[
+            &format!("read {one} {one} -w DIR/link/a.parquet"),
+            &format!("read {one} -w DIR/link/table --partition"),
+            "read DIR/large.pcap -w DIR/large.parquet",
+            &format!("flows {one} -w DIR/flows.parquet"),
+            &format!("flows {one} -w /dev/null --format arrow"),
+        ],
+    );
+    check(
+        &FLOWS,
+        &[
+            "flows -i lo --duration 50ms -w DIR/a.parquet",
+            "flows -i lo --duration 50ms -w DIR/link/table --partition --metrics 0",
         ],
     );
 }

@@ -5,6 +5,7 @@ pub mod blocks;
 pub mod count;
 pub mod dns;
 pub mod doctor;
+pub mod engines;
 pub mod files;
 pub mod frames;
 pub mod nft;

@@ -1,0 +1,126 @@
+//! Batches to bytes.
+
+use std::io::{self, BufWriter, IntoInnerError, Write};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::ArrowError;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+use crate::batch::{Rows, Shape};
+
+/// Rows of a row group, at most: enough that an engine reads long runs of each column, and few enough that several CPUs share a file.
+pub const ROW_GROUP_ROWS: usize = 512 << 10;
+
+/// Encoded bytes of a row group, at most. They wait in memory.
+pub const ROW_GROUP_BYTES: usize = 64 << 20;
+
+/// How rows are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnFormat {
+    /// Parquet with zstd. Nothing can be read before the end.
+    Parquet,
+    /// The streaming format of Arrow IPC, uncompressed: batches can be read as they come.
+    Arrow,
+}
+
+impl ColumnFormat {
+    /// The suffix of its files, without the dot.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrows",
+        }
+    }
+}
+
+/// An encoder with its output.
+pub enum Encoder<W: Write + Send> {
+    Parquet(Box<ArrowWriter<W>>),
+    Arrow(Box<StreamWriter<BufWriter<W>>>),
+}
+
+impl<W: Write + Send> Encoder<W> {
+    pub fn new<R: Rows>(format: ColumnFormat, output: W) -> io::Result<Self> {
+        let schema = R::schema();
+        Ok(match format {
+            ColumnFormat::Parquet => {
+                let writer = ArrowWriter::try_new(output, schema, Some(properties::<R>()));
+                Self::Parquet(Box::new(writer.map_err(of_parquet)?))
+            }
+            ColumnFormat::Arrow => {
+                let writer = StreamWriter::try_new_buffered(output, &schema);
+                Self::Arrow(Box::new(writer.map_err(of_arrow)?))
+            }
+        })
+    }
+
+    pub fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
+        match self {
+            Self::Parquet(writer) => writer.write(batch).map_err(of_parquet),
+            Self::Arrow(writer) => writer.write(batch).map_err(of_arrow),
+        }
+    }
+
+    /// Hands over what can be read without the end.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Parquet(_) => Ok(()),
+            Self::Arrow(writer) => writer.get_mut().flush(),
+        }
+    }
+
+    /// Writes the end. Returns the output.
+    pub fn finish(self) -> io::Result<W> {
+        match self {
+            Self::Parquet(writer) => writer.into_inner().map_err(of_parquet),
+            Self::Arrow(writer) => {
+                let buffered = writer.into_inner().map_err(of_arrow)?;
+                buffered.into_inner().map_err(IntoInnerError::into_error)
+            }
+        }
+    }
+}
+
+fn properties<R: Rows>() -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("tapline version ", env!("CARGO_PKG_VERSION")).into())
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_statistics_enabled(EnabledStatistics::Page)
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_max_row_group_bytes(Some(ROW_GROUP_BYTES));
+    for field in R::schema().fields() {
+        let column = ColumnPath::from(field.name().as_str());
+        let encoding = match R::shape(field.name()) {
+            Shape::Repeated => continue,
+            Shape::Growing => Encoding::DELTA_BINARY_PACKED,
+            Shape::Distinct => Encoding::PLAIN,
+        };
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, encoding);
+    }
+    properties.build()
+}
+
+/// The error of the output, if that is the cause.
+fn of_parquet(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+fn of_arrow(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, error) => error,
+        other => io::Error::other(other),
+    }
+}

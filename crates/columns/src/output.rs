@@ -1,0 +1,105 @@
+//! Files that appear under their names when they are complete.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use store::output::OpenOutput;
+
+/// An output that counts its bytes.
+#[derive(Debug)]
+pub struct Output {
+    file: File,
+    hidden: Option<Hidden>,
+    bytes: u64,
+}
+
+/// The file under its name while it is written. Removed if it is dropped before it is complete.
+#[derive(Debug)]
+struct Hidden {
+    path: PathBuf,
+    target: PathBuf,
+    directory: File,
+    is_complete: bool,
+}
+
+impl Output {
+    /// A descriptor that is open.
+    pub fn descriptor(file: File) -> Self {
+        Self {
+            file,
+            hidden: None,
+            bytes: 0,
+        }
+    }
+
+    /// The file `target`, replaced when this is complete. What is there and is no file, such as a pipe, a device or a link, is written to.
+    pub fn create(target: &Path) -> io::Result<Self> {
+        let is_other = fs::symlink_metadata(target).is_ok_and(|about| !about.is_file());
+        if is_other {
+            let opened = OpenOutput::create().truncate().open(target)?;
+            return Ok(Self::descriptor(opened));
+        }
+        let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let directory = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut number = [0; 8];
+        getrandom(&mut number, GetRandomFlags::empty())?;
+        let mut hidden = OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{:016x}.part", u64::from_ne_bytes(number)));
+        let path = directory.join(hidden);
+        let file = OpenOutput::create().open(&path)?;
+        Ok(Self {
+            file,
+            bytes: 0,
+            hidden: Some(Hidden {
+                path,
+                target: target.to_owned(),
+                directory: File::open(directory)?,
+                is_complete: false,
+            }),
+        })
+    }
+
+    /// Bytes written.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Puts the file on the disk and gives it its name.
+    pub fn complete(mut self) -> io::Result<()> {
+        if let Some(hidden) = &mut self.hidden {
+            self.file.sync_all()?;
+            fs::rename(&hidden.path, &hidden.target)?;
+            hidden.is_complete = true;
+            hidden.directory.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            // What cannot be removed stays under its hidden name, which no engine reads.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

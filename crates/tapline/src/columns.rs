@@ -1,0 +1,180 @@
+//! Packets and flows as columns, in Parquet files and Arrow streams, for engines such as DuckDB, Spark and ClickHouse.
+//!
+//! ```
+//! use tapline::columns::{ColumnFormat, PacketColumns, Place};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/corpus/captures/icmpv6.pcap");
+//! # let directory = tempfile::tempdir()?;
+//! # let parquet = directory.path().join("packets.parquet");
+//! let mut table = PacketColumns::new(ColumnFormat::Parquet, Place::File(parquet))?;
+//! let mut packets = tapline::read(path).open()?;
+//! packets.run_consumer(&mut table)?;
+//! println!("{} rows", table.written().rows);
+//! # assert_eq!(table.written().rows, packets.summary().delivered);
+//! # Ok(()) }
+//! ```
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub use columns::{
+    BATCH_ROWS, ColumnFormat, OPEN_FILES, Partitions, Place, ROW_GROUP_BYTES, ROW_GROUP_ROWS,
+    TableError, Written,
+};
+use columns::{FlowRow, FlowRows, PacketRow, PacketRows, Rows, Table};
+use store::model::Interface;
+
+use crate::Packet;
+use crate::capture::ConsumerError;
+use crate::flows::{Flow, FlowAccount, FlowSink};
+use crate::read::ReadConsumer;
+
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    })
+}
+
+/// A table until it is complete, then what was written.
+struct Output<R: Rows> {
+    table: Option<Table<R>>,
+    written: Written,
+}
+
+impl<R: Rows> Output<R> {
+    fn new(format: ColumnFormat, place: Place) -> Result<Self, TableError> {
+        Ok(Self {
+            table: Some(Table::new(format, place, now_ns())?),
+            written: Written::default(),
+        })
+    }
+
+    #[inline]
+    fn add(&mut self, time_ns: Option<u64>, row: &R::Row<'_>) -> Result<(), ConsumerError> {
+        match &mut self.table {
+            Some(table) => Ok(table.add(time_ns, row)?),
+            None => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), ConsumerError> {
+        match &mut self.table {
+            Some(table) => Ok(table.flush(now_ns())?),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), ConsumerError> {
+        if let Some(table) = self.table.take() {
+            self.written = table.finish()?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the headers of packets: a row for each. Ends with the job.
+pub struct PacketColumns {
+    output: Output<PacketRows>,
+    interfaces: Vec<(String, u16)>,
+}
+
+impl PacketColumns {
+    /// Opens a place.
+    ///
+    /// # Errors
+    /// [`TableError`] if a file cannot be created.
+    pub fn new(format: ColumnFormat, place: Place) -> Result<Self, TableError> {
+        Ok(Self {
+            output: Output::new(format, place)?,
+            interfaces: Vec::new(),
+        })
+    }
+
+    /// What was written, after the end.
+    pub fn written(&self) -> &Written {
+        &self.output.written
+    }
+}
+
+impl ReadConsumer for PacketColumns {
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        let interface = self.interfaces.get(packet.interface());
+        let (interface, link_type) =
+            interface.map_or(("", u16::MAX), |(name, kind)| (name.as_str(), *kind));
+        let time_ns = packet.time().as_nanos();
+        self.output.add(
+            time_ns,
+            &PacketRow {
+                time_ns,
+                interface,
+                direction: packet.direction(),
+                bytes: packet.data(),
+                original_bytes: packet.len() as u64,
+                link_type,
+                packet_id: packet.record().packet_id,
+            },
+        )
+    }
+
+    fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
+        let name = interface.name.clone().unwrap_or_default();
+        self.interfaces.push((name, interface.link_type.0));
+        Ok(())
+    }
+
+    fn idle(&mut self) -> Result<(), ConsumerError> {
+        self.output.flush()
+    }
+
+    fn finish(&mut self) -> Result<(), ConsumerError> {
+        self.output.finish()
+    }
+}
+
+/// Writes flows: a row for each.
+pub struct FlowColumns {
+    output: Output<FlowRows>,
+    interfaces: Vec<String>,
+}
+
+impl FlowColumns {
+    /// Opens a place. The hour of a flow is that of its last packet.
+    ///
+    /// # Errors
+    /// [`TableError`] if a file cannot be created.
+    pub fn new(format: ColumnFormat, place: Place) -> Result<Self, TableError> {
+        Ok(Self {
+            output: Output::new(format, place)?,
+            interfaces: Vec::new(),
+        })
+    }
+
+    /// What was written, after the end.
+    pub fn written(&self) -> &Written {
+        &self.output.written
+    }
+}
+
+impl FlowSink for FlowColumns {
+    fn flow(&mut self, flow: &Flow) -> Result<(), ConsumerError> {
+        let interface = self.interfaces.get(flow.interface as usize);
+        let interface = interface.map_or("", String::as_str);
+        let row = FlowRow { flow, interface };
+        self.output.add(Some(flow.last_ns), &row)
+    }
+
+    fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
+        self.interfaces
+            .push(interface.name.clone().unwrap_or_default());
+        Ok(())
+    }
+
+    fn flush(&mut self, _account: &FlowAccount) -> Result<(), ConsumerError> {
+        self.output.flush()
+    }
+
+    fn finish(&mut self) -> Result<(), ConsumerError> {
+        self.output.finish()
+    }
+}
