@@ -1,0 +1,302 @@
+//! Cost of flows, and of packets as columns: compares `tapline flows` with nfpcapd, softflowd, pmacctd and argus in one run.
+//!
+//! `cargo bench -p tapline-lab --bench flows -- [--rounds N | --quick] [--only flows|columns] [--tapline FILE]...` requires a release
+//! build of tapline, 1 GB in /dev/shm, and an otherwise idle machine.
+//!
+//! Each program reads the same capture file: 100 000 flows in turn, whose times are those of 1 Mpps. The file is in memory. Each
+//! writes or sends its flows as it does by itself: nfpcapd and argus to a file of their own format, pmacctd as CSV, softflowd by
+//! NetFlow to a port where nobody listens. A run is measured from the start of the process to its exit.
+
+#![forbid(unsafe_code)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use abi::process::wait;
+use harness::{BenchOptions, Column, Report, column, ratios};
+use store::read::Reader as CaptureReader;
+use tapline_lab::{Host, Net};
+
+const PACKETS: u64 = 2_000_000;
+const FLOWS: u64 = 100_000;
+
+/// Packets of 1000 bytes that are written as columns, through a pipe: 10 GB.
+const LARGE_PACKETS: u64 = 10_000_000;
+
+/// What memory columns may take.
+const MOST_BYTES: f64 = (512 << 20) as f64;
+
+const FLOW_COLUMNS: [Column; 3] = [
+    column("CPU, ns/packet", 1e-9, 0),
+    column("wall, ms", 1e-3, 0),
+    column("memory, MiB", (1 << 20) as f64, 1),
+];
+
+const ROW_COLUMNS: [Column; 3] = [
+    column("M rows/s of CPU time", 1e6, 2),
+    column("M rows/s", 1e6, 2),
+    column("memory, MiB", (1 << 20) as f64, 1),
+];
+
+fn main() -> ExitCode {
+    harness::run(5, &["flows", "columns"], measure)
+}
+
+fn measure(options: &BenchOptions, report: &mut Report) {
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in /dev/shm");
+    let [host, _] = Net::new().pair();
+    let trace = write_trace(&options.tapline()[0], folder.path());
+    let bench = Bench {
+        host,
+        folder: folder.path().to_owned(),
+        trace,
+        own: options.tapline(),
+    };
+    if options.has("flows") {
+        bench.flows(report);
+    }
+    if options.has("columns") {
+        bench.columns(report);
+    }
+}
+
+/// The trace, with the generator of `tapline`: libpcap's own format, which all peers read.
+fn write_trace(tapline: &Path, folder: &Path) -> PathBuf {
+    let [whole, trace] = ["trace.pcapng", "trace.pcap"].map(|name| folder.join(name));
+    let run = |words: String, path: &Path| {
+        let mut command = Command::new(tapline);
+        command.args(words.split(' ')).arg(path);
+        let output = command.output().expect("it starts");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let generated = format!(
+        "send --udp --src 10.1.0.1-10.1.255.254 --sport 1024-60000 --dst 10.9.0.1 --dport 443 --flows {FLOWS} -c {PACKETS} --size 64 --rate 1Mpps -w"
+    );
+    run(generated, &whole);
+    run(format!("read -q {} -w", whole.display()), &trace);
+    fs::remove_file(whole).expect("it was written");
+    trace
+}
+
+struct Bench {
+    host: Host,
+    folder: PathBuf,
+    trace: PathBuf,
+    own: Vec<PathBuf>,
+}
+
+/// What a run used.
+struct Used {
+    cpu_s: f64,
+    wall_s: f64,
+    memory_bytes: f64,
+}
+
+impl Bench {
+    fn flows(&self, report: &mut Report) {
+        self.check_own();
+        let trace = self.trace.display();
+        let folder = self.folder.display();
+        let settings = format!(
+            "plugins: print\naggregate: src_host,dst_host,src_port,dst_port,proto\npcap_savefile: {trace}\n\
+             plugin_pipe_size: 102400000\nplugin_buffer_size: 1024000\nprint_cache_entries: 262147\nprint_output: csv\n\
+             print_output_file: {folder}/pmacct.csv\nprint_refresh_time: 60\n"
+        );
+        fs::write(self.folder.join("pmacct.conf"), settings).expect("a file");
+        fs::create_dir(self.folder.join("nfdump")).expect("a folder");
+        let peers = [
+            ("nfpcapd", format!("-r {trace} -w {folder}/nfdump")),
+            (
+                "softflowd",
+                format!(
+                    "-d -r {trace} -m 200000 -n 127.0.0.1:9 -p {folder}/pid -c {folder}/control"
+                ),
+            ),
+            ("pmacctd", format!("-f {folder}/pmacct.conf")),
+            ("argus", format!("-r {trace} -w {folder}/argus")),
+        ];
+        let own = format!("flows -q {trace} -w {folder}/flows.parquet");
+        report.note(format!(
+            "`tapline flows -w flows.parquet`, `nfpcapd -r`, `softflowd -r`, `pmacctd` with its print plug-in and `argus -r`: {PACKETS} packets \
+             of {FLOWS} flows, in /dev/shm. pmacctd sleeps before it reads: its wall time says nothing"
+        ));
+        const TITLE: &str = "Flows of a file";
+        for _ in report.rounds("flows") {
+            let table = report.table(TITLE, &FLOW_COLUMNS);
+            for (name, words) in &peers {
+                let used = self.run(self.host.command(name), words);
+                table.add(name, &used.per_packet());
+                let _ = fs::remove_file(self.folder.join("argus"));
+            }
+            for program in &self.own {
+                let used = self.run(self.at(program), &own);
+                table.add(&name_of(program), &used.per_packet());
+            }
+        }
+        let cpu = |name: &str| report.of(TITLE, name, "CPU, ns/packet");
+        let own = cpu(&name_of(&self.own[0]));
+        let rivals = peers.iter().map(|(name, _)| (*name, cpu(name)));
+        let median = |values: &[f64]| {
+            let mut values = values.to_vec();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        let best = rivals.min_by(|(_, one), (_, other)| median(one).total_cmp(&median(other)));
+        let (name, best) = best.expect("peers");
+        let what = format!("CPU time for each packet, {name} (the best peer) / tapline flows");
+        report.at_least(&what, &ratios(&best, &own), 2.0);
+    }
+
+    /// All packets are in flows, and none was evicted.
+    fn check_own(&self) {
+        let mut command = self.at(&self.own[0]);
+        command.args(["flows", "--json"]).arg(&self.trace);
+        let output = command.output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let summary = text.lines().last().expect("a summary");
+        let summary: serde_json::Value = serde_json::from_str(summary).expect("JSON");
+        let figures = ["in_flows", "flows"].map(|key| summary[key].as_u64());
+        assert_eq!(figures, [Some(PACKETS), Some(FLOWS)], "{summary}");
+    }
+
+    fn columns(&self, report: &mut Report) {
+        let parquet = self.folder.join("packets.parquet");
+        let packets = CaptureReader::open(&self.trace).map(|mut reader| {
+            let mut packets = 0_u64;
+            while let Ok(Some(_)) = reader.next_packet() {
+                packets += 1;
+            }
+            packets
+        });
+        assert_eq!(packets.expect("the trace"), PACKETS);
+        report.note(format!(
+            "`tapline read trace.pcap -w packets.parquet`, and `tapline send … -w - | tapline read - -w packets.parquet` of {LARGE_PACKETS} \
+             packets of 1000 bytes; the CPU time is that of the program that writes Parquet"
+        ));
+        const TITLE: &str = "Headers of packets to Parquet";
+        let words = format!("read -q {} -w {}", self.trace.display(), parquet.display());
+        for _ in report.rounds("columns") {
+            for program in &self.own {
+                let file = self.run(self.at(program), &words);
+                let pipe = self.run_piped(program, &parquet);
+                let table = report.table(TITLE, &ROW_COLUMNS);
+                let name = name_of(program);
+                table.add(
+                    &format!("{name}, file of {PACKETS} packets"),
+                    &file.rates(PACKETS),
+                );
+                table.add(
+                    &format!("{name}, 10 GB by a pipe"),
+                    &pipe.rates(LARGE_PACKETS),
+                );
+            }
+        }
+        let name = name_of(&self.own[0]);
+        let [file, pipe] = [
+            format!("file of {PACKETS} packets"),
+            "10 GB by a pipe".into(),
+        ]
+        .map(|what| format!("{name}, {what}"));
+        let rates = report.of(TITLE, &file, "M rows/s of CPU time");
+        report.at_least(
+            "Rows of Parquet per second of CPU time, millions",
+            &millions(&rates),
+            1.0,
+        );
+        let memory = report.of(TITLE, &pipe, "memory, MiB");
+        let shares: Vec<f64> = memory.iter().map(|bytes| bytes / MOST_BYTES).collect();
+        report.at_most("Memory for 10 GB to Parquet / 512 MiB", &shares, 1.0);
+    }
+
+    fn at(&self, program: &Path) -> Command {
+        self.host.command(program.to_str().expect("UTF-8"))
+    }
+
+    fn run(&self, command: Command, words: &str) -> Used {
+        let mut command = command;
+        command.args(words.split(' '));
+        command.stdin(Stdio::null());
+        self.measured(command)
+    }
+
+    /// Generated packets through a pipe.
+    fn run_piped(&self, program: &Path, parquet: &Path) -> Used {
+        let mut source = self.at(program);
+        let words = format!(
+            "send --udp --src 10.1.0.1-10.1.255.254 --sport 1024-60000 --dst 10.9.0.1 --dport 443 --flows {FLOWS} -c {LARGE_PACKETS} --size 1000 --rate 1Mpps -w -"
+        );
+        source
+            .args(words.split(' '))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut source = source.spawn().expect("it starts");
+        let mut command = self.at(program);
+        command.args(["read", "-q", "-", "-w"]).arg(parquet);
+        command.stdin(source.stdout.take().expect("a pipe"));
+        let used = self.measured(command);
+        assert!(source.wait().expect("it ends").success());
+        used
+    }
+
+    fn measured(&self, mut command: Command) -> Used {
+        let errors = File::create(self.folder.join("errors")).expect("a file");
+        command.stdout(Stdio::null()).stderr(errors);
+        let begin = Instant::now();
+        let child = command.spawn().expect("it starts");
+        let status = format!("/proc/{}/status", child.id());
+        let memory = thread::spawn(move || most_memory(&status));
+        let ended = wait(child).expect("it ends");
+        let wall = begin.elapsed();
+        let errors = fs::read_to_string(self.folder.join("errors")).unwrap_or_default();
+        assert!(ended.status.success(), "{command:?}: {errors}");
+        Used {
+            cpu_s: ended.cpu.as_secs_f64(),
+            wall_s: wall.as_secs_f64(),
+            memory_bytes: memory.join().expect("it reads"),
+        }
+    }
+}
+
+/// The most memory of a process, which is read every 20 ms until it ends.
+fn most_memory(status: &str) -> f64 {
+    let mut most_kib = 0_u32;
+    while let Ok(text) = fs::read_to_string(status) {
+        let mut lines = text.lines();
+        let Some(line) = lines.find_map(|line| line.strip_prefix("VmHWM:")) else {
+            break;
+        };
+        let kib = line.trim().trim_end_matches(" kB").parse();
+        most_kib = kib.unwrap_or(most_kib);
+        harness::pause(Duration::from_millis(20));
+    }
+    f64::from(most_kib) * 1024.0
+}
+
+impl Used {
+    fn per_packet(&self) -> [f64; 3] {
+        [self.cpu_s / PACKETS as f64, self.wall_s, self.memory_bytes]
+    }
+
+    fn rates(&self, rows: u64) -> [f64; 3] {
+        let rows = rows as f64;
+        [rows / self.cpu_s, rows / self.wall_s, self.memory_bytes]
+    }
+}
+
+fn millions(rates: &[f64]) -> Vec<f64> {
+    rates.iter().map(|rate| rate / 1e6).collect()
+}
+
+fn name_of(program: &Path) -> String {
+    program
+        .file_name()
+        .unwrap_or_default()
+        .display()
+        .to_string()
+}
