@@ -37,7 +37,7 @@ const NAMESPACES: &str = "numbers of network namespaces: tests of netns";
 const SCREENS: &str = "a screen on a terminal: tests of screens";
 
 /// Calls that no line here makes, and when they are made.
-const ELSEWHERE: [(i64, &str); 18] = [
+const ELSEWHERE: [(i64, &str); 19] = [
     (
         libc::SYS_recvmsg,
         "time stamps of the device: tests of latency with them",
