@@ -44,6 +44,10 @@ const ROW_COLUMNS: [Column; 3] = [
     column("memory, MiB", (1 << 20) as f64, 1),
 ];
 
+/// Titles of the tables.
+const FLOW_TITLE: &str = "Flows of a file";
+const ROW_TITLE: &str = "Headers of packets to Parquet";
+
 fn main() -> ExitCode {
     harness::run(5, &["flows", "columns"], measure)
 }
@@ -126,9 +130,8 @@ impl Bench {
             "`tapline flows -w flows.parquet`, `nfpcapd -r`, `softflowd -r`, `pmacctd` with its print plug-in and `argus -r`: {PACKETS} packets \
              of {FLOWS} flows, in /dev/shm. pmacctd sleeps before it reads: its wall time says nothing"
         ));
-        const TITLE: &str = "Flows of a file";
         for _ in report.rounds("flows") {
-            let table = report.table(TITLE, &FLOW_COLUMNS);
+            let table = report.table(FLOW_TITLE, &FLOW_COLUMNS);
             for (name, words) in &peers {
                 let used = self.run(self.host.command(name), words);
                 table.add(name, &used.per_packet());
@@ -139,7 +142,7 @@ impl Bench {
                 table.add(&name_of(program), &used.per_packet());
             }
         }
-        let cpu = |name: &str| report.of(TITLE, name, "CPU, ns/packet");
+        let cpu = |name: &str| report.of(FLOW_TITLE, name, "CPU, ns/packet");
         let own = cpu(&name_of(&self.own[0]));
         let rivals = peers.iter().map(|(name, _)| (*name, cpu(name)));
         let median = |values: &[f64]| {
@@ -179,13 +182,12 @@ impl Bench {
             "`tapline read trace.pcap -w packets.parquet`, and `tapline send … -w - | tapline read - -w packets.parquet` of {LARGE_PACKETS} \
              packets of 1000 bytes; the CPU time is that of the program that writes Parquet"
         ));
-        const TITLE: &str = "Headers of packets to Parquet";
         let words = format!("read -q {} -w {}", self.trace.display(), parquet.display());
         for _ in report.rounds("columns") {
             for program in &self.own {
                 let file = self.run(self.at(program), &words);
                 let pipe = self.run_piped(program, &parquet);
-                let table = report.table(TITLE, &ROW_COLUMNS);
+                let table = report.table(ROW_TITLE, &ROW_COLUMNS);
                 let name = name_of(program);
                 table.add(
                     &format!("{name}, file of {PACKETS} packets"),
@@ -203,13 +205,13 @@ impl Bench {
             "10 GB by a pipe".into(),
         ]
         .map(|what| format!("{name}, {what}"));
-        let rates = report.of(TITLE, &file, "M rows/s of CPU time");
+        let rates = report.of(ROW_TITLE, &file, "M rows/s of CPU time");
         report.at_least(
             "Rows of Parquet per second of CPU time, millions",
             &millions(&rates),
             1.0,
         );
-        let memory = report.of(TITLE, &pipe, "memory, MiB");
+        let memory = report.of(ROW_TITLE, &pipe, "memory, MiB");
         let shares: Vec<f64> = memory.iter().map(|bytes| bytes / MOST_BYTES).collect();
         report.at_most("Memory for 10 GB to Parquet / 512 MiB", &shares, 1.0);
     }

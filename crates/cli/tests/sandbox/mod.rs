@@ -13,8 +13,8 @@ use std::os::unix::process::ExitStatusExt;
 use netlink::Gro;
 
 use self::calls::{
-    CAPTURE, COLUMNS, COUNT, EXPLAIN, EXTCAP, FLOWS, INDEX, LATENCY, LOCAL_TIME, List, METRICS,
-    MONITOR, PING, PROCESS, READ, SEND, START_THREAD,
+    CAPTURE, COLUMNS, COUNT, EXPLAIN, EXTCAP, INDEX, LATENCY, LOCAL_TIME, List, METRICS, MONITOR,
+    PING, PROCESS, READ, SEND, START_THREAD,
 };
 use self::trace::{Calls, fake_ssh, trace, trace_metrics, trace_while};
 use crate::support::files::count;
@@ -166,7 +166,7 @@ fn captures_make_the_calls_of_their_list() {
 }
 
 #[test]
-fn writing_columns_makes_the_calls_of_its_lists() {
+fn writing_columns_makes_the_calls_of_its_list() {
     let one = CAPTURE_FILE;
     check(
         &COLUMNS,
@@ -176,13 +176,6 @@ fn writing_columns_makes_the_calls_of_its_lists() {
             "read DIR/large.pcap -w DIR/large.parquet",
             &format!("flows {one} -w DIR/flows.parquet"),
             &format!("flows {one} -w /dev/null --format arrow"),
-        ],
-    );
-    check(
-        &FLOWS,
-        &[
-            "flows -i lo --duration 50ms -w DIR/a.parquet",
-            "flows -i lo --duration 50ms -w DIR/link/table --partition --metrics 0",
         ],
     );
 }
