@@ -179,8 +179,23 @@ impl Fault {
 pub fn wakes(line: &str) -> bool {
     let is_write = line.contains(" write(");
     // Both forms of a line: strace splits the call if another thread makes one meanwhile.
-    let is_octet = line.contains(", 1) =") || line.contains(", 1 <unfinished");
+    let is_octet = line.contains(", 1) ") || line.contains(", 1 <unfinished");
     is_write && (line.contains("<pipe:[") && is_octet || line.contains("[eventfd]>"))
+}
+
+/// Whether a line of a trace is the injected end of [`BATCH`], which is then a shorter file: no failure.
+pub fn shortens(line: &str) -> bool {
+    line.contains("/batch>, \"\"") && line.contains(" = 0 (INJECTED)")
+}
+
+#[test]
+fn wake_ups_are_known_by_their_line() {
+    let line = r#"26129 write(4<pipe:[1700883]>, "s", 1)  = -1 EINTR (Interrupted system call) (INJECTED)"#;
+    assert!(wakes(line));
+    assert!(!wakes(&line.replace(", 1) ", ", 2) ")));
+    let line = r#"9815  read(3</tmp/x/batch>, "", 65536) = 0 (INJECTED)"#;
+    assert!(shortens(line));
+    assert!(!shortens(&line.replace("= 0", "= -1 EIO")));
 }
 
 /// Every fault of a traced run: each call of each thread, in each way. Calls that the loader and Rust's runtime make before the
