@@ -50,6 +50,11 @@ pub fn is_in_user_namespace() -> bool {
     !map.is_empty() && !map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
+/// What reading the descriptors of other users' processes needs (`/proc/PID/fd`): the directory is its owner's alone, and
+/// following its links takes the right to trace.
+pub const FIND_PROCESSES: CapabilitySet =
+    CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
+
 /// What a job keeps that reads from open sockets: `CAP_DAC_OVERRIDE`, which root needs to rotate files in any directory,
 /// and, if a program `counts`, `CAP_BPF`, which reading its counters needs before Linux 5.19.
 pub fn to_read(counts: bool) -> CapabilitySet {
@@ -69,7 +74,7 @@ pub fn to_capture_anywhere(finds_processes: bool) -> CapabilitySet {
         | CapabilitySet::PERFMON
         // The memory of AF_XDP sockets is locked.
         | CapabilitySet::IPC_LOCK;
-    needed.set(CapabilitySet::SYS_PTRACE, finds_processes);
+    needed.set(FIND_PROCESSES, finds_processes);
     needed
 }
 

@@ -121,17 +121,20 @@ fn a_file_says_which_process_sent_a_packet() {
 #[test]
 fn printed_packets_have_their_process() {
     let scene = Scene::new();
-    let mut traffic = Traffic::new(&scene);
-    let line = format!(
-        "capture -i lo --json --who -c {} udp or tcp",
-        Traffic::PACKETS
-    );
-    let mut running = spawn(scene.command(&line));
-    running.ready();
-    traffic.send();
-    let ended = running.finish();
-    ended.exit(0);
-    assert_own(&packets(ended.events()));
+    // Another user finds the processes of root, too.
+    for user in ["", "--user nobody"] {
+        let mut traffic = Traffic::new(&scene);
+        let line = format!(
+            "capture -i lo --json --who {user} -c {} udp or tcp",
+            Traffic::PACKETS
+        );
+        let mut running = spawn(scene.command(&line));
+        running.ready();
+        traffic.send();
+        let ended = running.finish();
+        ended.exit(0);
+        assert_own(&packets(ended.events()));
+    }
 }
 
 /// Frames that a packet socket sends belong to no TCP or UDP socket; received ones were not made here.

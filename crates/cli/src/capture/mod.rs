@@ -267,8 +267,7 @@ impl Start<'_> {
                 CapabilitySet::NET_ADMIN,
                 restores_settings(self.args, &links),
             );
-            // Reading the descriptors of other users' processes.
-            needed.set(CapabilitySet::SYS_PTRACE, self.args.who);
+            needed.set(privilege::FIND_PROCESSES, self.args.who);
             privilege::drop_all_but(needed)?;
         }
         let url = self.server.as_ref().map(Server::url);

@@ -78,7 +78,7 @@ struct CapturedInterface {
 /// 50 ms, during which packets wait in the ring. Searches take at most a tenth of the time.
 ///
 /// # Privileges
-/// `CAP_SYS_PTRACE` to find the processes of other users.
+/// `CAP_SYS_PTRACE`, and `CAP_DAC_READ_SEARCH` or `CAP_DAC_OVERRIDE`, to find the processes of other users.
 pub struct ProcessFinder {
     sockets: SocketTable,
     processes: Processes,
