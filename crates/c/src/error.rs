@@ -3,8 +3,8 @@
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
+use crate::catch::guard_value;
 use crate::failure::Error;
-use crate::guard::guard_value;
 use crate::handle::{Kind, Object, Table};
 use crate::status::tapline_status;
 

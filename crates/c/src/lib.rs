@@ -21,6 +21,7 @@
 mod arguments;
 mod capture;
 mod capture_options;
+mod catch;
 mod count;
 mod cursor;
 mod delays;

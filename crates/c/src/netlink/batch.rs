@@ -12,9 +12,10 @@ use super::object::{
 };
 use super::request::error_of;
 use crate::arguments::array;
+use crate::catch::guard_value;
 use crate::error::{report, tapline_error};
 use crate::failure::Error;
-use crate::guard::{guard, guard_value};
+use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
 use crate::status::tapline_status;
 

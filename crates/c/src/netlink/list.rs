@@ -2,9 +2,10 @@
 
 use std::mem::MaybeUninit;
 
+use crate::catch::guard_value;
 use crate::error::tapline_error;
 use crate::failure::Error;
-use crate::guard::{guard, guard_value};
+use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
 use crate::status::tapline_status;
 

@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use super::check::{Expected, misbehaves, unreadable, wrong};
 use super::commands::{Case, Check};
 use super::run::{LIMIT, Outcome, Stage};
 use super::{Tally, about, next, number, select};
+use crate::support::PROGRAM;
 
 /// What happens to a command.
 #[derive(Debug)]
@@ -49,6 +51,19 @@ fn shell(script: &str, arguments: &[String]) -> Vec<String> {
     words.into_iter().chain(arguments.iter().cloned()).collect()
 }
 
+/// The least address space, in MiB, in which the program starts: with less the loader cannot load it.
+fn least_mib() -> u64 {
+    static LEAST: OnceLock<u64> = OnceLock::new();
+    let starts = |mib: &u64| {
+        let limit = format!("--as={}", mib << 20);
+        let output = Command::new("prlimit")
+            .args([&limit, PROGRAM, "--version"])
+            .output();
+        output.expect("prlimit").status.success()
+    };
+    *LEAST.get_or_init(|| (16..512).step_by(2).find(starts).expect("a start"))
+}
+
 impl Way {
     fn new(number: u64, seed: &mut u64, folder: &str) -> Self {
         let random = next(seed);
@@ -60,10 +75,9 @@ impl Way {
                 "descriptors",
                 format!("prlimit --nofile={}", 4 + random % 40),
             ),
-            // The program itself takes 33 MiB; with less, the loader cannot start it.
             1 => (
                 "memory",
-                format!("prlimit --as={}", (34 + random % 120) << 20),
+                format!("prlimit --as={}", (least_mib() + 1 + random % 120) << 20),
             ),
             2 => (
                 "locked memory",
