@@ -14,7 +14,7 @@ use super::report;
 use super::watch::{self, Watch};
 use crate::args::{BATCH_BYTES, BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
-use crate::page::PageFile;
+use crate::page_file::PageFile;
 use crate::sandbox::{self, Sandbox};
 use crate::{capture, privilege, signals, user};
 use tapline::filter::SystemNames;

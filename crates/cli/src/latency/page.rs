@@ -3,7 +3,8 @@
 use tapline::latency::LatencySummary;
 
 use super::report::cells;
-use crate::page::{Column, Page, Table, duration};
+use crate::durations::duration;
+use crate::page::{Column, Page, Table};
 use crate::units::grouped;
 
 /// The page about a measurement with one `setting`, which began at `start`.

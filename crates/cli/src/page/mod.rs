@@ -4,11 +4,7 @@
 //! browser, too (Content-Security-Policy). A chart is drawn for wide and for narrow windows, and its table is below it.
 
 mod chart;
-mod durations;
-mod file;
 mod html;
 
 pub use chart::{Bars, Panel, Panels};
-pub use durations::duration;
-pub use file::PageFile;
 pub use html::{Column, Page, Table};

@@ -27,7 +27,7 @@ use super::{dry_run, failure, page, respond, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, ChangeCounts, Server, ping_families};
-use crate::page::PageFile;
+use crate::page_file::PageFile;
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, Screen};
 use crate::units::{amount, grouped};

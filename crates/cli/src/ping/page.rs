@@ -7,7 +7,8 @@ use tapline::ping::{PingSummary, Prober};
 use super::output::account;
 use super::output::figures::{self, PingFigures};
 use super::timeline::{Step, Timeline};
-use crate::page::{Column, Page, Panel, Panels, Table, duration};
+use crate::durations::duration;
+use crate::page::{Column, Page, Panel, Panels, Table};
 use crate::units::grouped;
 
 /// ICMP errors that are listed.

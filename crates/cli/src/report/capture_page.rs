@@ -5,9 +5,10 @@ use tapline::analysis::{Analysis, Flow, SIZE_CLASSES, Slot, Top, Traffic};
 use tapline::packet::protocol::ip;
 use tapline::read::InputError;
 
+use crate::durations::duration;
 use crate::failure::chain;
 use crate::moment::date_time;
-use crate::page::{Bars, Column, Page, Panel, Panels, Table, duration};
+use crate::page::{Bars, Column, Page, Panel, Panels, Table};
 use crate::units::{amount, grouped};
 
 /// Places on the axis of time.

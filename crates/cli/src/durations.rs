@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tapline::analysis::Histogram;
 
-use super::{Bars, Page};
+use crate::page::{Bars, Page};
 use crate::units::span;
 
 /// Classes of a decade.

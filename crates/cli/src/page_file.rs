@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use jiff::Zoned;
 use tapline::file::output::OpenOutput;
 
-use super::Page;
 use crate::failure::{Exit, Failure};
+use crate::page::Page;
 
 /// A page of `--report`. Its file is opened before the job starts: nothing is measured for a page that cannot be written,
 /// and a sandbox that forbids to open files is no obstacle.
