@@ -87,7 +87,6 @@ bench: build c-library pcap-library
 	cargo bench --locked -p tapline-lab --bench tcpdump -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench recorder -- $(BENCH_FLAGS)
-	cargo bench --locked -p tapline-lab --bench flows -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter_kernel -- $(BENCH_FLAGS)
