@@ -1,4 +1,4 @@
-//! The file of a page that a job writes at its end.
+//! The file of a page.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,47 +10,61 @@ use tapline::file::output::OpenOutput;
 use crate::failure::{Exit, Failure};
 use crate::page::Page;
 
-/// A page of `--report`. Its file is opened before the job starts: nothing is measured for a page that cannot be written,
+/// The flag of jobs that write a page at their end.
+const REPORT: &str = "for --report";
+
+/// An open file for a page. `--report` opens it before the job starts: nothing is measured for a page that cannot be written,
 /// and a sandbox that forbids to open files is no obstacle.
 pub struct PageFile {
     path: PathBuf,
     file: File,
+    /// What chooses the file, for errors.
+    flag: &'static str,
     /// The time of the start, in words: the file of the time zone is also read before.
     pub start: String,
 }
 
 impl PageFile {
+    /// The file of `--report`.
     pub fn create(path: &Path) -> Result<Self, Failure> {
+        Self::create_for(path, REPORT)
+    }
+
+    /// A file that `flag` chooses.
+    pub fn create_for(path: &Path, flag: &'static str) -> Result<Self, Failure> {
         let opened = OpenOutput::create().truncate().open(path);
-        let file = opened.map_err(|error| failed(path, &error))?;
+        let file = opened.map_err(|error| failed(path, flag, &error))?;
         Ok(Self {
             path: path.to_owned(),
             file,
+            flag,
             start: Zoned::now().strftime("%Y-%m-%d %H:%M:%S %:z").to_string(),
         })
     }
 
-    /// Writes the page, which then ends with the version of the program.
     pub fn write(mut self, page: Page) -> Result<(), Failure> {
-        let text = page.finish(&format!(
-            "Written by tapline {}.",
-            env!("CARGO_PKG_VERSION")
-        ));
-        let written = self.file.write_all(text.as_bytes());
-        written.map_err(|error| failed(&self.path, &error))
+        let written = self.file.write_all(text(page).as_bytes());
+        written.map_err(|error| failed(&self.path, self.flag, &error))
     }
 }
 
-fn failed(path: &Path, error: &io::Error) -> Failure {
+/// The whole page, which ends with the version of the program.
+pub fn text(page: Page) -> String {
+    page.finish(&format!(
+        "Written by tapline {}.",
+        env!("CARGO_PKG_VERSION")
+    ))
+}
+
+fn failed(path: &Path, flag: &str, error: &io::Error) -> Failure {
     let failure = Failure::job_on(
         format!("cannot write the page to {}", path.display()),
         error,
     );
-    let advice = match error.kind() {
-        io::ErrorKind::NotFound => {
-            " (create its directory first, or choose another file for --report)"
-        }
-        _ => " (choose another file for --report)",
+    let create = match error.kind() {
+        io::ErrorKind::NotFound => "create its directory first, or ",
+        _ => "",
     };
-    Failure::new(Exit::Failed, failure.line + advice)
+    let advice = format!(" ({create}choose another file {flag})");
+    Failure::new(Exit::Failed, failure.line + &advice)
 }

@@ -204,7 +204,7 @@ impl<R: Rows> Table<R> {
 
     fn complete(&mut self, mut file: OpenFile<R>) -> Result<(), TableError> {
         if file.is_broken {
-            // Whoever added its rows was told.
+            // The error was returned when its rows were added.
             return Ok(());
         }
         file.encode()?;

@@ -14,7 +14,7 @@ use crate::units::{amount, grouped};
 /// Places on the axis of time.
 const PLACES: usize = 240;
 
-pub fn page(analysis: &Analysis, files: &[String], broken: &[InputError], top: usize) -> String {
+pub fn page(analysis: &Analysis, files: &[String], broken: &[InputError], top: usize) -> Page {
     let title = match files {
         [file] => format!("Capture report: {file}"),
         _ => format!("Capture report: {} files", files.len()),
@@ -29,10 +29,7 @@ pub fn page(analysis: &Analysis, files: &[String], broken: &[InputError], top: u
     tcp(&mut page, analysis);
     dns(&mut page, analysis);
     neighbours(&mut page, analysis);
-    page.finish(&format!(
-        "Written by tapline {}.",
-        env!("CARGO_PKG_VERSION")
-    ))
+    page
 }
 
 fn overview(page: &mut Page, analysis: &Analysis, files: &[String], broken: &[InputError]) {

@@ -55,8 +55,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         .into_iter()
         .map(|input| input.name)
         .collect();
-    let text = capture_page::page(&analysis, &names, &broken, usize::from(args.top));
-    output::write(&page, &text)?;
+    let contents = capture_page::page(&analysis, &names, &broken, usize::from(args.top));
+    output::write(&page, contents)?;
     print_result(args, &page, &analysis, &names)?;
     read::fail_if_broken(broken.iter().map(|error| chain(error)).collect())
 }
