@@ -12,7 +12,7 @@ static int fail(tapline_error *error)
     return 1;
 }
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
     tapline_netlink *netlink;
     tapline_list *list;
@@ -21,7 +21,8 @@ int main(int count, char **words)
     char object[256];
     size_t length;
 
-    if (count != 2 || strlen(words[1]) > 15) {
+    if (argc != 2 || strlen(argv[1]) > 15) {
+        fprintf(stderr, "usage: bridge NAME\n");
         return 2;
     }
     if (tapline_netlink_open(NULL, &netlink, &error) < 0) {
@@ -30,7 +31,7 @@ int main(int count, char **words)
     snprintf(object, sizeof object,
              "{\"name\":\"%s\",\"up\":true,\"mtu\":1400,"
              "\"linkinfo\":{\"info_kind\":\"bridge\",\"info_data\":{\"ageing_time\":12300}}}",
-             words[1]);
+             argv[1]);
     if (tapline_netlink_create(netlink, TAPLINE_NETLINK_OBJECT_LINK, TAPLINE_NETLINK_FORM_JSON,
                                (const uint8_t *)object, strlen(object), &list, &error) < 0) {
         tapline_netlink_close(netlink, NULL);

@@ -6,9 +6,10 @@
 using namespace tapline::netlink;
 using namespace std::chrono_literals;
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
-    if (count != 2) {
+    if (argc != 2) {
+        std::cerr << "usage: bridge NAME\n";
         return 2;
     }
     const auto factory = NetlinkFactory::open();
@@ -16,7 +17,7 @@ int main(int count, char **words)
         std::cerr << factory.error().describe() << '\n';
         return 1;
     }
-    const auto bridge = LinkInfo().setName(words[1]).setAdmin(true).setMtu(1400).setBridgeAgeingTime(123s);
+    const auto bridge = LinkInfo().setName(argv[1]).setAdmin(true).setMtu(1400).setBridgeAgeingTime(123s);
     const auto created = (*factory)->link()->create(bridge);
     if (!created) {
         std::cerr << created.error().describe() << '\n';

@@ -10,14 +10,15 @@ static int fail(tapline_error *error)
     return 1;
 }
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
     tapline_netlink *netlink;
     tapline_watch *watch;
     tapline_error *error;
-    long left = count == 2 ? atol(words[1]) : 0;
+    long left = argc == 2 ? atol(argv[1]) : 0;
 
     if (left <= 0) {
+        fprintf(stderr, "usage: watch COUNT\n");
         return 2;
     }
     if (tapline_netlink_open(NULL, &netlink, &error) < 0) {

@@ -5,10 +5,11 @@
 
 using namespace tapline::netlink;
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
-    long left = count == 2 ? std::atol(words[1]) : 0;
+    long left = argc == 2 ? std::atol(argv[1]) : 0;
     if (left <= 0) {
+        std::cerr << "usage: watch COUNT\n";
         return 2;
     }
     const auto watch = NetlinkFactory::open().value()->link()->watch(LinkInfo()).value();
