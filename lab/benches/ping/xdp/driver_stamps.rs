@@ -2,11 +2,13 @@
 //! the times of two of the kernel's tracepoints, which programs of the bench keep.
 //!
 //! ```text
-//! request ─▶ driver, xdp_devmap_xmit ─▶ poll of the other interface: kernel, reply ─▶ napi_poll
+//! request ─▶ xdp_redirect ─▶ driver, xdp_devmap_xmit ─▶ poll of the other interface: kernel, reply ─▶ napi_poll
 //!        ─▶ poll of this interface: the program that counts replies
 //! ```
 //!
 //! All of it happens on one CPU, one after the other, so the driver here begins to take the reply after that poll.
+//! The time of a request is that of `xdp_redirect`, before the driver, where a packet socket stamps what it sees leave
+//! (`dev_queue_xmit_nit`, net/core/dev.c). `xdp_devmap_xmit` tells how many requests the driver took at once.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -42,7 +44,7 @@ const END: Label = Label(0);
 #[derive(Debug)]
 pub struct DriverTrace {
     map: Map,
-    _tracepoints: [OwnedFd; 2],
+    _tracepoints: [OwnedFd; 3],
 }
 
 impl DriverTrace {
@@ -55,7 +57,8 @@ impl DriverTrace {
             open_raw_tracepoint(program.as_fd(), name).expect("a tracepoint")
         };
         let tracepoints = [
-            attach(c"xdp_devmap_xmit", &handed(&map)),
+            attach(c"xdp_redirect", &handed(&map)),
+            attach(c"xdp_devmap_xmit", &taken(&map)),
             attach(c"napi_poll", &polled(&map)),
         ];
         Self {
@@ -108,9 +111,17 @@ fn end() -> [Insn<'static>; 3] {
     [Insn::Place(END), Insn::mov(Reg::R0, 0), Insn::Exit]
 }
 
-/// Requests have been handed to the driver. Arguments: `from_dev`, `to_dev`, `sent`, … (`xdp_devmap_xmit`,
-/// include/trace/events/xdp.h). Several at once, after the sender was delayed, have no time.
+/// A request is handed to the driver (`xdp_redirect`, include/trace/events/xdp.h).
 fn handed(map: &Map) -> Vec<Insn<'_>> {
+    let mut code = begin(map, false);
+    code.push(Insn::store(Size::Double, RECORD, HANDED, NOW));
+    code.extend(end());
+    code
+}
+
+/// The driver has taken requests. Arguments: `from_dev`, `to_dev`, `sent`, … (`xdp_devmap_xmit`,
+/// include/trace/events/xdp.h). Several at once, after the sender was delayed, have no time.
+fn taken(map: &Map) -> Vec<Insn<'_>> {
     let single = Label(1);
     let mut code = begin(map, false);
     code.extend([
@@ -123,7 +134,6 @@ fn handed(map: &Map) -> Vec<Insn<'_>> {
         Insn::store(Size::Double, STATE, IS_PENDING, 0),
         Insn::Jump { target: END },
         Insn::Place(single),
-        Insn::store(Size::Double, RECORD, HANDED, NOW),
         Insn::store(Size::Double, STATE, IS_PENDING, 1),
     ]);
     code.extend(end());

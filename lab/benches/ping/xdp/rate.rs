@@ -11,9 +11,9 @@ use crate::harness::{Column, Report, Running, column, pause, ratios, thread_time
 use crate::rig::{PEER, Rig, on_subject_cpu};
 use crate::tool::{Kind, Tool, summary};
 
-/// Probes of a subject that gets its answers from a program, and from the kernel.
+/// Probes by XDP, and by others: enough that the start of a program does not count.
 const PROBES: u64 = 2_000_000;
-const KERNEL_PROBES: u64 = 400_000;
+const OTHER_PROBES: u64 = 400_000;
 
 /// fping tracks at most 65 535 pending probes.
 const FPING_PROBES: u64 = 60_000;
@@ -124,11 +124,6 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
 fn frames(rig: &Rig, far_end: FarEnd) -> Vec<f64> {
     let _far_end = far_end.start(rig, false);
     let request = frame(rig, PEER.parse().expect("an address"));
-    let count = if far_end == FarEnd::Kernel {
-        KERNEL_PROBES
-    } else {
-        PROBES
-    };
     let before = rig.arrived();
     let out = rig.left.interface().index;
     let (sent, cpu) = on_subject_cpu(|| {
@@ -136,7 +131,7 @@ fn frames(rig: &Rig, far_end: FarEnd) -> Vec<f64> {
             let mut generator = Generator::new(GeneratorOptions::new(out, request));
             generator.attach_own();
             let before = thread_time();
-            let sent = generator.send(count, None);
+            let sent = generator.send(PROBES, None);
             (sent, thread_time().saturating_sub(before))
         })
     });
@@ -152,9 +147,9 @@ fn frames(rig: &Rig, far_end: FarEnd) -> Vec<f64> {
 
 fn tapline(rig: &Rig, tool: &Tool, far_end: FarEnd, sender: Sender) -> Vec<f64> {
     let _far_end = far_end.start(rig, sender == Sender::Xdp);
-    let count = match (far_end, sender) {
-        (FarEnd::Responder, Sender::Xdp) => PROBES,
-        _ => KERNEL_PROBES,
+    let count = match sender {
+        Sender::Xdp => PROBES,
+        _ => OTHER_PROBES,
     };
     let arguments = format!("-c {count} -i 0 --rate max {PEER}");
     let arguments = match sender {
@@ -178,7 +173,7 @@ fn peer(rig: &Rig, tool: &Tool, far_end: FarEnd) -> Vec<f64> {
     let _far_end = far_end.start(rig, false);
     let count = match tool.kind {
         Kind::Fping => FPING_PROBES,
-        _ => KERNEL_PROBES,
+        _ => OTHER_PROBES,
     };
     let arguments = tool.fastest(rig, count);
     let (start, arrived) = (Instant::now(), rig.arrived());

@@ -6,11 +6,11 @@
 //!
 //! - the time at the other host, by a packet socket there: from the time stamp of the request to that of the reply. No round
 //!   trip is shorter.
-//! - from the driver to the driver, by two tracepoints of the kernel ([`DriverTrace`]): from where the driver has taken the
-//!   request to the end of the poll that made the reply, after which the driver here begins to take it. What tapline reports
-//!   beyond that is from its stamp until the driver has the request, and from there on until it reads the clock again: its
-//!   own instructions, and the driver's work in both directions. A packet socket's stamps lie before the one and behind the
-//!   other.
+//! - from the driver to the driver, by two tracepoints of the kernel ([`DriverTrace`]): from where the driver is handed the
+//!   request, as a packet socket stamps what leaves, to the end of the poll that made the reply, after which the driver here
+//!   begins to take it. What tapline reports beyond that is from its stamp until the driver is handed the request, and from
+//!   that poll until it reads the clock again: its own instructions, and the driver's work on the reply. A packet socket
+//!   stamps a reply after that work.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -89,10 +89,10 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     }
     report.note(
         "Round trips by XDP: a packet socket beside the pinger sees neither its requests, which are XDP frames, nor the replies, \
-         which its program drops. So the kernel's time stamps are those of two tracepoints: xdp_devmap_xmit, after the driver took \
-         the request, and napi_poll, at the end of the poll that made the reply, before the driver takes it. The driver's work \
-         is therefore part of what is reported beyond them: sending, and copying the reply's socket buffer for the \
-         program. A packet socket's stamps, before the driver sends and after it received, would include that work.",
+         which its program drops. So the kernel's time stamps are those of two tracepoints: xdp_redirect, where the kernel hands \
+         the request to the driver, and napi_poll, at the end of the poll that made the reply, before the driver takes it. A \
+         packet socket, too, stamps a request before the driver takes it, but a reply after the driver has worked on it: the \
+         copying of the reply's socket buffer for the program is part of what is reported beyond the two.",
     );
 }
 
