@@ -20,11 +20,12 @@ macro_rules! reads_one_by_one {
             /// Gives back the batch that was read and begins the next one; `false` if there is none yet.
             pub fn begin_batch(&mut self) -> bool {
                 self.end_batch();
+                let not_taken = self.cursor.lost_before;
                 let Some(batch) = self.next_batch() else {
                     return false;
                 };
                 let (extent, at) = $begin(&batch);
-                let (packets, lost_before) = (batch.packets, batch.lost_before);
+                let (packets, lost_before) = (batch.packets, batch.lost_before + not_taken);
                 // The memory is given back when the reading ends.
                 std::mem::forget(batch);
                 self.cursor = Cursor {
@@ -52,14 +53,20 @@ macro_rules! reads_one_by_one {
                     ..
                 } = self.cursor;
                 self.cursor.left = 0;
-                let $own = self;
+                let $own = &mut *self;
                 let mut batch = Batch {
                     lender: $lender,
                     packets,
                     unreadable,
                     lost_before,
                 };
+                // Then the ring reports lost packets again.
+                let is_unread = batch.can_truncate() && left == packets && packets > 0;
                 batch.truncate((packets - left) as usize);
+                drop(batch);
+                if is_unread && unreadable == 0 {
+                    self.cursor.lost_before = 0;
+                }
             }
 
             /// Packets of the current batch that have not been lent yet.
@@ -68,8 +75,8 @@ macro_rules! reads_one_by_one {
                 self.cursor.left as usize
             }
 
-            /// Packets that the ring dropped before the current batch, as [`Batch::lost_before`]. The first
-            /// call for a batch returns them, the others 0.
+            /// Packets that the ring dropped before the current batch, as [`Batch::lost_before`], and before earlier
+            /// ones for which this was not called. Returns them once.
             #[inline]
             pub fn take_lost_before(&mut self) -> u64 {
                 let lost = self.cursor.lost_before;

@@ -8,7 +8,7 @@ use ring::DirectionFilter;
 use tapline::capture::{CaptureSummary, Ended, Filter, Limits};
 
 use crate::support::{
-    BACKENDS, Pair, Teller, Told, Witness, assert_account, frames, ipv4_only,
+    BACKENDS, Pair, Teller, Told, Witness, assert_account, frames, frames_only_split, ipv4_only,
     ipv4_only_untranslatable, options, run, send, until_reported,
 };
 
@@ -152,6 +152,35 @@ fn at_overload_what_the_ring_dropped_is_counted_and_reported_with_a_packet() {
         assert_eq!(teller.lost_before, account.lost.ring);
         assert_eq!(pair.right.counters().rx_packets, 30_002);
         assert_adds_up(&outcome, &teller, 30_002);
+    }
+}
+
+#[test]
+fn a_loss_before_refused_packets_is_reported_with_the_next_one_that_is_delivered() {
+    for backend in BACKENDS {
+        let mut pair = Pair::new();
+        let (mut teller, release, told) = Teller::stalling();
+        let small = options(&pair.right, backend)
+            .buffer_bytes(128 << 10)
+            .stall(Duration::ZERO)
+            .with_filter(frames_only_split());
+        let outcome = pair.run(small, &mut teller, |pair, stopper| {
+            pair.send(0, 1);
+            until_reported(&told, Told::Holding);
+            pair.deliver(30_000);
+            pair.until(30_001);
+            release.send(()).unwrap();
+            until_reported(&told, Told::Idle);
+            pair.deliver(1);
+            pair.send(1, 1);
+            pair.until(30_003);
+            stopper.stop();
+        });
+        let account = outcome.account;
+        assert!(account.lost.ring > 20_000, "{outcome:?}");
+        assert_account(&account, 2, 30_001 - account.lost.ring, account.lost.ring);
+        assert_eq!(teller.lost_before, account.lost.ring);
+        assert_adds_up(&outcome, &teller, 30_003);
     }
 }
 

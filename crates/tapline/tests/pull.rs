@@ -12,7 +12,8 @@ use tapline::Namespace;
 use tapline::capture::{Backend, Capture, CaptureOptions, Ended};
 
 use crate::support::{
-    BACKENDS, Pair, Witness, assert_account, frames, ipv4_only, number, options, send,
+    BACKENDS, Pair, Witness, assert_account, frames, frames_only_split, ipv4_only, number, options,
+    send,
 };
 
 /// The numbers of all packets that `capture` returns.
@@ -78,6 +79,35 @@ fn packets_that_nobody_pulled_count_as_filtered() {
         assert_eq!(account.lost.total(), 0);
         let unread = pair.open(options(&pair.right, backend));
         assert_eq!(unread.finish().unwrap().account.received(), Some(0));
+    }
+}
+
+#[test]
+fn a_loss_before_refused_packets_is_reported_with_the_next_one_that_is_lent() {
+    for backend in BACKENDS {
+        let mut pair = Pair::new();
+        let small = options(&pair.right, backend)
+            .buffer_bytes(128 << 10)
+            .stall(Duration::ZERO)
+            .with_filter(frames_only_split());
+        let mut capture = pair.open(small);
+        pair.deliver(30_000);
+        pair.until(30_000);
+        // Those in the full ring are refused, and so is the one that follows the loss.
+        let mut batch = capture.next_batch(Duration::ZERO).unwrap().unwrap();
+        assert!(batch.next().is_none());
+        pair.deliver(1);
+        pair.send(0, 1);
+        pair.until(30_002);
+        capture.stopper().stop();
+        let mut lost = 0;
+        while let Some(packet) = capture.next().unwrap() {
+            lost += packet.drops_before();
+        }
+        let account = capture.finish().unwrap().account;
+        assert!(account.lost.ring > 20_000, "{account:?}");
+        assert_account(&account, 1, 30_001 - account.lost.ring, account.lost.ring);
+        assert_eq!(lost, account.lost.ring);
     }
 }
 

@@ -340,6 +340,17 @@ pub fn ipv4_only() -> Filter {
     program_with(&[])
 }
 
+/// The frames of [`frames`], and those of 6000 hosts, which are too many for the kernel: its program passes IPv4, and the reader
+/// refuses the generator's frames.
+pub fn frames_only_split() -> Filter {
+    let hosts = (0..6000_u32).map(|host| {
+        // Far from one another, so that no two are a network.
+        let [_, a, b, c] = (host * 1601).to_be_bytes();
+        format!(" or host 240.{a}.{b}.{c}")
+    });
+    expression(&format!("ether proto 0x88b5{}", hosts.collect::<String>()))
+}
+
 /// Like [`ipv4_only`], with a load that eBPF does not support: the payload offset.
 pub fn ipv4_only_untranslatable() -> Filter {
     program_with(&[Instruction::new(0x20, 0xffff_f000 + 52)])

@@ -123,14 +123,8 @@ impl<C: Consumer> Dispatcher<'_, C> {
             head.next = head.packets.next();
             head.dispatched += 1;
             is_first_at_end |= head.next.is_none() && head.is_divisible;
-            let lost_before = head.lost_before.take();
-            self.dispatch(
-                &packet,
-                head.interface,
-                lost_before,
-                head.counters,
-                head.reading,
-            );
+            head.reading.lost_before += std::mem::take(&mut head.lost_before);
+            self.dispatch(&packet, head.interface, head.counters, head.reading);
         }
         let dispatched: [usize; MERGED] =
             heads.map(|head| head.map_or(0, |head: MergeHead<'_>| head.dispatched));
@@ -151,11 +145,10 @@ impl<C: Consumer> Dispatcher<'_, C> {
         counters: &Counters,
         reading: &mut Reading,
     ) {
-        let lost_before = lost_before(batch);
+        reading.lost_before += batch.lost_before();
         batch.packets().deliver_to(&mut Dispatch {
             dispatcher: self,
             interface,
-            lost_before,
             counters,
             reading,
         });
@@ -170,7 +163,6 @@ impl<C: Consumer> Dispatcher<'_, C> {
         &mut self,
         packet: &ring::RingPacket<'_>,
         interface: u32,
-        drop_count: Option<u64>,
         counters: &Counters,
         reading: &mut Reading,
     ) {
@@ -190,6 +182,10 @@ impl<C: Consumer> Dispatcher<'_, C> {
             reading.surplus += 1;
             return;
         }
+        let drop_count = match reading.lost_before {
+            0 => None,
+            _ => Some(std::mem::take(&mut reading.lost_before)),
+        };
         let delivered = lend(packet, bytes, interface, drop_count, reading);
         match self.consumer.packet(&delivered) {
             Ok(()) => {
@@ -245,8 +241,6 @@ pub fn lend<'p>(
 struct Dispatch<'h, 'c, C> {
     dispatcher: &'h mut Dispatcher<'c, C>,
     interface: u32,
-    /// Reported with the first packet.
-    lost_before: Option<u64>,
     counters: &'h Counters,
     reading: &'h mut Reading,
 }
@@ -258,14 +252,9 @@ impl<C: Consumer> PacketSink for Dispatch<'_, '_, C> {
         reason = "called for every packet, which then stays in registers from ring to file"
     )]
     fn packet(&mut self, packet: &ring::RingPacket<'_>) {
-        let lost_before = self.lost_before.take();
         let (interface, counters) = (self.interface, self.counters);
-        (self.dispatcher).dispatch(packet, interface, lost_before, counters, self.reading);
+        (self.dispatcher).dispatch(packet, interface, counters, self.reading);
     }
-}
-
-fn lost_before(batch: &Batch<'_>) -> Option<u64> {
-    Some(batch.lost_before()).filter(|&lost| lost > 0)
 }
 
 /// A batch of one queue, and the queue's counters.
@@ -303,14 +292,15 @@ struct MergeHead<'b> {
     /// The rest of the batch can stay in its ring.
     is_divisible: bool,
     packets: Packets<'b>,
-    lost_before: Option<u64>,
+    /// Packets that the ring lost before the batch. It reports them again unless a packet of the batch is dispatched.
+    lost_before: u64,
     counters: &'b Counters,
     reading: &'b mut Reading,
 }
 
 impl<'b> MergeHead<'b> {
     fn new(lent: &'b mut LentBatch<'_>) -> Self {
-        let lost_before = lost_before(&lent.batch);
+        let lost_before = lent.batch.lost_before();
         let is_divisible = lent.batch.can_truncate();
         let mut packets = lent.batch.packets();
         Self {

@@ -36,6 +36,8 @@ pub struct Reading {
     pub exact: Option<ExactFilter>,
     /// Packets that `exact` refused.
     pub refused: u64,
+    /// Packets that the ring lost since the last one that was delivered.
+    pub lost_before: u64,
     /// Packets read after the packet limit was reached.
     pub surplus: u64,
     /// Packets read after the consumer had failed.
