@@ -7,7 +7,8 @@ use lab::Host;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
 use tapline::ping::{
-    Backend, PingError, PingEvent, PingOptions, PingSummary, Prober, XdpAttachMode, XdpRefusal,
+    Backend, PingError, PingEvent, PingOperation, PingOptions, PingSummary, Prober, XdpAttachMode,
+    XdpRefusal,
 };
 
 use tapline::send::SendPath;
@@ -304,6 +305,43 @@ fn a_sweep_continues_where_it_was_stopped() {
     assert!(responder.finish().unwrap().counts.answered >= 1024);
 }
 
+/// Routes to parts of a /24 or /64 do not apply to the rest of it. With so many targets, one lookup serves the others.
+#[test]
+fn a_sweep_leaves_out_only_what_has_no_way_to_it() {
+    let [left, right] = Net::new().pair();
+    let _pass = pass_all(&right);
+    for (family, here, via, own, nowhere, words) in [
+        (
+            "-4",
+            "10.1.0.1",
+            "10.64.0.0/16 via 10.1.0.2",
+            "10.64.0.0/32",
+            "10.64.7.0/32",
+            "10.64.0.0-10.64.31.255",
+        ),
+        (
+            "-6",
+            "fd00:1::1",
+            "fd00:64::/48 via fd00:1::2",
+            "fd00:64::/128",
+            "fd00:64::700/128",
+            "fd00:64::0-fd00:64::1fff",
+        ),
+    ] {
+        left.ip(&format!("{family} route add {via}"));
+        let network = via.split(' ').next().unwrap();
+        right.ip(&format!("{family} route add local {network} dev lo"));
+        // It may be the source of the requests.
+        right.ip(&format!("{family} route add {own} via {here} table local"));
+        left.ip(&format!("address add {own} dev left0"));
+        left.ip(&format!("{family} route add unreachable {nowhere}"));
+        let total = run(&left, &xdp(1), words).statistics.total();
+        assert_eq!((total.sent, total.local_drops), (8190, 2), "{family}");
+        assert_eq!((total.received, total.lost), (8190, 0), "{family}");
+    }
+    assert_eq!(echoes_answered(&right), [8190, 8190]);
+}
+
 /// Routes are looked up again while it runs.
 #[test]
 fn a_route_that_changes_is_followed() {
@@ -535,6 +573,20 @@ fn what_it_does_not_do_is_refused() {
         link: "left0".into(),
     };
     assert!(matches!(error, PingError::XdpRefused(found) if found == expected));
+    let error = refused(
+        &|options| options.source = Some([10, 1, 0, 77].into()),
+        "10.1.0.2",
+    );
+    assert!(
+        matches!(
+            &error,
+            PingError::Kernel {
+                operation: PingOperation::BindSource,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
     left.ip("route add default via 10.1.0.2");
     let error = refused(&|_| (), "10.1.0.2");
     assert!(matches!(error, PingError::Uplink { link } if link == "left0"));

@@ -39,6 +39,7 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
             let line = format!("{error}; give --yes-on-uplink to ping on it");
             return Failure::new(Exit::Usage, line);
         }
+        PingError::Socket(source) if is_privilege(&source.source) => (Exit::Privilege, None),
         PingError::NoInterface => (Exit::Usage, Some("use -I IF".to_owned())),
         PingError::Kernel { operation, source } => {
             kernel(args, *operation, source.raw_os_error().unwrap_or(0))
@@ -57,6 +58,10 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
         None => line,
     };
     Failure::new(exit, line)
+}
+
+fn is_privilege(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES))
 }
 
 fn kernel(args: &PingArgs, operation: PingOperation, errno: i32) -> (Exit, Option<String>) {

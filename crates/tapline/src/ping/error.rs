@@ -78,8 +78,8 @@ pub enum PingError {
         /// Error of the kernel for ping sockets.
         source: io::Error,
     },
-    /// A ring was requested without an interface, and no interface reaches a target.
-    #[error("no interface found for the packet ring")]
+    /// A ring or XDP was requested without an interface, and no interface reaches a target.
+    #[error("no interface reaches a target")]
     NoInterface,
     /// The ring could not be opened.
     #[error(transparent)]

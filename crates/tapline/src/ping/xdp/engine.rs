@@ -3,6 +3,7 @@
 mod sending;
 
 use std::io;
+use std::net::IpAddr;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -65,7 +66,10 @@ pub(in crate::ping) struct XdpEngine {
     changes: TargetChanges,
     /// Targets that have changed, whose addresses and hops are to be written.
     changed: Vec<u32>,
+    /// The origin of all times of the run, before the programs are loaded.
     start_ns: u64,
+    /// When requests can leave, from which the duration counts.
+    opened_ns: u64,
     timeout_ns: u64,
     last_sent_ns: u64,
     duration_ns: u64,
@@ -108,6 +112,9 @@ impl XdpEngine {
         if is_fast && is_uplink(&mut netlink, &link)? {
             return Err(PingError::Uplink { link: interface });
         }
+        if let Some(source) = options.source {
+            require_own(&mut netlink, source)?;
+        }
         let mut hops = NextHops::look_up(&targets, link.ifindex())?;
         require_hops(&targets, &hops, interface)?;
         hops.resolve()?;
@@ -122,8 +129,9 @@ impl XdpEngine {
             link: &link,
             options,
             start_ns,
+            hops: &hops,
             room,
-            hops: hops.len().saturating_add(SPARE_HOPS),
+            hops_room: hops.len().saturating_add(SPARE_HOPS),
         };
         let EchoSender {
             mut echo,
@@ -155,6 +163,7 @@ impl XdpEngine {
             changes,
             changed: Vec::new(),
             start_ns,
+            opened_ns: 0,
             timeout_ns: plan.timeout_ns,
             last_sent_ns: 0,
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
@@ -179,6 +188,8 @@ impl XdpEngine {
             engine.add(waker).map_err(during_wait())?;
         }
         engine.set_timer(0).map_err(during_wait())?;
+        engine.opened_ns = engine.now_ns();
+        engine.duration_ns = engine.duration_ns.saturating_add(engine.opened_ns);
         Ok(engine)
     }
 
@@ -239,7 +250,7 @@ impl XdpEngine {
         };
         PingSummary {
             ended,
-            duration: Duration::from_nanos(self.now_ns()),
+            duration: Duration::from_nanos(self.now_ns() - self.opened_ns),
             backend: Backend::Xdp,
             send_path: Some(send_path),
             local_drops: self.local_drops,
@@ -515,6 +526,18 @@ impl AsFd for XdpEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
+}
+
+/// Refuses a source that no interface has, as `bind` does.
+fn require_own(netlink: &mut Netlink, source: IpAddr) -> Result<(), PingError> {
+    let addresses = netlink.addresses()?.items;
+    if addresses.iter().any(|own| own.local == Some(source)) {
+        return Ok(());
+    }
+    Err(PingError::Kernel {
+        operation: PingOperation::BindSource,
+        source: io::Error::from_raw_os_error(libc::EADDRNOTAVAIL),
+    })
 }
 
 /// The interface has to reach some target.

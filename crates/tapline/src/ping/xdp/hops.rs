@@ -1,18 +1,21 @@
 //! The next hops of the targets, and their MAC addresses.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use netlink::{IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, Route, RouteQuery};
+use netlink::{
+    IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, Prefix, Route, RouteQuery,
+};
 use probe::targets::Targets;
 use rustix::event::{Timespec, poll};
 
 use super::change_watch::ChangeWatch;
 
-/// Targets whose routes are looked up one by one. Of more, one lookup serves the targets of an IPv4 /24 or IPv6 /64.
+/// Targets whose routes are looked up one by one. Of more, one lookup serves the targets of an IPv4 /24 or IPv6 /64, but for
+/// those of [narrower routes](NarrowRoutes).
 const MAX_LOOKUPS: u32 = 4096;
 /// How many neighbours the kernel is asked to resolve at a time, and how often. Its table holds that many by default.
 const RESOLVED_AT_ONCE: usize = 256;
@@ -36,6 +39,37 @@ enum RouteKind {
     None,
 }
 
+/// Destinations within an IPv4 /24 or IPv6 /64 that have a route of their own, as the addresses of this host do. The route of
+/// the rest does not apply to them.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct NarrowRoutes {
+    addresses: HashSet<IpAddr>,
+    /// The /24 and /64 networks that have routes to parts of them.
+    networks: HashSet<Prefix>,
+}
+
+impl NarrowRoutes {
+    /// Those of all tables.
+    fn read(netlink: &mut Netlink) -> Result<Self, NetlinkError> {
+        let mut found = Self::default();
+        for route in netlink.list(&Route::new())?.items {
+            let Some(Prefix { ip, len }) = route.dst else {
+                continue;
+            };
+            match (ip, len) {
+                (IpAddr::V4(_), 32) | (IpAddr::V6(_), 128) => found.addresses.insert(ip),
+                (IpAddr::V4(_), 25..) | (IpAddr::V6(_), 65..) => found.networks.insert(network(ip)),
+                _ => continue,
+            };
+        }
+        Ok(found)
+    }
+
+    fn contain(&self, address: IpAddr) -> bool {
+        self.addresses.contains(&address) || self.networks.contains(&network(address))
+    }
+}
+
 /// A next hop.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
@@ -56,11 +90,13 @@ pub(super) struct NextHops {
     hops: Vec<Hop>,
     numbers: HashMap<IpAddr, u32>,
     /// The routes of prefixes, each with the address that it was looked up for.
-    routes: HashMap<IpAddr, (IpAddr, RouteKind)>,
+    routes: HashMap<Prefix, (IpAddr, RouteKind)>,
     /// Whether each prefix is one address.
     is_exact: bool,
+    /// Empty if each prefix is one address.
+    narrow: NarrowRoutes,
     /// Prefixes whose routes are looked up again, the next one last, and whether all are to be looked up after that.
-    recheck: Vec<IpAddr>,
+    recheck: Vec<Prefix>,
     is_recheck_due: bool,
     /// Where the search for unresolved hops continues.
     next_missing: usize,
@@ -69,16 +105,23 @@ pub(super) struct NextHops {
 impl NextHops {
     /// Looks up the routes of `targets`. Targets that are routed through another interface than `link` have no hop.
     pub fn look_up(targets: &Targets, link: IfIndex) -> Result<Self, NetlinkError> {
+        let mut netlink = Netlink::open()?;
+        let is_exact = targets.len() <= MAX_LOOKUPS;
         let mut hops = Self {
             link,
-            netlink: Netlink::open()?,
             // Before the first lookup, so that no change is missed.
             route_changes: ChangeWatch::routes()?,
             neighbour_changes: ChangeWatch::neighbours()?,
             hops: Vec::new(),
             numbers: HashMap::new(),
             routes: HashMap::new(),
-            is_exact: targets.len() <= MAX_LOOKUPS,
+            is_exact,
+            narrow: if is_exact {
+                NarrowRoutes::default()
+            } else {
+                NarrowRoutes::read(&mut netlink)?
+            },
+            netlink,
             recheck: Vec::new(),
             is_recheck_due: false,
             next_missing: 0,
@@ -119,16 +162,16 @@ impl NextHops {
         }
     }
 
-    fn prefix(&self, address: IpAddr) -> IpAddr {
-        if self.is_exact {
-            address
+    fn prefix(&self, address: IpAddr) -> Prefix {
+        if self.is_exact || self.narrow.contain(address) {
+            Prefix::host(address)
         } else {
             network(address)
         }
     }
 
     /// The way to `prefix`, where `address` is.
-    fn route_kind(&mut self, prefix: IpAddr, address: IpAddr) -> RouteKind {
+    fn route_kind(&mut self, prefix: Prefix, address: IpAddr) -> RouteKind {
         if let Some((_, kind)) = self.routes.get(&prefix) {
             return *kind;
         }
@@ -167,6 +210,12 @@ impl NextHops {
     pub fn is_local(&self, address: IpAddr) -> bool {
         let route = self.routes.get(&self.prefix(address));
         route.is_some_and(|(_, kind)| *kind == RouteKind::Local)
+    }
+
+    /// Whether the interface reaches `address`, as far as is known.
+    pub fn reaches(&self, address: IpAddr) -> bool {
+        let route = self.routes.get(&self.prefix(address));
+        route.is_some_and(|(_, kind)| matches!(kind, RouteKind::Gateway(_) | RouteKind::OnLink))
     }
 
     /// The number of a hop, which is added if it is new.
@@ -228,11 +277,17 @@ impl NextHops {
     /// them the hops of their targets.
     pub fn recheck_routes(&mut self) -> bool {
         self.is_recheck_due |= self.route_changes.has_changed();
+        let mut has_changed = false;
         if self.recheck.is_empty() && self.is_recheck_due {
             self.is_recheck_due = false;
             self.recheck.extend(self.routes.keys());
+            if !self.is_exact
+                && let Ok(narrow) = NarrowRoutes::read(&mut self.netlink)
+            {
+                has_changed = narrow != self.narrow;
+                self.narrow = narrow;
+            }
         }
-        let mut has_changed = false;
         for _ in 0..ROUTES_AT_ONCE {
             let Some(prefix) = self.recheck.pop() else {
                 break;
@@ -330,11 +385,17 @@ fn is_pending(neighbour: &Neigh) -> bool {
     )
 }
 
-/// The first address of the /24 or /64 around `address`.
-fn network(address: IpAddr) -> IpAddr {
+/// The /24 or /64 around `address`.
+fn network(address: IpAddr) -> Prefix {
     match address {
-        IpAddr::V4(address) => IpAddr::V4((address.to_bits() & !0xff).into()),
-        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()),
+        IpAddr::V4(address) => {
+            let first = Ipv4Addr::from_bits(address.to_bits() & !0xff);
+            Prefix::new(first, 24)
+        }
+        IpAddr::V6(address) => {
+            let first = Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX));
+            Prefix::new(first, 64)
+        }
     }
 }
 

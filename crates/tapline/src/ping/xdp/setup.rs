@@ -9,6 +9,7 @@ use probe::{COOKIE_BYTES, Forecast, ProbePlan, Prober};
 use rustix::io::Errno;
 
 use super::af_xdp::FrameSender;
+use super::hops::NextHops;
 use super::requests::{VlanTag, request};
 use crate::ping::error::{PingError, XdpRefusal};
 use crate::ping::options::PingOptions;
@@ -101,9 +102,10 @@ pub(super) struct EchoSetup<'a> {
     pub link: &'a Link,
     pub options: &'a PingOptions,
     pub start_ns: u64,
+    pub hops: &'a NextHops,
     /// Targets and next hops that there is room for.
     pub room: u32,
-    pub hops: u32,
+    pub hops_room: u32,
 }
 
 /// What counts replies, and what sends requests.
@@ -171,7 +173,7 @@ impl EchoSetup<'_> {
             targets: self.room,
             is_single: plan.rounds == Some(1),
             has_histograms: self.options.histograms,
-            hops: self.hops,
+            hops: self.hops_room,
             ipv4: ipv4.clone(),
             ipv6: ipv6.clone(),
             payload_bytes: self.options.payload_bytes as u16,
@@ -190,8 +192,13 @@ impl EchoSetup<'_> {
     fn frame(&self, is_ipv6: bool) -> Result<Option<Vec<u8>>, PingError> {
         let (options, targets) = (self.options, self.prober.targets());
         let interface = self.link.ifname().to_string();
-        let mut addresses = (0..targets.len()).filter_map(|target| targets.address(target));
-        let first = addresses.find(|address| address.is_ipv6() == is_ipv6);
+        let addresses = (0..targets.len()).filter_map(|target| targets.address(target));
+        let mut addresses = addresses.filter(|address| address.is_ipv6() == is_ipv6);
+        // The source to an address of this host would be that address.
+        let reached = addresses
+            .clone()
+            .find(|address| self.hops.reaches(*address));
+        let first = reached.or_else(|| addresses.next());
         let may_come = options.both_families || options.resolve_every.is_some();
         if first.is_none() && !may_come {
             return Ok(None);
