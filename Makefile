@@ -79,14 +79,17 @@ engines:
 	cargo build --locked -p tapline-cli
 	packaging/engines.sh target/debug/tapline target/engines
 
+# What the bench of flows compares with is unpacked into target/flow-peers.
 bench: build c-library pcap-library
 	@packaging/need.sh bench
+	@packaging/flow-peers.sh target/flow-peers
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench pull -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench c_library -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench tcpdump -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench recorder -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench flows -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter_kernel -- $(BENCH_FLAGS)

@@ -6,7 +6,6 @@ use std::process::Command;
 
 /// Tool and its Debian package.
 const PACKAGES: &[(&str, &str)] = &[
-    ("argus", "argus-server"),
     ("arp-scan", "arp-scan"),
     ("bash", "bash"),
     ("bpftool", "bpftool"),
@@ -34,7 +33,6 @@ const PACKAGES: &[(&str, &str)] = &[
     ("netsniff-ng", "netsniff-ng"),
     ("nfcapd", "nfdump"),
     ("nfdump", "nfdump"),
-    ("nfpcapd", "nfdump"),
     ("nft", "nftables"),
     ("ngrep", "ngrep"),
     ("nm", "binutils"),
@@ -44,13 +42,11 @@ const PACKAGES: &[(&str, &str)] = &[
     ("p0f", "p0f"),
     ("ping", "iputils-ping"),
     ("pkg-config", "pkg-config"),
-    ("pmacctd", "pmacct"),
     ("prlimit", "util-linux"),
     ("python3", "python3"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("setpriv", "util-linux"),
     ("setsid", "util-linux"),
-    ("softflowd", "softflowd"),
     ("ss", "iproute2"),
     ("strace", "strace"),
     ("tc", "iproute2"),

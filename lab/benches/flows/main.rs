@@ -1,25 +1,26 @@
 //! Cost of flows, and of packets as columns: compares `tapline flows` with nfpcapd, softflowd, pmacctd and argus in one run.
 //!
 //! `cargo bench -p tapline-lab --bench flows -- [--rounds N | --quick] [--only flows|columns] [--tapline FILE]...` requires a release
-//! build of tapline, 1 GB in /dev/shm, and an otherwise idle machine.
+//! build of tapline, the peers that `packaging/flow-peers.sh target/flow-peers` unpacks, 1 GB in /dev/shm, and an otherwise idle machine.
 //!
 //! Each program reads the same capture file: 100 000 flows in turn, whose times are those of 1 Mpps. The file is in memory. Each
 //! writes or sends its flows as it does by itself: nfpcapd and argus to a file of their own format, pmacctd as CSV, softflowd by
-//! NetFlow to a port where nobody listens. A run is measured from the start of the process to its exit.
+//! NetFlow to a port where nobody listens. A run is measured from the start of the process to its exit, which has a time limit.
 
 #![forbid(unsafe_code)]
 
 #[path = "../harness/mod.rs"]
 mod harness;
 
-use std::fs::{self, File};
+use std::env::consts::ARCH;
+use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use abi::process::wait;
-use harness::{BenchOptions, Column, Report, column, ratios};
+use harness::{BenchOptions, Column, Report, Running, column, ratios, repository};
 use store::read::Reader as CaptureReader;
 use tapline_lab::{Host, Net};
 
@@ -95,6 +96,15 @@ struct Bench {
     own: Vec<PathBuf>,
 }
 
+/// A program to compare with.
+struct Peer {
+    /// Below the folder `usr` of what was unpacked.
+    program: &'static str,
+    words: String,
+    /// What it prints if it found all flows.
+    printed: &'static str,
+}
+
 /// What a run used.
 struct Used {
     cpu_s: f64,
@@ -115,36 +125,57 @@ impl Bench {
         fs::write(self.folder.join("pmacct.conf"), settings).expect("a file");
         fs::create_dir(self.folder.join("nfdump")).expect("a folder");
         let peers = [
-            ("nfpcapd", format!("-r {trace} -w {folder}/nfdump")),
-            (
-                "softflowd",
-                format!(
-                    "-d -r {trace} -m 200000 -n 127.0.0.1:9 -p {folder}/pid -c {folder}/control"
-                ),
-            ),
-            ("pmacctd", format!("-f {folder}/pmacct.conf")),
-            ("argus", format!("-r {trace} -w {folder}/argus")),
+            Peer {
+                program: "bin/nfpcapd",
+                words: format!("-r {trace} -w {folder}/nfdump"),
+                printed: "Flows: 100000, Packets: 2000000",
+            },
+            Peer {
+                program: "sbin/softflowd",
+                // With a control socket it waits for a connection to that.
+                words: format!("-d -r {trace} -m 200000 -n 127.0.0.1:9 -p {folder}/pid -c none"),
+                printed: "flushed =    100000",
+            },
+            Peer {
+                program: "sbin/pmacctd",
+                words: format!("-f {folder}/pmacct.conf"),
+                printed: "QN: 100000/100000",
+            },
+            Peer {
+                program: "sbin/argus",
+                words: format!("-r {trace} -w {folder}/argus"),
+                printed: "",
+            },
         ];
         let own = format!("flows -q {trace} -w {folder}/flows.parquet");
         report.note(format!(
             "`tapline flows -w flows.parquet`, `nfpcapd -r`, `softflowd -r`, `pmacctd` with its print plug-in and `argus -r`: {PACKETS} packets \
-             of {FLOWS} flows, in /dev/shm. pmacctd sleeps before it reads: its wall time says nothing"
+             of {FLOWS} flows, in /dev/shm. pmacctd sleeps before it reads: its wall time says nothing. Memory is that of the process, without pmacctd's plug-in"
         ));
         for _ in report.rounds("flows") {
             let table = report.table(FLOW_TITLE, &FLOW_COLUMNS);
-            for (name, words) in &peers {
-                let used = self.run(self.host.command(name), words);
-                table.add(name, &used.per_packet());
+            for Peer {
+                program,
+                words,
+                printed,
+            } in &peers
+            {
+                let (used, text) = run(self.peer(program), words);
+                assert!(text.contains(printed), "{program}: {text}");
+                table.add(name_of(program), &used.per_packet());
                 let _ = fs::remove_file(self.folder.join("argus"));
             }
             for program in &self.own {
-                let used = self.run(self.at(program), &own);
-                table.add(&name_of(program), &used.per_packet());
+                let (used, _) = run(self.at(program), &own);
+                table.add(name_of(program), &used.per_packet());
             }
         }
         let cpu = |name: &str| report.of(FLOW_TITLE, name, "CPU, ns/packet");
-        let own = cpu(&name_of(&self.own[0]));
-        let rivals = peers.iter().map(|(name, _)| (*name, cpu(name)));
+        let own = cpu(name_of(&self.own[0]));
+        let rivals = peers.iter().map(|peer| {
+            let name = name_of(peer.program);
+            (name, cpu(name))
+        });
         let median = |values: &[f64]| {
             let mut values = values.to_vec();
             values.sort_by(f64::total_cmp);
@@ -185,7 +216,7 @@ impl Bench {
         let words = format!("read -q {} -w {}", self.trace.display(), parquet.display());
         for _ in report.rounds("columns") {
             for program in &self.own {
-                let file = self.run(self.at(program), &words);
+                let (file, _) = run(self.at(program), &words);
                 let pipe = self.run_piped(program, &parquet);
                 let table = report.table(ROW_TITLE, &ROW_COLUMNS);
                 let name = name_of(program);
@@ -220,11 +251,19 @@ impl Bench {
         self.host.command(program.to_str().expect("UTF-8"))
     }
 
-    fn run(&self, command: Command, words: &str) -> Used {
-        let mut command = command;
-        command.args(words.split(' '));
-        command.stdin(Stdio::null());
-        self.measured(command)
+    /// A peer, with the libraries that were unpacked with it.
+    fn peer(&self, program: &str) -> Command {
+        let unpacked = repository().join("target/flow-peers/usr");
+        let path = unpacked.join(program);
+        assert!(
+            path.is_file(),
+            "{} is missing: packaging/flow-peers.sh target/flow-peers",
+            path.display()
+        );
+        let mut command = self.at(&path);
+        let libraries = unpacked.join(format!("lib/{ARCH}-linux-gnu"));
+        command.env("LD_LIBRARY_PATH", libraries);
+        command
     }
 
     /// Generated packets through a pipe.
@@ -233,36 +272,22 @@ impl Bench {
         let words = format!(
             "send --udp --src 10.1.0.1-10.1.255.254 --sport 1024-60000 --dst 10.9.0.1 --dport 443 --flows {FLOWS} -c {LARGE_PACKETS} --size 1000 --rate 1Mpps -w -"
         );
-        source
-            .args(words.split(' '))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut source = source.spawn().expect("it starts");
+        source.args(words.split(' '));
+        let (source, pipe) = Running::start_piped(source);
         let mut command = self.at(program);
         command.args(["read", "-q", "-", "-w"]).arg(parquet);
-        command.stdin(source.stdout.take().expect("a pipe"));
-        let used = self.measured(command);
-        assert!(source.wait().expect("it ends").success());
+        let begin = Instant::now();
+        let (used, _) = Used::of(Running::start_with_input(command, pipe), begin);
+        assert!(source.finish().status.success());
         used
     }
+}
 
-    fn measured(&self, mut command: Command) -> Used {
-        let errors = File::create(self.folder.join("errors")).expect("a file");
-        command.stdout(Stdio::null()).stderr(errors);
-        let begin = Instant::now();
-        let child = command.spawn().expect("it starts");
-        let status = format!("/proc/{}/status", child.id());
-        let memory = thread::spawn(move || most_memory(&status));
-        let ended = wait(child).expect("it ends");
-        let wall = begin.elapsed();
-        let errors = fs::read_to_string(self.folder.join("errors")).unwrap_or_default();
-        assert!(ended.status.success(), "{command:?}: {errors}");
-        Used {
-            cpu_s: ended.cpu.as_secs_f64(),
-            wall_s: wall.as_secs_f64(),
-            memory_bytes: memory.join().expect("it reads"),
-        }
-    }
+/// What a program used and printed.
+fn run(mut command: Command, words: &str) -> (Used, String) {
+    command.args(words.split(' '));
+    let begin = Instant::now();
+    Used::of(Running::start(command), begin)
 }
 
 /// The most memory of a process, which is read every 20 ms until it ends.
@@ -281,6 +306,21 @@ fn most_memory(status: &str) -> f64 {
 }
 
 impl Used {
+    /// What a program uses from its start until it exits, as it must within a time limit, and what it printed.
+    fn of(running: Running, begin: Instant) -> (Self, String) {
+        let status = format!("/proc/{}/status", running.id());
+        let memory = thread::spawn(move || most_memory(&status));
+        let ended = running.finish();
+        let wall = begin.elapsed();
+        assert!(ended.status.success(), "{}: {}", ended.status, ended.text);
+        let used = Self {
+            cpu_s: ended.used.cpu.as_secs_f64(),
+            wall_s: wall.as_secs_f64(),
+            memory_bytes: memory.join().expect("it reads"),
+        };
+        (used, ended.text)
+    }
+
     fn per_packet(&self) -> [f64; 3] {
         [self.cpu_s / PACKETS as f64, self.wall_s, self.memory_bytes]
     }
@@ -295,10 +335,7 @@ fn millions(rates: &[f64]) -> Vec<f64> {
     rates.iter().map(|rate| rate / 1e6).collect()
 }
 
-fn name_of(program: &Path) -> String {
-    program
-        .file_name()
-        .unwrap_or_default()
-        .display()
-        .to_string()
+fn name_of(program: &(impl AsRef<Path> + ?Sized)) -> &str {
+    let name = program.as_ref().file_name().and_then(OsStr::to_str);
+    name.expect("a name of UTF-8")
 }

@@ -132,21 +132,28 @@ impl Running {
     pub fn start(mut command: Command) -> Self {
         let printed = tempfile::tempfile_in("/dev/shm").expect("a file for what it prints");
         command.stdout(printed.try_clone().expect("a second descriptor"));
-        Self::spawn(command, printed)
+        Self::spawn(command, printed, Stdio::null())
+    }
+
+    /// Like `start`, but standard input is `input`.
+    pub fn start_with_input(mut command: Command, input: impl Into<Stdio>) -> Self {
+        let printed = tempfile::tempfile_in("/dev/shm").expect("a file for what it prints");
+        command.stdout(printed.try_clone().expect("a second descriptor"));
+        Self::spawn(command, printed, input.into())
     }
 
     /// Like `start`, but standard output is a pipe.
     pub fn start_piped(mut command: Command) -> (Self, ChildStdout) {
         let printed = tempfile::tempfile_in("/dev/shm").expect("a file for what it prints");
         command.stdout(Stdio::piped());
-        let mut running = Self::spawn(command, printed);
+        let mut running = Self::spawn(command, printed, Stdio::null());
         let output = running.child.stdout.take().expect("a pipe");
         (running, output)
     }
 
-    fn spawn(mut command: Command, printed: File) -> Self {
+    fn spawn(mut command: Command, printed: File, input: Stdio) -> Self {
         let name = command.get_program().display().to_string();
-        command.env("LC_ALL", "C").stdin(Stdio::null());
+        command.env("LC_ALL", "C").stdin(input);
         command.stderr(printed.try_clone().expect("a second descriptor"));
         let child = command
             .spawn()
