@@ -1,5 +1,6 @@
 //! Parts of a file, scanned in parallel, give the same result as reading in order.
 
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::Path;
 
@@ -107,6 +108,37 @@ fn in_parts(path: &Path, part_bytes: u64) -> Option<(Told, u32)> {
     }
     read_alone(&mut reader, u64::MAX, &mut told);
     Some((told, confirmed))
+}
+
+/// Takes packets from the buffer, at most `most` at a time, and reads everything else.
+fn in_runs(path: &Path, most: u64) -> Option<Told> {
+    let mut reader = Reader::open(path).ok()?;
+    let mut told = Told::default();
+    loop {
+        let mut left = most;
+        let items = &mut told.items;
+        let taken = reader.take_buffered(|packet| {
+            items.push(told_packet(packet));
+            left -= 1;
+            Ok::<_, Infallible>(left > 0)
+        });
+        let Ok(taken) = taken;
+        assert_eq!(taken, most - left);
+        // The next block or record, whatever it is.
+        let next = reader.offset() + 1;
+        if taken == 0 && !read_alone(&mut reader, next, &mut told) {
+            return Some(told);
+        }
+    }
+}
+
+#[test]
+fn packets_are_the_same_when_taken_from_the_buffer() {
+    for path in [corpus(), made(), regressions()].concat() {
+        for most in [1, 3, u64::MAX] {
+            assert_eq!(in_runs(&path, most), in_order(&path), "{}", path.display());
+        }
+    }
 }
 
 fn assert_same(path: &Path, part_bytes: u64) -> u32 {

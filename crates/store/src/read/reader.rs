@@ -287,6 +287,12 @@ impl Reader {
         self.input.offset()
     }
 
+    /// Whether [`Self::advance`] returns nothing more.
+    #[inline]
+    pub(super) fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
     /// Decodes the next item without lending it. Returns `End` again after the end or an error.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<Event, ReadError> {

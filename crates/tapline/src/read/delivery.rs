@@ -277,6 +277,18 @@ impl StopCheck {
     }
 }
 
+impl<D: Destination> Delivery<'_, D> {
+    /// Receives the next packet, which is still to be matched.
+    #[inline]
+    pub(super) fn packet(&mut self, packet: &model::Packet<'_>) -> Result<(), ReadError> {
+        if self.selection.matcher().accepts(packet) {
+            return self.accepted(packet);
+        }
+        self.rejected(1);
+        Ok(())
+    }
+}
+
 impl<D: Destination> ItemReceiver for Delivery<'_, D> {
     fn read_to(&mut self, offset: u64) {
         // Relaxed: the number stands alone.
@@ -295,12 +307,7 @@ impl<D: Destination> ItemReceiver for Delivery<'_, D> {
     #[inline]
     fn item(&mut self, item: Item<'_>) -> Result<(), ReadError> {
         match item {
-            Item::Packet(packet) => {
-                if self.selection.matcher().accepts(&packet) {
-                    return self.accepted(&packet);
-                }
-                self.rejected(1);
-            }
+            Item::Packet(packet) => self.packet(&packet)?,
             Item::Interface {
                 interface, options, ..
             } => {

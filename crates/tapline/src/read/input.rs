@@ -252,6 +252,18 @@ impl Inputs {
         }
     }
 
+    /// Calls `take` for the next packets of a single input that are in its buffer, until `take` returns `false`. Returns their number.
+    #[inline]
+    pub(super) fn take_buffered<E>(
+        &mut self,
+        take: impl FnMut(&Packet<'_>) -> Result<bool, E>,
+    ) -> Result<u64, E> {
+        match &mut self.kind {
+            InputKind::One(input) => input.reader.take_buffered(take),
+            InputKind::Several(_) => Ok(0),
+        }
+    }
+
     /// Lends the packet that [`Self::next_item`] returned last, again.
     #[inline]
     pub(super) fn last_packet(&self) -> Option<Packet<'_>> {

@@ -397,11 +397,20 @@ fn deliver_in_order<D: Destination>(
     delivery: &mut Delivery<'_, D>,
 ) -> Result<Vec<InputError>, ReadError> {
     let mut broken = Vec::new();
-    let mut items = 0_u32;
+    let (mut items, mut shown) = (0, 0);
     while !delivery.is_done() {
-        items = items.wrapping_add(1);
-        if items.is_multiple_of(PROGRESS_ITEMS) {
+        items += 1;
+        if items - shown >= u64::from(PROGRESS_ITEMS) {
+            shown = items;
             delivery.read_to(inputs.offset());
+        }
+        let buffered = inputs.take_buffered(|packet| {
+            delivery.packet(packet)?;
+            Ok::<_, ReadError>(!delivery.is_done())
+        })?;
+        if buffered > 0 {
+            items += buffered;
+            continue;
         }
         if inputs.must_wait() {
             delivery.destination.flush()?;
