@@ -1,6 +1,6 @@
 //! Packets that are added together.
 
-use crate::decode::{FlowPacket, Outside, Segment};
+use crate::decode::{Arrival, FlowPacket, Outside, Segment, plain};
 
 /// Packets of a batch: as many as the loads that a CPU has under way at the same time, about.
 const PACKETS: usize = 16;
@@ -17,10 +17,24 @@ pub struct FlowBatch {
 /// A packet without its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    pub packet: FlowPacket<'static>,
+    pub arrival: Arrival,
     pub segment: Result<Segment, Outside>,
     /// Of the key.
     pub hash: u64,
+    /// Number of the flow that it most likely belongs to.
+    pub likely: u32,
+}
+
+impl Waiting {
+    #[inline]
+    fn new(packet: &FlowPacket<'_>, segment: Result<Segment, Outside>) -> Self {
+        Self {
+            arrival: Arrival::of(packet),
+            segment,
+            hash: 0,
+            likely: 0,
+        }
+    }
 }
 
 impl Default for FlowBatch {
@@ -35,15 +49,18 @@ impl FlowBatch {
     /// Decodes the headers of a packet. Returns whether the batch is full: it is to be added then.
     #[inline]
     pub fn push(&mut self, packet: &FlowPacket<'_>) -> bool {
-        self.packets.push(Waiting {
-            packet: FlowPacket {
-                bytes: &[],
-                ..*packet
-            },
-            segment: Segment::of(packet),
-            hash: 0,
-        });
+        // Apart: if both were stored by the same code, it would load what it has just stored in smaller pieces, which stalls the CPU.
+        match plain(packet) {
+            Some(segment) => self.packets.push(Waiting::new(packet, Ok(segment))),
+            None => self.push_unusual(packet),
+        }
         self.packets.len() >= PACKETS
+    }
+
+    #[cold]
+    fn push_unusual(&mut self, packet: &FlowPacket<'_>) {
+        let segment = Segment::dissected(packet);
+        self.packets.push(Waiting::new(packet, segment));
     }
 
     /// Whether no packet waits.

@@ -37,6 +37,26 @@ impl<'a> FlowPacket<'a> {
     }
 }
 
+/// When and where a packet arrived, and its length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// `None` if unknown.
+    pub time_ns: Option<u64>,
+    pub len: u64,
+    pub interface: u32,
+}
+
+impl Arrival {
+    #[inline]
+    pub(crate) fn of(packet: &FlowPacket<'_>) -> Self {
+        Self {
+            time_ns: packet.time_ns,
+            len: packet.len,
+            interface: packet.interface,
+        }
+    }
+}
+
 /// Why a packet belongs to no flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
@@ -87,7 +107,7 @@ impl Segment {
     }
 
     /// Of any packet.
-    fn dissected(packet: &FlowPacket<'_>) -> Result<Self, Outside> {
+    pub(crate) fn dissected(packet: &FlowPacket<'_>) -> Result<Self, Outside> {
         let summary = dissect(packet.link_type, packet.bytes);
         let Some(ip) = IpHeader::of(&summary, packet) else {
             let is_other = summary
@@ -216,8 +236,12 @@ fn ports(bytes: &[u8]) -> Option<[u16; 2]> {
 
 /// Of the usual packet, without a detour: TCP or UDP without fragments, IPv4 without options or IPv6 without extension headers,
 /// behind an Ethernet header without tags. `None` for any other.
-#[inline]
-fn plain(packet: &FlowPacket<'_>) -> Option<Segment> {
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "what it returns stays in registers only then"
+)]
+pub(crate) fn plain(packet: &FlowPacket<'_>) -> Option<Segment> {
     if packet.link_type != link_type::ETHERNET {
         return None;
     }

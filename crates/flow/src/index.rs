@@ -61,12 +61,20 @@ impl Index {
 
     /// The flow that most likely has this hash; any number if none does.
     #[inline]
-    pub(crate) fn likely(&self, hash: u64) -> usize {
+    pub(crate) fn likely(&self, hash: u64) -> u32 {
         let [first, _] = self.places(hash);
         let bucket = &self.buckets[first];
         // Without a match, 32: the first place is as good as any other.
         let way = bucket.matches(tag(hash)).trailing_zeros() as usize % WAYS;
-        bucket.flows[way] as usize
+        bucket.flows[way]
+    }
+
+    /// Whether there is no place for another flow with this hash.
+    pub(crate) fn is_full(&self, hash: u64) -> bool {
+        let places = self.places(hash);
+        places
+            .iter()
+            .all(|&place| self.buckets[place].used() == WAYS)
     }
 
     /// Adds a flow; false if both of its buckets are full.
@@ -96,6 +104,11 @@ impl Index {
                 return;
             }
         }
+    }
+
+    /// Forgets all flows.
+    pub(crate) fn clear(&mut self) {
+        self.buckets.fill(Bucket::default());
     }
 
     /// The flows in the two buckets of a hash.

@@ -37,7 +37,7 @@
 mod account;
 mod batch;
 mod decode;
-mod entry;
+mod entries;
 mod flow;
 mod index;
 mod ipfix;

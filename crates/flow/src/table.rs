@@ -2,11 +2,11 @@
 
 use crate::account::FlowAccount;
 use crate::batch::{FlowBatch, Waiting};
-use crate::decode::{FlowPacket, Outside, Segment};
-use crate::entry::{Entry, Timeouts};
+use crate::decode::{Arrival, FlowPacket, Outside, Segment};
+use crate::entries::{Entries, Timeouts};
 use crate::flow::{EndReason, Flow};
 use crate::index::Index;
-use crate::key::Seed;
+use crate::key::{FlowKey, Seed};
 use crate::wheel::Wheel;
 
 /// Maximum flows and wheel slots that are checked for each packet.
@@ -59,9 +59,7 @@ const LINGER_NS: u64 = 5_000_000_000;
 #[derive(Debug)]
 pub struct FlowTable {
     index: Index,
-    entries: Vec<Entry>,
-    /// Entries that are free, behind which `entries` grows.
-    free: Vec<u32>,
+    entries: Entries,
     wheel: Wheel,
     clock: Clock,
     timeouts: Timeouts,
@@ -77,8 +75,7 @@ impl FlowTable {
         let idle_ns = options.idle_ns.max(1);
         Self {
             index: Index::new(max_flows),
-            entries: Vec::with_capacity(max_flows),
-            free: Vec::with_capacity(max_flows),
+            entries: Entries::new(max_flows),
             wheel: Wheel::new(idle_ns),
             clock: Clock::default(),
             timeouts: Timeouts {
@@ -94,67 +91,69 @@ impl FlowTable {
 
     /// Memory of a table with room for `max_flows` flows, at most.
     pub fn memory_bytes(max_flows: usize) -> usize {
-        max_flows * (size_of::<Entry>() + size_of::<u32>()) + Index::bytes(max_flows)
+        Entries::bytes(max_flows) + Index::bytes(max_flows)
     }
 
     /// Adds a packet. Calls `ended` with the flows that end now: a few at most, also if more are due.
     #[inline]
     pub fn add(&mut self, packet: &FlowPacket<'_>, ended: &mut impl FnMut(&Flow)) {
         let segment = Segment::of(packet);
-        let hash = match &segment {
-            Ok(segment) => segment.key.hash(&self.seed),
-            Err(_) => 0,
+        let (hash, likely) = match &segment {
+            Ok(segment) => {
+                let hash = segment.key.hash(&self.seed);
+                (hash, self.index.likely(hash))
+            }
+            Err(_) => (0, 0),
         };
-        self.add_decoded(packet, &segment, hash, ended);
+        self.add_decoded(
+            &Waiting {
+                arrival: Arrival::of(packet),
+                segment,
+                hash,
+                likely,
+            },
+            ended,
+        );
     }
 
     /// Adds the packets of a batch, in their order, and empties it. The result is that of [`add`](Self::add) for each.
     pub fn add_batch(&mut self, batch: &mut FlowBatch, ended: &mut impl FnMut(&Flow)) {
+        // Each of these loops has loads that do not wait for each other.
+        let mut loaded = 0;
         for waiting in &mut batch.packets {
             if let Ok(segment) = &waiting.segment {
                 waiting.hash = segment.key.hash(&self.seed);
+                loaded ^= u64::from(self.index.load(waiting.hash));
             }
         }
-        // Each of the two loops has loads that do not wait for each other.
-        let mut loaded = 0;
+        for waiting in &mut batch.packets {
+            waiting.likely = self.index.likely(waiting.hash);
+            loaded ^= self.entries.load(waiting.likely);
+        }
         for waiting in &batch.packets {
-            loaded ^= self.index.load(waiting.hash);
+            if matches!(&waiting.segment, Ok(segment) if segment.tcp.is_some()) {
+                loaded ^= u64::from(self.entries.load_tcp(waiting.likely));
+            }
         }
         std::hint::black_box(loaded);
-        let mut loaded = 0;
         for waiting in &batch.packets {
-            let entry = self.index.likely(waiting.hash);
-            loaded ^= self.entries.get(entry).map_or(0, Entry::load);
-        }
-        std::hint::black_box(loaded);
-        for Waiting {
-            packet,
-            segment,
-            hash,
-        } in &batch.packets
-        {
-            self.add_decoded(packet, segment, *hash, ended);
+            self.add_decoded(waiting, ended);
         }
         batch.packets.clear();
     }
 
     #[inline]
-    fn add_decoded(
-        &mut self,
-        packet: &FlowPacket<'_>,
-        segment: &Result<Segment, Outside>,
-        hash: u64,
-        ended: &mut impl FnMut(&Flow),
-    ) {
+    fn add_decoded(&mut self, waiting: &Waiting, ended: &mut impl FnMut(&Flow)) {
+        let arrival = &waiting.arrival;
         self.account.packets += 1;
-        self.account.bytes += packet.len;
-        let time_ns = packet.time_ns.unwrap_or(self.clock.time_ns);
+        self.account.bytes += arrival.len;
+        let time_ns = arrival.time_ns.unwrap_or(self.clock.time_ns);
         let clock = self.advance(time_ns);
         self.expire(clock, &mut { CHECKS }, ended);
-        match segment {
+        match &waiting.segment {
             Ok(segment) => {
                 self.account.in_flows += 1;
-                self.add_segment(segment, hash, packet, (time_ns, clock), ended);
+                self.add_segment(segment, waiting, (time_ns, clock), ended);
             }
             Err(Outside::NotIp) => self.account.not_ip += 1,
             Err(Outside::Fragment) => self.account.fragments += 1,
@@ -172,14 +171,16 @@ impl FlowTable {
 
     /// Ends all flows.
     pub fn finish(&mut self, ended: &mut impl FnMut(&Flow)) {
-        for number in 0..self.entries.len() as u32 {
-            let entry = &self.entries[number as usize];
-            if !entry.is_free() {
-                let reason = entry.reason(EndReason::End);
-                self.wheel.remove(&mut self.entries, number);
-                self.end(number, reason, ended);
+        for number in 0..self.entries.len() {
+            if !self.entries.is_free(number) {
+                let reason = self.entries.reason(number, EndReason::End);
+                self.export(number, reason, ended);
             }
         }
+        self.entries.clear();
+        self.index.clear();
+        self.wheel.clear();
+        self.account.flows = 0;
     }
 
     /// What became of all packets and flows so far.
@@ -198,32 +199,35 @@ impl FlowTable {
     fn add_segment(
         &mut self,
         segment: &Segment,
-        hash: u64,
-        packet: &FlowPacket<'_>,
-        (time_ns, clock): (u64, u64),
+        waiting: &Waiting,
+        times: (u64, u64),
         ended: &mut impl FnMut(&Flow),
     ) {
-        let entries = &self.entries;
-        let found = self
-            .index
-            .find(hash, |number| entries[number as usize].key == segment.key);
-        let number = match found {
+        let arrival = &waiting.arrival;
+        let number = match self.find(&segment.key, waiting) {
             Some(number) => {
-                if self.entries[number as usize].is_another(segment) {
-                    self.replace(number, segment, packet, (time_ns, clock), ended);
+                if self.entries.is_another(number, segment) {
+                    self.replace(number, segment, arrival, times, ended);
                 }
                 number
             }
-            None => self.begin(hash, segment, packet, (time_ns, clock), ended),
+            None => self.begin(waiting.hash, segment, arrival, times, ended),
         };
-        let entry = &mut self.entries[number as usize];
-        let was_ended = entry.is_ended();
-        entry.add(segment, packet, time_ns, clock);
-        if entry.is_ended() && !was_ended {
-            let (deadline, _) = entry.deadline(&self.timeouts);
-            self.wheel.remove(&mut self.entries, number);
-            self.wheel.insert(&mut self.entries, number, deadline);
+        if self.entries.add(number, segment, arrival, times) {
+            let (deadline, _) = self.entries.deadline(number, &self.timeouts);
+            self.wheel.remove(self.entries.linked(), number);
+            self.wheel.insert(self.entries.linked(), number, deadline);
         }
+    }
+
+    /// The flow of a packet.
+    #[inline]
+    fn find(&self, key: &FlowKey, waiting: &Waiting) -> Option<u32> {
+        if self.entries.has_key(waiting.likely, key) {
+            return Some(waiting.likely);
+        }
+        self.index
+            .find(waiting.hash, |number| self.entries.has_key(number, key))
     }
 
     /// Begins another flow between the same ends.
@@ -232,14 +236,15 @@ impl FlowTable {
         &mut self,
         number: u32,
         segment: &Segment,
-        packet: &FlowPacket<'_>,
+        arrival: &Arrival,
         (time_ns, clock): (u64, u64),
         ended: &mut impl FnMut(&Flow),
     ) {
-        let reason = self.entries[number as usize].reason(EndReason::Reused);
+        let reason = self.entries.reason(number, EndReason::Reused);
         self.export(number, reason, ended);
-        self.wheel.remove(&mut self.entries, number);
-        self.entries[number as usize] = Entry::new(segment, packet, time_ns, clock);
+        self.wheel.remove(self.entries.linked(), number);
+        self.entries
+            .replace(number, segment, arrival, (time_ns, clock));
         self.put_on_wheel(number, clock);
     }
 
@@ -248,24 +253,19 @@ impl FlowTable {
         &mut self,
         hash: u64,
         segment: &Segment,
-        packet: &FlowPacket<'_>,
+        arrival: &Arrival,
         (time_ns, clock): (u64, u64),
         ended: &mut impl FnMut(&Flow),
     ) -> u32 {
         if self.account.flows as usize == self.max_flows {
             self.make_room(clock, ended);
         }
-        let number = self.free.pop().unwrap_or(self.entries.len() as u32);
-        if !self.index.insert(hash, number) {
+        if self.index.is_full(hash) {
             self.evict_neighbour(hash, ended);
-            let has_room = self.index.insert(hash, number);
-            debug_assert!(has_room, "a bucket has lost a flow");
         }
-        let entry = Entry::new(segment, packet, time_ns, clock);
-        match self.entries.get_mut(number as usize) {
-            Some(place) => *place = entry,
-            None => self.entries.push(entry),
-        }
+        let number = self.entries.begin(segment, arrival, (time_ns, clock));
+        let has_room = self.index.insert(hash, number);
+        debug_assert!(has_room, "a bucket has lost a flow");
         self.account.flows += 1;
         self.account.most_flows = self.account.most_flows.max(self.account.flows);
         self.put_on_wheel(number, clock);
@@ -274,13 +274,12 @@ impl FlowTable {
 
     /// Schedules the next check of a flow.
     fn put_on_wheel(&mut self, number: u32, clock: u64) {
-        let entry = &self.entries[number as usize];
-        let (mut deadline, _) = entry.deadline(&self.timeouts);
-        if entry.packets() == 0 {
+        let (mut deadline, _) = self.entries.deadline(number, &self.timeouts);
+        if self.entries.packets(number) == 0 {
             // Its first packet begins the active timeout, now or later.
             deadline = deadline.min(clock.saturating_add(self.timeouts.active));
         }
-        self.wheel.insert(&mut self.entries, number, deadline);
+        self.wheel.insert(self.entries.linked(), number, deadline);
     }
 
     /// Evicts one of the flows that are checked next: that without packets for the longest time. The others are put where
@@ -289,10 +288,10 @@ impl FlowTable {
     fn make_room(&mut self, clock: u64, ended: &mut impl FnMut(&Flow)) {
         let mut oldest = None::<u32>;
         for _ in 0..CANDIDATES {
-            let Some(mut other) = self.wheel.first(&mut self.entries) else {
+            let Some(mut other) = self.wheel.first(self.entries.linked()) else {
                 break;
             };
-            let last = |number: u32| self.entries[number as usize].last_clock;
+            let last = |number: u32| self.entries.last_clock(number);
             match oldest.as_mut() {
                 Some(oldest) => {
                     if last(other) < last(*oldest) {
@@ -311,35 +310,35 @@ impl FlowTable {
     /// Evicts the flow without packets for the longest time of those in the two full buckets of a hash.
     #[cold]
     fn evict_neighbour(&mut self, hash: u64, ended: &mut impl FnMut(&Flow)) {
-        let last = |number: &u32| self.entries[*number as usize].last_clock;
+        let last = |number: &u32| self.entries.last_clock(*number);
         if let Some(oldest) = self.index.neighbours(hash).min_by_key(last) {
-            self.wheel.remove(&mut self.entries, oldest);
+            self.wheel.remove(self.entries.linked(), oldest);
             self.evict(oldest, ended);
         }
     }
 
     /// Ends a flow that the wheel has no more.
     fn evict(&mut self, number: u32, ended: &mut impl FnMut(&Flow)) {
-        let reason = self.entries[number as usize].reason(EndReason::Evicted);
+        let reason = self.entries.reason(number, EndReason::Evicted);
         self.end(number, reason, ended);
     }
 
     /// Ends flows whose time has come, after at most `budget` checks.
     #[inline]
     fn expire(&mut self, clock: u64, budget: &mut u32, ended: &mut impl FnMut(&Flow)) {
-        while let Some(number) = self.wheel.due(&mut self.entries, clock, budget) {
+        while let Some(number) = self.wheel.due(self.entries.linked(), clock, budget) {
             self.check(number, clock, ended);
         }
     }
 
     /// Checks a flow that the wheel has taken out.
     fn check(&mut self, number: u32, clock: u64, ended: &mut impl FnMut(&Flow)) {
-        let (deadline, reason) = self.entries[number as usize].deadline(&self.timeouts);
+        let (deadline, reason) = self.entries.deadline(number, &self.timeouts);
         if deadline > clock {
             self.put_on_wheel(number, clock);
         } else if reason == EndReason::Active {
             self.export(number, reason, ended);
-            self.entries[number as usize].restart();
+            self.entries.restart(number);
             self.put_on_wheel(number, clock);
         } else {
             self.end(number, reason, ended);
@@ -349,19 +348,16 @@ impl FlowTable {
     /// Exports a flow, if it has packets, and forgets it. The wheel has it no more.
     fn end(&mut self, number: u32, reason: EndReason, ended: &mut impl FnMut(&Flow)) {
         self.export(number, reason, ended);
-        let entry = &mut self.entries[number as usize];
-        let hash = entry.key.hash(&self.seed);
-        entry.free();
+        let hash = self.entries.key(number).hash(&self.seed);
         self.index.remove(hash, number);
-        self.free.push(number);
+        self.entries.end(number);
         self.account.flows -= 1;
     }
 
     fn export(&mut self, number: u32, reason: EndReason, ended: &mut impl FnMut(&Flow)) {
-        let entry = &self.entries[number as usize];
-        if entry.packets() > 0 {
+        if self.entries.packets(number) > 0 {
             self.account.ended[reason as usize] += 1;
-            ended(&entry.export(reason));
+            ended(&self.entries.export(number, reason));
         }
     }
 }

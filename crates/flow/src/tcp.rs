@@ -163,6 +163,13 @@ impl TcpConnection {
         self.is_reset || self.directions.iter().all(|own| own.flags & FIN != 0)
     }
 
+    /// Loads what a segment needs. The result says nothing.
+    #[inline]
+    pub(crate) fn load(&self) -> u32 {
+        let [one, other] = &self.directions;
+        one.next ^ other.next ^ self.syn_ns as u32
+    }
+
     fn state(&self) -> TcpState {
         let closed = self.directions.iter().filter(|own| own.flags & FIN != 0);
         match (self.is_reset, closed.count(), self.handshake) {
