@@ -42,6 +42,8 @@ pub trait Rows: Default + Send {
 pub enum Shape {
     /// A few values, many times.
     Repeated,
+    /// A few texts that stand for something, so that their order says nothing.
+    Label,
     /// Grows from row to row.
     Growing,
     /// Different in most rows.

@@ -97,6 +97,12 @@ fn properties<R: Rows>() -> WriterProperties {
         let column = ColumnPath::from(field.name().as_str());
         let encoding = match R::shape(field.name()) {
             Shape::Repeated => continue,
+            Shape::Label => {
+                // Comparing texts takes more time than all the rest of the column.
+                let none = EnabledStatistics::None;
+                properties = properties.set_column_statistics_enabled(column, none);
+                continue;
+            }
             Shape::Growing => Encoding::DELTA_BINARY_PACKED,
             Shape::Distinct => Encoding::PLAIN,
         };

@@ -11,7 +11,7 @@ use wire::dissect::{Link, Network, Transport};
 use wire::metadata::Direction;
 use wire::{HeaderError, Summary, dissect};
 
-use crate::addresses::{AddressTexts, with_mac};
+use crate::addresses::{AddressTexts, MacText};
 use crate::batch::{self, Rows, Shape, columns};
 
 /// A packet to be added.
@@ -35,12 +35,12 @@ pub struct PacketRow<'a> {
 
 columns!(Columns {
     time: TimestampNanosecondBuilder = Growing,
-    interface: StringBuilder = Repeated,
-    direction: StringBuilder = Repeated,
+    interface: StringBuilder = Label,
+    direction: StringBuilder = Label,
     bytes: Int64Builder = Repeated,
     original_bytes: Int64Builder = Repeated,
-    src_mac: StringBuilder = Repeated,
-    dst_mac: StringBuilder = Repeated,
+    src_mac: StringBuilder = Label,
+    dst_mac: StringBuilder = Label,
     vlan: Int32Builder = Repeated,
     inner_vlan: Int32Builder = Repeated,
     ethertype: Int32Builder = Repeated,
@@ -50,7 +50,7 @@ columns!(Columns {
     ttl: Int32Builder = Repeated,
     fragment_offset: Int32Builder = Repeated,
     fragment_more: BooleanBuilder = Repeated,
-    protocol: StringBuilder = Repeated,
+    protocol: StringBuilder = Label,
     ip_protocol: Int32Builder = Repeated,
     src_port: Int32Builder = Repeated,
     dst_port: Int32Builder = Repeated,
@@ -64,7 +64,7 @@ columns!(Columns {
     echo_seq: Int32Builder = Growing,
     arp_operation: Int32Builder = Repeated,
     packet_id: Int64Builder = Distinct,
-    error: StringBuilder = Repeated,
+    error: StringBuilder = Label,
 });
 
 /// Packets, one a row.
@@ -72,6 +72,8 @@ columns!(Columns {
 pub struct PacketRows {
     columns: Columns,
     texts: AddressTexts,
+    /// Of the source and of the destination.
+    macs: [MacText; 2],
     rows: usize,
 }
 
@@ -123,14 +125,13 @@ impl Rows for PacketRows {
 impl PacketRows {
     fn add_link(&mut self, summary: &Summary<'_>) {
         let columns = &mut self.columns;
-        match summary.source_mac() {
-            Some(address) => with_mac(address, |text| columns.src_mac.append_value(text)),
-            None => columns.src_mac.append_null(),
-        }
-        match summary.destination_mac() {
-            Some(address) => with_mac(address, |text| columns.dst_mac.append_value(text)),
-            None => columns.dst_mac.append_null(),
-        }
+        let [source, destination] = &mut self.macs;
+        let address = summary.source_mac();
+        let text = address.map(|address| source.text(address));
+        columns.src_mac.append_option(text);
+        let address = summary.destination_mac();
+        let text = address.map(|address| destination.text(address));
+        columns.dst_mac.append_option(text);
         let mut tags = summary.vlans().map(|tag| tag.id().into());
         columns.vlan.append_option(tags.next());
         columns.inner_vlan.append_option(tags.next());
