@@ -8,7 +8,8 @@
  * TAPLINE_STATUS_SYSTEM.
  *
  * Errors. The last argument is a place for an error object, or null. It is written if the function fails and left
- * alone otherwise. The caller frees the object with tapline_error_free. No error and no defect ends the process.
+ * alone otherwise. The caller frees the object with tapline_error_free. No error and no defect ends the process,
+ * unless there is no memory even for small objects.
  *
  * Handles. A handle is opaque and never points to memory. A function that gets a handle that is null, closed, or
  * of another kind returns TAPLINE_STATUS_INVALID_HANDLE. Whoever opens a handle closes it; a close function does
@@ -894,7 +895,8 @@ typedef struct tapline_count_options {
   uint32_t layer;
   // A `tapline_count_by`: splits each class into groups.
   uint32_t by;
-  // Maximum number of groups of all classes. Packets of further groups count as others. Default: 4096.
+  // Maximum number of groups of all classes, at most 2^24 or what fits into a quarter of the memory. Packets of further
+  // groups count as others. Default: 4096.
   uint32_t max_groups;
 } tapline_count_options;
 
@@ -1013,7 +1015,8 @@ typedef struct tapline_ping_options {
   uint64_t max_ns;
   // Probes to each target. Default: until stopped.
   uint32_t count;
-  // Payload length, at least 16. Default: 56.
+  // Payload length, 3 to 65507. Default: 56. With less than 16, replies are verified by a shorter tag, and each target
+  // takes at least 512 bytes more.
   uint32_t payload_bytes;
   // Maximum probes per second to all targets together. Default: 10 000.
   uint32_t rate_pps;
@@ -1386,7 +1389,8 @@ void tapline_error_free(struct tapline_error *error);
 // Compiles a filter in the language of pcap-filter(7), to native code where possible. An empty text matches every
 // packet. Names of hosts and networks are not resolved. Free it with `tapline_filter_free`.
 //
-// Privileges: none. Errors: SYNTAX, with the position in the message; UNSUPPORTED link type.
+// Privileges: none. Errors: SYNTAX, with the position in the message, also for a condition that the link type does not
+// have; UNSUPPORTED link type above 65535.
 tapline_status tapline_filter_compile(tapline_text text,
                                       const struct tapline_filter_options *filter_options,
                                       struct tapline_filter **out_filter,
@@ -1657,7 +1661,8 @@ tapline_status tapline_watch_close(struct tapline_watch *watch, struct tapline_e
 //
 // Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`.
 //
-// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE.
+// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE; SYSTEM with ENOMEM if there is no
+// memory for the statistics of all targets.
 tapline_status tapline_ping_open(const struct tapline_ping_options *ping_options,
                                  struct tapline_ping **out_ping,
                                  struct tapline_error **error);
@@ -1732,7 +1737,7 @@ tapline_status tapline_reader_close(struct tapline_reader *reader, struct taplin
 // Creates a queue with memory for `packets` packets of `bytes` bytes in total; 0 are a good choice, too. Free it with
 // `tapline_queue_free`.
 //
-// Privileges: none. Errors: INVALID_ARGUMENT above 2^32 packets or 2^40 bytes.
+// Privileges: none. Errors: INVALID_ARGUMENT above 2^32 packets or 2^40 bytes, SYSTEM with ENOMEM.
 tapline_status tapline_queue_create(size_t packets,
                                     size_t bytes,
                                     struct tapline_queue **out_queue,
@@ -1740,6 +1745,8 @@ tapline_status tapline_queue_create(size_t packets,
 
 // Adds a packet to a queue: its bytes from the link-layer header on, which are copied, and its time, which counts with
 // the rates `RECORDED` and `ABSOLUTE`. Allocates only if the queue's memory is used up.
+//
+// Errors: SYSTEM with ENOMEM; the queue is unchanged then.
 tapline_status tapline_queue_push(struct tapline_queue *queue,
                                   uint64_t time_ns,
                                   const uint8_t *data,

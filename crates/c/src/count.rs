@@ -104,7 +104,8 @@ pub struct tapline_count_options<'a> {
     pub layer: u32,
     /// A `tapline_count_by`: splits each class into groups.
     pub by: u32,
-    /// Maximum number of groups of all classes. Packets of further groups count as others. Default: 4096.
+    /// Maximum number of groups of all classes, at most 2^24 or what fits into a quarter of the memory. Packets of further
+    /// groups count as others. Default: 4096.
     pub max_groups: u32,
 }
 
@@ -222,14 +223,15 @@ impl From<CountError> for Error {
             | CountError::DuplicateInterface { .. }
             | CountError::DuplicateClass { .. }
             | CountError::InvalidOptions { .. }
-            | CountError::TooManyClasses { .. } => tapline_status::InvalidArgument,
+            | CountError::TooManyClasses { .. }
+            | CountError::TooManyGroups { .. } => tapline_status::InvalidArgument,
             CountError::Filter { .. } => tapline_status::Syntax,
             CountError::LinkLayer { .. } => tapline_status::Unsupported,
             _ => {
                 let error = Self::system(&error);
                 return match error.status {
                     tapline_status::Privilege => {
-                        error.hint("requires CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON")
+                        error.hint("give the program CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON")
                     }
                     _ => error,
                 };

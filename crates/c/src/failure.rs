@@ -73,6 +73,17 @@ impl Error {
         Self::from_source(status, error)
     }
 
+    /// There is not enough memory for `what`.
+    pub fn no_memory(what: &str) -> Self {
+        Self {
+            errno: ENOMEM,
+            ..Self::new(
+                tapline_status::System,
+                format!("cannot allocate memory for {what}"),
+            )
+        }
+    }
+
     /// Adds what to do about it.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         self.optional_hint(Some(hint))
@@ -97,6 +108,7 @@ impl From<FilterError> for Error {
 // The numbers of asm-generic/errno.h, which x86-64 and aarch64 share.
 const EPERM: i32 = 1;
 const ENOENT: i32 = 2;
+const ENOMEM: i32 = 12;
 const EACCES: i32 = 13;
 const EEXIST: i32 = 17;
 const ENODEV: i32 = 19;

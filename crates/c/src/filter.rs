@@ -68,7 +68,8 @@ impl Object for Compiled {
 /// Compiles a filter in the language of pcap-filter(7), to native code where possible. An empty text matches every
 /// packet. Names of hosts and networks are not resolved. Free it with `tapline_filter_free`.
 ///
-/// Privileges: none. Errors: SYNTAX, with the position in the message; UNSUPPORTED link type.
+/// Privileges: none. Errors: SYNTAX, with the position in the message, also for a condition that the link type does not
+/// have; UNSUPPORTED link type above 65535.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_filter_compile(
     text: Text<'_>,

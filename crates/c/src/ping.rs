@@ -40,7 +40,8 @@ pub struct tapline_ping_options<'a> {
     pub max_ns: u64,
     /// Probes to each target. Default: until stopped.
     pub count: u32,
-    /// Payload length, at least 16. Default: 56.
+    /// Payload length, 3 to 65507. Default: 56. With less than 16, replies are verified by a shorter tag, and each target
+    /// takes at least 512 bytes more.
     pub payload_bytes: u32,
     /// Maximum probes per second to all targets together. Default: 10 000.
     pub rate_pps: u32,
@@ -169,11 +170,27 @@ impl From<PingError> for Error {
     fn from(error: PingError) -> Self {
         let status = match &error {
             PingError::Target(_) => tapline_status::Syntax,
-            PingError::Options(_) => tapline_status::InvalidArgument,
+            PingError::Options(plan) => {
+                let field = field_of(plan.what);
+                let (value, low, high) = (plan.value, plan.low, plan.high);
+                return Self::argument(format!("{field} is {value}, not between {low} and {high}"));
+            }
             PingError::NotPermitted { .. } => tapline_status::Privilege,
             _ => return Self::system(&error),
         };
         Self::from_source(status, &error)
+    }
+}
+
+/// The field of the options that sets a value of the plan.
+fn field_of(what: &str) -> &str {
+    match what {
+        "payload (bytes)" => "payload_bytes",
+        "interval (ns)" => "interval_ns",
+        "timeout (ns)" => "timeout_ns",
+        "rate" => "rate_pps",
+        "targets" => "target_count",
+        other => other,
     }
 }
 
@@ -302,7 +319,8 @@ impl tapline_ping_stats {
 ///
 /// Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`.
 ///
-/// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE.
+/// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE; SYSTEM with ENOMEM if there is no
+/// memory for the statistics of all targets.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_ping_open(
     ping_options: *const tapline_ping_options<'_>,

@@ -175,7 +175,7 @@ impl From<SendError> for Error {
 /// Creates a queue with memory for `packets` packets of `bytes` bytes in total; 0 are a good choice, too. Free it with
 /// `tapline_queue_free`.
 ///
-/// Privileges: none. Errors: INVALID_ARGUMENT above 2^32 packets or 2^40 bytes.
+/// Privileges: none. Errors: INVALID_ARGUMENT above 2^32 packets or 2^40 bytes, SYSTEM with ENOMEM.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_queue_create(
     packets: usize,
@@ -188,7 +188,12 @@ pub extern "C" fn tapline_queue_create(
         if packets > 1 << 32 || bytes > 1 << 40 {
             return Err(Error::argument("a queue of that size is too large"));
         }
-        let queue = Queue(SendQueue::with_capacity(packets, bytes));
+        let queue = SendQueue::try_with_capacity(packets, bytes).map_err(|_| {
+            Error::no_memory(&format!(
+                "a queue for {packets} packets of {bytes} bytes in total"
+            ))
+        })?;
+        let queue = Queue(queue);
         out_queue.write(Queue::table().insert(queue, ())?);
         Ok(tapline_status::Ok)
     })
@@ -196,6 +201,8 @@ pub extern "C" fn tapline_queue_create(
 
 /// Adds a packet to a queue: its bytes from the link-layer header on, which are copied, and its time, which counts with
 /// the rates `RECORDED` and `ABSOLUTE`. Allocates only if the queue's memory is used up.
+///
+/// Errors: SYSTEM with ENOMEM; the queue is unchanged then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_queue_push(
     queue: *mut tapline_queue,
@@ -211,7 +218,8 @@ pub unsafe extern "C" fn tapline_queue_push(
             return Err(Error::argument("a packet has no bytes"));
         }
         Queue::table().with(queue, |queue| {
-            queue.0.push(time_ns, frame);
+            let pushed = queue.0.try_push(time_ns, frame);
+            pushed.map_err(|_| Error::no_memory(&format!("a packet of {len} bytes")))?;
             Ok(tapline_status::Ok)
         })
     })

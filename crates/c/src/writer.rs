@@ -9,6 +9,7 @@ use tapline::file::write::{
     CaptureFile, CaptureFileOptions, Compression, Format, Output as Destination, Rotation,
     WriteError,
 };
+use tapline::signal::without_sigpipe;
 
 use crate::arguments::{Options, Text, array, options, put};
 use crate::error::tapline_error;
@@ -61,7 +62,23 @@ unsafe impl Options for tapline_writer_options {
     const NAME: &'static str = "tapline_writer_options";
 }
 
-struct Open(CaptureFile);
+struct Open {
+    file: CaptureFile,
+    /// Whether its reader may go away: a pipe, and no file on a disk.
+    is_stream: bool,
+}
+
+impl Open {
+    /// Calls `body`, whose writes must not end the process.
+    fn write<R>(&mut self, body: impl FnOnce(&mut CaptureFile) -> R) -> R {
+        let file = &mut self.file;
+        if self.is_stream {
+            without_sigpipe(|| body(file))
+        } else {
+            body(file)
+        }
+    }
+}
 
 impl Object for Open {
     type Handle = tapline_writer;
@@ -124,8 +141,9 @@ pub unsafe extern "C" fn tapline_writer_create(
         if interfaces.is_empty() {
             interfaces.push(Interface::new(LinkType(1), 0));
         }
-        let path = path.path("path")?.to_owned();
-        let mut wanted = CaptureFileOptions::new(Destination::Path(path), interfaces);
+        let path = path.path("path")?;
+        let destination = Destination::Path(path.to_owned());
+        let mut wanted = CaptureFileOptions::new(destination, interfaces);
         wanted.format = match given.format {
             0 => Format::Pcapng,
             1 => Format::PcapMicros,
@@ -150,8 +168,10 @@ pub unsafe extern "C" fn tapline_writer_create(
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let file = CaptureFile::create(wanted, now.as_nanos() as u64)?;
-        out_writer.write(Open::table().insert(Open(file), ())?);
+        let file = without_sigpipe(|| CaptureFile::create(wanted, now.as_nanos() as u64))?;
+        // With a limit for a new file there is none of this name.
+        let is_stream = path.metadata().is_ok_and(|metadata| !metadata.is_file());
+        out_writer.write(Open::table().insert(Open { file, is_stream }, ())?);
         Ok(tapline_status::Ok)
     })
 }
@@ -172,12 +192,14 @@ pub unsafe extern "C" fn tapline_writer_write(
         // SAFETY: an array of C.
         let packets = unsafe { array(packets, count, "packets") }?;
         Open::table().with(writer, |open| {
-            for packet in packets {
-                // SAFETY: a packet of C, with its bytes.
-                let record = unsafe { packet.record() }?;
-                open.0.write(&record)?;
-            }
-            Ok(tapline_status::Ok)
+            open.write(|file| {
+                for packet in packets {
+                    // SAFETY: a packet of C, with its bytes.
+                    let record = unsafe { packet.record() }?;
+                    file.write(&record)?;
+                }
+                Ok(tapline_status::Ok)
+            })
         })
     })
 }
@@ -191,7 +213,7 @@ pub extern "C" fn tapline_writer_flush(
     error: Option<&mut MaybeUninit<*mut tapline_error>>,
 ) -> tapline_status {
     guard(error, || {
-        Open::table().with(writer, |open| Ok(open.0.flush()?))?;
+        Open::table().with(writer, |open| Ok(open.write(CaptureFile::flush)?))?;
         Ok(tapline_status::Ok)
     })
 }
@@ -210,10 +232,10 @@ pub extern "C" fn tapline_writer_close(
         if writer.is_null() {
             return Ok(tapline_status::Ok);
         }
-        let Open(mut file) = Open::table().take(writer)?;
-        file.close(&[])?;
+        let mut open = Open::table().take(writer)?;
+        open.write(|file| file.close(&[]))?;
         if out_packets.is_some() {
-            put(out_packets, file.packets_written(), "out_packets")?;
+            put(out_packets, open.file.packets_written(), "out_packets")?;
         }
         Ok(tapline_status::Ok)
     })
@@ -229,7 +251,14 @@ mod tests {
         let interfaces = vec![Interface::new(LinkType(1), 0)];
         let file = CaptureFile::create(CaptureFileOptions::new(destination, interfaces), 0);
         let file = file.expect("a file");
-        let writer = Open::table().insert(Open(file), ()).expect("a handle");
+        let writer = Open::table().insert(
+            Open {
+                file,
+                is_stream: true,
+            },
+            (),
+        );
+        let writer = writer.expect("a handle");
         let defect = || Open::table().with(writer, |_| panic!("a defect"));
         assert_eq!(guard(None, defect), tapline_status::Internal);
         for expected in [tapline_status::Internal, tapline_status::InvalidHandle] {

@@ -5,7 +5,7 @@ use std::fs;
 
 use lab::{Host, Net};
 
-use crate::support::{CHECKERS, room, sanitized};
+use crate::support::{CHECKERS, Checker, room, sanitized, succeed};
 
 #[test]
 fn misuse_is_an_error() {
@@ -25,6 +25,15 @@ fn misuse_is_an_error() {
             );
         }
     }
+}
+
+#[test]
+fn what_needs_more_memory_than_there_is_is_an_error() {
+    // On its own: checkers need more memory than the program allows itself.
+    let program = Checker::Valgrind.program("tests/programs/memory.c", &[]);
+    let host = Host::new("alone");
+    let mut command = host.command(program.path.to_str().expect("a path of text"));
+    assert_eq!(succeed(&mut command).stdout, b"done\n");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::codec::{KernelError, Malformed};
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::prefix::Prefix;
 use crate::schema::NameLookup;
+use crate::shown::{Shown, is_short};
 use crate::verb::Verb;
 
 /// The operation that failed.
@@ -433,7 +434,8 @@ impl fmt::Display for TargetWithLink<'_> {
         match self.target {
             Target::Socket => f.write_str("a netlink socket"),
             Target::Links => f.write_str("links"),
-            Target::LinkNamed(name) => write!(f, "link {name}"),
+            Target::LinkNamed(name) if is_short(name) => write!(f, "link {name}"),
+            Target::LinkNamed(name) => write!(f, "link {}", Shown(name)),
             Target::Link(index) => write!(f, "link {}", self.link(*index)),
             Target::Addresses => f.write_str("addresses"),
             Target::Address(ip, index) => write!(f, "address {ip}{}", self.on_link("of", *index)),
@@ -516,6 +518,13 @@ mod tests {
             "cannot set link 3 (needs CAP_NET_ADMIN)"
         );
         assert_eq!(refused(Action::Get).to_string(), "cannot get link 3");
+        let named = |name: &str| RequestTarget::LinkNamed(name.to_owned()).to_string();
+        assert_eq!(
+            (named("eth0"), named("")),
+            ("link eth0".into(), "link \"\"".into())
+        );
+        let long = format!("link \"{}\" (cut)", "é".repeat(128));
+        assert_eq!(named(&"é".repeat(100_000)), long);
         let source = refused(Action::Set).source().map(ToString::to_string);
         assert_eq!(
             source.as_deref(),

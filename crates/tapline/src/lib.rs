@@ -117,7 +117,7 @@ pub mod filter {
 #[doc(hidden)]
 pub use abi::takeover;
 #[doc(hidden)]
-pub use abi::user;
+pub use abi::{signal, user};
 
 /// Capture files: readers, writers, rotation, compression.
 ///

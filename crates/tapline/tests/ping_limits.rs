@@ -73,7 +73,7 @@ fn a_source_that_is_not_ours_and_a_link_that_is_not_there_are_named() {
     wrong.interface = Some("nowhere0".into());
     let opened = try_open(&left, &wrong, "10.1.0.2");
     let error = opened.expect_err("there is no such interface");
-    assert_eq!(error.to_string(), "cannot bind to the interface");
+    assert_eq!(error.to_string(), "cannot bind to interface nowhere0");
     let mut wrong = options(Backend::Ring, 1);
     wrong.interface = None;
     let opened = try_open(&left, &wrong, "192.0.2.1");

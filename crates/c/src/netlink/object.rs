@@ -192,7 +192,9 @@ pub fn read_change<T: Crossing + tapline::net::Object>(
 }
 
 fn invalid<T: FieldSet>(error: &InvalidField) -> Error {
-    Error::argument(format!("{}.{error}", T::NAME))
+    let InvalidField { path, reason, .. } = error;
+    let dot = if path.is_empty() { "" } else { "." };
+    Error::argument(format!("{}{dot}{path}: {reason}", T::NAME))
 }
 
 /// Appends an object for C to `bytes`: fields behind their length, or a line of JSON.

@@ -1,5 +1,12 @@
 /* misuse INTERFACE: what C code may do wrong is an error, and never a crash. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <tapline/cursor.h>
 
@@ -19,6 +26,10 @@ static void arguments(const char *name) {
           tapline_capture_open(&options, &capture, &error));
     options.size = (size_t)-1;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the size of", tapline_capture_open(&options, &capture, &error));
+    /* No struct ends within a word. */
+    options.size = 17;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the size of tapline_capture_options is 17",
+          tapline_capture_open(&options, &capture, &error));
     options.size = sizeof options;
     options.mode = 17;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "mode has no value 17", tapline_capture_open(&options, &capture, &error));
@@ -157,6 +168,43 @@ static void handles(const char *name) {
     FAILS(TAPLINE_STATUS_DAMAGED, "", tapline_reader_open("/proc/self/status", NULL, &reader, &error));
 }
 
+static volatile sig_atomic_t signals;
+
+static void note_signal(int number) {
+    (void)number;
+    signals = signals + 1;
+}
+
+/* A reader that goes away is an error, and no signal. */
+static void closed_pipe(void) {
+    char folder[] = "/tmp/tapline-misuse-XXXXXX", path[64];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    CHECK(mkfifo(path, 0600) == 0);
+    const int reader = open(path, O_RDONLY | O_NONBLOCK);
+    CHECK(reader >= 0);
+    tapline_writer *writer = NULL;
+    OK(tapline_writer_create(path, NULL, &writer, &error));
+    CHECK(close(reader) == 0);
+    struct sigaction action = {.sa_handler = note_signal}, before;
+    CHECK(sigaction(SIGPIPE, &action, &before) == 0);
+    const tapline_packet packet = {.data = (const uint8_t *)"0123456789abcdef", .captured_len = 16, .len = 16};
+    OK(tapline_writer_write(writer, &packet, 1, &error));
+    tapline_error *failure = NULL;
+    CHECK(tapline_writer_flush(writer, &failure) == TAPLINE_STATUS_SYSTEM);
+    CHECK(tapline_error_os_error(failure) == EPIPE);
+    tapline_error_free(failure);
+    OK(tapline_writer_write(writer, &packet, 1, &error));
+    FAILS(TAPLINE_STATUS_SYSTEM, "Broken pipe", tapline_writer_close(writer, NULL, &error));
+    CHECK(signals == 0);
+    /* The caller's own writes cause signals as before. */
+    int ends[2];
+    CHECK(pipe(ends) == 0 && close(ends[0]) == 0);
+    CHECK(write(ends[1], "", 1) == -1 && errno == EPIPE && signals == 1);
+    CHECK(close(ends[1]) == 0 && sigaction(SIGPIPE, &before, NULL) == 0);
+    CHECK(unlink(path) == 0 && rmdir(folder) == 0);
+}
+
 static void *wait_for_packets(void *capture) {
     tapline_status status = TAPLINE_STATUS_OK;
     /* The main thread tries to be in a call, too. */
@@ -178,8 +226,10 @@ static void threads(const char *name) {
     tapline_error *failed = NULL;
     const tapline_packet *others;
     size_t count;
-    /* Until the other thread is in its call. */
+    /* Until the other thread is in its call. It gets its turn between two calls of this one: Valgrind runs one thread at a
+     * time, and changes it in system calls. */
     while (tapline_capture_next_batch(capture, 0, &others, &count, &failed) != TAPLINE_STATUS_IN_USE) {
+        CHECK(sched_yield() == 0);
     }
     CHECK(strcmp(tapline_error_message(failed), "another thread is in a call with this capture handle") == 0);
     tapline_error_free(failed);
@@ -197,6 +247,7 @@ int main(int count, char **words) {
     CHECK(count == 2);
     arguments(words[1]);
     versions(words[1]);
+    closed_pipe();
     handles(words[1]);
     threads(words[1]);
     printf("done\n");

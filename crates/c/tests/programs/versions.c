@@ -2,11 +2,12 @@
  * and read. */
 #include "check.h"
 
-/* Does what is last with the struct `options` of each size from `least` on. What it has is zero, except for what `set` sets; what
+/* Does what is last with the struct `options` of each size from `least` on: multiples of its alignment. What it has is zero, except for what `set` sets; what
  * lies behind it is not looked at. */
 #define OF_EACH_SIZE(type, least, set, ...)                              \
     do {                                                                 \
-        for (size_t size = (least); size <= sizeof(type); size += 4) {   \
+        size_t size = ((least) + 7) / 8 * 8;                             \
+        for (; size <= sizeof(type); size += 8) {                        \
             type options;                                                \
             memset(&options, 0xff, sizeof options);                      \
             memset(&options, 0, size);                                   \

@@ -40,6 +40,16 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
             return Failure::new(Exit::Usage, line);
         }
         PingError::Socket(source) if is_privilege(&source.source) => (Exit::Privilege, None),
+        PingError::Interface { link, source } => match source.raw_os_error() {
+            Some(libc::ENODEV) => (
+                Exit::Failed,
+                Some(format!(
+                    "there is no {link}; 'ip link' lists the interfaces"
+                )),
+            ),
+            Some(libc::EPERM | libc::EACCES) => (Exit::Privilege, None),
+            _ => (Exit::Failed, None),
+        },
         PingError::NoInterface => (Exit::Usage, Some("use -I IF".to_owned())),
         PingError::Kernel { operation, source } => {
             kernel(args, *operation, source.raw_os_error().unwrap_or(0))
@@ -82,12 +92,6 @@ fn kernel(args: &PingArgs, operation: PingOperation, errno: i32) -> (Exit, Optio
         (PingOperation::OpenSocket(_), libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT) => (
             Exit::Unsupported,
             Some("this kernel has no such sockets".into()),
-        ),
-        (PingOperation::BindInterface, libc::ENODEV) => (
-            Exit::Failed,
-            Some(format!(
-                "there is no {origin}; 'ip link' lists the interfaces"
-            )),
         ),
         (PingOperation::BindSource, libc::EADDRNOTAVAIL) => (
             Exit::Failed,

@@ -12,6 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::spec::AttributeSpec;
 use super::text::NameLookup;
 use crate::interface::{IfIndex, IfName, MacAddress};
+use crate::shown::Shown;
 
 /// Maximum nesting depth of sets. The objects need four: a link, its kind, the peer, the peer's kind.
 const MAX_DEPTH: usize = 8;
@@ -166,7 +167,7 @@ pub const fn field_id(name: &str) -> u32 {
 #[error("{path}: {reason}")]
 #[non_exhaustive]
 pub struct InvalidField {
-    /// Names of the field and of the sets around it: `Bridge.stp_state`.
+    /// Names of the field and of the sets around it: `Bridge.stp_state`. Empty if it concerns several fields of the object.
     pub path: String,
     /// What is wrong with it.
     pub reason: String,
@@ -463,7 +464,7 @@ macro_rules! text_field_values {
             ) -> Result<Self, crate::schema::InvalidField> {
                 let text = crate::schema::utf8(bytes)?;
                 let parsed = crate::schema::TextValue::parse(text, &mut crate::schema::Unnamed);
-                parsed.ok_or_else(|| crate::schema::InvalidField::new(format!("{text:?} is not valid")))
+                parsed.ok_or_else(|| crate::schema::InvalidField::new(format!("{} is not valid", crate::shown::Shown(text))))
             }
         }
     )*};
@@ -534,7 +535,9 @@ impl FieldValue for IfIndex {
             0 if !name.is_empty() => {
                 let name = utf8(name)?;
                 let found = reader.names.index(name);
-                found.ok_or_else(|| InvalidField::new(format!("there is no interface {name:?}")))
+                found.ok_or_else(|| {
+                    InvalidField::new(format!("there is no interface {}", Shown(name)))
+                })
             }
             index => Ok(Self(index)),
         }

@@ -15,6 +15,11 @@ use super::options::Backend;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PingOperation {
+    /// Allocate the statistics of the targets.
+    Allocate {
+        /// Their size.
+        bytes: u64,
+    },
     /// Open a socket.
     OpenSocket(Backend),
     /// Attach the filter on ICMP type and identifier.
@@ -23,8 +28,6 @@ pub enum PingOperation {
     SetOption(&'static str),
     /// Bind to the source address.
     BindSource,
-    /// Bind to the interface.
-    BindInterface,
     /// Send a probe.
     Send,
     /// Wait for replies.
@@ -38,11 +41,16 @@ pub enum PingOperation {
 impl fmt::Display for PingOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Allocate { bytes } => {
+                write!(
+                    f,
+                    "allocate {bytes} bytes for the statistics of the targets"
+                )
+            }
             Self::OpenSocket(backend) => write!(f, "open a {} socket", backend.name()),
             Self::AttachFilter => write!(f, "attach the reply filter"),
             Self::SetOption(name) => write!(f, "set the socket option {name}"),
             Self::BindSource => write!(f, "bind to the source address"),
-            Self::BindInterface => write!(f, "bind to the interface"),
             Self::Send => write!(f, "send a probe"),
             Self::Wait => write!(f, "wait for answers"),
             Self::Random => write!(f, "read random numbers"),
@@ -66,6 +74,14 @@ pub enum PingError {
     Kernel {
         /// What failed.
         operation: PingOperation,
+        /// Error of the kernel.
+        source: io::Error,
+    },
+    /// The run cannot use its interface ([`PingOptions::interface`](super::PingOptions::interface)).
+    #[error("cannot bind to interface {link}")]
+    Interface {
+        /// Its name.
+        link: String,
         /// Error of the kernel.
         source: io::Error,
     },

@@ -1,5 +1,6 @@
 //! The send queue: packets in one piece of memory, each with the time at which it is to be sent.
 
+use std::collections::TryReserveError;
 use std::mem;
 use std::sync::Arc;
 
@@ -59,6 +60,13 @@ impl Packets {
             entries: Vec::with_capacity(packets),
             ..Self::default()
         }
+    }
+
+    fn try_with_capacity(packets: usize, bytes: usize) -> Result<Self, TryReserveError> {
+        let mut empty = Self::default();
+        empty.arena.try_reserve_exact(bytes)?;
+        empty.entries.try_reserve_exact(packets)?;
+        Ok(empty)
     }
 
     fn clear(&mut self) {
@@ -127,6 +135,17 @@ impl SendQueue {
         }
     }
 
+    /// As [`with_capacity`](Self::with_capacity), for a size that there may be no memory for.
+    ///
+    /// # Errors
+    /// There is not enough memory.
+    pub fn try_with_capacity(packets: usize, bytes: usize) -> Result<Self, TryReserveError> {
+        Ok(Self {
+            own: Packets::try_with_capacity(packets, bytes)?,
+            ..Self::default()
+        })
+    }
+
     /// A queue with memory for as much as a source puts into one.
     pub(super) fn for_source(size: QueueSize) -> Self {
         Self {
@@ -185,6 +204,19 @@ impl SendQueue {
     #[inline]
     pub fn push(&mut self, time_ns: u64, bytes: &[u8]) {
         self.push_to(false, time_ns, bytes);
+    }
+
+    /// As [`push`](Self::push), if there is memory for the packet.
+    ///
+    /// # Errors
+    /// There is not enough memory. The queue is unchanged.
+    #[inline]
+    pub fn try_push(&mut self, time_ns: u64, bytes: &[u8]) -> Result<(), TryReserveError> {
+        let packets = self.all_mut();
+        packets.arena.try_reserve(bytes.len())?;
+        packets.entries.try_reserve(packets.copies + 1)?;
+        self.push(time_ns, bytes);
+        Ok(())
     }
 
     /// Adds a packet for the second interface of a job that has [one](super::SendOptions::second_link), otherwise like

@@ -7,6 +7,6 @@ mod run_loop;
 mod state;
 mod tx_timestamps;
 
-pub(super) use open::probe_plan;
+pub(super) use open::{probe_plan, require_memory};
 pub(super) use run_loop::EngineState;
 pub(super) use state::Engine;

@@ -57,6 +57,16 @@ pub(in crate::ping) fn probe_plan(
     Ok((ProbePlan { gather_ns, ..plan }, slow_pps))
 }
 
+/// Checks that there are `bytes` of memory for the statistics of all targets, which the prober allocates: it ends the
+/// process without them.
+pub(in crate::ping) fn require_memory(bytes: u64) -> Result<(), PingError> {
+    let size = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let reserved = Vec::<u8>::new().try_reserve_exact(size);
+    reserved
+        .map_err(|_| Errno::NOMEM)
+        .map_err(during(PingOperation::Allocate { bytes }))
+}
+
 /// A random key and identifier.
 fn secrets() -> Result<(RunKey, u16), PingError> {
     let mut bytes = [0; 18];
@@ -79,8 +89,12 @@ pub(super) fn interface_index(name: &str) -> Result<u32, PingError> {
         rustix::net::SocketType::DGRAM,
         None,
     );
-    let any = any.map_err(during(PingOperation::BindInterface))?;
-    link_index(any.as_fd(), name).map_err(during(PingOperation::BindInterface))
+    let failed = |source| PingError::Interface {
+        link: name.to_owned(),
+        source,
+    };
+    let any = any.map_err(|error| failed(error.into()))?;
+    link_index(any.as_fd(), name).map_err(failed)
 }
 
 type Opened<'a> = Vec<(FamilySocket, SocketSetup<'a>)>;

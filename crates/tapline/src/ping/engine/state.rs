@@ -11,7 +11,7 @@ use probe::{ClockReading, NeighbourPace, Prober, WallClock};
 use ring::PacketRing;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 
-use super::open::{self, probe_plan};
+use super::open::{self, probe_plan, require_memory};
 use super::reply_batcher::ReplyBatcher;
 use super::tx_timestamps::TxTimestamps;
 use crate::ping::changes::{TargetChanges, TargetControl};
@@ -74,6 +74,7 @@ impl Engine {
             targets = targets.with_paths(paths);
         }
         let (mut plan, slow_pps) = probe_plan(options, targets.len())?;
+        require_memory(plan.forecast(targets.len())?.memory_bytes)?;
         let is_slow = slow_pps.is_some();
         let ring = open::open_ring(&targets, options, is_slow, plan.identifier)?;
         let interface = match &options.interface {

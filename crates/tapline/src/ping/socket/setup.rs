@@ -200,7 +200,10 @@ impl SocketSetup<'_> {
             return Ok(());
         }
         let done = set_option(socket, level, name, &index);
-        done.map_err(during(PingOperation::BindInterface))
+        done.map_err(|source| PingError::Interface {
+            link: self.options.interface.clone().unwrap_or_default(),
+            source,
+        })
     }
 
     /// Binds to the source address. This also sets the identifier of a ping socket, which both families share.

@@ -21,7 +21,7 @@ use super::counters::Counters;
 use super::hops::NextHops;
 use super::setup::{EchoSender, EchoSetup, check, refused, room};
 use crate::ping::changes::{TargetChanges, TargetControl};
-use crate::ping::engine::{EngineState, probe_plan};
+use crate::ping::engine::{EngineState, probe_plan, require_memory};
 use crate::ping::error::{PingError, PingOperation, XdpRefusal, during};
 use crate::ping::event::{PingEvent, TargetChange};
 use crate::ping::options::{Backend, PingOptions, nanoseconds};
@@ -120,6 +120,7 @@ impl XdpEngine {
         hops.resolve()?;
         let is_single = plan.rounds == Some(1);
         let room = room(&forecast, options.spare_targets);
+        require_memory(Prober::BYTES_ELSEWHERE * u64::from(targets.len()))?;
         let mut prober = Prober::counted_elsewhere(&plan, targets, room)?;
         let start_ns = monotonic_ns();
         let setup = EchoSetup {
