@@ -84,7 +84,11 @@ if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then
     has_modules python3 || has_modules /usr/bin/python3 || missing+=("${modules[@]/#/python3-}")
 fi
 [ "${1:-}" != engines ] || /usr/bin/python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
-[ "${1:-}" != bench ] || [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
+# A test checks that the sources of the benches compile. libnl is a peer of the netlink bench.
+if [ "${1:-}" = test ] || [ "${1:-}" = bench ]; then
+    [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
+    [ -e /usr/include/libnl3/netlink/route/route.h ] || missing+=(libnl-route-3-dev)
+fi
 # Valgrind needs the symbols of the C library.
 [ "${1:-}" != test ] || [ -e /usr/share/doc/libc6-dbg ] || missing+=(libc6-dbg)
 # The sanitizers of clang, which its package only recommends, and its fuzzer, which comes with them.
@@ -92,8 +96,6 @@ if [ "${1:-}" = test ] || [ "${1:-}" = libpcap ]; then
     runtime=libclang_rt.asan-$(uname -m).a
     [ -e "$(clang -print-file-name="$runtime" 2>/dev/null)" ] || missing+=(libclang-rt-dev)
 fi
-# A peer of the netlink bench.
-[ "${1:-}" != bench ] || [ -e /usr/include/libnl3/netlink/route/route.h ] || missing+=(libnl-route-3-dev)
 
 if ! command -v cargo >/dev/null; then
     echo "a Rust toolchain is needed in the PATH: see https://rustup.rs; with sudo, keep yours:" >&2

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use lab::skip::{self, Feature};
 
-use crate::support::{WARNINGS, built, room, succeed};
+use crate::support::{WARNINGS, built, repository, room, succeed};
 
 /// The headers in a folder and below.
 fn headers(folder: &Path) -> Vec<PathBuf> {
@@ -101,6 +101,22 @@ fn newer_compilers_report_no_warning_in_headers_and_examples() {
         command.args(["-std=c++20", "-fsyntax-only"]).args(flags);
         command.args(WARNINGS).arg("-I").arg(&include);
         succeed(command.arg(&all).args(&examples));
+    }
+}
+
+/// `make bench` alone builds them.
+#[test]
+fn sources_of_the_benches_compile() {
+    let benches = repository().join("lab/benches");
+    for (compiler, standard, source) in [
+        ("g++", "-std=c++20", "article/article.cpp"),
+        ("gcc", "-std=gnu11", "c_library/pull.c"),
+        ("g++", "-std=c++20", "c_library/pull.cpp"),
+    ] {
+        let mut command = Command::new(compiler);
+        command.args([standard, "-fsyntax-only", "-I/usr/include/libnl3"]);
+        command.arg("-I").arg(room().join("include"));
+        succeed(command.arg(benches.join(source)));
     }
 }
 
