@@ -13,6 +13,7 @@ mod netlink;
 mod netlink_encoders;
 mod netlink_messages;
 mod netlink_numbers;
+mod netlink_tables;
 mod netlink_types;
 mod python;
 mod service;

@@ -12,7 +12,7 @@ use tapline::net::{
     Addr, Fdb, Link, LinkKind, Neigh, Nexthop, PortKind, PortVlan, Route, RouteQuery, Rule,
 };
 
-use crate::{netlink_encoders, netlink_numbers};
+use crate::{netlink_encoders, netlink_numbers, netlink_tables};
 
 /// The objects: the name of the Rust type, that of the C++ type, and the header.
 const OBJECTS: [(&str, &str, &str); 9] = [
@@ -280,7 +280,7 @@ fn set(of: &FieldSetShape, out: &mut String) {
     doc(of.doc, "", out);
     writeln!(
         out,
-        "struct {name} {{\n    static constexpr const char *typeName = \"{name}\";\n"
+        "struct {name} {{\n    static constexpr const char *typeName = \"{name}\";\n    static const FieldTable typeFields;\n"
     )
     .expect("text");
     for field in &fields {
@@ -369,7 +369,7 @@ fn header(types: &Types, header: &'static str) -> String {
     let mut objects = OBJECTS.iter().filter(|(.., of)| *of == header);
     let is_encoded = objects.any(|(object, ..)| netlink_encoders::is_encoded(object));
     let file = match header {
-        SHARED => "values",
+        SHARED => "fields",
         _ if is_encoded => "message",
         _ => SHARED,
     };
@@ -382,10 +382,17 @@ fn header(types: &Types, header: &'static str) -> String {
     for (_, cpp, _) in objects.filter(|(rust, ..)| *rust == "Link") {
         write!(out, "struct {cpp};\n\n").expect("text");
     }
-    for name in own {
-        match &types.types[name].0 {
+    let own: Vec<_> = own.into_iter().map(|name| &types.types[name].0).collect();
+    for of in &own {
+        match of {
             Type::Set(of) => set(of, &mut out),
             Type::Number(of, is_flags) => number(of, *is_flags, &mut out),
+        }
+    }
+    // Behind all types: a table needs those of its members.
+    for of in own {
+        if let Type::Set(of) = of {
+            netlink_tables::write(of, cpp_name, member, &mut out);
         }
     }
     write!(out, "}}  // namespace tapline::netlink\n\n#endif\n").expect("text");

@@ -16,29 +16,62 @@ use crate::verb::Verb;
 ///
 /// # Errors
 /// [`InvalidRequest`] if it is not.
+#[inline]
 pub(crate) fn body_of<O: Object>(verb: Verb, message: &[u8]) -> Result<&[u8], InvalidRequest> {
-    let (header, body) = match message.split_first_chunk::<HEADER_BYTES>() {
-        Some((header, body)) if body.len() >= O::HEADER_BYTES => (header, body),
-        _ => return Err(InvalidRequest::new("the message is truncated")),
-    };
-    let [l0, l1, l2, l3, k0, k1, f0, f1, ..] = *header;
+    if let Some((header, body)) = message.split_first_chunk()
+        && body.len() >= O::HEADER_BYTES
+        && stated(header) == expected::<O>(verb, message.len(), flags_of(header) & NLM_F_ACK)
+        && message.len().is_multiple_of(4)
+    {
+        return Ok(body);
+    }
+    Err(mismatch::<O>(verb, message))
+}
+
+/// The length, the type and the flags in the header of a message.
+#[inline]
+fn stated(header: &[u8; HEADER_BYTES]) -> (usize, u16, u16) {
+    let [l0, l1, l2, l3, k0, k1, ..] = *header;
     let length = u32::from_ne_bytes([l0, l1, l2, l3]) as usize;
-    reject_if!(
-        length != message.len() || !length.is_multiple_of(4),
-        "the message has {} bytes and states {length}",
-        message.len()
-    );
-    let kind = u16::from_ne_bytes([k0, k1]);
-    reject_if!(
-        kind != O::MESSAGES.of(verb),
-        "message type {kind} does not fit the change"
-    );
-    let flags = u16::from_ne_bytes([f0, f1]);
-    reject_if!(
-        flags | NLM_F_ACK != O::netlink_flags(verb) | NLM_F_REQUEST | NLM_F_ACK,
-        "the flags {flags:#x} are not those of this change"
-    );
-    Ok(body)
+    (length, u16::from_ne_bytes([k0, k1]), flags_of(header))
+}
+
+#[inline]
+fn flags_of(header: &[u8; HEADER_BYTES]) -> u16 {
+    u16::from_ne_bytes([header[6], header[7]])
+}
+
+/// What the header of a request for `verb` on an `O` states, with or without `NLM_F_ACK`.
+#[inline]
+fn expected<O: Object>(verb: Verb, length: usize, ack: u16) -> (usize, u16, u16) {
+    let flags = flags_without_ack::<O>(verb) | ack;
+    (length, O::MESSAGES.of(verb), flags)
+}
+
+/// The flags of a request for `verb` on an `O` that need not be acknowledged.
+#[inline]
+pub(crate) fn flags_without_ack<O: Object>(verb: Verb) -> u16 {
+    (O::netlink_flags(verb) | NLM_F_REQUEST) & !NLM_F_ACK
+}
+
+/// Why `message` is not a request for `verb` on an `O`.
+#[cold]
+fn mismatch<O: Object>(verb: Verb, message: &[u8]) -> InvalidRequest {
+    let header = match message.split_first_chunk() {
+        Some((header, body)) if body.len() >= O::HEADER_BYTES => header,
+        _ => return InvalidRequest::new("the message is truncated"),
+    };
+    let (length, kind, flags) = stated(header);
+    InvalidRequest::new(if length != message.len() || !length.is_multiple_of(4) {
+        format!(
+            "the message has {} bytes and states {length}",
+            message.len()
+        )
+    } else if kind != O::MESSAGES.of(verb) {
+        format!("message type {kind} does not fit the change")
+    } else {
+        format!("the flags {flags:#x} are not those of this change")
+    })
 }
 
 /// The object in a request for `verb`.

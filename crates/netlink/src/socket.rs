@@ -109,6 +109,7 @@ impl Socket {
     }
 
     /// The sequence number of the next request, within [`SEQUENCES`].
+    #[inline]
     pub(crate) fn next_sequence(&mut self) -> u32 {
         self.sequence = self.sequence.wrapping_add(1) & SEQUENCES;
         self.sequence

@@ -25,6 +25,7 @@ pub enum Verb {
 
 impl Verb {
     /// The netlink flags of most requests with this verb.
+    #[inline]
     pub(crate) fn flags(self) -> u16 {
         match self {
             Self::Add => NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
@@ -61,6 +62,7 @@ impl MessageTypes {
     }
 
     /// The message type for `verb`.
+    #[inline]
     pub(crate) fn of(self, verb: Verb) -> u16 {
         match verb {
             Verb::Add | Verb::Replace | Verb::Set | Verb::Append | Verb::Prepend => self.new,

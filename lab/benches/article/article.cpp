@@ -324,7 +324,8 @@ void rawRoutes(Raw &raw)
 void ourRoutes(INetlinkFactory &factory)
 {
     const auto index = if_nametoindex(device);
-    Batch batch;
+    // As the raw socket: the changes are carried out while they are made.
+    RunningBatch batch(factory);
     auto route = RouteInfo()
                      .setTable(static_cast<RouteTable>(100))
                      .setProtocol(RouteProtocol::Static)
@@ -333,10 +334,8 @@ void ourRoutes(INetlinkFactory &factory)
     for (std::uint32_t number = 0; number < routeCount; ++number) {
         batch.add(route.setDst(Prefix(IpAddress::v4(0x14000000 + number), 32)));
     }
-    for (const auto &item : factory.run(batch).value()) {
-        if (!item) {
-            die("a route");
-        }
+    if (!batch.finish().value().empty()) {
+        die("a route");
     }
 }
 

@@ -88,9 +88,15 @@ fn measure(options: &BenchOptions, report: &mut Report) {
             }
         }
         if options.has("compile") {
-            compile(&folder, BASELINE, "memory", report);
+            let mut compile = |name: &str, level, text: &str| {
+                compile(&folder, name, level, text, report);
+            };
+            compile(BASELINE, "-O0", "#include <memory>\n");
             for header in &headers {
-                compile(&folder, header, &format!("tapline/{header}"), report);
+                compile(header, "-O0", &format!("#include <tapline/{header}>\n"));
+            }
+            for level in LEVELS {
+                compile(&use_title(level), level, USE);
             }
         }
     }
@@ -222,14 +228,25 @@ const COMPILE_TITLE: &str = "C++: compile a file with one header, ms";
 /// A header of the standard library, for comparison: the interfaces need its `shared_ptr`.
 const BASELINE: &str = "<memory> alone";
 
-/// Compiles a file that only includes a header. `name` is that of its row.
-fn compile(folder: &TempDir, name: &str, header: &str, report: &mut Report) {
+/// A program that uses a factory: the code for all objects is compiled.
+const USE: &str = "#include <tapline/netlink/factory.hpp>\n\
+    int main() {\n\
+        const auto factory = tapline::netlink::NetlinkFactory::open().value();\n\
+        factory->link()->add(tapline::netlink::LinkInfo().setName(\"b0\").setType(\"bridge\")).value();\n\
+    }\n";
+
+/// The name of its row.
+fn use_title(level: &str) -> String {
+    format!("open a factory and add one link, {level}")
+}
+
+/// Compiles a file with this text. `name` is that of its row.
+fn compile(folder: &TempDir, name: &str, level: &str, text: &str, report: &mut Report) {
     let source = folder.path().join("header.cpp");
-    let text = format!("#include <{header}>\n");
     std::fs::write(&source, text).expect("room for a file");
     let mut command = compiler(folder);
     command
-        .arg("-c")
+        .args([level, "-c"])
         .arg(&source)
         .arg("-o")
         .arg(folder.path().join("compiled.o"));

@@ -80,6 +80,11 @@ public:
     using error_type = tapline::error;
 
     result(T value) : value_(std::in_place, std::move(value)) {}
+    /// A value that is made in place, and then changed by `fill`.
+    template <class Fill>
+    result(std::in_place_t, Fill fill) : value_(std::in_place) {
+        fill(*value_);
+    }
     result(tapline::error error) : error_(std::move(error)) {}
 
     bool has_value() const noexcept { return value_.has_value(); }

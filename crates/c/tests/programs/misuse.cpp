@@ -350,10 +350,39 @@ bool throws(F call)
     }
 }
 
+/// More changes than are carried out at once.
+void runningBatches()
+{
+    const auto kernel = net::FakeKernel::create().value();
+    const auto factory = net::NetlinkFactory::open(kernel).value();
+    const auto before = factory->link()->list(net::LinkInfo()).value().size();
+    net::RunningBatch batch(*factory);
+    for (std::uint32_t number = 0; number < 600; ++number) {
+        const auto name = "d" + std::to_string(number == 550 ? 0 : number);
+        batch.add(net::LinkInfo().setName(name).setType("dummy"));
+    }
+    CHECK(batch.size() == 600);
+    const auto failed = batch.finish().value();
+    CHECK(failed.size() == 1 && failed[0].number == 550);
+    CHECK(failed[0].result.error->status == TAPLINE_STATUS_EXISTS);
+    CHECK(factory->link()->list(net::LinkInfo()).value().size() == before + 599);
+    CHECK(batch.size() == 0 && batch.finish().value().empty());
+    batch.set(net::LinkInfo().setName("d1").setMtu(1400)).del(net::LinkInfo().setName("d0"));
+    CHECK(batch.finish().value().empty() && !factory->link()->get(net::LinkInfo().setName("d0")));
+    CHECK(factory->link()->get(net::LinkInfo().setName("d1")).value().mtu == 1400u);
+}
+
 void values()
 {
     CHECK(throws([] { return net::IpAddress("192.0.2.256"); }) && throws([] { return net::Prefix("192.0.2.0/33"); }));
     CHECK(throws([] { return net::MacAddress("02:00:zz"); }) && throws([] { return net::IpAddress(std::string()); }));
+    static_assert(!std::is_constructible_v<net::IpAddress, std::nullptr_t>);
+    static_assert(!std::is_constructible_v<net::Prefix, std::nullptr_t>);
+    static_assert(!std::is_constructible_v<net::MacAddress, std::nullptr_t>);
+    const char *const none = nullptr;
+    CHECK(throws([none] { return net::IpAddress(none); }) && !net::IpAddress::parse(none));
+    CHECK(throws([none] { return net::Prefix(none); }) && throws([none] { return net::MacAddress(none); }));
+    CHECK(throws([none] { return net::Interface(none); }));
     CHECK(throws([] { return net::AddrInfo().setValidLifeTime(std::chrono::hours(2'000'000)); }));
     CHECK(throws([] { return net::AddrInfo().setValidLifeTime(-1s); }));
     net::Boxed<net::Bridge> box = net::Bridge().setVlanFiltering(true);
@@ -378,6 +407,7 @@ int main(int count, char **words)
     results();
     netlinks();
     sharedNetlink(name);
+    runningBatches();
     values();
     std::puts("done");
     return 0;

@@ -62,6 +62,7 @@ impl Chunk {
         self.items.is_empty()
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }

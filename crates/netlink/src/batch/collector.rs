@@ -1,7 +1,7 @@
 use super::chunk::{Chunk, ItemCodec};
 use super::undo::{Undo, current_state, reads_state_before, undo_for};
 use crate::codec::{HEADER_BYTES, KernelError, Request};
-use crate::encoded::{body_of, decode_change};
+use crate::encoded::{body_of, decode_change, flags_without_ack};
 use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::netlink::Netlink;
 use crate::object::Object;
@@ -187,6 +187,7 @@ impl Batch<'_> {
     }
 
     /// Whether an item failed and the batch carries out nothing more.
+    #[inline]
     pub fn has_stopped(&self) -> bool {
         self.on_error != OnError::Continue && !self.summary.failed.is_empty()
     }
@@ -236,9 +237,10 @@ impl Batch<'_> {
             return Ok(self);
         };
         let start = self.requests.position();
-        self.requests.append(message);
-        self.requests.remove_flags(NLM_F_ACK);
-        self.end_item::<O>(item, start, verb);
+        let number = self.netlink.socket.next_sequence();
+        let flags = flags_without_ack::<O>(verb);
+        self.requests.append_numbered(message, flags, number);
+        self.keep_item::<O>(item, start, verb);
         Ok(self)
     }
 
@@ -248,6 +250,7 @@ impl Batch<'_> {
     }
 
     /// Counts an item. Returns its number, or `None` if it must not be carried out.
+    #[inline]
     fn begin_item(&mut self) -> Option<usize> {
         let item = self.summary.item_count;
         self.summary.item_count += 1;
@@ -263,6 +266,12 @@ impl Batch<'_> {
     fn end_item<O: Object>(&mut self, item: usize, start: usize, verb: Verb) {
         let number = self.netlink.socket.next_sequence();
         self.requests.finish(number);
+        self.keep_item::<O>(item, start, verb);
+    }
+
+    /// Adds a complete message, which begins at `start` in the requests, to the chunk.
+    #[inline]
+    fn keep_item<O: Object>(&mut self, item: usize, start: usize, verb: Verb) {
         self.chunk.push(item, start, verb, ItemCodec::of::<O>());
         if self.chunk.len() >= self.max_items || self.requests.position() >= MAX_CHUNK_BYTES {
             self.flush();

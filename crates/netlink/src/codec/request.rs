@@ -51,6 +51,16 @@ impl Request {
         self.bytes.extend_from_slice(message);
     }
 
+    /// Appends an encoded message, which gets these flags and this sequence number.
+    #[inline]
+    pub(crate) fn append_numbered(&mut self, message: &[u8], flags: u16, sequence: u32) {
+        self.append(message);
+        if let Some(header) = self.bytes[self.start..].first_chunk_mut::<HEADER_BYTES>() {
+            header[6..8].copy_from_slice(&flags.to_ne_bytes());
+            header[8..12].copy_from_slice(&sequence.to_ne_bytes());
+        }
+    }
+
     /// Appends an attribute.
     #[inline]
     pub fn attribute(&mut self, kind: u16, payload: &[u8]) {

@@ -28,6 +28,7 @@ struct Names<AddrProtocol> {
 /// creates it; flags and lifetimes that are not given are then cleared.
 struct AddrInfo {
     static constexpr const char *typeName = "AddrInfo";
+    static const FieldTable typeFields;
 
     /// Its interface.
     std::optional<Interface> dev = {};
@@ -161,6 +162,36 @@ struct AddrInfo {
 
     bool operator==(const AddrInfo &) const = default;
 };
+
+inline constexpr Field addrInfoFields[] = {
+    {0xd55997bcu, offsetof(AddrInfo, dev), FieldType::Interface},
+    {0x521d0429u, offsetof(AddrInfo, family), FieldType::Number, 1},
+    {0x78314fc0u, offsetof(AddrInfo, prefixlen), FieldType::Number, 1},
+    {0xbe2af3ebu, offsetof(AddrInfo, scope), FieldType::Number, 1},
+    {0x462a678cu, offsetof(AddrInfo, validLifeTime), FieldType::Number, 4},
+    {0x3682ec5bu, offsetof(AddrInfo, preferredLifeTime), FieldType::Number, 4},
+    {0x2c43c8bfu, offsetof(AddrInfo, nodad), FieldType::Bool, 1},
+    {0xbccd31a8u, offsetof(AddrInfo, optimistic), FieldType::Bool, 1},
+    {0xd2c8c28eu, offsetof(AddrInfo, home), FieldType::Bool, 1},
+    {0xa705c35fu, offsetof(AddrInfo, mngtmpaddr), FieldType::Bool, 1},
+    {0x1a6e00d7u, offsetof(AddrInfo, noprefixroute), FieldType::Bool, 1},
+    {0xcbcba9a2u, offsetof(AddrInfo, autojoin), FieldType::Bool, 1},
+    {0x4f5296aeu, offsetof(AddrInfo, dynamic), FieldType::Bool, 1},
+    {0x700e0da4u, offsetof(AddrInfo, deprecated), FieldType::Bool, 1},
+    {0x251a4509u, offsetof(AddrInfo, tentative), FieldType::Bool, 1},
+    {0x85d69377u, offsetof(AddrInfo, dadfailed), FieldType::Bool, 1},
+    {0x4b7c8bd1u, offsetof(AddrInfo, secondary), FieldType::Bool, 1},
+    {0x3ab68efcu, offsetof(AddrInfo, temporary), FieldType::Bool, 1},
+    {0x296ef775u, offsetof(AddrInfo, stablePrivacy), FieldType::Bool, 1},
+    {0x9c436708u, offsetof(AddrInfo, local), FieldType::Ip},
+    {0xb8150f49u, offsetof(AddrInfo, peer), FieldType::Ip},
+    {0xe2d789d4u, offsetof(AddrInfo, broadcast), FieldType::Text},
+    {0x02bbecf6u, offsetof(AddrInfo, anycast), FieldType::Ip},
+    {0xf69717fdu, offsetof(AddrInfo, label), FieldType::Text},
+    {0xc9af4301u, offsetof(AddrInfo, metric), FieldType::Number, 4},
+    {0xfb2805b5u, offsetof(AddrInfo, protocol), FieldType::Number, 1},
+};
+inline constexpr FieldTable AddrInfo::typeFields = {addrInfoFields, std::size(addrInfoFields), sizeof(AddrInfo), detail::ensureBoxed<AddrInfo>};
 
 }  // namespace tapline::netlink
 

@@ -169,6 +169,7 @@ class List {
 public:
     explicit List(tapline_list *raw) : handle_(raw) {}
 
+    /// The objects behind their lengths, or what precedes them in a watch.
     FieldReader reader() const
     {
         FieldReader reader;
@@ -180,6 +181,124 @@ private:
     tapline::handle<tapline_list, tapline_list_free> handle_;
 };
 
+/// Requests about objects of all types, which it knows by their tables: little code is compiled for each type. A template
+/// for the reason of BasicNetlinkFactory, as what follows.
+template <class = void>
+class Requests {
+public:
+    explicit Requests(tapline_netlink *raw) : socket(raw) {}
+
+    /// Calls a function of the library with an object.
+    template <class Function, class Out>
+    result<tapline_status> request(Function *function, std::uint32_t object, const FieldTable &table, const void *info,
+                                   Out *out)
+    {
+        const Lock lock(socket.mutex);
+        write(table, info);
+        const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
+        return call(function, socket.handle.get(), object, form, bytes_.data(), bytes_.size(), out);
+    }
+    result<List> lookup(const FieldTable &table, const void *query)
+    {
+        const Lock lock(socket.mutex);
+        write(table, query);
+        tapline_list *raw = nullptr;
+        const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
+        const Bytes &bytes = bytes_;
+        const auto status = call(tapline_netlink_lookup, socket.handle.get(), form, bytes.data(), bytes.size(), &raw);
+        if (!status) {
+            return status.error();
+        }
+        return List(raw);
+    }
+    template <class Function>
+    result<List> list(Function *function, std::uint32_t object, const FieldTable &table, const void *info)
+    {
+        tapline_list *raw = nullptr;
+        const auto status = request(function, object, table, info, &raw);
+        if (!status) {
+            return status.error();
+        }
+        return List(raw);
+    }
+    /// Has the library make a change.
+    result<void> ask(tapline_netlink_verb verb, std::uint32_t object, const FieldTable &table, const void *info)
+    {
+        const Lock lock(socket.mutex);
+        write(table, info);
+        return socket.ask(verb, object, TAPLINE_NETLINK_FORM_FIELDS, bytes_.data(), bytes_.size());
+    }
+
+    Socket socket;
+
+private:
+    void write(const FieldTable &table, const void *object)
+    {
+        bytes_.clear();
+        FieldCodec<>::putFields(bytes_, table, object);
+    }
+
+    Bytes bytes_;
+};
+
+/// The object in a reply with one.
+template <class Info>
+result<Info> first(const result<List> &reply)
+{
+    if (!reply) {
+        return reply.error();
+    }
+    return result<Info>(std::in_place, [&](Info &info) { reply->reader().sized().get(info); });
+}
+
+/// The next events of a watch.
+template <class = void>
+result<List> nextEvents(tapline_watch *watch, std::chrono::nanoseconds timeout)
+{
+    tapline_list *raw = nullptr;
+    const auto status = call(tapline_watch_next, watch, std::int64_t{timeout.count()}, &raw);
+    if (!status) {
+        return status.error();
+    }
+    if (*status == TAPLINE_STATUS_END) {
+        tapline::error stopped;
+        stopped.status = TAPLINE_STATUS_END;
+        stopped.message = "the watch has been stopped";
+        return stopped;
+    }
+    return List(raw);
+}
+
+/// Takes the kind of an event, and says which objects follow.
+struct EventHeader {
+    explicit EventHeader(FieldReader &rest)
+        : kind(static_cast<tapline_event>(rest.number())),
+          hasBefore(kind == TAPLINE_EVENT_CHANGED),
+          hasObject(kind != TAPLINE_EVENT_OVERRUN)
+    {
+    }
+
+    tapline_event kind;
+    bool hasBefore;
+    bool hasObject;
+};
+
+template <class = void>
+std::size_t countEvents(FieldReader rest)
+{
+    std::size_t count = 0;
+    for (; rest.left > 0; ++count) {
+        const EventHeader header(rest);
+        if (header.hasBefore) {
+            rest.sized();
+        }
+        if (header.hasObject) {
+            rest.sized();
+        }
+    }
+    return count;
+}
+
 template <class Info>
 class Watch final : public IWatch<Info> {
 public:
@@ -188,26 +307,19 @@ public:
     using IWatch<Info>::next;
     result<std::vector<Event<Info>>> next(std::chrono::nanoseconds timeout) override
     {
-        tapline_list *raw = nullptr;
-        const auto status = call(tapline_watch_next, handle_.get(), std::int64_t{timeout.count()}, &raw);
-        if (!status) {
-            return status.error();
+        const auto reply = nextEvents(handle_.get(), timeout);
+        if (!reply) {
+            return reply.error();
         }
-        std::vector<Event<Info>> events;
-        if (*status == TAPLINE_STATUS_END) {
-            tapline::error stopped;
-            stopped.status = TAPLINE_STATUS_END;
-            stopped.message = "the watch has been stopped";
-            return stopped;
-        }
-        const List list(raw);
-        for (auto rest = list.reader(); rest.left > 0;) {
-            auto &event = events.emplace_back();
-            event.kind = static_cast<tapline_event>(rest.number());
-            if (event.kind == TAPLINE_EVENT_CHANGED) {
+        auto rest = reply->reader();
+        std::vector<Event<Info>> events(countEvents(rest));
+        for (auto &event : events) {
+            const EventHeader header(rest);
+            event.kind = header.kind;
+            if (header.hasBefore) {
                 rest.sized().get(event.before.emplace());
             }
-            if (event.kind != TAPLINE_EVENT_OVERRUN) {
+            if (header.hasObject) {
                 rest.sized().get(event.object.emplace());
             }
         }
@@ -229,105 +341,68 @@ private:
 };
 
 /// The operations of `Base`, an `INetlink<Info>`.
-template <class Info, class Base>
+template <class Info, class Base = INetlink<Info>>
 class Netlink : public Base {
 public:
-    explicit Netlink(std::shared_ptr<Socket> socket) : socket_(std::move(socket)) {}
+    explicit Netlink(Requests<> &requests) : requests_(requests) {}
 
     result<void> add(const Info &info) override { return change(TAPLINE_NETLINK_VERB_ADD, info); }
     result<void> del(const Info &info) override { return change(TAPLINE_NETLINK_VERB_DEL, info); }
     result<void> set(const Info &info) override { return change(TAPLINE_NETLINK_VERB_SET, info); }
     result<void> replace(const Info &info) override { return change(TAPLINE_NETLINK_VERB_REPLACE, info); }
     result<void> append(const Info &info) override { return change(TAPLINE_NETLINK_VERB_APPEND, info); }
-    result<Info> get(const Info &info) override { return one(tapline_netlink_get, info); }
-    result<Info> create(const Info &info) override { return one(tapline_netlink_create, info); }
+    result<Info> get(const Info &info) override
+    {
+        return first<Info>(requests_.list(tapline_netlink_get, objectNumber<Info>, Info::typeFields, &info));
+    }
+    result<Info> create(const Info &info) override
+    {
+        return first<Info>(requests_.list(tapline_netlink_create, objectNumber<Info>, Info::typeFields, &info));
+    }
 
     result<std::vector<Info>> list(const Info &filter) override
     {
-        const Lock lock(socket_->mutex);
-        tapline_list *raw = nullptr;
-        write(filter);
-        const auto status = request(tapline_netlink_list, &raw);
-        if (!status) {
-            return status.error();
+        const auto reply = requests_.list(tapline_netlink_list, objectNumber<Info>, Info::typeFields, &filter);
+        if (!reply) {
+            return reply.error();
         }
-        const List list(raw);
-        std::vector<Info> objects;
-        for (auto rest = list.reader(); rest.left > 0;) {
-            rest.sized().get(objects.emplace_back());
+        auto rest = reply->reader();
+        std::vector<Info> objects(rest.count());
+        for (auto &object : objects) {
+            rest.sized().get(object);
         }
         return objects;
     }
 
     result<std::unique_ptr<IWatch<Info>>> watch(const Info &filter) override
     {
-        const Lock lock(socket_->mutex);
         tapline_watch *raw = nullptr;
-        write(filter);
-        const auto status = request(tapline_watch_open, &raw);
+        const auto status = requests_.request(tapline_watch_open, objectNumber<Info>, Info::typeFields, &filter, &raw);
         if (!status) {
             return status.error();
         }
-        return std::unique_ptr<IWatch<Info>>(std::make_unique<Watch<Info>>(raw));
+        return std::unique_ptr<IWatch<Info>>(new Watch<Info>(raw));
     }
 
 protected:
-    template <class T>
-    void write(const T &object)
-    {
-        bytes_.clear();
-        FieldWriter{bytes_}.put(object);
-    }
-    /// The object in a list with one.
-    static Info first(tapline_list *raw)
-    {
-        const List list(raw);
-        Info info;
-        list.reader().sized().get(info);
-        return info;
-    }
-
-    std::shared_ptr<Socket> socket_;
-    Bytes bytes_;
+    Requests<> &requests_;
 
 private:
-    template <class F, class Out>
-    result<tapline_status> request(F *function, Out *out)
-    {
-        const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
-        return call(function, socket_->handle.get(), objectNumber<Info>, form, bytes_.data(), bytes_.size(), out);
-    }
-
     result<void> change(tapline_netlink_verb verb, const Info &info)
     {
         if constexpr (Encodable<Info>) {
             alignas(4) std::uint8_t message[MessageWriter::maxBytes];
             MessageWriter out(message);
             if (info.encode(verb, out)) [[likely]] {
-                const Lock lock(socket_->mutex);
-                return socket_->change(verb, objectNumber<Info>, message, out.size());
+                const Lock lock(requests_.socket.mutex);
+                return requests_.socket.change(verb, objectNumber<Info>, message, out.size());
             }
         }
-        const Lock lock(socket_->mutex);
-        write(info);
-        return socket_->ask(verb, objectNumber<Info>, TAPLINE_NETLINK_FORM_FIELDS, bytes_.data(), bytes_.size());
-    }
-
-    template <class F>
-    result<Info> one(F *function, const Info &info)
-    {
-        const Lock lock(socket_->mutex);
-        tapline_list *raw = nullptr;
-        write(info);
-        const auto status = request(function, &raw);
-        if (!status) {
-            return status.error();
-        }
-        return first(raw);
+        return requests_.ask(verb, objectNumber<Info>, Info::typeFields, &info);
     }
 };
 
-/// The operations on routes. A template for the reason of BasicNetlinkFactory.
+/// The operations on routes.
 template <class Info>
 class RouteNetlink final : public Netlink<Info, IRouteNetlink> {
 public:
@@ -335,18 +410,26 @@ public:
 
     result<Info> lookup(const RouteQuery &query) override
     {
-        const Lock lock(this->socket_->mutex);
-        tapline_list *raw = nullptr;
-        this->write(query);
-        const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
-        const Bytes &bytes = this->bytes_;
-        const auto status =
-            call(tapline_netlink_lookup, this->socket_->handle.get(), form, bytes.data(), bytes.size(), &raw);
-        if (!status) {
-            return status.error();
-        }
-        return this->first(raw);
+        return first<Info>(this->requests_.lookup(RouteQuery::typeFields, &query));
     }
+};
+
+/// What the objects of a factory share, and the objects.
+template <class = void>
+struct Shared {
+    explicit Shared(tapline_netlink *raw) : requests(raw) {}
+    Shared(const Shared &) = delete;
+    Shared &operator=(const Shared &) = delete;
+
+    Requests<> requests;
+    Netlink<LinkInfo> link{requests};
+    Netlink<AddrInfo> addr{requests};
+    RouteNetlink<RouteInfo> route{requests};
+    Netlink<NeighInfo> neigh{requests};
+    Netlink<FdbInfo> fdb{requests};
+    Netlink<VlanInfo> vlan{requests};
+    Netlink<RuleInfo> rule{requests};
+    Netlink<NexthopInfo> nexthop{requests};
 };
 
 }  // namespace detail
@@ -377,21 +460,22 @@ public:
         return open(options);
     }
 
-    std::shared_ptr<ILinkNetlink> link() override { return make<LinkInfo>(); }
-    std::shared_ptr<IAddrNetlink> addr() override { return make<AddrInfo>(); }
-    std::shared_ptr<IRouteNetlink> route() override { return std::make_shared<detail::RouteNetlink<RouteInfo>>(socket_); }
-    std::shared_ptr<INeighNetlink> neigh() override { return make<NeighInfo>(); }
-    std::shared_ptr<IFdbNetlink> fdb() override { return make<FdbInfo>(); }
-    std::shared_ptr<IVlanNetlink> vlan() override { return make<VlanInfo>(); }
-    std::shared_ptr<IRuleNetlink> rule() override { return make<RuleInfo>(); }
-    std::shared_ptr<INexthopNetlink> nexthop() override { return make<NexthopInfo>(); }
+    std::shared_ptr<ILinkNetlink> link() override { return {shared_, &shared_->link}; }
+    std::shared_ptr<IAddrNetlink> addr() override { return {shared_, &shared_->addr}; }
+    std::shared_ptr<IRouteNetlink> route() override { return {shared_, &shared_->route}; }
+    std::shared_ptr<INeighNetlink> neigh() override { return {shared_, &shared_->neigh}; }
+    std::shared_ptr<IFdbNetlink> fdb() override { return {shared_, &shared_->fdb}; }
+    std::shared_ptr<IVlanNetlink> vlan() override { return {shared_, &shared_->vlan}; }
+    std::shared_ptr<IRuleNetlink> rule() override { return {shared_, &shared_->rule}; }
+    std::shared_ptr<INexthopNetlink> nexthop() override { return {shared_, &shared_->nexthop}; }
 
     using INetlinkFactory::run;
     result<std::vector<ItemResult>> run(const Batch &batch, tapline_on_error onError) override
     {
-        const detail::Lock lock(socket_->mutex);
+        detail::Socket &socket = shared_->requests.socket;
+        const detail::Lock lock(socket.mutex);
         tapline_batch *raw = nullptr;
-        auto status = call(tapline_netlink_run, socket_->handle.get(), batch.bytes().data(), batch.bytes().size(),
+        auto status = call(tapline_netlink_run, socket.handle.get(), batch.bytes().data(), batch.bytes().size(),
                            static_cast<std::uint32_t>(onError), &raw);
         if (!status) {
             return status.error();
@@ -415,7 +499,7 @@ public:
     }
 
 private:
-    explicit BasicNetlinkFactory(tapline_netlink *raw) : socket_(std::make_shared<detail::Socket>(raw)) {}
+    explicit BasicNetlinkFactory(tapline_netlink *raw) : shared_(std::make_shared<detail::Shared<>>(raw)) {}
 
     static result<std::shared_ptr<BasicNetlinkFactory>> open(const tapline_netlink_options &options)
     {
@@ -426,13 +510,7 @@ private:
         }
         return std::shared_ptr<BasicNetlinkFactory>(new BasicNetlinkFactory(raw));
     }
-    template <class Info>
-    std::shared_ptr<INetlink<Info>> make()
-    {
-        return std::make_shared<detail::Netlink<Info, INetlink<Info>>>(socket_);
-    }
-
-    std::shared_ptr<detail::Socket> socket_;
+    std::shared_ptr<detail::Shared<>> shared_;
 };
 
 using NetlinkFactory = BasicNetlinkFactory<>;

@@ -45,6 +45,7 @@ struct Names<FdbFlags> {
 /// one address are appended.
 struct FdbInfo {
     static constexpr const char *typeName = "FdbInfo";
+    static const FieldTable typeFields;
 
     /// The port, or the device.
     std::optional<Interface> dev = {};
@@ -111,6 +112,24 @@ struct FdbInfo {
 
     bool operator==(const FdbInfo &) const = default;
 };
+
+inline constexpr Field fdbInfoFields[] = {
+    {0xd55997bcu, offsetof(FdbInfo, dev), FieldType::Interface},
+    {0x783132f6u, offsetof(FdbInfo, state), FieldType::Number, 2},
+    {0x9c677a2cu, offsetof(FdbInfo, flags), FieldType::Number, 1},
+    {0x6a786eb0u, offsetof(FdbInfo, used), FieldType::Number, 4},
+    {0x20861530u, offsetof(FdbInfo, updated), FieldType::Number, 4},
+    {0xc4cb32d2u, offsetof(FdbInfo, lladdr), FieldType::Mac},
+    {0xd3237a9cu, offsetof(FdbInfo, dst), FieldType::Ip},
+    {0x0454817cu, offsetof(FdbInfo, vlan), FieldType::Number, 2},
+    {0x7be412a6u, offsetof(FdbInfo, port), FieldType::Number, 2},
+    {0x79238e64u, offsetof(FdbInfo, vni), FieldType::Number, 4},
+    {0x69122c13u, offsetof(FdbInfo, via), FieldType::Interface},
+    {0xca8dbf33u, offsetof(FdbInfo, master), FieldType::Interface},
+    {0x9e9d13edu, offsetof(FdbInfo, srcVni), FieldType::Number, 4},
+    {0x81fa8d56u, offsetof(FdbInfo, nhid), FieldType::Number, 4},
+};
+inline constexpr FieldTable FdbInfo::typeFields = {fdbInfoFields, std::size(fdbInfoFields), sizeof(FdbInfo), detail::ensureBoxed<FdbInfo>};
 
 }  // namespace tapline::netlink
 

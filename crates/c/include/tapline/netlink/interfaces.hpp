@@ -154,6 +154,12 @@ public:
     /// Number of changes.
     std::size_t size() const { return count_; }
     const Bytes &bytes() const { return bytes_; }
+    /// Removes all changes and keeps the memory.
+    void clear()
+    {
+        bytes_.clear();
+        count_ = 0;
+    }
 
 private:
     template <class Info>
@@ -216,6 +222,84 @@ public:
     /// Carries out a batch: a result for each change, in their order. Fails only if nothing is known about the changes.
     virtual result<std::vector<ItemResult>> run(const Batch &batch, tapline_on_error onError) = 0;
     result<std::vector<ItemResult>> run(const Batch &batch) { return run(batch, TAPLINE_ON_ERROR_CONTINUE); }
+};
+
+/// A change that was not carried out.
+struct FailedItem {
+    /// Its number, counted from 0.
+    std::size_t number = 0;
+    ItemResult result;
+};
+
+/// Carries out changes while they are added, a few hundred at a time: they stay in the caches of the CPU, and the memory
+/// does not grow with their number. They cannot be rolled back.
+class RunningBatch {
+public:
+    /// `factory` must outlive it. After a failure the other changes are carried out all the same.
+    explicit RunningBatch(INetlinkFactory &factory) : factory_(factory) {}
+
+    template <class Info>
+    RunningBatch &add(const Info &info) { return push(batch_.add(info)); }
+    template <class Info>
+    RunningBatch &replace(const Info &info) { return push(batch_.replace(info)); }
+    template <class Info>
+    RunningBatch &set(const Info &info) { return push(batch_.set(info)); }
+    template <class Info>
+    RunningBatch &append(const Info &info) { return push(batch_.append(info)); }
+    template <class Info>
+    RunningBatch &del(const Info &info) { return push(batch_.del(info)); }
+
+    /// Number of changes.
+    std::size_t size() const { return done_ + batch_.size(); }
+    /// Carries out the rest, and returns the changes that failed. Fails if nothing is known about some of them. More changes
+    /// may follow, which begin another batch.
+    result<std::vector<FailedItem>> finish()
+    {
+        run();
+        done_ = 0;
+        const result<void> state = std::exchange(state_, {});
+        auto failed = std::exchange(failed_, {});
+        if (!state) {
+            return state.error();
+        }
+        return failed;
+    }
+
+private:
+    RunningBatch &push(const Batch &batch)
+    {
+        if (batch.size() == atOnce) [[unlikely]] {
+            run();
+        }
+        return *this;
+    }
+    [[gnu::noinline]] void run()
+    {
+        const std::size_t first = std::exchange(done_, size());
+        if (batch_.size() > 0) {
+            auto results = factory_.run(batch_, TAPLINE_ON_ERROR_CONTINUE);
+            batch_.clear();
+            if (!results) {
+                state_ = results.error();
+                return;
+            }
+            for (std::size_t at = 0; at < results->size(); ++at) {
+                if (auto &result = (*results)[at]; !result) {
+                    failed_.push_back({first + at, std::move(result)});
+                }
+            }
+        }
+    }
+
+    /// As many as the library sends in one system call, twice.
+    static constexpr std::size_t atOnce = 512;
+
+    INetlinkFactory &factory_;
+    Batch batch_;
+    /// Number of changes that have been carried out or have failed.
+    std::size_t done_ = 0;
+    std::vector<FailedItem> failed_;
+    result<void> state_;
 };
 
 }  // namespace tapline::netlink

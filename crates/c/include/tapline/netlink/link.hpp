@@ -134,6 +134,7 @@ struct Names<AdSelect> {
 /// LACP state of a bond.
 struct AdInfo {
     static constexpr const char *typeName = "AdInfo";
+    static const FieldTable typeFields;
 
     /// Id of the active aggregator.
     std::optional<std::uint16_t> aggregator = {};
@@ -170,6 +171,7 @@ struct AdInfo {
 /// Equals `ip link add NAME type bond mode active-backup miimon 100 …`.
 struct Bond {
     static constexpr const char *typeName = "Bond";
+    static const FieldTable typeFields;
 
     /// How packets are distributed over its ports. Settable while it is down and has none.
     std::optional<BondMode> mode = {};
@@ -329,6 +331,7 @@ struct Names<VlanProtocol> {
 /// Equals `ip link add NAME type bridge [vlan_filtering on] …`.
 struct Bridge {
     static constexpr const char *typeName = "Bridge";
+    static const FieldTable typeFields;
 
     std::optional<Duration<std::uint32_t, std::centi>> forwardDelay = {};
     /// Hello interval.
@@ -547,6 +550,7 @@ struct Names<DontFragment> {
 /// Equals `ip link add NAME type geneve id VNI remote ADDRESS …`.
 struct Geneve {
     static constexpr const char *typeName = "Geneve";
+    static const FieldTable typeFields;
 
     /// Its VNI: 24 bits.
     std::optional<std::uint32_t> id = {};
@@ -636,6 +640,7 @@ struct Names<TunnelEncap> {
 /// Equals `ip link add NAME type gre remote ADDRESS local ADDRESS key 5 …`.
 struct Gre {
     static constexpr const char *typeName = "Gre";
+    static const FieldTable typeFields;
 
     /// The remote address; `0.0.0.0` for any.
     std::optional<IpAddress> remote = {};
@@ -742,6 +747,7 @@ struct Gre {
 /// Equals `ip link add NAME type ip6gre remote ADDRESS local ADDRESS key 5 …`.
 struct Ip6Gre {
     static constexpr const char *typeName = "Ip6Gre";
+    static const FieldTable typeFields;
 
     /// The remote address; `::` for any.
     std::optional<IpAddress> remote = {};
@@ -884,6 +890,7 @@ struct Names<Ip6TnlMode> {
 /// Equals `ip link add NAME type ip6tnl mode any remote ADDRESS local ADDRESS …`.
 struct Ip6Tnl {
     static constexpr const char *typeName = "Ip6Tnl";
+    static const FieldTable typeFields;
 
     /// The encapsulated protocol.
     std::optional<Ip6TnlMode> proto = {};
@@ -998,6 +1005,7 @@ struct Names<IpipMode> {
 /// Equals `ip link add NAME type ipip remote ADDRESS local ADDRESS …`.
 struct Ipip {
     static constexpr const char *typeName = "Ipip";
+    static const FieldTable typeFields;
 
     /// The remote address; `0.0.0.0` for any.
     std::optional<IpAddress> remote = {};
@@ -1096,6 +1104,7 @@ struct Names<IpvlanFlags> {
 /// Equals `ip link add NAME link LOWER type ipvlan mode l3 private` or `… type ipvtap …`.
 struct Ipvlan {
     static constexpr const char *typeName = "Ipvlan";
+    static const FieldTable typeFields;
 
     /// The layer at which it switches or routes.
     std::optional<IpvlanMode> mode = {};
@@ -1148,6 +1157,7 @@ struct Names<MacAddrMode> {
 /// Equals `ip link add NAME link LOWER type macvlan mode bridge` or `… type macvtap …`.
 struct Macvlan {
     static constexpr const char *typeName = "Macvlan";
+    static const FieldTable typeFields;
 
     /// With which siblings it communicates.
     std::optional<MacvlanMode> mode = {};
@@ -1238,6 +1248,7 @@ struct Names<NetkitScrub> {
 /// Equals `ip link add NAME type netkit [mode l3] [forward] [peer [blackhole] name PEER]`.
 struct Netkit {
     static constexpr const char *typeName = "Netkit";
+    static const FieldTable typeFields;
 
     /// The peer. Given only when the pair is created; never reported.
     Boxed<LinkInfo> peer = {};
@@ -1304,6 +1315,7 @@ struct Names<SitMode> {
 /// Equals `ip link add NAME type sit remote ADDRESS local ADDRESS …`.
 struct Sit {
     static constexpr const char *typeName = "Sit";
+    static const FieldTable typeFields;
 
     /// The remote address; `0.0.0.0` for any.
     std::optional<IpAddress> remote = {};
@@ -1406,6 +1418,7 @@ struct Names<TunMode> {
 /// through `/dev/net/tun` and sets the other fields of the link by netlink. It is persistent.
 struct Tun {
     static constexpr const char *typeName = "Tun";
+    static const FieldTable typeFields;
 
     /// Tun (IP packets) or tap (Ethernet frames).
     std::optional<TunMode> mode = {};
@@ -1459,6 +1472,7 @@ struct Tun {
 /// Equals `ip link add NAME type veth peer name PEER`.
 struct Veth {
     static constexpr const char *typeName = "Veth";
+    static const FieldTable typeFields;
 
     /// The peer. Given only when the pair is created; never reported.
     Boxed<LinkInfo> peer = {};
@@ -1480,6 +1494,7 @@ struct Veth {
 /// Equals `ip link add NAME link LOWER type vlan id ID [protocol PROTOCOL] [gvrp on] …`.
 struct Vlan {
     static constexpr const char *typeName = "Vlan";
+    static const FieldTable typeFields;
 
     /// EtherType of its tag.
     std::optional<VlanProtocol> protocol = {};
@@ -1532,6 +1547,7 @@ struct Vlan {
 /// Equals `ip link add NAME type vrf table TABLE`.
 struct Vrf {
     static constexpr const char *typeName = "Vrf";
+    static const FieldTable typeFields;
 
     /// Its routing table; needed when it is made.
     std::optional<std::uint32_t> table = {};
@@ -1564,6 +1580,7 @@ struct Names<LabelPolicy> {
 /// Equals `ip link add NAME type vxlan id VNI remote ADDRESS dstport 4789 …`.
 struct Vxlan {
     static constexpr const char *typeName = "Vxlan";
+    static const FieldTable typeFields;
 
     /// Its VNI: 24 bits.
     std::optional<std::uint32_t> id = {};
@@ -1734,6 +1751,7 @@ struct Names<MiiStatus> {
 /// Equals `ip link set NAME type bond_slave queue_id 1 prio 10`.
 struct BondPort {
     static constexpr const char *typeName = "BondPort";
+    static const FieldTable typeFields;
 
     /// Whether it is active.
     std::optional<BondPortState> state = {};
@@ -1787,6 +1805,7 @@ struct BondPort {
 /// Equals `ip link set NAME type bridge_slave learning off …` and `bridge link set dev NAME learning off …`.
 struct BridgePort {
     static constexpr const char *typeName = "BridgePort";
+    static const FieldTable typeFields;
 
     /// Its spanning tree state.
     std::optional<PortState> state = {};
@@ -1960,6 +1979,7 @@ struct BridgePort {
 /// What a VRF tells of a link in it.
 struct VrfPort {
     static constexpr const char *typeName = "VrfPort";
+    static const FieldTable typeFields;
 
     /// The routing table. Read-only.
     std::optional<std::uint32_t> table = {};
@@ -1992,6 +2012,7 @@ struct Names<AddrGenMode> {
 /// 64-bit counters of a link since its creation. Read-only.
 struct LinkStatistics {
     static constexpr const char *typeName = "LinkStatistics";
+    static const FieldTable typeFields;
 
     /// Packets received.
     std::optional<std::uint64_t> rxPackets = {};
@@ -2110,6 +2131,7 @@ struct LinkStatistics {
 /// one, by `name`.
 struct LinkInfo {
     static constexpr const char *typeName = "LinkInfo";
+    static const FieldTable typeFields;
 
     /// Its index.
     std::optional<Interface> index = {};
@@ -2796,6 +2818,518 @@ private:
         return box.ensure();
     }
 };
+
+inline constexpr Field adInfoFields[] = {
+    {0x5c862d0cu, offsetof(AdInfo, aggregator), FieldType::Number, 2},
+    {0xb5ad7974u, offsetof(AdInfo, numPorts), FieldType::Number, 2},
+    {0x15751086u, offsetof(AdInfo, actorKey), FieldType::Number, 2},
+    {0x0c005079u, offsetof(AdInfo, partnerKey), FieldType::Number, 2},
+    {0x875dfa05u, offsetof(AdInfo, partnerMac), FieldType::Mac},
+};
+inline constexpr FieldTable AdInfo::typeFields = {adInfoFields, std::size(adInfoFields), sizeof(AdInfo), detail::ensureBoxed<AdInfo>};
+
+inline constexpr Field bondFields[] = {
+    {0xec6ee012u, offsetof(Bond, mode), FieldType::Number, 1},
+    {0xb7e8c343u, offsetof(Bond, activeSlave), FieldType::Interface},
+    {0xc39b0f34u, offsetof(Bond, miimon), FieldType::Number, 4},
+    {0x8f3e9d6fu, offsetof(Bond, updelay), FieldType::Number, 4},
+    {0x7f2993a8u, offsetof(Bond, downdelay), FieldType::Number, 4},
+    {0x7f43ea5fu, offsetof(Bond, peerNotifyDelay), FieldType::Number, 4},
+    {0xd2698103u, offsetof(Bond, useCarrier), FieldType::Bool, 1},
+    {0xe69da77au, offsetof(Bond, arpInterval), FieldType::Number, 4},
+    {0x5979a522u, offsetof(Bond, arpIpTarget), FieldType::Ips},
+    {0x9c11953cu, offsetof(Bond, nsIp6Target), FieldType::Ips},
+    {0xdd82134du, offsetof(Bond, arpValidate), FieldType::Number, 4},
+    {0xfaa66637u, offsetof(Bond, arpAllTargets), FieldType::Number, 4},
+    {0xc6f6bb13u, offsetof(Bond, arpMissedMax), FieldType::Number, 1},
+    {0x5a2e5fd9u, offsetof(Bond, primary), FieldType::Interface},
+    {0xd0f6e04fu, offsetof(Bond, primaryReselect), FieldType::Number, 1},
+    {0x424bfddcu, offsetof(Bond, failOverMac), FieldType::Number, 1},
+    {0x53ba2ddbu, offsetof(Bond, xmitHashPolicy), FieldType::Number, 1},
+    {0xd6af6d66u, offsetof(Bond, resendIgmp), FieldType::Number, 4},
+    {0x84ed8f6du, offsetof(Bond, numPeerNotif), FieldType::Number, 1},
+    {0x88f32730u, offsetof(Bond, allSlavesActive), FieldType::Number, 1},
+    {0xf4129641u, offsetof(Bond, minLinks), FieldType::Number, 4},
+    {0xec338c0fu, offsetof(Bond, lpInterval), FieldType::Number, 4},
+    {0xf624b866u, offsetof(Bond, packetsPerSlave), FieldType::Number, 4},
+    {0xf7228138u, offsetof(Bond, adLacpActive), FieldType::Bool, 1},
+    {0x7285c5bcu, offsetof(Bond, adLacpRate), FieldType::Number, 1},
+    {0x6bc94a6du, offsetof(Bond, adSelect), FieldType::Number, 1},
+    {0x91fdbf45u, offsetof(Bond, adInfo), FieldType::Set, 0, &AdInfo::typeFields},
+    {0x2318dbfbu, offsetof(Bond, adActorSysPrio), FieldType::Number, 2},
+    {0x9d19e7b4u, offsetof(Bond, adUserPortKey), FieldType::Number, 2},
+    {0x4e99771eu, offsetof(Bond, adActorSystem), FieldType::Mac},
+    {0x92c4447eu, offsetof(Bond, tlbDynamicLb), FieldType::Bool, 1},
+    {0xf7123c01u, offsetof(Bond, coupledControl), FieldType::Bool, 1},
+    {0xb9d80e77u, offsetof(Bond, broadcastNeighbor), FieldType::Bool, 1},
+};
+inline constexpr FieldTable Bond::typeFields = {bondFields, std::size(bondFields), sizeof(Bond), detail::ensureBoxed<Bond>};
+
+inline constexpr Field bridgeFields[] = {
+    {0x427d031eu, offsetof(Bridge, forwardDelay), FieldType::Number, 4},
+    {0xd096895du, offsetof(Bridge, helloTime), FieldType::Number, 4},
+    {0xd6dff4fdu, offsetof(Bridge, maxAge), FieldType::Number, 4},
+    {0xc5c614f0u, offsetof(Bridge, ageingTime), FieldType::Number, 4},
+    {0x7c5f1cecu, offsetof(Bridge, stpState), FieldType::Number, 4},
+    {0x94e4e309u, offsetof(Bridge, priority), FieldType::Number, 2},
+    {0xd028514du, offsetof(Bridge, vlanFiltering), FieldType::Bool, 1},
+    {0x0c1430e1u, offsetof(Bridge, vlanProtocol), FieldType::Number, 2},
+    {0x02e742a8u, offsetof(Bridge, bridgeId), FieldType::Text},
+    {0xa35ca033u, offsetof(Bridge, rootId), FieldType::Text},
+    {0xf2f63609u, offsetof(Bridge, rootPort), FieldType::Number, 2},
+    {0x113e98cfu, offsetof(Bridge, rootPathCost), FieldType::Number, 4},
+    {0xb0bb6c41u, offsetof(Bridge, topologyChange), FieldType::Bool, 1},
+    {0xc789b644u, offsetof(Bridge, topologyChangeDetected), FieldType::Bool, 1},
+    {0x8bf9f4fdu, offsetof(Bridge, helloTimer), FieldType::Number, 8},
+    {0xda224284u, offsetof(Bridge, tcnTimer), FieldType::Number, 8},
+    {0x30ce9b2bu, offsetof(Bridge, topologyChangeTimer), FieldType::Number, 8},
+    {0xe85723f1u, offsetof(Bridge, gcTimer), FieldType::Number, 8},
+    {0x781a9e74u, offsetof(Bridge, vlanDefaultPvid), FieldType::Number, 2},
+    {0x6e47b03eu, offsetof(Bridge, vlanStatsEnabled), FieldType::Bool, 1},
+    {0x9f178e62u, offsetof(Bridge, vlanStatsPerPort), FieldType::Bool, 1},
+    {0xba520d57u, offsetof(Bridge, groupFwdMask), FieldType::Number, 2},
+    {0x1c5c51e6u, offsetof(Bridge, groupAddr), FieldType::Mac},
+    {0x83cf16e6u, offsetof(Bridge, fdbFlush), FieldType::Bool, 1},
+    {0x022b3fd3u, offsetof(Bridge, noLinklocalLearn), FieldType::Bool, 1},
+    {0x3104927du, offsetof(Bridge, mcastVlanSnooping), FieldType::Bool, 1},
+    {0xa3049821u, offsetof(Bridge, mstEnabled), FieldType::Bool, 1},
+    {0xe13937cau, offsetof(Bridge, fdbNLearned), FieldType::Number, 4},
+    {0x692e782eu, offsetof(Bridge, fdbMaxLearned), FieldType::Number, 4},
+    {0xe489bb25u, offsetof(Bridge, mcastRouter), FieldType::Number, 1},
+    {0xde65578fu, offsetof(Bridge, mcastSnooping), FieldType::Bool, 1},
+    {0xcd283e5du, offsetof(Bridge, mcastQueryUseIfaddr), FieldType::Bool, 1},
+    {0x902b3f0bu, offsetof(Bridge, mcastQuerier), FieldType::Bool, 1},
+    {0xf0633314u, offsetof(Bridge, mcastHashElasticity), FieldType::Number, 4},
+    {0x86bdca79u, offsetof(Bridge, mcastHashMax), FieldType::Number, 4},
+    {0xe2e358dfu, offsetof(Bridge, mcastLastMemberCnt), FieldType::Number, 4},
+    {0x6523b4eau, offsetof(Bridge, mcastStartupQueryCnt), FieldType::Number, 4},
+    {0x31f54f87u, offsetof(Bridge, mcastLastMemberIntvl), FieldType::Number, 8},
+    {0x2a720044u, offsetof(Bridge, mcastMembershipIntvl), FieldType::Number, 8},
+    {0x512ed7ffu, offsetof(Bridge, mcastQuerierIntvl), FieldType::Number, 8},
+    {0xf8e9b398u, offsetof(Bridge, mcastQueryIntvl), FieldType::Number, 8},
+    {0xe599d2f2u, offsetof(Bridge, mcastQueryResponseIntvl), FieldType::Number, 8},
+    {0xd7524a96u, offsetof(Bridge, mcastStartupQueryIntvl), FieldType::Number, 8},
+    {0x52135cadu, offsetof(Bridge, mcastStatsEnabled), FieldType::Bool, 1},
+    {0x415b770eu, offsetof(Bridge, mcastIgmpVersion), FieldType::Number, 1},
+    {0x50a96244u, offsetof(Bridge, mcastMldVersion), FieldType::Number, 1},
+    {0x805c4603u, offsetof(Bridge, nfCallIptables), FieldType::Bool, 1},
+    {0xe5ef3c0du, offsetof(Bridge, nfCallIp6tables), FieldType::Bool, 1},
+    {0xbf218c85u, offsetof(Bridge, nfCallArptables), FieldType::Bool, 1},
+};
+inline constexpr FieldTable Bridge::typeFields = {bridgeFields, std::size(bridgeFields), sizeof(Bridge), detail::ensureBoxed<Bridge>};
+
+inline constexpr Field geneveFields[] = {
+    {0x37386ae0u, offsetof(Geneve, id), FieldType::Number, 4},
+    {0xc78d7953u, offsetof(Geneve, remote), FieldType::Ip},
+    {0x88b619ffu, offsetof(Geneve, remote6), FieldType::Ip},
+    {0xbd2b425bu, offsetof(Geneve, ttl), FieldType::Number, 1},
+    {0x443ec0d7u, offsetof(Geneve, ttlInherit), FieldType::Bool, 1},
+    {0xaa10e0f5u, offsetof(Geneve, tos), FieldType::Number, 1},
+    {0x5b1ccd0fu, offsetof(Geneve, df), FieldType::Number, 1},
+    {0xf69717fdu, offsetof(Geneve, label), FieldType::Number, 4},
+    {0x7be412a6u, offsetof(Geneve, port), FieldType::Number, 2},
+    {0x94ee5e30u, offsetof(Geneve, portRange), FieldType::Text},
+    {0x331d748au, offsetof(Geneve, external), FieldType::Bool, 1},
+    {0x4a0aa1f9u, offsetof(Geneve, udpCsum), FieldType::Bool, 1},
+    {0xb00e0fefu, offsetof(Geneve, udpZeroCsum6Tx), FieldType::Bool, 1},
+    {0xabfeff19u, offsetof(Geneve, udpZeroCsum6Rx), FieldType::Bool, 1},
+    {0x70437bb2u, offsetof(Geneve, innerProtoInherit), FieldType::Bool, 1},
+};
+inline constexpr FieldTable Geneve::typeFields = {geneveFields, std::size(geneveFields), sizeof(Geneve), detail::ensureBoxed<Geneve>};
+
+inline constexpr Field greFields[] = {
+    {0xc78d7953u, offsetof(Gre, remote), FieldType::Ip},
+    {0x9c436708u, offsetof(Gre, local), FieldType::Ip},
+    {0x0ddb0669u, offsetof(Gre, link), FieldType::Interface},
+    {0xbd2b425bu, offsetof(Gre, ttl), FieldType::Number, 1},
+    {0xaa10e0f5u, offsetof(Gre, tos), FieldType::Number, 1},
+    {0xfdfa65e8u, offsetof(Gre, pmtudisc), FieldType::Bool, 1},
+    {0x1a637902u, offsetof(Gre, ignoreDf), FieldType::Bool, 1},
+    {0x1d8164e2u, offsetof(Gre, ikeyed), FieldType::Bool, 1},
+    {0x996deaf3u, offsetof(Gre, iseq), FieldType::Bool, 1},
+    {0x2f091a48u, offsetof(Gre, icsum), FieldType::Bool, 1},
+    {0xc38ece8cu, offsetof(Gre, okeyed), FieldType::Bool, 1},
+    {0x53fd7705u, offsetof(Gre, oseq), FieldType::Bool, 1},
+    {0x7c3a8392u, offsetof(Gre, ocsum), FieldType::Bool, 1},
+    {0x385ca7a3u, offsetof(Gre, ikey), FieldType::Number, 4},
+    {0xc2946a85u, offsetof(Gre, okey), FieldType::Number, 4},
+    {0x331d748au, offsetof(Gre, external), FieldType::Bool, 1},
+    {0xef027caau, offsetof(Gre, encap), FieldType::Number, 2},
+    {0x0a035f4du, offsetof(Gre, csum), FieldType::Bool, 1},
+    {0x3e4f4ea1u, offsetof(Gre, csum6), FieldType::Bool, 1},
+    {0x111f571fu, offsetof(Gre, remcsum), FieldType::Bool, 1},
+    {0x1219f4bfu, offsetof(Gre, encapSport), FieldType::Number, 2},
+    {0x63f4eed2u, offsetof(Gre, encapDport), FieldType::Number, 2},
+    {0x6e58b7c3u, offsetof(Gre, fwmark), FieldType::Number, 4},
+};
+inline constexpr FieldTable Gre::typeFields = {greFields, std::size(greFields), sizeof(Gre), detail::ensureBoxed<Gre>};
+
+inline constexpr Field ip6GreFields[] = {
+    {0xc78d7953u, offsetof(Ip6Gre, remote), FieldType::Ip},
+    {0x9c436708u, offsetof(Ip6Gre, local), FieldType::Ip},
+    {0x0ddb0669u, offsetof(Ip6Gre, link), FieldType::Interface},
+    {0xbd2b425bu, offsetof(Ip6Gre, ttl), FieldType::Number, 1},
+    {0x77f256dau, offsetof(Ip6Gre, encapLimit), FieldType::Number, 1},
+    {0x9cc06295u, offsetof(Ip6Gre, flowinfo), FieldType::Number, 4},
+    {0x9f9fd58du, offsetof(Ip6Gre, ignoreEncapLimit), FieldType::Bool, 1},
+    {0x0e749f69u, offsetof(Ip6Gre, useOrigTclass), FieldType::Bool, 1},
+    {0xd4045501u, offsetof(Ip6Gre, useOrigFlowlabel), FieldType::Bool, 1},
+    {0xbd995b6du, offsetof(Ip6Gre, mip6), FieldType::Bool, 1},
+    {0x19f2be85u, offsetof(Ip6Gre, rcvDscpCopy), FieldType::Bool, 1},
+    {0x251f68cfu, offsetof(Ip6Gre, useOrigFwmark), FieldType::Bool, 1},
+    {0x91508311u, offsetof(Ip6Gre, allowLocalRemote), FieldType::Bool, 1},
+    {0x1d8164e2u, offsetof(Ip6Gre, ikeyed), FieldType::Bool, 1},
+    {0x996deaf3u, offsetof(Ip6Gre, iseq), FieldType::Bool, 1},
+    {0x2f091a48u, offsetof(Ip6Gre, icsum), FieldType::Bool, 1},
+    {0xc38ece8cu, offsetof(Ip6Gre, okeyed), FieldType::Bool, 1},
+    {0x53fd7705u, offsetof(Ip6Gre, oseq), FieldType::Bool, 1},
+    {0x7c3a8392u, offsetof(Ip6Gre, ocsum), FieldType::Bool, 1},
+    {0x385ca7a3u, offsetof(Ip6Gre, ikey), FieldType::Number, 4},
+    {0xc2946a85u, offsetof(Ip6Gre, okey), FieldType::Number, 4},
+    {0x331d748au, offsetof(Ip6Gre, external), FieldType::Bool, 1},
+    {0xef027caau, offsetof(Ip6Gre, encap), FieldType::Number, 2},
+    {0x0a035f4du, offsetof(Ip6Gre, csum), FieldType::Bool, 1},
+    {0x3e4f4ea1u, offsetof(Ip6Gre, csum6), FieldType::Bool, 1},
+    {0x111f571fu, offsetof(Ip6Gre, remcsum), FieldType::Bool, 1},
+    {0x1219f4bfu, offsetof(Ip6Gre, encapSport), FieldType::Number, 2},
+    {0x63f4eed2u, offsetof(Ip6Gre, encapDport), FieldType::Number, 2},
+    {0x6e58b7c3u, offsetof(Ip6Gre, fwmark), FieldType::Number, 4},
+};
+inline constexpr FieldTable Ip6Gre::typeFields = {ip6GreFields, std::size(ip6GreFields), sizeof(Ip6Gre), detail::ensureBoxed<Ip6Gre>};
+
+inline constexpr Field ip6TnlFields[] = {
+    {0x73c00bb1u, offsetof(Ip6Tnl, proto), FieldType::Number, 1},
+    {0xc78d7953u, offsetof(Ip6Tnl, remote), FieldType::Ip},
+    {0x9c436708u, offsetof(Ip6Tnl, local), FieldType::Ip},
+    {0x0ddb0669u, offsetof(Ip6Tnl, link), FieldType::Interface},
+    {0xbd2b425bu, offsetof(Ip6Tnl, ttl), FieldType::Number, 1},
+    {0x77f256dau, offsetof(Ip6Tnl, encapLimit), FieldType::Number, 1},
+    {0x9cc06295u, offsetof(Ip6Tnl, flowinfo), FieldType::Number, 4},
+    {0x9f9fd58du, offsetof(Ip6Tnl, ignoreEncapLimit), FieldType::Bool, 1},
+    {0x0e749f69u, offsetof(Ip6Tnl, useOrigTclass), FieldType::Bool, 1},
+    {0xd4045501u, offsetof(Ip6Tnl, useOrigFlowlabel), FieldType::Bool, 1},
+    {0xbd995b6du, offsetof(Ip6Tnl, mip6), FieldType::Bool, 1},
+    {0x19f2be85u, offsetof(Ip6Tnl, rcvDscpCopy), FieldType::Bool, 1},
+    {0x251f68cfu, offsetof(Ip6Tnl, useOrigFwmark), FieldType::Bool, 1},
+    {0x91508311u, offsetof(Ip6Tnl, allowLocalRemote), FieldType::Bool, 1},
+    {0x331d748au, offsetof(Ip6Tnl, external), FieldType::Bool, 1},
+    {0xef027caau, offsetof(Ip6Tnl, encap), FieldType::Number, 2},
+    {0x0a035f4du, offsetof(Ip6Tnl, csum), FieldType::Bool, 1},
+    {0x3e4f4ea1u, offsetof(Ip6Tnl, csum6), FieldType::Bool, 1},
+    {0x111f571fu, offsetof(Ip6Tnl, remcsum), FieldType::Bool, 1},
+    {0x1219f4bfu, offsetof(Ip6Tnl, encapSport), FieldType::Number, 2},
+    {0x63f4eed2u, offsetof(Ip6Tnl, encapDport), FieldType::Number, 2},
+    {0x6e58b7c3u, offsetof(Ip6Tnl, fwmark), FieldType::Number, 4},
+};
+inline constexpr FieldTable Ip6Tnl::typeFields = {ip6TnlFields, std::size(ip6TnlFields), sizeof(Ip6Tnl), detail::ensureBoxed<Ip6Tnl>};
+
+inline constexpr Field ipipFields[] = {
+    {0xc78d7953u, offsetof(Ipip, remote), FieldType::Ip},
+    {0x9c436708u, offsetof(Ipip, local), FieldType::Ip},
+    {0x0ddb0669u, offsetof(Ipip, link), FieldType::Interface},
+    {0xbd2b425bu, offsetof(Ipip, ttl), FieldType::Number, 1},
+    {0xaa10e0f5u, offsetof(Ipip, tos), FieldType::Number, 1},
+    {0xfdfa65e8u, offsetof(Ipip, pmtudisc), FieldType::Bool, 1},
+    {0x73c00bb1u, offsetof(Ipip, proto), FieldType::Number, 1},
+    {0x331d748au, offsetof(Ipip, external), FieldType::Bool, 1},
+    {0xef027caau, offsetof(Ipip, encap), FieldType::Number, 2},
+    {0x0a035f4du, offsetof(Ipip, csum), FieldType::Bool, 1},
+    {0x3e4f4ea1u, offsetof(Ipip, csum6), FieldType::Bool, 1},
+    {0x111f571fu, offsetof(Ipip, remcsum), FieldType::Bool, 1},
+    {0x1219f4bfu, offsetof(Ipip, encapSport), FieldType::Number, 2},
+    {0x63f4eed2u, offsetof(Ipip, encapDport), FieldType::Number, 2},
+    {0x6e58b7c3u, offsetof(Ipip, fwmark), FieldType::Number, 4},
+};
+inline constexpr FieldTable Ipip::typeFields = {ipipFields, std::size(ipipFields), sizeof(Ipip), detail::ensureBoxed<Ipip>};
+
+inline constexpr Field ipvlanFields[] = {
+    {0xec6ee012u, offsetof(Ipvlan, mode), FieldType::Number, 2},
+    {0x9c677a2cu, offsetof(Ipvlan, flags), FieldType::Number, 2},
+};
+inline constexpr FieldTable Ipvlan::typeFields = {ipvlanFields, std::size(ipvlanFields), sizeof(Ipvlan), detail::ensureBoxed<Ipvlan>};
+
+inline constexpr Field macvlanFields[] = {
+    {0xec6ee012u, offsetof(Macvlan, mode), FieldType::Number, 4},
+    {0x6219434du, offsetof(Macvlan, nopromisc), FieldType::Bool, 1},
+    {0x5016e1cdu, offsetof(Macvlan, nodst), FieldType::Bool, 1},
+    {0x50e8e57fu, offsetof(Macvlan, macaddrMode), FieldType::Number, 4},
+    {0xfd681b2bu, offsetof(Macvlan, macaddr), FieldType::Mac},
+    {0x794dc123u, offsetof(Macvlan, macaddrCount), FieldType::Number, 4},
+    {0x1661a984u, offsetof(Macvlan, macaddrData), FieldType::Macs},
+    {0x7e63eabcu, offsetof(Macvlan, bcqueuelen), FieldType::Number, 4},
+    {0xb23a777du, offsetof(Macvlan, usedbcqueuelen), FieldType::Number, 4},
+    {0x37964a0cu, offsetof(Macvlan, bclim), FieldType::Number, 4},
+};
+inline constexpr FieldTable Macvlan::typeFields = {macvlanFields, std::size(macvlanFields), sizeof(Macvlan), detail::ensureBoxed<Macvlan>};
+
+inline constexpr Field netkitFields[] = {
+    {0xb8150f49u, offsetof(Netkit, peer), FieldType::Set, 0, &LinkInfo::typeFields},
+    {0x5a2e5fd9u, offsetof(Netkit, primary), FieldType::Bool, 1},
+    {0xec6ee012u, offsetof(Netkit, mode), FieldType::Number, 4},
+    {0xcec0fa7fu, offsetof(Netkit, policy), FieldType::Number, 4},
+    {0x77c44a84u, offsetof(Netkit, peerPolicy), FieldType::Number, 4},
+    {0x4edd1710u, offsetof(Netkit, scrub), FieldType::Number, 4},
+    {0xbaeea361u, offsetof(Netkit, peerScrub), FieldType::Number, 4},
+    {0xdd5e9b34u, offsetof(Netkit, headroom), FieldType::Number, 2},
+    {0x34248bd4u, offsetof(Netkit, tailroom), FieldType::Number, 2},
+};
+inline constexpr FieldTable Netkit::typeFields = {netkitFields, std::size(netkitFields), sizeof(Netkit), detail::ensureBoxed<Netkit>};
+
+inline constexpr Field sitFields[] = {
+    {0xc78d7953u, offsetof(Sit, remote), FieldType::Ip},
+    {0x9c436708u, offsetof(Sit, local), FieldType::Ip},
+    {0x0ddb0669u, offsetof(Sit, link), FieldType::Interface},
+    {0xbd2b425bu, offsetof(Sit, ttl), FieldType::Number, 1},
+    {0xaa10e0f5u, offsetof(Sit, tos), FieldType::Number, 1},
+    {0xfdfa65e8u, offsetof(Sit, pmtudisc), FieldType::Bool, 1},
+    {0x73c00bb1u, offsetof(Sit, proto), FieldType::Number, 1},
+    {0xe7ce9271u, offsetof(Sit, isatap), FieldType::Bool, 1},
+    {0x9dfedf0au, offsetof(Sit, sixrdPrefix), FieldType::Ip},
+    {0xce7de761u, offsetof(Sit, sixrdPrefixlen), FieldType::Number, 2},
+    {0x76c8cd8cu, offsetof(Sit, sixrdRelayPrefix), FieldType::Ip},
+    {0x3c6422e3u, offsetof(Sit, sixrdRelayPrefixlen), FieldType::Number, 2},
+    {0xef027caau, offsetof(Sit, encap), FieldType::Number, 2},
+    {0x0a035f4du, offsetof(Sit, csum), FieldType::Bool, 1},
+    {0x3e4f4ea1u, offsetof(Sit, csum6), FieldType::Bool, 1},
+    {0x111f571fu, offsetof(Sit, remcsum), FieldType::Bool, 1},
+    {0x1219f4bfu, offsetof(Sit, encapSport), FieldType::Number, 2},
+    {0x63f4eed2u, offsetof(Sit, encapDport), FieldType::Number, 2},
+    {0x6e58b7c3u, offsetof(Sit, fwmark), FieldType::Number, 4},
+};
+inline constexpr FieldTable Sit::typeFields = {sitFields, std::size(sitFields), sizeof(Sit), detail::ensureBoxed<Sit>};
+
+inline constexpr Field tunFields[] = {
+    {0xec6ee012u, offsetof(Tun, mode), FieldType::Number, 1},
+    {0x484e4bf2u, offsetof(Tun, pi), FieldType::Bool, 1},
+    {0xc052fdb5u, offsetof(Tun, vnetHdr), FieldType::Bool, 1},
+    {0xbe4a35beu, offsetof(Tun, multiQueue), FieldType::Bool, 1},
+    {0x92b9e5f3u, offsetof(Tun, numqueues), FieldType::Number, 4},
+    {0xd0027943u, offsetof(Tun, numdisabled), FieldType::Number, 4},
+    {0xe979f483u, offsetof(Tun, persist), FieldType::Bool, 1},
+    {0x60785ef2u, offsetof(Tun, user), FieldType::Number, 4},
+    {0x5fb91e8cu, offsetof(Tun, group), FieldType::Number, 4},
+};
+inline constexpr FieldTable Tun::typeFields = {tunFields, std::size(tunFields), sizeof(Tun), detail::ensureBoxed<Tun>};
+
+inline constexpr Field vethFields[] = {
+    {0xb8150f49u, offsetof(Veth, peer), FieldType::Set, 0, &LinkInfo::typeFields},
+};
+inline constexpr FieldTable Veth::typeFields = {vethFields, std::size(vethFields), sizeof(Veth), detail::ensureBoxed<Veth>};
+
+inline constexpr Field vlanFields[] = {
+    {0xfb2805b5u, offsetof(Vlan, protocol), FieldType::Number, 2},
+    {0x37386ae0u, offsetof(Vlan, id), FieldType::Number, 2},
+    {0xd1ceb291u, offsetof(Vlan, reorderHdr), FieldType::Bool, 1},
+    {0xfc9e4442u, offsetof(Vlan, gvrp), FieldType::Bool, 1},
+    {0xe8fefb27u, offsetof(Vlan, looseBinding), FieldType::Bool, 1},
+    {0x301cae48u, offsetof(Vlan, mvrp), FieldType::Bool, 1},
+    {0xd887094au, offsetof(Vlan, bridgeBinding), FieldType::Bool, 1},
+    {0x9ed8160eu, offsetof(Vlan, ingressQos), FieldType::Texts},
+    {0x4a6ab228u, offsetof(Vlan, egressQos), FieldType::Texts},
+};
+inline constexpr FieldTable Vlan::typeFields = {vlanFields, std::size(vlanFields), sizeof(Vlan), detail::ensureBoxed<Vlan>};
+
+inline constexpr Field vrfFields[] = {
+    {0x4a9c9bdfu, offsetof(Vrf, table), FieldType::Number, 4},
+};
+inline constexpr FieldTable Vrf::typeFields = {vrfFields, std::size(vrfFields), sizeof(Vrf), detail::ensureBoxed<Vrf>};
+
+inline constexpr Field vxlanFields[] = {
+    {0x37386ae0u, offsetof(Vxlan, id), FieldType::Number, 4},
+    {0xc78d7953u, offsetof(Vxlan, remote), FieldType::Ip},
+    {0x88b619ffu, offsetof(Vxlan, remote6), FieldType::Ip},
+    {0x9c436708u, offsetof(Vxlan, local), FieldType::Ip},
+    {0x3c1b869au, offsetof(Vxlan, local6), FieldType::Ip},
+    {0x0ddb0669u, offsetof(Vxlan, link), FieldType::Interface},
+    {0x94ee5e30u, offsetof(Vxlan, portRange), FieldType::Text},
+    {0x7be412a6u, offsetof(Vxlan, port), FieldType::Number, 2},
+    {0x33380b6bu, offsetof(Vxlan, learning), FieldType::Bool, 1},
+    {0x7da2065bu, offsetof(Vxlan, proxy), FieldType::Bool, 1},
+    {0x3fdc7a63u, offsetof(Vxlan, rsc), FieldType::Bool, 1},
+    {0x20ef3b2fu, offsetof(Vxlan, l2miss), FieldType::Bool, 1},
+    {0x6db83ef0u, offsetof(Vxlan, l3miss), FieldType::Bool, 1},
+    {0xaa10e0f5u, offsetof(Vxlan, tos), FieldType::Number, 1},
+    {0xbd2b425bu, offsetof(Vxlan, ttl), FieldType::Number, 1},
+    {0x443ec0d7u, offsetof(Vxlan, ttlInherit), FieldType::Bool, 1},
+    {0x5b1ccd0fu, offsetof(Vxlan, df), FieldType::Number, 1},
+    {0xf69717fdu, offsetof(Vxlan, label), FieldType::Number, 4},
+    {0xb43a7008u, offsetof(Vxlan, labelPolicy), FieldType::Number, 4},
+    {0xf321645cu, offsetof(Vxlan, ageing), FieldType::Number, 4},
+    {0x32dad934u, offsetof(Vxlan, limit), FieldType::Number, 4},
+    {0x4a0aa1f9u, offsetof(Vxlan, udpCsum), FieldType::Bool, 1},
+    {0xb00e0fefu, offsetof(Vxlan, udpZeroCsum6Tx), FieldType::Bool, 1},
+    {0xabfeff19u, offsetof(Vxlan, udpZeroCsum6Rx), FieldType::Bool, 1},
+    {0xd1923aacu, offsetof(Vxlan, remcsumTx), FieldType::Bool, 1},
+    {0xd58dc3cau, offsetof(Vxlan, remcsumRx), FieldType::Bool, 1},
+    {0x17309ec4u, offsetof(Vxlan, remcsumNopartial), FieldType::Bool, 1},
+    {0x560ee914u, offsetof(Vxlan, gbp), FieldType::Bool, 1},
+    {0x373bd7e5u, offsetof(Vxlan, gpe), FieldType::Bool, 1},
+    {0x331d748au, offsetof(Vxlan, external), FieldType::Bool, 1},
+    {0xa354f166u, offsetof(Vxlan, vnifilter), FieldType::Bool, 1},
+    {0x17d63738u, offsetof(Vxlan, localbypass), FieldType::Bool, 1},
+    {0x11dbea12u, offsetof(Vxlan, mcroute), FieldType::Bool, 1},
+};
+inline constexpr FieldTable Vxlan::typeFields = {vxlanFields, std::size(vxlanFields), sizeof(Vxlan), detail::ensureBoxed<Vxlan>};
+
+inline constexpr Field bondPortFields[] = {
+    {0x783132f6u, offsetof(BondPort, state), FieldType::Number, 1},
+    {0x13beaa65u, offsetof(BondPort, miiStatus), FieldType::Number, 1},
+    {0xe229e60cu, offsetof(BondPort, linkFailureCount), FieldType::Number, 4},
+    {0x9e34b5ceu, offsetof(BondPort, permHwaddr), FieldType::Mac},
+    {0x23bf82c0u, offsetof(BondPort, queueId), FieldType::Number, 2},
+    {0xc84d01bfu, offsetof(BondPort, prio), FieldType::Number, 4},
+    {0x7d1596ecu, offsetof(BondPort, adAggregatorId), FieldType::Number, 2},
+    {0x00e291a9u, offsetof(BondPort, adActorOperPortState), FieldType::Number, 1},
+    {0x258140f2u, offsetof(BondPort, adPartnerOperPortState), FieldType::Number, 2},
+};
+inline constexpr FieldTable BondPort::typeFields = {bondPortFields, std::size(bondPortFields), sizeof(BondPort), detail::ensureBoxed<BondPort>};
+
+inline constexpr Field bridgePortFields[] = {
+    {0x783132f6u, offsetof(BridgePort, state), FieldType::Number, 1},
+    {0x94e4e309u, offsetof(BridgePort, priority), FieldType::Number, 2},
+    {0xe85c3338u, offsetof(BridgePort, cost), FieldType::Number, 4},
+    {0xd8155858u, offsetof(BridgePort, hairpin), FieldType::Bool, 1},
+    {0x2bd1616eu, offsetof(BridgePort, guard), FieldType::Bool, 1},
+    {0xcdc002cbu, offsetof(BridgePort, rootBlock), FieldType::Bool, 1},
+    {0x7776e6dau, offsetof(BridgePort, fastleave), FieldType::Bool, 1},
+    {0x33380b6bu, offsetof(BridgePort, learning), FieldType::Bool, 1},
+    {0xc2e71bdbu, offsetof(BridgePort, flood), FieldType::Bool, 1},
+    {0x37386ae0u, offsetof(BridgePort, id), FieldType::Number, 2},
+    {0x62366ffau, offsetof(BridgePort, no), FieldType::Number, 2},
+    {0xb1d2a217u, offsetof(BridgePort, designatedPort), FieldType::Number, 2},
+    {0x1a145b41u, offsetof(BridgePort, designatedCost), FieldType::Number, 2},
+    {0x02e742a8u, offsetof(BridgePort, bridgeId), FieldType::Text},
+    {0xa35ca033u, offsetof(BridgePort, rootId), FieldType::Text},
+    {0xbe646682u, offsetof(BridgePort, holdTimer), FieldType::Number, 8},
+    {0x626ab35au, offsetof(BridgePort, messageAgeTimer), FieldType::Number, 8},
+    {0x1a838328u, offsetof(BridgePort, forwardDelayTimer), FieldType::Number, 8},
+    {0xb9a67c17u, offsetof(BridgePort, topologyChangeAck), FieldType::Bool, 1},
+    {0xbb26c3b3u, offsetof(BridgePort, configPending), FieldType::Bool, 1},
+    {0x83cf16e6u, offsetof(BridgePort, fdbFlush), FieldType::Bool, 1},
+    {0x8581dcddu, offsetof(BridgePort, proxyArp), FieldType::Bool, 1},
+    {0x55c3bbd3u, offsetof(BridgePort, proxyArpWifi), FieldType::Bool, 1},
+    {0x9714dd0bu, offsetof(BridgePort, multicastRouter), FieldType::Number, 1},
+    {0x334bd754u, offsetof(BridgePort, mcastFlood), FieldType::Bool, 1},
+    {0x93018f99u, offsetof(BridgePort, bcastFlood), FieldType::Bool, 1},
+    {0x15b1a32fu, offsetof(BridgePort, mcastToUnicast), FieldType::Bool, 1},
+    {0x7c807eeeu, offsetof(BridgePort, neighSuppress), FieldType::Bool, 1},
+    {0xd13adee2u, offsetof(BridgePort, neighVlanSuppress), FieldType::Bool, 1},
+    {0xba520d57u, offsetof(BridgePort, groupFwdMask), FieldType::Number, 2},
+    {0x01f5138bu, offsetof(BridgePort, vlanTunnel), FieldType::Bool, 1},
+    {0xce814e02u, offsetof(BridgePort, isolated), FieldType::Bool, 1},
+    {0xce164093u, offsetof(BridgePort, locked), FieldType::Bool, 1},
+    {0xeda305bbu, offsetof(BridgePort, mab), FieldType::Bool, 1},
+    {0xaeff957bu, offsetof(BridgePort, backupPort), FieldType::Interface},
+    {0xba4632fbu, offsetof(BridgePort, backupNhid), FieldType::Number, 4},
+    {0x9a14bccbu, offsetof(BridgePort, mcastEhtHostsLimit), FieldType::Number, 4},
+    {0x3b3d190bu, offsetof(BridgePort, mcastEhtHostsCnt), FieldType::Number, 4},
+    {0x8b542ed7u, offsetof(BridgePort, mcastNGroups), FieldType::Number, 4},
+    {0x31603473u, offsetof(BridgePort, mcastMaxGroups), FieldType::Number, 4},
+};
+inline constexpr FieldTable BridgePort::typeFields = {bridgePortFields, std::size(bridgePortFields), sizeof(BridgePort), detail::ensureBoxed<BridgePort>};
+
+inline constexpr Field vrfPortFields[] = {
+    {0x4a9c9bdfu, offsetof(VrfPort, table), FieldType::Number, 4},
+};
+inline constexpr FieldTable VrfPort::typeFields = {vrfPortFields, std::size(vrfPortFields), sizeof(VrfPort), detail::ensureBoxed<VrfPort>};
+
+inline constexpr Field linkStatisticsFields[] = {
+    {0xb355a9a9u, offsetof(LinkStatistics, rxPackets), FieldType::Number, 8},
+    {0x046c78e3u, offsetof(LinkStatistics, txPackets), FieldType::Number, 8},
+    {0xdc9a0e43u, offsetof(LinkStatistics, rxBytes), FieldType::Number, 8},
+    {0x55b6bcb9u, offsetof(LinkStatistics, txBytes), FieldType::Number, 8},
+    {0xdfabd757u, offsetof(LinkStatistics, rxErrors), FieldType::Number, 8},
+    {0x0d981abdu, offsetof(LinkStatistics, txErrors), FieldType::Number, 8},
+    {0xfeb4ae1eu, offsetof(LinkStatistics, rxDropped), FieldType::Number, 8},
+    {0x9adb2624u, offsetof(LinkStatistics, txDropped), FieldType::Number, 8},
+    {0x1010cf81u, offsetof(LinkStatistics, multicast), FieldType::Number, 8},
+    {0xaa1c4db4u, offsetof(LinkStatistics, collisions), FieldType::Number, 8},
+    {0x1fd58e42u, offsetof(LinkStatistics, rxLengthErrors), FieldType::Number, 8},
+    {0x09a1843cu, offsetof(LinkStatistics, rxOverErrors), FieldType::Number, 8},
+    {0xd4fd56b8u, offsetof(LinkStatistics, rxCrcErrors), FieldType::Number, 8},
+    {0xa55df691u, offsetof(LinkStatistics, rxFrameErrors), FieldType::Number, 8},
+    {0x9ac68fc0u, offsetof(LinkStatistics, rxFifoErrors), FieldType::Number, 8},
+    {0x22a78f5du, offsetof(LinkStatistics, rxMissedErrors), FieldType::Number, 8},
+    {0xa8380659u, offsetof(LinkStatistics, txAbortedErrors), FieldType::Number, 8},
+    {0xd7c782d4u, offsetof(LinkStatistics, txCarrierErrors), FieldType::Number, 8},
+    {0x42307832u, offsetof(LinkStatistics, txFifoErrors), FieldType::Number, 8},
+    {0x61883000u, offsetof(LinkStatistics, txHeartbeatErrors), FieldType::Number, 8},
+    {0x2be79300u, offsetof(LinkStatistics, txWindowErrors), FieldType::Number, 8},
+    {0xbc122005u, offsetof(LinkStatistics, rxCompressed), FieldType::Number, 8},
+    {0x7902b22bu, offsetof(LinkStatistics, txCompressed), FieldType::Number, 8},
+    {0x08993111u, offsetof(LinkStatistics, rxNohandler), FieldType::Number, 8},
+    {0x7f5a9689u, offsetof(LinkStatistics, rxOtherhostDropped), FieldType::Number, 8},
+};
+inline constexpr FieldTable LinkStatistics::typeFields = {linkStatisticsFields, std::size(linkStatisticsFields), sizeof(LinkStatistics), detail::ensureBoxed<LinkStatistics>};
+
+inline constexpr Field linkInfoFields[] = {
+    {0x090aa9abu, offsetof(LinkInfo, index), FieldType::Interface},
+    {0xdbcb75f9u, offsetof(LinkInfo, hardware), FieldType::Number, 2},
+    {0x9c677a2cu, offsetof(LinkInfo, flags), FieldType::Number, 4},
+    {0x43430b20u, offsetof(LinkInfo, admin), FieldType::Bool, 1},
+    {0x2b6f133eu, offsetof(LinkInfo, arp), FieldType::Bool, 1},
+    {0x1010cf81u, offsetof(LinkInfo, multicast), FieldType::Bool, 1},
+    {0xcf007652u, offsetof(LinkInfo, allmulticast), FieldType::Bool, 1},
+    {0x1c17dfd0u, offsetof(LinkInfo, promisc), FieldType::Bool, 1},
+    {0x4f5296aeu, offsetof(LinkInfo, dynamic), FieldType::Bool, 1},
+    {0x8d39bde6u, offsetof(LinkInfo, name), FieldType::Text},
+    {0x2c6a2953u, offsetof(LinkInfo, address), FieldType::Mac},
+    {0xe2d789d4u, offsetof(LinkInfo, broadcast), FieldType::Mac},
+    {0x494916e6u, offsetof(LinkInfo, permanentAddress), FieldType::Mac},
+    {0xce828143u, offsetof(LinkInfo, mtu), FieldType::Number, 4},
+    {0x571ca55cu, offsetof(LinkInfo, minMtu), FieldType::Number, 4},
+    {0x025fce8au, offsetof(LinkInfo, maxMtu), FieldType::Number, 4},
+    {0xb51d04bau, offsetof(LinkInfo, lower), FieldType::Interface},
+    {0x737358a2u, offsetof(LinkInfo, lowerNamespace), FieldType::Number, 4},
+    {0xca8dbf33u, offsetof(LinkInfo, master), FieldType::Interface},
+    {0x4fc4bab9u, offsetof(LinkInfo, qdisc), FieldType::Text},
+    {0x2c03d317u, offsetof(LinkInfo, txqlen), FieldType::Number, 4},
+    {0x783132f6u, offsetof(LinkInfo, state), FieldType::Number, 1},
+    {0xbbbb4206u, offsetof(LinkInfo, linkmode), FieldType::Number, 1},
+    {0x5127f14du, offsetof(LinkInfo, type), FieldType::Text},
+    {0x31f7f2e3u, offsetof(LinkInfo, portType), FieldType::Text},
+    {0x41720a1cu, offsetof(LinkInfo, bond), FieldType::Set, 0, &Bond::typeFields},
+    {0xd8134330u, offsetof(LinkInfo, bridge), FieldType::Set, 0, &Bridge::typeFields},
+    {0x4f484835u, offsetof(LinkInfo, geneve), FieldType::Set, 0, &Geneve::typeFields},
+    {0xc5c2379bu, offsetof(LinkInfo, gre), FieldType::Set, 0, &Gre::typeFields},
+    {0x565c5f0au, offsetof(LinkInfo, ip6Gre), FieldType::Set, 0, &Ip6Gre::typeFields},
+    {0x0880d474u, offsetof(LinkInfo, ip6Tnl), FieldType::Set, 0, &Ip6Tnl::typeFields},
+    {0xeea552edu, offsetof(LinkInfo, ipip), FieldType::Set, 0, &Ipip::typeFields},
+    {0xbf4f0961u, offsetof(LinkInfo, ipvlan), FieldType::Set, 0, &Ipvlan::typeFields},
+    {0x549742d5u, offsetof(LinkInfo, macvlan), FieldType::Set, 0, &Macvlan::typeFields},
+    {0x16052d9cu, offsetof(LinkInfo, netkit), FieldType::Set, 0, &Netkit::typeFields},
+    {0x28bc2bffu, offsetof(LinkInfo, sit), FieldType::Set, 0, &Sit::typeFields},
+    {0xffb4fc04u, offsetof(LinkInfo, tun), FieldType::Set, 0, &Tun::typeFields},
+    {0x78529608u, offsetof(LinkInfo, veth), FieldType::Set, 0, &Veth::typeFields},
+    {0x8482609cu, offsetof(LinkInfo, vlan), FieldType::Set, 0, &Vlan::typeFields},
+    {0xd2e147a5u, offsetof(LinkInfo, vrf), FieldType::Set, 0, &Vrf::typeFields},
+    {0xcb395b0eu, offsetof(LinkInfo, vxlan), FieldType::Set, 0, &Vxlan::typeFields},
+    {0x841ba3d7u, offsetof(LinkInfo, bondPort), FieldType::Set, 0, &BondPort::typeFields},
+    {0xef444eabu, offsetof(LinkInfo, bridgePort), FieldType::Set, 0, &BridgePort::typeFields},
+    {0x84f65b66u, offsetof(LinkInfo, vrfPort), FieldType::Set, 0, &VrfPort::typeFields},
+    {0xe53f8728u, offsetof(LinkInfo, inet6AddrGenMode), FieldType::Number, 1},
+    {0x5fb91e8cu, offsetof(LinkInfo, group), FieldType::Number, 4},
+    {0x7d268157u, offsetof(LinkInfo, alias), FieldType::Text},
+    {0xc4c12b1fu, offsetof(LinkInfo, alternativeNames), FieldType::Texts},
+    {0x54f99341u, offsetof(LinkInfo, promiscuity), FieldType::Number, 4},
+    {0xcc31f231u, offsetof(LinkInfo, allmulti), FieldType::Number, 4},
+    {0xcc3f10e5u, offsetof(LinkInfo, txQueueCount), FieldType::Number, 4},
+    {0x6c4de3b7u, offsetof(LinkInfo, rxQueueCount), FieldType::Number, 4},
+    {0xd7241cf7u, offsetof(LinkInfo, carrier), FieldType::Bool, 1},
+    {0x49d1ad19u, offsetof(LinkInfo, carrierChanges), FieldType::Number, 4},
+    {0x4e369d41u, offsetof(LinkInfo, protodown), FieldType::Bool, 1},
+    {0x1f31cd5cu, offsetof(LinkInfo, gsoMaxSegs), FieldType::Number, 4},
+    {0xeda2dfd3u, offsetof(LinkInfo, gsoMaxSize), FieldType::Number, 4},
+    {0x7a5ba070u, offsetof(LinkInfo, groMaxSize), FieldType::Number, 4},
+    {0xf87fa1acu, offsetof(LinkInfo, tsoMaxSize), FieldType::Number, 4},
+    {0x59fea19fu, offsetof(LinkInfo, tsoMaxSegs), FieldType::Number, 4},
+    {0x317fcfb8u, offsetof(LinkInfo, parentDevice), FieldType::Text},
+    {0xe79979f8u, offsetof(LinkInfo, parentBus), FieldType::Text},
+    {0xcace7aa0u, offsetof(LinkInfo, netns), FieldType::Text},
+    {0x22175e6au, offsetof(LinkInfo, namespacePid), FieldType::Number, 4},
+    {0xcd3d6c0au, offsetof(LinkInfo, statistics), FieldType::Set, 0, &LinkStatistics::typeFields},
+};
+inline constexpr FieldTable LinkInfo::typeFields = {linkInfoFields, std::size(linkInfoFields), sizeof(LinkInfo), detail::ensureBoxed<LinkInfo>};
 
 }  // namespace tapline::netlink
 

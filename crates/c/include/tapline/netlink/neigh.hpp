@@ -32,6 +32,7 @@ struct Names<NeighState> {
 /// `ip(8)`, the default state is permanent, also in a change.
 struct NeighInfo {
     static constexpr const char *typeName = "NeighInfo";
+    static const FieldTable typeFields;
 
     /// Its interface.
     std::optional<Interface> dev = {};
@@ -127,6 +128,28 @@ struct NeighInfo {
 
     bool operator==(const NeighInfo &) const = default;
 };
+
+inline constexpr Field neighInfoFields[] = {
+    {0xd55997bcu, offsetof(NeighInfo, dev), FieldType::Interface},
+    {0x521d0429u, offsetof(NeighInfo, family), FieldType::Number, 1},
+    {0x783132f6u, offsetof(NeighInfo, state), FieldType::Number, 2},
+    {0x49179dd6u, offsetof(NeighInfo, managed), FieldType::Bool, 1},
+    {0x6a786eb0u, offsetof(NeighInfo, used), FieldType::Number, 4},
+    {0x13a0440eu, offsetof(NeighInfo, confirmed), FieldType::Number, 4},
+    {0x20861530u, offsetof(NeighInfo, updated), FieldType::Number, 4},
+    {0xebc02c69u, offsetof(NeighInfo, refcnt), FieldType::Number, 4},
+    {0x7da2065bu, offsetof(NeighInfo, proxy), FieldType::Bool, 1},
+    {0x4c1b5704u, offsetof(NeighInfo, router), FieldType::Bool, 1},
+    {0x5b460aaeu, offsetof(NeighInfo, externLearn), FieldType::Bool, 1},
+    {0xaef31c63u, offsetof(NeighInfo, resolve), FieldType::Bool, 1},
+    {0xb8954782u, offsetof(NeighInfo, offload), FieldType::Bool, 1},
+    {0xd3237a9cu, offsetof(NeighInfo, dst), FieldType::Ip},
+    {0xc4cb32d2u, offsetof(NeighInfo, lladdr), FieldType::Mac},
+    {0xedd78866u, offsetof(NeighInfo, probes), FieldType::Number, 4},
+    {0xca8dbf33u, offsetof(NeighInfo, master), FieldType::Interface},
+    {0xfb2805b5u, offsetof(NeighInfo, protocol), FieldType::Number, 1},
+};
+inline constexpr FieldTable NeighInfo::typeFields = {neighInfoFields, std::size(neighInfoFields), sizeof(NeighInfo), detail::ensureBoxed<NeighInfo>};
 
 }  // namespace tapline::netlink
 

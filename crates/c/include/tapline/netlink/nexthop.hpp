@@ -22,6 +22,7 @@ struct Names<GroupType> {
 /// Parameters of a resilient group (`NHA_RES_GROUP`).
 struct ResilientArgs {
     static constexpr const char *typeName = "ResilientArgs";
+    static const FieldTable typeFields;
 
     /// Number of buckets; fixed at creation.
     std::optional<std::uint16_t> buckets = {};
@@ -56,6 +57,7 @@ struct ResilientArgs {
 /// Equals `ip nexthop add id ID via GATEWAY dev NAME` and `ip nexthop add id ID group 1/2`.
 struct NexthopInfo {
     static constexpr const char *typeName = "NexthopInfo";
+    static const FieldTable typeFields;
 
     /// Its family. Default: that of the gateway.
     std::optional<Family> family = {};
@@ -127,6 +129,34 @@ struct NexthopInfo {
 
     bool operator==(const NexthopInfo &) const = default;
 };
+
+inline constexpr Field resilientArgsFields[] = {
+    {0x8ac9880cu, offsetof(ResilientArgs, buckets), FieldType::Number, 2},
+    {0x3a568875u, offsetof(ResilientArgs, idleTimer), FieldType::Number, 4},
+    {0x794c40e8u, offsetof(ResilientArgs, unbalancedTimer), FieldType::Number, 4},
+    {0x47c8ec0au, offsetof(ResilientArgs, unbalancedTime), FieldType::Number, 4},
+};
+inline constexpr FieldTable ResilientArgs::typeFields = {resilientArgsFields, std::size(resilientArgsFields), sizeof(ResilientArgs), detail::ensureBoxed<ResilientArgs>};
+
+inline constexpr Field nexthopInfoFields[] = {
+    {0x521d0429u, offsetof(NexthopInfo, family), FieldType::Number, 1},
+    {0xbe2af3ebu, offsetof(NexthopInfo, scope), FieldType::Number, 1},
+    {0xfb2805b5u, offsetof(NexthopInfo, protocol), FieldType::Number, 1},
+    {0x9c677a2cu, offsetof(NexthopInfo, flags), FieldType::Number, 4},
+    {0x81731a80u, offsetof(NexthopInfo, onlink), FieldType::Bool, 1},
+    {0x37386ae0u, offsetof(NexthopInfo, id), FieldType::Number, 4},
+    {0x5fb91e8cu, offsetof(NexthopInfo, group), FieldType::Text},
+    {0x658eb981u, offsetof(NexthopInfo, groupType), FieldType::Number, 2},
+    {0x8efce070u, offsetof(NexthopInfo, resilientArgs), FieldType::Set, 0, &ResilientArgs::typeFields},
+    {0x436bf706u, offsetof(NexthopInfo, blackhole), FieldType::Bool, 1},
+    {0xe7ca41f9u, offsetof(NexthopInfo, gateway), FieldType::Ip},
+    {0xd55997bcu, offsetof(NexthopInfo, dev), FieldType::Interface},
+    {0xef027caau, offsetof(NexthopInfo, encap), FieldType::Set, 0, &Encap::typeFields},
+    {0xa704c33fu, offsetof(NexthopInfo, fdb), FieldType::Bool, 1},
+    {0xaf6bcb6du, offsetof(NexthopInfo, groups), FieldType::Bool, 1},
+    {0xca8dbf33u, offsetof(NexthopInfo, master), FieldType::Interface},
+};
+inline constexpr FieldTable NexthopInfo::typeFields = {nexthopInfoFields, std::size(nexthopInfoFields), sizeof(NexthopInfo), detail::ensureBoxed<NexthopInfo>};
 
 }  // namespace tapline::netlink
 

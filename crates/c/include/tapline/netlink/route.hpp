@@ -81,6 +81,7 @@ struct Names<RouteFeatures> {
 /// Metrics of the path to a destination, for TCP and IP (`RTA_METRICS`).
 struct Metrics {
     static constexpr const char *typeName = "Metrics";
+    static const FieldTable typeFields;
 
     /// The locked metrics, which the kernel must not change.
     std::optional<RouteLocks> lock = {};
@@ -179,6 +180,7 @@ struct Names<RoutePreference> {
 /// Equals `nexthop [via GATEWAY] [dev NAME] [weight WEIGHT] …` in `ip route add`.
 struct Hop {
     static constexpr const char *typeName = "Hop";
+    static const FieldTable typeFields;
 
     /// Its link.
     std::optional<Interface> dev = {};
@@ -229,6 +231,7 @@ struct Hop {
 /// a destination alone it removes any route there.
 struct RouteInfo {
     static constexpr const char *typeName = "RouteInfo";
+    static const FieldTable typeFields;
 
     /// Its type.
     std::optional<RouteType> kind = {};
@@ -384,6 +387,7 @@ struct RouteInfo {
 /// The properties of a packet that select its route. Equals the arguments of `ip route get`.
 struct RouteQuery {
     static constexpr const char *typeName = "RouteQuery";
+    static const FieldTable typeFields;
 
     /// Its destination.
     std::optional<IpAddress> to = {};
@@ -437,6 +441,88 @@ struct RouteQuery {
 
     bool operator==(const RouteQuery &) const = default;
 };
+
+inline constexpr Field metricsFields[] = {
+    {0xef0d7842u, offsetof(Metrics, lock), FieldType::Number, 4},
+    {0xce828143u, offsetof(Metrics, mtu), FieldType::Number, 4},
+    {0xa172b7ddu, offsetof(Metrics, window), FieldType::Number, 4},
+    {0x36cfa045u, offsetof(Metrics, rtt), FieldType::Number, 4},
+    {0x2f57233eu, offsetof(Metrics, rttvar), FieldType::Number, 4},
+    {0x4429bc2du, offsetof(Metrics, ssthresh), FieldType::Number, 4},
+    {0x97da06a5u, offsetof(Metrics, cwnd), FieldType::Number, 4},
+    {0xee4ca8a3u, offsetof(Metrics, advmss), FieldType::Number, 4},
+    {0x01bc27c0u, offsetof(Metrics, reordering), FieldType::Number, 4},
+    {0x6ab1ed7bu, offsetof(Metrics, hoplimit), FieldType::Number, 4},
+    {0x79f9d9cfu, offsetof(Metrics, initcwnd), FieldType::Number, 4},
+    {0x5f8383cau, offsetof(Metrics, features), FieldType::Number, 4},
+    {0xd56d6d6bu, offsetof(Metrics, rtoMin), FieldType::Number, 4},
+    {0x1ee07966u, offsetof(Metrics, initrwnd), FieldType::Number, 4},
+    {0x787857e5u, offsetof(Metrics, quickack), FieldType::Number, 4},
+    {0x9f58afeau, offsetof(Metrics, congestion), FieldType::Text},
+    {0xabc343e2u, offsetof(Metrics, fastopenNoCookie), FieldType::Number, 4},
+};
+inline constexpr FieldTable Metrics::typeFields = {metricsFields, std::size(metricsFields), sizeof(Metrics), detail::ensureBoxed<Metrics>};
+
+inline constexpr Field hopFields[] = {
+    {0xd55997bcu, offsetof(Hop, dev), FieldType::Interface},
+    {0x50a09eb9u, offsetof(Hop, weight), FieldType::Number, 2},
+    {0x9c677a2cu, offsetof(Hop, flags), FieldType::Number, 4},
+    {0x81731a80u, offsetof(Hop, onlink), FieldType::Bool, 1},
+    {0xe7ca41f9u, offsetof(Hop, gateway), FieldType::Ip},
+    {0x69122c13u, offsetof(Hop, via), FieldType::Ip},
+    {0xef027caau, offsetof(Hop, encap), FieldType::Set, 0, &Encap::typeFields},
+    {0x8f16a659u, offsetof(Hop, realms), FieldType::Number, 4},
+};
+inline constexpr FieldTable Hop::typeFields = {hopFields, std::size(hopFields), sizeof(Hop), detail::ensureBoxed<Hop>};
+
+inline constexpr Field routeInfoFields[] = {
+    {0xd913e243u, offsetof(RouteInfo, kind), FieldType::Number, 1},
+    {0x521d0429u, offsetof(RouteInfo, family), FieldType::Number, 1},
+    {0xd3237a9cu, offsetof(RouteInfo, dst), FieldType::Prefix},
+    {0xd33ce1c9u, offsetof(RouteInfo, src), FieldType::Prefix},
+    {0xaa10e0f5u, offsetof(RouteInfo, tos), FieldType::Number, 1},
+    {0x4a9c9bdfu, offsetof(RouteInfo, table), FieldType::Number, 4},
+    {0xfb2805b5u, offsetof(RouteInfo, protocol), FieldType::Number, 1},
+    {0xbe2af3ebu, offsetof(RouteInfo, scope), FieldType::Number, 1},
+    {0x9c677a2cu, offsetof(RouteInfo, flags), FieldType::Number, 4},
+    {0x265dafe5u, offsetof(RouteInfo, cache), FieldType::Number, 4},
+    {0x5e7cc513u, offsetof(RouteInfo, users), FieldType::Number, 4},
+    {0x6a786eb0u, offsetof(RouteInfo, used), FieldType::Number, 4},
+    {0x2c41499cu, offsetof(RouteInfo, age), FieldType::Number, 4},
+    {0x21918751u, offsetof(RouteInfo, error), FieldType::Number, 4},
+    {0x81731a80u, offsetof(RouteInfo, onlink), FieldType::Bool, 1},
+    {0xe7ca41f9u, offsetof(RouteInfo, gateway), FieldType::Ip},
+    {0x69122c13u, offsetof(RouteInfo, via), FieldType::Ip},
+    {0xd55997bcu, offsetof(RouteInfo, dev), FieldType::Interface},
+    {0x81fa8d56u, offsetof(RouteInfo, nhid), FieldType::Number, 4},
+    {0xc9af4301u, offsetof(RouteInfo, metric), FieldType::Number, 4},
+    {0xff0bf0e6u, offsetof(RouteInfo, prefsrc), FieldType::Ip},
+    {0xf0e72c76u, offsetof(RouteInfo, metrics), FieldType::Set, 0, &Metrics::typeFields},
+    {0xef027caau, offsetof(RouteInfo, encap), FieldType::Set, 0, &Encap::typeFields},
+    {0xbf2ede80u, offsetof(RouteInfo, pref), FieldType::Number, 1},
+    {0x3e8ec783u, offsetof(RouteInfo, expires), FieldType::Number, 4},
+    {0x1a215e0cu, offsetof(RouteInfo, nexthops), FieldType::Sets, 0, &Hop::typeFields, &detail::fieldList<Hop>},
+    {0x95f03a23u, offsetof(RouteInfo, iif), FieldType::Interface},
+    {0x8f16a659u, offsetof(RouteInfo, realms), FieldType::Number, 4},
+    {0xc77ae4a0u, offsetof(RouteInfo, mark), FieldType::Number, 4},
+    {0x5cc7e6cdu, offsetof(RouteInfo, uid), FieldType::Number, 4},
+};
+inline constexpr FieldTable RouteInfo::typeFields = {routeInfoFields, std::size(routeInfoFields), sizeof(RouteInfo), detail::ensureBoxed<RouteInfo>};
+
+inline constexpr Field routeQueryFields[] = {
+    {0x42454824u, offsetof(RouteQuery, to), FieldType::Ip},
+    {0xd33ce1c9u, offsetof(RouteQuery, src), FieldType::Ip},
+    {0xaa10e0f5u, offsetof(RouteQuery, tos), FieldType::Number, 1},
+    {0xa8f7a5bfu, offsetof(RouteQuery, fibmatch), FieldType::Bool, 1},
+    {0x95f03a23u, offsetof(RouteQuery, iif), FieldType::Interface},
+    {0xbd3867c9u, offsetof(RouteQuery, oif), FieldType::Interface},
+    {0xc77ae4a0u, offsetof(RouteQuery, mark), FieldType::Number, 4},
+    {0x5cc7e6cdu, offsetof(RouteQuery, uid), FieldType::Number, 4},
+    {0x32d51102u, offsetof(RouteQuery, ipproto), FieldType::Number, 1},
+    {0x2f54deedu, offsetof(RouteQuery, sport), FieldType::Number, 2},
+    {0x16865a8cu, offsetof(RouteQuery, dport), FieldType::Number, 2},
+};
+inline constexpr FieldTable RouteQuery::typeFields = {routeQueryFields, std::size(routeQueryFields), sizeof(RouteQuery), detail::ensureBoxed<RouteQuery>};
 
 }  // namespace tapline::netlink
 

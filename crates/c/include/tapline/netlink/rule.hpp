@@ -28,6 +28,7 @@ struct Names<RuleAction> {
 /// Fields that are not given match everything. Equals `ip rule add [from NETWORK] [iif NAME] … lookup TABLE`.
 struct RuleInfo {
     static constexpr const char *typeName = "RuleInfo";
+    static const FieldTable typeFields;
 
     /// Its family. Default: that of the networks, otherwise IPv4.
     std::optional<Family> family = {};
@@ -139,6 +140,36 @@ struct RuleInfo {
 
     bool operator==(const RuleInfo &) const = default;
 };
+
+inline constexpr Field ruleInfoFields[] = {
+    {0x521d0429u, offsetof(RuleInfo, family), FieldType::Number, 1},
+    {0xd33ce1c9u, offsetof(RuleInfo, src), FieldType::Prefix},
+    {0xd3237a9cu, offsetof(RuleInfo, dst), FieldType::Prefix},
+    {0xaa10e0f5u, offsetof(RuleInfo, tos), FieldType::Number, 1},
+    {0xc4642effu, offsetof(RuleInfo, action), FieldType::Number, 1},
+    {0x29b19c8au, offsetof(RuleInfo, inverted), FieldType::Bool, 1},
+    {0x70719e0au, offsetof(RuleInfo, unresolved), FieldType::Bool, 1},
+    {0xebfc9fa2u, offsetof(RuleInfo, iifDetached), FieldType::Bool, 1},
+    {0x1a5e622cu, offsetof(RuleInfo, oifDetached), FieldType::Bool, 1},
+    {0x94e4e309u, offsetof(RuleInfo, priority), FieldType::Number, 4},
+    {0x95f03a23u, offsetof(RuleInfo, iif), FieldType::Text},
+    {0xbd3867c9u, offsetof(RuleInfo, oif), FieldType::Text},
+    {0x6e58b7c3u, offsetof(RuleInfo, fwmark), FieldType::Number, 4},
+    {0x565c6392u, offsetof(RuleInfo, fwmask), FieldType::Number, 4},
+    {0x4a9c9bdfu, offsetof(RuleInfo, table), FieldType::Number, 4},
+    {0xf5a30fe6u, offsetof(RuleInfo, gotoPriority), FieldType::Number, 4},
+    {0xa1bb030eu, offsetof(RuleInfo, l3mdev), FieldType::Bool, 1},
+    {0xcd7c839au, offsetof(RuleInfo, uidrange), FieldType::Text},
+    {0x32d51102u, offsetof(RuleInfo, ipproto), FieldType::Number, 1},
+    {0x2f54deedu, offsetof(RuleInfo, sport), FieldType::Text},
+    {0x16865a8cu, offsetof(RuleInfo, dport), FieldType::Text},
+    {0x07679c34u, offsetof(RuleInfo, tunId), FieldType::Number, 8},
+    {0x6ae2255eu, offsetof(RuleInfo, suppressPrefixlen), FieldType::Number, 4},
+    {0x68658fe3u, offsetof(RuleInfo, suppressIfgroup), FieldType::Number, 4},
+    {0xbdc81695u, offsetof(RuleInfo, flow), FieldType::Number, 4},
+    {0xfb2805b5u, offsetof(RuleInfo, protocol), FieldType::Number, 1},
+};
+inline constexpr FieldTable RuleInfo::typeFields = {ruleInfoFields, std::size(ruleInfoFields), sizeof(RuleInfo), detail::ensureBoxed<RuleInfo>};
 
 }  // namespace tapline::netlink
 

@@ -4,7 +4,7 @@
 #ifndef TAPLINE_NETLINK_SHARED_HPP
 #define TAPLINE_NETLINK_SHARED_HPP
 
-#include "values.hpp"
+#include "fields.hpp"
 
 namespace tapline::netlink {
 
@@ -101,6 +101,7 @@ struct Names<RouteFlags> {
 /// A stack of MPLS labels.
 struct MplsEncap {
     static constexpr const char *typeName = "MplsEncap";
+    static const FieldTable typeFields;
 
     /// The labels, outermost first.
     std::optional<std::string> dst = {};
@@ -124,6 +125,7 @@ struct MplsEncap {
 /// IPv4 tunnel metadata.
 struct IpEncap {
     static constexpr const char *typeName = "IpEncap";
+    static const FieldTable typeFields;
 
     /// Tunnel id, e.g. the VNI of a VXLAN.
     std::optional<std::uint64_t> id = {};
@@ -163,6 +165,7 @@ struct IpEncap {
 /// IPv6 tunnel metadata.
 struct Ip6Encap {
     static constexpr const char *typeName = "Ip6Encap";
+    static const FieldTable typeFields;
 
     /// Tunnel id.
     std::optional<std::uint64_t> id = {};
@@ -216,6 +219,7 @@ struct Names<Seg6Mode> {
 /// A segment routing header (RFC 8754).
 struct Seg6Encap {
     static constexpr const char *typeName = "Seg6Encap";
+    static const FieldTable typeFields;
 
     /// Where the header is inserted.
     std::optional<Seg6Mode> mode = {};
@@ -239,6 +243,7 @@ struct Seg6Encap {
 /// The encapsulation of a route: one of the fields.
 struct Encap {
     static constexpr const char *typeName = "Encap";
+    static const FieldTable typeFields;
 
     /// A stack of MPLS labels.
     Boxed<MplsEncap> mpls = {};
@@ -279,6 +284,46 @@ struct Names<RouteTable> {
     static constexpr bool isFlags = false;
     static constexpr std::array<Named, 4> values = {{{0u, "unspec"}, {253u, "default"}, {254u, "main"}, {255u, "local"}}};
 };
+
+inline constexpr Field mplsEncapFields[] = {
+    {0xd3237a9cu, offsetof(MplsEncap, dst), FieldType::Text},
+    {0xbd2b425bu, offsetof(MplsEncap, ttl), FieldType::Number, 1},
+};
+inline constexpr FieldTable MplsEncap::typeFields = {mplsEncapFields, std::size(mplsEncapFields), sizeof(MplsEncap), detail::ensureBoxed<MplsEncap>};
+
+inline constexpr Field ipEncapFields[] = {
+    {0x37386ae0u, offsetof(IpEncap, id), FieldType::Number, 8},
+    {0xd33ce1c9u, offsetof(IpEncap, src), FieldType::Ip},
+    {0xd3237a9cu, offsetof(IpEncap, dst), FieldType::Ip},
+    {0xbd2b425bu, offsetof(IpEncap, ttl), FieldType::Number, 1},
+    {0xaa10e0f5u, offsetof(IpEncap, tos), FieldType::Number, 1},
+    {0x9c677a2cu, offsetof(IpEncap, flags), FieldType::Number, 2},
+};
+inline constexpr FieldTable IpEncap::typeFields = {ipEncapFields, std::size(ipEncapFields), sizeof(IpEncap), detail::ensureBoxed<IpEncap>};
+
+inline constexpr Field ip6EncapFields[] = {
+    {0x37386ae0u, offsetof(Ip6Encap, id), FieldType::Number, 8},
+    {0xd33ce1c9u, offsetof(Ip6Encap, src), FieldType::Ip},
+    {0xd3237a9cu, offsetof(Ip6Encap, dst), FieldType::Ip},
+    {0x6ab1ed7bu, offsetof(Ip6Encap, hoplimit), FieldType::Number, 1},
+    {0x36453540u, offsetof(Ip6Encap, tc), FieldType::Number, 1},
+    {0x9c677a2cu, offsetof(Ip6Encap, flags), FieldType::Number, 2},
+};
+inline constexpr FieldTable Ip6Encap::typeFields = {ip6EncapFields, std::size(ip6EncapFields), sizeof(Ip6Encap), detail::ensureBoxed<Ip6Encap>};
+
+inline constexpr Field seg6EncapFields[] = {
+    {0xec6ee012u, offsetof(Seg6Encap, mode), FieldType::Number, 4},
+    {0x674a5e0fu, offsetof(Seg6Encap, segs), FieldType::Ips},
+};
+inline constexpr FieldTable Seg6Encap::typeFields = {seg6EncapFields, std::size(seg6EncapFields), sizeof(Seg6Encap), detail::ensureBoxed<Seg6Encap>};
+
+inline constexpr Field encapFields[] = {
+    {0xad88dfbdu, offsetof(Encap, mpls), FieldType::Set, 0, &MplsEncap::typeFields},
+    {0x4b388a5cu, offsetof(Encap, ip), FieldType::Set, 0, &IpEncap::typeFields},
+    {0xd401e4deu, offsetof(Encap, ip6), FieldType::Set, 0, &Ip6Encap::typeFields},
+    {0xa24abaf0u, offsetof(Encap, seg6), FieldType::Set, 0, &Seg6Encap::typeFields},
+};
+inline constexpr FieldTable Encap::typeFields = {encapFields, std::size(encapFields), sizeof(Encap), detail::ensureBoxed<Encap>};
 
 }  // namespace tapline::netlink
 

@@ -5,6 +5,8 @@
 #include <arpa/inet.h>
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <iosfwd>
@@ -22,23 +24,40 @@
 
 namespace tapline::netlink {
 
+namespace detail {
+
+/// Text that is given. Throws `std::invalid_argument` if it is null.
+inline const char *notNull(const char *text)
+{
+    if (text == nullptr) {
+        throw std::invalid_argument("a text is null");
+    }
+    return text;
+}
+
+}  // namespace detail
+
 /// An IPv4 or IPv6 address.
 class IpAddress {
 public:
     /// 0.0.0.0
     constexpr IpAddress() = default;
-    /// From text. Throws `std::invalid_argument` if it is not an address; `parse` does not throw.
-    IpAddress(const char *text) : IpAddress(parsed(text)) {}
+    /// From text. Throws `std::invalid_argument` if it is not an address, or null; `parse` does not throw.
+    IpAddress(std::nullptr_t) = delete;
+    IpAddress(const char *text) : IpAddress(parsed(detail::notNull(text))) {}
     IpAddress(const std::string &text) : IpAddress(parsed(text.c_str())) {}
 
     static std::optional<IpAddress> parse(const char *text)
     {
         IpAddress ip;
-        if (inet_pton(AF_INET, text, ip.bytes_.data()) == 1) {
+        if (text == nullptr) {
+            return std::nullopt;
+        }
+        if (inet_pton(AF_INET, text, ip.words_.data()) == 1) {
             return ip;
         }
         ip.size_ = 16;
-        if (inet_pton(AF_INET6, text, ip.bytes_.data()) == 1) {
+        if (inet_pton(AF_INET6, text, ip.words_.data()) == 1) {
             return ip;
         }
         return std::nullopt;
@@ -47,9 +66,7 @@ public:
     static constexpr IpAddress v4(std::uint32_t number)
     {
         IpAddress ip;
-        for (unsigned at = 0; at < 4; ++at) {
-            ip.bytes_[at] = static_cast<std::uint8_t>(number >> (24 - 8 * at));
-        }
+        ip.words_[0] = std::endian::native == std::endian::little ? __builtin_bswap32(number) : number;
         return ip;
     }
     /// From 4 or 16 bytes in network byte order; otherwise 0.0.0.0.
@@ -58,20 +75,20 @@ public:
         IpAddress ip;
         if (size == 4 || size == 16) {
             ip.size_ = static_cast<std::uint8_t>(size);
-            std::memcpy(ip.bytes_.data(), bytes, size);
+            std::memcpy(ip.words_.data(), bytes, size);
         }
         return ip;
     }
 
     bool isV4() const { return size_ == 4; }
-    const std::uint8_t *data() const { return bytes_.data(); }
+    const std::uint8_t *data() const { return reinterpret_cast<const std::uint8_t *>(words_.data()); }
     /// 4 or 16.
     std::size_t size() const { return size_; }
 
     std::string toString() const
     {
         std::array<char, INET6_ADDRSTRLEN> text{};
-        inet_ntop(isV4() ? AF_INET : AF_INET6, bytes_.data(), text.data(), static_cast<socklen_t>(text.size()));
+        inet_ntop(isV4() ? AF_INET : AF_INET6, words_.data(), text.data(), static_cast<socklen_t>(text.size()));
         return text.data();
     }
 
@@ -86,7 +103,9 @@ private:
         throw std::invalid_argument(std::string(text) + " is not an IP address");
     }
 
-    std::array<std::uint8_t, 16> bytes_{};
+    /// In network byte order. Words, because the compiler keeps them in registers on their way into a message: bytes
+    /// would be written to the stack and then waited for.
+    std::array<std::uint32_t, 4> words_{};
     std::uint8_t size_ = 4;
 };
 
@@ -98,7 +117,8 @@ struct Prefix {
     constexpr Prefix() = default;
     constexpr Prefix(IpAddress ip, std::uint8_t bits) : address(ip), length(bits) {}
     /// From text. Throws `std::invalid_argument` if it is not a prefix; `parse` does not throw.
-    Prefix(const char *text) : Prefix(parsed(text)) {}
+    Prefix(std::nullptr_t) = delete;
+    Prefix(const char *text) : Prefix(parsed(detail::notNull(text))) {}
     Prefix(const std::string &text) : Prefix(parsed(text)) {}
 
     static std::optional<Prefix> parse(std::string_view text)
@@ -148,7 +168,8 @@ class MacAddress {
 public:
     constexpr MacAddress() = default;
     /// From text: `02:00:00:00:00:01`. Throws `std::invalid_argument` if it is not an address; `parse` does not throw.
-    MacAddress(const char *text) : MacAddress(parsed(text)) {}
+    MacAddress(std::nullptr_t) = delete;
+    MacAddress(const char *text) : MacAddress(parsed(detail::notNull(text))) {}
     MacAddress(const std::string &text) : MacAddress(parsed(text)) {}
 
     static std::optional<MacAddress> parse(std::string_view text)
@@ -239,7 +260,7 @@ struct Interface {
     Interface() = default;
     Interface(std::uint32_t number) : index(number) {}
     Interface(int number) : index(static_cast<std::uint32_t>(number)) {}
-    Interface(const char *text) : name(text) {}
+    Interface(const char *text) : name(detail::notNull(text)) {}
     Interface(std::string text) : name(std::move(text)) {}
     Interface(std::uint32_t number, std::string text) : index(number), name(std::move(text)) {}
 

@@ -27,6 +27,7 @@ struct Names<PortVlanFlags> {
 /// `bridge vlan set`.
 struct VlanInfo {
     static constexpr const char *typeName = "VlanInfo";
+    static const FieldTable typeFields;
 
     /// The port, or the bridge.
     std::optional<Interface> dev = {};
@@ -82,6 +83,22 @@ struct VlanInfo {
 
     bool operator==(const VlanInfo &) const = default;
 };
+
+inline constexpr Field vlanInfoFields[] = {
+    {0xd55997bcu, offsetof(VlanInfo, dev), FieldType::Interface},
+    {0x0454817cu, offsetof(VlanInfo, vlan), FieldType::Number, 2},
+    {0x4afdddfeu, offsetof(VlanInfo, vlanEnd), FieldType::Number, 2},
+    {0x9c677a2cu, offsetof(VlanInfo, flags), FieldType::Number, 2},
+    {0xa515afbfu, offsetof(VlanInfo, own), FieldType::Bool, 1},
+    {0xca8dbf33u, offsetof(VlanInfo, master), FieldType::Bool, 1},
+    {0x783132f6u, offsetof(VlanInfo, state), FieldType::Number, 1},
+    {0xe489bb25u, offsetof(VlanInfo, mcastRouter), FieldType::Number, 1},
+    {0xdc9a0e43u, offsetof(VlanInfo, rxBytes), FieldType::Number, 8},
+    {0xb355a9a9u, offsetof(VlanInfo, rxPackets), FieldType::Number, 8},
+    {0x55b6bcb9u, offsetof(VlanInfo, txBytes), FieldType::Number, 8},
+    {0x046c78e3u, offsetof(VlanInfo, txPackets), FieldType::Number, 8},
+};
+inline constexpr FieldTable VlanInfo::typeFields = {vlanInfoFields, std::size(vlanInfoFields), sizeof(VlanInfo), detail::ensureBoxed<VlanInfo>};
 
 }  // namespace tapline::netlink
 
