@@ -12,6 +12,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use crate::batch::{Rows, Shape};
+use crate::output::Output;
 
 /// Rows of a row group, at most: enough that an engine reads long runs of each column, and few enough that several CPUs share a file.
 pub const ROW_GROUP_ROWS: usize = 512 << 10;
@@ -82,6 +83,16 @@ impl<W: Write + Send> Encoder<W> {
                 let buffered = writer.into_inner().map_err(of_arrow)?;
                 buffered.into_inner().map_err(IntoInnerError::into_error)
             }
+        }
+    }
+}
+
+impl Encoder<Output> {
+    /// Encoded bytes, with those that wait in memory.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Parquet(writer) => (writer.bytes_written() + writer.in_progress_size()) as u64,
+            Self::Arrow(writer) => writer.get_ref().get_ref().bytes(),
         }
     }
 }

@@ -32,4 +32,4 @@ pub use encoder::{ColumnFormat, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
 pub use flows::{FlowRow, FlowRows};
 pub use packets::{PacketRow, PacketRows};
 pub use partition::OPEN_FILES;
-pub use table::{Partitions, Place, Table, TableError, Written};
+pub use table::{CompleteFile, OnComplete, Partitions, Place, Table, TableError, Written};

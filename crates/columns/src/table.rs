@@ -48,6 +48,21 @@ pub struct TableError {
     pub source: io::Error,
 }
 
+/// A file that is complete and has its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompleteFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Rows in it.
+    pub rows: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Receives each file that is complete. An error ends the table.
+pub type OnComplete = Box<dyn FnMut(CompleteFile) -> io::Result<()> + Send>;
+
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,6 +87,8 @@ pub struct Table<R: Rows> {
     interval: Option<u64>,
     numbered: u64,
     now_ns: u64,
+    max_file_bytes: u64,
+    on_complete: Option<OnComplete>,
     written: Written,
 }
 
@@ -99,6 +116,8 @@ impl<R: Rows> Table<R> {
             interval: None,
             numbered: 0,
             now_ns,
+            max_file_bytes: u64::MAX,
+            on_complete: None,
             written: Written::default(),
         };
         let (path, output) = match place {
@@ -119,19 +138,53 @@ impl<R: Rows> Table<R> {
         Ok(table)
     }
 
+    /// Limits the size of files: those of partitions are completed at about `bytes`, and a single file fails that would have
+    /// more. Sizes are looked at after each [`BATCH_ROWS`] rows.
+    #[must_use]
+    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
+        self.max_file_bytes = bytes;
+        self
+    }
+
+    /// Hands each complete file to `receiver`.
+    #[must_use]
+    pub fn on_complete(mut self, receiver: OnComplete) -> Self {
+        self.on_complete = Some(receiver);
+        self
+    }
+
     /// Adds a row of this time.
     ///
     /// # Errors
-    /// [`TableError`] if a file cannot be created or written.
+    /// [`TableError`] if a file cannot be created or written, or has reached its limit.
     #[inline]
     pub fn add(&mut self, time_ns: Option<u64>, row: &R::Row<'_>) -> Result<(), TableError> {
         let hour = match self.partitions {
             Some(_) => Hour::of(time_ns),
             None => Hour::of(None),
         };
-        match self.open.last_mut() {
-            Some(file) if file.hour == hour => file.add(row),
-            _ => self.file_of(hour)?.add(row),
+        let is_encoded = match self.open.last_mut() {
+            Some(file) if file.hour == hour => file.add(row)?,
+            _ => self.file_of(hour)?.add(row)?,
+        };
+        if is_encoded {
+            self.limit_last()?;
+        }
+        Ok(())
+    }
+
+    /// Completes the file that was written to last, or fails, if it has reached the limit.
+    fn limit_last(&mut self) -> Result<(), TableError> {
+        let limit = self.max_file_bytes;
+        match self.open.pop_if(|file| file.encoder.bytes() >= limit) {
+            None => Ok(()),
+            Some(file) if self.partitions.is_some() => self.complete(file),
+            Some(file) => {
+                let text = format!("it has reached the limit of {limit} bytes");
+                let source = io::Error::new(io::ErrorKind::FileTooLarge, text);
+                let path = file.path;
+                Err(TableError { path, source })
+            }
         }
     }
 
@@ -224,8 +277,16 @@ impl<R: Rows> Table<R> {
                 written.bytes += bytes;
                 written.rows += count;
                 written.files += 1;
-                written.last = Some(path);
-                Ok(())
+                written.last = Some(path.clone());
+                let Some(receiver) = &mut self.on_complete else {
+                    return Ok(());
+                };
+                let file = CompleteFile {
+                    path: path.clone(),
+                    rows: count,
+                    bytes,
+                };
+                receiver(file).map_err(|source| TableError { path, source })
             }
             Err(source) => Err(TableError { path, source }),
         }
@@ -249,14 +310,15 @@ impl<R: Rows> OpenFile<R> {
         })
     }
 
+    /// Returns whether rows were encoded.
     #[inline]
-    fn add(&mut self, row: &R::Row<'_>) -> Result<(), TableError> {
+    fn add(&mut self, row: &R::Row<'_>) -> Result<bool, TableError> {
         self.rows.add(row);
         self.count += 1;
         if self.rows.len() < BATCH_ROWS {
-            return Ok(());
+            return Ok(false);
         }
-        self.encode()
+        self.encode().map(|()| true)
     }
 
     fn flush(&mut self) -> Result<(), TableError> {

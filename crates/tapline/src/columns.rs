@@ -18,8 +18,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use columns::{
-    BATCH_ROWS, ColumnFormat, OPEN_FILES, Partitions, Place, ROW_GROUP_BYTES, ROW_GROUP_ROWS,
-    TableError, Written,
+    BATCH_ROWS, ColumnFormat, CompleteFile, OPEN_FILES, OnComplete, Partitions, Place,
+    ROW_GROUP_BYTES, ROW_GROUP_ROWS, TableError, Written,
 };
 use columns::{FlowRow, FlowRows, PacketRow, PacketRows, Rows, Table};
 use store::model::Interface;
@@ -48,6 +48,10 @@ impl<R: Rows> Output<R> {
             table: Some(Table::new(format, place, now_ns())?),
             written: Written::default(),
         })
+    }
+
+    fn change(&mut self, change: impl FnOnce(Table<R>) -> Table<R>) {
+        self.table = self.table.take().map(change);
     }
 
     #[inline]
@@ -89,6 +93,21 @@ impl PacketColumns {
             output: Output::new(format, place)?,
             interfaces: Vec::new(),
         })
+    }
+
+    /// Limits the size of files: those of partitions are completed at about `bytes`, and a single file fails that would have
+    /// more.
+    #[must_use]
+    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
+        self.output.change(|table| table.max_file_bytes(bytes));
+        self
+    }
+
+    /// Hands each complete file to `receiver`.
+    #[must_use]
+    pub fn on_complete(mut self, receiver: OnComplete) -> Self {
+        self.output.change(|table| table.on_complete(receiver));
+        self
     }
 
     /// What was written, after the end.
@@ -148,6 +167,21 @@ impl FlowColumns {
             output: Output::new(format, place)?,
             interfaces: Vec::new(),
         })
+    }
+
+    /// Limits the size of files: those of partitions are completed at about `bytes`, and a single file fails that would have
+    /// more.
+    #[must_use]
+    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
+        self.output.change(|table| table.max_file_bytes(bytes));
+        self
+    }
+
+    /// Hands each complete file to `receiver`.
+    #[must_use]
+    pub fn on_complete(mut self, receiver: OnComplete) -> Self {
+        self.output.change(|table| table.on_complete(receiver));
+        self
     }
 
     /// What was written, after the end.
