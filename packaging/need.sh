@@ -89,6 +89,8 @@ if [ "${1:-}" = test ] || [ "${1:-}" = bench ]; then
     [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)
     [ -e /usr/include/libnl3/netlink/route/route.h ] || missing+=(libnl-route-3-dev)
 fi
+# Uploads to object storage check certificates with those of the system.
+[ "${1:-}" != test ] || [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
 # Valgrind needs the symbols of the C library.
 [ "${1:-}" != test ] || [ -e /usr/share/doc/libc6-dbg ] || missing+=(libc6-dbg)
 # The sanitizers of clang, which its package only recommends, and its fuzzer, which comes with them.

@@ -26,6 +26,7 @@ mod memory;
 mod metrics;
 mod moment;
 mod net;
+mod objects;
 mod output;
 mod packet_line;
 mod page;

@@ -16,6 +16,7 @@ use tapline::who::ProcessCounts;
 
 use crate::args::{ColumnFormat, FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure, STDOUT};
+use crate::objects::is_url;
 use crate::units::grouped;
 
 pub fn is_stdout(path: &Path) -> bool {
@@ -135,10 +136,19 @@ pub fn column_format(args: &OutputArgs) -> Option<ColumnFormat> {
     }
 }
 
+/// Rejects object storage for packets: only columns are written there.
+pub fn refuse_objects(args: &OutputArgs) -> Result<(), Failure> {
+    if !args.write.as_deref().is_some_and(is_url) {
+        return Ok(());
+    }
+    let line = "object storage takes Parquet and Arrow from 'tapline flows' and 'tapline read' (use a name that ends in .parquet or .arrows, or --partition)";
+    Err(Failure::new(Exit::Usage, line))
+}
+
 /// Rejects columns, which a command does not write.
 pub fn refuse_columns(args: &OutputArgs) -> Result<(), Failure> {
     if column_format(args).is_none() {
-        return Ok(());
+        return refuse_objects(args);
     }
     let line = "capture writes pcapng and pcap (use capture -w - | tapline read - -w FILE.parquet, or flows -w FILE.parquet)";
     Err(Failure::new(Exit::Usage, line))

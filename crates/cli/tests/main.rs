@@ -73,6 +73,8 @@ mod net_tables;
 mod net_tuntap;
 mod net_vlan;
 mod net_words;
+mod objects;
+mod objects_failures;
 mod old_kernel;
 mod output_files;
 mod packet_lines;

@@ -11,7 +11,7 @@ use tapline::capture::DirectionFilter;
 use tapline::flows::TableOptions;
 
 use super::capture::direction;
-use super::{ColumnFormat, PartitionArgs, SandboxArgs, UserArgs};
+use super::{ColumnFormat, PartitionArgs, SandboxArgs, SpoolArgs, UserArgs};
 use crate::flows::{CollectorAddress, collector};
 use crate::{metrics, units};
 
@@ -99,7 +99,8 @@ pub struct FlowsArgs {
 
     /// Write flows to FILE, as columns in Parquet or Arrow; - is standard output
     ///
-    /// They are then printed only with --json or --csv.
+    /// They are then printed only with --json or --csv. FILE may be on object storage: s3://BUCKET/KEY, gs://BUCKET/KEY or
+    /// az://CONTAINER/KEY.
     #[arg(help_heading = "Output", short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
 
@@ -119,6 +120,9 @@ pub struct FlowsArgs {
     /// With --partition: complete files at every multiple of this time
     #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "TIME", requires = "partition", value_parser = units::nonzero_time)]
     pub rotate_interval: Option<Duration>,
+
+    #[command(flatten)]
+    pub spool: SpoolArgs,
 
     /// Send flows to this collector, as IPFIX over UDP or TCP [default PORT: 4739]
     ///

@@ -30,6 +30,7 @@ mod run;
 mod sample;
 mod sandbox;
 mod send;
+mod spool;
 
 use std::path::PathBuf;
 
@@ -66,6 +67,7 @@ pub use run::RunArgs;
 pub use sample::sample;
 pub use sandbox::{SandboxArgs, UserArgs};
 pub use send::SendArgs;
+pub use spool::SpoolArgs;
 
 /// Capture, count, send, ping and configure on the Linux network path, and account for every packet
 #[derive(Debug, Parser)]

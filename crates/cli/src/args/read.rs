@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{EditArgs, OutputArgs, PartitionArgs, PrintArgs, SandboxArgs, UserArgs};
+use super::{EditArgs, OutputArgs, PartitionArgs, PrintArgs, SandboxArgs, SpoolArgs, UserArgs};
 use crate::moment::Moment;
 
 /// Print, filter, convert, merge and summarise capture files
@@ -36,6 +36,9 @@ pub struct ReadArgs {
 
     #[command(flatten)]
     pub partition: PartitionArgs,
+
+    #[command(flatten)]
+    pub spool: SpoolArgs,
 
     /// Read the filter from FILE; - is standard input
     ///

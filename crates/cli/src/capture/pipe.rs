@@ -9,7 +9,7 @@ use std::path::Path;
 use tapline::capture::{DEFAULT_SNAPLEN, DirectionFilter, Mode, TimestampSource};
 use tapline::net::Netlink;
 
-use crate::args::{BackendChoice, CaptureArgs, EditArgs, PartitionArgs, ReadArgs};
+use crate::args::{BackendChoice, CaptureArgs, EditArgs, PartitionArgs, ReadArgs, SpoolArgs};
 use crate::failure::{Exit, Failure, NO_LINK};
 
 /// The job of `tapline read`, if the interfaces are pipes.
@@ -43,6 +43,7 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
         filter: words(&args.filter),
         output: args.output.clone(),
         partition: PartitionArgs::default(),
+        spool: SpoolArgs::default(),
         filter_file: args.filter_file.clone(),
         bpf: args.bpf.clone(),
         interface: Vec::new(),

@@ -6,13 +6,16 @@ mod absent;
 mod present;
 
 use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::args::{ColumnFormat, PartitionArgs};
+use crate::args::{ColumnFormat, PartitionArgs, SandboxArgs, SpoolArgs};
 use crate::failure::{Exit, Failure};
+use crate::metrics::Family;
+use crate::objects::{Account, ObjectUrl, UploadOptions, Uploads, WhenFull, is_url};
 use crate::output::is_stdout;
 use crate::sandbox::Sandbox;
 use crate::units::grouped;
@@ -25,45 +28,110 @@ pub use present::FlowColumns;
 /// Files of partitions are completed after this time.
 const INTERVAL: Duration = Duration::from_hours(1);
 
-/// Where columns are to be written, and how.
+/// Files that wait for their upload have at most this size together.
+const SPOOL_BYTES: u64 = 1 << 30;
+
+/// How long a job waits for a service that takes nothing.
+const SPOOL_WAIT: Duration = Duration::from_mins(1);
+
+/// What the flags ask for.
 #[derive(Debug)]
+pub struct ColumnFlags<'a> {
+    pub format: ColumnFormat,
+    pub path: &'a Path,
+    pub partition: &'a PartitionArgs,
+    pub rotate_interval: Option<Duration>,
+    pub spool: &'a SpoolArgs,
+    /// Packets of a capture do not wait, those of files do.
+    pub when_full: WhenFull,
+    pub prints_json: bool,
+    pub is_quiet: bool,
+}
+
+impl ColumnFlags<'_> {
+    fn refuse_misplaced(&self) -> Result<(), Failure> {
+        let usage = |line: &str| Err(Failure::new(Exit::Usage, line));
+        let is_partitioned = self.partition.partition.is_some();
+        if self.rotate_interval.is_some() && !is_partitioned {
+            return usage("--rotate-interval needs --partition for Parquet and Arrow");
+        }
+        if let Some(flag) = self.spool.given().filter(|_| !is_url(self.path)) {
+            return usage(&format!("{flag} is for s3://, gs:// and az://"));
+        }
+        if !is_stdout(self.path) {
+            return Ok(());
+        }
+        if is_partitioned {
+            return usage("--partition needs a directory (use -w DIR)");
+        }
+        if self.prints_json {
+            return usage("cannot write both columns and text to standard output (use -w FILE)");
+        }
+        if io::stdout().is_terminal() {
+            return usage(
+                "cannot write columns to a terminal (use -w FILE, or pipe -w - into a program)",
+            );
+        }
+        Ok(())
+    }
+
+    /// Where the objects go, if they do.
+    fn objects(&self) -> Result<Option<Objects>, Failure> {
+        let Some(url) = ObjectUrl::parse(self.path) else {
+            return Ok(None);
+        };
+        let refused = |line: &str| {
+            let line = format!("cannot write to object storage: {line}");
+            Failure::new(Exit::Usage, line)
+        };
+        let url = url.map_err(refused)?;
+        let has_partitions = self.partition.partition.is_some();
+        if url.key.is_empty() && !has_partitions {
+            return Err(refused("the key is missing (or use --partition)"));
+        }
+        let options = UploadOptions {
+            spool: self.spool.spool.clone(),
+            limit_bytes: self.spool.spool_limit.map_or(SPOOL_BYTES, NonZeroU64::get),
+            wait: self.spool.spool_wait.unwrap_or(SPOOL_WAIT),
+            when_full: self.when_full,
+            has_partitions,
+            is_quiet: self.is_quiet,
+        };
+        Ok(Some(Objects {
+            url,
+            options,
+            uploads: None,
+            account: None,
+        }))
+    }
+}
+
+/// Where columns are to be written, and how.
 pub struct ColumnOutput {
     #[cfg_attr(not(feature = "columns"), expect(dead_code, reason = "only shown"))]
     format: ColumnFormat,
     path: PathBuf,
     /// Name of the host, and the interval at which files are completed.
     partition: Option<(String, Duration)>,
+    objects: Option<Objects>,
+}
+
+/// An output on object storage.
+struct Objects {
+    url: ObjectUrl,
+    options: UploadOptions,
+    /// Once they are started.
+    uploads: Option<Uploads>,
+    /// Of the end.
+    account: Option<Account>,
 }
 
 impl ColumnOutput {
     /// Of the flags. Creates the directory of partitions if it is missing.
-    pub fn new(
-        format: ColumnFormat,
-        path: &Path,
-        partition: &PartitionArgs,
-        rotate_interval: Option<Duration>,
-        prints_json: bool,
-    ) -> Result<Self, Failure> {
-        let usage = |line: &str| Err(Failure::new(Exit::Usage, line));
-        if rotate_interval.is_some() && partition.partition.is_none() {
-            return usage("--rotate-interval needs --partition for Parquet and Arrow");
-        }
-        if is_stdout(path) {
-            if partition.partition.is_some() {
-                return usage("--partition needs a directory (use -w DIR)");
-            }
-            if prints_json {
-                return usage(
-                    "cannot write both columns and text to standard output (use -w FILE)",
-                );
-            }
-            if io::stdout().is_terminal() {
-                return usage(
-                    "cannot write columns to a terminal (use -w FILE, or pipe -w - into a program)",
-                );
-            }
-        }
-        let partition = partition.partition.as_ref().map(|host| {
+    pub fn new(flags: &ColumnFlags<'_>) -> Result<Self, Failure> {
+        flags.refuse_misplaced()?;
+        let path = flags.path;
+        let partition = flags.partition.partition.as_ref().map(|host| {
             let this = || {
                 rustix::system::uname()
                     .nodename()
@@ -74,30 +142,63 @@ impl ColumnOutput {
                 Some(host.clone())
                     .filter(|host| !host.is_empty())
                     .unwrap_or_else(this),
-                rotate_interval.unwrap_or(INTERVAL),
+                flags.rotate_interval.unwrap_or(INTERVAL),
             )
         });
-        if partition.is_some() {
+        let objects = flags.objects()?;
+        if objects.is_some() {
+            // Its directory is in the spool.
+        } else if partition.is_some() {
             create_directory(path)?;
         } else if path.is_dir() {
             let line = format!(
                 "{} is a directory (--partition writes below it)",
                 path.display()
             );
-            return usage(&line);
+            return Err(Failure::new(Exit::Usage, line));
         }
         Ok(Self {
-            format,
+            format: flags.format,
             path: path.to_owned(),
             partition,
+            objects,
         })
+    }
+
+    /// Starts the thread that uploads, if there is anything to upload. As the user that the program has then, and before it
+    /// restricts itself.
+    pub fn start(&mut self, sandbox: SandboxArgs) -> Result<(), Failure> {
+        if let Some(objects) = &mut self.objects {
+            let (url, options) = (objects.url.clone(), objects.options.clone());
+            objects.uploads = Some(Uploads::start(url, options, sandbox)?);
+        }
+        Ok(())
+    }
+
+    fn uploads(&self) -> Option<&Uploads> {
+        self.objects.as_ref()?.uploads.as_ref()
+    }
+
+    /// Waits for the uploads at the end of the job. Returns the failure if not all files are uploaded.
+    pub fn finish(&mut self) -> Option<Failure> {
+        let (account, failure) = self.uploads()?.finish();
+        if let Some(objects) = &mut self.objects {
+            objects.account = Some(account);
+        }
+        failure
+    }
+
+    /// Reads the counters of the uploads, for Prometheus.
+    pub fn counters(&self) -> Option<Box<dyn Fn() -> Vec<Family> + Send>> {
+        self.uploads().map(Uploads::counters)
     }
 
     /// Leaves the program what it needs to write there.
     pub fn allow(&self, sandbox: Sandbox) -> Sandbox {
-        match self.partition {
-            Some(_) => sandbox.grow(self.path.clone()),
-            None => sandbox.write(Some(&self.path)),
+        match (self.uploads(), &self.partition) {
+            (Some(uploads), _) => uploads.allow(sandbox),
+            (None, Some(_)) => sandbox.grow(self.path.clone()),
+            (None, None) => sandbox.write(Some(&self.path)),
         }
     }
 
@@ -114,7 +215,15 @@ impl ColumnOutput {
             }
         };
         let place = place.replace(char::is_control, "?");
-        writeln!(out, "{rows} {what}, {bytes} bytes written {place}")
+        writeln!(out, "{rows} {what}, {bytes} bytes written {place}")?;
+        match &self.objects {
+            Some(Objects {
+                url,
+                account: Some(account),
+                ..
+            }) => account.tell(out, url, what),
+            _ => Ok(()),
+        }
     }
 
     /// What was written, for JSON.
@@ -124,6 +233,7 @@ impl ColumnOutput {
             "rows": written.rows,
             "bytes": written.bytes,
             "files": written.files,
+            "uploads": self.objects.as_ref().and_then(|objects| Some(objects.account?.json())),
         })
     }
 }

@@ -10,6 +10,7 @@ use tapline::columns::{self, PacketColumns, Partitions, Place};
 use super::{ColumnOutput, Written, cannot_create};
 use crate::args::ColumnFormat;
 use crate::failure::{Failure, STDOUT};
+use crate::objects::Uploads;
 use crate::output::is_stdout;
 
 impl From<ColumnFormat> for columns::ColumnFormat {
@@ -46,30 +47,45 @@ impl From<&PacketColumns> for Written {
 impl ColumnOutput {
     pub fn packets(&self) -> Result<PacketColumns, Failure> {
         let opened = PacketColumns::new(self.format.into(), self.place()?);
-        opened.map_err(|error| cannot_create(&error.path, &error.source))
+        let columns = opened.map_err(|error| cannot_create(&error.path, &error.source))?;
+        Ok(match self.uploads() {
+            Some(uploads) => columns
+                .max_file_bytes(uploads.max_file_bytes())
+                .on_complete(uploads.receiver()),
+            None => columns,
+        })
     }
 
     pub fn flows(&self) -> Result<FlowColumns, Failure> {
         let opened = FlowColumns::new(self.format.into(), self.place()?);
-        opened.map_err(|error| cannot_create(&error.path, &error.source))
+        let columns = opened.map_err(|error| cannot_create(&error.path, &error.source))?;
+        Ok(match self.uploads() {
+            Some(uploads) => columns
+                .max_file_bytes(uploads.max_file_bytes())
+                .on_complete(uploads.receiver()),
+            None => columns,
+        })
     }
 
     fn place(&self) -> Result<Place, Failure> {
+        let path = self
+            .uploads()
+            .map_or_else(|| self.path.clone(), Uploads::path);
         if let Some((host, interval)) = &self.partition {
             let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
             return Ok(Place::Partitions(Partitions {
-                directory: self.path.clone(),
+                directory: path,
                 host: host.clone(),
                 interval_ns: interval_ns.try_into().unwrap_or(std::num::NonZeroU64::MAX),
             }));
         }
-        if is_stdout(&self.path) {
+        if is_stdout(&path) {
             let descriptor = io::stdout().as_fd().try_clone_to_owned()?;
             return Ok(Place::Descriptor {
                 file: File::from(descriptor),
                 name: STDOUT.into(),
             });
         }
-        Ok(Place::File(self.path.clone()))
+        Ok(Place::File(path))
     }
 }

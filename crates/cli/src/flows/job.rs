@@ -16,9 +16,10 @@ use super::outputs::Outputs;
 use super::print::Printer;
 use super::summary::{self, Ended, Origin};
 use crate::args::{ColumnFormat, FlowsArgs};
-use crate::columns::ColumnOutput;
+use crate::columns::{ColumnFlags, ColumnOutput};
 use crate::failure::{Exit, Failure, chain};
-use crate::metrics::{Board, Server, capture_families};
+use crate::metrics::{Board, Family, Server, capture_families};
+use crate::objects::WhenFull;
 use crate::read::{self, Arguments};
 use crate::sandbox::{self, Sandbox};
 use crate::{capture, filter_file, json, output, privilege, signals, user};
@@ -55,7 +56,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         builder = builder.count(packets);
     }
     let stop = signals::stop_as(&args.user)?;
-    let columns = columns(args)?;
+    let mut columns = columns(args)?;
     let mut outputs = outputs(args)?;
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
@@ -66,7 +67,8 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         .as_ref()
         .map_or(&sandbox::READ, |_| &sandbox::COLUMNS);
     let mut sandbox = files.fold(Sandbox::new(calls), Sandbox::read);
-    if let Some(columns) = &columns {
+    if let Some(columns) = &mut columns {
+        columns.start(args.sandbox)?;
         outputs.columns = Some(columns.flows()?);
         sandbox = columns.allow(sandbox);
     }
@@ -78,6 +80,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         Err(error) => return Err(failure(&error)),
         Ok(()) => Vec::new(),
     };
+    let not_uploaded = columns.as_mut().and_then(ColumnOutput::finish);
     let origin = job.summary();
     let account = *meter.account();
     let ended = Ended {
@@ -87,6 +90,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         columns: columns.as_ref(),
     };
     summary::show(&ended, &Origin::Files(&origin)).map_err(|error| Failure::stdout(&error))?;
+    not_uploaded.map_or(Ok(()), Err)?;
     read::fail_if_broken(broken.iter().map(|error| chain(error)).collect())
 }
 
@@ -119,8 +123,21 @@ fn columns(args: &FlowsArgs) -> Result<Option<ColumnOutput>, Failure> {
         return Err(Failure::new(Exit::Usage, line));
     };
     let prints = args.json || args.csv;
-    let interval = args.rotate_interval;
-    ColumnOutput::new(format, path, &args.partition, interval, prints).map(Some)
+    let flags = ColumnFlags {
+        format,
+        path,
+        partition: &args.partition,
+        rotate_interval: args.rotate_interval,
+        spool: &args.spool,
+        when_full: if args.interface.is_empty() {
+            WhenFull::Wait
+        } else {
+            WhenFull::GiveUp
+        },
+        prints_json: prints,
+        is_quiet: args.quiet,
+    };
+    ColumnOutput::new(&flags).map(Some)
 }
 
 fn meter(args: &FlowsArgs, mut printer: Printer) -> Result<FlowMeter<Printer>, Failure> {
@@ -135,7 +152,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     let text = filter(args)?;
     let stop = signals::stop_as(&args.user)?;
     let server = args.metrics.map(Server::bind).transpose()?;
-    let columns = columns(args)?;
+    let mut columns = columns(args)?;
     let mut outputs = outputs(args)?;
     let mut capture = options(args, text.as_deref())
         .open()
@@ -150,14 +167,16 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
             .as_ref()
             .map_or(&sandbox::CAPTURE, |_| &sandbox::FLOWS),
     );
-    if let Some(columns) = &columns {
+    if let Some(columns) = &mut columns {
+        columns.start(args.sandbox)?;
         outputs.columns = Some(columns.flows()?);
         sandbox = columns.allow(sandbox);
     }
     let mut printer = Printer::new(args, outputs);
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
-        printer.post_to(serve(args, server, capture.live())?);
+        let uploads = columns.as_ref().and_then(ColumnOutput::counters);
+        printer.post_to(serve(args, server, capture.live(), uploads)?);
     }
     sandbox.enter(args.sandbox, args.quiet)?;
     show_start(args, url.as_deref()).map_err(|error| Failure::stdout(&error))?;
@@ -168,6 +187,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::job(&*error))?;
     }
     let summary = capture::summary(capture.run_consumer(&mut meter, &stop))?;
+    let not_uploaded = columns.as_mut().and_then(ColumnOutput::finish);
     let account = *meter.account();
     let ended = Ended {
         args,
@@ -179,6 +199,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     // The failure of the capture is reported before that of printing its summary.
     capture::ended(&summary.ended)?;
     shown.map_err(|error| Failure::stdout(&error))?;
+    not_uploaded.map_or(Ok(()), Err)?;
     Ok(Exit::Done)
 }
 
@@ -227,13 +248,19 @@ fn options(args: &FlowsArgs, filter: Option<&str>) -> CaptureOptions {
     options
 }
 
-/// Serves the counters of the meter, which are posted to the board, and those of the capture.
-fn serve(args: &FlowsArgs, server: Server, live: LiveCounters) -> Result<Arc<Board>, Failure> {
+/// Serves the counters of the meter, which are posted to the board, and those of the capture and of uploads.
+fn serve(
+    args: &FlowsArgs,
+    server: Server,
+    live: LiveCounters,
+    uploads: Option<Box<dyn Fn() -> Vec<Family> + Send>>,
+) -> Result<Arc<Board>, Failure> {
     let board = Board::new(summary::families(&tapline::flows::FlowAccount::default()));
     let posted = Arc::clone(&board);
     server.serve(args.sandbox, move || {
         let mut families = capture_families(&live.accounts());
         families.extend(posted.read().iter().cloned());
+        families.extend(uploads.iter().flat_map(|uploads| uploads()));
         families
     })?;
     Ok(board)

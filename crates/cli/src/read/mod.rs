@@ -18,9 +18,10 @@ use tapline::file::write::{CaptureFileOptions, Format, WriteError};
 use tapline::read::{IndexUse, InputError, LeftOut, Read, ReadError, ReadSummary};
 
 use crate::args::{ColumnFormat, CountOrTime, FileSplit, ReadArgs};
-use crate::columns::{ColumnOutput, Written};
+use crate::columns::{ColumnFlags, ColumnOutput, Written};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
+use crate::objects::WhenFull;
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;
@@ -44,6 +45,9 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, line));
     }
     let columns = columns(args)?;
+    if columns.is_none() {
+        output::refuse_objects(&args.output)?;
+    }
     let arguments = Arguments::new(args)?;
     let builder = arguments.builder(args)?.edits(edits::edits(&args.edit)?);
     let stop = signals::stop_as(&args.user)?;
@@ -57,7 +61,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     let files = arguments.files.iter();
     if let Some(columns) = columns {
         let sandbox = files.fold(Sandbox::new(&sandbox::COLUMNS), Sandbox::read);
-        return write_columns(args, &mut read, &arguments, &columns, sandbox);
+        return write_columns(args, &mut read, &arguments, columns, sandbox);
     }
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     let sandbox = sandbox.write(args.output.write.as_deref());
@@ -153,8 +157,17 @@ fn columns(args: &ReadArgs) -> Result<Option<ColumnOutput>, Failure> {
         );
         return Err(Failure::new(Exit::Usage, line));
     }
-    let interval = output.rotate_interval;
-    ColumnOutput::new(format, path, &args.partition, interval, args.json).map(Some)
+    let flags = ColumnFlags {
+        format,
+        path,
+        partition: &args.partition,
+        rotate_interval: output.rotate_interval,
+        spool: &args.spool,
+        when_full: WhenFull::Wait,
+        prints_json: args.json,
+        is_quiet: args.quiet,
+    };
+    ColumnOutput::new(&flags).map(Some)
 }
 
 /// Writes the headers of the selected packets as columns.
@@ -162,9 +175,10 @@ fn write_columns(
     args: &ReadArgs,
     read: &mut Read,
     arguments: &Arguments,
-    output: &ColumnOutput,
+    mut output: ColumnOutput,
     sandbox: Sandbox,
 ) -> Result<Exit, Failure> {
+    output.start(args.sandbox)?;
     let mut columns = output.packets()?;
     output.allow(sandbox).enter(args.sandbox, args.quiet)?;
     let result = read.run_consumer(&mut columns);
@@ -174,6 +188,7 @@ fn write_columns(
         Ok(()) => Vec::new(),
     };
     let written = Written::from(&columns);
+    let not_uploaded = output.finish();
     let summary = read.summary();
     let shown = if args.json {
         let mut object = summary_json(&summary, &broken);
@@ -188,6 +203,7 @@ fn write_columns(
         tell(&mut *out, &summary).and_then(|()| output.tell(&mut *out, &written, "packets"))
     };
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
+    not_uploaded.map_or(Ok(()), Err)?;
     fail_if_broken(broken.iter().map(|error| chain(error)).collect())
 }
 

@@ -126,7 +126,8 @@ const OUTPUT: &[c_long] = &[
     libc::SYS_unlinkat,
 ];
 
-/// Files that appear under their names when they are complete, and their directories.
+/// Files that appear under their names when they are complete, and their directories; files for which the spool of uploads has no
+/// room, and its empty directories, are removed.
 const REPLACE: &[c_long] = &[
     libc::SYS_fsync,
     #[cfg(target_arch = "x86_64")]
@@ -137,6 +138,8 @@ const REPLACE: &[c_long] = &[
     libc::SYS_rename,
     #[cfg(not(target_arch = "x86_64"))]
     libc::SYS_renameat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_unlink,
     #[cfg(not(target_arch = "x86_64"))]
@@ -378,6 +381,34 @@ pub static INDEX: List = List {
 pub static EXTCAP: List = List {
     name: "extcap",
     calls: &[PROCESS, &[libc::SYS_read]],
+    bpf_commands: &[],
+};
+
+/// The thread that uploads files to object storage, with the runtime of its connections. It also has [`NEW_SOCKETS`].
+#[cfg(feature = "objects")]
+pub static UPLOADS: List = List {
+    name: "uploads",
+    calls: &[
+        PROCESS,
+        FILES,
+        CREATE,
+        &[
+            libc::SYS_epoll_create1,
+            libc::SYS_epoll_ctl,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_epoll_wait,
+            #[cfg(not(target_arch = "x86_64"))]
+            libc::SYS_epoll_pwait,
+            libc::SYS_eventfd2,
+            libc::SYS_getsockopt,
+            libc::SYS_shutdown,
+            libc::SYS_writev,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_unlink,
+            #[cfg(not(target_arch = "x86_64"))]
+            libc::SYS_unlinkat,
+        ],
+    ],
     bpf_commands: &[],
 };
 

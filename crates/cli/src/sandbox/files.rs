@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    ABI, Access, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetStatus,
 };
 
@@ -94,7 +94,10 @@ fn enforce(sandbox: &Sandbox) -> Result<bool, Failed> {
     if sandbox.opens_sockets {
         let library = AccessFs::from_read(RULES);
         rules = allow(rules, READ_FOR_NAMES.iter().map(Path::new), library)?;
-        rules = rules.add_rule(landlock::NetPort::new(DNS_PORT, AccessNet::ConnectTcp))?;
+        rules = rules.add_rule(NetPort::new(DNS_PORT, AccessNet::ConnectTcp))?;
+    }
+    for &port in &sandbox.ports {
+        rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
     Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
 }

@@ -22,6 +22,8 @@ use crate::failure::{Exit, Failure};
 use crate::output::is_stdout;
 use crate::privilege;
 
+#[cfg(feature = "objects")]
+pub use calls::UPLOADS;
 pub use calls::{
     CAPTURE, COLUMNS, COUNT, EXPLAIN, EXTCAP, FLOWS, INDEX, LATENCY, List, METRICS, MONITOR, PING,
     READ, SEND,
@@ -42,6 +44,8 @@ pub struct Sandbox {
     /// Directories from which it removes empty ones.
     removes: Vec<PathBuf>,
     opens_sockets: bool,
+    /// To which it connects by TCP.
+    ports: Vec<u16>,
     inspects_processes: bool,
 }
 
@@ -63,6 +67,7 @@ impl Sandbox {
             grows: Vec::new(),
             removes: Vec::new(),
             opens_sockets: false,
+            ports: Vec::new(),
             inspects_processes: false,
         }
     }
@@ -102,6 +107,16 @@ impl Sandbox {
     /// Opens sockets: looks up names of hosts, or asks the kernel.
     pub fn open_sockets(mut self, opens: bool) -> Self {
         self.opens_sockets = opens;
+        self
+    }
+
+    /// Connects to this TCP port of any host.
+    #[cfg_attr(
+        not(feature = "objects"),
+        expect(dead_code, reason = "only uploads connect")
+    )]
+    pub fn connect(mut self, port: u16) -> Self {
+        self.ports.push(port);
         self
     }
 

@@ -14,10 +14,11 @@ use netlink::Gro;
 
 use self::calls::{
     CAPTURE, COLUMNS, COUNT, EXPLAIN, EXTCAP, INDEX, LATENCY, LOCAL_TIME, List, METRICS, MONITOR,
-    PING, PROCESS, READ, SEND, START_THREAD,
+    NEW_SOCKETS, PING, PROCESS, READ, SEND, START_THREAD, UPLOADS,
 };
-use self::trace::{Calls, fake_ssh, trace, trace_metrics, trace_while};
+use self::trace::{Calls, fake_ssh, trace, trace_thread, trace_while};
 use crate::support::files::count;
+use crate::support::objects::{Server, use_server};
 use crate::support::run::spawn;
 use crate::support::{PROGRAM, Scene, output, tapline};
 
@@ -107,14 +108,14 @@ fn check(list: &List, lines: &[&str]) {
     compare(list, &made);
 }
 
-/// Each call that was made is in `list`, and each in `list` was made.
+/// Each call that was made is in `list` or among `more`.
 #[track_caller]
-fn compare(list: &List, made: &Calls) {
-    let allowed: Vec<i64> = list.calls.iter().copied().flatten().copied().collect();
+fn assert_allowed(list: &List, more: &[i64], made: &Calls) {
     let is_allowed = |call: &i64| {
         // The C library asks for clone3(2) first.
         [libc::SYS_clone3, START_THREAD].contains(call)
-            || allowed.contains(call)
+            || list.calls.iter().any(|calls| calls.contains(call))
+            || more.contains(call)
             || (*call == libc::SYS_bpf && !list.bpf_commands.is_empty())
     };
     let missing: Vec<_> = made
@@ -123,6 +124,19 @@ fn compare(list: &List, made: &Calls) {
         .filter(|(call, _)| !is_allowed(call))
         .collect();
     assert!(missing.is_empty(), "not in the list: {missing:#?}");
+}
+
+/// Each call that was made is in `list`, and each in `list` was made.
+#[track_caller]
+fn compare(list: &List, made: &Calls) {
+    assert_allowed(list, &[], made);
+    assert_used(list, made);
+}
+
+/// Each call in `list` was made.
+#[track_caller]
+fn assert_used(list: &List, made: &Calls) {
+    let allowed: Vec<i64> = list.calls.iter().copied().flatten().copied().collect();
     let is_excused = |call: &i64| {
         // Which of these a run makes depends on the memory that is left, and on how its threads run.
         PROCESS.contains(call)
@@ -298,7 +312,33 @@ fn the_plugin_of_wireshark_makes_the_calls_of_its_list() {
 #[test]
 fn the_thread_of_the_metrics_makes_the_calls_of_its_list() {
     let line = format!("capture -i lo --json --metrics 127.0.0.1:9100 {FETCH}");
-    compare(&METRICS, &trace_metrics(&scene().right, &line));
+    compare(&METRICS, &trace_thread(&scene().right, &METRICS, &line));
+}
+
+/// Uploads what is in the spool, and the flows of a capture.
+const UPLOAD: &str =
+    "read DIR/in.pcap -w s3://logs/table --partition --spool DIR/link/spool --spool-wait 0s";
+
+#[test]
+fn the_thread_of_uploads_makes_the_calls_of_its_list() {
+    let scene = scene();
+    let _server = Server::start(&scene.right, scene.folder.path());
+    let folder = scene.folder.path().to_str().expect("text");
+    let left = scene.folder.path().join("spool/s3/logs");
+    let mut made = Calls::default();
+    let line = UPLOAD.replace("DIR", folder);
+    for threads_of in [None, Some(&UPLOADS)] {
+        fs::create_dir_all(&left).expect("a folder");
+        // It is uploaded in parts.
+        fs::write(left.join("large.parquet"), vec![7; 10 << 20]).expect("a file");
+        match threads_of {
+            None => assert_allowed(&COLUMNS, &[], &trace(&scene.right, &line)),
+            Some(list) => made.add(trace_thread(&scene.right, list, &line)),
+        }
+    }
+    // It looks up the name of the server.
+    assert_allowed(&UPLOADS, NEW_SOCKETS, &made);
+    assert_used(&UPLOADS, &made);
 }
 
 /// One line of each command that restricts itself.
@@ -330,8 +370,8 @@ const SERVERS: [&str; 6] = [
     "send -i right0 --udp --dst 10.1.0.1 -c 1 --metrics 0",
 ];
 
-/// Runs each command, taken over by an attacker who does `act`: in the command, and in its metrics server. Returns the end of
-/// each, and what the attacker got.
+/// Runs each command, taken over by an attacker who does `act`: in the command, and in the threads of metrics and uploads. Returns
+/// the end of each, and what the attacker got.
 fn taken_over(act: &str, flags: &str) -> Vec<(String, std::process::ExitStatus, String)> {
     let scene = scene();
     let folder = scene.folder.path().to_str().expect("text");
@@ -340,6 +380,7 @@ fn taken_over(act: &str, flags: &str) -> Vec<(String, std::process::ExitStatus, 
         let line = format!("{} {flags}", line.replace("DIR", folder));
         let mut command = tapline(&scene.right, &line);
         command.env("PATH", &path).env("TAPLINE_TEST_TAKEOVER", act);
+        use_server(&mut command, "127.0.0.1");
         command.envs(place.map(|place| ("TAPLINE_TEST_TAKEOVER_IN", place)));
         let output = command.output().expect("it runs");
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -349,7 +390,9 @@ fn taken_over(act: &str, flags: &str) -> Vec<(String, std::process::ExitStatus, 
     };
     let commands = COMMANDS.iter().map(|line| run(line, None));
     let servers = SERVERS.iter().map(|line| run(line, Some(METRICS.name)));
-    commands.chain(servers).collect()
+    let uploads = [COLUMNS.name, UPLOADS.name];
+    let uploads = uploads.iter().map(|place| run(UPLOAD, Some(place)));
+    commands.chain(servers).chain(uploads).collect()
 }
 
 #[test]

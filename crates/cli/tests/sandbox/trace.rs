@@ -7,8 +7,10 @@ use std::path::Path;
 
 use lab::{Host, wait};
 
-use super::super::support::run::spawn;
-use super::super::support::{PROGRAM, words};
+use super::calls::{List, METRICS, UPLOADS};
+use crate::support::objects::use_server;
+use crate::support::run::spawn;
+use crate::support::{PROGRAM, words};
 
 /// What a restricted thread called.
 #[derive(Debug, Default)]
@@ -26,25 +28,26 @@ impl Calls {
     }
 }
 
-/// The thread of the metrics, which has a list of its own.
-pub const METRICS: &str = "metrics";
+/// Threads with lists of their own.
+static THREADS: [&List; 2] = [&METRICS, &UPLOADS];
 
-/// Runs `tapline LINE` under strace at `host`; it must succeed. Returns the calls without those of the metrics.
+/// Runs `tapline LINE` under strace at `host`; it must succeed. Returns the calls without those of threads that have lists of
+/// their own.
 #[track_caller]
 pub fn trace(host: &Host, line: &str) -> Calls {
-    restricted(&log(host, line, || {}), false)
+    restricted(&log(host, line, || {}), None)
 }
 
-/// Like [`trace`], for the metrics.
+/// Like [`trace`], for the thread of a list.
 #[track_caller]
-pub fn trace_metrics(host: &Host, line: &str) -> Calls {
-    restricted(&log(host, line, || {}), true)
+pub fn trace_thread(host: &Host, list: &List, line: &str) -> Calls {
+    restricted(&log(host, line, || {}), Some(list.name))
 }
 
 /// Like [`trace`]. Once the command has restricted itself, `act` runs.
 #[track_caller]
 pub fn trace_while(host: &Host, line: &str, act: impl FnOnce()) -> Calls {
-    restricted(&log(host, line, act), false)
+    restricted(&log(host, line, act), None)
 }
 
 #[track_caller]
@@ -53,6 +56,7 @@ fn log(host: &Host, line: &str, act: impl FnOnce()) -> String {
     let log = folder.path().join("trace");
     let mut command = host.command("strace");
     command.env("PATH", fake_ssh(folder.path()));
+    use_server(&mut command, "localhost");
     command.args(["-f", "-n", "-qq", "-o"]).arg(&log);
     command.arg(PROGRAM).args(words(line));
     let running = spawn(command);
@@ -74,15 +78,21 @@ pub fn fake_ssh(folder: &Path) -> String {
     format!("{}:{path}", folder.display())
 }
 
-/// The calls after the last seccomp(2) of a thread, and of the threads that it started behind that: of the metrics, or of all
-/// others.
-fn restricted(log: &str, of_metrics: bool) -> Calls {
+/// The calls after the last seccomp(2) of a thread, and of the threads that it started behind that: of the threads with this name,
+/// or of those without a list of their own.
+fn restricted(log: &str, of: Option<&str>) -> Calls {
     let lines: Vec<_> = log.lines().filter_map(Line::parse).collect();
-    let name = format!("prctl(PR_SET_NAME, \"{METRICS}\"");
-    let names = lines.iter().filter(|line| line.text.starts_with(&name));
-    let metrics: HashSet<_> = names.map(|line| line.thread).collect();
+    let named = |name: &str| -> HashSet<u32> {
+        let name = format!("prctl(PR_SET_NAME, \"{name}\"");
+        let names = lines.iter().filter(|line| line.text.starts_with(&name));
+        names.map(|line| line.thread).collect()
+    };
+    let chosen = match of {
+        Some(name) => named(name),
+        None => THREADS.iter().flat_map(|list| named(list.name)).collect(),
+    };
     let restricts = |line: &&Line<'_>| {
-        line.text.starts_with("seccomp(") && metrics.contains(&line.thread) == of_metrics
+        line.text.starts_with("seccomp(") && chosen.contains(&line.thread) == of.is_some()
     };
     let threads: HashSet<_> = lines
         .iter()
@@ -170,9 +180,9 @@ fn a_trace_has_the_calls_behind_the_last_seccomp() {
 13 [ 288] accept4(3, NULL, NULL, SOCK_CLOEXEC) = 4
 10 +++ exited with 0 +++
 ";
-    let calls = restricted(log, false);
+    let calls = restricted(log, None);
     let numbers: Vec<_> = calls.made.keys().copied().collect();
     assert_eq!(numbers, [0, 273, 321, 435]);
     assert!(calls.bpf_commands.iter().eq(["BPF_MAP_LOOKUP_ELEM"]));
-    assert!(restricted(log, true).made.into_keys().eq([288]));
+    assert!(restricted(log, Some("metrics")).made.into_keys().eq([288]));
 }

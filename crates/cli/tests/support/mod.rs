@@ -9,6 +9,7 @@ pub mod engines;
 pub mod files;
 pub mod frames;
 pub mod nft;
+pub mod objects;
 pub mod ping;
 pub mod run;
 pub mod scrape;

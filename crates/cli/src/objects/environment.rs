@@ -1,0 +1,116 @@
+//! What the environment says about object storage: where to connect, and which values are secret.
+
+use std::env;
+use std::path::PathBuf;
+
+/// Of HTTPS, and of the services that give a machine its credentials.
+const PORTS: [u16; 2] = [443, 80];
+
+/// Words in the names of variables whose values are secret.
+const SECRET: [&str; 6] = [
+    "KEY",
+    "SECRET",
+    "TOKEN",
+    "PASSWORD",
+    "SAS",
+    "SERVICE_ACCOUNT",
+];
+
+/// Variables with files that are read again, because their credentials expire.
+const TOKEN_FILES: [&str; 3] = [
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AZURE_FEDERATED_TOKEN_FILE",
+];
+
+/// What stands for a secret value.
+const HIDDEN: &str = "(secret)";
+
+/// Shorter values would hide parts of words.
+const SHORTEST_SECRET: usize = 4;
+
+fn is_about_storage(name: &str) -> bool {
+    ["AWS_", "AZURE_", "GOOGLE_", "IDENTITY_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
+fn variables() -> impl Iterator<Item = (String, String)> {
+    env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// The ports to which uploads connect.
+pub fn ports() -> Vec<u16> {
+    let is_place =
+        |name: &str| is_about_storage(name) || name.to_ascii_uppercase().ends_with("_PROXY");
+    let places = variables().filter(|(name, _)| is_place(name));
+    let more = places.filter_map(|(_, value)| port(&value));
+    let mut ports: Vec<u16> = PORTS.into_iter().chain(more).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
+}
+
+/// The port that a URL names.
+fn port(url: &str) -> Option<u16> {
+    let (_, rest) = url.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next()?;
+    let host = host.rsplit('@').next()?;
+    let (name, port) = host.rsplit_once(':')?;
+    // Colons are part of addresses in brackets.
+    if name.starts_with('[') && !name.ends_with(']') {
+        return None;
+    }
+    port.parse().ok()
+}
+
+/// The directories of files with credentials that expire. Renewed files are often links that are replaced.
+pub fn token_directories() -> Vec<PathBuf> {
+    let files = TOKEN_FILES.iter().filter_map(env::var_os);
+    files
+        .filter_map(|file| PathBuf::from(file).parent().map(PathBuf::from))
+        .filter(|directory| !directory.as_os_str().is_empty())
+        .collect()
+}
+
+/// The text without secret values of the environment, and as one line.
+pub fn printable(text: &str) -> String {
+    let secrets = variables().filter(|(name, value)| {
+        let is_secret = SECRET.iter().any(|word| name.contains(word));
+        is_secret && is_about_storage(name) && value.len() >= SHORTEST_SECRET
+    });
+    hide(text, secrets.map(|(_, value)| value)).replace(char::is_control, " ")
+}
+
+fn hide(text: &str, secrets: impl Iterator<Item = String>) -> String {
+    secrets.fold(text.to_owned(), |text, secret| {
+        text.replace(&secret, HIDDEN)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_of_urls() {
+        for (url, expected) in [
+            ("http://127.0.0.1:9000", Some(9000)),
+            ("https://user:1234@proxy:3128/path:80", Some(3128)),
+            ("http://[::1]:9000/", Some(9000)),
+            ("http://[::1]/", None),
+            ("https://storage", None),
+            ("true", None),
+            ("http://host:port", None),
+        ] {
+            assert_eq!(port(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_hidden() {
+        let secrets = ["wJalrXUtnFEMI".to_owned()].into_iter();
+        assert_eq!(hide("bad key wJalrXUtnFEMI!", secrets), "bad key (secret)!");
+    }
+}

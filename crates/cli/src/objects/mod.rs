@@ -1,0 +1,40 @@
+//! Outputs on object storage.
+//!
+//! ```text
+//! job ─▶ complete file in the spool ─▶ Queue ─▶ Uploader: one thread ─▶ Store ─▶ S3, Google Cloud Storage, Azure
+//! ```
+//!
+//! The job writes files into a local directory, as it does without object storage. A thread moves them: whole, one at a time. So the
+//! job does not wait for the network, a service may be away for as long as the spool has room, and what a killed run leaves is
+//! uploaded by the next one.
+
+mod account;
+mod options;
+mod url;
+
+#[cfg(not(feature = "objects"))]
+mod absent;
+#[cfg(feature = "objects")]
+mod environment;
+#[cfg(feature = "objects")]
+mod journal;
+#[cfg(feature = "objects")]
+mod queue;
+#[cfg(feature = "objects")]
+mod spool;
+#[cfg(feature = "objects")]
+mod store;
+#[cfg(feature = "objects")]
+mod trouble;
+#[cfg(feature = "objects")]
+mod uploader;
+#[cfg(feature = "objects")]
+mod uploads;
+
+#[cfg(not(feature = "objects"))]
+pub use absent::Uploads;
+pub use account::Account;
+pub use options::{UploadOptions, WhenFull};
+#[cfg(feature = "objects")]
+pub use uploads::Uploads;
+pub use url::{ObjectUrl, is_url};

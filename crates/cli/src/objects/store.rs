@@ -1,0 +1,194 @@
+//! Uploads a file as an object, which appears whole.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::multipart::{MultipartStore, PartId};
+use object_store::path::Path as Key;
+use object_store::{ClientConfigKey, Error as StoreError, ObjectStore, PutOptions, RetryConfig};
+
+use super::journal::{Journal, Upload};
+use super::queue::Trouble;
+use super::url::{ObjectUrl, Service};
+
+/// Larger files are uploaded in parts of this size, one at a time: it bounds the memory.
+const PART_BYTES: u64 = 8 << 20;
+
+/// Parts of an upload, at most: S3 allows 10 000.
+const MOST_PARTS: u64 = 9_000;
+
+/// A request that takes longer fails, and is made again. A part that is sent in this time needs 1.1 Mbit/s.
+const REQUEST: &str = "60s";
+
+/// Requests are made again a few times at once; after that, the queue waits.
+const RETRIES: usize = 2;
+const RETRY: Duration = Duration::from_secs(20);
+
+trait Objects: ObjectStore + MultipartStore {}
+
+impl<S: ObjectStore + MultipartStore> Objects for S {}
+
+/// A bucket.
+pub struct Store(Box<dyn Objects>);
+
+/// Why a file was not uploaded.
+pub enum UploadError {
+    /// It no longer exists.
+    Vanished,
+    Trouble(Trouble),
+}
+
+impl From<StoreError> for UploadError {
+    fn from(error: StoreError) -> Self {
+        Self::Trouble((&error).into())
+    }
+}
+
+impl From<io::Error> for UploadError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Vanished,
+            _ => Self::Trouble((&error).into()),
+        }
+    }
+}
+
+impl Store {
+    /// The bucket of a URL, with the credentials and settings of the environment. Does not connect.
+    ///
+    /// Reads the certificates of the system, and files that the environment names.
+    pub fn new(url: &ObjectUrl) -> Result<Self, Trouble> {
+        // Another provider may be there already, which then serves.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let retry = RetryConfig {
+            max_retries: RETRIES,
+            retry_timeout: RETRY,
+            ..RetryConfig::default()
+        };
+        let bucket = &url.bucket;
+        let built: Result<Box<dyn Objects>, StoreError> = match url.service {
+            Service::S3 => {
+                let mut builder = AmazonS3Builder::from_env();
+                if env::var_os("AWS_TIMEOUT").is_none() {
+                    let key = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
+                    builder = builder.with_config(key, REQUEST);
+                }
+                let builder = builder.with_bucket_name(bucket).with_retry(retry);
+                builder.build().map(|store| Box::new(store) as _)
+            }
+            Service::Google => {
+                let builder = GoogleCloudStorageBuilder::from_env()
+                    .with_config(GoogleConfigKey::Client(ClientConfigKey::Timeout), REQUEST)
+                    .with_bucket_name(bucket)
+                    .with_retry(retry);
+                builder.build().map(|store| Box::new(store) as _)
+            }
+            Service::Azure => {
+                let builder = MicrosoftAzureBuilder::from_env()
+                    .with_config(AzureConfigKey::Client(ClientConfigKey::Timeout), REQUEST)
+                    .with_container_name(bucket)
+                    .with_retry(retry);
+                builder.build().map(|store| Box::new(store) as _)
+            }
+        };
+        built.map(Self).map_err(|error| (&error).into())
+    }
+
+    /// Uploads the file at `path`, and calls `progressed` after each part.
+    pub async fn upload(
+        &self,
+        key: &str,
+        path: &Path,
+        progressed: &dyn Fn(),
+    ) -> Result<(), UploadError> {
+        let key = Key::parse(key).map_err(StoreError::from)?;
+        let mut file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        if bytes <= PART_BYTES {
+            let whole = read(&mut file, bytes)?;
+            self.0
+                .put_opts(&key, whole.into(), PutOptions::default())
+                .await?;
+            return Ok(());
+        }
+        if let Some(journal) = Journal::resume(path, bytes)? {
+            match self.parts(&key, &mut file, journal, progressed).await {
+                // The service has forgotten the upload: it begins anew.
+                Err(UploadError::Trouble(trouble)) if trouble.lasts => {}
+                other => return other,
+            }
+        }
+        let upload = Upload {
+            id: self.0.create_multipart(&key).await?,
+            bytes,
+            part_bytes: part_bytes(bytes),
+        };
+        let journal = Journal::create(path, upload)?;
+        self.parts(&key, &mut file, journal, progressed).await
+    }
+
+    /// Uploads the parts that are missing, and completes the object.
+    async fn parts(
+        &self,
+        key: &Key,
+        file: &mut File,
+        mut journal: Journal,
+        progressed: &dyn Fn(),
+    ) -> Result<(), UploadError> {
+        let Upload {
+            id,
+            bytes,
+            part_bytes,
+        } = journal.upload.clone();
+        let done = part_bytes.saturating_mul(journal.parts.len() as u64);
+        let mut at = done.min(bytes);
+        while at < bytes {
+            let length = part_bytes.min(bytes - at);
+            file.seek(SeekFrom::Start(at))?;
+            let part = read(file, length)?;
+            let number = journal.parts.len();
+            let part = self.0.put_part(key, &id, number, part.into()).await?;
+            journal.add(&part.content_id)?;
+            progressed();
+            at += length;
+        }
+        let parts = journal.parts.into_iter();
+        let parts = parts.map(|content_id| PartId { content_id }).collect();
+        self.0.complete_multipart(key, &id, parts).await?;
+        Ok(())
+    }
+}
+
+fn part_bytes(bytes: u64) -> u64 {
+    PART_BYTES.max(bytes.div_ceil(MOST_PARTS).next_multiple_of(1 << 20))
+}
+
+fn read(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
+    let mut part = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+    file.take(bytes).read_to_end(&mut part)?;
+    if part.len() as u64 == bytes {
+        Ok(part)
+    } else {
+        let text = "the file became shorter while it was uploaded";
+        Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_upload_has_too_many_parts() {
+        for bytes in [PART_BYTES + 1, 100 << 20, 100 << 30, 5 << 40] {
+            assert!(bytes.div_ceil(part_bytes(bytes)) <= MOST_PARTS, "{bytes}");
+        }
+        assert_eq!(part_bytes(100 << 20), PART_BYTES);
+    }
+}

@@ -1,0 +1,131 @@
+//! Errors of object storage in a few words. What the service and the library say has URLs and signatures, which are not printed.
+
+use std::error::Error;
+use std::io;
+
+use object_store::Error as StoreError;
+use object_store::client::{HttpError, HttpErrorKind};
+
+use super::environment::printable;
+use super::queue::Trouble;
+use crate::failure::innermost;
+
+impl From<&StoreError> for Trouble {
+    fn from(error: &StoreError) -> Self {
+        let cause: &(dyn Error + 'static) = error;
+        if let Some(http) = sources(cause).find_map(|source| source.downcast_ref::<HttpError>()) {
+            return of_http(http);
+        }
+        let text = error.to_string();
+        let status = status(&text).or(match error {
+            StoreError::NotFound { .. } => Some(404),
+            StoreError::PermissionDenied { .. } => Some(403),
+            StoreError::Unauthenticated { .. } => Some(401),
+            _ => None,
+        });
+        match status {
+            Some(status) => of_status(status, code(&text)),
+            None => Self {
+                text: printable(&innermost(cause)),
+                lasts: true,
+            },
+        }
+    }
+}
+
+/// The local file could not be read.
+impl From<&io::Error> for Trouble {
+    fn from(error: &io::Error) -> Self {
+        Self {
+            text: printable(&innermost(error)),
+            lasts: true,
+        }
+    }
+}
+
+/// An error and its sources.
+fn sources<'e>(
+    error: &'e (dyn Error + 'static),
+) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// There was no answer.
+fn of_http(error: &HttpError) -> Trouble {
+    let text = innermost(error);
+    let (text, lasts) = if text.contains("URL scheme is not allowed") {
+        let text = "the endpoint is not HTTPS (AWS_ALLOW_HTTP=true permits HTTP)".to_owned();
+        (text, true)
+    } else if error.kind() == HttpErrorKind::Timeout {
+        ("no answer in time".to_owned(), false)
+    } else {
+        let lasts = text.contains("certificate");
+        (text, lasts)
+    };
+    Trouble {
+        text: printable(&text),
+        lasts,
+    }
+}
+
+fn of_status(status: u16, code: Option<&str>) -> Trouble {
+    let advice = match status {
+        401 | 403 => " (check the credentials and their permissions)",
+        404 => " (does the bucket exist?)",
+        301 | 307 | 400 => " (check the bucket and the region)",
+        _ => "",
+    };
+    let code = code.map_or(String::new(), |code| format!(" {code}"));
+    Trouble {
+        text: format!("the service answered {status}{code}{advice}"),
+        // Those of the server pass, and so do time limits and throttling.
+        lasts: status < 500 && ![408, 409, 425, 429].contains(&status),
+    }
+}
+
+/// The status in the library's message: `Server returned non-2xx status code: 403 Forbidden: …`.
+fn status(text: &str) -> Option<u16> {
+    if text.contains("redirect without LOCATION") {
+        return Some(301);
+    }
+    let (_, rest) = text.split_once("status code: ")?;
+    rest.get(..3)?.parse().ok()
+}
+
+/// The code in the service's answer, which is a word.
+fn code(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    let is_word = code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_word.then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn generic(text: &str) -> Trouble {
+        let error = StoreError::Generic {
+            store: "S3",
+            source: text.to_owned().into(),
+        };
+        Trouble::from(&error)
+    }
+
+    /// The answers are those of Amazon S3, as object_store repeats them.
+    #[test]
+    fn only_status_and_code_of_an_answer_are_told() {
+        let denied = "Error performing PUT https://s3/b/k?X-Amz-Signature=0123 in 1ms - Server returned non-2xx status code: 403 Forbidden: <?xml version=\"1.0\"?>\n<Error><Code>SignatureDoesNotMatch</Code><AWSAccessKeyId>AKIA</AWSAccessKeyId></Error>";
+        let trouble = generic(denied);
+        assert_eq!(
+            trouble.text,
+            "the service answered 403 SignatureDoesNotMatch (check the credentials and their permissions)"
+        );
+        assert!(trouble.lasts);
+        let slow =
+            generic("Server returned non-2xx status code: 503 Slow: <Code>Slow Down&</Code>");
+        assert_eq!(slow.text, "the service answered 503");
+        assert!(!slow.lasts);
+        assert!(generic("Missing region").lasts);
+    }
+}

@@ -1,0 +1,242 @@
+//! The uploads of a job, from its start to its end.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tapline::columns::{CompleteFile, OnComplete};
+
+use super::account::Account;
+use super::environment;
+use super::journal;
+use super::options::UploadOptions;
+use super::queue::{Limits, Queue, Trouble, Waiting};
+use super::spool::{self, Spool};
+use super::store::Store;
+use super::uploader::Uploader;
+use super::url::ObjectUrl;
+use crate::args::SandboxArgs;
+use crate::failure::{Exit, Failure};
+use crate::metrics::{Family, Sample, Samples};
+use crate::sandbox::{self, Sandbox};
+
+/// A file is completed when it has this share of the spool, so that there is always something to upload or to give up.
+const FILE_SHARE: u64 = 8;
+
+/// Larger files gain nothing, and take longer to appear.
+const LARGEST_FILE: u64 = 512 << 20;
+
+pub struct Uploads {
+    url: ObjectUrl,
+    queue: Arc<Queue>,
+    spool: Arc<Spool>,
+    limit_bytes: u64,
+    has_partitions: bool,
+}
+
+impl Uploads {
+    /// Opens the spool and starts the thread that uploads.
+    pub fn start(
+        url: ObjectUrl,
+        options: UploadOptions,
+        sandbox: SandboxArgs,
+    ) -> Result<Self, Failure> {
+        let directory = options.spool.map_or_else(usual_spool, Ok)?;
+        let (spool, mut found) = Spool::open(&directory, &url)?;
+        let spool = Arc::new(spool);
+        let local = spool.place(&url.key);
+        if !options.has_partitions {
+            // This run writes the same object. If it fails, what is there waits for the next one.
+            found.files.retain(|file| file.path != local);
+            let _ = fs::remove_file(journal::path(&local));
+        }
+        let folder = if options.has_partitions {
+            Some(local.as_path())
+        } else {
+            local.parent()
+        };
+        if let Some(folder) = folder {
+            spool::create(folder).map_err(|error| {
+                Failure::job_on(format!("cannot create {}", folder.display()), &error)
+            })?;
+        }
+        let limits = Limits {
+            bytes: options.limit_bytes,
+            wait: options.wait,
+            when_full: options.when_full,
+        };
+        let queue = Arc::new(Queue::new(limits, found.files, found.half_written));
+        let store = Store::new(&url).map_err(|trouble| {
+            let line = format!("cannot use {url}: {}", trouble.text);
+            Failure::new(Exit::Failed, line)
+        })?;
+        let uploader = Uploader {
+            queue: Arc::clone(&queue),
+            store,
+            spool: Arc::clone(&spool),
+            url: url.clone(),
+            is_quiet: options.is_quiet,
+        };
+        limits_of_thread(&spool).spawn(sandbox, move || uploader.run())?;
+        Ok(Self {
+            url,
+            queue,
+            spool,
+            limit_bytes: options.limit_bytes,
+            has_partitions: options.has_partitions,
+        })
+    }
+
+    /// The local file, or the directory of partitions.
+    pub fn path(&self) -> PathBuf {
+        self.spool.place(&self.url.key)
+    }
+
+    /// The size at which a file is completed, or fails if it is the only one.
+    pub fn max_file_bytes(&self) -> u64 {
+        if self.has_partitions {
+            (self.limit_bytes / FILE_SHARE).clamp(1, LARGEST_FILE)
+        } else {
+            self.limit_bytes
+        }
+    }
+
+    /// Takes files that are complete.
+    pub fn receiver(&self) -> OnComplete {
+        let (queue, spool) = (Arc::clone(&self.queue), Arc::clone(&self.spool));
+        // The job creates files there.
+        let kept = self.path();
+        Box::new(move |file: CompleteFile| {
+            spool.prune(&queue.take_gone(), &kept);
+            let given_up = queue.add(Waiting {
+                path: file.path,
+                bytes: file.bytes,
+                rows: Some(file.rows),
+            })?;
+            for file in &given_up {
+                spool::remove(&file.path);
+            }
+            Ok(())
+        })
+    }
+
+    /// Leaves the thread that writes files what it needs.
+    pub fn allow(&self, sandbox: Sandbox) -> Sandbox {
+        let root = &self.spool.root;
+        sandbox.grow(root.clone()).remove_from(root.clone())
+    }
+
+    /// Waits for the uploads. Returns what became of all files, and the failure if some were not uploaded.
+    pub fn finish(&self) -> (Account, Option<Failure>) {
+        let (account, trouble) = self.queue.finish();
+        self.spool.prune(&self.queue.take_gone(), &self.spool.root);
+        let failure = self.failure(&account, trouble.as_ref());
+        (account, failure)
+    }
+
+    fn failure(&self, account: &Account, trouble: Option<&Trouble>) -> Option<Failure> {
+        let reason = match trouble {
+            Some(trouble) => trouble.text.as_str(),
+            None => "the spool was too small for the time it took",
+        };
+        let root = self.spool.root.display();
+        let (given_up, waiting) = (account.given_up.files, account.waiting.files);
+        let consequence = match (waiting, given_up) {
+            (0, 0) => return None,
+            (0, 1) => "1 file was given up".to_owned(),
+            (0, files) => format!("{files} files were given up"),
+            (1, _) => format!("1 file waits in {root}, and the next run uploads it"),
+            (files, _) => format!("{files} files wait in {root}, and the next run uploads them"),
+        };
+        let line = format!(
+            "cannot upload all files to {}: {reason} ({consequence})",
+            self.url
+        );
+        Some(Failure::new(Exit::Failed, line))
+    }
+
+    /// Reads the counters for Prometheus.
+    pub fn counters(&self) -> Box<dyn Fn() -> Vec<Family> + Send> {
+        let queue = Arc::clone(&self.queue);
+        Box::new(move || families(&queue.account()))
+    }
+}
+
+fn families(account: &Account) -> Vec<Family> {
+    let sample = |outcome: Option<&str>, value| Sample {
+        labels: outcome
+            .map(|outcome| ("outcome", outcome.to_owned()))
+            .into_iter()
+            .collect(),
+        value,
+    };
+    let outcomes = |uploaded, given_up| {
+        Samples::Counters(vec![
+            sample(Some("uploaded"), uploaded),
+            sample(Some("given_up"), given_up),
+        ])
+    };
+    let gauge = |value| Samples::Gauges(vec![sample(None, value)]);
+    let family = |name, help, is_bytes, samples| Family {
+        name,
+        help,
+        is_bytes,
+        samples,
+    };
+    let (uploaded, given_up, waiting) = (account.uploaded, account.given_up, account.waiting);
+    vec![
+        family(
+            "upload_files",
+            "Files for object storage, by outcome",
+            false,
+            outcomes(uploaded.files, given_up.files),
+        ),
+        family(
+            "upload",
+            "Bytes of these files",
+            true,
+            outcomes(uploaded.bytes, given_up.bytes),
+        ),
+        family(
+            "upload_failures",
+            "Failed attempts to upload a file",
+            false,
+            Samples::Counters(vec![sample(None, account.failures)]),
+        ),
+        family(
+            "spool_files",
+            "Files that wait for their upload",
+            false,
+            gauge(waiting.files),
+        ),
+        family("spool", "Bytes of these files", true, gauge(waiting.bytes)),
+    ]
+}
+
+/// What the thread that uploads still needs.
+fn limits_of_thread(spool: &Spool) -> Sandbox {
+    let limits = Sandbox::new(&sandbox::UPLOADS)
+        .open_sockets(true)
+        .write_in(spool.root.clone());
+    let limits = environment::ports()
+        .into_iter()
+        .fold(limits, Sandbox::connect);
+    let directories = environment::token_directories().into_iter();
+    directories.fold(limits, Sandbox::read)
+}
+
+/// The directory of this user for data that programs keep between runs.
+fn usual_spool() -> Result<PathBuf, Failure> {
+    let absolute = |name: &str| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    match state {
+        Some(state) => Ok(state.join("tapline/spool")),
+        None => Err(Failure::new(
+            Exit::Usage,
+            "where are files to wait for their upload? There is no HOME: use --spool DIR",
+        )),
+    }
+}

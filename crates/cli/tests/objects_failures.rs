@@ -1,0 +1,257 @@
+//! Object storage that cannot be used, and a spool without room.
+
+use std::fs;
+
+use lab::wait;
+use serde_json::Value;
+
+use crate::support::engines;
+use crate::support::files::capture;
+use crate::support::frames::udp;
+use crate::support::objects::{KEY_ID, SECRET, Server, command, spooled, start};
+use crate::support::run::{Ended, spawn};
+use crate::support::scrape::{address, scrape};
+use crate::support::{Scene, assert_refused, number};
+
+/// Runs `read` of a small capture into a bucket, without patience. Returns what it says, which has no credentials.
+#[track_caller]
+fn read_to(scene: &Scene, place: &str, flags: &str) -> Ended {
+    let file = capture("icmpv6.pcap");
+    let line = format!("read {file} -w {place} --spool-wait 0s {flags}");
+    let ended = spawn(command(scene, &line)).finish();
+    assert_no_credentials(&ended);
+    ended
+}
+
+#[track_caller]
+fn assert_no_credentials(ended: &Ended) {
+    let said = format!("{ended:?}");
+    for secret in [KEY_ID, SECRET] {
+        assert!(!said.contains(secret), "{said}");
+    }
+}
+
+#[test]
+fn an_unreachable_bucket_leaves_the_files_in_the_spool() {
+    let scene = Scene::new();
+    let ended = read_to(&scene, "s3://logs/a.parquet", "");
+    let root = scene.file("spool/s3/logs");
+    assert_eq!(
+        ended.exit(1),
+        format!(
+            "cannot upload all files to s3://logs/a.parquet: Connection refused (1 file waits in {root}, and the next run uploads it)"
+        )
+    );
+    assert_eq!(spooled(&scene, false), ["a.parquet"]);
+    let server = Server::start(&scene.right, scene.folder.path());
+    read_to(&scene, "s3://logs/b.parquet", "").exit(0);
+    assert_eq!(server.keys(), ["a.parquet", "b.parquet"]);
+}
+
+#[test]
+fn a_missing_bucket_is_named() {
+    let scene = Scene::new();
+    let _server = Server::start(&scene.right, scene.folder.path());
+    let ended = read_to(&scene, "s3://nobodys/a.parquet", "");
+    let line = ended.exit(1);
+    assert!(
+        line.contains("the service answered 404 NoSuchBucket (does the bucket exist?)"),
+        "{line}"
+    );
+}
+
+#[test]
+fn wrong_credentials_are_refused_and_not_printed() {
+    let scene = Scene::new();
+    let _server = Server::that_denies(&scene.right, scene.folder.path());
+    for flags in ["", "--json", "--no-sandbox"] {
+        let ended = read_to(&scene, "s3://logs/a.parquet", flags);
+        let line = ended.exit(1);
+        assert!(
+            line.contains("the service answered 403 InvalidAccessKeyId (check the credentials and their permissions)"),
+            "{line}"
+        );
+    }
+    // Nor are they in the spool.
+    for name in spooled(&scene, true).iter().chain(&spooled(&scene, false)) {
+        let bytes = fs::read(scene.file(&format!("spool/s3/logs/{name}"))).expect("a file");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(SECRET) && !text.contains(KEY_ID), "{name}");
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_refused_and_not_printed() {
+    let scene = Scene::new();
+    let file = capture("icmpv6.pcap");
+    let run = |variables: &[(&str, &str)]| {
+        let line = format!("read {file} -w s3://logs/a.parquet --spool-wait 0s");
+        let mut command = command(&scene, &line);
+        command.envs(variables.iter().copied());
+        let ended = spawn(command).finish();
+        assert_no_credentials(&ended);
+        ended
+    };
+    let plain = run(&[("AWS_ALLOW_HTTP", "false")]);
+    let line = plain.exit(1);
+    assert!(line.contains("the endpoint is not HTTPS"), "{line}");
+    let odd = run(&[("AWS_ALLOW_HTTP", SECRET), ("AWS_SESSION_TOKEN", SECRET)]);
+    assert!(odd.exit(1).contains("cannot use s3://logs/a.parquet: "));
+    let nowhere = run(&[("AWS_ENDPOINT_URL", "https://127.0.0.1:9")]);
+    assert!(nowhere.exit(1).contains("Connection refused"));
+}
+
+#[test]
+fn a_full_spool_gives_up_the_oldest_files_and_counts_them() {
+    let scene = Scene::new();
+    let mut running = start(
+        &scene,
+        "flows -i right0 --json --direction in --idle 10ms -w s3://logs/table --partition=one --rotate-interval 20ms --spool-limit 24k --spool-wait 0s --metrics 0 udp",
+    );
+    let to = address(&running.ready());
+    let given_up = "tapline_upload_files_total{outcome=\"given_up\"}";
+    wait::until("files are given up", || {
+        scene.send(&[udp(b"hello")]);
+        scrape(&scene.right, to)[given_up] >= 3
+    });
+    let ended = running.stop();
+    let line = ended.exit(1).to_owned();
+    assert!(line.contains("Connection refused"), "{line}");
+    let summary = ended.events().pop().expect("a summary");
+    let columns = &summary["columns"];
+    let uploads = &columns["uploads"];
+    let files = number(uploads, "waiting_files") + number(uploads, "given_up_files");
+    assert_eq!(files, number(columns, "files"), "{summary}");
+    assert_eq!(number(columns, "rows"), number(&summary, "flows"));
+    // What was not given up is in the spool, which has its size.
+    let root = scene.file("spool/s3/logs/table");
+    let rows = engines::duckdb(&format!("select count(*) from '{root}/*/*/*/*.parquet'"));
+    let kept = rows[0][0].as_u64().expect("a number");
+    assert_eq!(
+        kept + number(uploads, "given_up_rows"),
+        number(columns, "rows")
+    );
+    let keys = spooled(&scene, false);
+    assert_eq!(keys.len() as u64, number(uploads, "waiting_files"));
+    let bytes = keys.iter().map(|key| {
+        let about = fs::metadata(scene.file(&format!("spool/s3/logs/{key}")));
+        about.expect("a file").len()
+    });
+    let bytes: u64 = bytes.sum();
+    assert_eq!(bytes, number(uploads, "waiting_bytes"));
+    assert!(bytes <= 24 << 10, "{bytes}");
+}
+
+#[test]
+fn a_full_spool_holds_up_the_reading_of_files() {
+    let scene = Scene::new();
+    let many = scene.file("many.pcapng");
+    scene.run(&format!("send --udp --src 10.1.0.1-10.1.200.200 --sport 1024-60000 --dst 10.9.0.1 --dport 443 --flows 50000 -c 50000 -w {many}")).exit(0);
+    let line = format!(
+        "read {many} --json -w s3://logs/table --partition=one --spool-limit 150k --spool-wait 0s"
+    );
+    let ended = spawn(command(&scene, &line)).finish();
+    let complaint = ended.exit(1);
+    assert!(
+        complaint.contains("the spool is full, and nothing can be uploaded: Connection refused"),
+        "{complaint}"
+    );
+    // It says what is too large for a spool.
+    let single = format!("read {many} -w s3://logs/a.parquet --spool-limit 100k");
+    let ended = spawn(command(&scene, &single)).finish();
+    let complaint = ended.exit(1);
+    assert!(
+        complaint.contains("it has reached the limit of 102400 bytes"),
+        "{complaint}"
+    );
+    fs::remove_dir_all(scene.file("spool")).expect("removed");
+    let server = Server::start(&scene.right, scene.folder.path());
+    let line = line.replace("--spool-wait 0s", "");
+    let ended = spawn(command(&scene, &line)).finish();
+    ended.exit(0);
+    let columns = &ended.events().pop().expect("a summary")["columns"];
+    assert!(number(columns, "files") > 3, "{columns}");
+    assert_eq!(number(columns, "rows"), 50_000);
+    assert_eq!(columns["uploads"]["given_up_rows"], Value::from(0));
+    assert_eq!(server.keys().len() as u64, number(columns, "files"));
+}
+
+#[test]
+fn wrong_uses_are_refused() {
+    let scene = Scene::new();
+    let file = capture("icmpv6.pcap");
+    assert_refused(
+        |line| scene.run(line),
+        &[
+            (
+                &format!("read {file} -w s3://logs --format parquet"),
+                2,
+                "the key is missing (or use --partition)",
+            ),
+            (
+                &format!("read {file} -w s3:///a.parquet"),
+                2,
+                "use s3://BUCKET/KEY, gs://BUCKET/KEY or az://CONTAINER/KEY",
+            ),
+            (
+                &format!("flows {file} -w gs://logs/../a.parquet"),
+                2,
+                "no part of a key may be empty or begin with a dot",
+            ),
+            (
+                &format!("flows {file} -w s3://name:word@logs/a.parquet"),
+                2,
+                "tapline: cannot write to object storage: credentials are taken from the environment, not from the URL",
+            ),
+            (
+                &format!("flows {file} -w table --partition --spool spool"),
+                2,
+                "--spool is for s3://, gs:// and az://",
+            ),
+            (
+                &format!("read {file} -w a.parquet --spool-limit 1M"),
+                2,
+                "--spool-limit is for s3://, gs:// and az://",
+            ),
+            (
+                &format!("read {file} -w s3://logs/a.pcapng"),
+                2,
+                "object storage takes Parquet and Arrow",
+            ),
+            (
+                "capture -i right0 -w s3://logs/a.pcapng",
+                2,
+                "object storage takes Parquet and Arrow",
+            ),
+            (
+                &format!("read {file} -w s3://logs/a.parquet --spool /dev/null/spool"),
+                1,
+                "(--spool DIR chooses another one)",
+            ),
+        ],
+    );
+    assert!(scene.listed().is_empty(), "{:?}", scene.listed());
+}
+
+#[test]
+fn a_spool_has_one_user() {
+    let scene = Scene::new();
+    let mut running = start(
+        &scene,
+        "flows -i right0 --json -w s3://logs/table --partition --spool-wait 0s",
+    );
+    running.ready();
+    let ended = read_to(&scene, "s3://logs/a.parquet", "");
+    let line = ended.exit(1);
+    assert!(
+        line.contains("another tapline uses it (--spool DIR chooses another one)"),
+        "{line}"
+    );
+    // Another bucket has another spool.
+    let _server = Server::start(&scene.right, scene.folder.path());
+    let line = read_to(&scene, "s3://nobodys/a.parquet", "")
+        .exit(1)
+        .to_owned();
+    assert!(line.contains("NoSuchBucket"), "{line}");
+    running.stop().exit(0);
+}

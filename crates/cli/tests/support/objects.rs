@@ -1,0 +1,241 @@
+//! Object storage: moto, a server of Amazon S3.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use lab::{Host, wait};
+use serde_json::Value;
+
+use super::Scene;
+use super::run::{Running, spawn};
+
+/// Where the server listens, on the loopback of a host.
+pub const PORT: u16 = 5000;
+
+/// The bucket of the tests.
+pub const BUCKET: &str = "logs";
+
+/// The credentials of the tests.
+pub const KEY_ID: &str = "AKIAIOSFODNN7EXAMPLE";
+pub const SECRET: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+
+/// Without it the server returns no objects. It does not check the signature.
+const AUTHORIZATION: &str = "Authorization: AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20261128/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+
+/// A server with one bucket; ends when dropped.
+pub struct Server<'h> {
+    host: &'h Host,
+    process: Child,
+    log: PathBuf,
+}
+
+impl<'h> Server<'h> {
+    /// Starts it at a host. Its log goes into `folder`.
+    #[track_caller]
+    pub fn start(host: &'h Host, folder: &Path) -> Self {
+        Self::start_with(host, folder, "INF")
+    }
+
+    /// A server that knows no credentials: it takes one request without, which makes the bucket.
+    #[track_caller]
+    pub fn that_denies(host: &'h Host, folder: &Path) -> Self {
+        Self::start_with(host, folder, "1")
+    }
+
+    #[track_caller]
+    fn start_with(host: &'h Host, folder: &Path, unchecked_requests: &str) -> Self {
+        let python = lab::tool::python();
+        let moto = Path::new(python.get_program()).with_file_name("moto_server");
+        let log = folder.join("moto.log");
+        let mut command = host.command(moto.to_str().expect("a path"));
+        let port = PORT.to_string();
+        command
+            .args(["-H", "127.0.0.1", "-p", &port])
+            .env("INITIAL_NO_AUTH_ACTION_COUNT", unchecked_requests)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).expect("a file"));
+        let server = Self {
+            host,
+            process: command.spawn().expect("moto starts"),
+            log,
+        };
+        wait::until("the server listens", || server.connect().is_ok());
+        let (status, answer) = server.ask("PUT", "");
+        assert_eq!(status, 200, "{answer:?}");
+        server
+    }
+
+    fn connect(&self) -> io::Result<TcpStream> {
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+        self.host.run(|| TcpStream::connect(to))
+    }
+
+    /// The status and the body of an answer.
+    #[track_caller]
+    fn ask(&self, method: &str, rest: &str) -> (u16, Vec<u8>) {
+        let mut stream = self.connect().expect("a connection");
+        write!(
+            stream,
+            "{method} /{BUCKET}{rest} HTTP/1.1\r\nHost: 127.0.0.1:{PORT}\r\n{AUTHORIZATION}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+        .expect("a request");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+        let body = answer.split_off(end.expect("an empty line") + 4);
+        let head = String::from_utf8_lossy(&answer);
+        let status = head.split(' ').nth(1).expect("a status");
+        (status.parse().expect("a number"), body)
+    }
+
+    /// The keys of all objects.
+    #[track_caller]
+    pub fn keys(&self) -> Vec<String> {
+        let (status, body) = self.ask("GET", "?list-type=2");
+        let text = String::from_utf8(body).expect("text");
+        assert_eq!(status, 200, "{text}");
+        let keys = text.split("<Key>").skip(1);
+        keys.map(|rest| rest.split("</Key>").next().expect("a key").to_owned())
+            .collect()
+    }
+
+    /// An object, whose key needs no escapes.
+    #[track_caller]
+    pub fn get(&self, key: &str) -> Vec<u8> {
+        let (status, body) = self.ask("GET", &format!("/{key}"));
+        assert_eq!(status, 200, "{key}");
+        body
+    }
+
+    /// How many requests had this text in their first line.
+    pub fn requests(&self, text: &str) -> usize {
+        let log = fs::read_to_string(&self.log).expect("the log");
+        log.lines().filter(|line| line.contains(text)).count()
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The rows of a query over `s3://`, by DuckDB at the host of the server.
+#[track_caller]
+pub fn duckdb(host: &Host, query: &str) -> Vec<Vec<Value>> {
+    let script = "import duckdb, fsspec, json, sys
+duckdb.register_filesystem(fsspec.filesystem('s3', endpoint_url=sys.argv[1]))
+print(json.dumps(duckdb.sql(sys.argv[2]).fetchall(), default=str))";
+    let python = lab::tool::python();
+    let mut command = host.command(python.get_program().to_str().expect("a path"));
+    credentials(&mut command);
+    let endpoint = format!("http://127.0.0.1:{PORT}");
+    let output = command.args(["-c", script, &endpoint, query]).output();
+    let output = output.expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{query}: {errors}");
+    serde_json::from_slice(&output.stdout).expect("rows")
+}
+
+fn credentials(command: &mut Command) {
+    command
+        .env("AWS_ACCESS_KEY_ID", KEY_ID)
+        .env("AWS_SECRET_ACCESS_KEY", SECRET)
+        .env("AWS_REGION", "us-east-1");
+}
+
+/// `tapline LINE` at the right host of a scene, with the server there and a spool in the folder.
+pub fn command(scene: &Scene, line: &str) -> Command {
+    command_to(scene, PORT, line)
+}
+
+/// The same with a server at another port.
+pub fn command_to(scene: &Scene, port: u16, line: &str) -> Command {
+    let mut command = scene.command(&format!("{line} --spool {}", scene.file("spool")));
+    use_server(&mut command, &format!("127.0.0.1:{port}"));
+    command
+}
+
+/// Leads uploads to this server, by default at the port of the tests.
+pub fn use_server(command: &mut Command, at: &str) {
+    credentials(command);
+    let port = if at.contains(':') {
+        String::new()
+    } else {
+        format!(":{PORT}")
+    };
+    command
+        .env("AWS_ENDPOINT_URL", format!("http://{at}{port}"))
+        .env("AWS_ALLOW_HTTP", "true");
+}
+
+pub fn start(scene: &Scene, line: &str) -> Running {
+    spawn(command(scene, line))
+}
+
+/// The files in the spool, by key; hidden ones only if `hidden`.
+pub fn spooled(scene: &Scene, hidden: bool) -> Vec<String> {
+    let root = PathBuf::from(scene.file("spool/s3")).join(BUCKET);
+    let mut keys = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        // An uploaded file's folder may go meanwhile.
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.starts_with('.') == hidden && name != ".lock" {
+                let key = path.strip_prefix(&root).expect("below the root");
+                keys.push(key.to_str().expect("text").to_owned());
+            }
+        }
+    }
+    keys.sort();
+    keys
+}
+
+/// Passes connections on to the server at a host until `bytes` have gone there, and then nothing more. Returns the port.
+#[track_caller]
+pub fn stalling_port(host: &Host, bytes: u64) -> u16 {
+    let to = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let (listener, servers) = host.run(|| {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        // The threads of the test are outside of the host. The program uses few connections.
+        let servers: Vec<_> = (0..8).map(|_| TcpStream::connect(to)).collect();
+        (listener, servers)
+    });
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        let mut left = bytes;
+        for server in servers {
+            let mut server = server.expect("a connection");
+            let Ok((mut client, _)) = listener.accept() else {
+                return;
+            };
+            let (mut from, mut back) = (
+                server.try_clone().expect("a socket"),
+                client.try_clone().expect("a socket"),
+            );
+            thread::spawn(move || {
+                let _ = io::copy(&mut from, &mut back);
+                let _ = back.shutdown(Shutdown::Both);
+            });
+            let mut limited = Read::by_ref(&mut client).take(left);
+            let passed = io::copy(&mut limited, &mut server).unwrap_or(0);
+            left -= passed;
+            if left == 0 {
+                // The request never ends, until its client does.
+                let _ = io::copy(&mut client, &mut io::sink());
+                return;
+            }
+        }
+    });
+    port
+}
