@@ -14,6 +14,7 @@ pub mod executable;
 pub mod interface;
 pub mod kernel;
 pub mod landlock;
+pub mod machine;
 pub mod namespace;
 pub mod packet;
 pub mod pages;

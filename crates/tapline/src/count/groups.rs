@@ -5,9 +5,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use abi::machine::Machine;
 use bpf::count::{GROUP_KEY_BYTES, KeyField};
 use bpf::{CounterTable, FullTablePolicy, TableOptions};
-use rustix::system::sysinfo;
 
 use super::classes::NAME;
 use super::error::CountError;
@@ -87,8 +87,8 @@ impl GroupTable {
 fn check_room(groups: u32) -> Result<(), CountError> {
     let group_bytes = CounterTable::<2>::entry_bytes(GROUP_KEY_BYTES);
     let group_bytes = group_bytes.map_err(|source| CountError::Read { source })?;
-    let memory = sysinfo();
-    let quarter = memory.totalram as u64 * u64::from(memory.mem_unit) / 4;
+    // Where sysinfo(2) is refused, the kernel refuses what does not fit.
+    let quarter = Machine::read().map_or(u64::MAX, |machine| machine.memory_bytes / 4);
     let most = (quarter / group_bytes).min(CountOptions::MAX_GROUPS.into()) as u32;
     if groups > most {
         return Err(CountError::TooManyGroups {

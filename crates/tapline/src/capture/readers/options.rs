@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use abi::machine::Machine;
 use netlink::{Link, Netlink};
 use ring::{DirectionFilter, FanoutMode, XdpRing};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -98,8 +99,8 @@ impl ReaderOptions {
             None => count()?,
         };
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        // LOADS_SCALE of sysinfo(2): 1 << SI_LOAD_SHIFT.
-        let busy = (rustix::system::sysinfo().loads[0] >> 16) as usize;
+        // Where sysinfo(2) is refused, as if no CPU were busy.
+        let busy = Machine::read().map_or(0, |machine| machine.load);
         let readers = cpus
             .saturating_sub(busy)
             .min(queues as usize)
