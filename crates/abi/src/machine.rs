@@ -5,20 +5,23 @@ use std::mem::MaybeUninit;
 
 use crate::socket::check;
 
-/// What sysinfo(2) reports.
+/// What the kernel reports about the machine, also within a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Main memory.
+    /// Bytes of main memory.
     pub memory_bytes: u64,
-    /// Threads that ran or waited for a CPU, on average of the last minute, rounded down.
+    /// Threads that ran, waited for a CPU or for a disk: the average of the last minute, rounded down.
     pub load: usize,
 }
 
 impl Machine {
-    /// Asks the kernel. A filter of system calls may refuse that.
+    /// Asks the kernel. Needs no privilege.
     ///
     /// # Errors
-    /// What the filter says.
+    /// None of the kernel's own. A seccomp filter may refuse the call, often with EPERM or ENOSYS.
+    ///
+    /// # Source
+    /// sysinfo(2); `do_sysinfo`, kernel/sys.c.
     #[expect(
         clippy::useless_conversion,
         reason = "the fields have other widths on other architectures"

@@ -52,6 +52,7 @@ mod ping_patience;
 mod ping_respond;
 mod ping_ring;
 mod ping_settings;
+mod ping_sweeps;
 mod ping_xdp;
 mod pull;
 mod read;

@@ -249,11 +249,11 @@ pub fn faults(trace: &str) -> Vec<Fault> {
 fn ways(call: &str) -> &'static [&'static str] {
     match call {
         // These cannot, or only if the program is wrong, and the C library ends the process then.
-        "futex" | "sysinfo" | "prlimit64" | "clock_gettime" | "getrandom" | "uname" | "execve"
-        | "munmap" | "rt_sigaction" | "rt_sigprocmask" | "rt_sigreturn" | "sigaltstack"
-        | "gettid" | "getpid" | "getppid" | "geteuid" | "getuid" | "set_robust_list" | "rseq"
-        | "exit" | "exit_group" | "arch_prctl" | "set_tid_address" | "restart_syscall"
-        | "tgkill" | "sched_yield" => &[],
+        "futex" | "prlimit64" | "clock_gettime" | "getrandom" | "uname" | "execve" | "munmap"
+        | "rt_sigaction" | "rt_sigprocmask" | "rt_sigreturn" | "sigaltstack" | "gettid"
+        | "getpid" | "getppid" | "geteuid" | "getuid" | "set_robust_list" | "rseq" | "exit"
+        | "exit_group" | "arch_prctl" | "set_tid_address" | "restart_syscall" | "tgkill"
+        | "sched_yield" => &[],
         "brk" => &["retval=0"],
         "mmap" | "mprotect" | "mremap" | "madvise" => {
             &["error=ENOMEM", "error=EAGAIN", "error=EPERM"]

@@ -68,8 +68,8 @@ pub(in crate::ping) struct XdpEngine {
     changed: Vec<u32>,
     /// The origin of all times of the run, before the programs are loaded.
     start_ns: u64,
-    /// When requests can leave, from which the duration counts.
-    opened_ns: u64,
+    /// The first round, from which the duration counts.
+    begun_ns: Option<u64>,
     timeout_ns: u64,
     last_sent_ns: u64,
     duration_ns: u64,
@@ -164,7 +164,7 @@ impl XdpEngine {
             changes,
             changed: Vec::new(),
             start_ns,
-            opened_ns: 0,
+            begun_ns: None,
             timeout_ns: plan.timeout_ns,
             last_sent_ns: 0,
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
@@ -189,8 +189,6 @@ impl XdpEngine {
             engine.add(waker).map_err(during_wait())?;
         }
         engine.set_timer(0).map_err(during_wait())?;
-        engine.opened_ns = engine.now_ns();
-        engine.duration_ns = engine.duration_ns.saturating_add(engine.opened_ns);
         Ok(engine)
     }
 
@@ -225,7 +223,9 @@ impl XdpEngine {
     }
 
     pub fn end_sending(&mut self) -> io::Result<()> {
-        self.duration_ns = self.duration_ns.min(self.now_ns());
+        let now_ns = self.now_ns();
+        self.begin(now_ns);
+        self.duration_ns = self.duration_ns.min(now_ns);
         self.set_timer(0)
     }
 
@@ -251,7 +251,7 @@ impl XdpEngine {
         };
         PingSummary {
             ended,
-            duration: Duration::from_nanos(self.now_ns() - self.opened_ns),
+            duration: self.duration(),
             backend: Backend::Xdp,
             send_path: Some(send_path),
             local_drops: self.local_drops,
@@ -300,9 +300,24 @@ impl XdpEngine {
         Ok(self.ended())
     }
 
+    /// Lets the duration count from now, if it does not yet.
+    fn begin(&mut self, now_ns: u64) {
+        if self.begun_ns.is_none() {
+            self.begun_ns = Some(now_ns);
+            self.duration_ns = self.duration_ns.saturating_add(now_ns);
+        }
+    }
+
+    /// How long it has run.
+    fn duration(&self) -> Duration {
+        let ran_ns = self.begun_ns.map_or(0, |begun_ns| self.now_ns() - begun_ns);
+        Duration::from_nanos(ran_ns)
+    }
+
     /// Sends what is due. Returns when to continue; `None` at the end of the run.
     fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> Option<u64> {
         let now_ns = self.now_ns();
+        self.begin(now_ns);
         if now_ns >= self.duration_ns && !self.has_stopped_sending {
             self.has_stopped_sending = true;
             self.prober.stop(now_ns);
