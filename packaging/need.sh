@@ -22,7 +22,7 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
 # libpcap's own test programs and fuzz targets.
 libpcap=("${build[@]}" clang:clang python3:python3 ip:iproute2 unshare:util-linux dpkg-source:dpkg-dev tshark:tshark)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
-    nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay zmap:zmap masscan:masscan)
+    nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay xdpdump:xdp-tools zmap:zmap masscan:masscan)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
 sbom=("${build[@]}" jq:jq cpio:cpio git:git)
 static=("${build[@]}" musl-gcc:musl-tools objcopy:binutils readelf:binutils)

@@ -57,6 +57,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("tshark", "tshark"),
     ("unshare", "util-linux"),
     ("valgrind", "valgrind"),
+    ("xdpdump", "xdp-tools"),
     ("zmap", "zmap"),
     ("zstd", "zstd"),
 ];

@@ -20,6 +20,7 @@ pub enum Kind {
     Tcpdump,
     Dumpcap,
     NetsniffNg,
+    Xdpdump,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +63,7 @@ impl Tool {
             (Kind::Tcpdump, "tcpdump"),
             (Kind::Dumpcap, "dumpcap"),
             (Kind::NetsniffNg, "netsniff-ng"),
+            (Kind::Xdpdump, "xdpdump"),
         ]
         .map(|(kind, name)| Self::peer(kind, name));
         own.chain(peers).collect()
@@ -113,7 +115,10 @@ impl Tool {
     }
 
     pub fn is_peer(&self) -> bool {
-        matches!(self.kind, Kind::Tcpdump | Kind::Dumpcap | Kind::NetsniffNg)
+        matches!(
+            self.kind,
+            Kind::Tcpdump | Kind::Dumpcap | Kind::NetsniffNg | Kind::Xdpdump
+        )
     }
 
     /// Frames of a trial at full speed.
@@ -127,7 +132,9 @@ impl Tool {
     /// Which program sees the frames first.
     pub fn arrival(&self) -> Arrival {
         match self.kind {
-            Kind::TaplineRingbuf | Kind::TaplineDrop | Kind::TaplineDropAuto => Arrival::Reader,
+            Kind::TaplineRingbuf | Kind::TaplineDrop | Kind::TaplineDropAuto | Kind::Xdpdump => {
+                Arrival::Reader
+            }
             _ => Arrival::Counted,
         }
     }
@@ -190,6 +197,8 @@ impl Tool {
                  -T 0xa1b23c4d -N -A -Q --out",
                 rig.snaplen_filter().display()
             ),
+            // It has no limit of packets and no size of its ring: it is interrupted.
+            Kind::Xdpdump => format!("-i {interface} --load-xdp-program -s {SNAPLEN} -w"),
         };
         let mut arguments: Vec<OsString> = text.split_whitespace().map(Into::into).collect();
         arguments.push(file.into());
@@ -207,6 +216,7 @@ impl Tool {
             Kind::Tcpdump => Capturer::Tcpdump,
             Kind::Dumpcap => Capturer::Dumpcap,
             Kind::NetsniffNg => Capturer::NetsniffNg,
+            Kind::Xdpdump => Capturer::Xdpdump,
         }
     }
 }

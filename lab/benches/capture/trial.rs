@@ -159,7 +159,7 @@ fn one_trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u6
     command.args(tool.arguments(rig, &path, &count.to_string()));
     let mut reader = on_cpu(READER_CPU, || Running::start(command));
     // The sockets of a program with XDP are not listed: it prints when its program is attached.
-    let printed = (tool.arrival() == Arrival::Reader).then_some("\"start\"");
+    let printed = (tool.arrival() == Arrival::Reader).then(|| tool.capturer().begins());
     wait_for_capture(&mut reader, rig.receiver.interface().index.0, printed);
     let before = reader.used();
     let (sent, sender_cpu) = traffic.deliver(count, rate_pps);

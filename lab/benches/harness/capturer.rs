@@ -17,6 +17,7 @@ pub enum Capturer {
     Tcpdump,
     Dumpcap,
     NetsniffNg,
+    Xdpdump,
 }
 
 /// Counts that a reader prints at its end.
@@ -33,8 +34,16 @@ impl Capturer {
         Duration::from_millis(match self {
             Self::Tcpdump => 1000,
             Self::Dumpcap => 250,
-            Self::Tapline | Self::NetsniffNg => 100,
+            Self::Tapline | Self::NetsniffNg | Self::Xdpdump => 100,
         })
+    }
+
+    /// What it prints, in a line, once it receives by XDP.
+    pub fn begins(self) -> &'static str {
+        match self {
+            Self::Xdpdump => "listening on",
+            _ => "\"start\"",
+        }
     }
 
     /// Parses the counts from its output.
@@ -64,6 +73,10 @@ impl Capturer {
             Self::NetsniffNg => (
                 number_before(printed, "  packets incoming")?,
                 number_before(printed, "  packets failed filter")?,
+            ),
+            Self::Xdpdump => (
+                number_before(printed, " packets captured")?,
+                number_before(printed, " packets dropped by perf ring")?,
             ),
         };
         Some(Counted { captured, lost })

@@ -137,6 +137,7 @@ impl Program {
             Capturer::NetsniffNg => format!(
                 "--in {interface} --num {packets} --ring-size {RING_MIB}MiB --silent -T 0xa1b23c4d -N -A -Q --out {output}"
             ),
+            Capturer::Xdpdump => format!("-i {interface} --load-xdp-program -w {output}"),
         };
         let keep = match (self.capturer, snaplen) {
             (_, None) => String::new(),
