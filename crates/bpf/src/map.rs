@@ -88,7 +88,12 @@ impl Map {
     /// # Errors
     /// EINVAL if `value` does not have the size of the map's values.
     pub fn read(&self, value: &mut [u8]) -> io::Result<()> {
-        self.0.lookup(&0u32.to_ne_bytes(), value)
+        self.read_at(0, value)
+    }
+
+    /// As [`read`](Self::read), of value `index`.
+    fn read_at(&self, index: u32, value: &mut [u8]) -> io::Result<()> {
+        self.0.lookup(&index.to_ne_bytes(), value)
     }
 
     /// Sets value 0.
@@ -164,9 +169,9 @@ impl AsFd for Map {
     }
 }
 
-/// `N` 64-bit counters per CPU.
+/// `N` 64-bit counters per CPU, once or several times.
 ///
-/// A program finds its CPU's array of `N` under key 0 with [`Helper::MapLookupElem`].
+/// A program finds its CPU's arrays of `N` under the keys from 0 on with [`Helper::MapLookupElem`].
 ///
 /// [`Helper::MapLookupElem`]: crate::Helper::MapLookupElem
 #[derive(Debug)]
@@ -187,14 +192,23 @@ impl<const N: usize> Counters<N> {
         Self::with_scratch(name, 0)
     }
 
+    /// As [`create`](Self::create), `times` times.
+    pub(crate) fn several(name: &str, times: u32) -> Result<Self, MapError> {
+        Self::with_layout(name, 8 * N as u32, times)
+    }
+
     /// Creates the counters, all 0, followed by `scratch_bytes` bytes of per-CPU scratch memory. Both together are at most
     /// 32 KiB.
     pub(crate) fn with_scratch(name: &str, scratch_bytes: u32) -> Result<Self, MapError> {
+        Self::with_layout(name, 8 * N as u32 + scratch_bytes, 1)
+    }
+
+    fn with_layout(name: &str, value_bytes: u32, max_entries: u32) -> Result<Self, MapError> {
         let layout = MapLayout {
             map_type: MapType::PerCpuArray,
             key_bytes: 4,
-            value_bytes: 8 * N as u32 + scratch_bytes,
-            max_entries: 1,
+            value_bytes,
+            max_entries,
         };
         let map = Map::create(name, &layout)?;
         // The kernel rounds each CPU's value up to 8 bytes.
@@ -209,15 +223,27 @@ impl<const N: usize> Counters<N> {
     /// # Errors
     /// Errors of `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this type.
     pub fn read(&self) -> io::Result<[u64; N]> {
+        self.read_at(0)
+    }
+
+    /// The counters under key `index`, summed over all CPUs.
+    pub(crate) fn read_at(&self, index: u32) -> io::Result<[u64; N]> {
+        let by_cpu = self.read_by_cpu(index)?;
+        Ok(by_cpu.into_iter().fold([0; N], |sums, of_cpu| {
+            std::array::from_fn(|n| sums[n].wrapping_add(of_cpu[n]))
+        }))
+    }
+
+    /// The counters under key `index`, by the number of the CPU.
+    pub(crate) fn read_by_cpu(&self, index: u32) -> io::Result<Vec<[u64; N]>> {
         let mut area = vec![0; self.map.0.area_bytes()];
-        self.map.read(&mut area)?;
-        let mut sums = [0u64; N];
-        for cpu in area.chunks_exact(self.stride) {
-            for (sum, value) in sums.iter_mut().zip(cpu.as_chunks().0) {
-                *sum = sum.wrapping_add(u64::from_ne_bytes(*value));
-            }
-        }
-        Ok(sums)
+        self.map.read_at(index, &mut area)?;
+        let of_cpu = |cpu: &[u8]| {
+            let mut values = cpu.as_chunks().0.iter();
+            // The kernel's value has at least N.
+            std::array::from_fn(|_| values.next().map_or(0, |value| u64::from_ne_bytes(*value)))
+        };
+        Ok(area.chunks_exact(self.stride).map(of_cpu).collect())
     }
 }
 

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link, update_link};
+use rustix::thread::{MembarrierCommand, membarrier};
 
 pub use self::holder::{AttachedXdpProgram, OwnerProcess, program_name};
 pub use self::mtu::XdpMtuLimit;
@@ -201,6 +202,20 @@ impl XdpLink {
     /// ENOLINK if the interface is gone; EINVAL for a program of another type.
     pub fn replace(&mut self, program: &Program) -> io::Result<()> {
         update_link(self.as_fd(), program.as_fd())
+    }
+
+    /// As [`replace`](Self::replace), and waits until no CPU runs the program before it: some ten milliseconds.
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace).
+    /// # Source
+    /// `MEMBARRIER_CMD_GLOBAL`, kernel/sched/membarrier.c: with more than one CPU it
+    /// is `synchronize_rcu`, which XDP programs hold up while they run.
+    pub fn replace_and_wait(&mut self, program: &Program) -> io::Result<()> {
+        self.replace(program)?;
+        // Refused on kernels with CPUs without a tick (`nohz_full`): a packet may meet the program before it a little later.
+        let _ = membarrier(MembarrierCommand::Global);
+        Ok(())
     }
 }
 

@@ -6,11 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use lab::generator::pin_to_cpu;
-use lab::wait;
 use rustix::thread::sched_getaffinity;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -164,7 +162,7 @@ pub(crate) fn late(seen: &[Seen]) -> u64 {
 
 /// Checks that every datagram that was sent is there once, with the number of its queue if it has one.
 #[track_caller]
-fn assert_complete(seen: &[Seen], has_queues: bool) {
+pub(crate) fn assert_complete(seen: &[Seen], has_queues: bool) {
     let mut found = BTreeMap::<&str, u64>::new();
     for packet in seen {
         *found.entry(&packet.payload[..18]).or_default() += 1;
@@ -255,12 +253,22 @@ fn a_file_has_the_statistics_of_each_queue() {
     };
     let file = text(&folder.path().join("file.pcapng"));
     let flags = format!("--queues all --direction in -w {file}");
-    let (running, _) = start(&folder, &format!("{flags} udp[8] = 1 and"));
-    send(0, 10);
-    send(1, 20);
-    stop(running, 20);
-    let found = statistics_seen(&file);
-    assert_eq!(found, all([0, 20], [10, 0], "receive queue"));
+    // Packets of a queue are received on the CPU of their sender.
+    for (mode, part) in [
+        ("--mode drop -s 128", "reader"),
+        ("--mode drop", "receive queue"),
+        ("", "receive queue"),
+    ] {
+        let (running, _) = start(&folder, &format!("{flags} {mode} udp[8] = 1 and"));
+        send(0, 10);
+        send(1, 20);
+        let summary = stop(running, 20);
+        let found = statistics_seen(&file);
+        assert_eq!(found, all([0, 20], [10, 0], part), "{mode}");
+        let readers = summary.0["readers"].as_array().expect("readers").iter();
+        let counts = readers.map(|one| (number(one, "delivered"), number(one, "filtered")));
+        assert_eq!(counts.collect::<Vec<_>>(), [(0, 10), (20, 0)], "{mode}");
+    }
     let shown = events(&format!("read --summary {file}")).remove(0);
     let interface = &shown["interfaces"][0];
     let part = &interface["parts"][1];
@@ -352,6 +360,37 @@ fn a_flight_recorder_has_the_packets_of_all_readers_in_order() {
     assert_eq!(late(&seen), number(&summary.0["merge"], "late"));
 }
 
+/// What one of them triggers, the others write too.
+#[test]
+fn each_queue_has_a_flight_recorder() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let flags = "--queues all --order queue --direction in --record 16M --after 1h";
+    let line = format!("{flags} --trigger 'greater 200' -w rec.pcapng");
+    let (mut running, _) = start(&folder, &line);
+    send_from_both();
+    running.event(|event| event["event"] == "stats" && number(event, "delivered") >= 2 * COUNT);
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("a folder").count(),
+        0
+    );
+    pin_to_cpu(1).expect("the CPU is there");
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    socket.send_to(&[1; 300], "10.9.0.2:9").expect("it is sent");
+    let summary = stop(running, 2 * COUNT + 1);
+    assert_eq!(summary.number("written"), 2 * COUNT + 1);
+    for (queue, count) in [(0, COUNT), (1, COUNT + 1)] {
+        let file = folder
+            .path()
+            .join(format!("rec-queue{queue}-trigger-00001.pcapng"));
+        let seen = seen(&text(&file));
+        assert_eq!(seen.len() as u64, count, "{queue}");
+        seen.iter().for_each(Seen::assert_queue);
+    }
+}
+
 /// With sockets in drop mode as with packet rings, the packets of the other queue are in no account, and reach the stack.
 #[test]
 fn a_list_of_queues_reads_only_these() {
@@ -392,59 +431,6 @@ fn automatic_readers_capture_everything() {
     let summary = stop_any(running, 2 * COUNT);
     assert_eq!(summary.number("written"), 2 * COUNT);
     assert_complete(&seen(&file), readers == 2);
-}
-
-#[test]
-fn a_silent_queue_does_not_hold_the_others_back() {
-    if has_run() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = text(&folder.path().join("file.pcapng"));
-    let (running, _) = start(
-        &folder,
-        &format!("--queues all --direction in -U -w {file}"),
-    );
-    send(0, COUNT);
-    // While the capture runs, and before any packet of the other queue.
-    wait::until("all packets are in the file", || {
-        let bytes = std::fs::metadata(&file).map_or(0, |file| file.len());
-        bytes > COUNT * 128
-    });
-    let summary = stop(running, COUNT);
-    let readers = summary.0["readers"].as_array().expect("readers");
-    let delivered: Vec<_> = readers.iter().map(|one| number(one, "delivered")).collect();
-    assert_eq!(delivered, [COUNT, 0]);
-    assert_eq!(late(&seen(&file)), 0);
-}
-
-/// Both readers on a CPU that a third thread keeps busy, beside the senders.
-#[test]
-fn readers_without_a_cpu_lose_no_order_that_they_do_not_report() {
-    if has_run() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = text(&folder.path().join("file.pcapng"));
-    let line = format!("--queues all --cpus 1 --direction in -w {file}");
-    let (running, begun) = start(&folder, &line);
-    let cpus = begun["readers"].as_array().expect("readers").iter();
-    assert!(cpus.map(|reader| number(reader, "cpu")).eq([1, 1]));
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            pin_to_cpu(1).expect("the CPU is there");
-            while !is_over.load(Ordering::Relaxed) {
-                std::hint::spin_loop();
-            }
-        });
-        send_from_both();
-        is_over.store(true, Ordering::Relaxed);
-    });
-    let summary = stop(running, 2 * COUNT);
-    let seen = seen(&file);
-    assert_complete(&seen, true);
-    assert_eq!(late(&seen), number(&summary.0["merge"], "late"));
 }
 
 #[test]
@@ -603,9 +589,14 @@ fn what_several_readers_do_not_support_is_refused() {
                 "give -w a name without one",
             ),
             (
-                "-i lo --queues all --order queue --record 1M -w x.pcapng",
+                "-i lo --queues all --order queue --who -w x.pcapng",
                 2,
-                "does not support --record",
+                "does not support --who",
+            ),
+            (
+                "-i lo --queues all --order queue --record 2M --trigger-flow tcp -w x.pcapng",
+                2,
+                "does not support --trigger-flow",
             ),
             (
                 "-i lo --queues 2 --timestamp hardware -w x",

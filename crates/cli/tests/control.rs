@@ -66,6 +66,12 @@ fn changes_take_effect_and_are_noted_in_the_file() {
     let stats = ctl(&name, "stats").remove(0);
     assert_eq!(stats["filter"], "ether proto 0x1234");
     assert_eq!(stats["interfaces"][0]["delivered"], 20);
+    assert_eq!(stats["interfaces"][0]["mode"], "mirror");
+    let settings = json!({
+        "snaplen": 40, "buffer_bytes": 4 << 20, "sample": "off", "direction": "in", "delivery": "adaptive",
+        "min_bytes": null, "timeout_ns": null, "latency_target_ns": 200_000, "stall_ns": null,
+    });
+    assert_eq!(stats["settings"], settings);
     ctl(&name, "stop");
     let summary = running.done();
     summary.conserves(30);

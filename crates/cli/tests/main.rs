@@ -25,6 +25,7 @@ mod capture_ringbuf;
 mod capture_sample;
 mod capture_signals;
 mod capture_sockets;
+mod capture_stopped_readers;
 mod capture_usage;
 mod capture_who;
 mod closed_output;

@@ -10,7 +10,7 @@ use crate::capture_readers::{
     COUNT, Seen, add_pair, has_run, seen, send, send_from_both, send_to, start, stop,
 };
 use crate::control_interfaces::Over;
-use crate::support::files::column;
+use crate::support::files::{column, count};
 use crate::support::run::{events, run};
 use crate::support::{number, text, tool};
 
@@ -75,33 +75,40 @@ fn filter_snaplen_and_direction_change_for_all_readers() {
     }
 }
 
-/// Each packet is decided by the filter before or the one after: none is lost, none comes twice.
 #[test]
 fn filters_change_under_load() {
-    const CHANGES: usize = 30;
     if has_run() {
         return;
     }
+    for (number, (mode, changes)) in [("", 30), ("--mode drop", 10), ("--mode drop -s 128", 10)]
+        .into_iter()
+        .enumerate()
+    {
+        change_filters(&name(&format!("load-{number}")), mode, changes);
+    }
+}
+
+/// Each packet is decided by the filter before or the one after: none is lost, none comes twice.
+fn change_filters(name: &str, mode: &str, changes: usize) {
     let folder = tempfile::tempdir().expect("a folder");
-    let name = name("load");
     let file = text(&folder.path().join("file.pcapng"));
-    let line = format!("--queues all --direction in --name {name} -w {file}");
+    let line = format!("--queues all --direction in --name {name} -w {file} {mode}");
     let (running, _) = start(&folder, &line);
     let (mut rounds, is_over) = (0, AtomicBool::new(false));
     thread::scope(|scope| {
-        let changes = scope.spawn(|| {
+        let work = scope.spawn(|| {
             let _over = Over(&is_over);
-            for number in 0..CHANGES {
-                ctl(&name, &format!("filter udp[8] = {}", number % 2));
+            for number in 0..changes {
+                ctl(name, &format!("filter udp[8] = {}", number % 2));
             }
         });
         while !is_over.load(Ordering::Relaxed) {
             send_from_both();
             rounds += 1;
         }
-        changes.join().expect("changed");
+        work.join().expect("changed");
     });
-    ctl(&name, "filter");
+    ctl(name, "filter");
     send(0, 1);
     let summary = stop(running, 1);
     let sent = rounds * 2 * COUNT + 1;
@@ -290,6 +297,48 @@ fn an_interface_joins_the_file_of_each_queue_and_what_is_printed() {
     }
 }
 
+/// Each file has the notes of what changed, and its rotation.
+#[test]
+fn the_files_of_all_queues_have_notes_and_start_the_next() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = name("rotate");
+    let file = text(&folder.path().join("file.pcapng"));
+    let line = format!(
+        "--queues all --order queue --rotate-packets 1000000 --direction in --name {name} -w {file}"
+    );
+    let (mut running, _) = start(&folder, &line);
+    let mut until_sent = |counts: [u64; 2], sum| {
+        send(0, counts[0]);
+        send(1, counts[1]);
+        running.event(|event| event["event"] == "stats" && number(event, "delivered") >= sum);
+    };
+    until_sent([10, 20], 30);
+    ctl(&name, "snaplen 60");
+    ctl(&name, "rotate");
+    until_sent([5, 6], 41);
+    ctl(&name, "stop");
+    running.done().conserves(41);
+    let mut found: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("a folder")
+        .map(|entry| text(&entry.expect("an entry").path()))
+        .filter(|path| path.contains("-queue"))
+        .collect();
+    found.sort();
+    let counts = found.iter().map(|path| count(path));
+    let counts: Vec<_> = counts.collect();
+    assert_eq!(counts, [10, 5, 20, 6], "{found:?}");
+    for (path, first) in found.iter().zip(["snaplen 60", "stop"].into_iter().cycle()) {
+        let summary = events(&format!("read --summary {path}")).remove(0);
+        let notes = summary["interfaces"][0]["notes"].as_array().expect("notes");
+        let comment = notes[0]["comment"].as_str().expect("text");
+        assert!(comment.starts_with(first), "{path}: {notes:?}");
+        assert_eq!(notes.len(), 1, "{path}: {notes:?}");
+    }
+}
+
 #[test]
 fn what_cannot_change_for_several_readers_is_refused() {
     if has_run() {
@@ -304,8 +353,21 @@ fn what_cannot_change_for_several_readers_is_refused() {
         ("add one0", "other receive queues than those of the readers"),
         ("remove v1", "v1 is the last interface"),
     ];
-    let of_drop = &[("filter tcp", "use mirror mode"), ("buffer 4M", "AF_XDP")];
-    for (mode, lines) in [("-s 96", of_mirror), ("--mode drop", of_drop)] {
+    let of_drop = &[
+        ("snaplen 60", "use mirror mode"),
+        ("direction both", "the direction of v1 is fixed"),
+        ("buffer 4M", "AF_XDP"),
+    ];
+    let of_shared_memory = &[
+        ("snaplen 60", "use mirror mode"),
+        ("direction both", "the direction of v1 is fixed"),
+        ("buffer 4M", "while several readers read it"),
+    ];
+    for (mode, lines) in [
+        ("-s 96", of_mirror),
+        ("--mode drop", of_drop),
+        ("--mode drop -s 96", of_shared_memory),
+    ] {
         let name = name("refused");
         let flags = format!("--queues all --name {name} -w file.pcapng {mode}");
         let (running, _) = start(&folder, &flags);

@@ -68,15 +68,23 @@ impl SlotProgramOptions<'_> {
 #[derive(Debug)]
 pub struct SlotProgram {
     program: Program,
-    /// Detached after the program's link, which the caller holds.
+    memory: Arc<SlotMemory>,
+    /// Shared with successors, so that sampling continues where it was.
+    sampler: Option<Arc<Sampler>>,
+}
+
+/// Memory of all CPUs, and the program that wakes its readers.
+#[derive(Debug)]
+struct SlotMemory {
+    /// Detached after the link of the programs that fill the memory, which the caller holds.
     _poll_end: OwnedFd,
     slots: abi::bpf::Map,
     slot_bytes: u32,
+    data_bytes: u32,
+    snaplen: u32,
     cpus: Vec<Cpu>,
     /// The ring buffer of each CPU through which the second program wakes the reader.
     wakes: abi::bpf::Map,
-    /// Shared with successors, so that sampling continues where it was.
-    sampler: Option<Arc<Sampler>>,
 }
 
 /// Memory of one CPU.
@@ -112,7 +120,8 @@ impl SlotProgram {
         let sampler = sampler(options.selection.sampling)?;
         let last = online_cpus().map_err(error)?.last().copied().unwrap_or(0);
         // Offline CPUs in between get memory, too: they may go online later.
-        Self::with(options, (0..=last).collect(), sampler.map(Arc::new))
+        let memory = SlotMemory::new(options, (0..=last).collect())?;
+        Self::with(&options.selection, Arc::new(memory), sampler.map(Arc::new))
     }
 
     /// Loads a program with new memory for the same CPUs, which can [replace](SlotProgram::take_over) this one.
@@ -123,16 +132,105 @@ impl SlotProgram {
     /// # Privileges
     /// As [`SlotProgram::load`].
     pub fn successor(&self, options: &SlotProgramOptions<'_>) -> Result<Self, XdpProgramError> {
-        let numbers = self.cpus.iter().map(|cpu| cpu.number).collect();
-        Self::with(options, numbers, self.sampler.clone())
+        let numbers = self.memory.cpus.iter().map(|cpu| cpu.number).collect();
+        let memory = SlotMemory::new(options, numbers)?;
+        Self::with(&options.selection, Arc::new(memory), self.sampler.clone())
+    }
+
+    /// Loads a program that takes the packets of another selection into the same memory, and counts them there. It can
+    /// [replace](SlotProgram::take_over) this one. Its sampling begins anew.
+    ///
+    /// # Errors
+    /// As [`SlotProgram::load`].
+    /// # Privileges
+    /// As [`SlotProgram::load`].
+    pub fn selecting(&self, selection: &PacketSelection<'_>) -> Result<Self, XdpProgramError> {
+        let sampler = sampler(selection.sampling)?;
+        Self::with(selection, self.memory.clone(), sampler.map(Arc::new))
+    }
+
+    /// Whether both programs fill the same memory.
+    pub fn shares_memory(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.memory, &other.memory)
     }
 
     fn with(
-        options: &SlotProgramOptions<'_>,
-        numbers: Vec<u32>,
+        selection: &PacketSelection<'_>,
+        memory: Arc<SlotMemory>,
         sampler: Option<Arc<Sampler>>,
     ) -> Result<Self, XdpProgramError> {
-        let snaplen = options.snaplen.clamp(1, Self::MAX_SNAPLEN);
+        let code = program::code(selection, &memory.layout(), sampler.as_deref());
+        Ok(Self {
+            program: Program::load(ProgramKind::XdpFrags, NAME, &code)?,
+            memory,
+            sampler,
+        })
+    }
+
+    /// The memory of each CPU, for `ring::BpfRing`.
+    pub fn rings(&self) -> impl ExactSizeIterator<Item = SlotRing<'_>> {
+        let memory = &*self.memory;
+        memory.cpus.iter().map(|cpu| SlotRing {
+            map: memory.slots.as_fd(),
+            wakes: cpu.wakes.as_fd(),
+            index: cpu.number,
+            slot_bytes: memory.slot_bytes,
+        })
+    }
+
+    /// Replaces the program that `link` attaches by this one. Each packet meets exactly one of the two.
+    ///
+    /// Blocks some ten milliseconds. When it returns, no CPU runs the previous program any more, and all
+    /// packets that it took are in its memory.
+    ///
+    /// # Errors
+    /// ENOLINK if the interface is gone.
+    /// # Source
+    /// `maybe_wait_bpf_programs`, kernel/bpf/syscall.c.
+    pub fn take_over(&self, link: &mut XdpLink) -> io::Result<()> {
+        link.replace(&self.program)?;
+        // An update of a map of maps returns only after all programs that may have seen the old value have
+        // ended.
+        let Some(cpu) = self.memory.cpus.first() else {
+            return Ok(());
+        };
+        let descriptor = cpu.wakes.as_fd().as_raw_fd().to_ne_bytes();
+        self.memory
+            .wakes
+            .update(&cpu.number.to_ne_bytes(), &descriptor)
+    }
+
+    /// The loaded program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Packets so far, over all CPUs and all programs that fill the same memory. Makes no system call.
+    pub fn counters(&self) -> XdpCounters {
+        let all = (0..self.memory.cpus.len()).map(|ring| self.counters_of(ring));
+        all.fold(XdpCounters::default(), |sum, one| sum + one)
+    }
+
+    /// As [`counters`](Self::counters), of the CPU that fills the `ring`th of the [`rings`](Self::rings).
+    ///
+    /// # Panics
+    /// If there are not as many.
+    pub fn counters_of(&self, ring: usize) -> XdpCounters {
+        let cpu = &self.memory.cpus[ring];
+        let read = |at: i16| cpu.counters.load64_acquire(at.cast_unsigned().into());
+        XdpCounters {
+            delivered: read(program::WRITTEN) / u64::from(self.memory.slot_bytes),
+            unmatched: read(program::UNMATCHED),
+            sampled_out: read(program::SAMPLED_OUT),
+            lost: read(program::LOST),
+            unstamped: 0,
+        }
+    }
+}
+
+impl SlotMemory {
+    fn new(options: &SlotProgramOptions<'_>, numbers: Vec<u32>) -> Result<Self, XdpProgramError> {
+        let snaplen = options.snaplen.clamp(1, SlotProgram::MAX_SNAPLEN);
         let slot_bytes = (FRONT_BYTES + snaplen).next_power_of_two();
         let data_bytes = data_bytes(options.buffer_bytes / numbers.len().max(1));
         let page = page_bytes() as u32;
@@ -157,69 +255,27 @@ impl SlotProgram {
             page_bytes: page,
             snaplen,
         };
-        let code = program::code(options, &memory, sampler.as_deref());
-        let program = Program::load(ProgramKind::XdpFrags, NAME, &code)?;
         let code = poll_end::code(&memory, wakes.as_fd());
         let poll_end = Program::load(ProgramKind::Tracepoint, "tapline_pollend", &code)?;
         let poll_end = open_raw_tracepoint(poll_end.as_fd(), POLL_END).map_err(error)?;
         Ok(Self {
-            program,
             _poll_end: poll_end,
             slots,
             slot_bytes,
+            data_bytes,
+            snaplen,
             cpus,
             wakes,
-            sampler,
         })
     }
 
-    /// The memory of each CPU, for `ring::BpfRing`.
-    pub fn rings(&self) -> impl ExactSizeIterator<Item = SlotRing<'_>> {
-        self.cpus.iter().map(|cpu| SlotRing {
-            map: self.slots.as_fd(),
-            wakes: cpu.wakes.as_fd(),
-            index: cpu.number,
+    fn layout(&self) -> program::Memory<'_> {
+        program::Memory {
+            slots: self.slots.as_fd(),
             slot_bytes: self.slot_bytes,
-        })
-    }
-
-    /// Replaces the program that `link` attaches by this one. Each packet meets exactly one of the two.
-    ///
-    /// Blocks some ten milliseconds. When it returns, no CPU runs the previous program any more, and all
-    /// packets that it took are in its memory.
-    ///
-    /// # Errors
-    /// ENOLINK if the interface is gone.
-    /// # Source
-    /// `maybe_wait_bpf_programs`, kernel/bpf/syscall.c.
-    pub fn take_over(&self, link: &mut XdpLink) -> io::Result<()> {
-        link.replace(&self.program)?;
-        // An update of a map of maps returns only after all programs that may have seen the old value have
-        // ended.
-        let Some(cpu) = self.cpus.first() else {
-            return Ok(());
-        };
-        let descriptor = cpu.wakes.as_fd().as_raw_fd().to_ne_bytes();
-        self.wakes.update(&cpu.number.to_ne_bytes(), &descriptor)
-    }
-
-    /// The loaded program.
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// Packets so far, over all CPUs. Makes no system call.
-    pub fn counters(&self) -> XdpCounters {
-        let sum = |at: i16| -> u64 {
-            let read = |cpu: &Cpu| cpu.counters.load64_acquire(at.cast_unsigned().into());
-            self.cpus.iter().map(read).fold(0, u64::wrapping_add)
-        };
-        XdpCounters {
-            delivered: sum(program::WRITTEN) / u64::from(self.slot_bytes),
-            unmatched: sum(program::UNMATCHED),
-            sampled_out: sum(program::SAMPLED_OUT),
-            lost: sum(program::LOST),
-            unstamped: 0,
+            data_bytes: self.data_bytes,
+            page_bytes: page_bytes() as u32,
+            snaplen: self.snaplen,
         }
     }
 }

@@ -74,7 +74,9 @@ pub struct RxMetadata {
 pub struct XskProgram {
     program: Program,
     sockets: abi::bpf::Map,
+    /// Of each queue.
     counters: Counters<{ program::COUNTERS }>,
+    queues: u32,
 }
 
 impl XskProgram {
@@ -90,28 +92,26 @@ impl XskProgram {
     /// `__bpf_xdp_redirect_map`, include/linux/filter.h.
     pub fn load(options: &XskProgramOptions<'_>) -> Result<Self, XdpProgramError> {
         let sockets = create_socket_map(options.queues)?;
-        let counters = Counters::create("tapline_xsk_cnt")?;
-        let sampler = sampler(options.selection.sampling)?;
-        let maps = program::Maps {
-            sockets: sockets.as_fd(),
-            counters: counters.as_fd(),
-            sampler: sampler.as_ref(),
-        };
-        let kind = ProgramKind::xdp(options.multi_buffer);
-        let program = match options.metadata {
-            None => Program::load(kind, NAME, &program::code(options, maps, None))?,
-            Some(wanted) => {
-                let functions = metadata::Functions::find(wanted)
-                    .map_err(|source| XdpProgramError::KernelFunction { source })?;
-                let code = program::code(options, maps, Some(&functions));
-                Program::load_bound(kind, NAME, &code, wanted.ifindex)?
-            }
-        };
+        // The last ones are of the queues that the map of sockets has not.
+        let counters = Counters::several("tapline_xsk_cnt", options.queues.saturating_add(1))?;
         Ok(Self {
-            program,
+            program: load(options, &sockets, &counters)?,
             sockets,
             counters,
+            queues: options.queues,
         })
+    }
+
+    /// Loads a program that redirects the packets of another selection to the same sockets, and counts them in the same
+    /// counters: replace the attached one by it. Its sampling begins anew. Use the options of this program but for the
+    /// selection.
+    ///
+    /// # Errors
+    /// As [`XskProgram::load`].
+    /// # Privileges
+    /// As [`XskProgram::load`].
+    pub fn selecting(&self, options: &XskProgramOptions<'_>) -> Result<Program, XdpProgramError> {
+        load(options, &self.sockets, &self.counters)
     }
 
     /// Redirects packets of `queue` to `socket` from now on. The AF_XDP socket must be bound to that queue.
@@ -136,7 +136,18 @@ impl XskProgram {
     /// # Errors
     /// Errors of `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this type.
     pub fn counters(&self) -> io::Result<XdpCounters> {
-        let [delivered, lost, unmatched, unstamped, sampled_out] = self.counters.read()?;
+        let mut all = (0..=self.queues).map(|queue| self.counters_of(queue));
+        all.try_fold(XdpCounters::default(), |sum, one| Ok(sum + one?))
+    }
+
+    /// Packets of `queue` so far, over all CPUs; of a number that is not below the `queues` of the options: of all such
+    /// queues.
+    ///
+    /// # Errors
+    /// As [`counters`](Self::counters).
+    pub fn counters_of(&self, queue: u32) -> io::Result<XdpCounters> {
+        let counted = self.counters.read_at(queue.min(self.queues))?;
+        let [delivered, lost, unmatched, unstamped, sampled_out] = counted;
         Ok(XdpCounters {
             delivered,
             unmatched,
@@ -145,6 +156,28 @@ impl XskProgram {
             unstamped,
         })
     }
+}
+
+fn load(
+    options: &XskProgramOptions<'_>,
+    sockets: &abi::bpf::Map,
+    counters: &Counters<{ program::COUNTERS }>,
+) -> Result<Program, XdpProgramError> {
+    let sampler = sampler(options.selection.sampling)?;
+    let maps = program::Maps {
+        sockets: sockets.as_fd(),
+        counters: counters.as_fd(),
+        sampler: sampler.as_ref(),
+    };
+    let kind = ProgramKind::xdp(options.multi_buffer);
+    let Some(wanted) = options.metadata else {
+        let code = program::code(options, maps, None);
+        return Ok(Program::load(kind, NAME, &code)?);
+    };
+    let functions = metadata::Functions::find(wanted)
+        .map_err(|source| XdpProgramError::KernelFunction { source })?;
+    let code = program::code(options, maps, Some(&functions));
+    Ok(Program::load_bound(kind, NAME, &code, wanted.ifindex)?)
 }
 
 fn create_socket_map(queues: u32) -> Result<abi::bpf::Map, MapError> {

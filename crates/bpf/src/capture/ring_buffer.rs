@@ -166,14 +166,28 @@ impl RingBufferProgram {
     /// # Errors
     /// Errors of `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this type.
     pub fn counters(&self) -> io::Result<XdpCounters> {
-        let [delivered, unmatched, lost, sampled_out] = self.counters.read()?;
-        Ok(XdpCounters {
-            delivered,
-            unmatched,
-            sampled_out,
-            lost,
-            unstamped: 0,
-        })
+        self.counters.read().map(counted)
+    }
+
+    /// As [`counters`](Self::counters), of CPU `cpu`.
+    ///
+    /// # Errors
+    /// As [`counters`](Self::counters).
+    pub fn counters_of(&self, cpu: u32) -> io::Result<XdpCounters> {
+        let by_cpu = self.counters.read_by_cpu(0)?;
+        let of_cpu = by_cpu.get(cpu as usize).copied();
+        Ok(of_cpu.map(counted).unwrap_or_default())
+    }
+}
+
+fn counted(counters: [u64; program::COUNTERS]) -> XdpCounters {
+    let [delivered, unmatched, lost, sampled_out] = counters;
+    XdpCounters {
+        delivered,
+        unmatched,
+        sampled_out,
+        lost,
+        unstamped: 0,
     }
 }
 

@@ -26,7 +26,7 @@ use rustix::thread::CapabilitySet;
 use tapline::Stop;
 use tapline::capture::{
     CaptureError, CaptureSummary, DeliveryMode, Ended, FileConsumer, FileControl, FileOwner,
-    FollowedKeys, LiveCounters, OpenInterface, RecorderTrigger, TimestampSource,
+    FollowedKeys, LiveCounters, OpenInterface, Recorder, RecorderTrigger, TimestampSource,
 };
 use tapline::control::directory;
 use tapline::file::write::{CaptureFile, WriteError};
@@ -96,18 +96,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let found = keys.as_ref().map(FollowedKeys::counts);
     let mut decoded = Ok(());
     let (running, control);
-    let result = if let (Some(path), Some(limit)) = (&args.output.write, args.record.record) {
-        let recorder = recorder::open(args, limit, path, &capture)?;
-        let controls = Controls {
-            trigger: Some(recorder.trigger()),
-            ..Controls::default()
-        };
-        (running, control) = start.begin(&capture, &written, controls, &progress)?;
-        let mut consumer = progress.around(recorder);
-        let result = capture.run_consumer(&mut consumer, &stop);
-        written = recorder::written(consumer.inner());
-        result
-    } else if let Some(path) = args
+    let result = if let Some(path) = args
         .output
         .write
         .as_ref()
@@ -116,12 +105,23 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         let result;
         (result, written, (running, control)) = into_files(start, path, capture, progress)?;
         result
+    } else if let (Some(path), Some(limit)) = (&args.output.write, args.record.record) {
+        let recorder = recorder::open(args, limit, path, &capture)?;
+        let controls = Controls {
+            triggers: vec![recorder.trigger()],
+            ..Controls::default()
+        };
+        (running, control) = start.begin(&capture, &written, controls, &progress)?;
+        let mut consumer = progress.around(recorder);
+        let result = capture.run_consumer(&mut consumer, &stop);
+        written = recorder::written(std::slice::from_ref(consumer.inner()));
+        result
     } else if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture, keys)?;
         let made = Written::from(&file);
         let file = writer(args, file, path, &capture)?;
         let controls = Controls {
-            file: Some(file.control()),
+            files: vec![file.control()],
             ..Controls::default()
         };
         (running, control) = start.begin(&capture, &made, controls, &progress)?;
@@ -197,7 +197,7 @@ type RanIntoFiles = (
     (Option<command::Running>, Option<RunningControl>),
 );
 
-/// Captures into a file for each reader.
+/// Captures into a file, or a flight recorder, for each reader.
 fn into_files(
     start: Start<'_>,
     path: &Path,
@@ -205,11 +205,24 @@ fn into_files(
     progress: Progress,
 ) -> Result<RanIntoFiles, Failure> {
     let (args, stop) = (start.args, start.stop);
+    if let Some(limit) = args.record.record {
+        let mut recorders = recorder::for_readers(args, limit, path, &capture)?;
+        let controls = Controls {
+            triggers: recorders.iter().map(Recorder::trigger).collect(),
+            ..Controls::default()
+        };
+        let beside = start.begin(&capture, &Written::default(), controls, &progress)?;
+        let result = capture.run_files(&mut recorders, &mut progress.around(Elsewhere), stop);
+        return Ok((result, recorder::written(&recorders), beside));
+    }
     let mut files = readers::files(args, path, &capture, flush(args, path))?;
     let made = readers::written(&files);
-    let beside = start.begin(&capture, &made, Controls::default(), &progress)?;
-    let mut observer = progress.around(Elsewhere);
-    let result = capture.run_files(&mut files, &mut observer, stop);
+    let controls = Controls {
+        files: files.iter().map(FileConsumer::control).collect(),
+        ..Controls::default()
+    };
+    let beside = start.begin(&capture, &made, controls, &progress)?;
+    let result = capture.run_files(&mut files, &mut progress.around(Elsewhere), stop);
     Ok((result, readers::written(&files), beside))
 }
 
@@ -230,8 +243,8 @@ pub fn summary(result: Result<CaptureSummary, CaptureError>) -> Result<CaptureSu
 /// What the control socket controls besides the capture.
 #[derive(Default)]
 struct Controls {
-    file: Option<FileControl>,
-    trigger: Option<RecorderTrigger>,
+    files: Vec<FileControl>,
+    triggers: Vec<RecorderTrigger>,
 }
 
 /// What starts together with the reader.
@@ -254,7 +267,7 @@ impl Start<'_> {
         self,
         capture: &Source,
         written: &Written,
-        Controls { file, trigger }: Controls,
+        Controls { files, triggers }: Controls,
         progress: &Progress,
     ) -> Result<(Option<command::Running>, Option<RunningControl>), Failure> {
         if !capture.is_group() {
@@ -288,7 +301,7 @@ impl Start<'_> {
                 server.serve(self.args.sandbox, families)?;
             }
             restrict(self.args, capture, self.groups)?;
-            let serve = |control: Control| control.serve(file, trigger, written.names());
+            let serve = |control: Control| control.serve(files, triggers, written.names());
             let control = self.control.map(serve).transpose();
             control.map_err(|error| Failure::job_on("cannot serve the control socket", &error))
         };

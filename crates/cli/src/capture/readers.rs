@@ -25,8 +25,10 @@ pub fn options(
     let to_stdout = args.output.write.as_deref().is_some_and(output::is_stdout);
     let line = if is_queue && args.output.write.is_none() {
         "--order queue needs -w FILE, after which its files are named"
-    } else if is_queue && (args.record.record.is_some() || args.who || args.packet_id) {
-        "--order queue does not support --record, --who and --packet-id"
+    } else if is_queue && (args.who || args.packet_id) {
+        "--order queue does not support --who and --packet-id"
+    } else if is_queue && args.record.trigger_flow.is_some() {
+        "--order queue does not support --trigger-flow: both directions of a flow may be in two queues"
     } else if super::source::namespaces(&args.netns, &args.interface).is_some() {
         "--queues needs interfaces that stay: it is not for -i any or --netns"
     } else if is_queue && to_stdout {
@@ -73,17 +75,27 @@ pub fn files(
     capture: &Source,
     flush: Duration,
 ) -> Result<Vec<FileConsumer>, Failure> {
+    let paths = paths(args, path, capture).into_iter();
+    paths
+        .map(|path| {
+            let file = setup::file(args, &path, capture, None)?;
+            Ok(FileConsumer::new(file, flush))
+        })
+        .collect()
+}
+
+/// The path of the file of each reader of `capture`.
+pub fn paths(args: &CaptureArgs, path: &Path, capture: &Source) -> Vec<PathBuf> {
     let directories = &args.readers.stripe;
     let readers = capture.readers().iter().enumerate();
     readers
         .map(|(place, reader)| {
             let number = reader.queue.map_or(place, |queue| queue as usize);
-            let mut path = numbered(path, number);
-            if !directories.is_empty() {
-                path = directories[place % directories.len()].join(path);
+            let path = numbered(path, number);
+            match directories.len() {
+                0 => path,
+                count => directories[place % count].join(path),
             }
-            let file = setup::file(args, &path, capture, None)?;
-            Ok(FileConsumer::new(file, flush))
         })
         .collect()
 }

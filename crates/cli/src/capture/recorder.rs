@@ -8,11 +8,30 @@ use tapline::Expression;
 use tapline::capture::{Capture, ConsumerError, Recorder, RecorderOptions};
 use tapline::file::model::Section;
 
+use super::readers;
 use super::source::{Source, refused};
 use crate::args::{CaptureArgs, RecordLimit};
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Written};
 use tapline::filter::SystemNames;
+
+/// A recorder for each reader, with its share of the memory. They trigger together.
+pub fn for_readers(
+    args: &CaptureArgs,
+    limit: RecordLimit,
+    path: &Path,
+    capture: &Source,
+) -> Result<Vec<Recorder>, Failure> {
+    let share = RecordLimit {
+        bytes: limit.bytes / capture.readers().len().max(1) as u64,
+        ..limit
+    };
+    let paths = readers::paths(args, path, capture).into_iter();
+    let recorders = paths.map(|path| open(args, share, &path, capture));
+    let mut recorders = recorders.collect::<Result<Vec<_>, _>>()?;
+    Recorder::trigger_together(&mut recorders);
+    Ok(recorders)
+}
 
 /// The recorder that writes files named after `path`.
 pub fn open(
@@ -71,12 +90,16 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What `recorder` wrote.
-pub fn written(recorder: &Recorder) -> Written {
+/// What `recorders` wrote.
+pub fn written(recorders: &[Recorder]) -> Written {
     Written {
-        packets: recorder.packets_written(),
-        bytes: recorder.bytes_written(),
-        files: recorder.files().to_vec(),
+        packets: recorders.iter().map(Recorder::packets_written).sum(),
+        bytes: recorders.iter().map(Recorder::bytes_written).sum(),
+        files: recorders
+            .iter()
+            .flat_map(Recorder::files)
+            .cloned()
+            .collect(),
         ..Written::default()
     }
 }

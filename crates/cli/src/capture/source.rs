@@ -3,8 +3,8 @@
 use tapline::Stop;
 use tapline::capture::{
     Capture, CaptureError, CaptureGroup, CaptureOptions, CaptureSummary, Consumer, Control,
-    FanoutMode, FileConsumer, FileOwner, LiveCounters, Namespaces, OpenInterface, OpenReader,
-    ParallelCapture, ReaderOptions,
+    FanoutMode, FileOwner, LiveCounters, Namespaces, OpenInterface, OpenReader, ParallelCapture,
+    ReaderOptions,
 };
 use tapline::file::model::Interface;
 use tapline::file::write::StatisticsSource;
@@ -158,9 +158,9 @@ impl Source {
     }
 
     /// Captures into a file for each reader; into the only file if there is a single reader.
-    pub fn run_files<C: Consumer>(
+    pub fn run_files<F: Consumer + Send, C: Consumer>(
         self,
-        files: &mut [FileConsumer],
+        files: &mut [F],
         observer: &mut C,
         stop: &Stop,
     ) -> Result<CaptureSummary, CaptureError> {

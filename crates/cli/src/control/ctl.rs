@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 use tapline::control::{
-    ControlError, ControlReply, ControlRequest, ControlStats, Setting, ask, directory, list,
+    ControlError, ControlReply, ControlRequest, ControlStats, ControlledSettings, Setting, ask,
+    directory, list,
 };
 
 use super::server::failure;
@@ -14,7 +16,7 @@ use super::{hwtstamp, start};
 use crate::args::{CtlArgs, CtlCommand};
 use crate::failure::{Exit, Failure};
 use crate::json;
-use crate::units::grouped;
+use crate::units::{binary, grouped};
 
 pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     if let CtlCommand::Hwtstamp { interface, state } = &args.command {
@@ -108,7 +110,7 @@ fn running(directory: &Path) -> Result<Vec<ControlStats>, Failure> {
     let mut running = Vec::new();
     for name in names {
         match ask(directory, &name, &ControlRequest::Stats) {
-            Ok(ControlReply::Stats(stats)) => running.push(stats),
+            Ok(ControlReply::Stats(stats)) => running.push(*stats),
             Ok(_) | Err(ControlError::NotRunning { .. } | ControlError::Connection { .. }) => {}
             Err(error) => return Err(failure(&error)),
         }
@@ -172,18 +174,43 @@ fn text(stats: &ControlStats, is_brief: bool) -> String {
     let mut text = format!("{name}  pid {pid}  on {}{filter}  {files}", names.join(" "));
     text.truncate(text.trim_end().len());
     if !is_brief {
+        if let Some(settings) = &stats.settings {
+            text.push_str("\n  ");
+            text.push_str(&settings_text(settings));
+        }
         for of in &stats.interfaces {
             let unknown = || "unknown".to_owned();
             // Writing to a String cannot fail.
             let _ = write!(
                 text,
-                "\n  {}  {} delivered  {} filtered  {} lost",
+                "\n  {}{}  {} delivered  {} filtered  {} lost",
                 of.name,
+                (of.mode.as_ref()).map_or_else(String::new, |mode| format!("  mode {mode}")),
                 grouped(of.delivered),
                 of.filtered.map_or_else(unknown, grouped),
                 grouped(of.lost.total()),
             );
         }
     }
+    text
+}
+
+/// The settings in the words of `tapline ctl`.
+fn settings_text(settings: &ControlledSettings) -> String {
+    let mut text = format!("snaplen {}", settings.snaplen);
+    let mut add = |word: &str, value: Option<String>| {
+        // Writing to a String cannot fail.
+        let _ = value.map(|value| write!(text, "  {word} {value}"));
+    };
+    let size = |bytes: u64| binary(usize::try_from(bytes).unwrap_or(usize::MAX));
+    let time = |ns: u64| format!("{:?}", Duration::from_nanos(ns));
+    add("buffer", Some(size(settings.buffer_bytes)));
+    add("sample", Some(settings.sample.clone()));
+    add("direction", Some(settings.direction.clone()));
+    add("delivery", Some(settings.delivery.clone()));
+    add("min-bytes", settings.min_bytes.map(size));
+    add("timeout", settings.timeout_ns.map(time));
+    add("latency target", settings.latency_target_ns.map(time));
+    add("stall", settings.stall_ns.map(time));
     text
 }

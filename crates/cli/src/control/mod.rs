@@ -3,6 +3,7 @@
 mod ctl;
 mod hwtstamp;
 mod server;
+mod settings;
 mod start;
 
 pub use ctl::run;

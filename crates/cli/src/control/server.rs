@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tapline::capture::{
-    ChangeError, Control as CaptureControl, DeliveryMode, FileControl, FileControlError,
-    LiveCounters, RecorderTrigger, Sampling,
+    ChangeError, Control as CaptureControl, DeliveryMode, FileAnswer, FileControl,
+    FileControlError, LiveCounters, RecorderTrigger,
 };
 use tapline::control::{
     ControlError, ControlReply, ControlRequest, ControlSocket, ControlStats, ControlledInterface,
@@ -16,19 +16,14 @@ use tapline::control::{
 };
 use tapline::{Expression, Stop, Stopper};
 
-use crate::args::{CaptureArgs, Delivery, TARGET, direction, mode as parse_mode, sample};
+use super::settings::{Deliveries, sampling, shown};
+use crate::args::{CaptureArgs, direction, mode as parse_mode};
 use crate::capture::Source;
 use crate::failure::{Exit, Failure, chain};
 use crate::moment;
 use crate::output;
 use tapline::file::write::Format;
 use tapline::filter::SystemNames;
-
-/// Batch of a capture that did not begin with batches.
-const BATCH: DeliveryMode = DeliveryMode::Batch {
-    min_bytes: 1 << 20,
-    timeout: Duration::from_millis(100),
-};
 
 /// Longest wait for the reader to finish the ring before a change.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -79,11 +74,11 @@ impl Control {
             server: Server {
                 name: name(args),
                 control: capture.control(),
-                delivery,
+                deliveries: Deliveries::new(delivery),
                 spin,
                 live: live.clone(),
-                file: None,
-                trigger: None,
+                file_controls: Vec::new(),
+                triggers: Vec::new(),
                 stopper: stop.stopper(),
                 filter: args.filter.join(" "),
                 takes_interfaces: takes_interfaces(args),
@@ -102,13 +97,13 @@ impl Control {
     /// Answers requests from now on, about a capture into `files`.
     pub fn serve(
         self,
-        file: Option<FileControl>,
-        trigger: Option<RecorderTrigger>,
+        file_controls: Vec<FileControl>,
+        triggers: Vec<RecorderTrigger>,
         files: Vec<String>,
     ) -> io::Result<RunningControl> {
         let Self { socket, mut server } = self;
-        server.file = file;
-        server.trigger = trigger;
+        server.file_controls = file_controls;
+        server.triggers = triggers;
         server.files = files;
         let stop = Stop::new()?;
         let stopper = stop.stopper();
@@ -180,12 +175,14 @@ struct Server {
     name: String,
     /// `None` for interfaces that come and go.
     control: Option<CaptureControl>,
-    delivery: DeliveryMode,
+    deliveries: Deliveries,
     /// Of deliveries other than batches.
     spin: Duration,
     live: LiveCounters,
-    file: Option<FileControl>,
-    trigger: Option<RecorderTrigger>,
+    /// One, or one for each reader.
+    file_controls: Vec<FileControl>,
+    /// Of the flight recorders.
+    triggers: Vec<RecorderTrigger>,
     stopper: Stopper,
     filter: String,
     /// Whether the output takes interfaces later.
@@ -197,21 +194,12 @@ struct Server {
 impl Server {
     fn answer(&mut self, request: &ControlRequest, peer: Peer) -> ControlReply {
         let done = match request {
-            ControlRequest::Stats => return ControlReply::Stats(self.stats()),
+            ControlRequest::Stats => return ControlReply::Stats(Box::new(self.stats())),
             ControlRequest::Set { setting } => self.set(setting, peer),
             ControlRequest::Add { interface } => self.add(interface, peer),
             ControlRequest::Remove { interface } => self.remove(interface, peer),
             ControlRequest::Rotate => self.rotate(),
-            ControlRequest::Trigger => match &self.trigger {
-                Some(trigger) => {
-                    trigger.trigger();
-                    self.wake();
-                    Ok(())
-                }
-                None => {
-                    Err("the capture has no flight recorder (see 'capture --record')".to_owned())
-                }
-            },
+            ControlRequest::Trigger => self.trigger(),
             ControlRequest::Stop => {
                 self.note(&format!("stop{}", by(peer)));
                 self.stopper.stop();
@@ -226,8 +214,15 @@ impl Server {
     }
 
     fn stats(&self) -> ControlStats {
+        let settings = (self.control.as_ref()).and_then(CaptureControl::settings);
+        let modes = settings.as_ref().map(|settings| settings.modes.as_slice());
         let accounts = self.live.accounts().into_iter();
         let interfaces = accounts.map(|live| ControlledInterface {
+            mode: modes.and_then(|modes| {
+                // An interface that was removed has no mode any more.
+                let own = modes.iter().find(|(name, _)| *name == live.link);
+                own.map(|(_, mode)| mode.name().to_owned())
+            }),
             name: live.link,
             delivered: live.account.delivered,
             bytes: live.bytes,
@@ -240,6 +235,7 @@ impl Server {
             uid: rustix::process::geteuid().as_raw(),
             start_ns: self.start_ns,
             filter: self.filter.clone(),
+            settings: settings.as_ref().map(shown),
             files: self.files.clone(),
             interfaces: interfaces.collect(),
         }
@@ -280,13 +276,13 @@ impl Server {
                 format!("stall {time:?}")
             }
             Setting::Delivery(_) | Setting::MinBytes(_) | Setting::TimeoutNs(_) => {
-                let (delivery, what) = delivery(self.delivery, setting)?;
+                let (delivery, what) = self.deliveries.changed(setting)?;
                 let spin = match delivery {
                     DeliveryMode::Batch { .. } => Duration::ZERO,
                     _ => self.spin,
                 };
                 told(control.set_delivery(delivery, spin))?;
-                self.delivery = delivery;
+                self.deliveries.set(delivery);
                 what
             }
             Setting::Mode { interface, mode } => {
@@ -303,7 +299,7 @@ impl Server {
 
     /// Captures from another interface, too.
     fn add(&mut self, interface: &str, peer: Peer) -> Result<(), String> {
-        if !self.takes_interfaces || self.trigger.is_some() {
+        if !self.takes_interfaces || !self.triggers.is_empty() {
             let line = "a pcap file and a flight recorder take no interfaces later (write pcapng)";
             return Err(line.to_owned());
         }
@@ -333,27 +329,42 @@ impl Server {
         self.note(&format!("{what}{}", by(peer)));
     }
 
-    fn rotate(&self) -> Result<(), String> {
-        let Some(file) = &self.file else {
-            return Err("the capture writes no file".to_owned());
-        };
-        let answer = file.start_next();
+    fn trigger(&self) -> Result<(), String> {
+        if self.triggers.is_empty() {
+            return Err("the capture has no flight recorder (see 'capture --record')".to_owned());
+        }
+        self.triggers.iter().for_each(RecorderTrigger::trigger);
         self.wake();
-        answer.wait().map_err(|error| match error {
-            FileControlError::NoRotation => {
-                "the file has no rotation (start the capture with a --rotate flag)".to_owned()
-            }
-            error => chain(&error),
+        Ok(())
+    }
+
+    fn rotate(&self) -> Result<(), String> {
+        if self.file_controls.is_empty() {
+            return Err("the capture writes no file".to_owned());
+        }
+        let answers = self.ask_files(FileControl::start_next);
+        answers.into_iter().try_for_each(|answer| {
+            answer.wait().map_err(|error| match error {
+                FileControlError::NoRotation => {
+                    "the file has no rotation (start the capture with a --rotate flag)".to_owned()
+                }
+                error => chain(&error),
+            })
         })
     }
 
-    /// Adds a note to the file, if there is one. The end of the capture is no failure of the change.
+    /// Adds a note to each file. The end of the capture is no failure of the change.
     fn note(&self, text: &str) {
-        if let Some(file) = &self.file {
-            let answer = file.note(text);
-            self.wake();
+        for answer in self.ask_files(|file| file.note(text)) {
             let _ = answer.wait();
         }
+    }
+
+    /// Asks all files the same, and wakes their readers.
+    fn ask_files(&self, request: impl Fn(&FileControl) -> FileAnswer) -> Vec<FileAnswer> {
+        let answers = self.file_controls.iter().map(request).collect();
+        self.wake();
+        answers
     }
 
     fn wake(&self) {
@@ -369,37 +380,4 @@ fn told(result: Result<(), ChangeError>) -> Result<(), String> {
 
 fn by(peer: Peer) -> String {
     format!(" by uid {}, pid {}", peer.uid, peer.pid)
-}
-
-fn sampling(text: &str) -> Result<Option<Sampling>, String> {
-    match text {
-        "off" => Ok(None),
-        text => sample(text).map(Some),
-    }
-}
-
-/// The delivery with one setting changed, and its words.
-fn delivery(now: DeliveryMode, setting: &Setting) -> Result<(DeliveryMode, String), String> {
-    let mut next = now;
-    let what = match (setting, &mut next) {
-        (Setting::Delivery(word), _) => {
-            next = match clap::ValueEnum::from_str(word, false)? {
-                Delivery::Immediate => DeliveryMode::Immediate,
-                Delivery::Adaptive => DeliveryMode::Adaptive { target: TARGET },
-                Delivery::Batch if matches!(now, DeliveryMode::Batch { .. }) => now,
-                Delivery::Batch => BATCH,
-            };
-            format!("delivery {word}")
-        }
-        (Setting::MinBytes(bytes), DeliveryMode::Batch { min_bytes, .. }) => {
-            *min_bytes = usize::try_from(*bytes).map_err(|error| error.to_string())?;
-            format!("min-bytes {bytes}")
-        }
-        (Setting::TimeoutNs(ns), DeliveryMode::Batch { timeout, .. }) => {
-            *timeout = Duration::from_nanos(*ns);
-            format!("timeout {:?}", *timeout)
-        }
-        _ => return Err("this needs 'delivery batch' first".to_owned()),
-    };
-    Ok((next, what))
 }

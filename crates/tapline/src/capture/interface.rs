@@ -186,13 +186,15 @@ impl Interface {
     }
 
     /// Gives all but the first of every `readers` queues to other readers, and returns their parts of the interface.
-    /// The first reader keeps `queues` of its queues, the others get theirs in order.
-    pub fn share(&mut self, queues: &[Range<usize>]) -> Vec<Self> {
-        // Nobody replaces the rings of several readers.
-        self.hand_over = None;
+    /// The first reader keeps `queues` of its queues, the others get theirs in order; `rings` are their numbers so far.
+    pub fn share(&mut self, queues: &[Range<usize>], rings: Vec<Vec<usize>>) -> Vec<Self> {
+        let mut hand_over = self.hand_over.take();
+        if let Some(hand_over) = &mut hand_over {
+            hand_over.share();
+        }
         let nothing = FilterHistory::new(Box::new(AcceptAll));
         let filter = std::mem::replace(&mut self.kernel_filter, nothing);
-        let parts = SharedFilter::parts(filter, queues.len());
+        let parts = SharedFilter::parts(filter, rings);
         let mut shares = parts.zip(queues).map(|(part, queues)| Self {
             link: self.link.clone(),
             number: self.number,
@@ -217,6 +219,7 @@ impl Interface {
         if let Some(mut first) = first {
             std::mem::swap(&mut first.stamping, &mut self.stamping);
             first.steering = self.steering.take();
+            first.hand_over = hand_over;
             *self = first;
         }
         others

@@ -77,6 +77,7 @@ pub use bpf::{
 };
 pub use control::error::ChangeError;
 pub use control::handle::Control;
+pub use control::settings::RunningSettings;
 pub use error::{CaptureError, CaptureErrorKind, FailedCapture};
 pub use group::{CaptureGroup, Namespaces};
 pub use job::{Capture, PacketBatch, capture};

@@ -143,6 +143,8 @@ pub struct Recorder {
     trigger: Option<Trigger>,
     trigger_flow: Option<Trigger>,
     by_hand: RecorderTrigger,
+    /// Of the recorders of the other readers.
+    others: Vec<RecorderTrigger>,
     link_types: Vec<u16>,
     recording: Option<Recording>,
     flows: HashMap<Flow, Recording>,
@@ -181,6 +183,7 @@ impl Recorder {
             trigger_flow: trigger(options.trigger_flow.take()).transpose()?,
             options,
             by_hand: RecorderTrigger::default(),
+            others: Vec::new(),
             link_types: interfaces.iter().map(|one| one.link_type.0).collect(),
             recording: None,
             flows: HashMap::new(),
@@ -193,6 +196,18 @@ impl Recorder {
             now_ns: abi::clock::realtime_ns(),
             last_tick: None,
         })
+    }
+
+    /// Makes what triggers one of `recorders` trigger them all, each into a file of its own: those of the readers of a
+    /// [`ParallelCapture`](super::ParallelCapture), which have the packets of some queues each. The loss and the rate that
+    /// trigger are those of a reader. A flow triggers only the recorder of its packet.
+    pub fn trigger_together(recorders: &mut [Self]) {
+        let all: Vec<_> = recorders.iter().map(Self::trigger).collect();
+        for (number, recorder) in recorders.iter_mut().enumerate() {
+            let others = all.iter().enumerate();
+            let others = others.filter(|&(other, _)| other != number);
+            recorder.others = others.map(|(_, trigger)| trigger.clone()).collect();
+        }
     }
 
     /// Triggers the recorder by hand.
@@ -243,6 +258,13 @@ impl Recorder {
         self.files
             .extend(file.files().map(|file| file.path.clone()));
         Ok(file)
+    }
+
+    /// Begins, and the recorders of the other readers at their next packet.
+    #[cold]
+    fn begin_all(&mut self) -> Result<(), ConsumerError> {
+        self.others.iter().for_each(RecorderTrigger::trigger);
+        self.begin()
     }
 
     /// Writes what is in memory, or continues with the open file.
@@ -351,7 +373,9 @@ impl Recorder {
             self.end_due()?;
         }
         let triggers = (self.trigger.as_ref()).is_some_and(|trigger| trigger.accepts(packet));
-        if triggers || self.by_hand.take() {
+        if triggers {
+            self.begin_all()?;
+        } else if self.by_hand.take() {
             self.begin()?;
         }
         if self.write_to_flow(packet)? {
@@ -433,7 +457,9 @@ impl Consumer for Recorder {
         self.now_ns = now_ns;
         self.end_due()?;
         self.forget();
-        if self.is_over_threshold(now_ns, account) || self.by_hand.take() {
+        if self.is_over_threshold(now_ns, account) {
+            self.begin_all()?;
+        } else if self.by_hand.take() {
             self.begin()?;
         }
         Ok(())
@@ -525,6 +551,30 @@ mod tests {
         assert_eq!(times(first), expected(&[1, 2, 3]));
         assert_eq!(times(second), expected(&[4, 5]));
         assert_eq!(recorder.packets_written(), 5);
+    }
+
+    #[test]
+    fn what_triggers_one_of_several_recorders_triggers_all() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let mut both = folders.each_ref().map(|folder| {
+            recorder(folder.path(), |options| {
+                let names = Arc::new(filter::NoNames);
+                options.trigger = Some(Expression::new("less 60", names));
+            })
+        });
+        Recorder::trigger_together(&mut both);
+        let [one, other] = &mut both;
+        let packet = |time, len| Packet::from(model::Packet::new(time, &[0; 61][..len]));
+        other.packet(&packet(1, 61)).unwrap();
+        one.packet(&packet(2, 60)).unwrap();
+        other.idle(3).unwrap();
+        for recorder in &mut both {
+            recorder.finish(&[]).unwrap();
+        }
+        assert_eq!(
+            both.each_ref().map(|one| times(&one.files()[0])),
+            [[2], [1]]
+        );
     }
 
     #[test]

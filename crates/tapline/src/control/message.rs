@@ -76,7 +76,7 @@ pub enum ControlReply {
     /// Done.
     Done,
     /// To [`ControlRequest::Stats`].
-    Stats(ControlStats),
+    Stats(Box<ControlStats>),
     /// Nothing has changed.
     Refused {
         /// Why.
@@ -97,10 +97,36 @@ pub struct ControlStats {
     pub start_ns: u64,
     /// Filter expression; empty: every packet.
     pub filter: String,
+    /// Its other settings. `None`: its interfaces come and go, and it cannot be changed.
+    #[serde(default)]
+    pub settings: Option<ControlledSettings>,
     /// The files it began with.
     pub files: Vec<String>,
     /// Its interfaces.
     pub interfaces: Vec<ControlledInterface>,
+}
+
+/// The settings that requests change, as they are now.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct ControlledSettings {
+    /// Bytes captured per packet.
+    pub snaplen: u32,
+    /// Bytes of the ring of each interface, as asked for.
+    pub buffer_bytes: u64,
+    /// As in [`Setting::Sample`].
+    pub sample: String,
+    /// As in [`Setting::Direction`].
+    pub direction: String,
+    /// As in [`Setting::Delivery`].
+    pub delivery: String,
+    /// With batches: size of a batch.
+    pub min_bytes: Option<u64>,
+    /// With batches: longest wait after the first packet.
+    pub timeout_ns: Option<u64>,
+    /// With adaptive delivery: longest delay at high rates.
+    pub latency_target_ns: Option<u64>,
+    /// How long the reader may be away; `None`: the default of the delivery.
+    pub stall_ns: Option<u64>,
 }
 
 /// Packets of one interface. `None` where the number cannot be known.
@@ -108,6 +134,9 @@ pub struct ControlStats {
 pub struct ControlledInterface {
     /// Its name.
     pub name: String,
+    /// `mirror` or `drop`; `None` if it cannot be changed.
+    #[serde(default)]
+    pub mode: Option<String>,
     /// Packets delivered.
     pub delivered: u64,
     /// Length on the wire of the delivered packets, bytes.

@@ -27,7 +27,9 @@ mod socket;
 
 pub use client::{ask, list};
 pub use error::ControlError;
-pub use message::{ControlReply, ControlRequest, ControlStats, ControlledInterface, Setting};
+pub use message::{
+    ControlReply, ControlRequest, ControlStats, ControlledInterface, ControlledSettings, Setting,
+};
 pub use service::{ServiceManager, passed_sockets};
 pub use socket::{ControlSocket, Peer, directory};
 

@@ -8,10 +8,11 @@ use std::time::Duration;
 use crate::support;
 use crate::support::changes::{batch, delivery, open, send_during, set, until_delivered};
 use crate::support::{Witness, assert_account, frames, number, options, run_open, send};
-use lab::Net;
+use lab::{Host, Net, wait};
 use tapline::Packet;
 use tapline::capture::{
-    Backend, ChangeError, Consumer, ConsumerError, Control, DirectionFilter, Ended, Sampling,
+    Backend, CaptureOptions, ChangeError, Consumer, ConsumerError, Control, DirectionFilter, Ended,
+    LiveCounters, Mode, Sampling,
 };
 
 /// Changes under load: each of four options a quarter of them.
@@ -61,27 +62,28 @@ fn change(control: &Control, turn: usize) -> Result<(), ChangeError> {
     }
 }
 
-#[test]
-fn each_frame_comes_once_however_often_the_filter_changes() {
-    let [left, right] = Net::new().pair();
-    let mut witness = Witness::on(&right);
-    let options = options(&right, Backend::PacketV3)
-        .backend(None::<Backend>)
+/// Changes a capture on `right` under load. Each frame is delivered or refused once. Returns the lengths that were captured.
+fn each_frame_comes_once(
+    [left, right]: &[Host; 2],
+    options: CaptureOptions,
+    changes: usize,
+    change: impl Fn(&Control, usize) -> Result<(), ChangeError>,
+) -> Vec<usize> {
+    let options = options
         .direction(DirectionFilter::In)
-        .buffer_bytes(64 << 20)
         .duration(DURATION)
         .delivery(batch(64 << 10, 10));
     let mut kept = Kept::default();
-    let (mut capture, control) = open(&right, options);
+    let (mut capture, control) = open(right, options);
     let live = capture.live();
     let (outcome, sent) = run_open(capture, &mut kept, |stopper| {
-        let sent = send_during(&left, &live, || {
-            for turn in 0..CHANGES {
+        let sent = send_during(left, &live, || {
+            for turn in 0..changes {
                 change(&control, turn).unwrap_or_else(|error| panic!("{turn}: {error:?}"));
                 control.wait();
             }
         });
-        witness.until(sent);
+        until_received(&live, sent);
         stopper.stop();
         sent
     });
@@ -105,10 +107,59 @@ fn each_frame_comes_once_however_often_the_filter_changes() {
     refused += sent - u64::from(expected);
     assert!(refused > 0 && sent - u64::from(expected) <= 1, "{refused}");
     assert_account(&outcome.account, delivered, refused, 0);
-    assert!(sent > 10 * CHANGES as u64, "{sent}");
+    assert!(sent > 10 * changes as u64, "{sent}");
+    kept.lengths
+}
+
+#[test]
+fn each_frame_comes_once_however_often_the_filter_changes() {
+    let hosts = Net::new().pair();
+    let options = options(&hosts[1], Backend::PacketV3)
+        .backend(None::<Backend>)
+        .buffer_bytes(64 << 20);
+    let lengths = each_frame_comes_once(&hosts, options, CHANGES, change);
     // Every snaplen was in effect; frames have 60 bytes.
-    let seen = |length| kept.lengths.contains(&length);
-    assert!(seen(18) && seen(20) && seen(60), "{:?}", kept.lengths);
+    let seen = |length| lengths.contains(&length);
+    assert!(seen(18) && seen(20) && seen(60), "{lengths:?}");
+}
+
+#[test]
+fn each_frame_comes_once_however_often_shared_memory_changes() {
+    let hosts = Net::new().pair();
+    let options = options(&hosts[1], Backend::PacketV3)
+        .backend(None::<Backend>)
+        .mode(Mode::Drop)
+        .snaplen(96)
+        .buffer_bytes(64 << 20);
+    let lengths = each_frame_comes_once(&hosts, options, CHANGES / 4, change);
+    let seen = |length| lengths.contains(&length);
+    assert!(seen(18) && seen(20) && seen(60), "{lengths:?}");
+}
+
+#[test]
+fn each_frame_comes_once_however_often_the_filter_of_sockets_changes() {
+    let hosts = Net::new().pair();
+    let options = options(&hosts[1], Backend::Xdp)
+        .mode(Mode::Drop)
+        .buffer_bytes(128 << 20);
+    each_frame_comes_once(&hosts, options, CHANGES / 4, |control, turn| {
+        match turn % 4 {
+            // Those of the buffer and the snaplen are refused.
+            1 | 2 => Ok(()),
+            _ => change(control, turn),
+        }
+    });
+}
+
+/// Waits until `count` packets are in the account, refused ones included.
+fn until_received(live: &LiveCounters, count: u64) {
+    wait::until_ok(|| {
+        let account = &live.accounts()[0].account;
+        match account.delivered + account.filtered.unwrap_or(0) {
+            received if received >= count => Ok(()),
+            received => Err(received),
+        }
+    });
 }
 
 #[test]
@@ -190,24 +241,60 @@ fn the_direction_narrows_and_widens() {
     assert_eq!(capture.finish().unwrap().account.delivered, 0);
 }
 
+/// In drop mode, with AF_XDP and with shared memory.
 #[test]
-fn the_filter_of_shared_memory_stays() {
-    let [_left, right] = Net::new().pair();
-    let options = options(&right, Backend::PacketV3)
-        .backend(None::<Backend>)
-        .direction(DirectionFilter::In)
-        .snaplen(96)
-        .mode(tapline::capture::Mode::Drop);
-    let (capture, control) = open(&right, options.delivery(batch(4096, 10)));
-    let (outcome, ()) = run_open(capture, &mut Kept::default(), |stopper| {
-        for refused in [control.set_filter(None), control.set_snaplen(64)] {
-            assert!(
-                matches!(refused, Err(ChangeError::FixedFilter { .. })),
-                "{refused:?}"
-            );
-        }
-        stopper.stop();
-    });
-    assert_account(&outcome.account, 0, 0, 0);
-    assert!(outcome.duration > Duration::ZERO);
+fn the_filter_of_drop_mode_decides_from_its_change_on() {
+    for snaplen in [1000, 96] {
+        let [left, right] = Net::new().pair();
+        let options = options(&right, Backend::PacketV3)
+            .backend(None::<Backend>)
+            .direction(DirectionFilter::In)
+            .mode(Mode::Drop)
+            .snaplen(snaplen);
+        let (mut capture, control) = open(&right, options.delivery(batch(4096, 10)));
+        let live = capture.live();
+        let mut kept = Kept::default();
+        let (outcome, ()) = run_open(capture, &mut kept, |stopper| {
+            let filter = |text: Option<&str>| {
+                control.set_filter(text.map(support::expression)).unwrap();
+                control.wait();
+            };
+            send(&left, &frames(0, 10));
+            until_delivered(&live, 10);
+            filter(Some("ether[17] & 1 = 0"));
+            send(&left, &frames(10, 10));
+            until_received(&live, 20);
+            // A ring that takes over keeps the filter.
+            if snaplen == 96 {
+                control.set_snaplen(20).unwrap();
+                control.wait();
+                control.set_buffer(1 << 20).unwrap();
+                control.wait();
+            }
+            send(&left, &frames(20, 10));
+            until_received(&live, 30);
+            filter(None);
+            let half = Sampling::OneIn(2.try_into().unwrap());
+            control.set_sampling(Some(half)).unwrap();
+            control.wait();
+            send(&left, &frames(30, 10));
+            until_received(&live, 40);
+            // What is invalid, and what is fixed, changes nothing.
+            let wrong = control.set_filter(Some(support::expression("tcp prt 1")));
+            assert!(matches!(wrong, Err(ChangeError::Memory(_))), "{wrong:?}");
+            let wrong = control.set_direction(DirectionFilter::Both);
+            let is_fixed = matches!(wrong, Err(ChangeError::FixedDirection { .. }));
+            assert!(is_fixed, "{wrong:?}");
+            let wrong = control.set_snaplen(1001);
+            let is_fixed = matches!(wrong, Err(ChangeError::FixedSnaplen));
+            assert!(is_fixed, "{wrong:?}");
+            stopper.stop();
+        });
+        assert_eq!(
+            kept.numbers[..20],
+            [(0..10).collect::<Vec<_>>(), (10..30).step_by(2).collect()].concat()
+        );
+        assert_eq!(outcome.account.sampled_out, Some(5));
+        assert_account(&outcome.account, 25, 15, 0);
+    }
 }

@@ -14,7 +14,8 @@ use std::os::fd::BorrowedFd;
 use abi::ring_buffer::HEADER_BYTES;
 use wire::record::{LOST_AT as LOST_IN_PAGE, RECORD_HEADER_BYTES, RecordHeader};
 
-use super::{SlotProgram, SlotProgramOptions};
+use super::SlotProgram;
+use crate::capture::PacketSelection;
 use crate::capture::select::{self, CONTEXT, Rejected};
 
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Sampler, Size};
@@ -105,17 +106,14 @@ pub(super) struct Memory<'m> {
 }
 
 pub(super) fn code<'m>(
-    options: &SlotProgramOptions<'m>,
+    selection: &PacketSelection<'m>,
     memory: &Memory<'m>,
     sampler: Option<&'m Sampler>,
 ) -> Vec<Insn<'m>> {
-    let verdict = options.selection.unmatched.verdict();
-    let mut code = select::code(
-        &options.selection,
-        sampler,
-        SAMPLER_STACK,
-        |code, rejected| reject(code, memory, verdict, rejected),
-    );
+    let verdict = selection.unmatched.verdict();
+    let mut code = select::code(selection, sampler, SAMPLER_STACK, |code, rejected| {
+        reject(code, memory, verdict, rejected);
+    });
     find_page(&mut code, memory, NO_MEMORY);
     find_slot(&mut code, memory);
     find_pages(&mut code, memory);

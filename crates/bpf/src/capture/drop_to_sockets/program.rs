@@ -50,6 +50,7 @@ const STAMP_FAILED: Label = Label(u32::MAX - 1);
 const COUNT: Label = Label(u32::MAX - 2);
 const END: Label = Label(u32::MAX - 3);
 const STAMPED: Label = Label(u32::MAX - 16);
+const KNOWN_QUEUE: Label = Label(u32::MAX - 15);
 /// The first of one label per entry of [`EXCLUSIVE_COUNTERS`], in descending order.
 const NEXT_COUNTER: Label = Label(u32::MAX - 17);
 
@@ -110,7 +111,7 @@ pub(super) fn code<'m>(
         Insn::mov32(IS_UNSTAMPED, 0),
         Insn::Place(COUNT),
     ]);
-    count(&mut code, maps.counters);
+    count(&mut code, maps.counters, options.queues);
     code
 }
 
@@ -162,11 +163,16 @@ fn stamp(code: &mut Vec<Insn<'_>>, has_device: bool) {
     ]);
 }
 
-/// Counts the packet and returns. Only one such program runs on a CPU at a time, so per-CPU counters need no atomic
+/// Counts the packet for its queue and returns. Only one such program runs on a CPU at a time, so per-CPU counters need no atomic
 /// addition.
-fn count<'m>(code: &mut Vec<Insn<'m>>, counters: BorrowedFd<'m>) {
+fn count<'m>(code: &mut Vec<Insn<'m>>, counters: BorrowedFd<'m>, queues: u32) {
+    let queues = queues.cast_signed();
     code.extend([
-        Insn::store(Size::Word, Reg::R10, -4, 0),
+        Insn::load(Size::Word, Reg::R1, CONTEXT, RX_QUEUE_INDEX),
+        Insn::jump_if32(Condition::Less, Reg::R1, queues, KNOWN_QUEUE),
+        Insn::mov32(Reg::R1, queues),
+        Insn::Place(KNOWN_QUEUE),
+        Insn::store(Size::Word, Reg::R10, -4, Reg::R1),
         Insn::mov(Reg::R2, Reg::R10),
         Insn::add(Reg::R2, -4),
         Insn::LoadMap {

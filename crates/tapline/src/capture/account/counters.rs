@@ -183,16 +183,12 @@ impl NamedCounters {
         parts.map(account).sum()
     }
 
-    /// The account of a reader, without the losses of interface and driver, which are those of all readers. So are the
-    /// filtered packets unless `has_own_filters`.
-    fn reader_account(&self, reader: usize, has_own_filters: bool) -> Account {
+    /// The account of a reader, without the losses of interface and driver, which are those of all readers.
+    fn reader_account(&self, reader: usize) -> Account {
         let parts = std::iter::once(&self.readers).chain(&self.successors);
         let counters = parts.filter_map(|readers| readers.get(reader));
         let mut account: Account = counters.map(|counters| counters.account()).sum();
         (account.lost.nic, account.lost.driver) = (None, None);
-        if !has_own_filters || !self.successors.is_empty() {
-            (account.filtered, account.sampled_out) = (None, None);
-        }
         account
     }
 
@@ -281,19 +277,15 @@ impl LiveCounters {
     }
 
     /// As [`statistics`](Self::statistics), with those of each reader before those of the interface. `parts` says whose
-    /// packets each reader counts, and `has_own_filters` that each has a filter of its own.
-    pub(in super::super) fn statistics_by_reader(
-        &self,
-        parts: &[String],
-        has_own_filters: bool,
-    ) -> Vec<Statistics> {
+    /// packets each reader counts.
+    pub(in super::super) fn statistics_by_reader(&self, parts: &[String]) -> Vec<Statistics> {
         let totals = self.statistics();
         let interfaces = self.read();
         let mut all = Vec::with_capacity(totals.len() * (parts.len() + 1));
         for (interface, total) in interfaces.iter().zip(totals) {
             for (reader, part) in parts.iter().enumerate() {
                 let start_ns = interface.readers[0].start_ns();
-                let account = interface.reader_account(reader, has_own_filters);
+                let account = interface.reader_account(reader);
                 all.push(Statistics {
                     comment: Some(Statistics::part_comment(part)),
                     ..statistics(total.interface, &account, start_ns, 0)

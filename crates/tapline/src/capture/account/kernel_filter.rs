@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bpf::XdpLink;
 use bpf::socket_filter::CountingFilterError;
+use bpf::{XdpCounters, XdpLink};
 
 /// Counters of a kernel filter; `None` where it does not count.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,12 +30,46 @@ impl FilterCounters {
             lost: self.lost + other.lost,
         }
     }
+
+    /// What is left without `part`, which was read before; unknown where one of both is.
+    fn without(self, part: Self) -> Self {
+        let rest = |all: Option<u64>, part: Option<u64>| Some(all?.saturating_sub(part?));
+        Self {
+            refused: rest(self.refused, part.refused),
+            sampled_out: rest(self.sampled_out, part.sampled_out),
+            accepted: rest(self.accepted, part.accepted),
+            lost: self.lost.saturating_sub(part.lost),
+        }
+    }
+
+    const NOTHING: Self = Self {
+        refused: Some(0),
+        sampled_out: Some(0),
+        accepted: Some(0),
+        lost: 0,
+    };
+}
+
+impl From<XdpCounters> for FilterCounters {
+    fn from(counts: XdpCounters) -> Self {
+        Self {
+            refused: Some(counts.unmatched + counts.sampled_out),
+            sampled_out: Some(counts.sampled_out),
+            accepted: Some(counts.delivered),
+            lost: counts.lost,
+        }
+    }
 }
 
 /// The filter or XDP program in front of the rings of one interface.
 pub trait KernelFilter: Send {
     /// What it has counted so far.
     fn counters(&self) -> FilterCounters;
+
+    /// What it has counted for one of the rings behind it, by their order. `None`: it does not count by ring.
+    fn counters_of(&self, _ring: usize) -> Option<FilterCounters> {
+        None
+    }
 
     /// Ends the flow of packets, if that takes more than replacing the filter of a ring.
     fn detach(&mut self) {}
@@ -96,16 +130,10 @@ pub struct FilterHistory {
 
 impl FilterHistory {
     pub fn new(current: Box<dyn KernelFilter>) -> Self {
-        let nothing = Some(0);
         Self {
             current,
             previous: None,
-            ended: FilterCounters {
-                refused: nothing,
-                sampled_out: nothing,
-                accepted: nothing,
-                lost: 0,
-            },
+            ended: FilterCounters::NOTHING,
         }
     }
 
@@ -124,6 +152,13 @@ impl KernelFilter for FilterHistory {
         match &self.previous {
             None => counters,
             Some(previous) => self.ended.and(previous.counters()).and(counters),
+        }
+    }
+
+    fn counters_of(&self, ring: usize) -> Option<FilterCounters> {
+        match &self.previous {
+            None => self.current.counters_of(ring),
+            Some(_) => None,
         }
     }
 
@@ -166,22 +201,29 @@ pub struct SharedFilter {
     is_detached: AtomicBool,
     /// Packets that the rings of each reader counted.
     accepted: Vec<AtomicU64>,
+    /// The rings of each reader.
+    rings: Vec<Vec<usize>>,
 }
 
-/// The filter in front of the rings of one reader. That of the first reader has all that the filter counts. The first one
-/// that is detached detaches the filter, so that no reader closes rings that still get packets.
+/// The filter in front of the rings of one reader. That of the first reader has all that the filter counts and that belongs to
+/// no ring of another one. The first one that is detached detaches the filter, so that no reader closes rings that still get packets.
 pub struct FilterPart {
     shared: Arc<SharedFilter>,
     reader: usize,
 }
 
 impl SharedFilter {
-    /// The parts of `filter` for `readers` readers.
-    pub fn parts(filter: FilterHistory, readers: usize) -> impl Iterator<Item = FilterPart> {
+    /// The parts of `filter` for the readers of these rings.
+    pub fn parts(
+        filter: FilterHistory,
+        rings: Vec<Vec<usize>>,
+    ) -> impl Iterator<Item = FilterPart> {
+        let readers = rings.len();
         let shared = Arc::new(Self {
             filter: Mutex::new(filter),
             is_detached: AtomicBool::new(false),
             accepted: (0..readers).map(|_| AtomicU64::new(0)).collect(),
+            rings,
         });
         (0..readers).map(move |reader| FilterPart {
             shared: shared.clone(),
@@ -192,6 +234,15 @@ impl SharedFilter {
     fn filter(&self) -> MutexGuard<'_, FilterHistory> {
         // No panic leaves it half changed.
         self.filter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SharedFilter {
+    /// What `filter` counted for the rings of one reader.
+    fn of_reader(&self, filter: &FilterHistory, reader: usize) -> FilterCounters {
+        let rings = self.rings[reader].iter();
+        let counted = rings.filter_map(|&ring| filter.counters_of(ring));
+        counted.fold(FilterCounters::NOTHING, FilterCounters::and)
     }
 }
 
@@ -211,14 +262,14 @@ impl FilterPart {
 
 impl KernelFilter for FilterPart {
     fn counters(&self) -> FilterCounters {
-        if self.is_first() {
-            return self.shared.filter().counters();
+        let filter = self.shared.filter();
+        if !self.is_first() {
+            return self.shared.of_reader(&filter, self.reader);
         }
-        FilterCounters {
-            refused: Some(0),
-            sampled_out: Some(0),
-            ..FilterCounters::default()
-        }
+        let others = 1..self.shared.rings.len();
+        let others = others.map(|reader| self.shared.of_reader(&filter, reader));
+        let others = others.fold(FilterCounters::NOTHING, FilterCounters::and);
+        filter.counters().without(others)
     }
 
     fn detach(&mut self) {
@@ -274,7 +325,8 @@ mod tests {
         for first in 0..3 {
             let detached = Arc::new(AtomicUsize::new(0));
             let program = FilterHistory::new(Box::new(Program(detached.clone())));
-            let mut parts: Vec<_> = SharedFilter::parts(program, 3).collect();
+            let mut parts: Vec<_> =
+                SharedFilter::parts(program, vec![vec![0], vec![1], vec![2]]).collect();
             assert!(parts.iter().all(|part| !part.has_arrived(1)));
             parts[first].detach();
             assert_eq!(detached.load(Ordering::Relaxed), 1, "reader {first}");
@@ -282,5 +334,37 @@ mod tests {
             parts.iter_mut().for_each(KernelFilter::detach);
             assert_eq!(detached.load(Ordering::Relaxed), 1);
         }
+    }
+
+    /// A program that counts by ring: ring n refused n packets, and 100 belong to none.
+    struct ByRing;
+
+    impl KernelFilter for ByRing {
+        fn counters(&self) -> FilterCounters {
+            FilterCounters {
+                refused: Some(100 + 1 + 2 + 3),
+                ..FilterCounters::NOTHING
+            }
+        }
+
+        fn counters_of(&self, ring: usize) -> Option<FilterCounters> {
+            Some(FilterCounters {
+                refused: Some(ring as u64),
+                ..FilterCounters::NOTHING
+            })
+        }
+    }
+
+    #[test]
+    fn each_reader_has_what_its_rings_refused_and_the_first_one_the_rest() {
+        let refused = |filter: Box<dyn KernelFilter>| {
+            let rings = vec![vec![0, 3], vec![1], vec![2]];
+            let parts = SharedFilter::parts(FilterHistory::new(filter), rings);
+            let refused = parts.map(|part| part.counters().refused);
+            refused.collect::<Vec<_>>()
+        };
+        assert_eq!(refused(Box::new(ByRing)), [103, 1, 2].map(Some));
+        let program = Program(Arc::default());
+        assert_eq!(refused(Box::new(program)), [None, Some(0), Some(0)]);
     }
 }

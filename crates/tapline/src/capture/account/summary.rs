@@ -188,8 +188,8 @@ pub struct ReaderAccount {
     pub queue: Option<u32>,
     /// The CPU on which it ran.
     pub cpu: usize,
-    /// What became of its packets. The first reader has the losses of interface and driver. In drop mode it also has
-    /// all filtered packets and the losses of the XDP program.
+    /// What became of its packets. The first reader has the losses of interface and driver, and in drop mode what the XDP
+    /// program counted for queues and CPUs that no reader has.
     pub account: Account,
     /// Packets that were written after younger ones of other readers.
     pub late: u64,

@@ -16,6 +16,7 @@ use super::error::ChangeError;
 use super::hand_over::{HandOverResult, Replacement, RunOptions};
 use super::new_interface::{InterfaceOpener, NewInterface};
 use super::pending::{PendingChanges, Step};
+use super::settings::RunningSettings;
 use crate::packet_filter::Filter;
 
 /// Interfaces that a capture can have had, one after another.
@@ -43,7 +44,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Whether a ring of `backend` has to be replaced for it.
+    /// Whether a ring of `backend`, or the program in front of it, has to be replaced for it.
     fn replaces(&self, backend: Backend) -> bool {
         match self {
             Self::Delivery(..) => backend == Backend::PacketV3,
@@ -52,20 +53,16 @@ impl Change {
         }
     }
 
-    fn is_of_filter(&self) -> bool {
+    /// Whether it concerns which packets are kept, and how much of them.
+    pub fn is_of_filter(&self) -> bool {
         !matches!(self, Self::Delivery(..) | Self::Buffer(_) | Self::Stall(_))
-    }
-
-    /// Whether rings of `backend` cannot be changed so.
-    fn is_fixed(&self, backend: Backend) -> bool {
-        let is_packet = matches!(backend, Backend::PacketV2 | Backend::PacketV3);
-        self.is_of_filter() && !is_packet
     }
 }
 
 /// A message to the control thread.
 pub enum Message {
     Change(Change, Sender<Result<(), ChangeError>>),
+    Settings(Sender<RunningSettings>),
     Over,
 }
 
@@ -159,6 +156,9 @@ impl Work {
                     // The caller may have gone.
                     let _ = answer.send(self.carry_out(&change));
                 }
+                Ok(Message::Settings(answer)) => {
+                    let _ = answer.send(self.settings());
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Message::Over) | Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -191,6 +191,23 @@ impl Work {
         }
     }
 
+    fn settings(&self) -> RunningSettings {
+        let now = self.now.clone();
+        let modes = self
+            .open()
+            .map(|(_, slot)| (slot.link.name.clone(), slot.mode));
+        RunningSettings {
+            delivery: now.delivery,
+            spin: now.spin,
+            buffer_bytes: now.buffer_bytes,
+            stall: now.stall,
+            snaplen: now.snaplen,
+            sampling: now.sampling,
+            direction: now.direction.unwrap_or(self.capture.direction),
+            modes: modes.collect(),
+        }
+    }
+
     /// Changes an option.
     fn set(&mut self, change: &Change) -> Result<(), ChangeError> {
         let mut options = self.now.clone();
@@ -205,16 +222,12 @@ impl Work {
             Change::Direction(direction) => options.direction = Some(direction),
             Change::Add(_) | Change::Remove(_) | Change::Mode(..) => {}
         }
-        let slots = self.members.iter().flat_map(|member| &member.interfaces);
+        // The first reader carries out what concerns the rings of all.
+        let slots = self.members[0].interfaces.iter();
         for hand_over in slots.filter_map(|slot| slot.hand_over.as_ref()) {
-            let backend = match hand_over {
-                Ok(hand_over) => hand_over.backend(),
-                Err(backend) => *backend,
-            };
-            if change.is_fixed(backend) {
-                return Err(ChangeError::FixedFilter { backend });
-            }
-            if hand_over.is_err() && change.replaces(backend) {
+            if let Err(backend) = *hand_over
+                && change.replaces(backend)
+            {
                 return Err(ChangeError::Fixed { backend });
             }
         }
@@ -409,7 +422,7 @@ fn prepare<'m>(
             let link = hand_over.link().to_owned();
             return Err(RingOpenError::Busy { link }.into());
         }
-        replacements.push((place, hand_over.prepare(options)?));
+        replacements.push((place, hand_over.prepare(change, options)?));
     }
     Ok(Prepared {
         pending: &member.pending,

@@ -13,7 +13,8 @@ use super::super::plan::mode::{Mode, SHORT_SNAPLEN};
 #[non_exhaustive]
 pub enum ChangeError {
     /// Rings of this back end cannot be replaced. The kernel binds one packet memory to a queue, so the
-    /// buffer of AF_XDP sockets is fixed (`xp_assign_dev`, net/xdp/xsk_buff_pool.c). Before Linux 4.12
+    /// buffer of AF_XDP sockets is fixed (`xp_assign_dev`, net/xdp/xsk_buff_pool.c). That of other XDP programs is fixed
+    /// while several readers read it. Before Linux 4.12
     /// packet rings cannot take over from each other: buffer and stall are fixed, and with TPACKET_V3 the
     /// delivery.
     #[error("{}", fixed_ring(*backend))]
@@ -21,15 +22,22 @@ pub enum ChangeError {
         /// The back end.
         backend: Backend,
     },
-    /// Filter, snaplen, sampling and direction can be changed on packet rings only.
+    /// The BPF ring buffers of mirror mode keep filter, snaplen, sampling and direction.
     #[error(
-        "the filter of {} cannot be changed while it is read (restart the capture, or use mirror mode)",
+        "the filter of {} cannot be changed while it is read (restart the capture, or use a packet ring)",
         backend.name()
     )]
     FixedFilter {
         /// The back end.
         backend: Backend,
     },
+    /// In drop mode the snaplen can be changed by a single reader with a snaplen of at most [`SHORT_SNAPLEN`], to another
+    /// such snaplen.
+    #[error(
+        "in drop mode the snaplen can be changed with one reader, from and to at most {SHORT_SNAPLEN} bytes \
+         (restart the capture, or use mirror mode)"
+    )]
+    FixedSnaplen,
     /// The interface is not captured.
     #[error("{link} is not captured")]
     NotCaptured {
@@ -55,7 +63,9 @@ pub enum ChangeError {
     },
     /// The direction can be narrowed only in a capture that began with both, and by a filter that the kernel runs
     /// as eBPF (`CAP_BPF`).
-    #[error("the direction of {link} is fixed (begin with both directions and CAP_BPF)")]
+    #[error(
+        "the direction of {link} is fixed (begin in mirror mode, with both directions and CAP_BPF)"
+    )]
     FixedDirection {
         /// Name of the interface.
         link: String,
@@ -85,6 +95,10 @@ fn fixed_ring(backend: Backend) -> String {
         Backend::Xdp => format!(
             "the buffer of an AF_XDP socket cannot be changed while it is read (begin with the buffer \
              that is needed, or with a snaplen of at most {SHORT_SNAPLEN})"
+        ),
+        Backend::XdpRingbuf => format!(
+            "the buffer of {} cannot be changed while several readers read it (begin with the buffer that is needed)",
+            backend.name()
         ),
         backend => format!(
             "a ring of {} cannot be changed while it is read (needs Linux 4.12)",

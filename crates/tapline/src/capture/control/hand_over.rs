@@ -10,6 +10,7 @@ use super::super::plan::backend::Backend;
 use super::super::plan::options::CaptureOptions;
 use super::super::read::exact_filter::ExactFilter;
 use super::super::read::ring::RingReader;
+use super::change::Change;
 use super::error::ChangeError;
 use crate::packet_filter::Filter;
 
@@ -59,10 +60,11 @@ impl From<&CaptureOptions> for RunOptions {
     }
 }
 
-/// What replaces the rings of an interface, or the back end whose rings cannot be replaced.
+/// What carries out changes of an interface, or the back end that cannot. One of several readers that share the rings of an
+/// XDP program does so for all.
 pub type HandOverResult = Result<Box<dyn HandOver>, Backend>;
 
-/// Replaces the rings of one interface, one set after another.
+/// Replaces the rings of one interface, one set after another, or the program in front of them.
 pub trait HandOver: Send {
     /// Back end of the newest rings.
     fn backend(&self) -> Backend;
@@ -75,20 +77,27 @@ pub trait HandOver: Send {
         true
     }
 
-    /// Opens rings with these options, in the network namespace of the first ones. They receive no packets
-    /// yet; dropping them changes nothing.
-    fn prepare(&mut self, options: &RunOptions) -> Result<Box<dyn Replacement + '_>, ChangeError>;
+    /// Several readers share its rings from now on, so that no other rings can take over.
+    fn share(&mut self) {}
+
+    /// Prepares `change`, after which these are the options, in the network namespace of the first rings: opens others,
+    /// which receive no packets yet, or loads a program. Dropping it changes nothing.
+    fn prepare(
+        &mut self,
+        change: &Change,
+        options: &RunOptions,
+    ) -> Result<Box<dyn Replacement + '_>, ChangeError>;
 }
 
-/// Rings that are ready to take over.
+/// Rings, or a program in front of the present ones, that are ready to take over.
 pub trait Replacement {
-    /// From here on packets enter these rings, and none the rings before.
+    /// From here on packets enter these rings, and none the rings before; or meet this program.
     fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError>;
 }
 
 /// Rings that have taken over.
 pub struct NewRings {
-    /// One per queue.
+    /// One per queue; none if the present rings continue.
     pub rings: Vec<RingReader>,
     /// The filter in front of them, unless it is that of the rings before.
     pub filter: Option<NewFilter>,

@@ -11,6 +11,7 @@ use super::super::plan::mode::Mode;
 use super::change::{Change, Message};
 use super::error::ChangeError;
 use super::pending::PendingChanges;
+use super::settings::RunningSettings;
 use crate::packet_filter::Filter;
 
 /// Changes delivery, buffer and filter of a running capture, from any thread. Clones change the same capture. No
@@ -30,8 +31,8 @@ use crate::packet_filter::Filter;
 /// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same | the same |
 /// | TPACKET_V3 | a second ring takes over | the same | the same | the same |
 /// | ring buffers of XDP | immediate | the program switches to other buffers; refused with several readers | no effect | [refused](ChangeError::FixedFilter) |
-/// | shared memory in drop mode | immediate | a second program takes over in the link; refused with several readers | no effect | [refused](ChangeError::FixedFilter) |
-/// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect | [refused](ChangeError::Fixed) |
+/// | shared memory in drop mode | immediate | a second program with other memory takes over; refused with several readers | no effect | a second program takes over; snaplen as the buffer; direction refused |
+/// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect | a second program takes over; snaplen and direction refused |
 #[derive(Clone, Debug)]
 pub struct Control {
     /// Of all readers.
@@ -86,7 +87,7 @@ impl Control {
     /// Blocks as [`set_buffer`](Self::set_buffer) does.
     ///
     /// # Errors
-    /// As [`set_delivery`](Self::set_delivery); [`ChangeError::FixedFilter`] without a packet ring;
+    /// As [`set_delivery`](Self::set_delivery); [`ChangeError::FixedFilter`] with ring buffers of XDP;
     /// [`ChangeError::Memory`] with the error of a filter that cannot be compiled.
     pub fn set_filter(&self, filter: Option<Filter>) -> Result<(), ChangeError> {
         self.change(Change::Filter(filter))
@@ -98,7 +99,7 @@ impl Control {
     /// Blocks as [`set_buffer`](Self::set_buffer) does.
     ///
     /// # Errors
-    /// As [`set_filter`](Self::set_filter).
+    /// As [`set_filter`](Self::set_filter); [`ChangeError::FixedSnaplen`] in drop mode.
     pub fn set_snaplen(&self, bytes: u32) -> Result<(), ChangeError> {
         self.change(Change::Snaplen(bytes))
     }
@@ -161,6 +162,13 @@ impl Control {
     /// As [`Capture::open`](super::super::Capture::open).
     pub fn set_mode(&self, link: Option<String>, mode: Mode) -> Result<(), ChangeError> {
         self.change(Change::Mode(link, mode))
+    }
+
+    /// The settings that are in force. `None`: the capture is over.
+    pub fn settings(&self) -> Option<RunningSettings> {
+        let (answer, answered) = channel();
+        self.messages.send(Message::Settings(answer)).ok()?;
+        answered.recv().ok()
     }
 
     /// Wakes the readers that sleep, so that its [`Consumer`](super::super::Consumer) becomes idle.

@@ -6,3 +6,4 @@ pub mod hand_over;
 pub mod handle;
 pub mod new_interface;
 pub mod pending;
+pub mod settings;

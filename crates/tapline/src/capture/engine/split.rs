@@ -25,12 +25,14 @@ impl Engine {
         let mut queues = std::mem::take(&mut self.queues).into_iter();
         for interface in &mut self.interfaces {
             let starts: Vec<usize> = dealt.iter().map(Vec::len).collect();
+            let mut rings = vec![Vec::new(); readers];
             for (place, queue) in queues.by_ref().take(interface.rings()).enumerate() {
                 dealt[place % readers].push(queue);
+                rings[place % readers].push(place);
             }
             let ranges = starts.iter().zip(&dealt);
             let ranges: Vec<_> = ranges.map(|(&start, own)| start..own.len()).collect();
-            let others = interface.share(&ranges);
+            let others = interface.share(&ranges, rings);
             for (part, other) in parts.iter_mut().zip(others) {
                 part.push(other);
             }

@@ -3,12 +3,14 @@
 use bpf::{FilterMaps, Insn, MapError, PacketSelection};
 use filter::FilterTarget;
 use filter::ebpf::{Fragment, prologue};
+use netlink::Netlink;
 use ring::InterfaceInfo;
 
+use super::super::error::CaptureError;
 use super::backend::FilterPlace;
 use super::error::PlanError;
 use super::interface_plan::InterfacePlan;
-use super::options::Required;
+use super::options::{CaptureOptions, Required, check_mode};
 
 /// Name of the maps that hold the sets of a filter.
 const SETS: &str = "tapline_filter";
@@ -82,4 +84,16 @@ impl XdpSelection {
         select.extend(resolved.expect("the maps are those of this code"));
         load(&select)
     }
+}
+
+/// The packets that another filter, in `options`, selects on an interface that is captured.
+pub fn reselect(
+    link: &InterfaceInfo,
+    options: &CaptureOptions,
+) -> Result<XdpSelection, CaptureError> {
+    check_mode(options)?;
+    let plan = InterfacePlan::new(&link.name, options, &mut Netlink::open()?)?;
+    let selection = XdpSelection::new(&link.name, &plan, Required::default())?;
+    selection.check(link, usize::MAX)?;
+    Ok(selection)
 }

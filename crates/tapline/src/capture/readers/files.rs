@@ -1,4 +1,4 @@
-//! A file for each reader.
+//! A consumer for each reader, such as a file.
 
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use store::model::{Interface, Statistics};
 use super::super::account::counters::LiveCounters;
 use super::super::account::loss_account::Account;
 use super::super::account::summary::{CaptureSummary, Ended};
-use super::super::read::consumer::{Consumer, ConsumerError, FileConsumer};
+use super::super::read::consumer::{Consumer, ConsumerError};
 use super::lane::of_queue;
 use crate::packet::Packet;
 use crate::stop::{Stop, Stopper};
@@ -19,14 +19,14 @@ use crate::wait::wait;
 /// Longest sleep: a reader that ends is noticed so late.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// The file of one reader.
-pub struct ReaderFile<'f> {
-    pub file: &'f mut FileConsumer,
+/// The consumer of one reader.
+pub struct ReaderFile<'f, F> {
+    pub file: &'f mut F,
     /// Receive queue of packets that do not say so themselves.
     pub queue: Option<u32>,
 }
 
-impl Consumer for ReaderFile<'_> {
+impl<F: Consumer> Consumer for ReaderFile<'_, F> {
     #[inline(always)]
     #[expect(
         clippy::inline_always,

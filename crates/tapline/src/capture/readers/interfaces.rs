@@ -138,9 +138,11 @@ impl SharedOpener {
             of_queue.unwrap_or(number % readers)
         };
         let mut dealt: Vec<Vec<_>> = (0..readers).map(|_| Vec::new()).collect();
+        let mut rings = vec![Vec::new(); readers];
         for (number, queue) in std::mem::take(&mut new.queues).into_iter().enumerate() {
             let reader = reader_of(number, &queue.reader);
             dealt[reader].push(queue);
+            rings[reader].push(number);
         }
         if dealt.iter().any(Vec::is_empty) {
             return Err(CaptureError::Readers {
@@ -148,7 +150,7 @@ impl SharedOpener {
             });
         }
         let ranges: Vec<_> = dealt.iter().map(|queues| 0..queues.len()).collect();
-        let others = new.interface.share(&ranges);
+        let others = new.interface.share(&ranges, rings);
         let parts = std::iter::once(new.interface).chain(others).zip(dealt);
         let parts = parts.map(|(interface, mut queues)| {
             for queue in &mut queues {

@@ -20,7 +20,7 @@ use super::super::engine::Engine;
 use super::super::error::{CaptureError, run_result};
 use super::super::job::run;
 use super::super::plan::options::{CaptureOptions, ShareOfPackets};
-use super::super::read::consumer::{Consumer, FileConsumer, FileOwner};
+use super::super::read::consumer::{Consumer, FileOwner};
 use super::super::read::poller::nanoseconds;
 use super::decoded::Decoded;
 use super::files::{self, ReaderFile};
@@ -224,8 +224,7 @@ impl ParallelCapture {
     /// interface.
     pub fn statistics_source(&self) -> StatisticsSource {
         let (live, parts) = (self.live.clone(), self.parts());
-        let is_shared = self.distribution.is_some();
-        Box::new(move || live.statistics_by_reader(&parts, is_shared))
+        Box::new(move || live.statistics_by_reader(&parts))
     }
 
     /// Whose packets each reader counts; empty for a single reader.
@@ -365,16 +364,17 @@ impl ParallelCapture {
         run_result(self.with_unread(summary))
     }
 
-    /// Captures into `files`, one for each of [`readers`](Self::readers), until `stop`, a time limit, an interface or
+    /// Captures into `files`, such as a [`FileConsumer`](super::super::FileConsumer) or a
+    /// [`Recorder`](super::super::Recorder) for each of [`readers`](Self::readers), until `stop`, a time limit, an interface or
     /// an error ends the capture. `observer` gets the ticks and the end, and no packets. A packet limit is ignored.
     ///
     /// # Errors
     /// [`CaptureError::Run`] if a file failed or waiting did; it holds the summary.
     /// # Panics
     /// If there are not as many files as readers.
-    pub fn run_files<C: Consumer>(
+    pub fn run_files<F: Consumer + Send, C: Consumer>(
         mut self,
-        files: &mut [FileConsumer],
+        files: &mut [F],
         observer: &mut C,
         stop: &Stop,
     ) -> Result<CaptureSummary, CaptureError> {
@@ -433,7 +433,7 @@ impl ParallelCapture {
     /// The counters of the readers and interfaces at the end; `discarded` packets of each reader were not written.
     fn final_statistics(&self, discarded: &[u64]) -> Vec<Statistics> {
         let parts = self.parts();
-        let mut statistics = (self.live).statistics_by_reader(&parts, self.distribution.is_some());
+        let mut statistics = (self.live).statistics_by_reader(&parts);
         if self.live.accounts().len() == 1 {
             let all = discarded.iter().sum();
             let of_parts = discarded.iter().take(parts.len()).copied();

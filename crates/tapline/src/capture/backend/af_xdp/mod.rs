@@ -2,11 +2,12 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use abi::clock::monotonic_ns;
 use bpf::{
-    AttachedXdpProgram, PacketSelection, XdpAttachMode, XdpLink, XdpProgramError, XskProgram,
-    XskProgramOptions,
+    AttachedXdpProgram, PacketSelection, Program, XdpAttachMode, XdpCounters, XdpLink,
+    XdpProgramError, XskProgram, XskProgramOptions,
 };
 use netlink::Netlink;
 use ring::{
@@ -18,10 +19,13 @@ use rustix::io::Errno;
 
 use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
 use super::super::account::summary::Sockets;
+use super::super::control::change::Change;
+use super::super::control::error::ChangeError;
+use super::super::control::hand_over::{HandOver, NewRings, Replacement, RunOptions};
 use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
 use super::super::plan::options::CaptureOptions;
-use super::super::plan::xdp_selection::XdpSelection;
+use super::super::plan::xdp_selection::{XdpSelection, reselect};
 use super::super::read::forecast::parts;
 use super::super::read::ring::{RingReader, RxRing};
 use super::OpenedInterface;
@@ -49,7 +53,14 @@ pub fn open(
     let queues = XdpRing::queue_count(link)?.max(1);
     let rings = rings(link, queues, options)?;
     selection.check(rings[0].interface(), rings.len())?;
-    let program = load(&rings, queues, selection, options).map_err(steer)?;
+    let program_options = XskProgramOptions {
+        multi_buffer: rings.iter().all(XdpRing::takes_multi_buffer),
+        stamp: options.timestamps != TimestampSource::Reader,
+        metadata: options.rx_metadata,
+        ..XskProgramOptions::new(queues)
+    };
+    let load = |options: &XskProgramOptions<'_>| XskProgram::load(options);
+    let program = with_filter(selection, program_options, options, load).map_err(steer)?;
     for ring in &rings {
         let inserted = program.insert(ring.queue(), ring.as_fd());
         inserted.map_err(steer)?;
@@ -61,17 +72,29 @@ pub fn open(
     };
     let attached = XdpLink::attach(program.program(), rings[0].interface().index, place);
     let attached = attached.map_err(|error| steer(error.into()))?;
+    let program = Arc::new(program);
+    // Without a second handle, for lack of descriptors, the program cannot be replaced.
+    let hand_over = attached.try_clone().ok().map(|xdp| {
+        Box::new(RedirectHandOver {
+            xdp,
+            program: program.clone(),
+            program_options,
+            link: rings[0].interface().clone(),
+            options: options.clone(),
+        }) as Box<dyn HandOver>
+    });
+    let read = rings.iter().map(XdpRing::queue).collect();
     let rings = rings.into_iter();
     Ok(OpenedInterface {
         rings: rings.map(|ring| RingReader::Xdp(Box::new(ring))).collect(),
         kernel_filter: Box::new(RedirectFilter {
             program,
             link: Some(attached),
+            queues: read,
             reads_all: options.queues.is_none(),
         }),
         exact: None,
-        // A queue has one packet memory, which cannot be replaced.
-        hand_over: None,
+        hand_over,
         place: selection.place(),
         fall_back: None,
     })
@@ -136,45 +159,52 @@ fn holder(link: &str) -> Option<AttachedXdpProgram> {
     AttachedXdpProgram::of(link.ifindex().0).ok()?
 }
 
-fn load(
-    rings: &[XdpRing],
-    queues: u32,
+/// Calls `load` for a program of `program_options` that begins with the filter.
+fn with_filter<T>(
     selection: &XdpSelection,
+    program_options: XskProgramOptions<'static>,
     options: &CaptureOptions,
-) -> Result<XskProgram, XdpProgramError> {
+    load: impl FnOnce(&XskProgramOptions<'_>) -> Result<T, XdpProgramError>,
+) -> Result<T, XdpProgramError> {
     selection.load(XdpProgramError::Map, |select| {
-        XskProgram::load(&XskProgramOptions {
-            multi_buffer: rings.iter().all(XdpRing::takes_multi_buffer),
-            stamp: options.timestamps != TimestampSource::Reader,
-            metadata: options.rx_metadata,
+        load(&XskProgramOptions {
             selection: PacketSelection {
                 code: select,
                 sampling: options.sampling,
                 unmatched: options.others,
             },
-            ..XskProgramOptions::new(queues)
+            ..program_options
         })
     })
 }
 
 /// The program that redirects packets, while it has its link.
 struct RedirectFilter {
-    program: XskProgram,
+    program: Arc<XskProgram>,
     link: Option<XdpLink>,
+    /// The queue of each ring.
+    queues: Vec<u32>,
     /// Every queue has a socket. Otherwise the program passes packets of the others to the stack.
     reads_all: bool,
 }
 
 impl KernelFilter for RedirectFilter {
     fn counters(&self) -> FilterCounters {
-        let counts = self.program.counters().map(|counts| FilterCounters {
-            refused: Some(counts.unmatched + counts.sampled_out),
-            sampled_out: Some(counts.sampled_out),
-            accepted: Some(counts.delivered),
-            // Without a socket.
-            lost: if self.reads_all { counts.lost } else { 0 },
-        });
+        let counts = if self.reads_all {
+            self.program.counters().map(FilterCounters::from)
+        } else {
+            // Those of the other queues are in no account.
+            let own = self.queues.iter();
+            own.map(|&queue| self.program.counters_of(queue))
+                .try_fold(XdpCounters::default(), |sum, one| Ok(sum + one?))
+                .map(FilterCounters::from)
+        };
         counts.unwrap_or_default()
+    }
+
+    fn counters_of(&self, ring: usize) -> Option<FilterCounters> {
+        let counts = self.program.counters_of(*self.queues.get(ring)?);
+        Some(counts.map(FilterCounters::from).unwrap_or_default())
     }
 
     fn detach(&mut self) {
@@ -187,6 +217,83 @@ impl KernelFilter for RedirectFilter {
 
     fn loses_before_ring(&self) -> bool {
         true
+    }
+}
+
+/// Loads programs with another filter, which take over in the link of the first one. A queue has one packet memory, which
+/// cannot be replaced.
+struct RedirectHandOver {
+    xdp: XdpLink,
+    program: Arc<XskProgram>,
+    /// All but the selection.
+    program_options: XskProgramOptions<'static>,
+    link: InterfaceInfo,
+    options: CaptureOptions,
+}
+
+/// A program that is ready to take over.
+struct RedirectReplacement<'l> {
+    hand_over: &'l mut RedirectHandOver,
+    program: Program,
+}
+
+impl RedirectHandOver {
+    fn with_selection(&mut self, options: &CaptureOptions) -> Result<Program, CaptureError> {
+        let selection = reselect(&self.link, options)?;
+        let load = |options: &XskProgramOptions<'_>| self.program.selecting(options);
+        let program = with_filter(&selection, self.program_options, options, load);
+        program.map_err(|error| CaptureError::Steer {
+            link: self.link.name.clone(),
+            error: Box::new(error),
+        })
+    }
+}
+
+impl HandOver for RedirectHandOver {
+    fn backend(&self) -> Backend {
+        Backend::Xdp
+    }
+
+    fn link(&self) -> &str {
+        &self.link.name
+    }
+
+    fn prepare(
+        &mut self,
+        change: &Change,
+        now: &RunOptions,
+    ) -> Result<Box<dyn Replacement + '_>, ChangeError> {
+        match change {
+            Change::Buffer(_) => {
+                let backend = Backend::Xdp;
+                return Err(ChangeError::Fixed { backend });
+            }
+            Change::Snaplen(_) => return Err(ChangeError::FixedSnaplen),
+            Change::Direction(_) => {
+                let link = self.link.name.clone();
+                return Err(ChangeError::FixedDirection { link });
+            }
+            _ => {}
+        }
+        let mut options = self.options.clone();
+        options.filter.clone_from(&now.filter);
+        options.sampling = now.sampling;
+        Ok(Box::new(RedirectReplacement {
+            program: self.with_selection(&options)?,
+            hand_over: self,
+        }))
+    }
+}
+
+impl Replacement for RedirectReplacement<'_> {
+    fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError> {
+        let Self { hand_over, program } = *self;
+        let replaced = hand_over.xdp.replace_and_wait(&program);
+        replaced.map_err(|source| ChangeError::HandOver {
+            link: hand_over.link.name.clone(),
+            source,
+        })?;
+        Ok(Vec::new().into())
     }
 }
 

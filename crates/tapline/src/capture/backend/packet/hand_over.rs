@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use ring::{HandoverGroup, PacketRing, PreparedRing, PreparedShare, RingOpenError, SetupStep};
 
+use super::super::super::control::change::Change;
 use super::super::super::control::error::ChangeError;
 use super::super::super::control::hand_over::{
     HandOver, NewFilter, NewRings, Replacement, RunOptions,
@@ -142,7 +143,11 @@ impl HandOver for PacketHandOver {
         &self.link
     }
 
-    fn prepare(&mut self, options: &RunOptions) -> Result<Box<dyn Replacement + '_>, ChangeError> {
+    fn prepare(
+        &mut self,
+        _change: &Change,
+        options: &RunOptions,
+    ) -> Result<Box<dyn Replacement + '_>, ChangeError> {
         let options = &RunOptions {
             buffer_bytes: options.buffer_bytes / self.group.readers(),
             ..options.clone()

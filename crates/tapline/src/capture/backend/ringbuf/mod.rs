@@ -9,6 +9,7 @@ use bpf::{
 use ring::{BpfRing, InterfaceInfo};
 
 use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
+use super::super::control::change::Change;
 use super::super::control::error::ChangeError;
 use super::super::control::hand_over::{HandOver, NewRings, Replacement, RunOptions};
 use super::super::error::CaptureError;
@@ -41,17 +42,20 @@ pub fn open(
     let attached = XdpLink::attach(program.program(), buffers.link().index, options.xdp);
     let attached = attached.map_err(|error| copy(error.into()))?;
     let program = Arc::new(program);
+    let cpus = maps.iter().map(|(cpu, _)| cpu).collect();
     let hand_over = RingbufHandOver {
         program: program.clone(),
         maps,
         link: buffers.link().clone(),
         options: options.clone(),
+        is_shared: false,
     };
     Ok(OpenedInterface {
         rings: buffers.into_rings(),
         kernel_filter: Box::new(CopyFilter {
             program,
             link: Some(attached),
+            cpus,
         }),
         exact: None,
         hand_over: Some(Box::new(hand_over)),
@@ -98,17 +102,19 @@ fn buffers(
 struct CopyFilter {
     program: Arc<RingBufferProgram>,
     link: Option<XdpLink>,
+    /// The CPU of each ring.
+    cpus: Vec<u32>,
 }
 
 impl KernelFilter for CopyFilter {
     fn counters(&self) -> FilterCounters {
-        let counts = self.program.counters().map(|counts| FilterCounters {
-            refused: Some(counts.unmatched + counts.sampled_out),
-            sampled_out: Some(counts.sampled_out),
-            accepted: Some(counts.delivered),
-            lost: counts.lost,
-        });
+        let counts = self.program.counters().map(FilterCounters::from);
         counts.unwrap_or_default()
+    }
+
+    fn counters_of(&self, ring: usize) -> Option<FilterCounters> {
+        let counts = self.program.counters_of(*self.cpus.get(ring)?);
+        Some(counts.map(FilterCounters::from).unwrap_or_default())
     }
 
     fn detach(&mut self) {
@@ -127,6 +133,7 @@ struct RingbufHandOver {
     maps: CpuRingBuffers,
     link: InterfaceInfo,
     options: CaptureOptions,
+    is_shared: bool,
 }
 
 /// Buffers that are ready to take over.
@@ -165,7 +172,22 @@ impl HandOver for RingbufHandOver {
         &self.link.name
     }
 
-    fn prepare(&mut self, options: &RunOptions) -> Result<Box<dyn Replacement + '_>, ChangeError> {
+    fn share(&mut self) {
+        self.is_shared = true;
+    }
+
+    fn prepare(
+        &mut self,
+        change: &Change,
+        options: &RunOptions,
+    ) -> Result<Box<dyn Replacement + '_>, ChangeError> {
+        let backend = Backend::XdpRingbuf;
+        if change.is_of_filter() {
+            return Err(ChangeError::FixedFilter { backend });
+        }
+        if self.is_shared {
+            return Err(ChangeError::Fixed { backend });
+        }
         Ok(Box::new(self.prepare_buffers(options.buffer_bytes)?))
     }
 }

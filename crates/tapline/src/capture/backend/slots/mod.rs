@@ -10,13 +10,14 @@ use ring::{BpfRing, InterfaceInfo, TimestampSource};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
+use super::super::control::change::Change;
 use super::super::control::error::ChangeError;
 use super::super::control::hand_over::{HandOver, NewRings, Replacement, RunOptions};
 use super::super::error::CaptureError;
 use super::super::plan::backend::{Backend, FallBack};
 use super::super::plan::mode::SHORT_SNAPLEN;
 use super::super::plan::options::CaptureOptions;
-use super::super::plan::xdp_selection::XdpSelection;
+use super::super::plan::xdp_selection::{XdpSelection, reselect};
 use super::super::read::ring::RingReader;
 use super::OpenedInterface;
 use super::cpu_buffers::CpuBuffers;
@@ -72,6 +73,7 @@ pub fn open(
             link: buffers.link().clone(),
             selection: selection.clone(),
             options: options.clone(),
+            is_shared: false,
         }) as Box<dyn HandOver>
     });
     Ok(Ok(OpenedInterface {
@@ -170,7 +172,10 @@ impl Programs {
     /// `next` has taken over, and no CPU runs the program before it.
     fn replace(&self, next: SlotProgram) {
         let (newest, before) = &mut *self.lock();
-        *before = *before + newest.counters();
+        // The counters are in the memory.
+        if !next.shares_memory(newest) {
+            *before = *before + newest.counters();
+        }
         *newest = Arc::new(next);
     }
 }
@@ -183,13 +188,12 @@ struct SlotsFilter {
 
 impl KernelFilter for SlotsFilter {
     fn counters(&self) -> FilterCounters {
-        let counts = self.programs.counts();
-        FilterCounters {
-            refused: Some(counts.unmatched + counts.sampled_out),
-            sampled_out: Some(counts.sampled_out),
-            accepted: Some(counts.delivered),
-            lost: counts.lost,
-        }
+        self.programs.counts().into()
+    }
+
+    fn counters_of(&self, ring: usize) -> Option<FilterCounters> {
+        // Several readers keep the first memory.
+        Some(self.programs.newest().counters_of(ring).into())
     }
 
     fn detach(&mut self) {
@@ -201,7 +205,7 @@ impl KernelFilter for SlotsFilter {
     }
 }
 
-/// Loads programs with other memory, which take over in the link of the first one.
+/// Loads programs with another filter or other memory, which take over in the link of the first one.
 struct SlotsHandOver {
     /// Dropped before the programs.
     xdp: XdpLink,
@@ -209,35 +213,62 @@ struct SlotsHandOver {
     link: InterfaceInfo,
     selection: Arc<XdpSelection>,
     options: CaptureOptions,
+    /// Several readers have the memory.
+    is_shared: bool,
 }
 
-/// A program with its memory that is ready to take over.
+/// A program that is ready to take over, with its memory if that is other memory.
 struct SlotsReplacement<'l> {
     hand_over: &'l mut SlotsHandOver,
     program: SlotProgram,
     rings: Vec<RingReader>,
+    selection: Arc<XdpSelection>,
+    options: CaptureOptions,
 }
 
 impl SlotsHandOver {
-    fn prepare_program(
+    /// A program with other memory.
+    fn with_memory(
         &mut self,
-        buffer_bytes: usize,
+        options: CaptureOptions,
     ) -> Result<SlotsReplacement<'_>, CaptureError> {
-        self.options.buffer_bytes = buffer_bytes;
-        let name = &self.link.name;
         let newest = self.programs.newest();
         let load = |options: &SlotProgramOptions<'_>| newest.successor(options);
-        let program = with_filter(&self.selection, &self.options, load);
-        let program = program.map_err(|error| CaptureError::Steer {
-            link: name.clone(),
-            error: Box::new(error),
-        })?;
-        let buffers = buffers(name, &program, &self.options)?.check(&self.link)?;
+        let program = with_filter(&self.selection, &options, load);
+        let program = program.map_err(|error| self.steer(error))?;
+        let buffers = buffers(&self.link.name, &program, &options)?.check(&self.link)?;
         Ok(SlotsReplacement {
             program,
             rings: buffers.into_rings(),
+            selection: self.selection.clone(),
+            options,
             hand_over: self,
         })
+    }
+
+    /// A program with another filter or sampling in front of the same memory.
+    fn with_selection(
+        &mut self,
+        options: CaptureOptions,
+    ) -> Result<SlotsReplacement<'_>, CaptureError> {
+        let selection = reselect(&self.link, &options)?;
+        let newest = self.programs.newest();
+        let load = |options: &SlotProgramOptions<'_>| newest.selecting(&options.selection);
+        let program = with_filter(&selection, &options, load);
+        Ok(SlotsReplacement {
+            program: program.map_err(|error| self.steer(error))?,
+            rings: Vec::new(),
+            selection: Arc::new(selection),
+            options,
+            hand_over: self,
+        })
+    }
+
+    fn steer(&self, error: XdpProgramError) -> CaptureError {
+        CaptureError::Steer {
+            link: self.link.name.clone(),
+            error: Box::new(error),
+        }
     }
 }
 
@@ -250,8 +281,41 @@ impl HandOver for SlotsHandOver {
         &self.link.name
     }
 
-    fn prepare(&mut self, options: &RunOptions) -> Result<Box<dyn Replacement + '_>, ChangeError> {
-        Ok(Box::new(self.prepare_program(options.buffer_bytes)?))
+    fn share(&mut self) {
+        self.is_shared = true;
+    }
+
+    fn prepare(
+        &mut self,
+        change: &Change,
+        now: &RunOptions,
+    ) -> Result<Box<dyn Replacement + '_>, ChangeError> {
+        let mut options = self.options.clone();
+        options.filter.clone_from(&now.filter);
+        options.sampling = now.sampling;
+        let prepared = match *change {
+            Change::Direction(_) => {
+                let link = self.link.name.clone();
+                return Err(ChangeError::FixedDirection { link });
+            }
+            Change::Snaplen(bytes) if self.is_shared || bytes > SHORT_SNAPLEN => {
+                return Err(ChangeError::FixedSnaplen);
+            }
+            Change::Buffer(_) if self.is_shared => {
+                let backend = Backend::XdpRingbuf;
+                return Err(ChangeError::Fixed { backend });
+            }
+            Change::Snaplen(bytes) => {
+                options.snaplen = bytes;
+                self.with_memory(options)?
+            }
+            Change::Buffer(bytes) => {
+                options.buffer_bytes = bytes;
+                self.with_memory(options)?
+            }
+            _ => self.with_selection(options)?,
+        };
+        Ok(Box::new(prepared))
     }
 }
 
@@ -261,6 +325,8 @@ impl Replacement for SlotsReplacement<'_> {
             hand_over,
             program,
             rings,
+            selection,
+            options,
         } = *self;
         let taken_over = program.take_over(&mut hand_over.xdp);
         taken_over.map_err(|source| ChangeError::HandOver {
@@ -268,6 +334,7 @@ impl Replacement for SlotsReplacement<'_> {
             source,
         })?;
         hand_over.programs.replace(program);
+        (hand_over.selection, hand_over.options) = (selection, options);
         Ok(rings.into())
     }
 }
