@@ -1,10 +1,13 @@
 //! What bounds a run, or ends it: answers, memory, signals.
 
+use std::net::Ipv4Addr;
+
 use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::ping::{dead_ends, ping, start, with_files};
-use crate::support::{ENDING, Scene};
+use crate::support::run::Running;
+use crate::support::{ENDING, Scene, number};
 
 /// As ping does: who waits for a host to come up gives the time and the number of answers.
 #[test]
@@ -90,4 +93,39 @@ fn loss_beyond_what_is_tolerated_fails_the_run() {
         )
         .exit(code);
     }
+}
+
+/// Bytes of memory that a process has taken at most.
+fn peak_bytes(running: &Running) -> u64 {
+    let path = format!("/proc/{}/status", running.pid().as_raw_nonzero());
+    let text = std::fs::read_to_string(path).expect("it runs");
+    let mut rows = text.lines().filter_map(|row| row.strip_prefix("VmHWM:"));
+    let kib = rows.next().expect("a peak").trim().trim_end_matches(" kB");
+    1024 * kib.parse::<u64>().expect("a number")
+}
+
+/// Compared with what the kernel counts. Most of the addresses are in different networks.
+#[test]
+fn a_list_of_single_addresses_takes_little_memory() {
+    const FEW: u32 = 20_000;
+    const MANY: u32 = 420_000;
+    // A target of a sweep takes 24 bytes, and its place in the list 8, which is built in twice as much.
+    const MOST_BYTES: u64 = 56;
+    let scene = Scene::new();
+    scene.left.ip("route add 32.0.0.0/3 via 10.1.0.2");
+    // Far from each other.
+    let address = |number: u32| Ipv4Addr::from(1 << 29 | number.wrapping_mul(0x9e37_79b1) >> 3);
+    let peak = |count: u32| {
+        let addresses = (0..count).map(|number| format!("{}\n", address(number)));
+        let list = scene.write("list", addresses.collect::<String>());
+        let line = format!("--backend xdp -I left0 -c 1 -W 60 -q --json --rate 1pps -f {list}");
+        let mut running = start(&scene, &line);
+        let started = running.ready();
+        let peak = peak_bytes(&running);
+        running.stop();
+        (number(&started, "targets"), peak)
+    };
+    let [(few, little), (many, much)] = [FEW, MANY].map(peak);
+    let each = (much - little) / (many - few);
+    assert!(each <= MOST_BYTES, "{each} bytes a target");
 }

@@ -10,6 +10,7 @@ use super::list::{Block, Targets};
 use super::parse::{TargetWord, parse_word};
 use super::range::{AddressRange, Cidr, address, merge, number};
 use super::rules::{AddressFamilies, AddressRules};
+use super::single::Singles;
 
 /// Default maximum number of targets: a /8.
 const DEFAULT_MOST: u32 = 1 << 24;
@@ -50,7 +51,11 @@ impl Resolver for NoResolver {
 pub struct TargetsBuilder {
     family: AddressFamilies,
     most: u32,
+    /// Ranges, names and addresses with zones.
     items: Vec<Item>,
+    singles: Singles,
+    /// Number of mentions so far.
+    mentions: u32,
     excluded: Vec<AddressRange>,
     follows_names: bool,
 }
@@ -58,6 +63,8 @@ pub struct TargetsBuilder {
 /// A range that was added.
 #[derive(Clone, Debug)]
 struct Item {
+    /// Which mention it is.
+    place: u32,
     range: AddressRange,
     name: Option<Box<str>>,
     zone: Option<u32>,
@@ -81,6 +88,8 @@ impl TargetsBuilder {
             family,
             most: DEFAULT_MOST,
             items: Vec::new(),
+            singles: Singles::default(),
+            mentions: 0,
             excluded: Vec::new(),
             follows_names: false,
         }
@@ -96,12 +105,21 @@ impl TargetsBuilder {
 
     /// Adds a name that has no address yet. Requires [`TargetsBuilder::follow_names`]: other lists ignore it.
     pub fn add_unresolved(&mut self, name: &str) {
+        let place = self.next_place();
         self.items.push(Item {
+            place,
             range: AddressRange::one(NO_ADDRESS),
             name: Some(name.into()),
             zone: None,
             is_resolved: false,
         });
+    }
+
+    fn next_place(&mut self) -> u32 {
+        let place = self.mentions;
+        // A list of so many mentions has too many targets, or only repeats them.
+        self.mentions = place.saturating_add(1);
+        place
     }
 
     /// Sets the maximum number of targets. Default: 16 777 216.
@@ -146,6 +164,7 @@ impl TargetsBuilder {
     fn add_word(&mut self, word: &str, resolver: &mut dyn Resolver) -> Result<(), TargetErrorKind> {
         let item = match parse_word(word)? {
             TargetWord::Range(range) => Item {
+                place: 0,
                 range,
                 name: None,
                 zone: None,
@@ -157,6 +176,7 @@ impl TargetsBuilder {
                     Err(_) => resolver.interface(zone),
                 };
                 Item {
+                    place: 0,
                     range: AddressRange::one(address.into()),
                     name: None,
                     zone: Some(index.map_err(|source| TargetErrorKind::Zone { source })?),
@@ -170,6 +190,7 @@ impl TargetsBuilder {
                 let mut addresses = addresses.into_iter().map(|address| address.to_canonical());
                 let address = addresses.find(|address| self.family.accepts(*address));
                 Item {
+                    place: 0,
                     range: AddressRange::one(address.ok_or(TargetErrorKind::NoAddress)?),
                     name: Some(name.into()),
                     zone: None,
@@ -180,7 +201,12 @@ impl TargetsBuilder {
         if !self.family.accepts(address(item.range.first)) {
             return Err(TargetErrorKind::WrongFamily);
         }
-        self.items.push(item);
+        let place = self.next_place();
+        if item.range.len() == 1 && item.name.is_none() && item.zone.is_none() {
+            self.singles.push(address(item.range.first), place);
+        } else {
+            self.items.push(Item { place, ..item });
+        }
         Ok(())
     }
 
@@ -198,6 +224,9 @@ impl TargetsBuilder {
             },
             ..Targets::default()
         };
+        let left_out = (self.singles).reduce(|address| targets.rules.accepts(address));
+        targets.excluded += left_out.refused;
+        targets.repeated += left_out.repeated;
         let mut kept = Vec::with_capacity(self.items.len());
         for mut item in self.items {
             if targets.rules.follows_names && item.name.is_some() {
@@ -218,25 +247,34 @@ impl TargetsBuilder {
             });
             targets.excluded += item.range.len() - left;
         }
-        let kept = deduplicate(&kept, self.follows_names, &mut targets.repeated);
-        let mut count = 0_u128;
+        // Addresses that a range or a name has too.
+        let is_followed = |item: &Item| targets.rules.follows_names && item.name.is_some();
+        let others = kept.iter().filter(|item| !is_followed(item));
+        let mut ranges: Vec<AddressRange> = others.map(|item| item.range).collect();
+        merge(&mut ranges);
+        self.singles.remove_within(&ranges, |address, place| {
+            kept.push(Item {
+                place,
+                range: AddressRange::one(address),
+                name: None,
+                zone: None,
+                is_resolved: true,
+            });
+        });
+        kept.sort_by_key(|item| item.place);
+        let mut repeated = 0;
+        let kept = deduplicate(&kept, self.follows_names, &mut repeated);
+        targets.repeated += repeated;
+        let mut singles = self.singles.in_order().peekable();
         for item in kept {
-            count = count.saturating_add(item.range.len());
-            if count > self.most.into() {
-                let ends = [item.range.first, item.range.last].map(address);
-                return Err(TargetError {
-                    target: match ends {
-                        [first, last] if first == last => first.to_string(),
-                        [first, last] => format!("{first}-{last}"),
-                    },
-                    line: None,
-                    kind: TargetErrorKind::TooMany {
-                        count,
-                        most: self.most,
-                    },
-                });
+            while let Some((_, address)) = singles.next_if(|(place, _)| *place < item.place) {
+                targets.push_address(address, self.most)?;
             }
+            targets.require_room(item.range, self.most)?;
             targets.push(item);
+        }
+        for (_, address) in singles {
+            targets.push_address(address, self.most)?;
         }
         targets.index();
         Ok(targets)
@@ -321,6 +359,29 @@ fn sweep(items: &[Item], by_first: &[usize]) -> Vec<(usize, AddressRange)> {
 }
 
 impl Targets {
+    /// Refuses more than `most` targets.
+    fn require_room(&self, range: AddressRange, most: u32) -> Result<(), TargetError> {
+        let count = u128::from(self.hosts).saturating_add(range.len());
+        if count <= most.into() {
+            return Ok(());
+        }
+        let ends = [range.first, range.last].map(address);
+        Err(TargetError {
+            target: match ends {
+                [first, last] if first == last => first.to_string(),
+                [first, last] => format!("{first}-{last}"),
+            },
+            line: None,
+            kind: TargetErrorKind::TooMany { count, most },
+        })
+    }
+
+    fn push_address(&mut self, address: IpAddr, most: u32) -> Result<(), TargetError> {
+        self.require_room(AddressRange::one(address), most)?;
+        self.push_single(Some(address));
+        Ok(())
+    }
+
     fn push(&mut self, item: Item) {
         let host = self.hosts;
         if let Some(name) = item.name {
@@ -356,7 +417,11 @@ impl Targets {
             self.singles.extend(*first..*first + count as u32);
         }
         self.ranges.sort_unstable();
+        for block in &mut self.blocks {
+            block.shrink_to_fit();
+        }
         let mut singles = std::mem::take(&mut self.singles);
+        singles.shrink_to_fit();
         singles.sort_unstable_by_key(|host| number(self.listed_address(*host)));
         self.singles = singles;
     }

@@ -252,6 +252,14 @@ impl Block {
         }
     }
 
+    pub fn shrink_to_fit(&mut self) {
+        match self {
+            Self::Range(_) => {}
+            Self::V4(list) => list.shrink_to_fit(),
+            Self::V6(list) => list.shrink_to_fit(),
+        }
+    }
+
     /// Appends an address if the block has its kind. Returns whether it was appended.
     pub fn push(&mut self, address: IpAddr) -> bool {
         match (self, address) {

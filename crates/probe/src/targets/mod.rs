@@ -8,6 +8,7 @@ mod list;
 mod parse;
 mod range;
 mod rules;
+mod single;
 
 pub use builder::{NoResolver, Resolver, TargetsBuilder};
 pub use change::HostEntry;
