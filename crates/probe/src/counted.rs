@@ -4,12 +4,12 @@ use crate::classification::OtherCounts;
 use crate::plan::{PlanError, ProbePlan, SweepPosition};
 use crate::prober::Prober;
 use crate::statistics::{
-    AnswerCounters, CountedAnswers, Histogram, NetworkError, TargetsElsewhere,
+    AnswerCounters, CountedAnswers, Histogram, NetworkError, ProbeCounts, TargetsElsewhere,
 };
 use crate::targets::Targets;
 
-/// A run whose answers are counted elsewhere. Until [`Prober::end_all`], probes without an answer
-/// are in flight, except those that have ended.
+/// A run whose answers are counted elsewhere. Which probe an answer belongs to is not known here. So of the probes to a target
+/// that have no answer, as many count as in flight as have not timed out, until they have ended or [`Prober::end_all`].
 impl Prober {
     /// Memory for a target whose answers are counted elsewhere.
     pub const BYTES_ELSEWHERE: u64 = TargetsElsewhere::BYTES;
@@ -61,10 +61,55 @@ impl Prober {
 
     /// Counts the probes to `target` without an answer as lost: none is in flight any more.
     pub(crate) fn close(&mut self, target: u32) {
-        let pending = self.counts(target).pending();
+        let pending = self.counts_without_overdue(target).pending();
         self.statistics.total.lost += pending;
         if let Some(elsewhere) = &mut self.elsewhere {
             elsewhere.lose(target, pending);
+        }
+    }
+
+    fn counts_without_overdue(&self, target: u32) -> ProbeCounts {
+        let elsewhere = self.elsewhere.as_ref();
+        let counts = elsewhere.map(|all| all.counts(target, self.has_ended(target)));
+        counts.unwrap_or_default()
+    }
+
+    /// The counters of a target, with the probes lost that must have timed out.
+    pub(crate) fn counts_with_overdue(&self, target: u32) -> ProbeCounts {
+        let mut counts = self.counts_without_overdue(target);
+        counts.lost += self.overdue(target, &counts);
+        counts
+    }
+
+    /// Of the probes to `target` that are in flight by `counts`, those that must have timed out.
+    fn overdue(&self, target: u32, counts: &ProbeCounts) -> u64 {
+        let pending = counts.pending();
+        if pending == 0 || self.schedule.is_single() {
+            return 0;
+        }
+        let issued = self.schedule.rounds_issued(target);
+        let position = self.schedule.position_of(target);
+        let expired = self.schedule.rounds_before(self.expired_slots, position);
+        pending.saturating_sub(issued.saturating_sub(expired).into())
+    }
+
+    /// Counts the probes that must have timed out as lost in [`Prober::total`]: the sum over all targets. If these are
+    /// `many`, only as many as must be lost of all together.
+    pub fn find_overdue(&mut self, many: bool) {
+        let overdue = if self.schedule.is_single() {
+            0
+        } else if many {
+            let in_flight = self
+                .schedule
+                .issued_end()
+                .saturating_sub(self.expired_slots);
+            self.statistics.total.pending().saturating_sub(in_flight)
+        } else {
+            let overdue = |target| self.overdue(target, &self.counts_without_overdue(target));
+            (0..self.targets.len()).map(overdue).sum()
+        };
+        if let Some(elsewhere) = &mut self.elsewhere {
+            elsewhere.set_overdue(overdue);
         }
     }
 
@@ -204,6 +249,97 @@ mod tests {
         again.dedup();
         // All but those of the prefix, which has sent one in each run.
         assert!(again.len() >= 21, "{again:?}");
+    }
+
+    /// A probe that waits counts as not issued, and those behind it end after it.
+    #[test]
+    fn a_held_probe_is_sent_later_or_withdrawn() {
+        let plan = ProbePlan {
+            rounds: Some(1),
+            interval_ns: 0,
+            rate_pps: None,
+            timeout_ns: 1_000_000,
+            ..ProbePlan::new(7, RunKey([1, 2]))
+        };
+        let mut builder = TargetsBuilder::default();
+        builder
+            .add("10.0.0.1-10.0.0.3", &mut NoResolver)
+            .expect("targets");
+        let targets = builder.build().expect("not too many");
+        let mut prober = Prober::counted_elsewhere(&plan, targets, 0).expect("a plan");
+        prober.read_from(Box::new(Silent));
+        let mut issued = Vec::new();
+        while let NextAction::Send(probe) = prober.next(0) {
+            issued.push(probe);
+            match issued.len() {
+                2 => prober.hold(probe),
+                _ => prober.sent(probe, 0),
+            }
+        }
+        assert_eq!(issued.len(), 3);
+        assert!(!prober.has_sent_all());
+        let mut ended = Vec::new();
+        let mut expire = |prober: &mut Prober, now_ns| {
+            prober.expire_elsewhere(now_ns, |target, _| ended.push(target));
+            ended.clone()
+        };
+        assert_eq!(expire(&mut prober, 10_000_000), [issued[0].target]);
+        assert_eq!(prober.position().ended, 1);
+        assert!(prober.resume(issued[1], 10_000_000));
+        assert!(!prober.resume(issued[1], 10_000_000), "only once");
+        prober.sent(issued[1], 10_000_000);
+        assert!(prober.has_sent_all());
+        assert_eq!(expire(&mut prober, 10_000_001).len(), 1);
+        assert_eq!(expire(&mut prober, 20_000_000).len(), 3);
+        assert_eq!(prober.next(20_000_000), NextAction::Done);
+
+        let (mut prober, _) = sweep(0);
+        let NextAction::Send(probe) = prober.next(2_000_000_000) else {
+            panic!("another probe of the prefix is due");
+        };
+        prober.hold(probe);
+        let unsent = prober.other_counts().unsent;
+        prober.stop(2_000_000_000);
+        assert!(prober.other_counts().unsent > unsent);
+        assert!(prober.has_sent_all());
+        assert!(!prober.resume(probe, 2_000_000_000), "it was withdrawn");
+    }
+
+    #[test]
+    fn probes_that_have_timed_out_are_lost_while_the_run_lasts() {
+        let plan = ProbePlan {
+            interval_ns: 1_000_000,
+            rate_pps: None,
+            timeout_ns: 10_000_000,
+            ..ProbePlan::new(7, RunKey([1, 2]))
+        };
+        let mut builder = TargetsBuilder::default();
+        builder
+            .add("10.0.0.1-10.0.0.2", &mut NoResolver)
+            .expect("targets");
+        let targets = builder.build().expect("not too many");
+        let mut prober = Prober::counted_elsewhere(&plan, targets, 0).expect("a plan");
+        prober.read_from(Box::new(Silent));
+        for now_ns in (0..100_000_000).step_by(250_000) {
+            prober.expire(now_ns, |_| {});
+            while let NextAction::Send(probe) = prober.next(now_ns) {
+                prober.sent(probe, now_ns);
+            }
+        }
+        let counts = prober.counts(0);
+        // Up to a 64th of the timeout later, and one that is due.
+        assert!((88..=90).contains(&counts.lost), "{counts:?}");
+        assert_eq!((counts.sent, counts.pending()), (100, 100 - counts.lost));
+        assert_eq!(prober.total().lost, 0);
+        prober.find_overdue(false);
+        let total = prober.total();
+        assert_eq!(total.lost, counts.lost + prober.counts(1).lost);
+        prober.find_overdue(true);
+        assert!((total.lost - 2..=total.lost).contains(&prober.total().lost));
+        prober.end_all(|_, _| {});
+        let total = prober.total();
+        assert_eq!((total.sent, total.lost, total.pending()), (200, 200, 0));
+        assert_eq!(prober.counts(0).lost, 100);
     }
 
     /// Compared with the histogram, which is updated round trip by round trip.

@@ -205,9 +205,7 @@ impl Prober {
                 let expiry_ns = self.expiry.next_ns().unwrap_or(u64::MAX);
                 NextAction::Wait(until_ns.min(expiry_ns.max(now_ns + 1)))
             }
-            Turn::Over if self.statistics.total.pending() == 0 && self.unreported == 0 => {
-                NextAction::Done
-            }
+            Turn::Over if self.is_done() => NextAction::Done,
             Turn::Full(_) | Turn::Over | Turn::Skip(_) => {
                 let turn_ns = match turn {
                     Turn::Full(until_ns) => until_ns,
@@ -317,6 +315,31 @@ impl Prober {
         }
         self.reported(now_ns);
         self.note_last(probe.target, now_ns);
+    }
+
+    /// Sets `probe` aside, which [`Prober::next`] has issued and the caller cannot send yet. It counts as not issued until
+    /// [`Prober::resume`]. [`Prober::stop`] withdraws it.
+    pub fn hold(&mut self, probe: Probe) {
+        self.unreported = self.unreported.saturating_sub(1);
+        let slot = self.slot_of(probe);
+        self.schedule.hold(slot);
+    }
+
+    /// Takes back a probe that was [held](Prober::hold). If this returns true, the caller has to send it, and to report that.
+    /// If not, it was withdrawn, because its target has changed or the run has stopped.
+    #[must_use]
+    pub fn resume(&mut self, probe: Probe, now_ns: u64) -> bool {
+        let slot = self.slot_of(probe);
+        if !self.schedule.resume(slot) {
+            return false;
+        }
+        let is_closed = self.accounts.is_closed(probe.target, probe.round);
+        if is_closed || self.targets.is_idle(probe.target) {
+            self.skip(slot, now_ns);
+            return false;
+        }
+        self.unreported += 1;
+        true
     }
 
     #[inline]
@@ -454,7 +477,7 @@ impl Prober {
     pub fn counts(&self, target: u32) -> ProbeCounts {
         match &self.elsewhere {
             None => self.statistics.counts(self.schedule.position_of(target)),
-            Some(elsewhere) => elsewhere.counts(target, self.has_ended(target)),
+            Some(_) => self.counts_with_overdue(target),
         }
     }
 
@@ -513,7 +536,11 @@ impl Prober {
     /// Probe counters of all targets.
     #[inline]
     pub fn total(&self) -> ProbeCounts {
-        self.statistics.total
+        let mut total = self.statistics.total;
+        let elsewhere = self.elsewhere.as_ref();
+        let overdue = elsewhere.map_or(0, TargetsElsewhere::overdue);
+        total.lost += overdue.min(total.pending());
+        total
     }
 
     /// Round-trip times of all targets.

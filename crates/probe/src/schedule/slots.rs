@@ -1,7 +1,7 @@
 //! Which probe is due next, and when.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use super::epochs::Epochs;
 use super::permutation::Permutation;
@@ -49,6 +49,8 @@ pub(crate) struct Schedule {
     group: u64,
     /// Slots that wait for a limit, by the time they may be sent.
     deferred: BinaryHeap<Reverse<(u64, u64)>>,
+    /// Slots that were issued and wait for something outside.
+    held: BTreeSet<u64>,
     limits: RateLimits,
     backoff: Backoff,
 }
@@ -106,6 +108,7 @@ impl Schedule {
             gap: forecast.gap(),
             group: forecast.group.into(),
             deferred: BinaryHeap::with_capacity(MAX_DEFERRED),
+            held: BTreeSet::new(),
             limits: RateLimits::new(plan),
             backoff: Backoff {
                 doublings: 0,
@@ -271,13 +274,27 @@ impl Schedule {
         self.due = self.due.max(until + self.lead());
     }
 
-    /// Stops sending. Returns the slots that waited for a limit.
+    /// Holds the slot of an issued probe, which counts as not issued until [`resume`](Self::resume).
+    pub fn hold(&mut self, slot: Slot) {
+        if let Some(number) = self.epochs.number_of(slot) {
+            self.held.insert(number);
+        }
+    }
+
+    /// Ends holding a slot. False if it was not held.
+    pub fn resume(&mut self, slot: Slot) -> bool {
+        let number = self.epochs.number_of(slot);
+        number.is_some_and(|number| self.held.remove(&number))
+    }
+
+    /// Stops sending. Returns the slots that waited for a limit, or were held.
     pub fn stop(&mut self) -> Vec<Slot> {
         self.slots = self.next_slot;
         let waiting = std::mem::take(&mut self.deferred).into_iter();
-        waiting
-            .map(|Reverse((_, slot))| self.slot_at(slot))
-            .collect()
+        let waiting = waiting.map(|Reverse((_, slot))| slot);
+        let held = std::mem::take(&mut self.held);
+        let all = waiting.chain(held);
+        all.map(|slot| self.slot_at(slot)).collect()
     }
 
     /// Whether no probe waits for a limit.
@@ -290,7 +307,8 @@ impl Schedule {
     #[inline]
     pub fn issued_end(&self) -> u64 {
         let waiting = self.deferred.iter().map(|Reverse((_, slot))| *slot);
-        waiting.min().unwrap_or(self.next_slot)
+        let held = self.held.first().copied();
+        waiting.chain(held).min().unwrap_or(self.next_slot)
     }
 
     /// Whether there is one probe to each target.
@@ -299,7 +317,7 @@ impl Schedule {
     }
 
     pub fn is_over(&self) -> bool {
-        self.next_slot == self.slots && self.deferred.is_empty()
+        self.next_slot == self.slots && self.deferred.is_empty() && self.held.is_empty()
     }
 
     /// The slot of an issued probe to `target`. `number` picks one, given how many were issued.

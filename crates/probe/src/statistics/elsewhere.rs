@@ -36,6 +36,8 @@ pub(crate) struct TargetsElsewhere {
     lost: HashMap<u32, u64>,
     /// Targets that end, and when their last probe is final; the earliest first.
     ending: VecDeque<(u64, u32)>,
+    /// Probes of all targets that have timed out without being counted as lost.
+    overdue: u64,
     /// Whether probes without an answer are lost.
     is_over: bool,
 }
@@ -52,6 +54,7 @@ impl TargetsElsewhere {
             room: room.max(targets),
             lost: HashMap::new(),
             ending: VecDeque::new(),
+            overdue: 0,
             is_over: false,
         }
     }
@@ -108,6 +111,14 @@ impl TargetsElsewhere {
         if count > 0 {
             *self.lost.entry(target).or_default() += count;
         }
+    }
+
+    pub fn set_overdue(&mut self, probes: u64) {
+        self.overdue = probes;
+    }
+
+    pub fn overdue(&self) -> u64 {
+        self.overdue
     }
 
     pub fn end(&mut self) {

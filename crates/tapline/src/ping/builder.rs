@@ -142,6 +142,7 @@ impl PingBuilder {
         gather: Duration,
         timeout: Duration,
         duration: Option<Duration>,
+        max_replies: Option<u64>,
         payload_bytes: usize,
         ttl: Option<u8>,
         tos: u8,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use bpf::{EchoProberError, LiveFramesError};
+use bpf::{EchoProberError, LiveFramesError, XdpProgramError};
 use netlink::NetlinkError;
 use probe::PlanError;
 use probe::targets::TargetError;
@@ -167,6 +167,20 @@ impl PingError {
         match self {
             Self::Xdp { source, .. } => super::xdp::is_privilege(source),
             Self::Socket(error) => error.source.kind() == io::ErrorKind::PermissionDenied,
+            _ => false,
+        }
+    }
+
+    /// Whether another XDP program, such as that of another run, is on the interface of [`Backend::Xdp`].
+    pub fn is_xdp_occupied(&self) -> bool {
+        let Self::Xdp { source, .. } = self else {
+            return false;
+        };
+        match &**source {
+            EchoProberError::Program(XdpProgramError::Attach(attach)) => matches!(
+                attach.source.raw_os_error(),
+                Some(libc::EBUSY | libc::EEXIST)
+            ),
             _ => false,
         }
     }

@@ -124,7 +124,9 @@ pub use options::{Backend, PingOptions};
 pub use resolver::{LookupFailure, SystemResolver};
 pub use respond::{RespondError, RespondOptions, RespondSummary, Responder, respond};
 pub use route::source_address;
-pub use summary::{Ended, LocalDrops, PingSummary, TimestampCounts, TimestampSource};
+pub use summary::{
+    Ended, LocalDrops, PingRate, PingSummary, RateLimit, TimestampCounts, TimestampSource,
+};
 
 pub use probe::{
     AddressAccount, BALANCE_BYTES, COOKIE_BYTES, Classification, EcmpPath, Forecast, Histogram,

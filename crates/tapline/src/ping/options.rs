@@ -25,7 +25,8 @@ pub enum Backend {
     PingSocket,
     /// Probes as XDP live frames or by AF_XDP ([`PingOptions::send_path`]), replies counted by an XDP program on [`PingOptions::interface`], or on the interface that
     /// reaches most targets. Neither reaches user space: there is no event for a probe or a reply, and counters change at
-    /// each [`PingEvent::Tick`](super::PingEvent::Tick). Probes without an answer are in flight until the end. Requires
+    /// each [`PingEvent::Tick`](super::PingEvent::Tick). Which probe an answer belongs to is not reported: of those to a target without an
+    /// answer, as many count as in flight as have not timed out. Requires
     /// an Ethernet interface, `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`; for live frames also Linux 5.18, `CAP_SYS_ADMIN`, and
     /// a driver that sends XDP frames (a veth interface does while its peer has an XDP program or GRO); for AF_XDP Linux
     /// 5.12 and `CAP_NET_RAW`. An interface of a VLAN sends through its lower interface.
@@ -68,6 +69,9 @@ pub struct PingOptions {
     pub timeout: Duration,
     /// Time after which no more probes are sent. Default: `None`.
     pub duration: Option<Duration>,
+    /// Replies that end the run with [`Backend::Xdp`], which has no event for each; an ICMP error ends it too. Other back ends
+    /// ignore this: stop them at an event. Default: `None`.
+    pub max_replies: Option<u64>,
     /// Payload length, at least [`MIN_PAYLOAD_BYTES`](super::MIN_PAYLOAD_BYTES), 3. Default: 56.
     ///
     /// With fewer bytes than [`COOKIE_BYTES`](super::COOKIE_BYTES), 16, the send time of each probe in flight is kept here, at
@@ -148,6 +152,7 @@ impl Default for PingOptions {
             gather: Duration::from_millis(250),
             timeout: Duration::from_secs(1),
             duration: None,
+            max_replies: None,
             payload_bytes: 56,
             ttl: None,
             tos: 0,

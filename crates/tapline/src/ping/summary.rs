@@ -99,6 +99,8 @@ pub struct PingSummary {
     pub duration: Duration,
     /// Probes that this host could not send, by error.
     pub local_drops: LocalDrops,
+    /// The rate; only of [`Backend::Xdp`].
+    pub rate: Option<PingRate>,
     /// Replies that the kernel dropped because the buffer was full; `None` if unknown.
     pub overruns: Option<u64>,
     /// ICMPv6 messages that the kernel dropped for a wrong checksum, before it knew their target; `None` if unknown.
@@ -140,6 +142,53 @@ impl fmt::Display for PingSummary {
             write!(f, ", max {max:?}")?;
         }
         Ok(())
+    }
+}
+
+/// The rate of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PingRate {
+    /// Probes per second that the interval and the rate of the options ask for. `None` if they set no limit, if targets have
+    /// settings of their own, or have changed.
+    pub asked_pps: Option<f64>,
+    /// Probes per second that were sent or refused, from the first to the last one. `None` if there were too few.
+    pub reached_pps: Option<f64>,
+    /// What the run has waited for, if its rate was [not reached](Self::is_reached) and that is known.
+    pub limit: Option<RateLimit>,
+}
+
+impl PingRate {
+    /// Whether the rate is at least 90 % of what was asked for, as far as is known.
+    pub fn is_reached(&self) -> bool {
+        let rates = self.asked_pps.zip(self.reached_pps);
+        rates.is_none_or(|(asked, reached)| reached >= 0.9 * asked)
+    }
+}
+
+/// What a run has waited for that did not reach its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RateLimit {
+    /// Neighbours, which are resolved at a pace ([`PingOptions::neighbours`](super::PingOptions::neighbours)).
+    Neighbours,
+    /// The driver, which took no frame.
+    Interface,
+    /// The limit of a prefix ([`PingOptions::prefix_pps`](super::PingOptions::prefix_pps)).
+    PrefixRate,
+    /// Nothing: sending took the whole time.
+    Cpu,
+}
+
+impl RateLimit {
+    /// The name in summaries.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Neighbours => "neighbours",
+            Self::Interface => "interface",
+            Self::PrefixRate => "prefix-rate",
+            Self::Cpu => "cpu",
+        }
     }
 }
 

@@ -235,6 +235,7 @@ impl Engine {
             backend: self.backend,
             send_path: None,
             local_drops: self.local_drops,
+            rate: None,
             overruns,
             checksum_drops,
             clock_steps: self.clock.steps(),

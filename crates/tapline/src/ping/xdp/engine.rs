@@ -1,29 +1,35 @@
 //! A run whose probes are sent and whose replies are counted by programs in the kernel.
 
+mod rate;
+mod reading;
 mod sending;
+mod upkeep;
+mod waiting;
 
 use std::io;
 use std::net::IpAddr;
-use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
 use bpf::EchoProber;
-use netlink::Netlink;
+use netlink::{MacAddress, Netlink};
 use probe::targets::Targets;
-use probe::{CountedAnswers, NetworkError, NextAction, OtherCounts, Prober};
+use probe::{NextAction, Prober};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
 
+use self::rate::RateMeter;
 use super::af_xdp::FrameSender;
 use super::counters::Counters;
-use super::hops::NextHops;
+use super::hop_pass::{HopPass, REFRESH_NS, set_targets};
+use super::hops::{HopOptions, NextHops};
 use super::setup::{EchoSender, EchoSetup, check, refused, room};
+use super::waiting_probes::WaitingProbes;
 use crate::ping::changes::{TargetChanges, TargetControl};
 use crate::ping::engine::{EngineState, probe_plan, require_memory};
 use crate::ping::error::{PingError, PingOperation, XdpRefusal, during};
-use crate::ping::event::{PingEvent, TargetChange};
+use crate::ping::event::PingEvent;
 use crate::ping::options::{Backend, PingOptions, nanoseconds};
 use crate::ping::route;
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
@@ -36,17 +42,7 @@ use crate::wait::wait;
 const BATCH: usize = 4096;
 /// Rate up to which an interface with a default route may be used without consent.
 const MAX_UPLINK_PPS: u64 = 10_000;
-/// Targets whose round trips are summed at each tick. Those of more are at the end.
-const MAX_LIVE_TARGETS: u32 = 65_536;
-/// Targets whose hops are written in one call after routes have changed.
-const TARGETS_AT_ONCE: u32 = 4096;
-/// Next hops that may be added while routes and targets change, 8 bytes each.
-const SPARE_HOPS: u32 = 65_536;
-/// Time between two reads of the neighbour table while some next hops are not in it.
-const REFRESH_NS: u64 = 1_000_000_000;
-/// Time after which the table is read for targets that were added, and minimum between two reads after changes.
-const RESOLVE_NS: u64 = 50_000_000;
-/// Time between two reads of the counters once all probes are sent.
+/// Time between two reads of the counters while the run may end with the next reply.
 const LAST_ANSWERS_NS: u64 = 5_000_000;
 /// Shorter waits do not sleep: waking up takes longer.
 const SPIN_NS: u64 = 50_000;
@@ -79,21 +75,18 @@ pub(in crate::ping) struct XdpEngine {
     tick_ns: Option<u64>,
     next_tick_ns: u64,
     next_refresh_ns: u64,
-    refreshed_ns: u64,
+    /// Probes that wait for their neighbours.
+    waiting: WaitingProbes,
+    /// What has just become known of neighbours: their address, or an error of the kernel.
+    answers: Vec<(IpAddr, Result<MacAddress, i32>)>,
     pass: HopPass,
     local_drops: LocalDrops,
+    rate: RateMeter,
+    /// Replies that end the run.
+    max_replies: Option<u64>,
     /// Probes of each family that are due, as the programs take them.
     due: [Vec<(u32, u32)>; 2],
     is_over: bool,
-}
-
-/// A pass over the targets that writes their hops, after routes have changed.
-#[derive(Clone, Copy, Debug)]
-struct HopPass {
-    /// The next target of the pass; past the last one if there is none.
-    next: u32,
-    /// Whether another pass is to follow.
-    is_due: bool,
 }
 
 impl XdpEngine {
@@ -115,24 +108,27 @@ impl XdpEngine {
         if let Some(source) = options.source {
             require_own(&mut netlink, source)?;
         }
-        let mut hops = NextHops::look_up(&targets, link.ifindex())?;
-        require_hops(&targets, &hops, interface)?;
-        hops.resolve()?;
         let is_single = plan.rounds == Some(1);
+        let hop_options = HopOptions {
+            link: link.ifindex(),
+            pace: options.neighbours,
+            is_single,
+        };
+        let mut hops = NextHops::look_up(&targets, hop_options)?;
+        require_hops(&targets, &mut hops, interface)?;
         let room = room(&forecast, options.spare_targets);
         require_memory(Prober::BYTES_ELSEWHERE * u64::from(targets.len()))?;
         let mut prober = Prober::counted_elsewhere(&plan, targets, room)?;
         let start_ns = monotonic_ns();
-        let setup = EchoSetup {
+        let mut setup = EchoSetup {
             prober: &prober,
             plan: &plan,
             forecast: &forecast,
             link: &link,
             options,
             start_ns,
-            hops: &hops,
+            hops: &mut hops,
             room,
-            hops_room: hops.len().saturating_add(SPARE_HOPS),
         };
         let EchoSender {
             mut echo,
@@ -146,13 +142,15 @@ impl XdpEngine {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(PingOperation::Wait))?;
         let timer = Timer::new();
         let timer = timer.map_err(during(PingOperation::Wait))?;
-        let changes = TargetChanges::new(options.resolve_every, options.neighbours.most);
+        // All neighbours have their pace here.
+        let changes = TargetChanges::new(options.resolve_every, u32::MAX);
         let changes = changes.map_err(during_wait())?;
         changes.share_names(prober.targets());
         if is_single {
             changes.refuse();
         }
         let tick_ns = options.tick.map(nanoseconds);
+        let rate = RateMeter::new(options, prober.targets(), &forecast);
         let mut engine = Self {
             prober,
             echo,
@@ -173,16 +171,21 @@ impl XdpEngine {
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
             next_refresh_ns: REFRESH_NS,
-            refreshed_ns: 0,
+            waiting: WaitingProbes::default(),
+            answers: Vec::new(),
             pass: HopPass {
                 next: count,
                 is_due: false,
+                not_before_ns: 0,
             },
             local_drops: LocalDrops::default(),
+            rate,
+            max_replies: options.max_replies,
             due: [Vec::with_capacity(BATCH), Vec::with_capacity(BATCH)],
             is_over: false,
         };
-        engine.write_hops();
+        // What the kernel knows by now.
+        engine.follow_neighbours(0, &mut |_, _| {});
         engine.add(engine.timer.as_fd()).map_err(during_wait())?;
         engine.add(engine.changes.as_fd()).map_err(during_wait())?;
         for waker in engine.hops.wakers() {
@@ -255,6 +258,7 @@ impl XdpEngine {
             backend: Backend::Xdp,
             send_path: Some(send_path),
             local_drops: self.local_drops,
+            rate: Some(self.rate.rate()),
             overruns: Some(0),
             checksum_drops: Some(0),
             clock_steps: 0,
@@ -318,9 +322,14 @@ impl XdpEngine {
     fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> Option<u64> {
         let now_ns = self.now_ns();
         self.begin(now_ns);
+        self.rate.enter(now_ns);
+        if self.has_enough() {
+            return None;
+        }
         if now_ns >= self.duration_ns && !self.has_stopped_sending {
             self.has_stopped_sending = true;
             self.prober.stop(now_ns);
+            self.waiting.clear();
         }
         self.change_targets(now_ns, observe);
         if self.is_single {
@@ -329,10 +338,19 @@ impl XdpEngine {
         } else {
             self.prober.expire(now_ns, |_| {});
         }
+        self.follow_neighbours(now_ns, observe);
         let mut until_ns = now_ns;
         for _ in 0..BATCH {
+            if self.waiting.is_full() {
+                // Until a neighbour is known.
+                until_ns = u64::MAX;
+                break;
+            }
             match self.prober.next(now_ns) {
-                NextAction::Send(probe) => self.take(probe, now_ns, observe),
+                NextAction::Send(probe) => {
+                    self.rate.took(now_ns);
+                    self.take(probe, now_ns, observe);
+                }
                 NextAction::Wait(at_ns) => {
                     until_ns = at_ns;
                     break;
@@ -340,9 +358,7 @@ impl XdpEngine {
                 NextAction::Done => break,
             }
         }
-        for is_ipv6 in [false, true] {
-            self.flush(is_ipv6, observe);
-        }
+        self.flush_all(observe);
         if self.prober.has_sent_all() {
             let end_ns = self.last_sent_ns.saturating_add(self.timeout_ns);
             let now_ns = self.now_ns();
@@ -353,115 +369,17 @@ impl XdpEngine {
             }
             until_ns = (end_ns + 1).min(now_ns + LAST_ANSWERS_NS);
         }
-        if self.keep_up(now_ns, observe) {
-            until_ns = now_ns;
-        }
+        let upkeep_ns = self.keep_up(now_ns, observe);
         let final_ns = self.prober.next_final_ns().unwrap_or(u64::MAX);
         let end_ns = if self.has_stopped_sending {
             u64::MAX
         } else {
             self.duration_ns
         };
-        let until_ns = until_ns.min(final_ns).min(end_ns);
-        Some(until_ns.min(self.next_tick_ns).min(self.next_refresh_ns))
-    }
-
-    /// Makes the requested changes of the targets, and reports targets that have ended.
-    fn change_targets(&mut self, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
-        self.prober.end_targets(now_ns);
-        while let Some(target) = self.prober.next_ended() {
-            observe(PingEvent::Ended { target }, &self.prober);
-        }
-        let changed = &mut self.changed;
-        let mut note = |event, prober: &Prober| {
-            if let PingEvent::TargetChange {
-                target,
-                change: TargetChange::Added | TargetChange::Address { .. },
-            } = event
-            {
-                changed.push(target);
-            }
-            observe(event, prober);
-        };
-        self.changes.apply(&mut self.prober, &mut note);
-        self.changed.extend(self.changes.resettled());
-        if self.changed.is_empty() {
-            return;
-        }
-        let targets = self.prober.targets();
-        for target in self.changed.drain(..) {
-            let numbers = target..target + 1;
-            set_targets(&mut self.echo, &mut self.hops, targets, numbers);
-        }
-        // Requests the missing neighbours from the kernel.
-        if self.hops.refresh().is_ok() {
-            self.write_hops();
-        }
-        self.next_refresh_ns = self.next_refresh_ns.min(now_ns + RESOLVE_NS);
-    }
-
-    /// Whether each probe that was sent has its first answer.
-    fn are_all_answered(&self) -> bool {
-        let totals = self.echo.totals();
-        totals.received + totals.late + totals.errors >= self.prober.total().sent
-    }
-
-    /// Ticks, and changes of routes and neighbours. Returns whether there is more to do.
-    fn keep_up(&mut self, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) -> bool {
-        if self.hops.recheck_routes() {
-            self.pass.is_due = true;
-        }
-        if self.hops.have_neighbours_changed() {
-            let soon_ns = self.refreshed_ns.saturating_add(RESOLVE_NS);
-            self.next_refresh_ns = self.next_refresh_ns.min(soon_ns);
-        }
-        if now_ns >= self.next_refresh_ns {
-            // A later refresh reads the table again.
-            let is_read = self.hops.refresh().is_ok();
-            if is_read {
-                self.write_hops();
-            }
-            self.refreshed_ns = now_ns;
-            self.next_refresh_ns = if is_read && !self.hops.has_missing() {
-                u64::MAX
-            } else {
-                now_ns + REFRESH_NS
-            };
-        }
-        self.follow_routes();
-        if now_ns >= self.next_tick_ns {
-            self.read_totals(self.prober.targets().len() <= MAX_LIVE_TARGETS);
-            observe(PingEvent::Tick { overruns: Some(0) }, &self.prober);
-            let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
-            self.next_tick_ns = now_ns.saturating_add(tick_ns);
-        }
-        let is_passing = self.pass.is_due || self.pass.next < self.prober.targets().len();
-        is_passing || self.hops.is_recheck_pending()
-    }
-
-    /// Writes the hops of some targets after routes have changed. A pass over all of them takes many calls.
-    fn follow_routes(&mut self) {
-        let count = self.prober.targets().len();
-        if self.pass.next >= count {
-            if !self.pass.is_due {
-                return;
-            }
-            self.pass = HopPass {
-                next: 0,
-                is_due: false,
-            };
-        }
-        let end = self.pass.next.saturating_add(TARGETS_AT_ONCE).min(count);
-        let numbers = self.pass.next..end;
-        let targets = self.prober.targets();
-        set_targets(&mut self.echo, &mut self.hops, targets, numbers);
-        self.pass.next = end;
-    }
-
-    fn write_hops(&mut self) {
-        for (hop, mac) in self.hops.known() {
-            self.echo.set_hop(hop, mac.0);
-        }
+        let until_ns = until_ns.min(final_ns).min(end_ns).min(upkeep_ns);
+        let now_ns = self.now_ns();
+        self.rate.leave(now_ns, self.waiting.is_full());
+        Some(until_ns.min(self.next_count_ns(now_ns)))
     }
 
     /// Ends the run: what arrives from now on is not counted.
@@ -469,62 +387,6 @@ impl XdpEngine {
         self.read_all();
         let ended = |target, prober: &Prober| observe(PingEvent::Ended { target }, prober);
         self.prober.end_all(ended);
-    }
-
-    /// Copies the counters of the programs; with the sums of all round trips if `has_sums`.
-    fn read_totals(&mut self, has_sums: bool) {
-        let totals = self.echo.totals();
-        let mut all = CountedAnswers {
-            received: totals.received,
-            late: totals.late,
-            duplicate: totals.duplicate,
-            corrupt: totals.corrupt,
-            errors: totals.errors,
-            min_ns: u64::MAX,
-            ..CountedAnswers::default()
-        };
-        self.prober.set_total(&all);
-        let mut others = OtherCounts::default();
-        others.wrong_source = totals.wrong_source;
-        others.forged = totals.forged;
-        others.cut_short = totals.cut_short;
-        others.foreign = totals.foreign;
-        others.stale = totals.stale;
-        others.notices = totals.notices;
-        self.prober.set_other_counts(others);
-        if !has_sums {
-            return;
-        }
-        let counters = self.echo.counters();
-        for target in 0..self.prober.targets().len() {
-            let answers = counters.target(target);
-            all.sum_ns += u128::from(answers.sum_ns);
-            all.squares += answers.squares;
-            all.max_ns = all.max_ns.max(answers.max_ns);
-            if answers.received > 0 {
-                all.min_ns = all.min_ns.min(answers.min_ns);
-            }
-        }
-        self.prober.set_answers(&self.echo.histogram(), &all);
-    }
-
-    /// The same at the end, with the ICMP errors. The counters do not change after that.
-    fn read_all(&mut self) {
-        if self.is_over {
-            return;
-        }
-        self.echo.detach();
-        self.read_totals(true);
-        let prober = &mut self.prober;
-        // Without the table, the counters of the targets still say how many errors there were.
-        let _ = self.echo.errors(|error, count| {
-            let error = NetworkError {
-                router: error.router,
-                kind: error.kind,
-                code: error.code,
-            };
-            prober.add_error(error, count);
-        });
     }
 
     fn now_ns(&self) -> u64 {
@@ -557,7 +419,11 @@ fn require_own(netlink: &mut Netlink, source: IpAddr) -> Result<(), PingError> {
 }
 
 /// The interface has to reach some target.
-fn require_hops(targets: &Targets, hops: &NextHops, interface: String) -> Result<(), PingError> {
+fn require_hops(
+    targets: &Targets,
+    hops: &mut NextHops,
+    interface: String,
+) -> Result<(), PingError> {
     if !hops.is_empty() {
         return Ok(());
     }
@@ -567,15 +433,4 @@ fn require_hops(targets: &Targets, hops: &NextHops, interface: String) -> Result
     } else {
         XdpRefusal::OtherInterface { link: interface }
     }))
-}
-
-/// Writes the addresses and hops of the targets in `numbers`.
-fn set_targets(echo: &mut EchoProber, hops: &mut NextHops, targets: &Targets, numbers: Range<u32>) {
-    hops.assign(targets, numbers, |target, hop| {
-        if let Some(address) = targets.address(target) {
-            echo.set_target(target, address, hop);
-            let settings = targets.settings(targets.host(target));
-            echo.set_timeout(target, settings.timeout_ns);
-        }
-    });
 }

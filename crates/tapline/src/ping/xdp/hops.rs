@@ -1,74 +1,27 @@
 //! The next hops of the targets, and their MAC addresses.
 
-use std::collections::{HashMap, HashSet};
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::ops::Range;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::ops::{Range, RangeInclusive};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use netlink::{
-    IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, Prefix, Route, RouteQuery,
-};
+use netlink::{IfIndex, MacAddress, NetlinkError};
+use probe::NeighbourPace;
 use probe::targets::Targets;
-use rustix::event::{Timespec, poll};
 
-use super::change_watch::ChangeWatch;
+use super::neighbours::{ASKED_AT_ONCE, MAX_ASKED, NeighbourNews, Neighbours};
+use super::routes::{RouteKind, Routes};
 
-/// Targets whose routes are looked up one by one. Of more, one lookup serves the targets of an IPv4 /24 or IPv6 /64, but for
-/// those of [narrower routes](NarrowRoutes).
-const MAX_LOOKUPS: u32 = 4096;
-/// How many neighbours the kernel is asked to resolve at a time, and how often. Its table holds that many by default.
-const RESOLVED_AT_ONCE: usize = 256;
-/// Routes that are looked up again at a time, after a change.
-const ROUTES_AT_ONCE: usize = 32;
-/// Reads of the neighbour table before a run begins, at most, and the time between two.
-const ATTEMPTS: usize = 20;
-const PAUSE: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 50_000_000,
-};
-
-/// How a target is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RouteKind {
-    Gateway(IpAddr),
-    OnLink,
-    /// Here: frames on the interface leave this host.
-    Local,
-    /// By another interface, or not at all.
-    None,
-}
-
-/// Destinations within an IPv4 /24 or IPv6 /64 that have a route of their own, as the addresses of this host do. The route of
-/// the rest does not apply to them.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct NarrowRoutes {
-    addresses: HashSet<IpAddr>,
-    /// The /24 and /64 networks that have routes to parts of them.
-    networks: HashSet<Prefix>,
-}
-
-impl NarrowRoutes {
-    /// Those of all tables.
-    fn read(netlink: &mut Netlink) -> Result<Self, NetlinkError> {
-        let mut found = Self::default();
-        for route in netlink.list(&Route::new())?.items {
-            let Some(Prefix { ip, len }) = route.dst else {
-                continue;
-            };
-            match (ip, len) {
-                (IpAddr::V4(_), 32) | (IpAddr::V6(_), 128) => found.addresses.insert(ip),
-                (IpAddr::V4(_), 25..) | (IpAddr::V6(_), 65..) => found.networks.insert(network(ip)),
-                _ => continue,
-            };
-        }
-        Ok(found)
-    }
-
-    fn contain(&self, address: IpAddr) -> bool {
-        self.addresses.contains(&address) || self.networks.contains(&network(address))
-    }
-}
+/// Hops that the kernel does not know any more are asked for again in turn: in each call this part of all, but at least and
+/// at most so many.
+const ASKED_AGAIN_PART: usize = 30;
+const ASKED_AGAIN: RangeInclusive<usize> = 16..=128;
+/// Stale hops that the kernel is to confirm, in one call.
+const CONFIRMED_AT_ONCE: usize = 128;
+/// Next hops that may be added while routes and targets change, 8 bytes each.
+const SPARE_HOPS: u32 = 65_536;
+/// Hops that are lent at a time.
+const LENT: u32 = (MAX_ASKED + ASKED_AT_ONCE) as u32;
 
 /// A next hop.
 #[derive(Clone, Copy, Debug)]
@@ -76,335 +29,319 @@ struct Hop {
     address: IpAddr,
     /// The last one that the kernel knew, unless it found out that nobody answers.
     mac: Option<MacAddress>,
+    /// Why there is none, once that is known.
+    error: Option<i32>,
     /// Whether it is in the kernel's table.
     is_listed: bool,
+    /// Whether the kernel has to confirm it.
+    is_stale: bool,
+    is_gateway: bool,
+}
+
+/// How a probe leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By its hop, whose MAC address is known.
+    Known,
+    /// Once it is known who answers for this neighbour.
+    Unresolved(IpAddr),
+    /// Not: an error of the kernel.
+    None(i32),
+}
+
+/// What [`NextHops::look_up`] needs to know of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HopOptions {
+    pub link: IfIndex,
+    pub pace: NeighbourPace,
+    /// Whether there is one probe to each target. On-link targets have no hop of their own then: they are lent one.
+    pub is_single: bool,
 }
 
 /// The next hops on one interface.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct NextHops {
-    link: IfIndex,
-    netlink: Netlink,
-    route_changes: ChangeWatch,
-    neighbour_changes: ChangeWatch,
+    routes: Routes,
+    neighbours: Neighbours,
     hops: Vec<Hop>,
     numbers: HashMap<IpAddr, u32>,
-    /// The routes of prefixes, each with the address that it was looked up for.
-    routes: HashMap<Prefix, (IpAddr, RouteKind)>,
-    /// Whether each prefix is one address.
-    is_exact: bool,
-    /// Empty if each prefix is one address.
-    narrow: NarrowRoutes,
-    /// Prefixes whose routes are looked up again, the next one last, and whether all are to be looked up after that.
-    recheck: Vec<Prefix>,
-    is_recheck_due: bool,
+    /// Maximum number of hops; those that are lent follow.
+    most: u32,
+    is_single: bool,
+    lent: Vec<MacAddress>,
+    /// Whether the interface reaches a target.
+    reaches_some: bool,
+    /// Whether on-link targets are so few that their entries may stay in the kernel's table.
+    keeps_on_link: bool,
     /// Where the search for unresolved hops continues.
     next_missing: usize,
+    /// Whether some hops may have to be resolved or confirmed.
+    has_unconfirmed: bool,
 }
 
 impl NextHops {
-    /// Looks up the routes of `targets`. Targets that are routed through another interface than `link` have no hop.
-    pub fn look_up(targets: &Targets, link: IfIndex) -> Result<Self, NetlinkError> {
-        let mut netlink = Netlink::open()?;
-        let is_exact = targets.len() <= MAX_LOOKUPS;
-        let mut hops = Self {
+    /// Looks up the routes of `targets`. Targets that are routed through another interface have no hop.
+    pub fn look_up(targets: &Targets, options: HopOptions) -> Result<Self, NetlinkError> {
+        let HopOptions {
             link,
-            // Before the first lookup, so that no change is missed.
-            route_changes: ChangeWatch::routes()?,
-            neighbour_changes: ChangeWatch::neighbours()?,
+            pace,
+            is_single,
+        } = options;
+        let mut hops = Self {
+            routes: Routes::open(link, targets.len())?,
+            neighbours: Neighbours::open(link, pace)?,
             hops: Vec::new(),
             numbers: HashMap::new(),
-            routes: HashMap::new(),
-            is_exact,
-            narrow: if is_exact {
-                NarrowRoutes::default()
-            } else {
-                NarrowRoutes::read(&mut netlink)?
-            },
-            netlink,
-            recheck: Vec::new(),
-            is_recheck_due: false,
+            most: u32::MAX - LENT,
+            is_single,
+            lent: Vec::new(),
+            reaches_some: false,
+            keeps_on_link: true,
             next_missing: 0,
+            has_unconfirmed: false,
         };
-        hops.assign(targets, 0..targets.len(), |_, _| {});
+        let on_link = hops.assign(targets, 0..targets.len(), |_, _| {});
+        hops.keeps_on_link = on_link <= pace.most;
+        hops.reaches_some = on_link > 0 || !hops.hops.is_empty();
+        hops.most = hops.len().saturating_add(SPARE_HOPS);
         Ok(hops)
     }
 
-    /// Calls `set` with the hop of each target in `numbers`; with none if the interface does not reach it.
+    /// Number of hops that there has to be room for.
+    pub fn room(&self) -> u32 {
+        self.most.saturating_add(LENT)
+    }
+
+    /// Calls `set` with the hop of each target in `numbers`; with none if the interface does not reach it, or it is lent one.
+    /// Returns how many are on-link.
     pub fn assign(
         &mut self,
         targets: &Targets,
         numbers: Range<u32>,
         mut set: impl FnMut(u32, Option<u32>),
-    ) {
-        // Neighbouring targets mostly share their hop.
+    ) -> u32 {
+        let mut on_link = 0;
+        // Targets mostly share their gateway.
         let mut latest = None;
         for target in numbers {
             let Some(address) = targets.address(target) else {
                 continue;
             };
-            let prefix = self.prefix(address);
-            let hop = match latest {
-                Some((known, hop)) if known == prefix => hop,
-                _ => {
-                    let kind = self.route_kind(prefix, address);
-                    let hop = match kind {
-                        RouteKind::Gateway(gateway) => Some(self.number(gateway)),
-                        RouteKind::OnLink => Some(self.number(address)),
-                        RouteKind::Local | RouteKind::None => None,
-                    };
-                    // On-link targets of a prefix have hops of their own.
-                    latest = (kind != RouteKind::OnLink).then_some((prefix, hop));
-                    hop
+            let hop = match self.routes.kind(address) {
+                RouteKind::OnLink => {
+                    on_link += 1;
+                    let has_own = !self.is_single;
+                    has_own.then(|| self.number(address, false)).flatten()
                 }
+                RouteKind::Gateway(gateway) => match latest {
+                    Some((known, hop)) if known == gateway => hop,
+                    _ => {
+                        let hop = self.number(gateway, true);
+                        latest = Some((gateway, hop));
+                        hop
+                    }
+                },
+                RouteKind::Local | RouteKind::None => None,
             };
             set(target, hop);
         }
+        on_link
     }
 
-    fn prefix(&self, address: IpAddr) -> Prefix {
-        if self.is_exact || self.narrow.contain(address) {
-            Prefix::host(address)
-        } else {
-            network(address)
+    /// Whether `address` is one of this host.
+    pub fn is_local(&mut self, address: IpAddr) -> bool {
+        self.routes.kind(address) == RouteKind::Local
+    }
+
+    /// Whether the interface reaches `address`.
+    pub fn reaches(&mut self, address: IpAddr) -> bool {
+        let kind = self.routes.kind(address);
+        matches!(kind, RouteKind::Gateway(_) | RouteKind::OnLink)
+    }
+
+    /// The number of a hop, which is added if it is new; `None` without room for it.
+    fn number(&mut self, address: IpAddr, is_gateway: bool) -> Option<u32> {
+        if let Some(number) = self.numbers.get(&address) {
+            return Some(*number);
         }
-    }
-
-    /// The way to `prefix`, where `address` is.
-    fn route_kind(&mut self, prefix: Prefix, address: IpAddr) -> RouteKind {
-        if let Some((_, kind)) = self.routes.get(&prefix) {
-            return *kind;
+        let number = self.len();
+        if number >= self.most {
+            return None;
         }
-        let kind = self.look_up_route(address).unwrap_or(RouteKind::None);
-        self.routes.insert(prefix, (address, kind));
-        kind
+        self.hops.push(Hop {
+            address,
+            mac: None,
+            error: None,
+            is_listed: false,
+            is_stale: false,
+            is_gateway,
+        });
+        self.numbers.insert(address, number);
+        self.has_unconfirmed = true;
+        Some(number)
     }
 
-    /// Asks the kernel. `None` if it could not answer, and may later.
-    ///
-    /// Of several next hops of a route the kernel selects one by the addresses. If that is reached by another interface, a
-    /// gateway on this one is used: of another next hop, or of another route.
-    fn look_up_route(&mut self, address: IpAddr) -> Option<RouteKind> {
-        let query = RouteQuery::address(address);
-        match self.netlink.lookup(&query) {
-            Ok(route) if route.is_local() => return Some(RouteKind::Local),
-            Ok(route) if route.dev == Some(self.link) => {
-                let gateway = gateway(&route);
-                return Some(gateway.map_or(RouteKind::OnLink, RouteKind::Gateway));
-            }
-            Ok(_) => {}
-            Err(error) => return is_answer(&error).then_some(RouteKind::None),
-        }
-        // Without a route by the interface, the kernel says that the address is on-link (`ip_route_output_key_hash_rcu`,
-        // net/ipv4/route.c).
-        match self.netlink.lookup(&query.oif(self.link)) {
-            Ok(route) if route.dev == Some(self.link) => {
-                Some(gateway(&route).map_or(RouteKind::None, RouteKind::Gateway))
-            }
-            Ok(_) => Some(RouteKind::None),
-            Err(error) => is_answer(&error).then_some(RouteKind::None),
-        }
-    }
-
-    /// Whether `address` is one of this host, as far as is known.
-    pub fn is_local(&self, address: IpAddr) -> bool {
-        let route = self.routes.get(&self.prefix(address));
-        route.is_some_and(|(_, kind)| *kind == RouteKind::Local)
-    }
-
-    /// Whether the interface reaches `address`, as far as is known.
-    pub fn reaches(&self, address: IpAddr) -> bool {
-        let route = self.routes.get(&self.prefix(address));
-        route.is_some_and(|(_, kind)| matches!(kind, RouteKind::Gateway(_) | RouteKind::OnLink))
-    }
-
-    /// The number of a hop, which is added if it is new.
-    fn number(&mut self, hop: IpAddr) -> u32 {
-        let hops = &mut self.hops;
-        *self.numbers.entry(hop).or_insert_with(|| {
-            hops.push(Hop {
-                address: hop,
-                mac: None,
-                is_listed: false,
-            });
-            hops.len() as u32 - 1
-        })
-    }
-
-    /// Number of hops.
-    pub fn len(&self) -> u32 {
+    fn len(&self) -> u32 {
         self.hops.len() as u32
     }
 
     /// Whether no target is reached by the interface.
     pub fn is_empty(&self) -> bool {
-        self.hops.is_empty()
+        !self.reaches_some
     }
 
-    /// Whether frames to the hop can be addressed.
+    /// How probes leave to `address`, whose hop is `hop`.
     #[inline]
-    pub fn is_known(&self, hop: u32) -> bool {
-        self.mac(hop).is_some()
+    pub fn way(&mut self, hop: Option<u32>, address: IpAddr) -> Way {
+        let Some(hop) = hop.and_then(|hop| self.hops.get(hop as usize)) else {
+            return match self.routes.kind(address) {
+                RouteKind::OnLink => Way::Unresolved(address),
+                RouteKind::Local => Way::None(libc::EADDRNOTAVAIL),
+                _ => Way::None(libc::ENETUNREACH),
+            };
+        };
+        match (hop.mac, hop.error) {
+            (Some(_), _) => Way::Known,
+            (None, None) => Way::Unresolved(hop.address),
+            (None, Some(error)) => Way::None(error),
+        }
     }
 
     /// The MAC address of the hop.
     #[inline]
     pub fn mac(&self, hop: u32) -> Option<MacAddress> {
-        self.hops.get(hop as usize)?.mac
+        match hop.checked_sub(self.most) {
+            None => self.hops.get(hop as usize)?.mac,
+            Some(lent) => self.lent.get(lent as usize).copied(),
+        }
+    }
+
+    /// Lends a hop to a target without one; `None` if all are lent.
+    pub fn lend(&mut self, mac: MacAddress) -> Option<u32> {
+        let number = self.lent.len() as u32;
+        if number == LENT {
+            return None;
+        }
+        self.lent.push(mac);
+        Some(self.most + number)
+    }
+
+    /// Takes all hops back that were lent.
+    pub fn take_back(&mut self) {
+        self.lent.clear();
+    }
+
+    /// Whether a hop is no lent one.
+    #[inline]
+    pub fn is_own(&self, hop: u32) -> bool {
+        hop < self.most
     }
 
     /// Descriptors that are readable when routes or neighbours may have changed.
     pub fn wakers(&self) -> [BorrowedFd<'_>; 2] {
-        [self.route_changes.as_fd(), self.neighbour_changes.as_fd()]
+        [self.routes.as_fd(), self.neighbours.as_fd()]
     }
 
-    /// Whether the table of neighbours may have changed since the last call.
-    pub fn have_neighbours_changed(&mut self) -> bool {
-        self.neighbour_changes.has_changed()
+    /// Asks the kernel who answers for the neighbour, whose probes wait.
+    pub fn want(&mut self, neighbour: IpAddr) {
+        let hop = self.numbers.get(&neighbour);
+        let hop = hop.and_then(|number| self.hops.get(*number as usize));
+        let is_gateway = hop.is_some_and(|hop| hop.is_gateway);
+        self.neighbours
+            .want(neighbour, is_gateway || self.keeps_on_link);
     }
 
-    /// Whether there are hops without an entry in the kernel's table, which it is to be asked for.
-    pub fn has_missing(&self) -> bool {
-        self.hops.iter().any(|hop| !hop.is_listed)
-    }
-
-    /// Whether routes are left to be looked up again.
-    pub fn is_recheck_pending(&self) -> bool {
-        self.is_recheck_due || !self.recheck.is_empty()
-    }
-
-    /// If the kernel's routes may have changed, looks up the next ones again. Returns whether some have changed, and with
-    /// them the hops of their targets.
-    pub fn recheck_routes(&mut self) -> bool {
-        self.is_recheck_due |= self.route_changes.has_changed();
-        let mut has_changed = false;
-        if self.recheck.is_empty() && self.is_recheck_due {
-            self.is_recheck_due = false;
-            self.recheck.extend(self.routes.keys());
-            if !self.is_exact
-                && let Ok(narrow) = NarrowRoutes::read(&mut self.netlink)
-            {
-                has_changed = narrow != self.narrow;
-                self.narrow = narrow;
-            }
-        }
-        for _ in 0..ROUTES_AT_ONCE {
-            let Some(prefix) = self.recheck.pop() else {
-                break;
+    /// Reads what has become known of neighbours, and asks for the next ones. Calls `set` with each hop that has another MAC
+    /// address, and `tell` with the answer for each neighbour: its address, or an error of the kernel.
+    pub fn follow(
+        &mut self,
+        now_ns: u64,
+        mut set: impl FnMut(u32, MacAddress),
+        mut tell: impl FnMut(IpAddr, Result<MacAddress, i32>),
+    ) {
+        let (numbers, hops) = (&self.numbers, &mut self.hops);
+        let has_unconfirmed = &mut self.has_unconfirmed;
+        self.neighbours.follow(now_ns, |address, news| {
+            let number = numbers.get(&address).copied();
+            let hop = number.and_then(|number| hops.get_mut(number as usize));
+            let answer = match news {
+                NeighbourNews::Known { mac, .. } => Some(Ok(mac)),
+                NeighbourNews::Silent => Some(Err(libc::EHOSTUNREACH)),
+                NeighbourNews::NoRoom => Some(Err(libc::ENOBUFS)),
+                NeighbourNews::Unlisted => None,
             };
-            let Some((address, before)) = self.routes.get(&prefix).copied() else {
-                continue;
-            };
-            let kind = self.look_up_route(address).unwrap_or(before);
-            has_changed |= kind != before;
-            self.routes.insert(prefix, (address, kind));
-        }
-        has_changed
+            if let (Some(number), Some(hop)) = (number, hop) {
+                let before = hop.mac;
+                hop.is_listed = matches!(news, NeighbourNews::Known { .. });
+                hop.is_stale = matches!(news, NeighbourNews::Known { is_stale: true, .. });
+                *has_unconfirmed |= !hop.is_listed || hop.is_stale;
+                if let Some(answer) = answer {
+                    (hop.mac, hop.error) = (answer.ok(), answer.err());
+                }
+                if let Some(mac) = hop.mac.filter(|mac| before != Some(*mac)) {
+                    set(number, mac);
+                }
+            }
+            if let Some(answer) = answer {
+                tell(address, answer);
+            }
+        });
     }
 
-    /// Each hop with its MAC address, if it has one.
-    pub fn known(&self) -> impl Iterator<Item = (u32, MacAddress)> {
-        let hops = (0..).zip(&self.hops);
-        hops.filter_map(|(number, hop)| Some((number, hop.mac?)))
+    /// When to call [`follow`](Self::follow) again, if the descriptor is not readable before.
+    pub fn next_ns(&self) -> u64 {
+        self.neighbours.next_ns()
     }
 
-    /// Resolves the hops before a run: asks the kernel, and waits up to a second for the answers.
-    pub fn resolve(&mut self) -> Result<(), NetlinkError> {
-        for attempt in 0..ATTEMPTS {
-            self.refresh()?;
-            if self.hops.iter().all(|hop| hop.mac.is_some()) {
-                break;
-            }
-            if attempt > 0 {
-                // A signal only shortens the pause.
-                let _ = poll(&mut [], Some(&PAUSE));
-            }
-        }
-        Ok(())
+    /// Whether a [`refresh`](Self::refresh) may have something to do.
+    #[inline]
+    pub fn has_unconfirmed(&self) -> bool {
+        self.has_unconfirmed
     }
 
-    /// Reads the neighbour table, and asks the kernel to resolve some of the hops that are missing.
-    pub fn refresh(&mut self) -> Result<(), NetlinkError> {
-        let table = self.netlink.list(&Neigh::new().dev(self.link))?.items;
-        // With the MAC address, unless nobody answers. What the kernel is still looking for is as it was.
-        let known: HashMap<IpAddr, Option<MacAddress>> = table
-            .iter()
-            .filter(|neighbour| !is_pending(neighbour))
-            .filter_map(|neighbour| {
-                let mac = neighbour.lladdr.and_then(|mac| mac.ethernet());
-                let is_failed = neighbour.state == Some(NeighState::Failed);
-                Some((neighbour.dst?, mac.filter(|_| !is_failed)))
-            })
-            .collect();
-        for hop in &mut self.hops {
-            let entry = known.get(&hop.address);
-            hop.is_listed = entry.is_some_and(Option::is_some);
-            if let Some(mac) = entry {
-                hop.mac = *mac;
-            }
+    /// Has the kernel confirm stale hops, and asks again for some that it does not know, each in turn. Probes do not use the
+    /// kernel's entries, which would not notice changes otherwise.
+    pub fn refresh(&mut self) {
+        let stale = self.hops.iter_mut().filter(|hop| hop.is_stale);
+        for hop in stale.take(CONFIRMED_AT_ONCE) {
+            hop.is_stale = false;
+            self.neighbours.confirm(hop.address);
         }
-        // Each in turn: many may never answer.
+        // Those whose probes wait come first.
+        if self.neighbours.is_idle() {
+            self.ask_again();
+        }
+        let mut hops = self.hops.iter();
+        self.has_unconfirmed = hops.any(|hop| !hop.is_listed || hop.is_stale);
+    }
+
+    fn ask_again(&mut self) {
         let count = self.hops.len();
         let in_turn = (0..count).map(|at| (self.next_missing + at) % count);
         let missing = in_turn.filter(|at| !self.hops[*at].is_listed);
-        let missing: Vec<usize> = missing.take(RESOLVED_AT_ONCE).collect();
+        let most = (count / ASKED_AGAIN_PART).clamp(*ASKED_AGAIN.start(), *ASKED_AGAIN.end());
+        let missing: Vec<usize> = missing.take(most).collect();
         for at in missing {
-            let request = Neigh::on(self.link, self.hops[at].address).resolve(true);
-            // The table may be full; a later refresh asks again.
-            let _ = self.netlink.replace(&request);
+            let hop = self.hops[at];
+            let is_kept = hop.is_gateway || self.keeps_on_link;
+            self.neighbours.want(hop.address, is_kept);
             self.next_missing = at + 1;
         }
-        Ok(())
     }
-}
 
-/// The gateway of a route, if it has one.
-fn gateway(route: &Route) -> Option<IpAddr> {
-    let via = route.via.as_ref().map(|via| via.0);
-    route.gateway.or(via)
-}
-
-/// Whether a lookup failed because there is no way to the address.
-fn is_answer(error: &NetlinkError) -> bool {
-    let errno = error.errno();
-    let errnos = [
-        libc::ENETUNREACH,
-        libc::EHOSTUNREACH,
-        libc::EACCES,
-        libc::EPERM,
-        libc::EINVAL,
-    ];
-    errno.is_some_and(|errno| errnos.contains(&errno))
-}
-
-/// Whether the kernel has not found out yet who answers.
-fn is_pending(neighbour: &Neigh) -> bool {
-    matches!(
-        neighbour.state,
-        Some(NeighState::None | NeighState::Incomplete)
-    )
-}
-
-/// The /24 or /64 around `address`.
-fn network(address: IpAddr) -> Prefix {
-    match address {
-        IpAddr::V4(address) => {
-            let first = Ipv4Addr::from_bits(address.to_bits() & !0xff);
-            Prefix::new(first, 24)
-        }
-        IpAddr::V6(address) => {
-            let first = Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX));
-            Prefix::new(first, 64)
-        }
+    /// Whether routes may have changed since the last call, and with them the hops of targets.
+    pub fn have_routes_changed(&mut self) -> bool {
+        self.routes.have_changed()
     }
-}
 
-/// The error of a probe whose next hop is not known, or which is for this host.
-pub(super) fn unreachable(is_local: bool) -> io::Error {
-    let errno = if is_local {
-        libc::EADDRNOTAVAIL
-    } else {
-        libc::EHOSTUNREACH
-    };
-    io::Error::from_raw_os_error(errno)
+    /// Looks up again the routes of the targets that are [assigned](Self::assign) from now on.
+    pub fn forget_routes(&mut self) {
+        self.routes.forget();
+    }
+
+    /// Number of route lookups so far.
+    pub fn lookups(&self) -> u64 {
+        self.routes.lookups()
+    }
 }

@@ -1,12 +1,16 @@
 //! The back end in the kernel: programs send the probes, and count the replies.
 
 mod af_xdp;
-mod change_watch;
 mod counters;
 mod engine;
+mod hop_pass;
 mod hops;
+mod neighbours;
 mod requests;
+mod route_watch;
+mod routes;
 mod setup;
+mod waiting_probes;
 
 pub(super) use engine::XdpEngine;
 pub(super) use setup::{bytes_per_target, is_privilege};

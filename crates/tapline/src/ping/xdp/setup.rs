@@ -102,10 +102,9 @@ pub(super) struct EchoSetup<'a> {
     pub link: &'a Link,
     pub options: &'a PingOptions,
     pub start_ns: u64,
-    pub hops: &'a NextHops,
-    /// Targets and next hops that there is room for.
+    pub hops: &'a mut NextHops,
+    /// Targets that there is room for.
     pub room: u32,
-    pub hops_room: u32,
 }
 
 /// What counts replies, and what sends requests.
@@ -119,7 +118,7 @@ pub(super) struct EchoSender {
 
 impl EchoSetup<'_> {
     /// Opens the requested way for requests, or the fastest that the driver has. Loads and attaches the programs.
-    pub fn open(&self) -> Result<EchoSender, PingError> {
+    pub fn open(&mut self) -> Result<EchoSender, PingError> {
         let frames = [self.frame(false)?, self.frame(true)?];
         let families = [&frames[0], &frames[1]].map(Option::is_some);
         let has_live_frames = match self.options.send_path {
@@ -173,7 +172,7 @@ impl EchoSetup<'_> {
             targets: self.room,
             is_single: plan.rounds == Some(1),
             has_histograms: self.options.histograms,
-            hops: self.hops_room,
+            hops: self.hops.room(),
             ipv4: ipv4.clone(),
             ipv6: ipv6.clone(),
             payload_bytes: self.options.payload_bytes as u16,
@@ -189,15 +188,14 @@ impl EchoSetup<'_> {
     }
 
     /// The request of a family, if there are targets of it, or may be later.
-    fn frame(&self, is_ipv6: bool) -> Result<Option<Vec<u8>>, PingError> {
+    fn frame(&mut self, is_ipv6: bool) -> Result<Option<Vec<u8>>, PingError> {
         let (options, targets) = (self.options, self.prober.targets());
         let interface = self.link.ifname().to_string();
         let addresses = (0..targets.len()).filter_map(|target| targets.address(target));
         let mut addresses = addresses.filter(|address| address.is_ipv6() == is_ipv6);
         // The source to an address of this host would be that address.
-        let reached = addresses
-            .clone()
-            .find(|address| self.hops.reaches(*address));
+        let hops = &mut *self.hops;
+        let reached = addresses.clone().find(|address| hops.reaches(*address));
         let first = reached.or_else(|| addresses.next());
         let may_come = options.both_families || options.resolve_every.is_some();
         if first.is_none() && !may_come {

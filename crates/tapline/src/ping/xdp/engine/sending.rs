@@ -6,7 +6,7 @@ use std::time::Duration;
 use probe::{Probe, Prober, SendFailure};
 use rustix::io::Errno;
 
-use super::super::hops::unreachable;
+use super::super::hops::Way;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
 use crate::wait::wait;
@@ -23,41 +23,52 @@ impl XdpEngine {
         now_ns: u64,
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) {
-        let address = self.prober.targets().address(probe.target);
-        let hop = self.echo.hop_of(probe.target);
-        let is_known = hop.is_some_and(|hop| self.hops.is_known(hop));
-        match address.filter(|_| is_known) {
-            Some(address) if !self.families[usize::from(address.is_ipv6())] => {
-                let error = Errno::AFNOSUPPORT.into();
-                self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+        let Some(address) = self.prober.targets().address(probe.target) else {
+            let error = libc::EHOSTUNREACH;
+            return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+        };
+        let is_ipv6 = usize::from(address.is_ipv6());
+        if !self.families[is_ipv6] {
+            let error = libc::EAFNOSUPPORT;
+            return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+        }
+        match self.hops.way(self.echo.hop_of(probe.target), address) {
+            Way::Known => self.due[is_ipv6].push((probe.target, probe.number())),
+            Way::Unresolved(neighbour) => {
+                self.prober.hold(probe);
+                if self.waiting.add(neighbour, probe) {
+                    self.hops.want(neighbour);
+                }
             }
-            Some(address) => {
-                let due = &mut self.due[usize::from(address.is_ipv6())];
-                due.push((probe.target, probe.number()));
-            }
-            None => {
-                let is_local = address.is_some_and(|address| self.hops.is_local(address));
-                let error = unreachable(is_local);
-                self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
-            }
+            Way::None(error) => self.refuse(probe, SendFailure::Refused, error, now_ns, observe),
         }
     }
 
-    fn refuse(
+    /// Reports that a probe is not sent, with an error of the kernel.
+    pub(super) fn refuse(
         &mut self,
         probe: Probe,
         why: SendFailure,
-        error: io::Error,
+        error: i32,
         now_ns: u64,
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) {
+        let error = io::Error::from_raw_os_error(error);
         self.prober.not_sent(probe, why, now_ns);
         self.local_drops.count(&error);
         observe(PingEvent::NotSent { probe, error }, &self.prober);
     }
 
+    /// Sends the probes that are due.
+    pub(super) fn flush_all(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) {
+        for is_ipv6 in [false, true] {
+            self.flush(is_ipv6, observe);
+        }
+        self.hops.take_back();
+    }
+
     /// Sends the probes of a family that are due. Offers again what the driver does not take.
-    pub(super) fn flush(&mut self, is_ipv6: bool, observe: &mut impl FnMut(PingEvent, &Prober)) {
+    fn flush(&mut self, is_ipv6: bool, observe: &mut impl FnMut(PingEvent, &Prober)) {
         let due = std::mem::take(&mut self.due[usize::from(is_ipv6)]);
         let mut rest = &due[..];
         let mut full_since_ns = None;
@@ -81,15 +92,15 @@ impl XdpEngine {
                 if let Some(frames) = &mut self.frames {
                     frames.cancel();
                 }
-                let errno = error.raw_os_error().unwrap_or(libc::ENOBUFS);
+                let error = error.raw_os_error().unwrap_or(libc::ENOBUFS);
                 for probe in rest.iter().copied().map(probe) {
-                    let error = io::Error::from_raw_os_error(errno);
                     self.refuse(probe, SendFailure::QueueFull, error, now_ns, observe);
                 }
                 break;
             }
             // A signal only shortens the pause.
             let _ = wait(&mut [], FULL_PAUSE);
+            self.rate.refused(self.now_ns() - now_ns);
         }
         let mut due = due;
         due.clear();

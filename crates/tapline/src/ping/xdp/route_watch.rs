@@ -1,22 +1,21 @@
-//! Notifications of the kernel that routes or neighbours may have changed. What has changed is read from its tables.
+//! Notifications of the kernel that routes may have changed. What has changed is read from its tables.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use netlink::transport::{KernelSocket, Transport, Wait};
-use netlink::{Addr, Link, Neigh, NetlinkError, Nexthop, Object, Route, Rule};
+use netlink::{Addr, Link, NetlinkError, Nexthop, Object, Route, Rule};
 
 /// Notifications that are read in one call; the socket stays readable if there are more.
 const MAX_READ: usize = 1024;
 
-/// The notifications of a kind.
+/// The notifications of everything that a route lookup depends on.
 #[derive(Debug)]
-pub(super) struct ChangeWatch(KernelSocket);
+pub(super) struct RouteWatch(KernelSocket);
 
-impl ChangeWatch {
-    /// Of everything that a route lookup depends on. The kernel removes routes without a notification when an address or
-    /// an interface goes away.
-    pub fn routes() -> Result<Self, NetlinkError> {
+impl RouteWatch {
+    /// The kernel removes routes without a notification when an address or an interface goes away, so these count too.
+    pub fn open() -> Result<Self, NetlinkError> {
         let groups = [
             Route::GROUPS,
             Rule::GROUPS,
@@ -25,11 +24,6 @@ impl ChangeWatch {
             Link::GROUPS,
         ];
         KernelSocket::listen(&groups.concat()).map(Self)
-    }
-
-    /// Of neighbours.
-    pub fn neighbours() -> Result<Self, NetlinkError> {
-        KernelSocket::listen(Neigh::GROUPS).map(Self)
     }
 
     /// Whether there have been notifications since the last call, also if some were lost.
@@ -47,7 +41,7 @@ impl ChangeWatch {
 }
 
 /// Readable when there are notifications.
-impl AsFd for ChangeWatch {
+impl AsFd for RouteWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.descriptor()
     }

@@ -1,0 +1,133 @@
+//! The rate that a run reaches, and what it waits for.
+
+use probe::Forecast;
+use probe::targets::Targets;
+
+use crate::ping::options::PingOptions;
+use crate::ping::summary::{PingRate, RateLimit};
+
+/// A part of the time that explains a lower rate.
+const SHARE: f64 = 0.1;
+
+/// Measures a run. Times are nanoseconds of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RateMeter {
+    asked_pps: Option<f64>,
+    /// Probes that are due together.
+    group: u32,
+    has_prefix_rate: bool,
+    first_ns: Option<u64>,
+    last_ns: u64,
+    taken: u64,
+    /// Time up to the latest probe in which nothing was done, neighbours were waited for, or the interface.
+    waited: Waited,
+    /// The same since then.
+    recent: Waited,
+    left_ns: Option<u64>,
+    is_waiting_for_neighbours: bool,
+}
+
+/// Nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waited {
+    idle: u64,
+    neighbours: u64,
+    interface: u64,
+}
+
+impl RateMeter {
+    /// For a run that begins with `targets`. What they ask for is known if all are probed in the same way.
+    pub fn new(options: &PingOptions, targets: &Targets, forecast: &Forecast) -> Self {
+        let interval_s = options.interval.as_secs_f64();
+        let by_interval = f64::from(targets.len()) / interval_s;
+        let by_rate = options.rate_pps.map(f64::from);
+        let pps = by_rate.map_or(by_interval, |rate| rate.min(by_interval));
+        let is_uniform = !targets.has_settings() && options.resolve_every.is_none();
+        Self {
+            asked_pps: (is_uniform && pps.is_finite()).then_some(pps),
+            group: forecast.group,
+            has_prefix_rate: options.prefix_pps.is_some(),
+            first_ns: None,
+            last_ns: 0,
+            taken: 0,
+            waited: Waited::default(),
+            recent: Waited::default(),
+            left_ns: None,
+            is_waiting_for_neighbours: false,
+        }
+    }
+
+    /// Targets have changed: the rate that they ask for is not known any more.
+    pub fn changed(&mut self) {
+        self.asked_pps = None;
+    }
+
+    /// A probe is taken from the schedule.
+    #[inline]
+    pub fn took(&mut self, now_ns: u64) {
+        self.first_ns.get_or_insert(now_ns);
+        self.last_ns = now_ns;
+        self.taken += 1;
+        let recent = std::mem::take(&mut self.recent);
+        if self.taken > 1 {
+            self.waited.idle += recent.idle;
+            self.waited.neighbours += recent.neighbours;
+            self.waited.interface += recent.interface;
+        }
+    }
+
+    /// A round begins.
+    pub fn enter(&mut self, now_ns: u64) {
+        let Some(left_ns) = self.left_ns.take() else {
+            return;
+        };
+        let away_ns = now_ns.saturating_sub(left_ns);
+        self.recent.idle += away_ns;
+        if self.is_waiting_for_neighbours {
+            self.recent.neighbours += away_ns;
+        }
+    }
+
+    /// A round ends.
+    pub fn leave(&mut self, now_ns: u64, is_waiting_for_neighbours: bool) {
+        self.left_ns = Some(now_ns);
+        self.is_waiting_for_neighbours = is_waiting_for_neighbours;
+    }
+
+    /// The interface took nothing for so long.
+    pub fn refused(&mut self, for_ns: u64) {
+        self.recent.interface += for_ns;
+    }
+
+    /// The result.
+    pub fn rate(&self) -> PingRate {
+        let first_ns = self.first_ns.unwrap_or(self.last_ns);
+        let span_ns = (self.last_ns - first_ns) as f64;
+        // The last probes, which are due together, have their time too.
+        let last_ns = self
+            .asked_pps
+            .map_or(0.0, |pps| f64::from(self.group) * 1e9 / pps);
+        let whole_ns = span_ns + last_ns;
+        let reached = self.taken as f64 * 1e9 / whole_ns;
+        let rate = PingRate {
+            asked_pps: self.asked_pps,
+            reached_pps: (self.taken > 0 && whole_ns > 0.0).then_some(reached),
+            limit: None,
+        };
+        let limit = (!rate.is_reached()).then(|| self.limit(span_ns)).flatten();
+        PingRate { limit, ..rate }
+    }
+
+    fn limit(&self, span_ns: f64) -> Option<RateLimit> {
+        let is_much = |ns: u64| ns as f64 > SHARE * span_ns;
+        if is_much(self.waited.neighbours) {
+            Some(RateLimit::Neighbours)
+        } else if is_much(self.waited.interface) {
+            Some(RateLimit::Interface)
+        } else if !is_much(self.waited.idle) {
+            Some(RateLimit::Cpu)
+        } else {
+            self.has_prefix_rate.then_some(RateLimit::PrefixRate)
+        }
+    }
+}

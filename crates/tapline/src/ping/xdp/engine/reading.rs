@@ -1,0 +1,89 @@
+//! The counters of the programs, read into the statistics.
+
+use probe::{CountedAnswers, NetworkError, OtherCounts};
+
+use super::upkeep::MAX_LIVE_TARGETS;
+use super::{LAST_ANSWERS_NS, XdpEngine};
+
+impl XdpEngine {
+    /// Whether as many replies have arrived as were asked for, or an error.
+    pub(super) fn has_enough(&self) -> bool {
+        self.max_replies.is_some_and(|most| {
+            let totals = self.echo.totals();
+            totals.received >= most || totals.errors > 0
+        })
+    }
+
+    /// When to look for these again.
+    pub(super) fn next_count_ns(&self, now_ns: u64) -> u64 {
+        let is_answer_due = now_ns <= self.last_sent_ns.saturating_add(self.timeout_ns);
+        if self.max_replies.is_none() || !is_answer_due || self.are_all_answered() {
+            return u64::MAX;
+        }
+        now_ns + LAST_ANSWERS_NS
+    }
+
+    /// Whether each probe that was sent has its first answer.
+    pub(super) fn are_all_answered(&self) -> bool {
+        let totals = self.echo.totals();
+        totals.received + totals.late + totals.errors >= self.prober.total().sent
+    }
+
+    /// Copies the counters of the programs; with the sums of all round trips if `has_sums`.
+    pub(super) fn read_totals(&mut self, has_sums: bool) {
+        let totals = self.echo.totals();
+        let mut all = CountedAnswers {
+            received: totals.received,
+            late: totals.late,
+            duplicate: totals.duplicate,
+            corrupt: totals.corrupt,
+            errors: totals.errors,
+            min_ns: u64::MAX,
+            ..CountedAnswers::default()
+        };
+        self.prober.set_total(&all);
+        let mut others = OtherCounts::default();
+        others.wrong_source = totals.wrong_source;
+        others.forged = totals.forged;
+        others.cut_short = totals.cut_short;
+        others.foreign = totals.foreign;
+        others.stale = totals.stale;
+        others.notices = totals.notices;
+        self.prober.set_other_counts(others);
+        let many = self.prober.targets().len() > MAX_LIVE_TARGETS;
+        self.prober.find_overdue(many);
+        if !has_sums {
+            return;
+        }
+        let counters = self.echo.counters();
+        for target in 0..self.prober.targets().len() {
+            let answers = counters.target(target);
+            all.sum_ns += u128::from(answers.sum_ns);
+            all.squares += answers.squares;
+            all.max_ns = all.max_ns.max(answers.max_ns);
+            if answers.received > 0 {
+                all.min_ns = all.min_ns.min(answers.min_ns);
+            }
+        }
+        self.prober.set_answers(&self.echo.histogram(), &all);
+    }
+
+    /// The same at the end, with the ICMP errors. The counters do not change after that.
+    pub(super) fn read_all(&mut self) {
+        if self.is_over {
+            return;
+        }
+        self.echo.detach();
+        self.read_totals(true);
+        let prober = &mut self.prober;
+        // Without the table, the counters of the targets still say how many errors there were.
+        let _ = self.echo.errors(|error, count| {
+            let error = NetworkError {
+                router: error.router,
+                kind: error.kind,
+                code: error.code,
+            };
+            prober.add_error(error, count);
+        });
+    }
+}

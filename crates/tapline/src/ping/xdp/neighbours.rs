@@ -1,0 +1,304 @@
+//! Neighbours, which the kernel resolves at a pace.
+//!
+//! ```text
+//! want ─▶ queue ─ as tokens permit ─▶ request to the kernel ─▶ notification ─▶ news
+//!                                                               └▶ the entry is deleted again if it is not kept
+//! ```
+//!
+//! The kernel's table holds 1024 neighbours by default (`gc_thresh3`), of all network namespaces together. So entries that
+//! were made here for many neighbours are deleted as soon as their answer is known.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use netlink::{Event, IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, Watch};
+use probe::NeighbourPace;
+
+/// Neighbours that the kernel looks for at a time, at most, whatever the pace.
+pub(super) const MAX_ASKED: usize = 4096;
+/// Requests of one call.
+pub(super) const ASKED_AT_ONCE: usize = 64;
+/// Notifications that one call reads.
+const READ_AT_ONCE: usize = 4096;
+/// How long the kernel's answer is waited for. It gives up after three seconds by default (`mcast_solicit`, `retrans_time_ms`).
+const MAX_WAIT_NS: u64 = 10_000_000_000;
+/// Pause while the kernel's table is full, and how long it may be full before neighbours count as unresolved.
+const FULL_PAUSE_NS: u64 = 100_000_000;
+const MAX_FULL_NS: u64 = 5_000_000_000;
+
+/// What has become known of a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NeighbourNews {
+    /// Its MAC address; `is_stale` if the kernel has not confirmed it for a while.
+    Known { mac: MacAddress, is_stale: bool },
+    /// Nobody answers.
+    Silent,
+    /// The kernel's table has no room for it.
+    NoRoom,
+    /// The kernel's table has it no longer.
+    Unlisted,
+}
+
+/// A neighbour that the kernel is looking for.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    at_ns: u64,
+    /// Whether its entry was made here, and is deleted when the answer is known.
+    is_deleted: bool,
+}
+
+/// The neighbours on an interface.
+#[derive(Debug)]
+pub(super) struct Neighbours {
+    link: IfIndex,
+    netlink: Netlink,
+    watch: Watch<Neigh>,
+    /// Neighbours that the kernel is to be asked for, and whether their entries stay.
+    queue: VecDeque<(IpAddr, bool)>,
+    asked: HashMap<IpAddr, Asked>,
+    /// When each of them was asked for, in order; also of some that are known by now.
+    order: VecDeque<(u64, IpAddr)>,
+    /// Neighbours whose entries were deleted here. Until the notification of that, what is said of them is no news: before it
+    /// deletes an entry, the kernel reports it as failed (`neigh_delete`, net/core/neighbour.c).
+    deleted: HashSet<IpAddr>,
+    /// The token bucket: time for a token and for all, and when it will be full.
+    each_ns: u64,
+    burst_ns: u64,
+    full_ns: u64,
+    /// Since when the kernel's table has been full, and when it is tried again.
+    table_full_since_ns: Option<u64>,
+    paused_until_ns: u64,
+    /// Whether notifications were left unread.
+    has_more: bool,
+}
+
+impl Neighbours {
+    /// Those on `link`. The first [`follow`](Self::follow) reports the kernel's table.
+    pub fn open(link: IfIndex, pace: NeighbourPace) -> Result<Self, NetlinkError> {
+        Ok(Self {
+            link,
+            netlink: Netlink::open()?,
+            watch: Watch::open(Neigh::new().dev(link))?,
+            queue: VecDeque::new(),
+            asked: HashMap::new(),
+            order: VecDeque::new(),
+            deleted: HashSet::new(),
+            each_ns: pace.time_ns / u64::from(pace.most.max(1)),
+            burst_ns: pace.time_ns,
+            full_ns: 0,
+            table_full_since_ns: None,
+            paused_until_ns: 0,
+            has_more: false,
+        })
+    }
+
+    /// Asks the kernel for a neighbour when its turn comes. Its entry stays in the kernel's table if `is_kept`.
+    pub fn want(&mut self, address: IpAddr, is_kept: bool) {
+        self.queue.push_back((address, is_kept));
+    }
+
+    /// Whether no neighbour waits for its turn.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Has the kernel confirm a stale neighbour, as packets to it would.
+    pub fn confirm(&mut self, address: IpAddr) {
+        let entry = Neigh::on(self.link, address);
+        // A permanent entry would end as such (`__neigh_update`, net/core/neighbour.c).
+        let found = self.netlink.get(&entry);
+        if found.is_ok_and(|found| found.state == Some(NeighState::Stale)) {
+            // If it is gone meanwhile, a notification says so.
+            let _ = self.netlink.set(&entry.resolve(true));
+        }
+    }
+
+    /// Passes on what has become known, and asks for the next ones.
+    pub fn follow(&mut self, now_ns: u64, mut news: impl FnMut(IpAddr, NeighbourNews)) {
+        self.read(&mut news);
+        self.give_up(now_ns, &mut news);
+        for _ in 0..ASKED_AT_ONCE {
+            if self.next_request_ns() > now_ns {
+                break;
+            }
+            let Some((address, is_kept)) = self.queue.pop_front() else {
+                break;
+            };
+            if !self.asked.contains_key(&address) {
+                self.ask(address, is_kept, now_ns, &mut news);
+            }
+        }
+    }
+
+    /// When the next [`follow`](Self::follow) is due, if the descriptor is not readable before.
+    pub fn next_ns(&self) -> u64 {
+        if self.has_more {
+            return 0;
+        }
+        let oldest = self.order.front();
+        let expiry_ns = oldest.map_or(u64::MAX, |(at_ns, _)| at_ns + MAX_WAIT_NS);
+        self.next_request_ns().min(expiry_ns)
+    }
+
+    fn next_request_ns(&self) -> u64 {
+        if self.queue.is_empty() || self.asked.len() >= MAX_ASKED {
+            return u64::MAX;
+        }
+        let token_ns = (self.full_ns + self.each_ns).saturating_sub(self.burst_ns);
+        token_ns.max(self.paused_until_ns)
+    }
+
+    fn read(&mut self, news: &mut impl FnMut(IpAddr, NeighbourNews)) {
+        self.has_more = true;
+        for _ in 0..READ_AT_ONCE {
+            // A notification that cannot be decoded is skipped; the next ones keep the descriptor readable.
+            let Ok(Some(event)) = self.watch.try_next() else {
+                self.has_more = false;
+                return;
+            };
+            match event {
+                Event::Added(entry) | Event::Changed { after: entry, .. } => {
+                    let news_of = entry.dst.zip(state(&entry));
+                    if let Some((address, what)) = news_of
+                        && !self.deleted.contains(&address)
+                    {
+                        self.settle(address, what);
+                        news(address, what);
+                    }
+                }
+                Event::Removed(entry) => {
+                    let Some(address) = entry.dst else { continue };
+                    // If it was not deleted here, somebody has emptied the table meanwhile.
+                    if !self.deleted.remove(&address)
+                        && let Some(asked) = self.asked.remove(&address)
+                    {
+                        self.queue.push_back((address, !asked.is_deleted));
+                        self.return_token();
+                    }
+                    news(address, NeighbourNews::Unlisted);
+                }
+                // Some notifications will not come.
+                Event::Overrun => self.deleted.clear(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Ends the wait for the kernel's answer, and deletes the entry if it does not stay.
+    fn settle(&mut self, address: IpAddr, what: NeighbourNews) {
+        let Some(asked) = self.asked.remove(&address) else {
+            return;
+        };
+        if let NeighbourNews::Known { .. } = what {
+            self.return_token();
+        }
+        if asked.is_deleted {
+            self.delete(address);
+        }
+    }
+
+    fn return_token(&mut self) {
+        self.full_ns = self.full_ns.saturating_sub(self.each_ns);
+    }
+
+    fn delete(&mut self, address: IpAddr) {
+        // The kernel may have deleted it before.
+        if self.netlink.del(&Neigh::on(self.link, address)).is_ok() {
+            self.deleted.insert(address);
+        }
+    }
+
+    /// Stops waiting for answers that are overdue.
+    fn give_up(&mut self, now_ns: u64, news: &mut impl FnMut(IpAddr, NeighbourNews)) {
+        while let Some((at_ns, address)) = self.order.front().copied() {
+            let asked = self.asked.get(&address);
+            let is_waiting = asked.is_some_and(|asked| asked.at_ns == at_ns);
+            if is_waiting && at_ns + MAX_WAIT_NS > now_ns {
+                return;
+            }
+            self.order.pop_front();
+            if is_waiting {
+                self.settle(address, NeighbourNews::Silent);
+                news(address, NeighbourNews::Silent);
+            }
+        }
+    }
+
+    fn ask(
+        &mut self,
+        address: IpAddr,
+        is_kept: bool,
+        now_ns: u64,
+        news: &mut impl FnMut(IpAddr, NeighbourNews),
+    ) {
+        let entry = Neigh::on(self.link, address);
+        let request = entry.clone().resolve(true);
+        let is_new = match self.netlink.add(&request) {
+            Ok(()) => true,
+            Err(error) if error.errno() == Some(libc::EEXIST) => false,
+            Err(error) if error.errno() == Some(libc::ENOBUFS) => {
+                let since_ns = *self.table_full_since_ns.get_or_insert(now_ns);
+                if now_ns - since_ns > MAX_FULL_NS {
+                    news(address, NeighbourNews::NoRoom);
+                } else {
+                    self.queue.push_front((address, is_kept));
+                    self.paused_until_ns = now_ns + FULL_PAUSE_NS;
+                }
+                return;
+            }
+            Err(_) => return news(address, NeighbourNews::Silent),
+        };
+        self.table_full_since_ns = None;
+        // The kernel reports no entry that needs no resolution, or that was there before.
+        let known = self.netlink.get(&entry).ok();
+        match known.as_ref().and_then(state) {
+            Some(NeighbourNews::Silent) if !is_new => {
+                let _ = self.netlink.set(&request);
+            }
+            Some(what) => {
+                if is_new && !is_kept {
+                    self.delete(address);
+                }
+                return news(address, what);
+            }
+            None => {}
+        }
+        self.full_ns = self.full_ns.max(now_ns) + self.each_ns;
+        self.order.push_back((now_ns, address));
+        let asked = Asked {
+            at_ns: now_ns,
+            is_deleted: is_new && !is_kept,
+        };
+        self.asked.insert(address, asked);
+    }
+}
+
+/// Deletes the entries that were made here and do not stay.
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        let asked = std::mem::take(&mut self.asked).into_iter();
+        for (address, _) in asked.filter(|(_, asked)| asked.is_deleted) {
+            self.delete(address);
+        }
+    }
+}
+
+/// Readable when there are notifications.
+impl AsFd for Neighbours {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.watch.as_fd()
+    }
+}
+
+/// What an entry says; `None` while the kernel is looking for the neighbour.
+fn state(entry: &Neigh) -> Option<NeighbourNews> {
+    match entry.state {
+        Some(NeighState::None | NeighState::Incomplete) | None => None,
+        Some(NeighState::Failed) => Some(NeighbourNews::Silent),
+        Some(state) => Some(NeighbourNews::Known {
+            mac: entry.lladdr?.ethernet()?,
+            is_stale: state == NeighState::Stale,
+        }),
+    }
+}
