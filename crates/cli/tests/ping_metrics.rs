@@ -8,7 +8,7 @@ use crate::support::ping::{ask_for_neighbours, echoes_answered, start};
 use crate::support::scrape::{address, ask};
 
 /// The samples, by their names and labels as they are written.
-fn scrape(scene: &Scene, to: SocketAddr) -> BTreeMap<String, f64> {
+pub fn scrape(scene: &Scene, to: SocketAddr) -> BTreeMap<String, f64> {
     let request = b"GET /metrics HTTP/1.1\r\n\r\n";
     let answer = ask(&scene.left, to, request).expect("an answer");
     assert_eq!(answer.status, 200);
@@ -21,7 +21,7 @@ fn scrape(scene: &Scene, to: SocketAddr) -> BTreeMap<String, f64> {
 }
 
 /// The labels of a target, with `more` before and behind them.
-fn labels(before: &str, target: &str, more: &str) -> String {
+pub fn labels(before: &str, target: &str, more: &str) -> String {
     format!("{{{before}target=\"{target}\",address=\"{target}\"{more}}}")
 }
 

@@ -10,7 +10,7 @@ use crate::support::run::{Running, spawn};
 use crate::support::{Scene, assert_has, ip_json, number};
 
 /// A responder at right in the driver, so that the interface takes XDP frames of left.
-fn responder(scene: &Scene) -> Running {
+pub fn responder(scene: &Scene) -> Running {
     let line = "ping --respond --xdp native -I right0 --rate max --json";
     let mut running = spawn(scene.command(line));
     assert_eq!(running.ready()["mode"], "native");
@@ -102,7 +102,10 @@ fn nothing_stays_attached_after_kill_and_lines_are_refused() {
         "{ended:?}"
     );
     let ended = ping(&scene, "--backend xdp -q --paths 2 10.1.0.2");
-    assert_eq!(ended.refusal(2), "the XDP back end does not support paths");
+    assert_eq!(
+        ended.refusal(2),
+        "the XDP back end does not support paths (use --backend raw)"
+    );
     let ended = ping(&scene, "-c 5 --rate 400kpps -i 1us 10.1.0.2");
     ended.assert_mentions("--backend xdp sends more probes per second than sockets can");
 }
@@ -180,7 +183,8 @@ fn addresses_of_this_host_are_refused_and_said() {
     let _responder = responder(&scene);
     for line in ["10.1.0.1", "-I left0 10.1.0.1", "127.0.0.1 fd00:1::1"] {
         let ended = ping(&scene, &format!("--backend xdp -q -c 2 {line}"));
-        let expected = "XDP frames leave this host, and do not reach its own addresses";
+        let expected =
+            "XDP frames leave this host, and do not reach its own addresses (use --backend raw)";
         assert_eq!(ended.refusal(2), expected, "{line}");
     }
     let ended = ping(

@@ -1,7 +1,7 @@
 //! Errors of opening a run, with advice.
 
 use tapline::capture::CaptureError;
-use tapline::ping::{Backend, PingError, PingOperation};
+use tapline::ping::{Backend, PingError, PingOperation, XdpRefusal};
 use tapline::send::SendPath;
 
 use crate::args::{Origin, PingArgs};
@@ -20,11 +20,19 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
             );
             return Failure::new(Exit::Privilege, line);
         }
-        PingError::Options(_) | PingError::XdpRefused(_) => (Exit::Usage, None),
+        PingError::Options(_) => (Exit::Usage, None),
+        PingError::XdpRefused(refusal) => (Exit::Usage, xdp_advice(refusal)),
         PingError::Xdp { .. } if error.is_xdp_privilege() => (
             Exit::Privilege,
             Some(
                 "needs CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN; run with sudo"
+                    .to_owned(),
+            ),
+        ),
+        PingError::Xdp { .. } if error.is_xdp_occupied() => (
+            Exit::Failed,
+            Some(
+                "one run by XDP at a time uses an interface: give it all targets, wait for its end, or use --backend raw"
                     .to_owned(),
             ),
         ),
@@ -50,7 +58,10 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
             Some(libc::EPERM | libc::EACCES) => (Exit::Privilege, None),
             _ => (Exit::Failed, None),
         },
-        PingError::NoInterface => (Exit::Usage, Some("use -I IF".to_owned())),
+        PingError::NoInterface => (
+            Exit::Usage,
+            Some("add a route, or give -I IF; 'ip route get ADDRESS' shows the way".to_owned()),
+        ),
         PingError::Kernel { operation, source } => {
             kernel(args, *operation, source.raw_os_error().unwrap_or(0))
         }
@@ -68,6 +79,19 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
         None => line,
     };
     Failure::new(exit, line)
+}
+
+/// What to do if the XDP back end does not support a run.
+fn xdp_advice(refusal: &XdpRefusal) -> Option<String> {
+    let advice = match refusal {
+        XdpRefusal::OwnAddress | XdpRefusal::Option { .. } => "use --backend raw",
+        XdpRefusal::OtherInterface { .. } => {
+            "'ip route get ADDRESS' shows the way: give its interface with -I, or add a route"
+        }
+        XdpRefusal::Payload { .. } => "use -s, or --backend raw",
+        _ => return None,
+    };
+    Some(advice.to_owned())
 }
 
 fn is_privilege(error: &std::io::Error) -> bool {

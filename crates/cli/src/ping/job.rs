@@ -66,6 +66,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     require_memory(&forecast)?;
     let (stop, hangups) = stop_signals(args)?;
     let mut state = open_state(args, &list, &mut options)?;
+    let is_continued = options.resume.is_some();
     let known = list.names();
     let status_request = signals::quit()?;
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -88,6 +89,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         forecast: &forecast,
         backend: ping.backend(),
         send_path: ping.send_path(),
+        is_continued,
         metrics: url.as_deref(),
     };
     begin(args, &mut *reporter, &start)?;

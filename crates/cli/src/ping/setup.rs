@@ -55,6 +55,7 @@ pub fn options(args: &PingArgs, targets: u32) -> PingOptions {
     options.gather = args.gather;
     options.timeout = args.timeout;
     options.duration = args.duration;
+    options.max_replies = max_replies.map(Into::into);
     options.payload_bytes = args.size;
     options.ttl = args.ttl.map(Into::into);
     options.tos = args.tos;

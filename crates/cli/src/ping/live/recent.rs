@@ -1,6 +1,9 @@
 //! The latest round trips of each target, and the rates of the run.
 
 use std::collections::VecDeque;
+use std::mem::replace;
+
+use tapline::ping::Prober;
 
 use crate::screen::MISSING;
 
@@ -24,6 +27,8 @@ pub struct Recent {
     /// A ring buffer of `kept` round trips for each target.
     times_ns: Vec<f32>,
     rings: Vec<Ring>,
+    /// Answers and losses of each target, when they were counted last.
+    counted: Vec<[u64; 2]>,
 }
 
 /// Index of the next entry, and number of entries.
@@ -42,6 +47,7 @@ impl Recent {
             kept,
             times_ns: vec![LOST; targets * kept],
             rings: vec![Ring::default(); targets],
+            counted: Vec::new(),
         }
     }
 
@@ -60,6 +66,27 @@ impl Recent {
 
     pub fn lost(&mut self, target: u32) {
         self.put(target, LOST);
+    }
+
+    /// Adds the latest round trip of each target that has answered since the last call, and a loss of each that has lost
+    /// probes. For a back end that reports no more than counters.
+    pub fn count(&mut self, statistics: &Prober) {
+        self.counted.resize(self.rings.len(), [0; 2]);
+        for target in statistics.targets().indices() {
+            let counts = statistics.counts(target);
+            let Some(counted) = self.counted.get_mut(target as usize) else {
+                continue;
+            };
+            let [received, lost] = replace(counted, [counts.received, counts.lost]);
+            if counts.lost > lost {
+                self.lost(target);
+            }
+            if counts.received > received
+                && let Some(rtt) = statistics.rtt(target)
+            {
+                self.answered(target, rtt.last_ns);
+            }
+        }
     }
 
     /// Makes room for a target that was added, and forgets the one in whose place it is.

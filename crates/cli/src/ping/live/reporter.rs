@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use tapline::Stopper;
-use tapline::ping::{Classification, PingEvent, Prober, TargetChange};
+use tapline::ping::{Backend, Classification, PingEvent, Prober, TargetChange};
 
 use super::order::Order;
 use super::plots::Plotted;
@@ -34,6 +34,7 @@ pub struct LiveTable<'a> {
     next: Instant,
     /// Time of the last value of the rates.
     counted: Instant,
+    is_in_kernel: bool,
     /// Prints the beginning and the end.
     ends: Box<dyn Reporter + 'a>,
 }
@@ -59,6 +60,7 @@ impl<'a> LiveTable<'a> {
             start: now,
             next: now,
             counted: now,
+            is_in_kernel: false,
             ends,
         }
     }
@@ -107,6 +109,7 @@ impl<'a> LiveTable<'a> {
 
 impl Reporter for LiveTable<'_> {
     fn begin(&mut self, start: &RunStart<'_>) -> io::Result<()> {
+        self.is_in_kernel = start.backend == Backend::Xdp;
         self.ends.begin(start)?;
         let screen = Screen::open()?;
         self.table.has_keys = screen.has_keys();
@@ -129,7 +132,8 @@ impl Reporter for LiveTable<'_> {
             },
             PingEvent::Lost { probe } => self.table.recent.lost(probe.target),
             PingEvent::NotSent { error, .. } => {
-                self.table.send_error = Some(warnings::reason(error));
+                let reason = warnings::reason(error, self.is_in_kernel);
+                self.table.send_error = Some(reason);
             }
             PingEvent::TargetChange {
                 target,
@@ -140,7 +144,12 @@ impl Reporter for LiveTable<'_> {
                     self.table.recent.added(target);
                 }
             }
-            PingEvent::Tick { .. } => return self.tick(statistics),
+            PingEvent::Tick { .. } => {
+                if self.is_in_kernel {
+                    self.table.recent.count(statistics);
+                }
+                return self.tick(statistics);
+            }
             _ => {}
         }
         Ok(())

@@ -3,14 +3,15 @@
 use std::io::{self, Write};
 
 use tapline::ping::{
-    NetworkError, NetworkErrors, PingSummary, ProbeCounts, Prober, TimestampCounts, TimestampSource,
+    Backend, NetworkError, NetworkErrors, PingSummary, ProbeCounts, Prober, RateLimit,
+    TimestampCounts, TimestampSource,
 };
 
 use super::figures::RttFigures;
 use super::icmp_text::describe;
 use super::milliseconds::summary_ms;
 use super::warnings::reason;
-use crate::units::grouped;
+use crate::units::{amount, grouped};
 
 /// How many targets answered; `skipped` could not be resolved.
 pub fn targets(statistics: &Prober, skipped: usize) -> String {
@@ -134,7 +135,9 @@ pub fn other_counters(out: &mut impl Write, summary: &PingSummary) -> io::Result
         writeln!(out, "answers: {}", counters.join(", "))?;
     }
     for (error, count) in summary.local_drops.iter() {
-        writeln!(out, "not sent: {} ({})", grouped(count), reason(&error))?;
+        let is_in_kernel = summary.backend == Backend::Xdp;
+        let reason = reason(&error, is_in_kernel);
+        writeln!(out, "not sent: {} ({reason})", grouped(count))?;
     }
     let more = summary.local_drops.others();
     if more > 0 {
@@ -160,6 +163,23 @@ pub fn error_lines(errors: &NetworkErrors, most: usize) -> Vec<String> {
         lines.push(format!("errors: {} more (--json lists all)", grouped(more)));
     }
     lines
+}
+
+/// The rate, if it stayed below what was asked for by more than a tenth.
+pub fn rate(out: &mut impl Write, summary: &PingSummary) -> io::Result<()> {
+    let missed = summary.rate.filter(|rate| !rate.is_reached());
+    let Some(rate) = missed else {
+        return Ok(());
+    };
+    let [asked, reached] = [rate.asked_pps, rate.reached_pps].map(|pps| amount(pps.unwrap_or(0.0)));
+    let why = match rate.limit {
+        Some(RateLimit::Neighbours) => ": neighbours are resolved at a limited pace",
+        Some(RateLimit::Interface) => ": the interface took no more",
+        Some(RateLimit::PrefixRate) => ": --prefix-rate allows no more",
+        Some(RateLimit::Cpu) => ": sending took a whole CPU",
+        _ => "",
+    };
+    writeln!(out, "rate: {reached}pps of {asked}pps were reached{why}")
 }
 
 /// The back end and the sources of the time stamps.

@@ -81,7 +81,7 @@ impl Reporter for CsvOutput {
     fn begin(&mut self, start: &RunStart<'_>) -> io::Result<()> {
         warnings::metrics_url(start);
         // A sweep that continues appends to what it has printed before.
-        if self.is_sweep && start.statistics.position().ended == 0 {
+        if self.is_sweep && !start.is_continued {
             self.header(start.statistics)?;
             self.out.flush()?;
         }
@@ -114,7 +114,8 @@ impl Reporter for CsvOutput {
         }
         self.out.flush()?;
         if !self.quiet {
-            // If standard error is closed, the line is lost.
+            // If standard error is closed, the lines are lost.
+            let _ = account::rate(&mut io::stderr(), end.summary);
             let _ = account::sources(&mut io::stderr(), end.summary);
         }
         Ok(())

@@ -10,6 +10,7 @@ use super::milliseconds::fping_ms;
 use super::reporter::{Reporter, RunEnd, RunStart};
 use super::{account, distribution, figures, warnings};
 use crate::args::PingArgs;
+use crate::ping::setup;
 use crate::units::{grouped, span};
 
 /// Maximum local errors that are printed at once; the totals have all.
@@ -107,6 +108,7 @@ impl<'a> FpingStyle<'a> {
             writeln!(out, "{line}")?;
         }
         account::other_counters(out, summary)?;
+        account::rate(out, summary)?;
         write!(out, "{}, ", span(summary.duration))?;
         account::sources(out, summary)
     }
@@ -156,7 +158,8 @@ impl Reporter for FpingStyle<'_> {
             if self.reasons.len() < MOST_REASONS && !self.reasons.contains(&code) {
                 self.reasons.push(code);
                 let name = figures::name(statistics.targets(), probe.target);
-                warnings::not_sent(&name, None, error);
+                let is_in_kernel = setup::is_in_kernel(self.args);
+                warnings::not_sent(&name, None, error, is_in_kernel);
             }
         }
         Ok(())

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value, json};
 use tapline::ping::{
-    AddressAccount, AnswerMessage, Classification, EcmpPath, Ended, NetworkError, PingEvent,
-    PingSummary, Probe, ProbeCounts, Prober, TargetChange, TimestampCounts, TimestampSource,
+    AddressAccount, AnswerMessage, Backend, Classification, EcmpPath, Ended, NetworkError,
+    PingEvent, PingSummary, Probe, ProbeCounts, Prober, RateLimit, TargetChange, TimestampCounts,
+    TimestampSource,
 };
 
 use super::figures::{self, PingFigures, RttFigures};
@@ -121,6 +122,11 @@ impl<'a> JsonOutput<'a> {
         if let Some(path) = summary.send_path {
             put("send_path", path.name().into());
         }
+        if let Some(rate) = summary.rate {
+            put("asked_pps", rate.asked_pps.into());
+            put("reached_pps", rate.reached_pps.into());
+            put("rate_limit", rate.limit.map(RateLimit::name).into());
+        }
         put(
             "timestamp_source",
             source(summary.rx_timestamps, "user").into(),
@@ -204,7 +210,8 @@ impl Reporter for JsonOutput<'_> {
             PingEvent::Lost { probe } => Some(probe_object("lost", *probe, statistics)),
             PingEvent::NotSent { probe, error } => {
                 let mut value = probe_object("local_drop", *probe, statistics);
-                value["error"] = warnings::reason(error).into();
+                let is_in_kernel = setup::is_in_kernel(self.args);
+                value["error"] = warnings::reason(error, is_in_kernel).into();
                 Some(value)
             }
             _ => None,
@@ -441,7 +448,11 @@ fn errors(summary: &PingSummary) -> Value {
 
 fn reasons(summary: &PingSummary) -> Value {
     let drops = &summary.local_drops;
-    let one = |(error, count)| json!({ "error": warnings::reason(&error), "count": count });
+    let is_in_kernel = summary.backend == Backend::Xdp;
+    let one = |(error, count)| {
+        let reason = warnings::reason(&error, is_in_kernel);
+        json!({ "error": reason, "count": count })
+    };
     let mut all: Vec<Value> = drops.iter().map(one).collect();
     if drops.others() > 0 {
         all.push(json!({ "error": null, "count": drops.others() }));

@@ -9,6 +9,7 @@ use super::icmp_text::{describe, detail, reported_error};
 use super::milliseconds::line_ms;
 use super::{figures, warnings};
 use crate::args::PingArgs;
+use crate::ping::setup;
 
 /// Bytes of an ICMP header.
 const HEADER_BYTES: usize = 8;
@@ -58,7 +59,8 @@ impl<'a> AnswerLines<'a> {
             }
             PingEvent::NotSent { probe, error } => {
                 let name = figures::name(statistics.targets(), probe.target);
-                warnings::not_sent(&name, Some(probe.sequence()), error);
+                let is_in_kernel = setup::is_in_kernel(self.args);
+                warnings::not_sent(&name, Some(probe.sequence()), error, is_in_kernel);
             }
             _ => return Ok(()),
         }

@@ -82,6 +82,7 @@ impl<'a> PingStyle<'a> {
         }
         writeln!(out)?;
         account::other_counters(out, summary)?;
+        account::rate(out, summary)?;
         account::sources(out, summary)
     }
 }

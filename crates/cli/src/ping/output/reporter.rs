@@ -12,6 +12,8 @@ pub struct RunStart<'a> {
     pub backend: Backend,
     /// How requests of the XDP back end leave.
     pub send_path: Option<SendPath>,
+    /// Whether the run continues an earlier one, whose output it extends.
+    pub is_continued: bool,
     /// URL of the metrics.
     pub metrics: Option<&'a str>,
 }
