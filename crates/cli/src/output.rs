@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tapline::file::model::{Interface, Section};
 use tapline::file::write::{
-    CaptureFile, CaptureFileOptions, Compression, Format, Output, Rotation,
+    CaptureFile, CaptureFileOptions, Compression, Format, IndexCounts, Output, Rotation,
 };
 
 use tapline::capture::KeyLogCounts;
@@ -83,9 +83,14 @@ pub fn options(
         application: options.section.application,
         ..section
     };
-    options.compression = args.compress.unwrap_or_else(|| compression_by_name(path));
+    options.compression = compression(args, path);
     options.rotation = rotation(args);
     Ok(options)
+}
+
+/// The requested compression, or the one that the file name suggests.
+pub fn compression(args: &OutputArgs, path: &Path) -> Compression {
+    args.compress.unwrap_or_else(|| compression_by_name(path))
 }
 
 /// The compression that the file name suggests.
@@ -165,6 +170,8 @@ pub struct Written {
     pub processes: Option<ProcessCounts>,
     /// What the key log gave, if one was followed.
     pub keys: Option<KeyLogCounts>,
+    /// The indexes beside the files, if they were wanted.
+    pub indexes: Option<IndexCounts>,
 }
 
 impl From<&WrittenFiles> for Written {
@@ -173,8 +180,7 @@ impl From<&WrittenFiles> for Written {
             packets: files.packets,
             bytes: files.bytes,
             files: files.paths.clone(),
-            processes: None,
-            keys: None,
+            ..Self::default()
         }
     }
 }
@@ -185,8 +191,7 @@ impl From<&CaptureFile> for Written {
             packets: file.packets_written(),
             bytes: file.bytes_written(),
             files: file.files().map(|file| file.path.clone()).collect(),
-            processes: None,
-            keys: None,
+            ..Self::default()
         }
     }
 }
@@ -210,7 +215,31 @@ impl Written {
         self.keys.as_ref().map(json).into()
     }
 
-    /// Prints one line if there is a file, and one if processes were wanted.
+    /// The indexes, for JSON.
+    pub fn indexes_json(&self) -> serde_json::Value {
+        let json = |indexes: &IndexCounts| serde_json::json!({"files": indexes.complete, "incomplete": indexes.incomplete, "bytes": indexes.bytes, "failure": indexes.failure});
+        self.indexes.as_ref().map(json).into()
+    }
+
+    /// Prints how much the indexes take, and whether some are incomplete.
+    fn tell_indexes(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(indexes) = &self.indexes else {
+            return Ok(());
+        };
+        let share = indexes.bytes as f64 * 100.0 / self.bytes.max(1) as f64;
+        let bytes = grouped(indexes.bytes);
+        write!(out, "{bytes} bytes ({share:.2} %) of indexes written")?;
+        match &indexes.failure {
+            Some(reason) => writeln!(
+                out,
+                "; incomplete for {} files: {reason} ('tapline index FILES' completes them)",
+                indexes.incomplete
+            ),
+            None => writeln!(out),
+        }
+    }
+
+    /// Prints a line about the files, if there are any, and about what else was wanted.
     pub fn tell(&self, out: &mut dyn Write) -> io::Result<()> {
         if let Some(counts) = self.processes {
             let (found, all) = (counts.found, counts.found + counts.unknown);
@@ -228,6 +257,7 @@ impl Written {
                 _ => writeln!(out, "; lines of the key log that are none: {ignored}")?,
             }
         }
+        self.tell_indexes(out)?;
         let (packets, bytes) = (grouped(self.packets), grouped(self.bytes));
         match self.files.as_slice() {
             [] => Ok(()),

@@ -16,6 +16,7 @@ mod capture_account;
 mod capture_failures;
 mod capture_files;
 mod capture_filter;
+mod capture_index;
 mod capture_metrics;
 mod capture_netns;
 mod capture_options;

@@ -17,6 +17,7 @@ mod write_blocks;
 mod write_compression;
 mod write_failure;
 mod write_formats;
+mod write_index;
 mod write_killed;
 mod write_merge;
 mod write_rotation;

@@ -210,6 +210,18 @@ pub struct CaptureArgs {
     )]
     pub keylog: Option<PathBuf>,
 
+    /// With -w: write FILE.index beside each file, for 'read --index'
+    ///
+    /// It grows with the file by parts of a few MiB, and takes at most 0.25 % of its size, or 4K. --keep removes it with
+    /// its file. Compressed files and standard output cannot be indexed. If the index cannot be written, the capture goes on.
+    #[arg(
+        hide_short_help = true,
+        long,
+        requires = "write",
+        help_heading = "Output"
+    )]
+    pub index: bool,
+
     #[command(flatten)]
     pub record: RecordArgs,
 

@@ -121,6 +121,7 @@ fn misplaced(args: &CaptureArgs) -> Option<&'static str> {
         ("--buffer", args.buffer.is_some()),
         ("--who", args.who),
         ("--packet-id", args.packet_id),
+        ("--index", args.index),
     ];
     given
         .iter()

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tapline::capture::{CaptureOptions, FanoutMode, FileConsumer, ReaderOptions};
 
+use tapline::file::write::IndexCounts;
+
 use super::setup;
 use super::source::Source;
 use crate::args::{CaptureArgs, Order, ReaderCount};
@@ -102,13 +104,23 @@ pub fn paths(args: &CaptureArgs, path: &Path, capture: &Source) -> Vec<PathBuf> 
 
 /// What was written to `files`.
 pub fn written(files: &[FileConsumer]) -> Written {
+    let indexes = files.iter().filter_map(FileConsumer::indexes);
     Written {
         packets: files.iter().map(FileConsumer::packets_written).sum(),
         bytes: files.iter().map(FileConsumer::bytes_written).sum(),
         files: files.iter().flat_map(FileConsumer::paths).collect(),
         processes: files.iter().find_map(FileConsumer::process_counts),
         keys: None,
+        indexes: all_indexes(indexes),
     }
+}
+
+/// The sum of the indexes of several files; `None` without any.
+pub fn all_indexes(indexes: impl Iterator<Item = IndexCounts>) -> Option<IndexCounts> {
+    indexes.reduce(|mut all, one| {
+        all.add(one);
+        all
+    })
 }
 
 /// `dir/name.pcapng.zst` becomes `dir/name-queue0.pcapng.zst`.

@@ -57,13 +57,14 @@ pub fn open(
         Some(Expression::new(text, names.clone()))
     };
     let flags = &args.record;
-    let (files, base) = (args.output.clone(), path.to_owned());
+    let (files, base, index) = (args.output.clone(), path.to_owned(), args.index);
     let interfaces = capture.interfaces().to_vec();
     let make = move |number: u64| -> Result<_, ConsumerError> {
         let path = numbered(&base, number);
         let mut options = output::options(&files, &path, Section::default(), interfaces.clone())?;
         options.section.os = Some(Capture::operating_system());
         options.section.hardware = Some(std::env::consts::ARCH.to_owned());
+        options.index = index;
         Ok(options)
     };
     let options = RecorderOptions {
@@ -100,6 +101,7 @@ pub fn written(recorders: &[Recorder]) -> Written {
             .flat_map(Recorder::files)
             .cloned()
             .collect(),
+        indexes: readers::all_indexes(recorders.iter().filter_map(Recorder::indexes)),
         ..Written::default()
     }
 }

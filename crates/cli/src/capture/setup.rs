@@ -10,7 +10,7 @@ use tapline::capture::{
     TimestampSource, XdpAttachMode,
 };
 use tapline::file::model::Section;
-use tapline::file::write::{CaptureFile, CaptureFileOptions, Format, WriteError};
+use tapline::file::write::{CaptureFile, CaptureFileOptions, Compression, Format, WriteError};
 use tapline::steering::Setting;
 use tapline::{Expression, Filter};
 
@@ -29,6 +29,7 @@ pub fn options(args: &CaptureArgs, buffer: BufferChoice) -> Result<CaptureOption
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
     output::refuse_columns(&args.output)?;
+    refuse_index(args)?;
     refuse_without_xdp(args)?;
     refuse_user(args)?;
     refuse_misplaced(args.delivery, usual(args))?;
@@ -239,10 +240,26 @@ pub fn file(
 ) -> Result<CaptureFile, Failure> {
     let interfaces = capture.interfaces().to_vec();
     let mut options = output::options(&args.output, path, Section::default(), interfaces)?;
+    options.index = args.index;
     if let Some(mut keys) = keys {
         options.secrets = Some(Box::new(move || keys.next_secrets()));
     }
     create(options, capture)
+}
+
+/// Rejects indexes of files that have no offsets.
+fn refuse_index(args: &CaptureArgs) -> Result<(), Failure> {
+    let Some(path) = args.output.write.as_deref().filter(|_| args.index) else {
+        return Ok(());
+    };
+    let line = if output::is_stdout(path) {
+        "--index needs -w FILE: standard output cannot be indexed"
+    } else if output::compression(&args.output, path) != Compression::None {
+        "--index needs files without compression, because offsets in a compressed file lead nowhere"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Exit::Usage, line))
 }
 
 /// Opens the key log that is followed.
@@ -284,9 +301,9 @@ pub fn create(mut options: CaptureFileOptions, capture: &Source) -> Result<Captu
     let readers = u32::try_from(capture.readers().len()).unwrap_or(u32::MAX);
     options.statistics_blocks = if readers > 1 { readers + 1 } else { 1 };
     CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| match error {
-        WriteError::CannotRotate | WriteError::LinkTypeDiffers { .. } => {
-            Failure::new(Exit::Usage, chain(&error))
-        }
+        WriteError::CannotRotate
+        | WriteError::CannotIndex { .. }
+        | WriteError::LinkTypeDiffers { .. } => Failure::new(Exit::Usage, chain(&error)),
         error if is_closed_output(&error) => Failure::closed(),
         error => Failure::job(&error),
     })

@@ -101,6 +101,7 @@ impl Summary<'_> {
             "files": self.written.names(),
             "processes": self.written.processes_json(),
             "keylog": self.written.keys_json(),
+            "index": self.written.indexes_json(),
             "interfaces": interfaces,
         });
         sockets::add(&mut object, self.result.sockets(), self.result.fall_back());

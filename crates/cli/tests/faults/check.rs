@@ -151,7 +151,7 @@ fn captured(name: &str, outcome: &Outcome, folder: &Path) -> Option<String> {
     let files = fs::read_dir(folder).ok()?;
     let is_one = |path: &Path| {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        file.starts_with(name)
+        file.starts_with(name) && !file.ends_with(".index")
     };
     let paths = files.filter_map(|entry| Some(entry.ok()?.path()));
     let written: u64 = paths

@@ -57,7 +57,7 @@ pub const CASES: &[Case] = &[
         Check::Captured("a.pcapng"),
     ),
     case(
-        "capture -i right0 --buffer 1M --json -w DIR/a.pcapng --rotate-packets 7 udp dst port 9 -- SEND",
+        "capture -i right0 --buffer 1M --json -w DIR/a.pcapng --index --rotate-packets 7 udp dst port 9 -- SEND",
         Check::Captured("a_"),
     ),
     case(

@@ -162,8 +162,10 @@ fn captures_make_the_calls_of_their_list() {
         &[
             &format!("capture -i lo {PINGS}"),
             &format!("capture -i lo --json {PINGS}"),
-            &format!("capture -i lo -w DIR/a.pcapng --rotate-packets 3 --keep 1 icmp {PINGS}"),
-            &format!("capture -i lo -w DIR/link/a.pcapng --rotate-packets 3 icmp {PINGS}"),
+            &format!(
+                "capture -i lo -w DIR/a.pcapng --index --rotate-packets 3 --keep 1 icmp {PINGS}"
+            ),
+            &format!("capture -i lo -w DIR/link/a.pcapng --index --rotate-packets 3 icmp {PINGS}"),
             &format!("capture -i lo -w DIR/a.pcapng.zst --queues 2 {PINGS}"),
             &format!(
                 "capture -i lo -w DIR/b.pcapng --record 1MiB --trigger icmp --after 10ms {PINGS}"

@@ -1,36 +1,37 @@
 //! The index file.
 //!
 //! ```text
-//! "TLINDEX1"                                   8 bytes
-//! bytes of the capture that are indexed        u64
-//! checksum of its first and last 4 KiB         u32
-//! number of extents                            u32
+//! "TLINDEX2"                                   8 bytes
 //! each extent:
 //!   bytes                                      u64
 //!   packets                                    u32
 //!   classes of keys                            u32    bit 0 addresses, 1 ports, 2 flows
 //!   times of its packets, first and last       2 × u64
+//!   checksum of the first 4 KiB of the capture
+//!   and of the last 4 KiB up to its end        u32
 //!   and if it has classes:
 //!     seed                                     u64
 //!     segment, segments                        2 × u32
 //!     fingerprints                             segment × (segments + 2) bytes
-//! CRC-32 of all bytes before                   u32
+//!   CRC-32 of all bytes of the index before    u32
 //! ```
 //!
 //! All numbers are little-endian. Extents follow each other from the beginning of the capture. One without packets has
 //! other blocks, which every reader needs. A class that an extent lacks may be in it.
+//!
+//! An index grows by whole extents while its capture is written. One that ends within an extent is that of a writer that was
+//! killed: its whole extents describe the beginning of the capture.
+
+use flate2::Crc;
 
 use super::fuse::Fuse;
 use super::keys::Key;
 
 /// Beginning of an index file. The digit is the version.
-pub(super) const MAGIC: &[u8; 8] = b"TLINDEX1";
-
-/// Bytes of an index file without extents.
-pub(super) const FIXED_BYTES: usize = 8 + 8 + 4 + 4 + 4;
+pub(super) const MAGIC: &[u8; 8] = b"TLINDEX2";
 
 /// Bytes of an extent without keys.
-pub(super) const EXTENT_BYTES: usize = 8 + 4 + 4 + 8 + 8;
+pub(super) const EXTENT_BYTES: usize = 8 + 4 + 4 + 8 + 8 + 4 + 4;
 
 /// Bytes in front of the fingerprints.
 pub(super) const SET_BYTES: usize = 8 + 4 + 4;
@@ -46,7 +47,7 @@ pub enum IndexDamage {
     /// It does not begin as an index, or as one of another version.
     #[error("it is no index of this version")]
     Magic,
-    /// Its checksum is wrong: it was changed, or its end is missing.
+    /// A checksum is wrong: it was changed.
     #[error("it is damaged")]
     Checksum,
     /// The capture is another one than the index describes.
@@ -65,6 +66,8 @@ pub struct Extent {
     pub packets: u32,
     /// Times of its earliest and latest packet, nanoseconds since 1970 UTC.
     pub times_ns: [u64; 2],
+    /// Checksum of the first bytes of the capture and of the last ones up to the end of the extent.
+    pub(super) fingerprint: u32,
     pub(super) classes: u32,
     pub(super) keys: Option<Fuse>,
 }
@@ -85,9 +88,8 @@ impl Extent {
 /// The index of one capture file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
-    /// Bytes of the capture that are indexed.
+    /// Bytes of the capture that are indexed: fewer than it has while it is being written.
     pub bytes: u64,
-    pub(super) fingerprint: u32,
     /// Bytes of the index itself.
     pub encoded_bytes: u64,
     /// Its extents, in order and without gaps.
@@ -95,57 +97,129 @@ pub struct Index {
 }
 
 impl Index {
-    /// Reads an index from the bytes of its file.
+    /// Reads an index from the bytes of its file, up to its last whole extent.
     ///
     /// # Errors
     /// [`IndexDamage::Magic`], [`IndexDamage::Checksum`].
     pub fn decode(file: &[u8]) -> Result<Self, IndexDamage> {
-        if !file.starts_with(MAGIC) {
+        let Some(mut rest) = file.strip_prefix(MAGIC) else {
             return Err(IndexDamage::Magic);
+        };
+        let mut crc = begun_crc();
+        let mut index = Self::default();
+        while let Some((extent, length)) = first_extent(rest, index.bytes)? {
+            let (body, behind) = rest.split_at(length);
+            let Some((sum, behind)) = behind.split_first_chunk() else {
+                break;
+            };
+            crc.update(body);
+            if crc.sum() != u32::from_le_bytes(*sum) {
+                return Err(IndexDamage::Checksum);
+            }
+            crc.update(sum);
+            let end = index.bytes.checked_add(extent.bytes);
+            // With a right checksum, a wrong number is of a program that does not follow the format.
+            index.bytes = end.ok_or(IndexDamage::Checksum)?;
+            index.extents.push(extent);
+            rest = behind;
         }
-        let (body, sum) = file.split_last_chunk().ok_or(IndexDamage::Checksum)?;
-        if crc(body) != u32::from_le_bytes(*sum) {
-            return Err(IndexDamage::Checksum);
-        }
-        // With a right checksum, a wrong number is of a program that does not follow the format.
-        let mut rest = Rest(&body[MAGIC.len()..]);
-        let index = rest.index().filter(|_| rest.0.is_empty());
-        let index = index.ok_or(IndexDamage::Checksum)?;
-        Ok(Self {
-            encoded_bytes: file.len() as u64,
-            ..index
-        })
+        index.encoded_bytes = (file.len() - rest.len()) as u64;
+        Ok(index)
     }
 
     /// The bytes of its file.
     pub fn encode(&self) -> Vec<u8> {
+        let mut encoder = Encoder::default();
         let mut file = MAGIC.to_vec();
-        file.extend(self.bytes.to_le_bytes());
-        file.extend(self.fingerprint.to_le_bytes());
-        file.extend((self.extents.len() as u32).to_le_bytes());
         for extent in &self.extents {
-            file.extend(extent.bytes.to_le_bytes());
-            file.extend(extent.packets.to_le_bytes());
-            file.extend(extent.classes.to_le_bytes());
-            for time in extent.times_ns {
-                file.extend(time.to_le_bytes());
-            }
-            if let Some(keys) = &extent.keys {
-                file.extend(keys.seed.to_le_bytes());
-                file.extend(keys.segment.to_le_bytes());
-                file.extend(keys.segments.to_le_bytes());
-                file.extend(&keys.fingerprints);
-            }
+            encoder.append(extent, &mut file);
         }
-        file.extend(crc(&file).to_le_bytes());
         file
     }
 }
 
-pub(super) fn crc(bytes: &[u8]) -> u32 {
-    let mut crc = flate2::Crc::new();
-    crc.update(bytes);
+/// Whether a file with these bytes is that of a writer that was killed before it had written the beginning.
+pub(super) fn is_unbegun(file: &[u8]) -> bool {
+    file.len() < MAGIC.len() && MAGIC.starts_with(file)
+}
+
+/// Encodes the extents of one index, each behind the one before.
+pub(super) struct Encoder {
+    crc: Crc,
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self { crc: begun_crc() }
+    }
+}
+
+impl Encoder {
+    /// Appends the next extent to `file`.
+    pub(super) fn append(&mut self, extent: &Extent, file: &mut Vec<u8>) {
+        let start = file.len();
+        file.extend(extent.bytes.to_le_bytes());
+        file.extend(extent.packets.to_le_bytes());
+        file.extend(extent.classes.to_le_bytes());
+        for time in extent.times_ns {
+            file.extend(time.to_le_bytes());
+        }
+        file.extend(extent.fingerprint.to_le_bytes());
+        if let Some(keys) = &extent.keys {
+            file.extend(keys.seed.to_le_bytes());
+            file.extend(keys.segment.to_le_bytes());
+            file.extend(keys.segments.to_le_bytes());
+            file.extend(&keys.fingerprints);
+        }
+        self.crc.update(&file[start..]);
+        let sum = self.crc.sum().to_le_bytes();
+        self.crc.update(&sum);
+        file.extend(sum);
+    }
+}
+
+/// The checksum of these bytes, one part after another.
+pub(super) fn crc_of(parts: &[&[u8]]) -> u32 {
+    let mut crc = Crc::new();
+    for part in parts {
+        crc.update(part);
+    }
     crc.sum()
+}
+
+fn begun_crc() -> Crc {
+    let mut crc = Crc::new();
+    crc.update(MAGIC);
+    crc
+}
+
+/// The extent at the start of `bytes`, and its length without the checksum. `None` if its end is missing.
+fn first_extent(bytes: &[u8], offset: u64) -> Result<Option<(Extent, usize)>, IndexDamage> {
+    let mut rest = Rest(bytes);
+    let Some(mut extent) = rest.extent(offset) else {
+        return Ok(None);
+    };
+    if extent.classes != 0 {
+        let Some((seed, segment, segments)) = rest.shape() else {
+            return Ok(None);
+        };
+        if !segment.is_power_of_two() || segments == 0 {
+            return Err(IndexDamage::Checksum);
+        }
+        let length = u64::from(segment) * (u64::from(segments) + 2);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let Some((fingerprints, behind)) = rest.0.split_at_checked(length) else {
+            return Ok(None);
+        };
+        extent.keys = Some(Fuse {
+            seed,
+            segment,
+            segments,
+            fingerprints: fingerprints.to_vec(),
+        });
+        rest.0 = behind;
+    }
+    Ok(Some((extent, bytes.len() - rest.0.len())))
 }
 
 /// What is left to decode.
@@ -166,58 +240,90 @@ impl Rest<'_> {
         self.number().map(u64::from_le_bytes)
     }
 
-    fn index(&mut self) -> Option<Index> {
-        let bytes = self.u64()?;
-        let fingerprint = self.u32()?;
-        let count = self.u32()?;
-        let mut extents = Vec::new();
-        let mut offset = 0_u64;
-        for _ in 0..count {
-            let extent = self.extent(offset)?;
-            offset = offset.checked_add(extent.bytes)?;
-            extents.push(extent);
-        }
-        let index = Index {
-            bytes,
-            fingerprint,
-            encoded_bytes: 0,
-            extents,
-        };
-        (offset == bytes).then_some(index)
-    }
-
+    /// An extent, yet without its keys.
     fn extent(&mut self, offset: u64) -> Option<Extent> {
-        let bytes = self.u64()?;
-        let packets = self.u32()?;
-        let classes = self.u32()?;
-        let times_ns = [self.u64()?, self.u64()?];
-        let keys = match classes {
-            0 => None,
-            _ => Some(self.keys()?),
-        };
         Some(Extent {
             offset,
-            bytes,
-            packets,
-            times_ns,
-            classes,
-            keys,
+            bytes: self.u64()?,
+            packets: self.u32()?,
+            classes: self.u32()?,
+            times_ns: [self.u64()?, self.u64()?],
+            fingerprint: self.u32()?,
+            keys: None,
         })
     }
 
-    fn keys(&mut self) -> Option<Fuse> {
-        let (seed, segment, segments) = (self.u64()?, self.u32()?, self.u32()?);
-        let length = u64::from(segment).checked_mul(u64::from(segments) + 2)?;
-        if !segment.is_power_of_two() || segments == 0 {
-            return None;
+    /// Seed, segment and number of segments of a set.
+    fn shape(&mut self) -> Option<(u64, u32, u32)> {
+        Some((self.u64()?, self.u32()?, self.u32()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index() -> Index {
+        let extent = |offset, keys: Option<Fuse>| Extent {
+            offset,
+            bytes: 1000,
+            packets: u32::from(keys.is_some()),
+            times_ns: [1, 2],
+            fingerprint: offset as u32 + 7,
+            classes: keys.as_ref().map_or(0, |_| ADDRESSES | PORTS),
+            keys,
+        };
+        let mut index = Index {
+            bytes: 3000,
+            extents: vec![
+                extent(0, None),
+                extent(1000, Fuse::new(&[1, 2, 3])),
+                extent(2000, Fuse::new(&(0..500).collect::<Vec<_>>())),
+            ],
+            ..Index::default()
+        };
+        index.encoded_bytes = index.encode().len() as u64;
+        index
+    }
+
+    #[test]
+    fn an_index_that_ends_early_describes_the_beginning() {
+        let index = index();
+        let file = index.encode();
+        assert_eq!(Index::decode(&file).as_ref(), Ok(&index));
+        let mut seen = [0; 4];
+        for end in MAGIC.len()..=file.len() {
+            let part = Index::decode(&file[..end]).unwrap();
+            seen[part.extents.len()] += 1;
+            assert_eq!(part.extents, index.extents[..part.extents.len()]);
+            assert_eq!(part.bytes, 1000 * part.extents.len() as u64);
+            assert_eq!(part.encode(), file[..part.encoded_bytes as usize]);
         }
-        let (fingerprints, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
-        self.0 = rest;
-        Some(Fuse {
-            seed,
-            segment,
-            segments,
-            fingerprints: fingerprints.to_vec(),
-        })
+        // The whole one once; the others at each of the bytes that follow.
+        assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+        assert_eq!(seen[3], 1);
+        for end in 0..MAGIC.len() {
+            assert!(is_unbegun(&file[..end]));
+            assert_eq!(Index::decode(&file[..end]), Err(IndexDamage::Magic));
+        }
+        assert!(!is_unbegun(&file) && !is_unbegun(b"X"));
+    }
+
+    #[test]
+    fn no_changed_bit_is_believed() {
+        let index = index();
+        let file = index.encode();
+        for at in 0..file.len() * 8 {
+            let mut changed = file.clone();
+            changed[at / 8] ^= 1 << (at % 8);
+            // A longer set than there is looks like one whose end is missing: nothing from there on is used.
+            match Index::decode(&changed) {
+                Err(damage) => assert_eq!(damage == IndexDamage::Magic, at < 64),
+                Ok(part) => {
+                    assert!(part.extents.len() < index.extents.len(), "{at}");
+                    assert_eq!(part.extents, index.extents[..part.extents.len()]);
+                }
+            }
+        }
     }
 }

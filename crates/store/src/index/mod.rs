@@ -18,10 +18,13 @@
 //! ```
 
 mod build;
+mod builder;
 mod fuse;
 mod keys;
 mod layout;
+mod live;
 
 pub use build::{IndexError, index_path};
 pub use keys::Key;
 pub use layout::{Extent, Index, IndexDamage};
+pub(crate) use live::LiveIndex;

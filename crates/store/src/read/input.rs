@@ -339,6 +339,15 @@ impl Input {
         }
     }
 
+    /// Continues an input in memory, all of whose bytes are consumed, with `bytes`.
+    pub(super) fn continue_memory(&mut self, bytes: &[u8]) {
+        self.discarded = self.offset();
+        self.buffer.clear();
+        self.buffer.extend_from_slice(bytes);
+        self.filled = bytes.len();
+        (self.start, self.ended) = (0, true);
+    }
+
     /// Exchanges the bytes of an input in memory, and starts at the first of them.
     pub(super) fn replace_memory(&mut self, bytes: Vec<u8>) -> Vec<u8> {
         self.filled = bytes.len();

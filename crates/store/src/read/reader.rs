@@ -169,6 +169,14 @@ impl Reader {
         Self::from_input(Input::memory(bytes))
     }
 
+    /// Continues a capture in memory, all of which has been read, with `blocks` that follow it.
+    pub(crate) fn continue_with(&mut self, blocks: &[u8]) {
+        self.input.continue_memory(blocks);
+        if self.end == Some(ReadEnd::Complete) {
+            self.end = None;
+        }
+    }
+
     fn from_input(input: Input) -> Result<Self, ReadError> {
         let (mut input, compression) = input.decompressed(Location::INPUT)?;
         let available = input.fill_for(MAGIC_BYTES, Location::INPUT)?;

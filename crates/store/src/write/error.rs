@@ -51,6 +51,12 @@ pub enum WriteError {
     /// Rotation needs a path for the file names, but the output is a descriptor or stream.
     #[error("rotation needs a file name, not a stream")]
     CannotRotate,
+    /// The file cannot have an index.
+    #[error("the capture cannot be indexed while it is written: {reason}")]
+    CannotIndex {
+        /// Why.
+        reason: &'static str,
+    },
     /// A file for each flow must be a pcapng file, to which sections can be added.
     #[error("a file for each flow must be pcapng")]
     NeedsPcapng,

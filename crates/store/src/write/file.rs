@@ -1,6 +1,7 @@
 //! A capture file, or the files that rotation creates.
 
 mod copied;
+mod indexes;
 mod rotate;
 
 use std::collections::VecDeque;
@@ -18,6 +19,9 @@ use super::sink::{Frames, Sink};
 use super::{WriteError, pcap, pcapng};
 use crate::block::Options;
 use crate::model::{Interface, Packet, Process, Statistics};
+use indexes::Indexes;
+
+pub use indexes::IndexCounts;
 
 /// Longer native blocks are written without a copy into the buffer.
 const DIRECT_BYTES_MIN: usize = 64 << 10;
@@ -81,6 +85,7 @@ pub struct CaptureFile {
     zone: TimeZone,
     statistics: StatisticsSource,
     secrets: Option<SecretsSource>,
+    indexes: Indexes,
     files: VecDeque<FileMade>,
     files_made: u64,
     removed: Removed,
@@ -105,8 +110,8 @@ impl CaptureFile {
     /// name and interval. It is not used without rotation.
     ///
     /// # Errors
-    /// [`WriteError::CannotRotate`] and [`WriteError::LinkTypeDiffers`] if the options contradict each
-    /// other; `Create`, `Write` and `Compressor` if the file cannot be created or written.
+    /// [`WriteError::CannotRotate`], [`WriteError::CannotIndex`] and [`WriteError::LinkTypeDiffers`] if the options
+    /// contradict each other; `Create`, `Write` and `Compressor` if the file cannot be created or written.
     pub fn create(options: CaptureFileOptions, now_ns: u64) -> Result<Self, WriteError> {
         let CaptureFileOptions {
             output,
@@ -136,6 +141,9 @@ impl CaptureFile {
                 Some(frames.map_err(|source| WriteError::Compressor { source })?)
             }
         };
+        if options.index {
+            indexes::check(&output, compression)?;
+        }
         let (path, open) = match output {
             Output::Path(path) => (path, None),
             _ if rotation.is_any() => return Err(WriteError::CannotRotate),
@@ -154,6 +162,7 @@ impl CaptureFile {
             zone: TimeZone::system(),
             statistics: options.statistics,
             secrets: options.secrets,
+            indexes: Indexes::new(options.index),
             files: VecDeque::new(),
             files_made: 0,
             removed: Removed::default(),
@@ -307,18 +316,21 @@ impl CaptureFile {
         if data.is_empty() {
             return Ok(());
         }
-        let begins = sink.bytes() == 0;
+        let before = sink.bytes();
+        let begins = before == 0;
         let result = match &mut self.frames {
             Some(frames) => frames.write(data, sink),
             // A file header is written whole or not at all.
             None if begins => sink.write(data, |_| (0, 0)),
             None => sink.write(data, |part| self.encoder.whole_records(part)),
         };
+        let bytes_written = sink.bytes();
+        let kept = usize::try_from(bytes_written - before).unwrap_or(usize::MAX);
+        self.indexes.add(data.get(..kept).unwrap_or_default());
         self.buffer.clear();
         let pending = self.accepted - self.settled;
         self.settled = self.accepted;
-        self.budget.settle(sink.bytes());
-        let bytes_written = sink.bytes();
+        self.budget.settle(bytes_written);
         let result = result.map_err(|failure| {
             let packets_lost = pending - failure.packets_written;
             self.lost += packets_lost;
@@ -487,6 +499,11 @@ impl CaptureFile {
         self.files.iter()
     }
 
+    /// The indexes written beside the files. `None` without [`CaptureFileOptions::index`].
+    pub fn indexes(&self) -> Option<IndexCounts> {
+        self.indexes.counts()
+    }
+
     /// The files that were removed, as a sum: a capture that keeps ten files can create a million.
     pub fn removed(&self) -> Removed {
         self.removed
@@ -497,5 +514,6 @@ impl Drop for CaptureFile {
     fn drop(&mut self) {
         // Drop cannot return an error.
         let _ = self.flush();
+        self.indexes.end();
     }
 }

@@ -11,6 +11,7 @@
 //! * A packet is *accepted* when [`CaptureFile::write`] returns `Ok`, and *written* when the operating
 //!   system took all of its bytes. After a failure the difference is lost, and a regular file is
 //!   truncated to its last whole block, so it stays readable.
+//! * With [`CaptureFileOptions::index`] each file has an [index](crate::index) of what is on disk, which grows with it.
 //! * Buffers are written by the thread that fills them. The copy into the page cache dominates, and
 //!   io_uring was not faster.
 //! * Time comes from the caller: packets' time stamps, [`CaptureFile::tick`].
@@ -42,7 +43,7 @@ mod sink;
 pub use chunk::{ChunkEncoder, PacketChunk};
 pub use chunk_merge::{ChunkMerge, LaneCounts};
 pub use error::WriteError;
-pub use file::{CaptureFile, FileMade, Removed};
+pub use file::{CaptureFile, FileMade, IndexCounts, Removed};
 pub use options::{
     CaptureFileOptions, Compression, Format, Output, Rotation, SecretsSource, StatisticsSource,
 };

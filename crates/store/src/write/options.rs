@@ -129,6 +129,10 @@ pub struct CaptureFileOptions {
     pub compression: Compression,
     /// When a new file starts.
     pub rotation: Rotation,
+    /// Whether each file gets an [index](crate::index), which grows with it: as `tapline index` makes afterwards. The file
+    /// must be a regular one without compression. If the index cannot be written further, the file goes on without it.
+    /// Default: false.
+    pub index: bool,
     /// Returns the statistics for the end of each rotated file.
     pub statistics: StatisticsSource,
     /// Statistics of each interface at the end of a file: more than one if some count a
@@ -156,6 +160,7 @@ impl CaptureFileOptions {
             cut_to_snaplen: true,
             compression: Compression::default(),
             rotation: Rotation::default(),
+            index: false,
             statistics: Box::new(Vec::new),
             statistics_blocks: 1,
             secrets: None,
@@ -174,6 +179,7 @@ impl fmt::Debug for CaptureFileOptions {
             .field("cut_to_snaplen", &self.cut_to_snaplen)
             .field("compression", &self.compression)
             .field("rotation", &self.rotation)
+            .field("index", &self.index)
             .field("buffer_bytes", &self.buffer_bytes)
             .finish_non_exhaustive()
     }

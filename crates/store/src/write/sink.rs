@@ -72,6 +72,11 @@ impl Sink {
         }
     }
 
+    /// Whether it is a file with a position.
+    pub(super) fn is_regular(&self) -> bool {
+        matches!(self.target, Target::Regular(_))
+    }
+
     /// Bytes written so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes

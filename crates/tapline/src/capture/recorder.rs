@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use filter::{FilterOptions, LinkType};
 use store::model::{Interface, Statistics};
-use store::write::{CaptureFile, CaptureFileOptions, RecentPackets, WriteError};
+use store::write::{CaptureFile, CaptureFileOptions, IndexCounts, RecentPackets, WriteError};
 use wire::dissect::dissect;
 
 use super::account::loss_account::Account;
@@ -153,6 +153,7 @@ pub struct Recorder {
     refused_flows: u64,
     written: u64,
     bytes: u64,
+    indexes: Option<IndexCounts>,
     lost: u64,
     /// Time of the last packet or tick.
     now_ns: u64,
@@ -192,6 +193,7 @@ impl Recorder {
             refused_flows: 0,
             written: 0,
             bytes: 0,
+            indexes: None,
             lost: 0,
             now_ns: abi::clock::realtime_ns(),
             last_tick: None,
@@ -228,6 +230,11 @@ impl Recorder {
     /// Bytes written to files.
     pub fn bytes_written(&self) -> u64 {
         self.bytes
+    }
+
+    /// The indexes written beside the files that are closed. `None` if there are none.
+    pub fn indexes(&self) -> Option<IndexCounts> {
+        self.indexes.clone()
     }
 
     /// Triggers for a flow that wrote nothing, because 64 flows were being written.
@@ -335,6 +342,9 @@ impl Recorder {
         self.written += recording.file.packets_written();
         self.bytes += recording.file.bytes_written();
         self.lost += recording.file.packets_lost();
+        if let Some(indexes) = recording.file.indexes() {
+            self.indexes.get_or_insert_default().add(indexes);
+        }
         closed
     }
 

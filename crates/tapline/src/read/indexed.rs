@@ -49,9 +49,11 @@ impl IndexQuery {
         path: &Path,
         used: &mut IndexUse,
     ) -> Result<Option<Parts>, IndexError> {
+        let index = Index::of(file, path)?;
+        // Afterwards: a file that is being written has at least what its index describes.
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         used.bytes += length;
-        let Some(index) = Index::of(file, path)? else {
+        let Some(index) = index else {
             used.without_index += 1;
             used.selected_bytes += length;
             return Ok(None);

@@ -45,10 +45,20 @@ impl CaptureFile {
             }
             return Err(error);
         }
+        self.begin_index(&preamble)?;
         self.encoder.preface.forget_once();
         self.files_made = number;
         self.is_plain = self.encoder.unit().is_none() && !rules.is_any();
         Ok(())
+    }
+
+    /// Begins the index of the file that was opened last.
+    fn begin_index(&mut self, header: &[u8]) -> Result<(), WriteError> {
+        let (Some(file), Some(sink)) = (self.files.back(), &self.sink) else {
+            return Ok(());
+        };
+        let is_first = self.files_made == 0;
+        (self.indexes).begin(&file.path, sink.is_regular(), header, is_first)
     }
 
     fn file_name(&self, number: u64, start_ns: u64, is_stream: bool) -> PathBuf {
@@ -88,6 +98,7 @@ impl CaptureFile {
 
     pub(super) fn end_file(&mut self) {
         self.is_plain = false;
+        self.indexes.end();
         if let Some(sink) = self.sink.take() {
             self.bytes_before += sink.bytes();
         }
@@ -109,6 +120,7 @@ impl CaptureFile {
                 }
                 _ => {}
             }
+            self.indexes.remove(&oldest.path)?;
             self.removed.files += 1;
             self.removed.packets += oldest.packets;
             self.removed.bytes += oldest.bytes;

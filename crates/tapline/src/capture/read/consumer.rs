@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use store::model::{Interface, Statistics};
-use store::write::{CaptureFile, FileMade};
+use store::write::{CaptureFile, FileMade, IndexCounts};
 
 use super::super::account::loss_account::Account;
 use super::super::error::CaptureError;
@@ -151,6 +151,11 @@ impl FileConsumer {
     /// The files written and kept, oldest first.
     pub fn files(&self) -> impl ExactSizeIterator<Item = &FileMade> {
         self.file.files()
+    }
+
+    /// The indexes written beside the files. `None` if the options of the file want none.
+    pub fn indexes(&self) -> Option<IndexCounts> {
+        self.file.indexes()
     }
 
     /// Paths of the files written and kept, oldest first.
