@@ -85,7 +85,9 @@ impl Index {
             Ok::<(), io::Error>(())
         };
         while builder.add_item(&mut reader)? {
-            seal(&mut builder).map_err(failed)?;
+            if builder.has_ended() {
+                seal(&mut builder).map_err(failed)?;
+            }
         }
         builder.finish();
         seal(&mut builder).map_err(failed)?;

@@ -49,8 +49,13 @@ impl Hasher for Identity {
     }
 }
 
-/// Keys of one class. `None` once there are too many.
-type Class = Option<HashSet<u64, BuildHasherDefault<Identity>>>;
+/// Keys of one class in an extent. Its memory is used again for the next one.
+#[derive(Default)]
+struct Class {
+    keys: HashSet<u64, BuildHasherDefault<Identity>>,
+    /// Whether some are missing: there are too many, or packets whose keys are unknown.
+    is_incomplete: bool,
+}
 
 /// The extent that is being filled, and those before.
 pub(super) struct Builder {
@@ -74,9 +79,9 @@ impl Default for Builder {
             ended: Vec::new(),
             index_bytes: MAGIC.len() as u64,
             current: empty(0),
-            addresses: Some(HashSet::default()),
-            ports: Some(HashSet::default()),
-            flows: Some(HashSet::default()),
+            addresses: Class::default(),
+            ports: Class::default(),
+            flows: Class::default(),
             recent: vec![0; RECENT],
         }
     }
@@ -129,6 +134,11 @@ impl Builder {
         self.current.offset + self.current.bytes
     }
 
+    /// Whether extents have ended since they were taken.
+    pub(super) fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
     /// Takes the extents that have ended since the last call.
     pub(super) fn take_ended(&mut self) -> std::vec::Drain<'_, Extent> {
         self.ended.drain(..)
@@ -157,7 +167,9 @@ impl Builder {
         if let Some(keys) = keys {
             self.add(&keys);
         } else {
-            (self.addresses, self.ports, self.flows) = (None, None, None);
+            for class in [&mut self.addresses, &mut self.ports, &mut self.flows] {
+                class.is_incomplete = true;
+            }
         }
         let bytes = self.current.bytes;
         let is_due = self.current.packets.is_multiple_of(PACKETS_BETWEEN);
@@ -182,16 +194,16 @@ impl Builder {
                 return;
             }
             *recent = flow;
-            if !insert(&mut self.flows, flow) {
+            if !self.flows.insert(flow) {
                 // What the flow consists of is in the sets, too.
                 return;
             }
         }
         for address in keys.addresses.into_iter().flatten() {
-            insert(&mut self.addresses, Key::Address(address).hash());
+            self.addresses.insert(Key::Address(address).hash());
         }
         for port in keys.ports.into_iter().flatten() {
-            insert(&mut self.ports, Key::Port(port).hash());
+            self.ports.insert(Key::Port(port).hash());
         }
     }
 
@@ -205,11 +217,8 @@ impl Builder {
 
     fn fits(&self) -> bool {
         let classes = [&self.addresses, &self.ports, &self.flows];
-        let count = classes
-            .iter()
-            .filter_map(|class| class.as_ref())
-            .map(HashSet::len)
-            .sum();
+        let complete = classes.iter().filter(|class| !class.is_incomplete);
+        let count = complete.map(|class| class.keys.len()).sum();
         fuse::bytes(count) <= self.budget()
     }
 
@@ -225,14 +234,13 @@ impl Builder {
             (&mut self.flows, FLOWS),
         ];
         for (class, bit) in classes {
-            let set = class
-                .take()
-                .filter(|set| fuse::bytes(hashes.len() + set.len()) <= budget);
-            if let Some(set) = set.filter(|_| extent.packets > 0) {
+            let fits = fuse::bytes(hashes.len() + class.keys.len()) <= budget;
+            if extent.packets > 0 && !class.is_incomplete && fits {
                 extent.classes |= bit;
-                hashes.extend(set);
+                hashes.extend(&class.keys);
             }
-            *class = Some(HashSet::default());
+            class.keys.clear();
+            class.is_incomplete = false;
         }
         self.recent.fill(0);
         if extent.classes != 0 {
@@ -249,14 +257,14 @@ impl Builder {
     }
 }
 
-/// Adds a key. Returns false if the class had it already.
-fn insert(class: &mut Class, hash: u64) -> bool {
-    let Some(set) = class else {
-        return true;
-    };
-    let is_new = set.insert(hash);
-    if set.len() > KEYS_MAX {
-        *class = None;
+impl Class {
+    /// Adds a key. Returns false if the class had it already.
+    fn insert(&mut self, hash: u64) -> bool {
+        if self.is_incomplete {
+            return true;
+        }
+        let is_new = self.keys.insert(hash);
+        self.is_incomplete = self.keys.len() > KEYS_MAX;
+        is_new
     }
-    is_new
 }
