@@ -6,8 +6,19 @@ use std::path::{Path, PathBuf};
 
 use tapline_lab::benchmarks::{Measurements, update};
 
+#[path = "../benches/report/charts.rs"]
+mod charts;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the program uses what this page has no use for"
+)]
+#[path = "../../crates/cli/src/page/mod.rs"]
+mod page;
 #[path = "../benches/report/plot.rs"]
 mod plot;
+#[path = "../benches/report/results.rs"]
+mod results;
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs")
@@ -59,5 +70,50 @@ fn the_plots_are_those_of_the_figures() {
             committed[name] == *plot,
             "docs/plots/{name} differs from its figures"
         );
+    }
+}
+
+#[test]
+fn the_page_has_every_figure_and_nothing_from_elsewhere() {
+    let measured = measured();
+    let page = results::page(&measured);
+    let escaped = |text: &str| {
+        let text = text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        text.replace('"', "&quot;").replace('\'', "&#39;")
+    };
+    let mut count = 0;
+    for run in measured.iter().flat_map(|bench| &bench.runs) {
+        for text in run
+            .notes
+            .iter()
+            .chain(&run.verdicts)
+            .chain([&run.machine, &run.command])
+        {
+            assert!(page.contains(&escaped(text)), "{text}");
+        }
+        for table in &run.tables {
+            count += 1;
+            assert!(page.contains(&format!("<h3>{}</h3>", escaped(&table.title))));
+            for row in &table.rows {
+                let mut line = format!("<td>{}</td>", escaped(&row.name));
+                if row.name.chars().count() > 60 {
+                    line = line.replace("<td>", "<td class=\"long\">");
+                }
+                for (column, cell) in table.columns.iter().zip(&row.cells) {
+                    let cell = column.text(cell.as_ref());
+                    let cell = escaped(&cell);
+                    line.extend(["<td class=\"number\">", &cell, "</td>"]);
+                }
+                assert!(page.contains(&line), "{line}");
+            }
+        }
+    }
+    assert_eq!(page.matches("<figure>").count(), count);
+    assert!(page.contains("Content-Security-Policy"));
+    for foreign in ["<script", "http:", "https:", "src=", "NaN"] {
+        assert!(!page.contains(foreign), "{foreign}");
     }
 }

@@ -1,11 +1,21 @@
 //! Writes what the benches measured into `docs/benchmarks.md`.
 //!
 //! `cargo bench -p tapline-lab --bench report` copies `target/bench/*.json` to `docs/benchmarks`, writes the sections of
-//! these benches in the document, and their plots to `docs/plots`. Sections of other benches stay as they are.
+//! these benches in the document, and their plots to `docs/plots`. Sections of other benches stay as they are. All figures are also
+//! written as a page, `target/bench/benchmarks.html`; with `-- --page FILE` only that page is written, to FILE.
 
 #![forbid(unsafe_code)]
 
+mod charts;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the program uses what this page has no use for"
+)]
+#[path = "../../../crates/cli/src/page/mod.rs"]
+mod page;
 mod plot;
+mod results;
 
 use std::fs;
 use std::io;
@@ -19,7 +29,12 @@ fn main() -> ExitCode {
     if !std::env::args().any(|word| word == "--bench") {
         return ExitCode::SUCCESS;
     }
-    match report() {
+    let only_page = std::env::args().skip_while(|word| word != "--page").nth(1);
+    let written = match only_page {
+        Some(file) => write_page(Path::new(&file)),
+        None => report(),
+    };
+    match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("report: {error}");
@@ -28,29 +43,49 @@ fn main() -> ExitCode {
     }
 }
 
-fn report() -> io::Result<()> {
+/// Where the benches write their figures.
+fn bench_folder() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
-    let measured = target.expect("the target folder").join("bench");
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    target.expect("the target folder").join("bench")
+}
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs")
+}
+
+/// The figures of all benches.
+fn measured() -> io::Result<Vec<Measurements>> {
+    let files = files(&docs().join("benchmarks"))?;
+    files.iter().map(|path| Measurements::read(path)).collect()
+}
+
+fn write_page(path: &Path) -> io::Result<()> {
+    fs::write(path, results::page(&measured()?))?;
+    println!("report: {}", path.display());
+    Ok(())
+}
+
+fn report() -> io::Result<()> {
+    let (folder, docs) = (bench_folder(), docs());
     let copies = docs.join("benchmarks");
     fs::create_dir_all(&copies)?;
-    if measured.is_dir() {
-        for path in files(&measured)? {
+    if folder.is_dir() {
+        for path in files(&folder)? {
             let name = path.file_name().expect("a file has a name");
             Measurements::read(&path)?.write(&copies.join(name))?;
         }
     }
-    let files = files(&copies)?;
-    let measured = files.iter().map(|path| Measurements::read(path));
-    let measured = measured.collect::<io::Result<Vec<_>>>()?;
+    let measured = measured()?;
     let document = docs.join("benchmarks.md");
     let text = update(&fs::read_to_string(&document)?, &measured).map_err(io::Error::other)?;
     fs::write(&document, text)?;
-    let folder = docs.join("plots");
-    fs::create_dir_all(&folder)?;
+    let plots = docs.join("plots");
+    fs::create_dir_all(&plots)?;
     for (name, svg) in plot::plots(&measured) {
-        fs::write(folder.join(name), svg)?;
+        fs::write(plots.join(name), svg)?;
     }
+    fs::create_dir_all(&folder)?;
+    write_page(&folder.join("benchmarks.html"))?;
     println!(
         "report: {} benches in {}",
         measured.len(),

@@ -5,9 +5,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 // Each is replaced by a colour of the theme (`style.css`).
-static INK: RGBColor = RGBColor(1, 1, 1);
-static GRID: RGBColor = RGBColor(2, 2, 2);
-static SERIES: [RGBColor; 4] = [
+pub static INK: RGBColor = RGBColor(1, 1, 1);
+pub static GRID: RGBColor = RGBColor(2, 2, 2);
+pub static SERIES: [RGBColor; 4] = [
     RGBColor(1, 2, 3),
     RGBColor(2, 3, 4),
     RGBColor(3, 4, 5),
@@ -20,8 +20,8 @@ const LETTERS: u32 = 13;
 /// A window narrower than this is that of a telephone.
 const NARROW: u32 = 600;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// What can be drawn, and its numbers.
 pub trait Chart {
@@ -244,12 +244,12 @@ impl Chart for Bars<'_> {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the style borrows it")]
-pub(super) fn letters(colour: &'static RGBColor) -> TextStyle<'static> {
+pub fn letters(colour: &'static RGBColor) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", LETTERS).into_font()).color(colour)
 }
 
 /// A number with about three digits and a decimal prefix.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     let size = value.abs();
     match prefixes.iter().find(|(unit, _)| size >= 0.9995 * unit) {

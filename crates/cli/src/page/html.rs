@@ -11,7 +11,7 @@ const ROWS_MAX: usize = 1000;
 const LINE_MAX: usize = 60;
 
 /// Characters of a text that are shown.
-const TEXT_MAX: usize = 300;
+const TEXT_MAX: usize = 1000;
 
 /// A page under construction.
 pub struct Page {

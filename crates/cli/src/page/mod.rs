@@ -3,7 +3,7 @@
 //! Every text is escaped here, so that callers may pass what strangers wrote. The page forbids scripts and connections to the
 //! browser, too (Content-Security-Policy). A chart is drawn for wide and for narrow windows, and its table is below it.
 
-mod chart;
+pub mod chart;
 mod html;
 
 pub use chart::{Bars, Panel, Panels};
