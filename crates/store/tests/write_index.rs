@@ -177,7 +177,9 @@ fn each_file_of_a_rotation_has_its_index_while_it_is_kept() {
     let both = |path: &PathBuf| [path.clone(), index_path(path)];
     let expected: Vec<_> = kept.iter().flat_map(both).collect();
     assert_eq!(listed(folder.path()), expected);
-    kept.iter().for_each(|path| assert_complete(path));
+    for path in &kept {
+        assert_complete(path);
+    }
     assert_eq!((counts(&file).complete, counts(&file).incomplete), (4, 0));
 }
 
@@ -205,7 +207,9 @@ fn an_index_that_cannot_be_written_does_not_end_the_capture() {
     assert_eq!((written.complete, written.incomplete), (2, 1));
     assert!(written.failure.unwrap().contains("No space left on device"));
     assert_eq!((file.packets_written(), file.packets_lost()), (30, 0));
-    made.iter().for_each(|path| assert_eq!(count(path), 10));
+    for path in &made {
+        assert_eq!(count(path), 10);
+    }
     assert_complete(&made[0]);
     assert_complete(&made[2]);
 
