@@ -12,7 +12,7 @@ help:
 	@echo "make browser  open the pages of reports in a headless Chromium and check them, pictures into target/browser"
 	@echo "make dashboard  the Grafana dashboard and the alert rules, evaluated by a Prometheus that scrapes every command (root)"
 	@echo "make engines  read the program's tables with Spark in local mode, and compare with tshark"
-	@echo "make bench    measure beside other tools, and write docs/benchmarks.md (root)"
+	@echo "make bench    measure beside other tools, and write docs/benchmarks.md and a page with charts (root)"
 	@echo "make lint     formatting, clippy, rustdoc; packages every published crate, without building it"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make sbom     what the program and the libraries are made of (CycloneDX), into target/sbom"
@@ -90,6 +90,7 @@ bench: build c-library pcap-library
 	cargo bench --locked -p tapline-lab --bench queues -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench recorder -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench flows -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench index -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter_kernel -- $(BENCH_FLAGS)
