@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tapline::capture::{CaptureOptions, FanoutMode, FileConsumer, ReaderOptions};
-
 use tapline::file::write::IndexCounts;
 
 use super::setup;
