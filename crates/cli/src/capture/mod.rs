@@ -173,6 +173,8 @@ fn control_without_root(
 ) -> Result<Option<Control>, Failure> {
     let socket = control::socket(args)?;
     user::leave(&args.user, privilege::to_capture_anywhere(args.who))?;
+    let followed = capture.follow();
+    followed.map_err(|error| Failure::job_on("cannot follow interfaces", &error))?;
     Ok(socket.map(|socket| Control::open(args, socket, capture, delivery, live, stop)))
 }
 
@@ -261,6 +263,19 @@ struct Start<'r> {
 }
 
 impl Start<'_> {
+    /// What the thread that reads keeps.
+    fn needed(&self, capture: &Source) -> CapabilitySet {
+        let counts = |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
+        let links = capture.links();
+        // Interfaces that come up may have filters that count.
+        let counts = self.args.sample.is_some() || capture.is_group() || links.iter().any(counts);
+        let mut needed = privilege::to_read(counts);
+        let restores = restores_settings(self.args, capture);
+        needed.set(CapabilitySet::NET_ADMIN, restores);
+        needed.set(privilege::FIND_PROCESSES, self.args.who);
+        needed
+    }
+
     /// The last steps before packets are read: drops privileges, starts the metrics server and the control of the
     /// capture and its file, reports the start, and starts the command.
     fn begin(
@@ -270,19 +285,7 @@ impl Start<'_> {
         Controls { files, triggers }: Controls,
         progress: &Progress,
     ) -> Result<(Option<command::Running>, Option<RunningControl>), Failure> {
-        if !capture.is_group() {
-            let counts =
-                |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
-            let links = capture.links();
-            let samples = self.args.sample.is_some();
-            let mut needed = privilege::to_read(samples || links.iter().any(counts));
-            needed.set(
-                CapabilitySet::NET_ADMIN,
-                restores_settings(self.args, &links),
-            );
-            needed.set(privilege::FIND_PROCESSES, self.args.who);
-            privilege::drop_all_but(needed)?;
-        }
+        privilege::drop_all_but(self.needed(capture))?;
         let url = self.server.as_ref().map(Server::url);
         let socket = self.control.as_ref().and_then(Control::path);
         let places = start::Places {
@@ -317,29 +320,33 @@ impl Start<'_> {
 }
 
 /// Whether the end restores which packets an interface stamps, and settings of its device: of one that is captured, or of one
-/// that `tapline ctl add` adds later.
-fn restores_settings(args: &CaptureArgs, links: &[OpenInterface<'_>]) -> bool {
-    let may_stamp_others = !args.no_control && args.timestamp.source == TimestampSource::Hardware;
-    may_stamp_others || links.iter().any(|link| link.restores_settings)
+/// that comes up or that `tapline ctl add` adds later.
+fn restores_settings(args: &CaptureArgs, capture: &Source) -> bool {
+    let may_join = capture.is_group() || !args.no_control;
+    let may_stamp_others = may_join && args.timestamp.source == TimestampSource::Hardware;
+    may_stamp_others || capture.links().iter().any(|link| link.restores_settings)
 }
 
 /// Leaves the capture what it still needs: its output, its control socket, and what the end restores. Interfaces that come
-/// later need more.
+/// later are opened by other threads.
 fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Result<(), Failure> {
-    if capture.is_group() {
-        return Ok(());
-    }
     // The first file is open; others follow only then.
     let makes_files = output::rotation(&args.output).is_any() || args.record.record.is_some();
     let mut sandbox = Sandbox::new(&sandbox::CAPTURE)
         .write(args.output.write.as_deref().filter(|_| makes_files))
         .inspect_processes(args.who);
-    let restores = restores_settings(args, &capture.links()) || args.readers.cpus.is_some();
+    let restores = restores_settings(args, capture) || args.readers.cpus.is_some();
     if restores {
         sandbox = sandbox.read(BOOT_ID).write_in(INTERRUPTS.into());
     }
-    // A filter that `tapline ctl` sets may name hosts; an interface is restored over a socket.
-    sandbox = sandbox.open_sockets(restores || !args.no_control);
+    // An interface is restored over a socket. A filter that `tapline ctl` sets may name hosts; which interface has come up is
+    // looked up to find processes.
+    let asks = if capture.is_group() {
+        args.who
+    } else {
+        !args.no_control
+    };
+    sandbox = sandbox.open_sockets(restores || asks);
     let directories = args.readers.stripe.iter().cloned().chain(directory().ok());
     sandbox = directories.fold(sandbox, Sandbox::write_in);
     sandbox = groups.into_iter().fold(sandbox, Sandbox::remove_from);

@@ -1,5 +1,7 @@
 //! What is captured from: fixed interfaces of one namespace, or interfaces that come and go.
 
+use std::io;
+
 use tapline::Stop;
 use tapline::capture::{
     Capture, CaptureError, CaptureGroup, CaptureOptions, CaptureSummary, Consumer, Control,
@@ -86,6 +88,15 @@ impl Source {
     /// Whether interfaces can join while the capture runs.
     pub fn is_group(&self) -> bool {
         matches!(self, Self::Group(_))
+    }
+
+    /// Starts the thread that captures from interfaces that come up, with the privileges of the calling thread. Does nothing if
+    /// the interfaces are fixed.
+    pub fn follow(&mut self) -> io::Result<()> {
+        match self {
+            Self::Group(group) => group.follow(),
+            Self::Fixed(_) | Self::Parallel(_) => Ok(()),
+        }
     }
 
     /// The readers, if there are several.

@@ -67,7 +67,7 @@ pub fn show(
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
-            "sandbox": !args.sandbox.no_sandbox && !capture.is_group(),
+            "sandbox": !args.sandbox.no_sandbox,
         });
         return json::print(&event);
     }

@@ -145,10 +145,9 @@ impl Discovery {
         self.mounts.as_ref().map(AsFd::as_fd)
     }
 
-    /// The watched namespaces; the descriptor of each is readable when its interfaces changed.
-    pub fn descriptors(&self) -> impl Iterator<Item = (Serial, BorrowedFd<'_>)> {
-        let watched = self.watched.iter();
-        watched.map(|watched| (watched.serial, watched.links.as_fd()))
+    /// For each watched namespace: readable when its interfaces changed.
+    pub fn links(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.watched.iter().map(|watched| watched.links.as_fd())
     }
 
     /// What has changed since the last call. Does not wait.

@@ -1,4 +1,4 @@
-//! The capture of a group: opens and closes members as interfaces come and go, and reads them in turn.
+//! The capture of a group: reads its members in turn, and closes them when their interfaces go.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -14,20 +14,17 @@ use super::super::account::counters::LiveCounters;
 use super::super::account::loss_account::Account;
 use super::super::account::reader_time::ReaderTime;
 use super::super::account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface};
-use super::super::error::{CaptureError, CaptureErrorKind, run_result};
-use super::super::job::Capture;
+use super::super::error::{CaptureError, run_result};
 use super::super::plan::options::{CaptureOptions, Limits};
 use super::super::read::consumer::{Closure, Consumer, ConsumerError};
-use super::cooked::{self, Cooker};
-use super::discovery::{Change, Discovery, InterfacePlace, Namespaces};
-use super::member::{Member, Members};
+use super::discovery::Namespaces;
+use super::follower::Follower;
+use super::member::Members;
+use super::opener::{Event, Joined, Opener, OverMembers};
 use crate::packet::Packet;
 use crate::stop::{Stop, Stopper};
 use crate::wait::wait;
-use ring::{DeliveryMode, InterfaceInfo};
-
-/// Interfaces that a group captures from over its whole run.
-const MAX_INTERFACES: usize = 16_384;
+use ring::DeliveryMode;
 
 /// After so many packets in one round, the reader pauses before the next one.
 const BUSY_PACKETS: u64 = 16;
@@ -37,6 +34,8 @@ const BUSY_PACKETS: u64 = 16;
 /// Each interface that comes up is captured from then on; packets that passed earlier are not. When it goes down or
 /// its namespace is deleted, its packets are delivered and its account is closed. Outside the current namespace
 /// interfaces are named `NAMESPACE/INTERFACE`, also in capture files.
+///
+/// A thread of its own opens the interfaces that come up ([`follow`](Self::follow)). The thread that reads needs no privileges.
 ///
 /// ```no_run
 /// # // Not run: it would capture in every namespace of the host.
@@ -49,15 +48,14 @@ const BUSY_PACKETS: u64 = 16;
 /// ```
 #[must_use = "packets gather until the group is run"]
 pub struct CaptureGroup {
-    /// The options of each member, without interface and limits.
-    options: CaptureOptions,
-    /// Names of the interfaces to capture from; empty: all.
-    names: Vec<String>,
+    delivery: DeliveryMode,
+    tick: Duration,
     limits: Limits,
-    discovery: Discovery,
+    /// Follows the interfaces; before its thread begins, here.
+    opener: Option<Opener>,
+    follower: Option<Follower>,
+    over: OverMembers,
     members: Members,
-    /// Interfaces that could not be captured from: each is reported once, until it goes down.
-    refused: Vec<InterfacePlace>,
     descriptions: Vec<Description>,
     warnings: Vec<FilterWarning>,
     live: LiveCounters,
@@ -66,9 +64,6 @@ pub struct CaptureGroup {
     stop: Stop,
     start_ns: u64,
 }
-
-/// An interface that could not join.
-type Refusal = (String, CaptureError);
 
 /// What woke the reader.
 struct Wakeup {
@@ -83,48 +78,54 @@ impl CaptureGroup {
     /// interfaces by name; if it is empty, all are captured. [`CaptureOptions::namespace`] is not used.
     ///
     /// # Errors
-    /// As [`Capture::open`], of the first interface; [`CaptureError::NoSuchInterface`] if one that was named is not
+    /// As [`Capture::open`](super::super::Capture::open), of the first interface; [`CaptureError::NoSuchInterface`] if one that was named is not
     /// in a namespace of [`Namespaces::Named`].
     /// # Privileges
-    /// As [`Capture::open`], and `CAP_SYS_ADMIN` to enter other namespaces: as long as the group runs.
+    /// As [`Capture::open`](super::super::Capture::open), and `CAP_SYS_ADMIN` to enter other namespaces: also for
+    /// [`follow`](Self::follow).
     pub fn open(mut options: CaptureOptions, namespaces: Namespaces) -> Result<Self, CaptureError> {
         let names = std::mem::take(&mut options.links);
         let limits = std::mem::take(&mut options.limits);
         let wait = |source| CaptureError::Wait { source };
+        let (delivery, tick) = (options.delivery, options.tick);
+        let mut opener = Opener::new(options, names, namespaces)?;
         let mut group = Self {
-            discovery: Discovery::open(namespaces)?,
-            names,
+            delivery,
+            tick,
             limits,
+            over: opener.over_members(),
+            opener: None,
+            follower: None,
             members: Members::default(),
-            refused: Vec::new(),
             descriptions: Vec::new(),
             warnings: Vec::new(),
             live: LiveCounters::default(),
             closed: Vec::new(),
-            options,
             stop: Stop::new().map_err(wait)?,
             start_ns: monotonic_ns(),
         };
-        let (_, refusals) = group.update();
-        if let Some((_, error)) = refusals.into_iter().next() {
-            return Err(error);
-        }
-        group.check_named()?;
+        opener.events(|event| match event {
+            Event::Joined(joined) => {
+                group.insert(*joined);
+                Ok(())
+            }
+            Event::Refused(_, error) => Err(error),
+            // The member of an interface that has gone again ends by itself.
+            _ => Ok(()),
+        })?;
+        opener.check_named(&group.descriptions)?;
+        group.opener = Some(opener);
         Ok(group)
     }
 
-    /// That each interface that was named exists in each namespace that was named.
-    fn check_named(&self) -> Result<(), CaptureError> {
-        let captured = |link: &String| {
-            let mut names = self.descriptions.iter();
-            names.any(|described| described.name.as_ref() == Some(link))
-        };
-        let links = (self.discovery.named().iter())
-            .flat_map(|namespace| (self.names.iter()).map(|link| qualified(Some(namespace), link)));
-        for link in links {
-            if !captured(&link) {
-                return Err(CaptureError::NoSuchInterface { link });
-            }
+    /// Starts the thread that captures from interfaces that come up, with the privileges of the calling thread, which can then
+    /// give them up. Running the group starts it, too, if it does not run yet.
+    ///
+    /// # Errors
+    /// As pipe2(2), eventfd(2) and pthread_create(3).
+    pub fn follow(&mut self) -> io::Result<()> {
+        if let Some(opener) = self.opener.take() {
+            self.follower = Some(Follower::start(opener)?);
         }
         Ok(())
     }
@@ -185,13 +186,14 @@ impl CaptureGroup {
         stop: &Stop,
     ) -> Result<CaptureSummary, CaptureError> {
         let at_start = ReaderTime::now();
-        let mut run = Run::begin(&self.options, self.limits, self.start_ns);
+        let mut run = Run::begin(&self);
+        let mut ended = self.follow().err().map(Ended::Wait);
         let ended = loop {
-            match self.round(&mut run, consumer, stop) {
-                Ok(None) => {}
-                Ok(Some(ended)) => break ended,
-                Err(error) => break Ended::Wait(error),
+            if let Some(ended) = ended {
+                break ended;
             }
+            ended = (self.round(&mut run, consumer, stop))
+                .unwrap_or_else(|error| Some(Ended::Wait(error)));
         };
         let duration = Duration::from_nanos(monotonic_ns().saturating_sub(self.start_ns));
         let reader_time = at_start.and_then(|start| ReaderTime::now()?.since(start));
@@ -227,15 +229,16 @@ struct Run {
 }
 
 impl Run {
-    fn begin(options: &CaptureOptions, limits: Limits, start_ns: u64) -> Self {
+    fn begin(group: &CaptureGroup) -> Self {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let tick_ns = nanoseconds(options.tick).max(1);
+        let tick_ns = nanoseconds(group.tick).max(1);
+        let duration_ns = group.limits.duration.map_or(u64::MAX, nanoseconds);
         Self {
-            remaining: limits.packets.unwrap_or(u64::MAX),
-            end_ns: start_ns.saturating_add(limits.duration.map_or(u64::MAX, nanoseconds)),
+            remaining: group.limits.packets.unwrap_or(u64::MAX),
+            end_ns: group.start_ns.saturating_add(duration_ns),
             tick_ns,
             next_tick_ns: monotonic_ns().saturating_add(tick_ns),
-            pause: match options.delivery {
+            pause: match group.delivery {
                 DeliveryMode::Adaptive { target } => Some(target / 2),
                 _ => None,
             },
@@ -254,18 +257,17 @@ impl CaptureGroup {
         if run.remaining == 0 {
             return Ok(Some(Ended::Packets));
         }
-        if self.discovery.is_over() {
-            return Ok(Some(Ended::NamespaceRemoved));
-        }
         let until_ns = run.next_tick_ns.min(run.end_ns);
         let wakeup = self.wait(stop, until_ns)?;
         if wakeup.is_stopped {
             return Ok(Some(Ended::Stopped));
         }
-        if wakeup.has_changes
-            && let Err(error) = self.join(run, consumer)
-        {
-            return Ok(Some(Ended::Consumer(error)));
+        if wakeup.has_changes {
+            match self.join(run, consumer) {
+                Ok(None) => {}
+                Ok(Some(ended)) => return Ok(Some(ended)),
+                Err(error) => return Ok(Some(Ended::Consumer(error))),
+            }
         }
         let now_ns = monotonic_ns();
         let is_tick = now_ns >= run.next_tick_ns;
@@ -327,128 +329,51 @@ impl CaptureGroup {
         account
     }
 
-    /// Follows the changes of interfaces, and tells the consumer.
-    fn join<C: Consumer>(&mut self, run: &mut Run, consumer: &mut C) -> Result<(), ConsumerError> {
-        let known = self.descriptions.len();
-        let (leaving, refusals) = self.update();
-        for (name, error) in &refusals {
-            consumer.refused(name, error);
-        }
-        for described in &self.descriptions[known..] {
-            consumer.interface(described)?;
-        }
-        self.drain(&leaving, run, consumer)
-    }
-
-    /// Opens members for interfaces that came up. Returns the members whose interfaces are gone, and the
-    /// interfaces that could not join.
-    fn update(&mut self) -> (Vec<u32>, Vec<Refusal>) {
-        let (mut leaving, mut refusals) = (Vec::new(), Vec::new());
-        for change in self.discovery.changes() {
-            match change {
-                Change::Up {
-                    place,
-                    link,
-                    namespace,
-                    namespace_name,
-                } => {
-                    let is_wanted = self.names.is_empty() || self.names.contains(&link);
-                    if !is_wanted || self.is_known(place, &leaving) {
-                        continue;
+    /// Follows the changes of interfaces, and tells the consumer. Returns the reason to end the capture.
+    fn join<C: Consumer>(
+        &mut self,
+        run: &mut Run,
+        consumer: &mut C,
+    ) -> Result<Option<Ended>, ConsumerError> {
+        let events = self.follower.as_ref().map_or_else(Vec::new, Follower::take);
+        let (mut leaving, mut ended) = (Vec::new(), None);
+        for event in events {
+            match event {
+                Event::Joined(joined) => {
+                    for described in &joined.described {
+                        consumer.interface(described)?;
                     }
-                    let mut options = self.options.clone().interface(&*link);
-                    options.namespace = namespace;
-                    let name = qualified(namespace_name.as_ref(), &link);
-                    match self.open_member(options, place, &name, namespace_name.as_deref()) {
-                        Ok(()) => {}
-                        Err(error) if is_gone(&error) => {}
-                        Err(error) => {
-                            self.refused.push(place);
-                            refusals.push((name, error));
-                        }
-                    }
+                    self.insert(*joined);
                 }
-                Change::Down(place) => {
-                    self.refused.retain(|&refused| refused != place);
-                    leaving.extend(self.numbers_of(|at| at == place));
-                }
-                Change::NamespaceGone(serial) => {
-                    self.refused.retain(|refused| refused.namespace != serial);
-                    leaving.extend(self.numbers_of(|at| at.namespace == serial));
-                }
-                Change::Refused { name, error } => refusals.push((name, error)),
+                Event::Left(number) => leaving.push(number),
+                Event::Refused(name, error) => consumer.refused(&name, &error),
+                // Nothing follows, only that the thread has ended.
+                Event::Over => ended = Some(Ended::NamespaceRemoved),
+                Event::Broken(error) => ended = ended.or(Some(Ended::Wait(error))),
             }
         }
-        leaving.sort_unstable();
-        leaving.dedup();
-        (leaving, refusals)
+        self.drain(&leaving, run, consumer)?;
+        Ok(ended)
     }
 
-    /// Whether `place` is captured or refused already. One that is leaving is not.
-    fn is_known(&self, place: InterfacePlace, leaving: &[u32]) -> bool {
-        self.refused.contains(&place)
-            || (self.members.iter())
-                .any(|(number, member)| member.place == place && !leaving.contains(&number))
-    }
-
-    fn numbers_of(&self, is_meant: impl Fn(InterfacePlace) -> bool) -> Vec<u32> {
-        let members = self.members.iter();
-        let meant = members.filter(|(_, member)| is_meant(member.place));
-        meant.map(|(number, _)| number).collect()
-    }
-
-    fn open_member(
-        &mut self,
-        options: CaptureOptions,
-        place: InterfacePlace,
-        name: &str,
-        namespace: Option<&str>,
-    ) -> Result<(), CaptureError> {
-        if self.descriptions.len() >= MAX_INTERFACES {
-            let source = io::Error::other("the capture has had too many interfaces");
-            return Err(CaptureError::Wait { source });
-        }
-        let mut capture = Capture::open(options)?;
-        if let Some(namespace) = namespace {
-            let description = format!("network namespace {namespace}");
-            capture.engine.rename(name, &description);
-        }
-        for warning in capture.filter_warnings() {
-            if !self.warnings.contains(warning) {
-                self.warnings.push(warning.clone());
+    /// Reads an interface that has been opened, as the next member.
+    fn insert(&mut self, joined: Joined) {
+        let Joined {
+            member,
+            mut described,
+            warnings,
+            live,
+        } = joined;
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
             }
         }
         let number = self.descriptions.len() as u32;
-        let mut described = capture.interfaces().to_vec();
-        let cooked = self.cook(&mut described, &capture)?;
         self.descriptions.append(&mut described);
-        self.live.extend(&capture.live());
+        self.live.extend(&live);
         self.closed.push(None);
-        let member = Member {
-            capture,
-            place,
-            cooked,
-        };
         self.members.insert(number, member);
-        Ok(())
-    }
-
-    /// Describes an interface with the common link type, and returns what its packets take to get it; `None` if they
-    /// keep theirs.
-    fn cook(
-        &self,
-        described: &mut [Description],
-        capture: &Capture,
-    ) -> Result<Option<(Cooker, InterfaceInfo)>, CaptureError> {
-        let opened = capture.links().next().filter(|_| self.options.cooked);
-        let Some(link) = opened.map(|opened| opened.link.clone()) else {
-            return Ok(None);
-        };
-        if !cooked::supports(link.link_type) {
-            return Err(CaptureError::Cooked { link: link.name });
-        }
-        described.iter_mut().for_each(cooked::describe);
-        Ok(Some((Cooker::default(), link)))
     }
 
     /// Ends `numbers`: delivers what is left in their rings, and closes their accounts.
@@ -471,6 +396,7 @@ impl CaptureGroup {
         let Some(member) = self.members.remove(number) else {
             return;
         };
+        self.over.add(number);
         let (summary, mut statistics) = member.capture.finish_with_statistics();
         for statistics in &mut statistics {
             statistics.interface = number;
@@ -481,6 +407,7 @@ impl CaptureGroup {
 
     /// Delivers what is left in all rings, unless the consumer failed, and closes the account.
     fn close<C: Consumer>(&mut self, mut run: Run, consumer: &mut C, ended: Ended) -> Ended {
+        self.follower = None;
         let numbers = self.members.numbers();
         let drained = match &ended {
             Ended::Consumer(_) => Ok(()),
@@ -502,14 +429,10 @@ impl CaptureGroup {
 
     /// Waits for packets, for changes of interfaces, for `stop`, and until `until_ns` at most.
     fn wait(&self, stop: &Stop, until_ns: u64) -> io::Result<Wakeup> {
-        let mut descriptors = vec![PollFd::new(stop, PollFlags::IN)];
-        let mounts = self.discovery.mounts();
-        let links: Vec<_> = self.discovery.descriptors().collect();
-        let watches =
-            (mounts.iter()).map(|mounts| PollFd::from_borrowed_fd(*mounts, PollFlags::PRI));
-        descriptors.extend(watches);
         let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
-        descriptors.extend(links.iter().map(|&(_, fd)| readable(fd)));
+        let mut descriptors = vec![readable(stop.as_fd())];
+        let follower = self.follower.iter();
+        descriptors.extend(follower.map(|follower| readable(follower.as_fd())));
         let first_member = descriptors.len();
         let members: Vec<_> = self.members.iter().collect();
         descriptors.extend((members.iter()).map(|(_, member)| readable(member.capture.as_fd())));
@@ -526,18 +449,4 @@ impl CaptureGroup {
                 .collect(),
         })
     }
-}
-
-/// The interface has gone down or away since its event.
-fn is_gone(error: &CaptureError) -> bool {
-    let kind = error.kind();
-    matches!(
-        kind,
-        CaptureErrorKind::NoSuchInterface | CaptureErrorKind::InterfaceDown
-    )
-}
-
-/// The name of interface `link` among those of all namespaces.
-fn qualified(namespace: Option<&String>, link: &str) -> String {
-    namespace.map_or_else(|| link.to_owned(), |name| format!("{name}/{link}"))
 }

@@ -11,13 +11,11 @@ use super::super::account::summary::Ended;
 use super::super::job::Capture;
 use super::super::read::consumer::{Consumer, ConsumerError};
 use super::cooked::Cooker;
-use super::discovery::InterfacePlace;
 use crate::packet::Packet;
 
 /// A captured interface.
 pub struct Member {
     pub capture: Capture,
-    pub place: InterfacePlace,
     /// Gives its packets the common link type, if they get one.
     pub cooked: Option<(Cooker, InterfaceInfo)>,
 }
