@@ -1,6 +1,7 @@
 //! Parses and prints points in time.
 
 use std::str::FromStr;
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::civil::DateTime;
@@ -10,6 +11,13 @@ use jiff::{Timestamp, Zoned};
 /// A point in time, nanoseconds since 1970 UTC. Earlier times become 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub u64);
+
+/// The time zone of the system, read once: at the first call, which a restricted program must have made before it is restricted.
+/// Finding it can take a search through all time zones.
+pub fn local_zone() -> &'static TimeZone {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    ZONE.get_or_init(TimeZone::system)
+}
 
 /// The current time, nanoseconds since 1970 UTC.
 pub fn now_ns() -> u64 {
@@ -22,12 +30,12 @@ impl FromStr for Moment {
 
     /// Parses `@SECONDS[.fraction]` since 1970, RFC 3339, or a local date and time.
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::parse(text, &TimeZone::system())
+        Self::parse(text, local_zone)
     }
 }
 
 impl Moment {
-    fn parse(text: &str, local: &TimeZone) -> Result<Self, String> {
+    fn parse<'z>(text: &str, local: impl FnOnce() -> &'z TimeZone) -> Result<Self, String> {
         if let Some(seconds) = text.strip_prefix('@') {
             return since_1970(seconds).ok_or_else(|| invalid(text));
         }
@@ -38,7 +46,7 @@ impl Moment {
             .or_else(|_| text.parse::<Timestamp>());
         let timestamp = timestamp.or_else(|_| {
             let civil = text.parse::<DateTime>()?;
-            Ok::<_, jiff::Error>(local.to_zoned(civil)?.timestamp())
+            Ok::<_, jiff::Error>(local().to_zoned(civil)?.timestamp())
         });
         let timestamp = timestamp.map_err(|_| invalid(text))?;
         let ns = timestamp.as_nanosecond().max(0);
@@ -105,12 +113,13 @@ mod tests {
             ("2026-11-21 14:00:00.123456789", at(SECONDS, 123_456_789)),
             ("1969-12-31T23:59:59Z", at(0, 0)),
         ] {
-            assert_eq!(Moment::parse(text, &kolkata), expected, "{text}");
+            assert_eq!(Moment::parse(text, || &kolkata), expected, "{text}");
         }
     }
 
     #[test]
     fn invalid_times_are_rejected() {
+        let utc = TimeZone::UTC;
         for text in [
             "",
             "@",
@@ -123,7 +132,7 @@ mod tests {
             "12:00",
             "2026-13-01T00:00:00Z",
         ] {
-            assert!(Moment::parse(text, &TimeZone::UTC).is_err(), "{text}");
+            assert!(Moment::parse(text, || &utc).is_err(), "{text}");
         }
     }
 

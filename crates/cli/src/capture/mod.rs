@@ -335,6 +335,8 @@ fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Re
     let mut sandbox = Sandbox::new(&sandbox::CAPTURE)
         .write(args.output.write.as_deref().filter(|_| makes_files))
         .inspect_processes(args.who);
+    let prints = args.output.write.is_none() && !args.json;
+    sandbox = sandbox.local_time(prints || makes_files);
     let restores = restores_settings(args, capture) || args.readers.cpus.is_some();
     if restores {
         sandbox = sandbox.read(BOOT_ID).write_in(INTERRUPTS.into());

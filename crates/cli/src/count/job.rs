@@ -131,7 +131,8 @@ pub fn leave(args: &CountArgs, count: &Count) -> Result<(), Failure> {
 
 /// Leaves the program what it needs to read the counters.
 pub fn restrict(args: &CountArgs) -> Result<(), Failure> {
-    Sandbox::new(&sandbox::COUNT).enter(args.sandbox, args.quiet)
+    let sandbox = Sandbox::new(&sandbox::COUNT).local_time(!args.json && !args.csv);
+    sandbox.enter(args.sandbox, args.quiet)
 }
 
 /// The guard that removes the clsact filters if this process is killed; `None` if the kernel does that.

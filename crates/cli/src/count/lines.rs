@@ -8,6 +8,7 @@ use tapline::count::Traffic;
 
 use super::figures::rates;
 use super::figures::{Figures, Groups};
+use crate::moment::local_zone;
 use crate::screen::{filled, width};
 use crate::units::grouped;
 
@@ -31,7 +32,7 @@ impl Lines {
         with_fraction: bool,
     ) -> Self {
         Self {
-            zone: TimeZone::system(),
+            zone: local_zone().clone(),
             with_fraction,
             name_columns: names.map(width).max().unwrap_or(0).min(MAX_NAME),
             group_columns,

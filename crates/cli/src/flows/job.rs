@@ -67,6 +67,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         .as_ref()
         .map_or(&sandbox::READ, |_| &sandbox::COLUMNS);
     let mut sandbox = files.fold(Sandbox::new(calls), Sandbox::read);
+    sandbox = sandbox.local_time(prints_text(args));
     if let Some(columns) = &mut columns {
         columns.start(args.sandbox)?;
         outputs.columns = Some(columns.flows()?);
@@ -92,6 +93,11 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     summary::show(&ended, &Origin::Files(&origin)).map_err(|error| Failure::stdout(&error))?;
     not_uploaded.map_or(Ok(()), Err)?;
     read::fail_if_broken(broken.iter().map(|error| chain(error)).collect())
+}
+
+/// Whether flows are printed with their local time.
+fn prints_text(args: &FlowsArgs) -> bool {
+    !args.json && !args.csv
 }
 
 /// Opens the connection to a collector, which the sandbox would not allow later.
@@ -166,7 +172,8 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         columns
             .as_ref()
             .map_or(&sandbox::CAPTURE, |_| &sandbox::FLOWS),
-    );
+    )
+    .local_time(prints_text(args));
     if let Some(columns) = &mut columns {
         columns.start(args.sandbox)?;
         outputs.columns = Some(columns.flows()?);

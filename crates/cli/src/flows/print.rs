@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use tapline::capture::ConsumerError;
 use tapline::file::model::Interface;
@@ -17,7 +16,7 @@ use super::summary::families;
 use crate::args::FlowsArgs;
 use crate::json;
 use crate::metrics::Board;
-use crate::moment::time_of_day;
+use crate::moment::{local_zone, time_of_day};
 use crate::output;
 
 /// Buffered text that causes a write.
@@ -38,7 +37,6 @@ pub struct Printer {
     format: Format,
     text: String,
     interfaces: Vec<String>,
-    zone: TimeZone,
     has_heading: bool,
     board: Option<Arc<Board>>,
     outputs: Outputs,
@@ -54,7 +52,6 @@ impl Printer {
             },
             text: String::with_capacity(2 * BUFFER_BYTES),
             interfaces: Vec::new(),
-            zone: TimeZone::system(),
             has_heading: false,
             board: None,
             outputs,
@@ -120,7 +117,7 @@ impl Printer {
         let name = self.interfaces.get(flow.interface as usize);
         let name = name.map_or("", String::as_str);
         match self.format {
-            Format::Text => write_text(&mut self.text, flow, &self.zone),
+            Format::Text => write_text(&mut self.text, flow),
             Format::Json => {
                 let value = |field| match field {
                     Field::Number(number) => number.into(),
@@ -163,9 +160,9 @@ fn csv_text(text: &str) -> String {
     }
 }
 
-fn write_text(out: &mut String, flow: &Flow, zone: &TimeZone) {
+fn write_text(out: &mut String, flow: &Flow) {
     let pair = |[forward, backward]: [u64; 2]| format!("{forward}/{backward}");
-    let mut start = time_of_day(flow.first_ns, zone);
+    let mut start = time_of_day(flow.first_ns, local_zone());
     // Microseconds.
     start.truncate(15);
     let (forward, backward) = (&flow.forward, &flow.backward);

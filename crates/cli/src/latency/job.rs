@@ -52,7 +52,8 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let counts = latency.capture().links().any(counts);
     user::leave(&args.user, privilege::to_read(counts))?;
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
-    Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
+    let sandbox = Sandbox::new(&sandbox::LATENCY).local_time(args.each && !args.json);
+    sandbox.enter(args.sandbox, false)?;
     let device = RunningMeasurement::start(device);
     let Some((backend, buffer_bytes)) =
         (latency.capture().links().next()).map(|link| (link.backend, link.buffer_bytes))

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use jiff::tz::TimeZone;
 use tapline::capture::{Account, ConsumerError};
 use tapline::latency::{DelayObserver, Delays};
 use tapline::{Packet, Stopper};
@@ -40,7 +39,6 @@ pub struct Watch<'a> {
     interval: IntervalOutput,
     /// When to draw next.
     next: Instant,
-    zone: TimeZone,
 }
 
 impl<'a> Watch<'a> {
@@ -58,7 +56,6 @@ impl<'a> Watch<'a> {
             json: args.json,
             interval,
             next: Instant::now(),
-            zone: TimeZone::system(),
         }
     }
 
@@ -95,7 +92,7 @@ impl<'a> Watch<'a> {
             }));
         }
         let mut out = io::stdout().lock();
-        let time_of_day = |ns| moment::time_of_day(ns, &self.zone);
+        let time_of_day = |ns| moment::time_of_day(ns, moment::local_zone());
         let (stamp, now) = (
             packet.time().as_nanos().map_or("-".to_owned(), time_of_day),
             time_of_day(now_ns),

@@ -13,8 +13,8 @@ pub struct LineOptions {
     pub time: TimeStyle,
     /// Fraction digits of the time, at most 9.
     pub fraction_digits: u32,
-    /// The time zone of the time of day.
-    pub time_zone: TimeZone,
+    /// The time zone of the time of day. `None`: that of the system.
+    pub time_zone: Option<TimeZone>,
     /// Show the number of the packet.
     pub number: bool,
     /// Show the link-layer header.
@@ -72,7 +72,7 @@ impl Default for LineOptions {
         Self {
             time: TimeStyle::default(),
             fraction_digits: NANOSECOND_DIGITS,
-            time_zone: TimeZone::system(),
+            time_zone: None,
             number: false,
             link_header: false,
             brief: false,

@@ -42,7 +42,7 @@ const HEX_ASCII: Dump = Dump {
 
 fn options() -> LineOptions {
     LineOptions {
-        time_zone: TimeZone::UTC,
+        time_zone: Some(TimeZone::UTC),
         ..LineOptions::default()
     }
 }
@@ -269,7 +269,7 @@ fn cooked_and_bare_packets_show_the_same() {
 fn the_clock_on_the_wall_is_shown() {
     let options = LineOptions {
         fraction_digits: 6,
-        time_zone: TimeZone::get("Asia/Kolkata").unwrap(),
+        time_zone: Some(TimeZone::get("Asia/Kolkata").unwrap()),
         ..LineOptions::default()
     };
     let packet = Packet::new(TIME_NS, &[]);

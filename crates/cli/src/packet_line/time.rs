@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::buffer::Text;
 use super::options::{LineOptions, NANOSECOND_DIGITS, TimeStyle};
+use crate::moment::local_zone;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -57,7 +58,8 @@ impl Clock {
         self.text.clear();
         // A u64 of nanoseconds ends in the year 2554, which a Timestamp can hold.
         let time = Timestamp::from_second(second.cast_signed()).unwrap_or_default();
-        let time = options.time_zone.to_datetime(time);
+        let zone = options.time_zone.as_ref();
+        let time = zone.unwrap_or_else(|| local_zone()).to_datetime(time);
         let text = &mut self.text;
         if options.time == TimeStyle::Date {
             for (part, width, end) in [

@@ -64,7 +64,11 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         return write_columns(args, &mut read, &arguments, columns, sandbox);
     }
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
-    let sandbox = sandbox.write(args.output.write.as_deref());
+    let prints = args.output.write.is_none() && !args.json;
+    let names_files = output::rotation(&args.output).is_any() || args.edit.split.is_some();
+    let sandbox = sandbox
+        .write(args.output.write.as_deref())
+        .local_time(prints || names_files);
     let restrict = || sandbox.enter(args.sandbox, args.quiet);
     if args.stamps {
         restrict()?;

@@ -18,6 +18,7 @@ pub fn run(args: &ReadArgs, arguments: &Arguments, builder: ReadBuilder) -> Resu
     user::leave(&args.user, privilege::to_read(false))?;
     let files = arguments.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
+    let sandbox = sandbox.local_time(!args.json);
     sandbox.enter(args.sandbox, args.quiet)?;
     let mut failures = Vec::new();
     let mut total = Total::default();

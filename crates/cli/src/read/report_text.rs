@@ -3,13 +3,12 @@
 use std::fmt::{Display, Write};
 use std::io;
 
-use jiff::tz::TimeZone;
 use tapline::file::model::{LinkType, Statistics};
 use tapline::file::read::{ByteOrder, DetectedCompression, DetectedFormat};
 use tapline::read::{FileReport, ReportedInterface};
 
 use crate::failure::chain;
-use crate::moment::date_time;
+use crate::moment::{date_time, local_zone};
 use crate::units::{amount, grouped};
 
 /// Prints one line per known value, after an empty line if `needs_blank_line`.
@@ -87,15 +86,12 @@ fn traffic(page: &mut Page, report: &FileReport) {
             grouped(traffic.original_bytes)
         ),
     );
-    let zone = TimeZone::system();
+    let zone = local_zone();
     page.line_if(
         "first packet",
-        traffic.first_ns.map(|ns| date_time(ns, &zone)),
+        traffic.first_ns.map(|ns| date_time(ns, zone)),
     );
-    page.line_if(
-        "last packet",
-        traffic.last_ns.map(|ns| date_time(ns, &zone)),
-    );
+    page.line_if("last packet", traffic.last_ns.map(|ns| date_time(ns, zone)));
     let seconds = |ns: u64| format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000);
     page.line_if("duration", traffic.duration_ns().map(seconds));
     let bits = traffic.rate(traffic.original_bytes.saturating_mul(8));
@@ -166,9 +162,9 @@ fn interface(page: &mut Page, index: usize, reported: &ReportedInterface) {
     }
     page.line_if("  hardware", interface.hardware.as_ref());
     page.line_if("  os", interface.os.as_ref());
-    let zone = TimeZone::system();
+    let zone = local_zone();
     for note in &reported.notes {
-        let time = note.timestamp_ns.map(|ns| date_time(ns, &zone));
+        let time = note.timestamp_ns.map(|ns| date_time(ns, zone));
         let text = note.comment.as_deref().unwrap_or_default();
         page.line("  note", format!("{} {text}", time.unwrap_or_default()));
     }

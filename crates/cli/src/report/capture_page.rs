@@ -1,13 +1,12 @@
 //! The page about a capture.
 
-use jiff::tz::TimeZone;
 use tapline::analysis::{Analysis, Flow, SIZE_CLASSES, Slot, Top, Traffic};
 use tapline::packet::protocol::ip;
 use tapline::read::InputError;
 
 use crate::durations::duration;
 use crate::failure::chain;
-use crate::moment::date_time;
+use crate::moment::{date_time, local_zone};
 use crate::page::{Bars, Column, Page, Panel, Panels, Table};
 use crate::units::{amount, grouped};
 
@@ -34,8 +33,8 @@ pub fn page(analysis: &Analysis, files: &[String], broken: &[InputError], top: u
 
 fn overview(page: &mut Page, analysis: &Analysis, files: &[String], broken: &[InputError]) {
     page.section("Overview");
-    let zone = TimeZone::system();
-    let time = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| date_time(ns, &zone));
+    let zone = local_zone();
+    let time = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| date_time(ns, zone));
     let span_ns = analysis
         .last_ns
         .zip(analysis.first_ns)
@@ -104,7 +103,7 @@ fn over_time(page: &mut Page, analysis: &Analysis) {
         36_000..1_000_000 => ("hours", 3600.0),
         _ => ("days", 86_400.0),
     };
-    let across = format!("{unit} since {}", date_time(first_ns, &TimeZone::system()));
+    let across = format!("{unit} since {}", date_time(first_ns, local_zone()));
     let mut curves = vec![
         Panel {
             title: "packets/s",
@@ -178,11 +177,9 @@ fn losses(page: &mut Page, analysis: &Analysis) {
         rows: rows.collect(),
     });
     if !analysis.loss.notes.is_empty() {
-        let zone = TimeZone::system();
+        let zone = local_zone();
         let rows = analysis.loss.notes.iter().map(|note| {
-            let time = note
-                .time_ns
-                .map_or(String::new(), |ns| date_time(ns, &zone));
+            let time = note.time_ns.map_or(String::new(), |ns| date_time(ns, zone));
             vec![
                 time,
                 note.interface.clone().unwrap_or_default(),
@@ -447,12 +444,12 @@ fn neighbours(page: &mut Page, analysis: &Analysis) {
         page.paragraph(&format!(
             "Of {addresses} addresses that ARP and neighbour discovery announced, these were claimed by several Ethernet addresses. Routers that share an address (VRRP, HSRP) look like this, too."
         ));
-        let zone = TimeZone::system();
+        let zone = local_zone();
         let rows = neighbours.conflicts().iter().map(|(address, conflict)| {
             let owners = conflict.owners.iter().map(|(owner, _)| owner.to_string());
             let since = conflict
                 .first_ns
-                .map_or(String::new(), |ns| date_time(ns, &zone));
+                .map_or(String::new(), |ns| date_time(ns, zone));
             vec![
                 address.to_string(),
                 owners.collect::<Vec<_>>().join(", "),

@@ -30,7 +30,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     user::leave(&args.user, privilege::to_read(false))?;
     let files = args.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
-    sandbox.write(Some(&page)).enter(args.sandbox, args.quiet)?;
+    let sandbox = sandbox.write(Some(&page)).local_time(true);
+    sandbox.enter(args.sandbox, args.quiet)?;
     let mut analysis = Analysis::default();
     let progress = read.progress();
     let shown = if args.quiet {

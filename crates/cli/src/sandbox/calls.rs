@@ -93,18 +93,8 @@ const FILES: &[c_long] = &[libc::SYS_openat, libc::SYS_read, libc::SYS_statx];
 /// The named network namespaces, listed again when one gets a number.
 const NAMESPACES: &[c_long] = &[libc::SYS_getdents64, libc::SYS_newfstatat];
 
-/// Time zones, which are read again after some minutes; whether standard output is a terminal.
-pub const LOCAL_TIME: &[c_long] = &[
-    libc::SYS_statx,
-    libc::SYS_getdents64,
-    libc::SYS_ioctl,
-    libc::SYS_lseek,
-    libc::SYS_newfstatat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_readlink,
-    #[cfg(not(target_arch = "x86_64"))]
-    libc::SYS_readlinkat,
-];
+/// Whether there is a terminal.
+const TERMINAL: &[c_long] = &[libc::SYS_ioctl];
 
 /// Files that are created, in directories where other users may have put links.
 const CREATE: &[c_long] = &[
@@ -221,11 +211,11 @@ pub static READ: List = List {
     calls: &[
         PROCESS,
         FILES,
-        LOCAL_TIME,
+        TERMINAL,
         CREATE,
         OUTPUT,
         CHILD,
-        &[libc::SYS_pread64],
+        &[libc::SYS_lseek, libc::SYS_pread64],
     ],
     bpf_commands: &[],
 };
@@ -236,10 +226,10 @@ pub static COLUMNS: List = List {
     calls: &[
         PROCESS,
         FILES,
-        LOCAL_TIME,
+        TERMINAL,
         CREATE,
         REPLACE,
-        &[libc::SYS_pread64],
+        &[libc::SYS_lseek, libc::SYS_pread64],
     ],
     bpf_commands: &[],
 };
@@ -248,7 +238,7 @@ pub static COLUMNS: List = List {
 pub static FLOWS: List = List {
     name: "flows",
     calls: &[
-        PROCESS, FILES, LOCAL_TIME, CREATE, REPLACE, NETLINK, WAIT, READER, SERVER,
+        PROCESS, FILES, TERMINAL, CREATE, REPLACE, NETLINK, WAIT, READER, SERVER,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };
@@ -256,7 +246,7 @@ pub static FLOWS: List = List {
 pub static CAPTURE: List = List {
     name: "capture",
     calls: &[
-        PROCESS, FILES, LOCAL_TIME, CREATE, OUTPUT, NETLINK, WAIT, READER, READERS, COMMAND, CHILD,
+        PROCESS, FILES, TERMINAL, CREATE, OUTPUT, NETLINK, WAIT, READER, READERS, COMMAND, CHILD,
         SERVER,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
@@ -267,7 +257,6 @@ pub static COUNT: List = List {
     calls: &[
         PROCESS,
         FILES,
-        LOCAL_TIME,
         NETLINK,
         SCREEN,
         CHILD,
@@ -309,7 +298,6 @@ pub static LATENCY: List = List {
     calls: &[
         PROCESS,
         FILES,
-        LOCAL_TIME,
         NETLINK,
         WAIT,
         READER,

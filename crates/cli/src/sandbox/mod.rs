@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 
-use jiff::tz::TimeZone;
 use rustix::thread::CapabilitySet;
+use tapline::file::write::read_time_zone;
 
 use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
+use crate::moment::local_zone;
 use crate::output::is_stdout;
 use crate::privilege;
 
@@ -47,6 +48,7 @@ pub struct Sandbox {
     /// To which it connects by TCP.
     ports: Vec<u16>,
     inspects_processes: bool,
+    prints_local_time: bool,
 }
 
 /// Which of the two the kernel enforces.
@@ -57,7 +59,7 @@ struct Enforced {
 }
 
 impl Sandbox {
-    /// Nothing but the system calls `calls`, and the files of time zones and terminals.
+    /// Nothing but the system calls `calls`, and the files of terminals.
     pub fn new(calls: &'static List) -> Self {
         Self {
             calls,
@@ -69,6 +71,7 @@ impl Sandbox {
             opens_sockets: false,
             ports: Vec::new(),
             inspects_processes: false,
+            prints_local_time: false,
         }
     }
 
@@ -126,11 +129,19 @@ impl Sandbox {
         self
     }
 
+    /// Prints local time, or names files by it: the time zone is read before its files are forbidden.
+    pub fn local_time(mut self, prints: bool) -> Self {
+        self.prints_local_time |= prints;
+        self
+    }
+
     /// Restricts the calling thread, and those that it starts from now on, unless `--no-sandbox` is given. Says on standard
     /// error what the kernel lacks, unless `quiet`.
     pub fn enter(&self, args: SandboxArgs, quiet: bool) -> Result<(), Failure> {
-        // jiff caches the time zone, whose file may be one that is not allowed later.
-        TimeZone::system();
+        if self.prints_local_time {
+            local_zone();
+            read_time_zone();
+        }
         if !args.no_sandbox {
             self.restrict(quiet)?;
         }

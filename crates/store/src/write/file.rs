@@ -7,8 +7,6 @@ mod rotate;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use jiff::tz::TimeZone;
-
 use super::buffer::Buffer;
 use super::chunk::ChunkEncoder;
 use super::encoder::Encoder;
@@ -82,7 +80,6 @@ pub struct CaptureFile {
     is_plain: bool,
     /// The name of a single file, or the pattern of the names.
     path: PathBuf,
-    zone: TimeZone,
     statistics: StatisticsSource,
     secrets: Option<SecretsSource>,
     indexes: Indexes,
@@ -159,7 +156,6 @@ impl CaptureFile {
             frames,
             is_plain: false,
             path,
-            zone: TimeZone::system(),
             statistics: options.statistics,
             secrets: options.secrets,
             indexes: Indexes::new(options.index),

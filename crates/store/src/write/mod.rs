@@ -49,3 +49,4 @@ pub use options::{
 };
 pub use preface::Preface;
 pub use recent::RecentPackets;
+pub use rotation::read_time_zone;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -157,6 +158,18 @@ pub(super) fn numbered_name(
         name.push(extension);
     }
     plain_name(&inner.with_file_name(name), compressed)
+}
+
+/// The time zone in which files are named.
+pub(super) fn local_zone() -> &'static TimeZone {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    ZONE.get_or_init(TimeZone::system)
+}
+
+/// Reads the time zone by which files of a rotation are named, unless this process has read it: it does so once. A program that
+/// restricts the files it can open calls this before; otherwise the first file does it.
+pub fn read_time_zone() {
+    local_zone();
 }
 
 fn local_time(time_ns: u64, zone: &TimeZone) -> String {

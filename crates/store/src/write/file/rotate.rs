@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::WriteError;
 use super::super::options::Output;
-use super::super::rotation::{self, Budget};
+use super::super::rotation::{self, Budget, local_zone};
 use super::super::sink::Sink;
 use super::{CaptureFile, FileMade};
 use crate::model::Statistics;
@@ -67,7 +67,7 @@ impl CaptureFile {
         if is_stream {
             path.to_owned()
         } else if self.budget.rules().is_any() {
-            rotation::numbered_name(path, compressed, number, start_ns, &self.zone)
+            rotation::numbered_name(path, compressed, number, start_ns, local_zone())
         } else {
             rotation::plain_name(path, compressed)
         }
