@@ -11,10 +11,10 @@ use crate::args::IndexArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::sandbox::{self, Sandbox};
 use crate::units::{binary, grouped};
-use crate::{json, privilege};
+use crate::{json, privilege, user};
 
 pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
-    privilege::drop_all_but(privilege::to_read(false))?;
+    user::leave(&args.user, privilege::to_read(false))?;
     restrict(args)?;
     let mut failures = Vec::new();
     for file in &args.files {

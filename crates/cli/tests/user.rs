@@ -161,6 +161,38 @@ fn captures_of_any_interface_and_programs_in_the_kernel_go_on_as_the_user() {
 }
 
 #[test]
+fn a_monitor_and_an_index_have_no_privileges() {
+    if has_run() {
+        return;
+    }
+    let scene = scene();
+    let mut running = spawn(scene.command("monitor link --json --user watcher"));
+    // What exists is printed once everything else is given up.
+    running.event(|event| event["object"] == "link");
+    assert_eq!(is_of_user(&running), [0]);
+    running.stop().exit(0);
+    let mut running = spawn(scene.command("monitor link --json"));
+    running.event(|event| event["object"] == "link");
+    assert_eq!(lines(&running, "CapPrm:"), BTreeSet::from(["0".repeat(16)]));
+    running.stop().exit(0);
+    let own = scene.file("own/in.pcap");
+    fs::copy(capture("802.1w_rapid_STP.pcap"), &own).expect("copied");
+    chown(&own, Some(USER), Some(GROUP)).expect("root");
+    scene.run("index --user watcher own/in.pcap").exit(0);
+    let about = fs::metadata(scene.file("own/in.pcap.index")).expect("an index");
+    assert_eq!((about.uid(), about.gid()), (USER, GROUP));
+    // Only root can read it.
+    let input = scene.file("in.pcap");
+    fs::copy(&own, &input).expect("copied");
+    fs::set_permissions(&input, Permissions::from_mode(0o600)).expect("ours");
+    let refused = scene.run("index --user watcher in.pcap");
+    assert!(
+        refused.refusal(1).contains("Permission denied"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn copies_and_pages_belong_to_the_user() {
     if has_run() {
         return;

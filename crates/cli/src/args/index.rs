@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::SandboxArgs;
+use super::{SandboxArgs, UserArgs};
 
 /// Index capture files, so that 'read --index' finds a host, a port or a flow in a terabyte
 ///
 /// Writes FILE.index beside each file: at most 0.25 % of its size, or 4K. It has the addresses, ports, flows and times of each part
 /// of a few MiB. Compressed files cannot be indexed. A file that has a valid index is left as it is.
+/// With --user, NAME must be able to read the files, and to create files beside them.
 #[derive(Args, Debug)]
 pub struct IndexArgs {
     /// Capture files: pcapng or pcap
@@ -30,4 +31,7 @@ pub struct IndexArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum};
 use tapline::net::Family;
 
-use super::SandboxArgs;
+use super::{SandboxArgs, UserArgs};
 
 /// Flags of every object command. Flags may stand before the object, and before or after its words.
 #[derive(Args, Debug)]
@@ -213,6 +213,9 @@ pub struct MonitorArgs {
 
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
 }
 
 /// Decode netlink messages byte by byte

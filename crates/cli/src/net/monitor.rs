@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::thread::CapabilitySet;
 use serde_json::{Value, json};
 use tapline::net::NetlinkError;
 
@@ -15,19 +16,21 @@ use super::output::{Record, printable};
 use crate::args::MonitorArgs;
 use crate::failure::{Exit, Failure};
 use crate::sandbox::{self, Sandbox};
-use crate::{json, signals};
+use crate::{json, signals, user};
 
 /// Runs `tapline monitor`.
 pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
     let mut names = NetHandle::open(args.netns.as_deref())?.names;
     let mut streams = streams(args)?;
-    let stop = signals::stop()?;
+    let stop = signals::stop_as(&args.user)?;
     if args.changes {
         for stream in &mut streams {
             // The first changes report the objects that exist already.
             while stream.next(&mut names, args.json)?.is_some() {}
         }
     }
+    // The sockets are open, and listing objects again takes no privilege.
+    user::leave(&args.user, CapabilitySet::empty())?;
     Sandbox::new(&sandbox::MONITOR)
         .read("/run/netns")
         .read("/var/run/netns")
