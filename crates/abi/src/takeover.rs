@@ -2,31 +2,87 @@
 
 use std::io;
 
-/// A system call that a sandbox forbids.
-#[derive(Clone, Copy, Debug)]
-pub enum ForbiddenCall {
-    /// bpf(2): makes a map.
-    Bpf,
-    /// mount(2).
-    Mount,
-    /// ptrace(2): reads the memory of another process.
-    Ptrace,
+use libc::c_long;
+
+/// The calls that [`attempt`] makes, by name.
+///
+/// Each refuses −1 for all its arguments, or has no arguments and changes nothing.
+pub const CALLS: &[(&str, c_long)] = &[
+    ("add_key", libc::SYS_add_key),
+    ("bpf", libc::SYS_bpf),
+    ("brk", libc::SYS_brk),
+    ("chroot", libc::SYS_chroot),
+    ("clock_gettime", libc::SYS_clock_gettime),
+    ("delete_module", libc::SYS_delete_module),
+    ("execve", libc::SYS_execve),
+    ("execveat", libc::SYS_execveat),
+    ("fcntl", libc::SYS_fcntl),
+    ("finit_module", libc::SYS_finit_module),
+    ("fsopen", libc::SYS_fsopen),
+    ("fstat", libc::SYS_fstat),
+    ("getcpu", libc::SYS_getcpu),
+    ("getcwd", libc::SYS_getcwd),
+    ("getpid", libc::SYS_getpid),
+    ("getrandom", libc::SYS_getrandom),
+    ("gettid", libc::SYS_gettid),
+    ("init_module", libc::SYS_init_module),
+    ("kexec_load", libc::SYS_kexec_load),
+    ("keyctl", libc::SYS_keyctl),
+    ("mount", libc::SYS_mount),
+    ("move_mount", libc::SYS_move_mount),
+    ("mprotect", libc::SYS_mprotect),
+    ("mremap", libc::SYS_mremap),
+    ("open_by_handle_at", libc::SYS_open_by_handle_at),
+    ("open_tree", libc::SYS_open_tree),
+    ("pivot_root", libc::SYS_pivot_root),
+    ("process_vm_readv", libc::SYS_process_vm_readv),
+    ("process_vm_writev", libc::SYS_process_vm_writev),
+    ("ptrace", libc::SYS_ptrace),
+    ("reboot", libc::SYS_reboot),
+    ("request_key", libc::SYS_request_key),
+    ("restart_syscall", libc::SYS_restart_syscall),
+    ("rt_sigaction", libc::SYS_rt_sigaction),
+    ("sched_getaffinity", libc::SYS_sched_getaffinity),
+    ("sched_yield", libc::SYS_sched_yield),
+    ("setns", libc::SYS_setns),
+    ("sigaltstack", libc::SYS_sigaltstack),
+    ("swapon", libc::SYS_swapon),
+    ("tgkill", libc::SYS_tgkill),
+    ("umount2", libc::SYS_umount2),
+    ("uname", libc::SYS_uname),
+    ("unshare", libc::SYS_unshare),
+    ("userfaultfd", libc::SYS_userfaultfd),
+];
+
+/// Makes the call `name` of [`CALLS`], with −1 for all arguments. `None` if it is none of them.
+///
+/// The result is an error of the kernel that names the arguments; ENOSYS of a sandbox, or the process ends.
+pub fn attempt(name: &str) -> Option<io::Result<()>> {
+    let (_, number) = CALLS.iter().find(|(known, _)| *known == name)?;
+    // SAFETY: none of these calls accesses memory: addresses of −1 are outside of user space, where the kernel reads and writes
+    // nothing. None changes the process: no descriptor, process or flags are −1, and lengths of −1 exceed every limit.
+    let answer = unsafe { libc::syscall(*number, -1_i64, -1_i64, -1_i64, -1_i64, -1_i64, -1_i64) };
+    Some(if answer < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    })
 }
 
-/// Makes a system call with arguments that every kernel refuses.
-///
-/// # Errors
-/// The kernel's: EFAULT, EINVAL, ENOENT, EPERM or ESRCH; of a sandbox others, or the process ends.
-pub fn attempt(call: ForbiddenCall) -> io::Result<()> {
-    let (number, request) = match call {
-        ForbiddenCall::Bpf => (libc::SYS_bpf, 0),
-        ForbiddenCall::Mount => (libc::SYS_mount, 0),
-        ForbiddenCall::Ptrace => (libc::SYS_ptrace, libc::PTRACE_PEEKDATA),
-    };
-    // SAFETY: all addresses are null, sizes 0, and no process has the number 0: the kernel reads and writes no memory.
-    let answer = unsafe { libc::syscall(number, request, 0, 0, 0, 0) };
-    if answer < 0 {
-        return Err(io::Error::last_os_error());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls without arguments, and brk(2), which answers with the end as it is.
+    const SUCCEED: [&str; 4] = ["brk", "getpid", "gettid", "sched_yield"];
+
+    #[test]
+    fn without_a_sandbox_the_kernel_refuses_the_arguments() {
+        for (name, _) in CALLS {
+            let result = attempt(name).expect("it is listed");
+            let errno = result.err().and_then(|error| error.raw_os_error());
+            assert_eq!(errno.is_none(), SUCCEED.contains(name), "{name}: {errno:?}");
+        }
+        assert!(attempt("exit").is_none());
     }
-    Ok(())
 }

@@ -29,6 +29,12 @@ pub struct CtlArgs {
     #[arg(long, global = true, help_heading = "Output format")]
     pub json: bool,
 
+    /// Do not restrict the program to the files and system calls that it needs
+    ///
+    /// As of other commands. 'start' and 'hwtstamp' are not restricted.
+    #[arg(global = true, hide_short_help = true, long, help_heading = "Sandbox")]
+    pub no_sandbox: bool,
+
     #[command(subcommand)]
     pub command: CtlCommand,
 }

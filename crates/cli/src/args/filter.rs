@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tapline::filter::{DEFAULT_SNAPLEN, FilterTarget, LinkType};
 
+use super::SandboxArgs;
+
 /// Show how a filter is parsed and compiled, and which term decides on a packet
 ///
 /// FILTER is an expression as in pcap-filter(7). Without --emit and --packet, prints the syntax tree and
@@ -77,6 +79,9 @@ pub struct FilterArgs {
     /// Filter expression; several arguments are joined by blanks
     #[arg(value_name = "FILTER", required_unless_present = "filter_file")]
     pub filter: Vec<String>,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }
 
 impl FilterArgs {

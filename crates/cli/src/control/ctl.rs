@@ -13,19 +13,23 @@ use tapline::control::{
 
 use super::server::failure;
 use super::{hwtstamp, start};
-use crate::args::{CtlArgs, CtlCommand};
+use crate::args::{CtlArgs, CtlCommand, SandboxArgs};
 use crate::failure::{Exit, Failure};
-use crate::json;
+use crate::sandbox::{self, Sandbox};
 use crate::units::{binary, grouped};
+use crate::{json, privilege};
 
 pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     if let CtlCommand::Hwtstamp { interface, state } = &args.command {
         return hwtstamp::run(interface, *state, args.json);
     }
+    if let CtlCommand::Start { start_name, flags } = &args.command {
+        return start::run(start_name, flags);
+    }
     let directory = directory().map_err(|error| failure(&error))?;
+    restrict(args, &directory)?;
     let request = match &args.command {
         CtlCommand::List => return show_all(args, &directory),
-        CtlCommand::Start { start_name, flags } => return start::run(start_name, flags),
         CtlCommand::Stats => ControlRequest::Stats,
         CtlCommand::Rotate => ControlRequest::Rotate,
         CtlCommand::Trigger => ControlRequest::Trigger,
@@ -58,6 +62,16 @@ pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
         _ => {}
     }
     Ok(Exit::Done)
+}
+
+/// Leaves the program the sockets of captures, whose answers it parses.
+fn restrict(args: &CtlArgs, directory: &Path) -> Result<(), Failure> {
+    privilege::drop_all_but(privilege::to_read(false))?;
+    let flags = SandboxArgs {
+        no_sandbox: args.no_sandbox,
+    };
+    let sandbox = Sandbox::new(&sandbox::CTL).read(directory);
+    sandbox.enter(flags, false)
 }
 
 /// The words `[dev IF] mode MODE`.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
+use rustix::thread::CapabilitySet;
 use serde_json::{Map, Value, json};
 use tapline::filter::classic::ClassicProgram;
 use tapline::filter::ebpf::EbpfListing;
@@ -12,7 +13,8 @@ use super::packets;
 use super::wording::{invalid, warn};
 use crate::args::{Emit, FilterArgs, Place};
 use crate::failure::{Exit, Failure, chain};
-use crate::{filter_file, json};
+use crate::sandbox::{self, Sandbox};
+use crate::{filter_file, json, privilege};
 use tapline::filter::SystemNames;
 
 /// Maximum number of lines of the tree in the overview.
@@ -29,6 +31,9 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
         return packets::run(args, path, &text, &compile);
     }
     let filter = compile(args.link_type).map_err(|error| invalid(&text, &error))?;
+    privilege::drop_all_but(CapabilitySet::empty())?;
+    // All names are known: it only prints from now on.
+    Sandbox::new(&sandbox::FILTER).enter(args.sandbox, false)?;
     warn(&text, filter.warnings());
     let report = Report {
         args,

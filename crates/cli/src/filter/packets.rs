@@ -18,7 +18,8 @@ use tapline::filter::{
 use super::wording::{invalid, warn};
 use crate::args::{FilterArgs, Place};
 use crate::failure::{Exit, Failure, chain};
-use crate::json;
+use crate::sandbox::{self, Sandbox};
+use crate::{json, privilege};
 
 /// Compiles the filter for a link type.
 type Compile<'a> = dyn Fn(LinkType) -> Result<CompiledFilter, FilterError> + 'a;
@@ -30,6 +31,10 @@ pub fn run(
     compile: &Compile<'_>,
 ) -> Result<Exit, Failure> {
     let name = path.display().to_string();
+    look_up_names(compile);
+    privilege::drop_all_but(privilege::to_read(false))?;
+    let sandbox = Sandbox::new(&sandbox::FILTER).read(path);
+    sandbox.enter(args.sandbox, false)?;
     let mut reader =
         open(path).map_err(|error| Failure::job_on(format!("cannot open {name}"), &*error))?;
     let mut filters = Filters::new(text, compile);
@@ -54,6 +59,14 @@ pub fn run(
         )),
         None => Ok(Exit::Done),
     }
+}
+
+/// Looks up the names of the filter, which are kept. It is compiled again for the link types of the file, when the sandbox allows
+/// no lookups.
+fn look_up_names(compile: &Compile<'_>) {
+    let links = [LinkType::Ethernet, LinkType::Raw, LinkType::Wlan];
+    // Errors in the filter are reported when it is compiled for the file.
+    let _ = links.into_iter().any(|link| compile(link).is_ok());
 }
 
 fn open(path: &Path) -> Result<Reader, Box<dyn std::error::Error>> {

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -199,12 +200,19 @@ fn open_state(
     Ok(Some(state))
 }
 
-/// Restricts a run to what it still needs. The XDP back end needs more: it runs programs, and asks for neighbours.
+/// Restricts a run to what it still needs.
 fn restrict(args: &PingArgs) -> Result<(), Failure> {
-    if setup::is_in_kernel(args) {
-        return Ok(());
+    let calls = if setup::is_in_kernel(args) {
+        &sandbox::PING_XDP
+    } else {
+        &sandbox::PING
+    };
+    let mut sandbox = Sandbox::new(calls).open_sockets(args.resolve_every.is_some());
+    if let Some(path) = &args.state {
+        // The file is replaced by one beside it.
+        let folder = path.parent().filter(|path| !path.as_os_str().is_empty());
+        sandbox = sandbox.write_in(folder.unwrap_or(Path::new(".")).to_owned());
     }
-    let sandbox = Sandbox::new(&sandbox::PING).open_sockets(args.resolve_every.is_some());
     sandbox.enter(args.sandbox, args.quiet)
 }
 
@@ -235,7 +243,7 @@ fn begin(
 /// What a run needs after it is opened. The XDP back end runs programs, and asks for neighbours.
 fn kept(args: &PingArgs) -> CapabilitySet {
     if setup::is_in_kernel(args) {
-        CapabilitySet::BPF | CapabilitySet::NET_ADMIN | CapabilitySet::PERFMON
+        CapabilitySet::BPF | CapabilitySet::NET_ADMIN
     } else {
         CapabilitySet::empty()
     }

@@ -12,6 +12,7 @@ use super::output::lines::realtime_ns;
 use super::output::warnings::warn;
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure, NO_LINK, chain};
+use crate::sandbox::{self, Sandbox};
 use crate::screen::say;
 use crate::units::grouped;
 use crate::{json, signals, user};
@@ -36,6 +37,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     // Kernels before Linux 5.19 require it for reading and changing maps.
     user::leave(&args.user, CapabilitySet::BPF)?;
     let status_request = signals::quit()?;
+    Sandbox::new(&sandbox::RESPOND).enter(args.sandbox, args.quiet)?;
     begin(args, link, &responder).map_err(|error| Failure::stdout(&error))?;
     let mut printed = Instant::now();
     let mut failed = None;

@@ -96,11 +96,12 @@ const NAMESPACES: &[c_long] = &[libc::SYS_getdents64, libc::SYS_newfstatat];
 /// Whether there is a terminal.
 const TERMINAL: &[c_long] = &[libc::SYS_ioctl];
 
-/// Files that are created, in directories where other users may have put links.
+/// Files that are created, in directories where other users may have put links, and cut to whole blocks when the disk is full.
 const CREATE: &[c_long] = &[
     libc::SYS_fstatfs,
     libc::SYS_ftruncate,
     libc::SYS_geteuid,
+    libc::SYS_lseek,
     libc::SYS_newfstatat,
     libc::SYS_readlinkat,
 ];
@@ -202,6 +203,7 @@ pub const NEW_SOCKETS: &[c_long] = &[
 /// `enum bpf_cmd` in include/uapi/linux/bpf.h.
 const MAP_LOOKUP_ELEM: u32 = 1;
 const MAP_UPDATE_ELEM: u32 = 2;
+const MAP_DELETE_ELEM: u32 = 3;
 const MAP_GET_NEXT_KEY: u32 = 4;
 const PROG_TEST_RUN: u32 = 10;
 const MAP_LOOKUP_BATCH: u32 = 24;
@@ -213,9 +215,14 @@ pub static READ: List = List {
         FILES,
         TERMINAL,
         CREATE,
-        OUTPUT,
         CHILD,
-        &[libc::SYS_lseek, libc::SYS_pread64],
+        &[
+            libc::SYS_pread64,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_unlink,
+            #[cfg(not(target_arch = "x86_64"))]
+            libc::SYS_unlinkat,
+        ],
     ],
     bpf_commands: &[],
 };
@@ -229,7 +236,7 @@ pub static COLUMNS: List = List {
         TERMINAL,
         CREATE,
         REPLACE,
-        &[libc::SYS_lseek, libc::SYS_pread64],
+        &[libc::SYS_pread64],
     ],
     bpf_commands: &[],
 };
@@ -238,7 +245,7 @@ pub static COLUMNS: List = List {
 pub static FLOWS: List = List {
     name: "flows",
     calls: &[
-        PROCESS, FILES, TERMINAL, CREATE, REPLACE, NETLINK, WAIT, READER, SERVER,
+        PROCESS, FILES, TERMINAL, CREATE, REPLACE, NETLINK, WAIT, READER,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };
@@ -256,7 +263,6 @@ pub static COUNT: List = List {
     name: "count",
     calls: &[
         PROCESS,
-        FILES,
         NETLINK,
         SCREEN,
         CHILD,
@@ -286,6 +292,72 @@ pub static PING: List = List {
     bpf_commands: &[],
 };
 
+/// It runs programs that send and count, and asks for neighbours. A sweep keeps its state in a file.
+pub static PING_XDP: List = List {
+    name: "ping-xdp",
+    calls: &[
+        PROCESS,
+        SCREEN,
+        NETLINK,
+        &[
+            libc::SYS_fdatasync,
+            libc::SYS_flock,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_rename,
+            #[cfg(not(target_arch = "x86_64"))]
+            libc::SYS_renameat,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_unlink,
+            #[cfg(not(target_arch = "x86_64"))]
+            libc::SYS_unlinkat,
+        ],
+    ],
+    bpf_commands: &[
+        MAP_LOOKUP_ELEM,
+        MAP_UPDATE_ELEM,
+        MAP_GET_NEXT_KEY,
+        PROG_TEST_RUN,
+    ],
+};
+
+/// It follows the addresses of this host, and reads the counters of its program.
+pub static RESPOND: List = List {
+    name: "respond",
+    calls: &[PROCESS, NETLINK],
+    bpf_commands: &[
+        MAP_LOOKUP_ELEM,
+        MAP_UPDATE_ELEM,
+        MAP_DELETE_ELEM,
+        MAP_GET_NEXT_KEY,
+    ],
+};
+
+/// It prints programs, and reads packets to try them.
+pub static FILTER: List = List {
+    name: "filter",
+    calls: &[PROCESS, FILES, &[libc::SYS_pread64]],
+    bpf_commands: &[],
+};
+
+/// It asks a capture over a socket of this host.
+pub static CTL: List = List {
+    name: "ctl",
+    calls: &[
+        PROCESS,
+        &[
+            libc::SYS_connect,
+            libc::SYS_getdents64,
+            libc::SYS_newfstatat,
+            libc::SYS_openat,
+            libc::SYS_recvfrom,
+            libc::SYS_sendto,
+            libc::SYS_setsockopt,
+            libc::SYS_socket,
+        ],
+    ],
+    bpf_commands: &[],
+};
+
 /// It only prints.
 pub static EXPLAIN: List = List {
     name: "explain",
@@ -297,7 +369,6 @@ pub static LATENCY: List = List {
     name: "latency",
     calls: &[
         PROCESS,
-        FILES,
         NETLINK,
         WAIT,
         READER,
@@ -350,7 +421,6 @@ pub static INDEX: List = List {
         FILES,
         CREATE,
         &[
-            libc::SYS_lseek,
             libc::SYS_pread64,
             #[cfg(target_arch = "x86_64")]
             libc::SYS_rename,

@@ -26,8 +26,8 @@ use crate::privilege;
 #[cfg(feature = "objects")]
 pub use calls::UPLOADS;
 pub use calls::{
-    CAPTURE, COLUMNS, COUNT, EXPLAIN, EXTCAP, FLOWS, INDEX, LATENCY, List, METRICS, MONITOR, PING,
-    READ, SEND,
+    CAPTURE, COLUMNS, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List, METRICS,
+    MONITOR, PING, PING_XDP, READ, RESPOND, SEND,
 };
 
 /// What a command still needs.

@@ -8,21 +8,34 @@ use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use tapline::takeover::{ForbiddenCall, attempt};
+use tapline::takeover::attempt;
 
-/// What the attacker does: `read PATH`, `write PATH`, `connect ADDRESS`, `exec PROGRAM`, or `call bpf`, `mount` or `ptrace`.
+/// What the attacker does: `read PATH`, `write PATH`, `connect ADDRESS`, `exec PROGRAM`, `panic`, or `call NAME …` of some system
+/// calls.
 const ACT: &str = "TAPLINE_TEST_TAKEOVER";
 
 /// Where: the name of a list of system calls. Everywhere if it is missing.
 const PLACE: &str = "TAPLINE_TEST_TAKEOVER_IN";
 
-/// Does it, and prints how it ended.
+/// Whether the program ends then.
+const ENDS: &str = "TAPLINE_TEST_TAKEOVER_ENDS";
+
+/// Does it, and prints how it ended: a line for each call.
 pub fn happen(place: &str) {
     let Ok(act) = env::var(ACT) else {
         return;
     };
     if env::var(PLACE).is_ok_and(|chosen| chosen != place) {
         return;
+    }
+    if let Some(("call", names)) = act.split_once(' ') {
+        for name in names.split(' ') {
+            match attempt(name) {
+                Some(result) => eprintln!("takeover: {name}: {result:?}"),
+                None => eprintln!("takeover: {name}: unknown"),
+            }
+        }
+        return end();
     }
     let result = match act.split_once(' ') {
         Some(("read", path)) => fs::read(path).map(drop),
@@ -33,10 +46,15 @@ pub fn happen(place: &str) {
             .map(drop),
         Some(("connect", address)) => TcpStream::connect(address).map(drop),
         Some(("exec", program)) => Err(Command::new(program).exec()),
-        Some(("call", "bpf")) => attempt(ForbiddenCall::Bpf),
-        Some(("call", "mount")) => attempt(ForbiddenCall::Mount),
-        Some(("call", "ptrace")) => attempt(ForbiddenCall::Ptrace),
+        None if act == "panic" => panic!("taken over"),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
     eprintln!("takeover: {result:?}");
+    end();
+}
+
+fn end() {
+    if env::var_os(ENDS).is_some() {
+        std::process::exit(0);
+    }
 }

@@ -1,24 +1,28 @@
 //! The sandbox: the system calls that it allows are those that the commands make, and whoever takes a command over can do
 //! nothing else.
 
+mod attacks;
 #[path = "../../src/sandbox/calls.rs"]
-#[expect(dead_code, reason = "the program has both lists")]
 mod calls;
+mod privileges;
+mod shared;
 mod trace;
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::os::unix::process::ExitStatusExt;
 
+use lab::wait;
 use netlink::Gro;
+use rustix::process::{Signal, kill_process};
 
 use self::calls::{
-    CAPTURE, COLUMNS, COUNT, EXPLAIN, EXTCAP, INDEX, LATENCY, LOCAL_TIME, List, METRICS, MONITOR,
-    NEW_SOCKETS, PING, PROCESS, READ, SEND, START_THREAD, UPLOADS,
+    CAPTURE, COLUMNS, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List, METRICS,
+    MONITOR, NEW_SOCKETS, PING, PING_XDP, PROCESS, READ, RESPOND, SEND, START_THREAD, UPLOADS,
 };
-use self::trace::{Calls, fake_ssh, trace, trace_thread, trace_while};
+use self::trace::{Calls, trace, trace_thread, trace_while};
 use crate::support::files::count;
-use crate::support::objects::{Server, use_server};
+use crate::support::objects::Server;
+use crate::support::ping::echoes_answered;
 use crate::support::run::spawn;
 use crate::support::{PROGRAM, Scene, output, tapline};
 
@@ -28,6 +32,12 @@ const CAPTURE_FILE: &str = concat!(
     "/../../lab/corpus/captures/802.1w_rapid_STP.pcap"
 );
 
+/// A compressed file.
+const COMPRESSED: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../lab/corpus/made/sections.pcapng.gz"
+);
+
 /// A command of the shell that captures watch.
 const PINGS: &str = "-- ping -q -c 5 -i 0.01 127.0.0.1";
 
@@ -35,50 +45,135 @@ const PINGS: &str = "-- ping -q -c 5 -i 0.01 127.0.0.1";
 const FETCH: &str = "-- bash -c 'exec 3<>/dev/tcp/127.0.0.1/9100; printf \"GET /metrics HTTP/1.0\\r\\n\\r\\n\" >&3; cat <&3 >/dev/null; ping -q -c 5 -i 0.01 127.0.0.1'";
 
 const NAMESPACES: &str = "numbers of network namespaces: tests of netns";
+const RESYNC: &str = "a watch lists again after an overrun";
+const SOCKET_ERRORS: &str = "the error of a netlink socket that was overrun: make faults";
+const FULL_DISK: &str = "a file is cut to whole blocks, or removed: tests of full disks";
+const PIPES: &str = "files that cannot be mapped, and pipes: tests of pipes";
+const WAKE_UPS: &str =
+    "how a reader of rings is scheduled while packets are dense: captures make them";
+const STATUS_LINES: &str = "the width of a terminal: tests of progress";
 const SCREENS: &str = "a screen on a terminal: tests of screens";
 
-/// Calls that no line here makes, and when they are made.
-const ELSEWHERE: [(i64, &str); 19] = [
+/// Calls of a list that no line here makes, and when they are made.
+const ELSEWHERE: &[(&str, i64, &str)] = &[
     (
+        "latency",
         libc::SYS_recvmsg,
         "time stamps of the device: tests of latency with them",
     ),
     (
+        "count",
         libc::SYS_wait4,
         "the guard of tc filters before Linux 6.6: tests under user-mode-linux",
     ),
-    (libc::SYS_rmdir, "control groups: tests of --own-sockets"),
     (
+        "capture",
+        libc::SYS_rmdir,
+        "control groups: tests of --own-sockets",
+    ),
+    (
+        "capture",
         libc::SYS_flock,
         "what a capture restores at its end: tests of interrupts and of hardware time stamps",
     ),
-    (libc::SYS_getdents64, NAMESPACES),
-    (libc::SYS_newfstatat, NAMESPACES),
+    ("monitor", libc::SYS_getdents64, NAMESPACES),
+    ("monitor", libc::SYS_newfstatat, NAMESPACES),
+    ("monitor", libc::SYS_sendto, RESYNC),
+    ("monitor", libc::SYS_getsockopt, RESYNC),
+    ("count", libc::SYS_openat, SCREENS),
+    ("count", libc::SYS_read, SCREENS),
+    ("count", libc::SYS_ioctl, SCREENS),
+    ("count", libc::SYS_poll, SCREENS),
+    ("count", libc::SYS_getpgrp, SCREENS),
+    ("count", libc::SYS_getpgid, SCREENS),
+    ("count", libc::SYS_socketpair, SCREENS),
+    ("count", libc::SYS_getsockopt, SOCKET_ERRORS),
     (
+        "count",
+        libc::SYS_sendto,
+        "tc filters are removed one by one before Linux 6.6: tests under user-mode-linux",
+    ),
+    ("ping", libc::SYS_openat, SCREENS),
+    ("ping", libc::SYS_read, SCREENS),
+    ("ping", libc::SYS_ioctl, SCREENS),
+    ("ping", libc::SYS_poll, SCREENS),
+    ("ping", libc::SYS_getpgrp, SCREENS),
+    ("ping", libc::SYS_getpgid, SCREENS),
+    ("ping", libc::SYS_socketpair, SCREENS),
+    (
+        "ping",
         libc::SYS_timerfd_settime,
         "pings that wait for less than a millisecond: tests of histograms",
     ),
-    (libc::SYS_ioctl, SCREENS),
-    (libc::SYS_openat, SCREENS),
-    (libc::SYS_read, SCREENS),
-    (libc::SYS_poll, SCREENS),
-    (libc::SYS_getpgrp, SCREENS),
-    (libc::SYS_getpgid, SCREENS),
-    (libc::SYS_socketpair, SCREENS),
-    (libc::SYS_ftruncate, "a full disk: tests of captures on one"),
-    #[cfg(target_arch = "x86_64")]
-    (libc::SYS_unlink, "a full disk: tests of columns on one"),
-    #[cfg(not(target_arch = "x86_64"))]
-    (libc::SYS_unlinkat, "a full disk: tests of columns on one"),
+    ("ping-xdp", libc::SYS_openat, SCREENS),
+    ("ping-xdp", libc::SYS_read, SCREENS),
+    ("ping-xdp", libc::SYS_ioctl, SCREENS),
+    ("ping-xdp", libc::SYS_poll, SCREENS),
+    ("ping-xdp", libc::SYS_getpgrp, SCREENS),
+    ("ping-xdp", libc::SYS_getpgid, SCREENS),
+    ("ping-xdp", libc::SYS_socketpair, SCREENS),
+    ("ping-xdp", libc::SYS_getsockopt, SOCKET_ERRORS),
+    ("latency", libc::SYS_openat, SCREENS),
+    ("latency", libc::SYS_read, SCREENS),
+    ("latency", libc::SYS_ioctl, SCREENS),
+    ("latency", libc::SYS_poll, SCREENS),
+    ("latency", libc::SYS_getpgrp, SCREENS),
+    ("latency", libc::SYS_getpgid, SCREENS),
+    ("latency", libc::SYS_socketpair, SCREENS),
+    ("respond", libc::SYS_getsockopt, SOCKET_ERRORS),
+    ("send", libc::SYS_getsockopt, SOCKET_ERRORS),
+    ("flows", libc::SYS_getsockopt, SOCKET_ERRORS),
+    ("capture", libc::SYS_ftruncate, FULL_DISK),
+    ("capture", libc::SYS_lseek, FULL_DISK),
+    ("capture", libc::SYS_ioctl, STATUS_LINES),
+    ("read", libc::SYS_ftruncate, FULL_DISK),
+    ("read", libc::SYS_lseek, FULL_DISK),
+    ("read", libc::SYS_read, PIPES),
+    ("columns", libc::SYS_read, PIPES),
+    ("filter", libc::SYS_read, PIPES),
+    ("send", libc::SYS_openat, PIPES),
+    ("send", libc::SYS_read, PIPES),
+    ("send", libc::SYS_statx, PIPES),
+    ("flows", libc::SYS_read, WAKE_UPS),
+    ("flows", libc::SYS_statx, WAKE_UPS),
+    ("flows", libc::SYS_pipe2, WAKE_UPS),
+    ("flows", libc::SYS_sched_getattr, WAKE_UPS),
+    ("flows", libc::SYS_sched_setattr, WAKE_UPS),
+    ("flows", libc::SYS_ioctl, STATUS_LINES),
+    ("columns", libc::SYS_ftruncate, FULL_DISK),
+    ("columns", libc::SYS_lseek, FULL_DISK),
+    ("columns", libc::SYS_unlink, FULL_DISK),
     (
-        libc::SYS_sendto,
-        "a watch lists again after an overrun; tc filters are removed one by one before Linux 6.6",
+        "columns",
+        libc::SYS_rmdir,
+        "directories of the spool: tests of uploads",
     ),
-    (libc::SYS_getsockopt, "the error of such a socket"),
+    ("columns", libc::SYS_ioctl, STATUS_LINES),
+    ("flows", libc::SYS_ftruncate, FULL_DISK),
+    ("flows", libc::SYS_lseek, FULL_DISK),
+    ("flows", libc::SYS_unlink, FULL_DISK),
     (
+        "flows",
+        libc::SYS_rmdir,
+        "directories of the spool: tests of uploads",
+    ),
+    ("index", libc::SYS_ftruncate, FULL_DISK),
+    ("index", libc::SYS_lseek, FULL_DISK),
+    ("send", libc::SYS_ftruncate, FULL_DISK),
+    ("send", libc::SYS_lseek, FULL_DISK),
+    ("uploads", libc::SYS_ftruncate, FULL_DISK),
+    ("uploads", libc::SYS_lseek, FULL_DISK),
+    (
+        "send",
         libc::SYS_capget,
         "which capabilities are missing, if the kernel refuses live frames: make faults",
     ),
+];
+
+/// All lists.
+static LISTS: [&List; 18] = [
+    &CAPTURE, &COLUMNS, &COUNT, &CTL, &EXPLAIN, &EXTCAP, &FILTER, &FLOWS, &INDEX, &LATENCY,
+    &METRICS, &MONITOR, &PING, &PING_XDP, &READ, &RESPOND, &SEND, &UPLOADS,
 ];
 
 /// A host with a pair of interfaces; and a folder with the capture `in.pcap`, a `large.pcap` that is read in several parts,
@@ -137,12 +232,13 @@ fn compare(list: &List, made: &Calls) {
 #[track_caller]
 fn assert_used(list: &List, made: &Calls) {
     let allowed: Vec<i64> = list.calls.iter().copied().flatten().copied().collect();
+    let elsewhere = ELSEWHERE.iter().filter(|(name, ..)| *name == list.name);
+    for (_, call, why) in elsewhere.clone() {
+        assert!(allowed.contains(call), "{call} is missing: {why}");
+    }
     let is_excused = |call: &i64| {
-        // Which of these a run makes depends on the memory that is left, and on how its threads run.
-        PROCESS.contains(call)
-            // Time zones are read again after minutes, which no line lasts.
-            || LOCAL_TIME.contains(call)
-            || ELSEWHERE.iter().any(|(other, _)| other == call)
+        // Which of these a run makes depends on the memory that is left, and on how its threads run: see `shared`.
+        PROCESS.contains(call) || elsewhere.clone().any(|(_, other, _)| other == call)
     };
     let is_unused = |call: &&i64| !is_excused(call) && !made.made.contains_key(call);
     let unused: Vec<_> = allowed.iter().filter(is_unused).collect();
@@ -176,6 +272,8 @@ fn captures_make_the_calls_of_their_list() {
             "capture -i lo -c 3 -- ping -q -i 0.01 127.0.0.1",
             &format!("capture -i right0 --mode drop {PINGS}"),
             &format!("capture -i lo -w DIR/c.pcapng --keylog {CAPTURE_FILE} {PINGS}"),
+            &format!("capture -i any {PINGS}"),
+            &format!("capture -i any -w DIR/d.pcapng --who {PINGS}"),
             "flows -i lo --duration 50ms",
         ],
     );
@@ -190,6 +288,7 @@ fn writing_columns_makes_the_calls_of_its_list() {
             &format!("read {one} {one} -w DIR/link/a.parquet"),
             &format!("read {one} -w DIR/link/table --partition"),
             "read DIR/large.pcap -w DIR/large.parquet",
+            &format!("read {COMPRESSED} -w DIR/z.parquet"),
             &format!("flows {one} -w DIR/flows.parquet"),
             &format!("flows {one} -w /dev/null --format arrow"),
         ],
@@ -207,11 +306,30 @@ fn reading_makes_the_calls_of_its_list() {
             &format!("read --summary {one}"),
             &format!("read --json {one}"),
             &format!("read --decode tshark {one}"),
+            &format!("read {COMPRESSED}"),
+            "read DIR/in.pcap --split flow -w DIR/split.pcapng",
             &format!("flows {one}"),
             &format!("flows --csv {one} {one}"),
             &format!("report {one} -o DIR/page.html"),
         ],
     );
+}
+
+#[test]
+fn writing_flows_of_a_capture_makes_the_calls_of_its_list() {
+    let scene = scene();
+    let folder = scene.folder.path().to_str().expect("text");
+    let mut made = Calls::default();
+    for line in [
+        "flows -i lo -c 10 -w DIR/link/flows.parquet",
+        "flows -i lo -c 10 -w DIR/table --partition icmp",
+    ] {
+        let line = line.replace("DIR", folder);
+        made.add(trace_while(&scene.right, &line, |_| {
+            output(&scene.right, "ping", "-q -c 10 -i 0.01 127.0.0.1");
+        }));
+    }
+    compare(&FLOWS, &made);
 }
 
 #[test]
@@ -254,11 +372,92 @@ fn latency_makes_the_calls_of_its_list() {
 fn monitoring_makes_the_calls_of_its_list() {
     let scene = Scene::new();
     let right = &scene.right;
-    let mut made = trace_while(right, "monitor link --changes -c 1", || {
+    let mut made = trace_while(right, "monitor link --changes -c 1", |_| {
         output(right, "ip", "link set right0 mtu 1400");
     });
     made.add(trace(right, "monitor link -c 1"));
     compare(&MONITOR, &made);
+}
+
+/// Sends echo requests with programs of the kernel, which need a program at the other end.
+#[test]
+fn pings_of_the_kernel_make_the_calls_of_their_list() {
+    let scene = scene();
+    let line = "ping --respond --xdp native -I left0 --rate max --json";
+    let mut responder = spawn(tapline(&scene.left, line));
+    responder.ready();
+    let folder = scene.folder.path().to_str().expect("text");
+    scene.right.ip("route add 10.64.0.0/24 via 10.1.0.1");
+    let mut made = Calls::default();
+    for line in [
+        "-q -c 10 -i 10ms 10.1.0.1",
+        "-q -c 10 -i 10ms --json --histogram 10.1.0.1 fd00:1::1",
+        "-q -c 10 -i 10ms --send-path xdp 10.1.0.1",
+        "-q -c 1 -W 0.1 --fail-loss 100% --state DIR/state --rate 1kpps 10.64.0.0/24",
+    ] {
+        let line = format!("ping --backend xdp {}", line.replace("DIR", folder));
+        made.add(trace(&scene.right, &line));
+    }
+    // It keeps its state at the end.
+    let line = format!(
+        "ping --backend xdp -q -c 1 --fail-loss 100% --state {folder}/state --rate 1pps 10.64.0.0/24"
+    );
+    made.add(trace_while(&scene.right, &line, |pid| {
+        kill_process(pid, Signal::INT).expect("it runs");
+    }));
+    compare(&PING_XDP, &made);
+}
+
+#[test]
+fn answering_makes_the_calls_of_its_list() {
+    let scene = Scene::new();
+    let line = "ping --respond --xdp generic -I right0 --json -i 10ms";
+    let made = trace_while(&scene.right, line, |pid| {
+        scene.left.ip("route add 10.9.0.0/24 via 10.1.0.2");
+        scene.right.ip("address add 10.9.0.1/32 dev right0");
+        let is_answered = || {
+            let mut ping = scene.left.command("ping");
+            let ended = ping
+                .args(["-q", "-c", "1", "-W", "0.2", "10.9.0.1"])
+                .output();
+            ended.expect("it runs").status.success()
+        };
+        wait::until("the new address is answered by the program", || {
+            let before = echoes_answered(&scene.right);
+            is_answered() && echoes_answered(&scene.right) == before
+        });
+        scene.right.ip("address del 10.9.0.1/32 dev right0");
+        wait::until("it is answered no more", || !is_answered());
+        kill_process(pid, Signal::INT).expect("it runs");
+    });
+    compare(&RESPOND, &made);
+}
+
+#[test]
+fn filters_make_the_calls_of_their_list() {
+    check(
+        &FILTER,
+        &[
+            "filter tcp port 80",
+            "filter --emit native --json tcp port 80",
+            "filter --packet DIR/in.pcap tcp",
+            "filter --packet DIR/large.pcap --json tcp",
+            &format!("filter --packet {COMPRESSED} tcp"),
+        ],
+    );
+}
+
+#[test]
+fn asking_a_capture_makes_the_calls_of_its_list() {
+    let scene = Scene::new();
+    let name = format!("sandbox-{}", std::process::id());
+    let line = format!("capture -i lo --json --name {name}");
+    let mut running = spawn(tapline(&scene.right, &line));
+    running.ready();
+    let mut made = trace(&scene.right, "ctl list");
+    made.add(trace(&scene.right, &format!("ctl stats -n {name} --json")));
+    compare(&CTL, &made);
+    running.stop().exit(0);
 }
 
 #[test]
@@ -341,143 +540,6 @@ fn the_thread_of_uploads_makes_the_calls_of_its_list() {
     // It looks up the name of the server.
     assert_allowed(&UPLOADS, NEW_SOCKETS, &made);
     assert_used(&UPLOADS, &made);
-}
-
-/// One line of each command that restricts itself.
-const COMMANDS: [&str; 15] = [
-    "capture -i lo --duration 10ms",
-    "read DIR/in.pcap",
-    "flows DIR/in.pcap",
-    "report DIR/in.pcap -o DIR/page.html",
-    "flows -i lo --duration 10ms",
-    "send -i right0 -r DIR/in.pcap",
-    "send -r DIR/in.pcap -w DIR/out.pcapng",
-    "index DIR/in.pcap",
-    REMOTE_INTERFACES,
-    REMOTE,
-    "count -i right0 --interval 10ms --duration 10ms",
-    "ping -c 1 127.0.0.1",
-    "latency -i lo --duration 10ms",
-    "monitor link -c 1",
-    "explain /dev/null",
-];
-
-/// The same with a metrics server, which has a thread of its own.
-const SERVERS: [&str; 6] = [
-    "flows -i lo --duration 10ms --metrics 0",
-    "capture -i lo --duration 10ms --metrics 0",
-    "capture -i any --duration 10ms --metrics 0",
-    "count -i right0 --interval 10ms --duration 10ms --metrics 0",
-    "ping -c 1 --metrics 0 127.0.0.1",
-    "send -i right0 --udp --dst 10.1.0.1 -c 1 --metrics 0",
-];
-
-/// Runs each command, taken over by an attacker who does `act`: in the command, and in the threads of metrics and uploads. Returns
-/// the end of each, and what the attacker got.
-fn taken_over(act: &str, flags: &str) -> Vec<(String, std::process::ExitStatus, String)> {
-    let scene = scene();
-    let folder = scene.folder.path().to_str().expect("text");
-    let path = fake_ssh(scene.folder.path());
-    let run = |line: &str, place: Option<&str>| {
-        let line = format!("{} {flags}", line.replace("DIR", folder));
-        let mut command = tapline(&scene.right, &line);
-        command.env("PATH", &path).env("TAPLINE_TEST_TAKEOVER", act);
-        use_server(&mut command, "127.0.0.1");
-        command.envs(place.map(|place| ("TAPLINE_TEST_TAKEOVER_IN", place)));
-        let output = command.output().expect("it runs");
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        let mut lines = errors.lines();
-        let got = lines.find_map(|line| line.strip_prefix("takeover: "));
-        (line, output.status, got.unwrap_or_default().to_owned())
-    };
-    let commands = COMMANDS.iter().map(|line| run(line, None));
-    let servers = SERVERS.iter().map(|line| run(line, Some(METRICS.name)));
-    let uploads = [COLUMNS.name, UPLOADS.name];
-    let uploads = uploads.iter().map(|place| run(UPLOAD, Some(place)));
-    commands.chain(servers).chain(uploads).collect()
-}
-
-#[test]
-fn an_attacker_opens_no_other_files_and_connects_to_nobody() {
-    // Landlock refuses it, or the system call does not exist for the command.
-    let fails = |act: &str| {
-        for (line, status, got) in taken_over(act, "") {
-            assert!(status.code().is_some(), "{line}: {status}");
-            let refusals = [libc::EACCES, libc::ENOSYS].map(|errno| format!("code: {errno},"));
-            let is_refused = refusals.iter().any(|refusal| got.contains(refusal));
-            assert!(is_refused, "{line}, {act}: {got}");
-        }
-    };
-    fails("read /etc/shadow");
-    fails("write /tmp/tapline-takeover");
-    fails("connect 127.0.0.1:9");
-    fails("call bpf");
-}
-
-#[test]
-fn an_attacker_who_starts_or_traces_a_program_or_mounts_ends_the_process() {
-    for act in ["exec /bin/true", "call mount", "call ptrace"] {
-        for (line, status, _) in taken_over(act, "") {
-            assert_eq!(
-                status.signal(),
-                Some(libc::SIGSYS),
-                "{line}, {act}: {status}"
-            );
-        }
-    }
-}
-
-/// What restoring the setting of an interface takes: the boot that its record names, and `CAP_NET_ADMIN`.
-fn restores(flags: &str) -> (bool, bool) {
-    const NET_ADMIN: u64 = 1 << 12;
-    let scene = Scene::new();
-    let mut command = tapline(&scene.right, &format!("capture -i right0 --json {flags}"));
-    command.env(
-        "TAPLINE_TEST_TAKEOVER",
-        "read /proc/sys/kernel/random/boot_id",
-    );
-    let mut running = spawn(command);
-    running.ready();
-    // Bound: the error of a program that has ended.
-    let got = loop {
-        if let Some(got) = running.error_line().strip_prefix("takeover: ") {
-            break got.to_owned();
-        }
-    };
-    let status = format!("/proc/{}/status", running.pid().as_raw_nonzero());
-    let status = fs::read_to_string(status).expect("it runs");
-    let held = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .expect("capabilities");
-    let held = u64::from_str_radix(held.trim(), 16).expect("a number");
-    running.stop().exit(0);
-    (got == "Ok(())", held & NET_ADMIN != 0)
-}
-
-#[test]
-fn a_capture_to_which_stamping_interfaces_may_be_added_can_restore_their_settings() {
-    assert_eq!(restores("--timestamp auto"), (true, true));
-    assert_eq!(restores("--timestamp auto --no-control"), (false, false));
-    assert_eq!(restores(""), (false, false));
-}
-
-#[test]
-fn without_the_sandbox_an_attacker_reads_files_and_makes_calls() {
-    for (line, status, got) in taken_over("read /etc/shadow", "--no-sandbox") {
-        let has_read = status.code().is_some() && got == "Ok(())";
-        assert!(has_read, "{line}: {status} {got}");
-    }
-    for act in ["call bpf", "call mount", "call ptrace"] {
-        for (line, status, got) in taken_over(act, "--no-sandbox") {
-            let is_made =
-                got.contains("code: ") && !got.contains(&format!("code: {},", libc::ENOSYS));
-            assert!(
-                status.code().is_some() && is_made,
-                "{line}, {act}: {status} {got}"
-            );
-        }
-    }
 }
 
 #[test]

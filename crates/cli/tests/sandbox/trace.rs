@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use lab::{Host, wait};
+use rustix::process::Pid;
 
 use super::calls::{List, METRICS, UPLOADS};
 use crate::support::objects::use_server;
@@ -35,36 +37,62 @@ static THREADS: [&List; 2] = [&METRICS, &UPLOADS];
 /// their own.
 #[track_caller]
 pub fn trace(host: &Host, line: &str) -> Calls {
-    restricted(&log(host, line, || {}), None)
+    restricted(&log(host, line, |_| {}), None)
 }
 
 /// Like [`trace`], for the thread of a list.
 #[track_caller]
 pub fn trace_thread(host: &Host, list: &List, line: &str) -> Calls {
-    restricted(&log(host, line, || {}), Some(list.name))
+    restricted(&log(host, line, |_| {}), Some(list.name))
 }
 
-/// Like [`trace`]. Once the command has restricted itself, `act` runs.
+/// Like [`trace`]. Once the command has restricted itself, `act` runs, with its process.
 #[track_caller]
-pub fn trace_while(host: &Host, line: &str, act: impl FnOnce()) -> Calls {
+pub fn trace_while(host: &Host, line: &str, act: impl FnOnce(Pid)) -> Calls {
     restricted(&log(host, line, act), None)
 }
 
+/// Like [`trace`], of a command that panics once it has restricted itself.
 #[track_caller]
-fn log(host: &Host, line: &str, act: impl FnOnce()) -> String {
+pub fn trace_panic(host: &Host, line: &str) -> Calls {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("trace");
-    let mut command = host.command("strace");
-    command.env("PATH", fake_ssh(folder.path()));
-    use_server(&mut command, "localhost");
-    command.args(["-f", "-n", "-qq", "-o"]).arg(&log);
-    command.arg(PROGRAM).args(words(line));
-    let running = spawn(command);
+    let mut command = strace(host, line, folder.path(), &log);
+    command.env("TAPLINE_TEST_TAKEOVER", "panic");
+    // It prints paths relative to the current directory.
+    command.env("RUST_BACKTRACE", "1");
+    let ended = spawn(command).finish();
+    ended.assert_mentions("taken over");
+    restricted(&read(&log), None)
+}
+
+#[track_caller]
+fn log(host: &Host, line: &str, act: impl FnOnce(Pid)) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("trace");
+    let running = spawn(strace(host, line, folder.path(), &log));
     let restricts =
         || fs::read(&log).is_ok_and(|log| String::from_utf8_lossy(&log).contains(" seccomp("));
     wait::until("the command has restricted itself", restricts);
-    act();
+    let pid = read(&log)
+        .lines()
+        .find_map(|line| Some(Line::parse(line)?.thread));
+    let pid = pid.and_then(|pid| Pid::from_raw(pid.cast_signed()));
+    act(pid.expect("its process"));
     running.finish().exit(0);
+    read(&log)
+}
+
+fn strace(host: &Host, line: &str, folder: &Path, log: &Path) -> Command {
+    let mut command = host.command("strace");
+    command.env("PATH", fake_ssh(folder));
+    use_server(&mut command, "localhost");
+    command.args(["-f", "-n", "-qq", "-o"]).arg(log);
+    command.arg(PROGRAM).args(words(line));
+    command
+}
+
+fn read(log: &Path) -> String {
     let log = fs::read(log).expect("the trace");
     String::from_utf8_lossy(&log).into_owned()
 }
@@ -79,7 +107,7 @@ pub fn fake_ssh(folder: &Path) -> String {
 }
 
 /// The calls after the last seccomp(2) of a thread, and of the threads that it started behind that: of the threads with this name,
-/// or of those without a list of their own.
+/// or of those without a list of their own. Other programs that the command starts are not its calls. No time zone is read then.
 fn restricted(log: &str, of: Option<&str>) -> Calls {
     let lines: Vec<_> = log.lines().filter_map(Line::parse).collect();
     let named = |name: &str| -> HashSet<u32> {
@@ -91,8 +119,11 @@ fn restricted(log: &str, of: Option<&str>) -> Calls {
         Some(name) => named(name),
         None => THREADS.iter().flat_map(|list| named(list.name)).collect(),
     };
+    let others = other_programs(&lines);
     let restricts = |line: &&Line<'_>| {
-        line.text.starts_with("seccomp(") && chosen.contains(&line.thread) == of.is_some()
+        line.text.starts_with("seccomp(")
+            && chosen.contains(&line.thread) == of.is_some()
+            && !others.contains(&line.thread)
     };
     let threads: HashSet<_> = lines
         .iter()
@@ -113,6 +144,13 @@ fn restricted(log: &str, of: Option<&str>) -> Calls {
             .skip(begin)
             .filter(|line| line.thread == thread)
         {
+            assert!(
+                !["zoneinfo", "/etc/localtime"]
+                    .iter()
+                    .any(|file| line.text.contains(file)),
+                "the time zone is read in the sandbox: {}",
+                line.text
+            );
             if let Some(child) = line.child() {
                 from.push((child, 0));
             }
@@ -129,6 +167,22 @@ fn restricted(log: &str, of: Option<&str>) -> Calls {
         }
     }
     calls
+}
+
+/// The threads of programs that the first one started.
+fn other_programs(lines: &[Line<'_>]) -> HashSet<u32> {
+    let first = lines.first().map(|line| line.thread);
+    let mut others = HashSet::new();
+    for line in lines {
+        let is_program = line.text.starts_with("execve(") && Some(line.thread) != first;
+        if is_program {
+            others.insert(line.thread);
+        }
+        if let Some(child) = line.child().filter(|_| others.contains(&line.thread)) {
+            others.insert(child);
+        }
+    }
+    others
 }
 
 /// A line of `strace -f -n`: a call, its end, or both.

@@ -12,6 +12,9 @@ const ID: &str = "sandbox";
 const ACTIONS: &str = "kernel.seccomp.actions_avail";
 const KILL: &str = "kill_process";
 
+/// The first version of Landlock that restricts TCP: Linux 6.7.
+const TCP_VERSION: u32 = 4;
+
 pub(super) fn check(paths: &SystemPaths, report: &mut Report) {
     let actions = match paths.sysctl(ACTIONS) {
         Ok(actions) => actions,
@@ -24,8 +27,13 @@ pub(super) fn check(paths: &SystemPaths, report: &mut Report) {
     match (landlock_version(), has_seccomp) {
         (Err(error), _) => report.add_error(ID, &error),
         (Ok(Some(version)), true) => {
+            let files = if version >= TCP_VERSION {
+                "files and TCP"
+            } else {
+                "files"
+            };
             let value =
-                format!("Landlock (version {version}) restricts files, seccomp system calls");
+                format!("Landlock (version {version}) restricts {files}, seccomp system calls");
             report.add_ability(ID, value);
         }
         (Ok(landlock), _) => {

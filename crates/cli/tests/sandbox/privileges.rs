@@ -1,0 +1,57 @@
+//! The capabilities of each thread, as the kernel has them.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::support::run::{Running, spawn};
+use crate::support::{Scene, tapline};
+
+/// Capabilities as in capabilities(7).
+const NET_ADMIN: u64 = 1 << 12;
+const NET_RAW: u64 = 1 << 13;
+const SYS_ADMIN: u64 = 1 << 21;
+
+/// What opening an interface takes.
+const OPENING: u64 = NET_ADMIN | NET_RAW | SYS_ADMIN;
+
+/// The line of /proc/PID/status that begins with `key`, of each thread by its name.
+fn lines(running: &Running, key: &str) -> BTreeMap<String, String> {
+    let tasks = format!("/proc/{}/task", running.pid().as_raw_nonzero());
+    let tasks = fs::read_dir(tasks).expect("it runs");
+    let lines = tasks.map(|task| {
+        let status = task.expect("a thread").path().join("status");
+        let status = fs::read_to_string(status).expect("it runs");
+        let value = |key: &str| {
+            let mut lines = status.lines();
+            let line = lines.find_map(|line| line.strip_prefix(key));
+            line.expect("a line").trim().to_owned()
+        };
+        (value("Name:"), value(key))
+    });
+    lines.collect()
+}
+
+#[test]
+fn the_reader_of_interfaces_that_come_up_cannot_open_them() {
+    let scene = Scene::new();
+    let line = "capture -i any --json -q --stats-interval 10ms -w any.pcapng --rotate-packets 1000";
+    let mut command = tapline(&scene.right, line);
+    command.current_dir(scene.folder.path());
+    let mut running = spawn(command);
+    running.ready();
+    // The reader is restricted by the time of its first statistics.
+    running.event(|event| event["event"] == "stats");
+    scene.right.ip("link add later type veth peer name other");
+    scene.right.ip("link set later up");
+    running.event(|event| event["event"] == "interface" && event["name"] == "later");
+    let held: BTreeMap<_, _> = lines(&running, "CapEff:")
+        .into_iter()
+        .map(|(name, set)| (name, u64::from_str_radix(&set, 16).expect("a number")))
+        .collect();
+    assert_eq!(held["tapline"] & OPENING, 0, "{held:x?}");
+    assert_eq!(held["interfaces"] & OPENING, OPENING, "{held:x?}");
+    let filters = lines(&running, "Seccomp_filters:");
+    assert_eq!(filters["tapline"], "2", "{filters:?}");
+    assert_eq!(lines(&running, "NoNewPrivs:")["tapline"], "1");
+    running.stop().exit(0);
+}
