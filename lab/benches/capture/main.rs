@@ -16,7 +16,7 @@
 //!   packet.
 //! * **Loss-free rate**: full speed if nothing is lost there, otherwise the highest rate without loss that bisection
 //!   finds.
-//! * **Sandbox**: the cost of the same capture with and without it, and how long a capture of a millisecond takes.
+//! * **Sandbox**: the cost of the same capture with and without it, and its start until it waits for packets.
 //! * **Buffer**: what drop mode loses with the buffer that it chooses itself.
 
 #![forbid(unsafe_code)]
@@ -28,13 +28,13 @@ mod rig;
 mod tool;
 mod trial;
 
-use std::process::{ExitCode, Stdio};
-use std::time::Instant;
+use std::process::ExitCode;
+use std::time::Duration;
 
 use harness::{BenchOptions, Column, Report, Spread, Table, column};
 use rig::{Arrival, DROP_FRAMES, DROP_RING_MIB, FRAME_BYTES, MOST_FRAMES, RING_MIB, Rig, SNAPLEN};
 use tool::{Kind, Tool};
-use trial::{ALL_CPUS, HALVINGS, Outcome, PACED_PPS, Sink, Trial, per_second};
+use trial::{ALL_CPUS, HALVINGS, Outcome, PACED_PPS, Sink, Start, Trial, per_second};
 
 const PACED: &str = "reader CPU at 500 kpps, ns/packet";
 const FULL: &str = "reader CPU at full speed, ns/packet";
@@ -52,16 +52,18 @@ const COLUMNS: [Column; 7] = [
 
 const DROP_COLUMNS: [Column; 2] = [column("kpps", 1e3, 0), column("% of the first", 1.0, 0)];
 
-const SANDBOX_COLUMNS: [Column; 3] = [
+const SANDBOX_COLUMNS: [Column; 4] = [
     column(PACED, 1.0, 1),
     column(FULL, 1.0, 1),
-    column("fastest capture of 1 ms, ms", 1.0, 1),
+    column("CPU of the start, ms", 1.0, 2),
+    column("fastest start, ms", 1.0, 2),
 ];
 
-const ADDED_COLUMNS: [Column; 3] = [
+const ADDED_COLUMNS: [Column; 4] = [
     column("CPU at 500 kpps, %", 1.0, 1),
     column("CPU at full speed, %", 1.0, 1),
-    column("start, ms", 1.0, 1),
+    column("CPU of the start, ms", 1.0, 2),
+    column("fastest start, ms", 1.0, 2),
 ];
 
 const BUFFER_COLUMNS: [Column; 2] = [column("kpps", 1e3, 0), column("packets lost", 1.0, 0)];
@@ -174,7 +176,7 @@ fn round(rig: &Rig, tools: &[Tool], options: &BenchOptions, report: &mut Report)
     }
 }
 
-/// Captures of a millisecond in a trial.
+/// Starts of each reader in a round.
 const STARTS: u32 = 20;
 
 /// The same capture with and without the sandbox, in turns.
@@ -187,36 +189,34 @@ fn sandbox(rig: &Rig, tapline: &Tool, report: &mut Report) {
     let full = tools
         .each_ref()
         .map(|tool| trial::run(rig, tool, Sink::Null, None, report));
-    let mut start_ns = [u128::MAX; 2];
-    for _ in 0..STARTS {
-        for (tool, fastest) in tools.iter().zip(&mut start_ns) {
-            let mut command = tool.command(rig);
-            let interface = rig.interface();
-            command.args(["capture", "-q", "--duration", "1ms", "-i", &interface]);
-            if tool.kind == Kind::TaplineNoSandbox {
-                command.arg("--no-sandbox");
-            }
-            command.stdout(Stdio::null()).stderr(Stdio::null());
-            let begin = Instant::now();
-            let status = command.status().expect("it runs");
-            *fastest = (*fastest).min(begin.elapsed().as_nanos());
-            if !status.success() {
-                report.fail(format!("a short capture {}: {status}", tool.name));
-            }
+    let mut starts = tools.each_ref().map(|tool| trial::start(rig, tool));
+    for _ in 1..STARTS {
+        for (tool, fastest) in tools.iter().zip(&mut starts) {
+            *fastest = fastest.or_faster(trial::start(rig, tool));
         }
     }
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let table = report.table("Sandbox, to /dev/null", &SANDBOX_COLUMNS);
     for (at, tool) in tools.iter().enumerate() {
-        let start_ms = start_ns[at] as f64 / 1e6;
-        table.add(
-            &tool.name,
-            &[paced[at].cost_ns(), full[at].cost_ns(), start_ms],
-        );
+        let start = starts[at];
+        let figures = [
+            paced[at].cost_ns(),
+            full[at].cost_ns(),
+            ms(start.cpu),
+            ms(start.time),
+        ];
+        table.add(&tool.name, &figures);
     }
     let share = |trials: &[Trial; 2]| (trials[0].cost_ns() / trials[1].cost_ns() - 1.0) * 100.0;
-    let more_ms = (start_ns[0] as f64 - start_ns[1] as f64) / 1e6;
+    let more = |of: fn(&Start) -> Duration| ms(of(&starts[0])) - ms(of(&starts[1]));
+    let figures = [
+        share(&paced),
+        share(&full),
+        more(|start| start.cpu),
+        more(|start| start.time),
+    ];
     let table = report.table("What the sandbox adds", &ADDED_COLUMNS);
-    table.add("capture", &[share(&paced), share(&full), more_ms]);
+    table.add("capture", &figures);
 }
 
 /// Drop mode to tmpfs at full speed, with the buffer that it chooses itself.

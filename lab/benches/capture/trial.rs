@@ -1,7 +1,8 @@
 //! Runs a reader and collects its results.
 
 use std::fs;
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::harness::{Counted, Report, Running, Used, on_cpu, packets_in, wait_for_capture};
 use crate::rig::{Arrival, READER_CPU, Rig};
@@ -137,6 +138,50 @@ impl Outcome {
         let differs = |trial: &&Trial| trial.in_file.is_some_and(|n| n != trial.counted.captured);
         self.trials().filter(differs)
     }
+}
+
+/// How a reader starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// From its start until it sleeps on its packet socket.
+    pub time: Duration,
+    /// What it used of that.
+    pub cpu: Duration,
+}
+
+impl Start {
+    /// The shorter times of two starts.
+    pub fn or_faster(self, other: Self) -> Self {
+        Self {
+            time: self.time.min(other.time),
+            cpu: self.cpu.min(other.cpu),
+        }
+    }
+}
+
+/// Starts a reader, and ends it when it waits for packets. Its end is not measured: closing the socket takes longer than all
+/// of the start.
+pub fn start(rig: &Rig, tool: &Tool) -> Start {
+    let mut command = tool.command(rig);
+    let file = Path::new("/dev/null");
+    command.args(tool.arguments(rig, file, &PACED_FRAMES.to_string()));
+    let begin = Instant::now();
+    let mut reader = on_cpu(READER_CPU, || Running::start(command));
+    wait_for_capture(&mut reader, rig.receiver.interface().index.0, None);
+    let start = Start {
+        time: begin.elapsed(),
+        cpu: reader.used().cpu,
+    };
+    reader.interrupt();
+    let finished = reader.finish();
+    assert!(
+        finished.status.success(),
+        "{} ended with {}: {}",
+        tool.name,
+        finished.status,
+        finished.text
+    );
+    start
 }
 
 /// Runs a trial at a rate, or at full speed.
