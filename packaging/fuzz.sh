@@ -11,6 +11,11 @@ for target in $(cargo +nightly fuzz list); do
     mkdir -p "corpus/$target"
     seeds=(../corpus/captures ../corpus/made)
     [ -d "../corpus/$target" ] && seeds+=("../corpus/$target")
-    cargo +nightly fuzz run "$target" "corpus/$target" "${seeds[@]}" -- \
-        -max_total_time="$seconds" -max_len=6000
+    case $target in
+    read | read_stream | merge | index | report | columns) words=pcapng ;;
+    *) words=$target ;;
+    esac
+    flags=(-max_total_time="$seconds" -max_len=6000)
+    [ -f "dictionaries/$words.dict" ] && flags+=(-dict="dictionaries/$words.dict")
+    cargo +nightly fuzz run "$target" "corpus/$target" "${seeds[@]}" -- "${flags[@]}"
 done

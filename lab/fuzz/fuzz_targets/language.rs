@@ -21,3 +21,7 @@ libfuzzer_sys::fuzz_target!(|input: Input<'_>| {
         Err(error) => assert!(!error.caret(text).is_empty()),
     }
 });
+
+libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    tapline_fuzz::mutated(data, (size, max_size), seed, 2, tapline_lab::mutate::filter)
+});

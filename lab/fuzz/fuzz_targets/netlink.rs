@@ -50,3 +50,7 @@ fn walk(found: Attributes<'_>, depth: u32) {
         }
     }
 }
+
+libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    tapline_fuzz::mutated(data, (size, max_size), seed, 0, tapline_lab::mutate::netlink)
+});

@@ -3,3 +3,7 @@
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     tapline_fuzz::read_both_ways(bytes);
 });
+
+libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    tapline_fuzz::mutated(data, (size, max_size), seed, 1, tapline_lab::mutate::pcapng)
+});

@@ -8,6 +8,9 @@
 //! ```
 //!
 //! and so for the targets `read_stream` and `merge`.
+//!
+//! Targets whose inputs have a structure mutate it ([`mutated`]), every other time; the fuzzer's own mutations use the words of
+//! `dictionaries`.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +18,40 @@ use std::io::{self, Cursor, Read};
 
 use store::block::{ByteOrder, Options, kind};
 use store::read::{Item, Merge, ReadError, Reader};
+use tapline_lab::mutate::Plain;
+use tapline_lab::oracle::Random;
+
+/// A mutator of [`tapline_lab::mutate`].
+pub type Mutator = fn(&mut Random, &[u8], Plain<'_>) -> Vec<u8>;
+
+/// Mutates the first `size` of `data` for `fuzz_mutator!`, at most to `max_size`, and returns how many there are then: every other
+/// time by `mutator`, behind the first `prefix` bytes, which choose what is done with the rest.
+pub fn mutated(
+    data: &mut [u8],
+    (size, max_size): (usize, usize),
+    seed: u32,
+    prefix: usize,
+    mutator: Mutator,
+) -> usize {
+    let mut random = Random::new(seed.into());
+    if size <= prefix || random.one_in(2) {
+        return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
+    }
+    let mut plain = |bytes: &mut Vec<u8>, most: usize| {
+        let size = bytes.len();
+        bytes.resize(most.max(size).max(1), 0);
+        let most = bytes.len();
+        let size = libfuzzer_sys::fuzzer_mutate(bytes, size, most);
+        bytes.truncate(size);
+    };
+    let changed = mutator(&mut random, &data[prefix..size], &mut plain);
+    let end = prefix + changed.len();
+    if end > max_size.min(data.len()) {
+        return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
+    }
+    data[prefix..end].copy_from_slice(&changed);
+    end
+}
 
 /// What a reader gave.
 #[derive(Debug, Default)]
