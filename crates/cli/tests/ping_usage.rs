@@ -202,7 +202,7 @@ fn a_payload_without_room_for_a_cookie_is_answered_and_said() {
     }
     assert_eq!(echoes_answered(&scene.right), 6);
     let ended = ping(&scene, "--backend xdp -q -c 1 -s 15 10.1.0.2");
-    let line = "the XDP back end sends payloads of 16 to 1452 bytes";
+    let line = "the XDP back end sends payloads of 16 to 1452 bytes (use -s, or --backend raw)";
     assert_eq!(ended.refusal(2), line);
 }
 
