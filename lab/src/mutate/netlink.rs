@@ -135,11 +135,10 @@ fn fixed_bytes(kind: u16) -> usize {
     match kind {
         // An error with the header of its request, and the end of a list.
         2 => 20,
-        3 => 4,
         16..20 => 16,
         20..24 | 84..88 | 104..108 | 112..116 => 8,
         24..36 | 92..96 => 12,
-        88..92 => 4,
+        3 | 88..92 => 4,
         _ => 0,
     }
 }

@@ -302,9 +302,6 @@ pub static PING_XDP: List = List {
         &[
             libc::SYS_fdatasync,
             libc::SYS_flock,
-            #[cfg(target_arch = "x86_64")]
-            libc::SYS_rename,
-            #[cfg(not(target_arch = "x86_64"))]
             libc::SYS_renameat,
             #[cfg(target_arch = "x86_64")]
             libc::SYS_unlink,
@@ -312,24 +309,14 @@ pub static PING_XDP: List = List {
             libc::SYS_unlinkat,
         ],
     ],
-    bpf_commands: &[
-        MAP_LOOKUP_ELEM,
-        MAP_UPDATE_ELEM,
-        MAP_GET_NEXT_KEY,
-        PROG_TEST_RUN,
-    ],
+    bpf_commands: &[PROG_TEST_RUN, MAP_LOOKUP_BATCH],
 };
 
 /// It follows the addresses of this host, and reads the counters of its program.
 pub static RESPOND: List = List {
     name: "respond",
     calls: &[PROCESS, NETLINK],
-    bpf_commands: &[
-        MAP_LOOKUP_ELEM,
-        MAP_UPDATE_ELEM,
-        MAP_DELETE_ELEM,
-        MAP_GET_NEXT_KEY,
-    ],
+    bpf_commands: &[MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, MAP_DELETE_ELEM],
 };
 
 /// It prints programs, and reads packets to try them.

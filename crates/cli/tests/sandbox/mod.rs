@@ -51,6 +51,7 @@ const FULL_DISK: &str = "a file is cut to whole blocks, or removed: tests of ful
 const PIPES: &str = "files that cannot be mapped, and pipes: tests of pipes";
 const WAKE_UPS: &str =
     "how a reader of rings is scheduled while packets are dense: captures make them";
+const LATER_FILES: &str = "files after the first: tests of columns with --rotate-interval";
 const STATUS_LINES: &str = "the width of a terminal: tests of progress";
 const SCREENS: &str = "a screen on a terminal: tests of screens";
 
@@ -140,6 +141,9 @@ const ELSEWHERE: &[(&str, i64, &str)] = &[
     ("flows", libc::SYS_sched_getattr, WAKE_UPS),
     ("flows", libc::SYS_sched_setattr, WAKE_UPS),
     ("flows", libc::SYS_ioctl, STATUS_LINES),
+    ("flows", libc::SYS_fstatfs, LATER_FILES),
+    ("flows", libc::SYS_geteuid, LATER_FILES),
+    ("flows", libc::SYS_readlinkat, LATER_FILES),
     ("columns", libc::SYS_ftruncate, FULL_DISK),
     ("columns", libc::SYS_lseek, FULL_DISK),
     ("columns", libc::SYS_unlink, FULL_DISK),
