@@ -252,7 +252,7 @@ mod tests {
                 let mut rest = &mutated[..];
                 while let Some((bytes, _)) = rest.split_first_chunk() {
                     let bytes = u32::from_ne_bytes(*bytes) as usize;
-                    assert!(bytes >= HEADER_BYTES && bytes % 4 == 0);
+                    assert!(bytes >= HEADER_BYTES && bytes.is_multiple_of(4));
                     rest = rest.get(bytes..).expect("the whole message");
                 }
                 assert!(rest.is_empty());
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn other_inputs_are_changed_plainly() {
         let mutated = netlink(&mut Random::new(1), b"abc", &mut |bytes, _| {
-            bytes.push(b'd')
+            bytes.push(b'd');
         });
         assert_eq!(mutated, b"abcd");
     }

@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn other_inputs_are_changed_plainly() {
         let mutated = pcapng(&mut Random::new(1), b"abc", &mut |bytes, _| {
-            bytes.push(b'd')
+            bytes.push(b'd');
         });
         assert_eq!(mutated, b"abcd");
     }

@@ -21,10 +21,6 @@ pub const ANY: &str = "any";
 pub const ALL: &str = "all";
 
 /// An open capture.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one, and it does not move while packets flow"
-)]
 pub enum Source {
     Fixed(Capture),
     Group(CaptureGroup),

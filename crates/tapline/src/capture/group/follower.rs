@@ -64,11 +64,14 @@ impl Follower {
         };
         let thread = thread::Builder::new().name("interfaces".into());
         let thread = thread.spawn(move || {
-            let Err(last) = follow(&mut opener, &sender, &stop);
-            if let Some(event) = last {
-                // If the reader is gone, nobody wants to know.
-                let _ = sender.send(event);
-            }
+            let Err(end) = follow(&mut opener, &sender, &stop);
+            let last = match end {
+                End::Unheard => return,
+                End::Over => Event::Over,
+                End::Broken(error) => Event::Broken(error),
+            };
+            // If the reader is gone, nobody wants to know.
+            let _ = sender.send(last);
         })?;
         Ok(Self {
             events: Some(events),
@@ -136,26 +139,33 @@ impl Drop for WakeAtEnd {
     }
 }
 
+/// Why the thread ends.
+enum End {
+    /// The reader is gone, or wants to hear no more.
+    Unheard,
+    /// No namespace is left, and none can follow.
+    Over,
+    /// Changes cannot be waited for any more.
+    Broken(io::Error),
+}
+
 impl Events {
-    /// Waits for room. Fails if the reader is gone, with no last event.
-    fn send(&self, event: Event) -> Result<(), Option<Event>> {
-        let sent = self.sender.send(event).map_err(|_| None);
+    /// Waits for room. Fails if the reader is gone.
+    fn send(&self, event: Event) -> Result<(), End> {
+        let sent = self.sender.send(event).map_err(|_| End::Unheard);
         self.wake.0.set();
         sent
     }
 }
 
-/// Follows changes until `stop`, until the reader is gone or until there can be no more. The error is what the reader is to know
-/// last.
-fn follow(opener: &mut Opener, events: &Events, stop: &Stop) -> Result<Infallible, Option<Event>> {
+/// Follows changes until `stop`, until the reader is gone or until there can be no more.
+fn follow(opener: &mut Opener, events: &Events, stop: &Stop) -> Result<Infallible, End> {
     loop {
         if opener.is_over() {
-            return Err(Some(Event::Over));
+            return Err(End::Over);
         }
-        let is_stopped =
-            wait_for_changes(opener, stop).map_err(|error| Some(Event::Broken(error)))?;
-        if is_stopped {
-            return Err(None);
+        if wait_for_changes(opener, stop).map_err(End::Broken)? {
+            return Err(End::Unheard);
         }
         opener.events(|event| events.send(event))?;
     }
