@@ -93,6 +93,15 @@ const FILES: &[c_long] = &[libc::SYS_openat, libc::SYS_read, libc::SYS_statx];
 /// The named network namespaces, listed again when one gets a number.
 const NAMESPACES: &[c_long] = &[libc::SYS_getdents64, libc::SYS_newfstatat];
 
+/// The processes that have a socket: the open files of all.
+const OWNERS: &[c_long] = &[
+    libc::SYS_getdents64,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_readlink,
+    #[cfg(not(target_arch = "x86_64"))]
+    libc::SYS_readlinkat,
+];
+
 /// Whether there is a terminal.
 const TERMINAL: &[c_long] = &[libc::SYS_ioctl];
 
@@ -254,7 +263,7 @@ pub static CAPTURE: List = List {
     name: "capture",
     calls: &[
         PROCESS, FILES, TERMINAL, CREATE, OUTPUT, NETLINK, WAIT, READER, READERS, COMMAND, CHILD,
-        SERVER,
+        SERVER, OWNERS,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };

@@ -53,6 +53,7 @@ const WAKE_UPS: &str =
     "how a reader of rings is scheduled while packets are dense: captures make them";
 const LATER_FILES: &str = "files after the first: tests of columns with --rotate-interval";
 const STATUS_LINES: &str = "the width of a terminal: tests of progress";
+const OWNERS: &str = "sockets of processes that begin later: tests of --who with several readers";
 const SCREENS: &str = "a screen on a terminal: tests of screens";
 
 /// Calls of a list that no line here makes, and when they are made.
@@ -67,6 +68,9 @@ const ELSEWHERE: &[(&str, i64, &str)] = &[
         libc::SYS_wait4,
         "the guard of tc filters before Linux 6.6: tests under user-mode-linux",
     ),
+    ("capture", libc::SYS_getdents64, OWNERS),
+    #[cfg(target_arch = "x86_64")]
+    ("capture", libc::SYS_readlink, OWNERS),
     (
         "capture",
         libc::SYS_rmdir,
