@@ -224,6 +224,7 @@ fn the_toolbar_changes_filter_and_mode_of_the_running_capture() {
     scene.send(&vec![udp(b"taken from the stack"); 3]);
     toolbar.set(0, "");
     toolbar.expect(STATUS, "filter");
+    toolbar.expect(LOGGED, "filter");
     scene.send(&frames(4, 100));
     // What is no message ends the toolbar's part, not the capture.
     toolbar
