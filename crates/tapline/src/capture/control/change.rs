@@ -5,59 +5,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use bpf::Sampling;
-use ring::{DeliveryMode, DirectionFilter, InterfaceInfo, RingOpenError};
+use ring::{InterfaceInfo, RingOpenError};
 
 use super::super::error::CaptureError;
-use super::super::plan::backend::Backend;
 use super::super::plan::mode::Mode;
 use super::super::plan::options::{CaptureOptions, DROP_BUFFER_BYTES};
 use super::error::ChangeError;
 use super::hand_over::{HandOverResult, Replacement, RunOptions};
 use super::new_interface::{InterfaceOpener, NewInterface};
 use super::pending::{PendingChanges, Step};
+use super::requested::Change;
 use super::settings::RunningSettings;
-use crate::packet_filter::Filter;
 
 /// Interfaces that a capture can have had, one after another.
 const MAX_INTERFACES: usize = 16_384;
 
 /// Interval at which rings that were replaced are checked, until they are read.
 const FREE: Duration = Duration::from_millis(10);
-
-/// A change of one option, or of the interfaces.
-#[derive(Clone, Debug)]
-pub enum Change {
-    Delivery(DeliveryMode, Duration),
-    Buffer(usize),
-    Stall(Option<Duration>),
-    Filter(Option<Filter>),
-    Snaplen(u32),
-    Sampling(Option<Sampling>),
-    Direction(DirectionFilter),
-    /// Another interface.
-    Add(String),
-    /// One interface fewer.
-    Remove(String),
-    /// The mode of an interface, or of all.
-    Mode(Option<String>, Mode),
-}
-
-impl Change {
-    /// Whether a ring of `backend`, or the program in front of it, has to be replaced for it.
-    fn replaces(&self, backend: Backend) -> bool {
-        match self {
-            Self::Delivery(..) => backend == Backend::PacketV3,
-            Self::Stall(_) => matches!(backend, Backend::PacketV2 | Backend::PacketV3),
-            _ => true,
-        }
-    }
-
-    /// Whether it concerns which packets are kept, and how much of them.
-    pub fn is_of_filter(&self) -> bool {
-        !matches!(self, Self::Delivery(..) | Self::Buffer(_) | Self::Stall(_))
-    }
-}
 
 /// A message to the control thread.
 pub enum Message {

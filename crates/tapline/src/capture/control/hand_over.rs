@@ -10,8 +10,8 @@ use super::super::plan::backend::Backend;
 use super::super::plan::options::CaptureOptions;
 use super::super::read::exact_filter::ExactFilter;
 use super::super::read::ring::RingReader;
-use super::change::Change;
 use super::error::ChangeError;
+use super::requested::Change;
 use crate::packet_filter::Filter;
 
 /// The options that can be changed while a capture runs.

@@ -8,9 +8,10 @@ use bpf::Sampling;
 use ring::{DeliveryMode, DirectionFilter};
 
 use super::super::plan::mode::Mode;
-use super::change::{Change, Message};
+use super::change::Message;
 use super::error::ChangeError;
 use super::pending::PendingChanges;
+use super::requested::Change;
 use super::settings::RunningSettings;
 use crate::packet_filter::Filter;
 

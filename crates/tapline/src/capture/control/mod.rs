@@ -6,4 +6,5 @@ pub mod hand_over;
 pub mod handle;
 pub mod new_interface;
 pub mod pending;
+pub mod requested;
 pub mod settings;

@@ -4,11 +4,11 @@ use std::num::NonZeroUsize;
 
 use ring::{HandoverGroup, PacketRing, PreparedRing, PreparedShare, RingOpenError, SetupStep};
 
-use super::super::super::control::change::Change;
 use super::super::super::control::error::ChangeError;
 use super::super::super::control::hand_over::{
     HandOver, NewFilter, NewRings, Replacement, RunOptions,
 };
+use super::super::super::control::requested::Change;
 use super::super::super::plan::backend::Backend;
 use super::super::super::plan::options::{CaptureOptions, ShareOfPackets};
 use super::super::super::read::ring::RingReader;

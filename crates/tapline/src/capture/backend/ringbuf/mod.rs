@@ -9,9 +9,9 @@ use bpf::{
 use ring::{BpfRing, InterfaceInfo};
 
 use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
-use super::super::control::change::Change;
 use super::super::control::error::ChangeError;
 use super::super::control::hand_over::{HandOver, NewRings, Replacement, RunOptions};
+use super::super::control::requested::Change;
 use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
 use super::super::plan::options::CaptureOptions;

@@ -10,9 +10,9 @@ use ring::{BpfRing, InterfaceInfo, TimestampSource};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
-use super::super::control::change::Change;
 use super::super::control::error::ChangeError;
 use super::super::control::hand_over::{HandOver, NewRings, Replacement, RunOptions};
+use super::super::control::requested::Change;
 use super::super::error::CaptureError;
 use super::super::plan::backend::{Backend, FallBack};
 use super::super::plan::mode::SHORT_SNAPLEN;
