@@ -349,7 +349,8 @@ static void removed_while_polling(const char *interface)
     printf("readable %d\n", polled.revents == POLLIN);
     printf("again %d %s\n", pcap_dispatch(handle, -1, count, (u_char *)&packets), pcap_geterr(handle));
     struct pcap_stat stats;
-    printf("stats %d %u\n", pcap_stats(handle, &stats), stats.ps_recv);
+    int counted = pcap_stats(handle, &stats);
+    printf("stats %d %u\n", counted, stats.ps_recv);
     printf("inject %d\n", pcap_inject(handle, "0123456789abcdef", 16));
     pcap_close(handle);
     printf("closed %d\n", fcntl(polled.fd, F_GETFD) < 0);
