@@ -44,6 +44,12 @@ fn datagrams(count: u16) -> Vec<Vec<u8>> {
     (0..count).map(datagram).collect()
 }
 
+/// The paths of the files of a capture on `scene`.
+fn paths(scene: &Scene, summary: &Summary) -> Vec<String> {
+    let names = summary.files();
+    names.iter().map(|name| scene.file(name)).collect()
+}
+
 /// The summary of a search.
 #[track_caller]
 fn read(files: &str, filter: &str) -> Value {
@@ -58,11 +64,7 @@ fn rotation_writes_and_removes_indexes() {
     scene.send(&datagrams(1050));
     running.received(1050);
     let summary = running.stop().done();
-    let files: Vec<_> = summary
-        .files()
-        .iter()
-        .map(|name| scene.file(name))
-        .collect();
+    let files = paths(&scene, &summary);
     assert_eq!(files.len(), 3);
     assert_eq!(scene.listed().len(), 6);
     assert_indexed(&files, &summary);
@@ -107,11 +109,7 @@ fn files_of_every_kind_have_their_index() {
         scene.send(&datagrams(300));
         running.received(300);
         let summary = running.stop().done();
-        let files: Vec<_> = summary
-            .files()
-            .iter()
-            .map(|name| scene.file(name))
-            .collect();
+        let files = paths(&scene, &summary);
         assert_indexed(&files, &summary);
     }
 }
@@ -125,11 +123,7 @@ fn the_recorder_indexes_the_file_of_each_trigger() {
     scene.send(&datagrams(600));
     running.received(600);
     let summary = running.stop().done();
-    let files: Vec<_> = summary
-        .files()
-        .iter()
-        .map(|name| scene.file(name))
-        .collect();
+    let files = paths(&scene, &summary);
     assert!(!files.is_empty());
     assert_eq!(scene.listed().len(), 2 * files.len());
     assert_indexed(&files, &summary);

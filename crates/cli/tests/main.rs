@@ -103,6 +103,7 @@ mod read_rotation;
 mod read_summary;
 mod read_whole;
 mod readers_control;
+mod readers_recorder;
 mod recorder;
 mod report;
 mod report_of_runs;

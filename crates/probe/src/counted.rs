@@ -8,8 +8,9 @@ use crate::statistics::{
 };
 use crate::targets::Targets;
 
-/// A run whose answers are counted elsewhere. Which probe an answer belongs to is not known here. So of the probes to a target
-/// that have no answer, as many count as in flight as have not timed out, until they have ended or [`Prober::end_all`].
+/// A run whose answers are counted elsewhere. Which probe an answer belongs to is not known here. So a target has at
+/// most as many probes in flight as have not timed out, and its other probes without an answer are lost. After
+/// [`Prober::end_all`] every probe without an answer is lost.
 impl Prober {
     /// Memory for a target whose answers are counted elsewhere.
     pub const BYTES_ELSEWHERE: u64 = TargetsElsewhere::BYTES;

@@ -6,6 +6,7 @@ use std::path::Path;
 use store::index::Index;
 use store::model::{Interface, LinkType, Packet};
 use store::write::{CaptureFile, CaptureFileOptions, Output};
+use tapline_lab::oracle::Random;
 use wire::protocol::ip::TCP;
 
 use crate::harness::Flow;
@@ -19,7 +20,7 @@ pub struct Traffic {
     /// Frames: lengths and the share of each in percent.
     pub sizes: &'static [(usize, u64)],
     /// Flows at a time.
-    pub active: u64,
+    pub active: u32,
 }
 
 /// Frames of 523 bytes on average.
@@ -68,17 +69,16 @@ pub fn write(path: &Path, file: u8, traffic: Traffic, bytes: u64) -> Written {
     let mut options = CaptureFileOptions::new(Output::Path(path.to_owned()), vec![interface]);
     options.index = true;
     let mut capture = CaptureFile::create(options, 0).expect("room for the file");
-    let mut random = 0x2545_f491_4f6c_dd1d_u64 + u64::from(file);
+    let mut random = Random::new(file.into());
     let mut written = Written {
         packets: 0,
         frame_bytes: 0,
     };
     while capture.bytes_written() < bytes {
-        random = next(random);
-        let number = written.packets / FLOW_PACKETS + (random >> 40) % traffic.active;
-        let size = chosen(traffic.sizes, (random >> 20) % 100);
+        let number = written.packets / FLOW_PACKETS + u64::from(random.below(traffic.active));
+        let size = chosen(traffic.sizes, random.below(100).into());
         let mut flow = flow(file, number);
-        if random & 1 == 0 {
+        if random.one_in(2) {
             (flow.source, flow.destination) = (flow.destination, flow.source);
             flow.ports.reverse();
         }
@@ -99,13 +99,6 @@ pub fn write(path: &Path, file: u8, traffic: Traffic, bytes: u64) -> Written {
 pub fn has_right_index(path: &Path) -> bool {
     let index = std::fs::read(store::index::index_path(path)).expect("an index");
     Index::build(path).expect("a capture").encode() == index
-}
-
-/// xorshift64, Marsaglia 2003.
-fn next(mut random: u64) -> u64 {
-    random ^= random << 13;
-    random ^= random >> 7;
-    random ^ random << 17
 }
 
 fn chosen(sizes: &[(usize, u64)], mut place: u64) -> usize {

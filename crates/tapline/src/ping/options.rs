@@ -25,8 +25,8 @@ pub enum Backend {
     PingSocket,
     /// Probes as XDP live frames or by AF_XDP ([`PingOptions::send_path`]), replies counted by an XDP program on [`PingOptions::interface`], or on the interface that
     /// reaches most targets. Neither reaches user space: there is no event for a probe or a reply, and counters change at
-    /// each [`PingEvent::Tick`](super::PingEvent::Tick). Which probe an answer belongs to is not reported: of those to a target without an
-    /// answer, as many count as in flight as have not timed out. Requires
+    /// each [`PingEvent::Tick`](super::PingEvent::Tick). Which probe an answer belongs to is not reported: a target has at most
+    /// as many probes in flight as have not timed out, and its other probes without an answer are lost. Requires
     /// an Ethernet interface, `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`; for live frames also Linux 5.18, `CAP_SYS_ADMIN`, and
     /// a driver that sends XDP frames (a veth interface does while its peer has an XDP program or GRO); for AF_XDP Linux
     /// 5.12 and `CAP_NET_RAW`. An interface of a VLAN sends through its lower interface.

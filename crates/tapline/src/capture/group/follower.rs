@@ -116,7 +116,7 @@ impl AsFd for Follower {
 impl Drop for Follower {
     fn drop(&mut self) {
         self.stopper.stop();
-        // Whoever waits for room does so no longer.
+        // Ends the thread's wait for room in the channel.
         self.events = None;
         if let Some(thread) = self.thread.take() {
             // A panic has been reported already.

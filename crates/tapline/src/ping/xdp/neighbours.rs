@@ -36,7 +36,7 @@ pub(super) enum NeighbourNews {
     Silent,
     /// The kernel's table has no room for it.
     NoRoom,
-    /// The kernel's table has it no longer.
+    /// It is gone from the kernel's table.
     Unlisted,
 }
 
@@ -59,8 +59,8 @@ pub(super) struct Neighbours {
     asked: HashMap<IpAddr, Asked>,
     /// When each of them was asked for, in order; also of some that are known by now.
     order: VecDeque<(u64, IpAddr)>,
-    /// Neighbours whose entries were deleted here. Until the notification of that, what is said of them is no news: before it
-    /// deletes an entry, the kernel reports it as failed (`neigh_delete`, net/core/neighbour.c).
+    /// Neighbours whose entries were deleted here. Notifications of them are ignored until that of the deletion: before the
+    /// kernel deletes an entry, it reports it as failed (`neigh_delete`, net/core/neighbour.c).
     deleted: HashSet<IpAddr>,
     /// The token bucket: time for a token and for all, and when it will be full.
     each_ns: u64,

@@ -98,7 +98,7 @@ impl Routes {
         self.changes.has_changed()
     }
 
-    /// Looks up again what is asked for from now on.
+    /// Forgets the routes that were looked up, so that the next questions reach the kernel.
     pub fn forget(&mut self) {
         match &mut self.known {
             Known::Addresses { changes, .. } => *changes += 1,

@@ -28,7 +28,7 @@ impl WaitingProbes {
         probes.len() == 1
     }
 
-    /// The probes of a neighbour, which wait no longer.
+    /// Removes the probes that wait for a neighbour, and returns them.
     pub fn take(&mut self, neighbour: IpAddr) -> Vec<Probe> {
         let probes = self.by_neighbour.remove(&neighbour).unwrap_or_default();
         self.count -= probes.len();
