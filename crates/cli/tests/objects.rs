@@ -11,7 +11,7 @@ use crate::support::frames::udp;
 use crate::support::objects::{
     BUCKET, Server, command, command_to, duckdb, spooled, stalling_port, start,
 };
-use crate::support::run::spawn;
+use crate::support::run::{Running, spawn};
 use crate::support::scrape::{address, scrape};
 use crate::support::{Scene, engines, number};
 
@@ -132,6 +132,55 @@ fn a_server_that_was_away_has_all_files_in_the_end() {
         "select sum(forward_packets)::int from 's3://logs/table/*/*/*/*.parquet'",
     );
     assert_eq!(rows, [[2]]);
+}
+
+/// Objects live in the memory of this server: those of before are kept by the test.
+#[test]
+fn a_server_that_goes_away_during_a_capture_gets_every_packet_once() {
+    let scene = Scene::new();
+    let server = Server::start(&scene.right, scene.folder.path());
+    let mut running = start(&scene, FLOWS);
+    running.ready();
+    let flow = |running: &mut Running, payload: &[u8]| {
+        scene.send(&[udp(payload)]);
+        running.event(|event| event["event"] == "flow");
+    };
+    flow(&mut running, b"before");
+    wait::until("the first file is an object", || {
+        let waits = [false, true].map(|hidden| spooled(&scene, hidden));
+        !server.keys().is_empty() && waits.concat().is_empty()
+    });
+    let folder = scene.file("kept");
+    fs::create_dir(&folder).expect("a folder");
+    for (number, key) in server.keys().iter().enumerate() {
+        let file = format!("{folder}/{number}.parquet");
+        fs::write(file, server.get(key)).expect("a file");
+    }
+    drop(server);
+    for _ in 0..3 {
+        flow(&mut running, b"while it is away");
+    }
+    let warning = running.error_line();
+    assert!(warning.contains("files wait in"), "{warning}");
+    let server = Server::start(&scene.right, scene.folder.path());
+    while running.error_line() != "uploads to s3://logs/table work again" {}
+    flow(&mut running, b"behind");
+    let ended = running.stop();
+    ended.exit(0);
+    let columns = &ended.events().pop().expect("a summary")["columns"];
+    let uploads = &columns["uploads"];
+    assert!(number(uploads, "failures") > 0, "{uploads}");
+    assert_eq!(number(uploads, "uploaded_files"), number(columns, "files"));
+    assert_eq!(number(uploads, "given_up_files"), 0);
+    let packets = |files: &str| {
+        let query = format!("select coalesce(sum(forward_packets), 0)::int from '{files}'");
+        let rows = duckdb(&scene.right, &query);
+        rows[0][0].as_i64().expect("a number")
+    };
+    let kept = packets(&format!("{folder}/*.parquet"));
+    let behind = packets("s3://logs/table/*/*/*/*.parquet");
+    assert_eq!((kept, behind), (1, 4));
+    drop(server);
 }
 
 #[test]
