@@ -11,6 +11,7 @@
 //! | [`ping`](mod@ping) | pings many hosts and accounts for every probe |
 //! | [`latency`](mod@latency) | measures the time from the kernel's time stamp of a packet to its delivery |
 //! | [`net`](mod@net) | configures links, addresses, routes and more through netlink |
+//! | [`rpcap`] | captures on other hosts by libpcap's remote protocol, and serves captures to them |
 //! | [`filter`] | explains, shows and runs a filter without a capture |
 //! | [`doctor`] | diagnoses what makes these slow or inaccurate on a host |
 //!
@@ -60,6 +61,7 @@ pub mod ping;
 mod precise_wakeup;
 pub mod read;
 mod record_file;
+pub mod rpcap;
 pub mod send;
 pub mod steering;
 mod stop;

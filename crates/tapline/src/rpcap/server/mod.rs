@@ -1,0 +1,13 @@
+//! The server's side: who may connect, the session of a client, and what opens its captures.
+
+mod access;
+mod listener;
+mod opener;
+mod running;
+mod session;
+
+pub use access::{Access, LocalUsers, Password, PasswordError};
+pub use listener::{Client, Listener};
+pub use opener::{Opener, Opening};
+pub use running::SessionReport;
+pub use session::{Session, SessionEnd};
