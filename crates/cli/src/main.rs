@@ -36,10 +36,12 @@ mod ping;
 mod privilege;
 mod read;
 mod report;
+mod rpcap;
 mod run;
 mod sandbox;
 mod screen;
 mod send;
+mod serve;
 mod signals;
 mod streams;
 mod units;
@@ -108,6 +110,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Monitor(args) => net::monitor(&args),
         Command::Explain(args) => net::explain(&args),
         Command::Run(args) => run::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Extcap(args) => extcap::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),

@@ -107,6 +107,8 @@ mod readers_recorder;
 mod recorder;
 mod report;
 mod report_of_runs;
+mod rpcap;
+mod rpcap_failures;
 mod run;
 mod sandbox;
 mod send;

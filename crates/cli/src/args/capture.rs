@@ -12,7 +12,8 @@ use tapline::steering::{Setting, SteeringError};
 
 use super::sample::sample;
 use super::{
-    DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs, SandboxArgs, UserArgs,
+    DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs, RpcapArgs, SandboxArgs,
+    UserArgs,
 };
 use crate::{metrics, units};
 
@@ -24,7 +25,8 @@ pub struct CaptureArgs {
     /// Interface to capture from, or any; can be given more than once
     ///
     /// any: every interface, also those that come up later, without promiscuous mode. - or the path of a named pipe:
-    /// packets in a capture file format, as dumpcap reads them.
+    /// packets in a capture file format, as dumpcap reads them. rpcap://[USER@]HOST[:PORT]/IF: the interface IF of another
+    /// host, by libpcap's remote protocol; with -D the interfaces of rpcap://HOST/. 'tapline serve rpcap' is a server.
     #[arg(
         short,
         long,
@@ -60,6 +62,9 @@ pub struct CaptureArgs {
     /// all: also in those that are created later. Without -i from every interface. Files name an interface NAME/IF.
     #[arg(long, value_name = "NAME|all", value_parser = super::name(), help_heading = "Input")]
     pub netns: Vec<String>,
+
+    #[command(flatten)]
+    pub rpcap: RpcapArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,

@@ -26,6 +26,7 @@ mod read;
 mod readers;
 mod record;
 mod report;
+mod rpcap;
 mod run;
 mod sample;
 mod sandbox;
@@ -63,6 +64,7 @@ pub use read::ReadArgs;
 pub use readers::{Order, ReaderCount, ReadersArgs};
 pub use record::{RecordArgs, RecordLimit};
 pub use report::ReportArgs;
+pub use rpcap::{Protocol, RpcapArgs, ServeArgs, ServeRpcapArgs};
 pub use run::RunArgs;
 pub use sample::sample;
 pub use sandbox::{SandboxArgs, UserArgs};
@@ -164,6 +166,10 @@ pub enum Command {
     Explain(ExplainArgs),
 
     Run(RunArgs),
+
+    // As 'extcap': 'capture --help' names it.
+    #[command(hide = true)]
+    Serve(ServeArgs),
 
     // Wireshark runs it; the list of commands is to fit a screen.
     #[command(hide = true)]

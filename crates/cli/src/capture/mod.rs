@@ -47,7 +47,8 @@ use progress::{Elsewhere, Progress};
 use summary::Summary;
 
 pub use account::{account_line, lost_json};
-pub use setup::refuse_misplaced;
+pub use readers::written;
+pub use setup::{filter, refuse_misplaced};
 pub use source::{Source, refused};
 
 /// What the end of a capture reads and writes to restore an interface.
@@ -59,12 +60,20 @@ const BOUND_FILES: &str = "free space, or bound the files with --rotate-size and
 
 pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     setup::refuse_file(args)?;
+    if let Some(url) = crate::rpcap::url(args)? {
+        return crate::rpcap::run(args, &url);
+    }
     if args.list_interfaces {
         return interfaces::list(args.json);
     }
-    if let Some(pipes) = pipe::as_read(args)? {
-        return crate::read::run(&pipes);
+    match pipe::as_read(args)? {
+        Some(pipes) => crate::read::run(&pipes),
+        None => capture(args),
     }
+}
+
+/// Captures from interfaces of this host.
+fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
     let keys = setup::keys(args)?;
     let cgroup = args.own_sockets.then(Cgroup::create).transpose()?;
     let ports = cgroup.as_ref().map(Cgroup::ports).transpose()?;
@@ -229,7 +238,7 @@ fn into_files(
 }
 
 /// After how long buffered packets are written while no packet waits.
-fn flush(args: &CaptureArgs, path: &Path) -> Duration {
+pub fn flush(args: &CaptureArgs, path: &Path) -> Duration {
     if output::is_stdout(path) || args.packet_buffered {
         Duration::ZERO
     } else {
@@ -397,6 +406,11 @@ fn finish(args: &CaptureArgs, summary: &CaptureSummary) -> Result<Exit, Failure>
     ended(&summary.ended)?;
     let lost = summary.account.lost.total();
     let all = summary.account.delivered + summary.account.filtered.unwrap_or(0) + lost;
+    within_limit(args, lost, all)
+}
+
+/// The exit status, unless more packets were lost than `--fail-loss` allows.
+pub fn within_limit(args: &CaptureArgs, lost: u64, all: u64) -> Result<Exit, Failure> {
     match args.fail_loss {
         Some(limit) if limit.is_exceeded(lost, all) => Err(Failure::new(
             Exit::Failed,
@@ -406,6 +420,17 @@ fn finish(args: &CaptureArgs, summary: &CaptureSummary) -> Result<Exit, Failure>
     }
 }
 
+/// The failure of what takes the packets. That standard output was closed is none.
+pub fn consumer_failed(error: &(dyn std::error::Error + 'static)) -> Result<(), Failure> {
+    if is_closed_output(error) {
+        return Ok(());
+    }
+    let full = error.downcast_ref::<WriteError>();
+    let advice = full.and_then(|error| full_disk(error, BOUND_FILES));
+    let advice = advice.map_or_else(String::new, |advice| format!(" ({advice})"));
+    Err(Failure::new(Exit::Failed, chain(error) + &advice))
+}
+
 /// The failure that ended a capture, if one did.
 pub fn ended(ended: &Ended) -> Result<(), Failure> {
     let failed = |line: String| Err(Failure::new(Exit::Failed, line));
@@ -413,13 +438,7 @@ pub fn ended(ended: &Ended) -> Result<(), Failure> {
         Ended::LinkDown { link } => failed(format!("interface {link} went down")),
         Ended::NamespaceRemoved => failed("the network namespace was deleted".to_owned()),
         Ended::LinkRemoved { link } => failed(format!("interface {link} was removed")),
-        Ended::Consumer(error) if is_closed_output(&**error) => Ok(()),
-        Ended::Consumer(error) => {
-            let full = error.downcast_ref::<WriteError>();
-            let advice = full.and_then(|error| full_disk(error, BOUND_FILES));
-            let advice = advice.map_or_else(String::new, |advice| format!(" ({advice})"));
-            failed(chain(&**error) + &advice)
-        }
+        Ended::Consumer(error) => consumer_failed(&**error),
         Ended::Wait(error) => Err(Failure::job_on("cannot wait for packets", error)),
         _ => Ok(()),
     }

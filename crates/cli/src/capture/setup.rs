@@ -40,14 +40,7 @@ pub fn options(args: &CaptureArgs, buffer: BufferChoice) -> Result<CaptureOption
         return Err(Failure::new(Exit::Usage, line));
     }
     refuse_misplaced_linktype(args)?;
-    let text = match &args.filter_file {
-        Some(path) => Some(filter_file::expression(path)?),
-        None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
-    };
-    let filter: Option<Filter> = match &args.bpf {
-        Some(path) => Some(filter_file::program(path)?.into()),
-        None => text.map(|text| Expression::new(text, Arc::new(SystemNames::new())).into()),
-    };
+    let filter = filter(args)?;
     let program = args.bpf.as_ref();
     let backend = match args.backend {
         BackendChoice::Ring(backend) => Some(backend),
@@ -88,6 +81,18 @@ pub fn options(args: &CaptureArgs, buffer: BufferChoice) -> Result<CaptureOption
             duration: args.duration,
         })
         .tick(progress::ticks(args).0))
+}
+
+/// The filter of the flags.
+pub fn filter(args: &CaptureArgs) -> Result<Option<Filter>, Failure> {
+    if let Some(path) = &args.bpf {
+        return Ok(Some(filter_file::program(path)?.into()));
+    }
+    let text = match &args.filter_file {
+        Some(path) => Some(filter_file::expression(path)?),
+        None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
+    };
+    Ok(text.map(|text| Expression::new(text, Arc::new(SystemNames::new())).into()))
 }
 
 /// The settings of the interfaces' devices.

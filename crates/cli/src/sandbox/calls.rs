@@ -438,6 +438,45 @@ pub static EXTCAP: List = List {
     bpf_commands: &[],
 };
 
+/// It takes packets from a server over open sockets.
+pub static RPCAP: List = List {
+    name: "rpcap",
+    calls: &[
+        PROCESS,
+        CREATE,
+        &[
+            libc::SYS_openat,
+            libc::SYS_recvfrom,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_unlink,
+            #[cfg(not(target_arch = "x86_64"))]
+            libc::SYS_unlinkat,
+        ],
+    ],
+    bpf_commands: &[],
+};
+
+/// The session of a client that captures over the network: it reads a ring that another thread has opened.
+pub static SERVE: List = List {
+    name: "serve",
+    calls: &[
+        PROCESS,
+        SERVER,
+        NETLINK,
+        WAIT,
+        &[
+            libc::SYS_getpeername,
+            libc::SYS_getsockname,
+            // How long the thread ran.
+            libc::SYS_openat,
+            libc::SYS_read,
+            libc::SYS_setsockopt,
+            libc::SYS_shutdown,
+        ],
+    ],
+    bpf_commands: &[MAP_LOOKUP_ELEM],
+};
+
 /// The thread that uploads files to object storage, with the runtime of its connections. It also has [`NEW_SOCKETS`].
 #[cfg(feature = "objects")]
 pub static UPLOADS: List = List {

@@ -27,7 +27,7 @@ use crate::privilege;
 pub use calls::UPLOADS;
 pub use calls::{
     CAPTURE, COLUMNS, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List, METRICS,
-    MONITOR, PING, PING_XDP, READ, RESPOND, SEND,
+    MONITOR, PING, PING_XDP, READ, RESPOND, RPCAP, SEND, SERVE,
 };
 
 /// What a command still needs.

@@ -17,12 +17,15 @@ use rustix::process::{Signal, kill_process};
 
 use self::calls::{
     CAPTURE, COLUMNS, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List, METRICS,
-    MONITOR, NEW_SOCKETS, PING, PING_XDP, PROCESS, READ, RESPOND, SEND, START_THREAD, UPLOADS,
+    MONITOR, NEW_SOCKETS, PING, PING_XDP, PROCESS, READ, RESPOND, RPCAP, SEND, SERVE, START_THREAD,
+    UPLOADS,
 };
-use self::trace::{Calls, trace, trace_thread, trace_while};
+use self::trace::{Calls, trace, trace_sessions, trace_thread, trace_while};
 use crate::support::files::count;
+use crate::support::frames::frames;
 use crate::support::objects::Server;
 use crate::support::ping::echoes_answered;
+use crate::support::rpcap::{peer, serve};
 use crate::support::run::spawn;
 use crate::support::{PROGRAM, Scene, output, tapline};
 
@@ -169,6 +172,8 @@ const ELSEWHERE: &[(&str, i64, &str)] = &[
     ("index", libc::SYS_lseek, FULL_DISK),
     ("send", libc::SYS_ftruncate, FULL_DISK),
     ("send", libc::SYS_lseek, FULL_DISK),
+    ("rpcap", libc::SYS_ftruncate, FULL_DISK),
+    ("rpcap", libc::SYS_lseek, FULL_DISK),
     ("uploads", libc::SYS_ftruncate, FULL_DISK),
     ("uploads", libc::SYS_lseek, FULL_DISK),
     (
@@ -179,9 +184,9 @@ const ELSEWHERE: &[(&str, i64, &str)] = &[
 ];
 
 /// All lists.
-static LISTS: [&List; 18] = [
+static LISTS: [&List; 20] = [
     &CAPTURE, &COLUMNS, &COUNT, &CTL, &EXPLAIN, &EXTCAP, &FILTER, &FLOWS, &INDEX, &LATENCY,
-    &METRICS, &MONITOR, &PING, &PING_XDP, &READ, &RESPOND, &SEND, &UPLOADS,
+    &METRICS, &MONITOR, &PING, &PING_XDP, &READ, &RESPOND, &RPCAP, &SEND, &SERVE, &UPLOADS,
 ];
 
 /// A host with a pair of interfaces; and a folder with the capture `in.pcap`, a `large.pcap` that is read in several parts,
@@ -548,6 +553,50 @@ fn the_thread_of_uploads_makes_the_calls_of_its_list() {
     // It looks up the name of the server.
     assert_allowed(&UPLOADS, NEW_SOCKETS, &made);
     assert_used(&UPLOADS, &made);
+}
+
+#[test]
+fn taking_packets_from_a_server_makes_the_calls_of_its_list() {
+    let scene = scene();
+    let (server, port) = serve(&scene.right, "");
+    let folder = scene.folder.path().to_str().expect("text");
+    let mut made = Calls::default();
+    for flags in [
+        String::new(),
+        "--json --udp".to_owned(),
+        format!("-w {folder}/link/a.pcapng.zst --rotate-packets 3 --keep 1"),
+    ] {
+        let line = format!("capture -i rpcap://127.0.0.1:{port}/right0 -c 10 {flags}");
+        made.add(trace_while(&scene.right, &line, |_| {
+            scene.send(&frames(10, 100));
+        }));
+    }
+    server.stop().exit(0);
+    compare(&RPCAP, &made);
+}
+
+/// Sessions with each kind of channel for packets, of which one is slow.
+#[test]
+fn sessions_of_rpcap_make_the_calls_of_their_list() {
+    let scene = scene();
+    let line = "serve rpcap --json --listen 127.0.0.1:2002";
+    let act = |pid| {
+        for way in ["tcp", "active", "udp", "stalled"] {
+            let file = scene.file("packets.pcap");
+            let count = if way == "stalled" { 100_000 } else { 10 };
+            let line = format!("client 127.0.0.1 2002 right0 {count} {file} {way}");
+            let mut client = spawn(peer(&scene.right, &line));
+            client.ready();
+            if way == "stalled" {
+                scene.generate(count, None);
+            } else {
+                scene.send(&frames(10, 100));
+            }
+            assert!(client.finish().status.success());
+        }
+        kill_process(pid, Signal::INT).expect("it runs");
+    };
+    compare(&SERVE, &trace_sessions(&scene.right, line, act));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::support::rpcap::{FRAMES, serve};
 use crate::support::run::{Running, spawn};
 use crate::support::{Scene, tapline};
 
@@ -54,4 +55,24 @@ fn the_reader_of_interfaces_that_come_up_cannot_open_them() {
     assert_eq!(filters["tapline"], "2", "{filters:?}");
     assert_eq!(lines(&running, "NoNewPrivs:")["tapline"], "1");
     running.stop().exit(0);
+}
+
+/// The thread that opens captures has what it needs, and the one that reads requests and packets has nothing.
+#[test]
+fn a_session_of_rpcap_has_no_privileges() {
+    let scene = Scene::new();
+    let (server, port) = serve(&scene.right, "");
+    let line = format!("capture -i rpcap://127.0.0.1:{port}/right0 --json '{FRAMES}'");
+    let mut client = spawn(scene.command(&line));
+    client.ready();
+    let held: BTreeMap<_, _> = lines(&server, "CapEff:")
+        .into_iter()
+        .map(|(name, set)| (name, u64::from_str_radix(&set, 16).expect("a number")))
+        .collect();
+    assert_eq!(held["serve"], 0, "{held:x?}");
+    let opening = NET_ADMIN | NET_RAW;
+    assert_eq!(held["opener"] & (opening | SYS_ADMIN), opening, "{held:x?}");
+    assert_eq!(lines(&server, "Seccomp_filters:")["serve"], "2");
+    client.stop().exit(0);
+    server.stop().exit(0);
 }

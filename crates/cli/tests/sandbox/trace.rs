@@ -9,7 +9,7 @@ use std::process::Command;
 use lab::{Host, wait};
 use rustix::process::Pid;
 
-use super::calls::{List, METRICS, UPLOADS};
+use super::calls::{List, METRICS, SERVE, UPLOADS};
 use crate::support::objects::use_server;
 use crate::support::run::spawn;
 use crate::support::{PROGRAM, words};
@@ -52,6 +52,26 @@ pub fn trace_while(host: &Host, line: &str, act: impl FnOnce(Pid)) -> Calls {
     restricted(&log(host, line, act), None)
 }
 
+/// Like [`trace_thread`], for the sessions of a server. `act` runs when it listens, with its process, and ends it.
+#[track_caller]
+pub fn trace_sessions(host: &Host, line: &str, act: impl FnOnce(Pid)) -> Calls {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("trace");
+    let mut running = spawn(strace(host, line, folder.path(), &log));
+    running.ready();
+    act(first_process(&log));
+    running.finish().exit(0);
+    restricted(&read(&log), Some(SERVE.name))
+}
+
+/// The process that is traced.
+fn first_process(log: &Path) -> Pid {
+    let log = read(log);
+    let pid = log.lines().find_map(|line| Some(Line::parse(line)?.thread));
+    let pid = pid.and_then(|pid| Pid::from_raw(pid.cast_signed()));
+    pid.expect("its process")
+}
+
 /// Like [`trace`], of a command that panics once it has restricted itself.
 #[track_caller]
 pub fn trace_panic(host: &Host, line: &str) -> Calls {
@@ -74,11 +94,7 @@ fn log(host: &Host, line: &str, act: impl FnOnce(Pid)) -> String {
     let restricts =
         || fs::read(&log).is_ok_and(|log| String::from_utf8_lossy(&log).contains(" seccomp("));
     wait::until("the command has restricted itself", restricts);
-    let pid = read(&log)
-        .lines()
-        .find_map(|line| Some(Line::parse(line)?.thread));
-    let pid = pid.and_then(|pid| Pid::from_raw(pid.cast_signed()));
-    act(pid.expect("its process"));
+    act(first_process(&log));
     running.finish().exit(0);
     read(&log)
 }

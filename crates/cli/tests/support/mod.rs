@@ -11,6 +11,7 @@ pub mod frames;
 pub mod nft;
 pub mod objects;
 pub mod ping;
+pub mod rpcap;
 pub mod run;
 pub mod scrape;
 pub mod stack;

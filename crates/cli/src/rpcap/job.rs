@@ -1,0 +1,205 @@
+//! The capture: opens it, restricts this program, takes packets and prints the summary.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+use tapline::capture::{DirectionFilter, FileConsumer, Limits, Mode, TimestampSource};
+use tapline::file::model::Section;
+use tapline::file::write::{CaptureFile, CaptureFileOptions};
+use tapline::rpcap::{
+    DataTransport, RemoteCapture, RemoteEnd, RemoteError, RemoteOptions, RemoteSummary,
+};
+
+use super::Url;
+use super::summary::Summary;
+use crate::args::{BackendChoice, CaptureArgs};
+use crate::capture::{self, flush};
+use crate::failure::{Exit, Failure, chain, is_closed_output};
+use crate::output::{self, Written};
+use crate::packet_line::{LineOptions, Printer};
+use crate::sandbox::{self, Sandbox};
+use crate::{filter, json, privilege, signals, user};
+
+/// Said when a password leaves this host.
+const NOT_ENCRYPTED: &str =
+    "rpcap is not encrypted: who sees the connection reads the password and the packets";
+
+pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<Exit, Failure> {
+    refuse_misplaced(args)?;
+    output::refuse_two_on_stdout(&args.output, args.json)?;
+    output::refuse_keep_alone(&args.output)?;
+    output::refuse_columns(&args.output)?;
+    if url.interface.is_empty() {
+        let line = format!("no interface in the URL: 'tapline capture -D -i {url}' lists them");
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    options.filter = capture::filter(args)?;
+    if args.snaplen != 0 {
+        options.snaplen = args.snaplen.min(options.snaplen);
+    }
+    options.promiscuous = !args.no_promisc;
+    options.transport = if args.rpcap.udp {
+        DataTransport::Udp
+    } else {
+        DataTransport::Tcp
+    };
+    options.limits = Limits {
+        packets: args.count.map(Into::into),
+        duration: args.duration,
+    };
+    let has_password = options.credentials.is_some();
+    let stop = signals::stop_as(&args.user)?;
+    let remote = options.open().map_err(|error| failure(&error, args))?;
+    let text = args.filter.join(" ");
+    filter::warn(&text, remote.filter_warnings());
+    if has_password && !args.quiet && !remote.is_on_loopback() {
+        // A closed standard error is no reason to end.
+        let _ = writeln!(io::stderr(), "warning: {NOT_ENCRYPTED}");
+    }
+    user::leave(&args.user, privilege::to_read(false))?;
+    let (written, result) = if let Some(path) = &args.output.write {
+        let interfaces = remote.interfaces().to_vec();
+        let options = output::options(&args.output, path, Section::default(), interfaces)?;
+        let file = create(options)?;
+        begin(args, url, &remote, &Written::from(&file))?;
+        let mut consumer = FileConsumer::new(file, flush(args, path));
+        let result = remote.run_consumer(&mut consumer, &stop);
+        (capture::written(std::slice::from_ref(&consumer)), result)
+    } else {
+        let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
+        remote
+            .interfaces()
+            .iter()
+            .for_each(|one| printer.add_interface(one));
+        begin(args, url, &remote, &Written::default())?;
+        let result = remote.run_consumer(&mut printer, &stop);
+        (Written::default(), result)
+    };
+    let shown = Summary {
+        result: &result,
+        written: &written,
+        url,
+    }
+    .show(args);
+    // The failure of the capture is reported before that of printing its summary.
+    let exit = finish(args, result)?;
+    shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
+    Ok(exit)
+}
+
+fn create(options: CaptureFileOptions) -> Result<CaptureFile, Failure> {
+    CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| {
+        if is_closed_output(&error) {
+            Failure::closed()
+        } else {
+            Failure::job(&error)
+        }
+    })
+}
+
+/// Says that packets come from now on, and restricts this program.
+fn begin(
+    args: &CaptureArgs,
+    url: &Url,
+    remote: &RemoteCapture,
+    written: &Written,
+) -> Result<(), Failure> {
+    let link_type = remote.interfaces().first().map(|one| one.link_type.0);
+    if args.json {
+        let shown = json::print(&json!({
+            "event": "start",
+            "at_ns": crate::moment::now_ns(),
+            "url": url.to_string(),
+            "link_type": link_type,
+            "transport": if args.rpcap.udp { "udp" } else { "tcp" },
+            "files": written.names(),
+            "sandbox": !args.sandbox.no_sandbox,
+        }));
+        shown.map_err(|error| Failure::stdout(&error))?;
+    } else if !args.quiet {
+        let way = if args.rpcap.udp { "UDP" } else { "TCP" };
+        // A closed standard error is no reason to end.
+        let _ = writeln!(io::stderr(), "capturing on {url}, packets by {way}");
+    }
+    let makes_files = output::rotation(&args.output).is_any();
+    let prints = args.output.write.is_none() && !args.json;
+    Sandbox::new(&sandbox::RPCAP)
+        .write(args.output.write.as_deref().filter(|_| makes_files))
+        .local_time(prints || makes_files)
+        .enter(args.sandbox, args.quiet)
+}
+
+/// The exit status, or the failure that ended the capture.
+fn finish(args: &CaptureArgs, summary: RemoteSummary) -> Result<Exit, Failure> {
+    let account = summary.account;
+    match summary.ended {
+        RemoteEnd::Failed(error) => return Err(failure(&error, args)),
+        RemoteEnd::Consumer(error) => capture::consumer_failed(&*error)?,
+        _ => {}
+    }
+    let all = account.received();
+    capture::within_limit(args, account.lost_total(), all)
+}
+
+/// Why it cannot begin, or has failed.
+pub fn failure(error: &RemoteError, args: &CaptureArgs) -> Failure {
+    let below = match error {
+        RemoteError::Filter { error, .. } => filter::shown(&args.filter.join(" "), error),
+        _ => String::new(),
+    };
+    let advice = match error {
+        RemoteError::Filter { .. } => None,
+        error if error.is_authentication() => {
+            Some("rpcap://USER@HOST/IF with --password-file, or another user")
+        }
+        RemoteError::Connect { .. } => {
+            Some("is the server running there, and listening on this address?")
+        }
+        _ => None,
+    };
+    let exit = match error {
+        RemoteError::Filter { .. } => Exit::Usage,
+        _ => Exit::Failed,
+    };
+    let line = chain(error);
+    let line = advice.map_or_else(|| line.clone(), |advice| format!("{line} ({advice})"));
+    Failure {
+        below,
+        ..Failure::new(exit, line)
+    }
+}
+
+/// Rejects flags about interfaces of this host.
+fn refuse_misplaced(args: &CaptureArgs) -> Result<(), Failure> {
+    let given = [
+        ("--netns", !args.netns.is_empty()),
+        ("--linktype", args.linktype.is_some()),
+        ("--mode drop", args.mode.mode != Mode::Mirror),
+        ("--sample", args.sample.is_some()),
+        ("--direction", args.direction != DirectionFilter::Both),
+        ("--backend", args.backend != BackendChoice::Auto),
+        ("--queues", args.readers.queues.is_some()),
+        ("--ethtool", !args.ethtool.is_empty()),
+        (
+            "--timestamp",
+            args.timestamp.source != TimestampSource::Kernel,
+        ),
+        ("--stats-interval", args.stats_interval.is_some()),
+        ("--metrics", args.metrics.is_some()),
+        ("--name", args.name.is_some()),
+        ("--buffer", args.buffer.is_some()),
+        ("--delivery", args.delivery.delivery.is_some()),
+        ("--who", args.who),
+        ("--packet-id", args.packet_id),
+        ("--keylog", args.keylog.is_some()),
+        ("--record", args.record.record.is_some()),
+        ("--decode", args.print.decode.is_some()),
+        ("--own-sockets", args.own_sockets),
+        ("a command", !args.command.is_empty()),
+    ];
+    let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) else {
+        return Ok(());
+    };
+    let line = format!("{flag} needs an interface of this host, not an rpcap server");
+    Err(Failure::new(Exit::Usage, line))
+}

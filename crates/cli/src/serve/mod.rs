@@ -1,0 +1,13 @@
+//! `tapline serve`: captures for other programs.
+
+mod report;
+mod rpcap;
+
+use crate::args::{Protocol, ServeArgs};
+use crate::failure::{Exit, Failure};
+
+pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
+    match &args.protocol {
+        Protocol::Rpcap(args) => rpcap::run(args),
+    }
+}
