@@ -10,6 +10,7 @@ pub mod benchmarks;
 pub mod generator;
 pub mod guest;
 pub mod held;
+pub mod kernel;
 pub mod mutate;
 pub mod net;
 pub mod oracle;

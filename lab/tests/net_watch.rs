@@ -75,6 +75,8 @@ fn a_link_comes_changes_and_goes() {
         other => panic!("{other:?}"),
     });
 
+    // Before Linux 6.2 only a link that is down can be renamed.
+    host.ip("link set one down");
     host.ip("link set one name three");
     wait_for(&mut watch, |event| match event {
         Event::Changed { after: link, .. } => (link.ifname().to_string() == "three").then_some(()),

@@ -6,6 +6,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
+use lab::kernel::LIVE_FRAMES;
+use lab::skip::without;
 use lab::{Host, Net};
 use tapline_bpf::{
     EchoProber, EchoProberOptions, EchoResponder, EchoResponderOptions, EchoTotals, Insn, Program,
@@ -154,6 +156,9 @@ fn a_million_probes_are_all_answered_and_counted_once() {
 /// The kernel answers, which the programs do not know.
 #[test]
 fn the_kernel_answers_the_requests() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     let pair = Pair::new();
     let mut prober = pair.prober(Duration::from_mins(1));
     // A veth takes XDP frames only with a program.
@@ -173,6 +178,9 @@ fn the_kernel_answers_the_requests() {
 /// Checksums and tag as tcpdump reads them.
 #[test]
 fn requests_can_have_a_vlan_tag() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     let pair = Pair::new();
     let _responder = pair.responder();
     let mut prober = pair.prober_with(Duration::from_mins(1), false, Some(7));
@@ -213,6 +221,9 @@ fn requests_can_have_a_vlan_tag() {
 /// The place of each target has a histogram, counted apart from that of all.
 #[test]
 fn histograms_of_targets_add_up_and_can_be_reset() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     let pair = Pair::new();
     let mut prober = pair.prober(Duration::from_mins(1));
     let _responder = pair.responder();
@@ -238,6 +249,9 @@ fn histograms_of_targets_add_up_and_can_be_reset() {
 /// Numbers of the same place in the window.
 #[test]
 fn a_target_that_was_silent_for_millions_of_probes_is_heard_again() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     let pair = Pair::new();
     let mut prober = pair.prober(Duration::from_mins(1));
     let _responder = pair.responder();
@@ -253,6 +267,9 @@ fn a_target_that_was_silent_for_millions_of_probes_is_heard_again() {
 /// One word holds the answer, instead of counters and a window.
 #[test]
 fn the_only_probe_to_a_target_is_counted_once() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     let pair = Pair::new();
     let mut prober = pair.prober_of(Duration::from_mins(1), true);
     let _responder = pair.responder();
@@ -282,6 +299,9 @@ fn the_only_probe_to_a_target_is_counted_once() {
 
 #[test]
 fn late_answers_to_only_probes_have_no_round_trip() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     let pair = Pair::new();
     let mut prober = pair.prober_of(Duration::from_nanos(1), true);
     let _responder = pair.responder();

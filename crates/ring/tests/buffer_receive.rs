@@ -8,6 +8,8 @@ use crate::support::{
 };
 use lab::Net;
 use lab::bpf::{Map, RingBufferProgram, RingBufferProgramOptions, XdpAttachMode, XdpLink};
+use lab::kernel::XDP_FRAGMENTS;
+use lab::skip::without;
 use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
@@ -16,6 +18,9 @@ use tapline_ring::{BpfRing, BpfRingError, BpfRingOptions, BpfRingSetupStep, Tpac
 /// Every packet reaches its socket, and a packet socket receives the same bytes.
 #[test]
 fn the_stack_sees_every_packet_as_it_was() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     for place in PLACES {
         let [left, right] = Net::new().pair();
         let mut mirrored = mirror(&right, place, &RingBufferProgramOptions::new(96));
@@ -42,6 +47,9 @@ fn the_stack_sees_every_packet_as_it_was() {
 
 #[test]
 fn what_is_in_a_buffer_can_be_read_when_the_program_is_gone() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     let Mirrored {
         mut buffers,
@@ -75,6 +83,9 @@ fn what_is_in_a_buffer_can_be_read_when_the_program_is_gone() {
 
 #[test]
 fn what_is_no_ring_buffer_is_refused() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
     let options = BpfRingOptions::default();

@@ -6,6 +6,8 @@ use crate::support::{
     BACKENDS, BROADCAST, bytes_of, collect, frame, open, options, read, send, until_accepted,
 };
 use lab::generator::{Generator, GeneratorOptions, udp_frame};
+use lab::kernel::LIVE_FRAMES;
+use lab::skip::without;
 use lab::{Host, Net};
 use tapline_ring::{
     DeliveryMode, DirectionFilter, Fanout, FanoutMode, PacketRing, RingOpenError, RingOptions,
@@ -41,6 +43,9 @@ fn accepted(ring: &mut PacketRing) -> u64 {
 
 #[test]
 fn two_rings_share_every_packet() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     for version in BACKENDS {
         for mode in [
             FanoutMode::RoundRobin,
@@ -107,6 +112,9 @@ fn a_direction_holds_in_a_group_too() {
 
 #[test]
 fn a_new_group_is_shared_by_its_number_with_nobody_else() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     let in_group = |group| RingOptions {
         fanout: Some(Fanout {

@@ -13,6 +13,8 @@ use crate::support::{
 use lab::Net;
 use lab::bpf::{SlotProgramOptions, XdpAttachMode};
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
+use lab::kernel::XDP_FRAGMENTS;
+use lab::skip::without;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_ring::BpfRing;
 
@@ -29,6 +31,9 @@ fn number(frame: &[u8]) -> u64 {
 /// Repeated, so that positions wrap around the memory.
 #[test]
 fn packets_are_what_was_sent_cut_to_the_snaplen() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     for place in PLACES {
         for snaplen in [1, 14, 63, 64, 96, 97, 480] {
             let [left, right] = Net::new().pair();
@@ -65,6 +70,9 @@ fn packets_are_what_was_sent_cut_to_the_snaplen() {
 /// Each packet arrives while the reader sleeps, having received the previous one.
 #[test]
 fn a_reader_that_sleeps_is_woken_by_every_packet() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     for place in PLACES {
         let [left, right] = Net::new().pair();
         let mut taken = take(&right, place, &SlotProgramOptions::new(96));
@@ -82,6 +90,9 @@ fn a_reader_that_sleeps_is_woken_by_every_packet() {
 /// The descriptor stays readable until the reader announces that it goes to sleep again.
 #[test]
 fn a_sign_whose_packets_were_read_is_put_away() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
     for _ in 0..100 {
@@ -108,6 +119,9 @@ fn is_readable(buffer: &BpfRing) -> bool {
 /// A reader that sleeps whenever the ring is empty, while packets arrive at full speed.
 #[test]
 fn no_packet_lies_unseen_by_a_sleeper() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     const COUNT: u64 = 300_000;
     let [left, right] = Net::new().pair();
     let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
@@ -145,6 +159,9 @@ fn no_packet_lies_unseen_by_a_sleeper() {
 /// the loss that the later batch reports.
 #[test]
 fn under_load_every_packet_is_delivered_or_reported_at_its_place() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     const COUNT: u64 = 1_000_000;
     let [left, right] = Net::new().pair();
     let options = SlotProgramOptions {
@@ -196,6 +213,9 @@ fn under_load_every_packet_is_delivered_or_reported_at_its_place() {
 
 #[test]
 fn a_held_batch_is_not_written_to() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     let options = SlotProgramOptions {
         buffer_bytes: SMALL,
@@ -218,6 +238,9 @@ fn a_held_batch_is_not_written_to() {
 
 #[test]
 fn what_was_taken_can_be_read_when_the_program_is_gone() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     let taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
     send_and_end(&left, &[frame(BROADCAST, 60)]);
@@ -231,6 +254,9 @@ fn what_was_taken_can_be_read_when_the_program_is_gone() {
 /// The next batch starts with the packets that the previous one left.
 #[test]
 fn a_batch_can_be_divided() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
     let frames = (60..80)

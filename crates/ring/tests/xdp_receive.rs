@@ -13,11 +13,16 @@ use crate::support::{
 };
 use lab::Net;
 use lab::bpf::XdpAttachMode;
+use lab::kernel::{AF_XDP_FRAGMENTS, BUSY_POLLING, XDP_FRAGMENTS};
+use lab::skip::without;
 use tapline_ring::{TimestampSource, XdpRingOptions};
 use wire::metadata::{Checksum, Direction, Reception};
 
 #[test]
 fn packets_are_what_was_sent_with_their_tags() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     for (place, way) in PLACES
         .into_iter()
         .flat_map(|place| WAYS.map(|way| (place, way)))
@@ -37,6 +42,9 @@ fn packets_are_what_was_sent_with_their_tags() {
 
 #[test]
 fn what_is_known_of_a_packet_is_reported() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     for (place, way) in PLACES
         .into_iter()
         .flat_map(|place| WAYS.map(|way| (place, way)))
@@ -110,6 +118,9 @@ fn time_stamps_lie_between_sending_and_reading() {
 
 #[test]
 fn a_packet_is_cut_to_the_snaplen() {
+    if without(&XDP_FRAGMENTS) {
+        return;
+    }
     for snaplen in [1, 14, 60, 96, 1513, 1514] {
         for way in WAYS {
             let [left, right] = Net::new().pair();
@@ -125,6 +136,9 @@ fn a_packet_is_cut_to_the_snaplen() {
 /// buffers and the memory for joining them are reused.
 #[test]
 fn packets_of_several_buffers_come_whole_or_cut() {
+    if without(&AF_XDP_FRAGMENTS) {
+        return;
+    }
     let mut ways: Vec<(Way, u32)> = vec![
         (socket, 262_144),
         (socket, 5000),
@@ -163,6 +177,9 @@ fn packets_of_several_buffers_come_whole_or_cut() {
 /// A socket may pass more than one MTU to its interface at once. Such a packet arrives unsegmented and complete.
 #[test]
 fn a_packet_that_the_driver_is_to_split_comes_with_every_byte() {
+    if without(&AF_XDP_FRAGMENTS) {
+        return;
+    }
     const UDP_SEGMENT: i32 = 103;
     for place in PLACES {
         let [left, right] = Net::new().pair();
@@ -191,6 +208,9 @@ fn a_packet_that_the_driver_is_to_split_comes_with_every_byte() {
 
 #[test]
 fn a_batch_can_be_walked_again_and_in_part() {
+    if without(&AF_XDP_FRAGMENTS) {
+        return;
+    }
     for (way, snaplen) in [(socket as Way, 262_144), (buffer, 96)] {
         let hosts = Net::new().pair();
         support::set_mtu(&hosts, 9000);
@@ -209,6 +229,9 @@ fn a_batch_can_be_walked_again_and_in_part() {
 /// A reader that never sleeps drives the driver by busy polling.
 #[test]
 fn a_busy_reader_receives_without_waiting() {
+    if without(&BUSY_POLLING) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     let mut wanted = Wanted::new(XdpAttachMode::Native, 256);
     wanted.ring = XdpRingOptions {

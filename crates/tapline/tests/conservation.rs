@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use lab::Net;
 use lab::generator::udp_frame;
+use lab::kernel::LIVE_FRAMES;
+use lab::skip::without;
+use lab::{Host, Net};
 use ring::DirectionFilter;
 use tapline::capture::{CaptureSummary, Ended, Filter, Limits};
 
@@ -12,9 +14,10 @@ use crate::support::{
     ipv4_only_untranslatable, options, run, send, until_reported,
 };
 
-/// Checks that the counters add up to `received`, in total and per interface, and so do the final statistics.
+/// Checks that the counters add up to `received`, in total and per interface, and so do the final statistics. The capture was on
+/// the interface of `host`.
 #[track_caller]
-fn assert_adds_up(outcome: &CaptureSummary, teller: &Teller, received: u64) {
+fn assert_adds_up(host: &Host, outcome: &CaptureSummary, teller: &Teller, received: u64) {
     let account = outcome.account;
     let lost = account.lost;
     assert_account(
@@ -24,7 +27,9 @@ fn assert_adds_up(outcome: &CaptureSummary, teller: &Teller, received: u64) {
         lost.total(),
     );
     assert_eq!(account.received(), Some(received), "{outcome:?}");
-    assert_eq!((lost.nic, lost.driver, lost.program), (Some(0), Some(0), 0));
+    // A full queue of a veth interface refuses frames of the generator, which sends them again. The interface counts each refusal.
+    let driver = (host.counters().rx_dropped == 0).then_some(0);
+    assert_eq!((lost.nic, lost.driver, lost.program), (Some(0), driver, 0));
     let links = outcome
         .links
         .iter()
@@ -55,6 +60,9 @@ fn filters() -> [Option<Filter>; 2] {
 
 #[test]
 fn at_a_low_rate_every_packet_is_delivered() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     for backend in BACKENDS {
         let mut pair = Pair::new();
         let mut teller = Teller::new();
@@ -71,12 +79,15 @@ fn at_a_low_rate_every_packet_is_delivered() {
         assert_account(&outcome.account, 5000, 0, 0);
         assert_eq!((teller.taken, teller.lost_before), (5000, 0));
         assert_eq!(pair.right.counters().rx_packets, 5000);
-        assert_adds_up(&outcome, &teller, 5000);
+        assert_adds_up(&pair.right, &outcome, &teller, 5000);
     }
 }
 
 #[test]
 fn what_a_filter_refuses_is_counted() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     for backend in BACKENDS {
         let mut pair = Pair::new();
         let mut teller = Teller::new();
@@ -98,12 +109,15 @@ fn what_a_filter_refuses_is_counted() {
                 .all(|kept| kept.bytes[..34] == udp_frame(80)[..34])
         );
         assert_eq!(pair.right.counters().rx_packets, 5000);
-        assert_adds_up(&outcome, &teller, 5000);
+        assert_adds_up(&pair.right, &outcome, &teller, 5000);
     }
 }
 
 #[test]
 fn what_a_filter_refuses_is_unknown_where_it_cannot_count() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     for backend in BACKENDS {
         let mut pair = Pair::new();
         let mut teller = Teller::new();
@@ -124,6 +138,9 @@ fn what_a_filter_refuses_is_unknown_where_it_cannot_count() {
 
 #[test]
 fn at_overload_what_the_ring_dropped_is_counted_and_reported_with_a_packet() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     for (backend, filter) in BACKENDS
         .into_iter()
         .flat_map(|backend| filters().map(|f| (backend, f)))
@@ -151,12 +168,15 @@ fn at_overload_what_the_ring_dropped_is_counted_and_reported_with_a_packet() {
         assert_account(&account, teller.taken, 0, account.lost.ring);
         assert_eq!(teller.lost_before, account.lost.ring);
         assert_eq!(pair.right.counters().rx_packets, 30_002);
-        assert_adds_up(&outcome, &teller, 30_002);
+        assert_adds_up(&pair.right, &outcome, &teller, 30_002);
     }
 }
 
 #[test]
 fn a_loss_before_refused_packets_is_reported_with_the_next_one_that_is_delivered() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     for backend in BACKENDS {
         let mut pair = Pair::new();
         let (mut teller, release, told) = Teller::stalling();
@@ -180,12 +200,15 @@ fn a_loss_before_refused_packets_is_reported_with_the_next_one_that_is_delivered
         assert!(account.lost.ring > 20_000, "{outcome:?}");
         assert_account(&account, 2, 30_001 - account.lost.ring, account.lost.ring);
         assert_eq!(teller.lost_before, account.lost.ring);
-        assert_adds_up(&outcome, &teller, 30_003);
+        assert_adds_up(&pair.right, &outcome, &teller, 30_003);
     }
 }
 
 #[test]
 fn after_the_last_packet_asked_for_the_others_count_as_filtered() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     for (backend, filter) in BACKENDS
         .into_iter()
         .flat_map(|backend| filters().map(|f| (backend, f)))
@@ -207,7 +230,7 @@ fn after_the_last_packet_asked_for_the_others_count_as_filtered() {
         assert_account(&outcome.account, 777, 5000 - 777, 0);
         let numbers = teller.kept.iter().map(|kept| kept.bytes[42..50].to_vec());
         assert!(numbers.eq((0u64..777).map(|number| number.to_be_bytes().to_vec())));
-        assert_adds_up(&outcome, &teller, 5000);
+        assert_adds_up(&pair.right, &outcome, &teller, 5000);
     }
 }
 
@@ -222,7 +245,7 @@ fn a_limit_of_no_packets_delivers_none() {
         let mut teller = Teller::new();
         let outcome = pair.run(none, &mut teller, |_, _| ());
         assert!(matches!(outcome.ended, Ended::Packets), "{outcome:?}");
-        assert_adds_up(&outcome, &teller, 0);
+        assert_adds_up(&pair.right, &outcome, &teller, 0);
     }
 }
 
@@ -259,13 +282,16 @@ fn the_other_direction_is_no_part_of_the_account() {
             });
             assert_eq!(outcome.account.delivered, delivered, "{direction:?}");
             assert_eq!(teller.taken, delivered);
-            assert_adds_up(&outcome, &teller, foreign + ours);
+            assert_adds_up(&left, &outcome, &teller, foreign + ours);
         }
     }
 }
 
 #[test]
 fn what_a_consumer_does_not_take_or_loses_is_unwritten() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     for backend in BACKENDS {
         let mut pair = Pair::new();
         let (mut teller, release, told) = Teller::stalling();
@@ -283,7 +309,7 @@ fn what_a_consumer_does_not_take_or_loses_is_unwritten() {
         }
         assert_account(&outcome.account, 400, 0, 600);
         assert_eq!(outcome.account.lost.writer, 600);
-        assert_adds_up(&outcome, &teller, 1000);
+        assert_adds_up(&pair.right, &outcome, &teller, 1000);
 
         let mut pair = Pair::new();
         let mut teller = Teller::new();
@@ -299,6 +325,6 @@ fn what_a_consumer_does_not_take_or_loses_is_unwritten() {
         );
         assert_account(&outcome.account, 970, 0, 30);
         assert_eq!(outcome.account.lost.writer, 30);
-        assert_adds_up(&outcome, &teller, 1000);
+        assert_adds_up(&pair.right, &outcome, &teller, 1000);
     }
 }

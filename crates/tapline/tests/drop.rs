@@ -4,6 +4,7 @@
 use std::net::UdpSocket;
 
 use lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
+use lab::kernel::{AF_XDP_FRAGMENTS, LIVE_FRAMES};
 use lab::skip::without;
 use lab::{Host, Net, wait};
 use ring::{DirectionFilter, TimestampSource};
@@ -134,6 +135,9 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
 /// The consumer stalls while ten times the ring's capacity arrives.
 #[test]
 fn at_overload_every_packet_is_delivered_filtered_or_lost() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     const SENT: u64 = 40_000;
     for backend in WAYS {
         let mut pair = Pair::new();
@@ -170,6 +174,9 @@ fn at_overload_every_packet_is_delivered_filtered_or_lost() {
 /// A buffer has 4096 bytes, 3840 of them for the packet; frames are truncated to the snap length.
 #[test]
 fn frames_of_several_buffers_are_whole_or_cut_to_the_snaplen() {
+    if without(&AF_XDP_FRAGMENTS) {
+        return;
+    }
     let sent = [60, 3839, 3840, 3841, 9014, 1514, 7681, 14].map(|length: usize| {
         let mut frame = frames(7, 1).remove(0);
         frame.resize(length, 0xa5);
@@ -277,6 +284,9 @@ fn a_socket_receives_again_when_the_capture_is_over() {
 /// and packets carry their queue.
 #[test]
 fn packets_of_all_queues_come_in_one_order() {
+    if without(&LIVE_FRAMES) {
+        return;
+    }
     const QUEUES: u32 = 2;
     const EACH: u64 = 3000;
     if without(&TWO_PROCESSORS) {
