@@ -1,8 +1,10 @@
-//! Programs that the verifier of an older kernel has to accept too: those that count streams, and those of captures.
+//! What an older kernel has to do too: accept the programs that count streams, and those of captures; send by AF_XDP.
 
 use tapline::count::{CountDirection, IngressHook, XdpAttachMode};
 
-use crate::{OLDER_VM, count_stamps, drop, ringbuf};
+use tapline::send::SendPath;
+
+use crate::{OLDER_VM, count_stamps, drop, ringbuf, send_paths};
 
 #[test]
 fn stamps_are_found() {
@@ -25,5 +27,12 @@ fn what_matches_is_taken() {
 fn what_matches_is_copied() {
     if !OLDER_VM.has_run() {
         ringbuf::what_matches_is_copied_and_the_stack_sees_everything();
+    }
+}
+
+#[test]
+fn frames_that_a_device_drops_are_sent_again() {
+    if !OLDER_VM.has_run() {
+        send_paths::send_to_a_thread(SendPath::Xdp);
     }
 }

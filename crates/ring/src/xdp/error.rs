@@ -2,6 +2,8 @@
 
 use std::io;
 
+use abi::kernel::is_older_than;
+
 use crate::error::RingOptionError;
 
 /// The step of the setup that failed.
@@ -41,6 +43,8 @@ pub struct XdpSetupError {
     pub queue: u32,
     /// Whether zero copy was required.
     pub is_zero_copy: bool,
+    /// Whether frames may take several buffers of the packet memory.
+    pub is_multi_buffer: bool,
     /// The kernel's error.
     pub source: io::Error,
 }
@@ -86,6 +90,14 @@ impl XdpSetupError {
                 XdpSetupStep::Bind | XdpSetupStep::BindToSend,
                 Some(libc::EOPNOTSUPP | libc::EINVAL),
             ) if self.is_zero_copy => " (its driver has no zero copy for this MTU: allow copying)",
+            (XdpSetupStep::BindToSend, Some(libc::EINVAL))
+                if self.is_multi_buffer && is_older_than((6, 6)) =>
+            {
+                " (frames of more than 4096 bytes need Linux 6.6, or a smaller MTU)"
+            }
+            (XdpSetupStep::Memory, Some(libc::EINVAL)) if is_older_than((6, 11)) => {
+                " (launch times need Linux 6.14)"
+            }
             // `xsk_bind`, net/xdp/xsk.c: the other reasons are options that are not used to send.
             (XdpSetupStep::BindToSend, Some(libc::EINVAL)) => " (the interface has no such queue)",
             _ => "",

@@ -195,11 +195,16 @@ impl<E: Entry> Producer<E> {
 
     /// Makes the written entries visible to the kernel.
     pub fn publish(&mut self) {
+        self.publish_before(self.produced);
+    }
+
+    /// Makes the written entries before index `end` visible to the kernel.
+    pub fn publish_before(&mut self, end: u32) {
         // Release: the entries, and the last accesses to the chunks they name, happen before the kernel sees them.
         // Pairs with the load-acquire in __xskq_cons_peek, net/xdp/xsk_queue.h. With a weaker store, a packet could
         // change while it is read.
         let word = self.ring.region.word(self.ring.producer_at);
-        word.store(self.produced, Ordering::Release);
+        word.store(end, Ordering::Release);
     }
 
     /// Index of the next entry to be written.
@@ -235,8 +240,8 @@ impl<E: Entry> Producer<E> {
         entry.store(&self.ring.region, self.ring.place(index, E::BYTES));
     }
 
-    /// Writes `entries` before the published entry with index `at`, and those from there on behind them. Only while
-    /// the kernel does not read the ring.
+    /// Writes `entries` before the entry with index `at`, and those from there on behind them; [`publish`](Self::publish)
+    /// makes them visible. Only while the kernel does not read the ring.
     ///
     /// # Panics
     /// If the ring has no room for them.
@@ -252,7 +257,6 @@ impl<E: Entry> Producer<E> {
             self.write(at.wrapping_add(ahead), entry);
         }
         self.produced = self.produced.wrapping_add(count);
-        self.publish();
     }
 
     /// Whether the kernel has taken every entry.

@@ -69,6 +69,8 @@ pub struct XdpSender {
     /// Index of the first entry of those.
     first: u32,
     is_zero_copy: bool,
+    /// After each call the kernel's index tells what it has taken (Linux 6.17), also if it did not take everything.
+    has_exact_index: bool,
     /// The bytes of a frame that is sent once more.
     again: Vec<u8>,
 }
@@ -84,15 +86,6 @@ impl XdpSender {
     /// Linux 5.4.
     pub fn open(ifindex: u32, link: &str, options: &XdpSendOptions) -> Result<Self, XdpSetupError> {
         let is_zero_copy = options.zero_copy;
-        let at = |step| {
-            move |source| XdpSetupError {
-                step,
-                link: link.to_owned(),
-                queue: options.queue,
-                is_zero_copy,
-                source,
-            }
-        };
         let head_bytes = if options.has_launch_times {
             TxMetadata::BYTES
         } else {
@@ -103,6 +96,17 @@ impl XdpSender {
         } else {
             LARGE_CHUNK_BYTES
         };
+        let is_multi_buffer = options.longest > chunk_bytes - head_bytes;
+        let at = |step| {
+            move |source| XdpSetupError {
+                step,
+                link: link.to_owned(),
+                queue: options.queue,
+                is_zero_copy,
+                is_multi_buffer,
+                source,
+            }
+        };
         let socket = xdp::socket().map_err(at(XdpSetupStep::Socket))?;
         let fd = socket.as_fd();
         let memory = Region::anonymous(chunk_bytes * CHUNKS as usize);
@@ -110,14 +114,11 @@ impl XdpSender {
         xdp::register_memory(fd, &memory, chunk_bytes as u32, head_bytes > 0)
             .map_err(at(XdpSetupStep::Memory))?;
         let (tx, completions) = rings(fd).map_err(at(XdpSetupStep::Rings))?;
-        // An older kernel keeps its own number.
-        let _ = set_option(fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &BUDGET);
+        // An older kernel keeps its own number. Linux 6.17 has both, this option and the index (`__xsk_generic_xmit`,
+        // net/xdp/xsk.c).
+        let has_exact_index = set_option(fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &BUDGET).is_ok();
         let copy = if is_zero_copy { XDP_ZEROCOPY } else { XDP_COPY };
-        let parts = if options.longest > chunk_bytes - head_bytes {
-            XDP_USE_SG
-        } else {
-            0
-        };
+        let parts = if is_multi_buffer { XDP_USE_SG } else { 0 };
         let address = SockaddrXdp {
             flags: copy | parts | XDP_USE_NEED_WAKEUP,
             ifindex,
@@ -139,6 +140,7 @@ impl XdpSender {
             free: (0..CHUNKS).rev().map(chunk).collect(),
             pushed: VecDeque::with_capacity(CHUNKS as usize),
             is_zero_copy: reported & XDP_OPTIONS_ZEROCOPY != 0,
+            has_exact_index,
             again: Vec::new(),
         })
     }
@@ -271,13 +273,15 @@ impl XdpSender {
     /// Hands pushed frames to the kernel, and returns how many it took: the first ones. A frame that the device dropped
     /// is not taken. It waits before the others.
     ///
-    /// Costs one system call; none where a zero-copy driver reads the ring by itself. Does not block.
+    /// Costs one system call; none where a zero-copy driver reads the ring by itself. Does not block. A copying socket
+    /// before Linux 6.17 takes one frame in each call: these kernels publish their index only when they have taken
+    /// everything, so nobody could tell which frame a device dropped.
     ///
     /// # Errors
     /// EAGAIN if the kernel took none now: the device's queue or the socket's buffer is full. Otherwise as
     /// [`abi::xdp::transmit`].
     pub fn transmit(&mut self) -> io::Result<usize> {
-        self.tx.publish();
+        self.publish();
         let must_wake = !self.is_zero_copy || self.tx.needs_wakeup();
         let woken = if must_wake {
             xdp::transmit(self.socket.as_fd())
@@ -307,6 +311,17 @@ impl XdpSender {
             return Err(io::Error::from_raw_os_error(libc::EAGAIN));
         }
         Ok(count)
+    }
+
+    /// Shows the kernel the frames that it may take in one call.
+    fn publish(&mut self) {
+        match self.pushed.front() {
+            Some(&parts) if !self.is_zero_copy && !self.has_exact_index => {
+                self.tx
+                    .publish_before(self.first.wrapping_add(parts.into()));
+            }
+            _ => self.tx.publish(),
+        }
     }
 
     /// Forgets the frames whose entries the kernel has taken. Returns how many, and the entries of the last one.

@@ -193,6 +193,7 @@ fn on(
         link: name.to_owned(),
         queue,
         is_zero_copy,
+        is_multi_buffer: false,
         source,
     }
 }

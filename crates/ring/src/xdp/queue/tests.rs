@@ -188,6 +188,16 @@ fn entries_are_inserted_before_those_that_wait_across_the_wrap() {
         }
         let taken = producer.taken();
         producer.insert(taken, &[100, 101]);
+        let published = |ring: &Ring| {
+            ring.region
+                .word(AT.producer as usize)
+                .load(Ordering::Acquire)
+        };
+        // One of the entries that wait is published, then all are.
+        producer.publish_before(taken.wrapping_add(1));
+        assert_eq!(published(&producer.ring), (start + 3) as u32);
+        producer.publish();
+        assert_eq!(published(&producer.ring), (start + 7) as u32);
         assert_eq!(producer.produced(), (start + 7) as u32);
         let rest = (2..7).map(|number| consume(&producer.ring, start + number));
         assert_eq!(rest.collect::<Vec<_>>(), [100, 101, 2, 3, 4]);
