@@ -138,6 +138,8 @@ mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /tmp
 # Before Linux 5.11, programs and maps count as locked memory.
 ulimit -l unlimited
+# Namespaces get no tunnel devices of their own.
+echo 1 >/proc/sys/net/core/fb_tunnels_only_for_init_net
 while read module; do insmod /modules/$module 2>/dev/null; done </modules/order
 ip link set lo up
 crate() {
