@@ -100,8 +100,8 @@ fn fall_back(error: &XdpProgramError) -> Option<FallBack> {
         libc::EPERM => Some(FallBack::Privilege),
         // The verifier's answer to a wrong program, and to one that needs a missing privilege.
         libc::EACCES if !is_trusted() => Some(FallBack::Privilege),
-        // Older kernels refuse unknown flags and helpers.
-        libc::EINVAL if is_older_than(MIN_KERNEL) => Some(FallBack::Kernel),
+        // Older kernels refuse unknown flags and helpers, and an array whose values are so large.
+        libc::EINVAL | libc::E2BIG if is_older_than(MIN_KERNEL) => Some(FallBack::Kernel),
         libc::ENOENT => Some(FallBack::Kernel),
         // If the filter is the reason, the verifier rejects AF_XDP's program as well.
         libc::EACCES | libc::EINVAL => Some(FallBack::Verifier),
