@@ -2,7 +2,10 @@
 
 use crate::net_again::RULES;
 use crate::witness::{assert_invalid, parse, refused_with};
-use netlink::{Cause, Event, Prefix, Rule, Watch};
+use netlink::{
+    Addr, Cause, Event, Family, IfIndex, Mdb, PortVlan, Prefix, Route, RouteTable, Rule,
+    RuleAction, Watch,
+};
 use rustix::io::Errno;
 use tapline_lab::Host;
 
@@ -46,6 +49,81 @@ fn rules_come_and_go_as_ip_makes_them() {
         let removed = watch.try_next().expect("events");
         assert_eq!(removed, Some(Event::Removed(rule)), "{line}");
     }
+}
+
+#[test]
+fn a_rule_without_a_table_looks_up_in_main_as_with_ip() {
+    let [ours, theirs] = ["ours", "theirs"].map(Host::new);
+    let mut netlink = ours.netlink();
+    let rule = |text: &str| Rule::new().src(parse(text));
+    let blackhole = Rule::new().action(RuleAction::Blackhole);
+    for rule in [
+        rule("10.2.0.0/16"),
+        rule("2001:db8::/32"),
+        Rule::new().priority(7),
+        blackhole.priority(8),
+        Rule::new().goto(32_766).priority(9),
+        Rule::new().l3mdev(true).priority(10),
+        Rule::new().priority(11).table(70.into()),
+    ] {
+        netlink.add(&rule).expect("a rule");
+    }
+    for line in [
+        "rule add from 10.2.0.0/16",
+        "-6 rule add from 2001:db8::/32",
+        "rule add pref 7",
+        "rule add blackhole pref 8",
+        "rule add goto 32766 pref 9",
+        "rule add l3mdev pref 10",
+        "rule add pref 11 lookup 70",
+    ] {
+        theirs.ip(line);
+    }
+    for family in ["-4", "-6"] {
+        let shown = |host: &Host| host.ip(&format!("-json {family} rule show"));
+        assert_eq!(shown(&ours), shown(&theirs));
+    }
+}
+
+#[test]
+fn no_rule_is_neither_added_nor_deleted_nor_read() {
+    let host = Host::new("host");
+    let mut netlink = host.netlink();
+    let before = host.ip("rule show");
+    let v6 = Rule::new().family(Family::V6);
+    assert_invalid(netlink.add(&Rule::new()));
+    assert_invalid(netlink.add(&v6));
+    // What the kernel ignores when it deletes: it would take the first rule.
+    let everything = || Prefix::new([0, 0, 0, 0], 0);
+    for nothing in [
+        Rule::new(),
+        v6,
+        Rule::new().src(everything()).dst(everything()),
+        Rule::new().not(true),
+        Rule::new().fwmark(0).ipproto(0).tun_id(0).l3mdev(false),
+        Rule::new().table(0.into()),
+        Rule::new().suppress_prefixlen(-1),
+    ] {
+        assert_invalid(netlink.del(&nothing));
+        assert_invalid(netlink.get(&nothing));
+    }
+    assert_eq!(host.ip("rule show"), before);
+    let local = netlink.get(&Rule::new().priority(0)).expect("the first");
+    assert_eq!(local.table, Some(RouteTable::Local));
+    netlink.del(&Rule::new().priority(0)).expect("the first");
+    assert!(!host.ip("rule show").contains("lookup local"));
+}
+
+#[test]
+fn an_object_is_read_by_its_key_only() {
+    let host = Host::new("host");
+    let mut netlink = host.netlink();
+    assert_invalid(netlink.get(&Addr::new()));
+    assert_invalid(netlink.get(&Addr::new().dev(IfIndex(1))));
+    assert_invalid(netlink.get(&Route::new()));
+    assert_invalid(netlink.get(&Route::new().table(RouteTable::Local)));
+    assert_invalid(netlink.get(&PortVlan::new()));
+    assert_invalid(netlink.get(&Mdb::new()));
 }
 
 #[test]

@@ -89,7 +89,7 @@ attribute_set! {
         /// The peer address; the prefix then belongs to the peer.
         #[serde(rename = "address")]
         peer: IpAddr = IFA_ADDRESS;
-        /// The broadcast address; IPv4.
+        /// The broadcast address; IPv4. `+` and `-` stand for the prefix followed by ones and by zeros.
         "broadcast" | "brd" broadcast: Broadcast = IFA_BROADCAST;
         /// The anycast address; read-only.
         anycast: IpAddr = IFA_ANYCAST;
@@ -409,6 +409,10 @@ impl Object for Addr {
         Some((self.dev?, self.local?, self.prefixlen?, self.peer))
     }
 
+    fn check_key(&self) -> Result<(), InvalidRequest> {
+        self.given_address().map(|_| ())
+    }
+
     fn matches(&self, wanted: &Self) -> bool {
         match (wanted.broadcast, self.local, self.prefixlen) {
             (Some(broadcast), Some(IpAddr::V4(local)), Some(prefix_len)) => {
@@ -446,9 +450,14 @@ impl Addr {
         family.map_or(AF_UNSPEC, Into::into)
     }
 
+    fn given_address(&self) -> Result<IpAddr, InvalidRequest> {
+        self.local
+            .ok_or_else(|| InvalidRequest::new("no address is given"))
+    }
+
     /// The address and its prefix length, if the request is valid.
     fn validate(&self) -> Result<(IpAddr, u8), InvalidRequest> {
-        let local = (self.local).ok_or_else(|| InvalidRequest::new("no address is given"))?;
+        let local = self.given_address()?;
         reject_if!(
             self.ifindex() == IfIndex(0),
             "no interface is given for the address"

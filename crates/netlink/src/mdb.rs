@@ -433,6 +433,10 @@ impl Object for Mdb {
         Some((self.dev?, self.port?, self.grp?, vid, self.src))
     }
 
+    fn check_key(&self) -> Result<(), InvalidRequest> {
+        self.given_group().map(|_| ())
+    }
+
     /// Filter mode and source list apply only to IP groups without a source.
     fn settable(self) -> Self {
         let has_mode = self.src.is_none() && matches!(self.grp, Some(MdbGroup::Ip(_)));
@@ -474,9 +478,14 @@ impl Object for Mdb {
 }
 
 impl Mdb {
+    fn given_group(&self) -> Result<MdbGroup, InvalidRequest> {
+        self.grp
+            .ok_or_else(|| InvalidRequest::new("no group is given"))
+    }
+
     /// The bridge and the group, if the request is valid.
     fn validate(&self) -> Result<(IfIndex, MdbGroup), InvalidRequest> {
-        let group = (self.grp).ok_or_else(|| InvalidRequest::new("no group is given"))?;
+        let group = self.given_group()?;
         let dev =
             (self.dev).ok_or_else(|| InvalidRequest::new("no bridge is given for the group"))?;
         reject_if!(self.port.is_none(), "no port is given for the group");

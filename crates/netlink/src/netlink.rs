@@ -118,7 +118,8 @@ impl Netlink {
     /// Deletes the object that `key` identifies. Equals `ip OBJECT del …`.
     ///
     /// # Errors
-    /// `Cause::Refused` with ENODEV, ENOENT, ESRCH or EADDRNOTAVAIL if it does not exist.
+    /// `Cause::Refused` with ENODEV, ENOENT, ESRCH or EADDRNOTAVAIL if it does not exist; `Cause::Invalid` if `key`
+    /// identifies nothing.
     pub fn del<O: Object>(&mut self, key: &O) -> Result<(), NetlinkError> {
         self.change(Verb::Del, key)
     }
@@ -126,9 +127,11 @@ impl Netlink {
     /// Reads the object that `key` identifies.
     ///
     /// # Errors
-    /// `Cause::Refused` or `Cause::Absent` if it does not exist.
+    /// `Cause::Refused` or `Cause::Absent` if it does not exist; `Cause::Invalid` if `key` identifies nothing.
     pub fn get<O: Object>(&mut self, key: &O) -> Result<O, NetlinkError> {
         if !O::HAS_GET {
+            key.check_key()
+                .map_err(|invalid| Self::failure(Verb::Get, key, Cause::Invalid(invalid)))?;
             let listing = self.list(key)?;
             let first = listing.items.into_iter().next();
             return first.ok_or_else(|| Self::failure(Verb::Get, key, Cause::Absent));

@@ -66,6 +66,15 @@ pub trait Object: AttributeSet + Clone + fmt::Debug + PartialEq + Send + Sync + 
     /// What identifies it; `None` if a part of the key is missing.
     fn key(&self) -> Option<Self::Key>;
 
+    /// Checks that the fields identify an object where the kernel has no lookup and may delete the first match: without
+    /// them, `get` would return an arbitrary object.
+    ///
+    /// # Errors
+    /// [`InvalidRequest`] says what is missing.
+    fn check_key(&self) -> Result<(), InvalidRequest> {
+        Ok(())
+    }
+
     /// Whether each field given in `filter` has the same value here.
     fn matches(&self, filter: &Self) -> bool {
         self.fields_match(filter)

@@ -324,6 +324,10 @@ impl Object for PortVlan {
         Some((self.dev?, self.vlan?))
     }
 
+    fn check_key(&self) -> Result<(), InvalidRequest> {
+        self.given_vlan().map(|_| ())
+    }
+
     /// A range matches all its VLANs.
     fn matches(&self, wanted: &Self) -> bool {
         let holds = match (wanted.vlan, self.vlan) {
@@ -442,9 +446,14 @@ impl Object for PortVlan {
 }
 
 impl PortVlan {
+    fn given_vlan(&self) -> Result<u16, InvalidRequest> {
+        self.vlan
+            .ok_or_else(|| InvalidRequest::new("no VLAN is given"))
+    }
+
     /// The first and the last VLAN, if the request is valid.
     fn validate(&self) -> Result<(u16, u16), InvalidRequest> {
-        let first = (self.vlan).ok_or_else(|| InvalidRequest::new("no VLAN is given"))?;
+        let first = self.given_vlan()?;
         let last = self.vlan_end.unwrap_or(first);
         reject_if!(
             self.ifindex() == IfIndex(0),

@@ -20,8 +20,9 @@ use crate::schema::{
     text_field_values, text_form,
 };
 use crate::uapi::{
-    AF_INET, AF_INET6, FIB_RULE_INVERT, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP,
-    FRA_SUPPRESS_PREFIXLEN, RTM_GETRULE, RTM_NEWRULE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
+    AF_INET, AF_INET6, FIB_RULE_INVERT, FRA_DST, FRA_PRIORITY, FRA_SRC, FRA_SUPPRESS_IFGROUP,
+    FRA_SUPPRESS_PREFIXLEN, FRA_TABLE, RTM_GETRULE, RTM_NEWRULE, RTNLGRP_IPV4_RULE,
+    RTNLGRP_IPV6_RULE,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -46,7 +47,9 @@ number_enum! {
 attribute_set! {
     /// A routing policy rule: selects packets and the routing table for them.
     ///
-    /// Fields that are not given match everything. Equals `ip rule add [from NETWORK] [iif NAME] … lookup TABLE`.
+    /// Fields that are not given match everything. Equals `ip rule add [from NETWORK] [iif NAME] … lookup TABLE`: without
+    /// a table, an action, `goto` and `l3mdev`, a new rule looks up in the table main. A rule without any field is neither
+    /// added nor deleted: the kernel would delete the first one.
     ///
     /// # Source
     /// `fib_nl2rule` and `fib_nl_fill_rule`, net/core/fib\_rules.c.
@@ -79,23 +82,27 @@ attribute_set! {
         }
         /// Its priority. Rules are evaluated in ascending order.
         "priority" | "preference" | "pref" | "order" priority: u32 = FRA_PRIORITY;
-        /// The ingress link; `lo` selects packets of this host.
+        /// The ingress link; `lo` selects packets of this host. Always a name: a rule may wait for a link that does not exist yet.
         "iif" | "dev" iif: IfName = FRA_IIFNAME;
-        /// The egress link of a bound socket.
+        /// The egress link of a bound socket, by its name.
         "oif" oif: IfName = FRA_OIFNAME;
+        /// The firewall mark.
         fwmark: u32 = FRA_FWMARK;
         /// The mask for the firewall mark.
         fwmask: u32 = FRA_FWMASK;
+        /// The routing table. Default: main, if the action is to look up.
         "lookup" | "table" table: RouteTable = FRA_TABLE;
         /// The priority of the next rule.
         "goto" goto: u32 = FRA_GOTO;
         /// Whether the table is that of the packet's VRF.
         "l3mdev" l3mdev: bool = FRA_L3MDEV;
-        /// The user ids.
+        /// The user ids: `5` or `5-6`.
         "uidrange" uidrange: Range<u32> = FRA_UID_RANGE;
         /// The IP protocol: 6 TCP, 17 UDP.
         "ipproto" ipproto: u8 = FRA_IP_PROTO;
+        /// The source ports: `80` or `80-90`.
         "sport" sport: Range<u16> = FRA_SPORT_RANGE;
+        /// The destination ports: `80` or `80-90`.
         "dport" dport: Range<u16> = FRA_DPORT_RANGE;
         /// The tunnel id.
         "tun_id" tun_id: u64 as BigEndian = FRA_TUN_ID;
@@ -195,6 +202,13 @@ impl Object for Rule {
             return Ok(());
         }
         let family = self.check()?;
+        reject_if!(
+            verb == Verb::Add && self.is_empty(),
+            "a rule needs a network, a priority, an action or another field"
+        );
+        if verb == Verb::Del {
+            self.check_key()?;
+        }
         let length = |prefix: Option<Prefix>| prefix.map_or(0, |prefix| prefix.len);
         let header = RuleHeader {
             family: family.into(),
@@ -212,6 +226,9 @@ impl Object for Rule {
             }
         }
         AttributeSet::encode_attributes(self, request);
+        if verb == Verb::Add && self.looks_up_in_main() {
+            request.u32(FRA_TABLE, RouteTable::Main.into());
+        }
         Ok(())
     }
 
@@ -243,13 +260,26 @@ impl Object for Rule {
         Ok(true)
     }
 
-    /// Without an action that is 0: deletion then ignores it.
+    /// Without an action that is 0, which deletion ignores, and without a priority that is not given: the kernel then
+    /// chooses one.
     fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
-        let rule = Self::decode(body)?;
-        Ok(rule.map(|rule| Self {
-            action: rule.action.filter(|action| u8::from(*action) != 0),
-            ..rule
-        }))
+        let Some(mut rule) = Self::decode(body)? else {
+            return Ok(None);
+        };
+        let (_, rest) = RuleHeader::split(body)?;
+        let mut kinds = attributes(rest, RuleHeader::BYTES).flatten();
+        let has_priority = kinds.any(|attribute| attribute.kind == FRA_PRIORITY);
+        rule.action = rule.action.filter(|action| u8::from(*action) != 0);
+        rule.priority = rule.priority.filter(|_| has_priority);
+        Ok(Some(rule))
+    }
+
+    fn check_key(&self) -> Result<(), InvalidRequest> {
+        reject_if!(
+            self.matches_any_rule(),
+            "nothing says which rule: a priority, a network, a table or another field"
+        );
+        Ok(())
     }
 
     fn key(&self) -> Option<Vec<u8>> {
@@ -303,13 +333,47 @@ impl Rule {
         self.flow.map(|flow| ((flow >> 16) as u16, flow as u16))
     }
 
-    /// Whether it matches all rules.
+    /// Whether no field but the family is given.
     fn is_empty(&self) -> bool {
         let nothing = Self {
             family: self.family,
             ..Self::default()
         };
         *self == nothing
+    }
+
+    /// Whether the kernel takes it for the first rule, whatever that is, when it deletes: it ignores zeros, except for the
+    /// priority and the realms, and whether the selection is inverted (`rule_find`, net/core/fib\_rules.c).
+    fn matches_any_rule(&self) -> bool {
+        let ports = |range: Option<Range<u16>>| {
+            range.is_some_and(|range| range.first != 0 && range.last != 0)
+        };
+        let is_limited = |bits: Option<i32>| bits.is_some_and(|bits| bits != -1);
+        let network = |network: Option<Prefix>| network.is_some_and(|it| !it.is_everything());
+        let conditions = [
+            network(self.src) || network(self.dst),
+            self.tos.is_some_and(|tos| tos.0 != 0),
+            u8::from(self.action_for(Verb::Del)) != 0,
+            self.priority.is_some() || self.flow.is_some(),
+            self.iif.is_some() || self.oif.is_some(),
+            self.fwmark.is_some_and(|mark| mark != 0),
+            self.fwmask.is_some_and(|mask| mask != 0),
+            self.table.is_some_and(|table| u32::from(table) != 0),
+            self.l3mdev == Some(true) || self.uidrange.is_some(),
+            self.ipproto.is_some_and(|protocol| protocol != 0),
+            ports(self.sport) || ports(self.dport),
+            self.tun_id.is_some_and(|id| id != 0),
+            is_limited(self.suppress_prefixlen) || is_limited(self.suppress_ifgroup),
+            self.protocol.is_some_and(|origin| u8::from(origin) != 0),
+        ];
+        !conditions.contains(&true)
+    }
+
+    /// Whether a new rule gets the table main because nothing else says what it does.
+    fn looks_up_in_main(&self) -> bool {
+        self.table.is_none()
+            && self.l3mdev != Some(true)
+            && self.action_for(Verb::Add) == RuleAction::ToTable
     }
 
     fn family_said(&self) -> Option<Family> {

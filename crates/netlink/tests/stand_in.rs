@@ -4,7 +4,7 @@
 use netlink::transport::{FakeKernel, Fault, Faulty, Player, Recorder, Spoken};
 use netlink::{
     Addr, Cause, Event, IfIndex, IfName, ItemResult, Link, LinkKind, Neigh, Netlink, OnError,
-    PortState, PortVlan, PortVlanFlags, Prefix, Route, Watch,
+    PortState, PortVlan, PortVlanFlags, Prefix, Route, RouteTable, Rule, Watch,
 };
 use tapline_netlink as netlink;
 
@@ -231,6 +231,56 @@ fn what_is_on_a_link_is_kept_and_goes_with_it() {
     let left = netlink.list(&Route::new()).expect("routes").items;
     assert_eq!(left.len(), 1);
     assert_eq!(left[0].dev, Some(IfIndex(2)));
+}
+
+/// As the kernel does, which `net_rule` in `lab` tests: the default table and priority, and what a deletion hits.
+#[test]
+fn rules_are_stored_and_deleted_as_by_the_kernel() {
+    let kernel = FakeKernel::new().keeping::<Rule>();
+    let mut netlink = kernel.netlink().expect("a socket");
+    let from = |text: &str| Rule::new().src(text.parse().expect("a prefix"));
+    netlink.add(&from("10.2.0.0/16")).expect("added");
+    netlink.add(&from("10.2.0.0/16")).expect("added");
+    netlink
+        .add(&from("10.3.0.0/16").priority(9))
+        .expect("added");
+    netlink
+        .add(&Rule::new().table(7.into()).priority(50))
+        .expect("added");
+    let listed = |netlink: &mut Netlink| {
+        let rules = netlink.list(&Rule::new()).expect("rules").items;
+        let rules = rules.into_iter().map(|rule| (rule.priority, rule.table));
+        rules.collect::<Vec<_>>()
+    };
+    let main = Some(RouteTable::Main);
+    assert_eq!(
+        listed(&mut netlink),
+        [
+            (Some(9), main),
+            (Some(50), Some(7.into())),
+            (Some(32_764), main),
+            (Some(32_765), main)
+        ]
+    );
+    let again = netlink.add(&from("10.3.0.0/16").priority(9));
+    assert_eq!(
+        errno(&again.expect_err("there")),
+        Some(rustix::io::Errno::EXIST)
+    );
+    for nothing in [Rule::new(), Rule::new().not(true)] {
+        let invalid = netlink.del(&nothing).expect_err("nothing").cause;
+        assert!(matches!(invalid, Cause::Invalid(_)), "{invalid:?}");
+    }
+    netlink.del(&from("10.2.0.0/16")).expect("the first");
+    netlink
+        .del(&Rule::new().table(7.into()))
+        .expect("the only one");
+    assert_eq!(
+        listed(&mut netlink),
+        [(Some(9), main), (Some(32_765), main)]
+    );
+    let gone = netlink.del(&Rule::new().table(7.into())).expect_err("gone");
+    assert_eq!(errno(&gone), Some(rustix::io::Errno::NOENT));
 }
 
 #[test]

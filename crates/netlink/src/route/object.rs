@@ -343,6 +343,10 @@ impl Object for Route {
         self.route_key()
     }
 
+    fn check_key(&self) -> Result<(), InvalidRequest> {
+        self.given_destination().map(|_| ())
+    }
+
     /// The kernel reports the next hops of a nexthop object and rejects them in requests.
     fn settable(self) -> Self {
         let route = without!(self, flags, cache, users, used, age, error, iif, mark, uid);
@@ -472,10 +476,14 @@ impl Route {
         }
     }
 
+    fn given_destination(&self) -> Result<Prefix, InvalidRequest> {
+        self.destination()
+            .ok_or_else(|| InvalidRequest::new("no destination is given"))
+    }
+
     /// The destination, if the request is valid.
     fn check(&self) -> Result<Prefix, InvalidRequest> {
-        let dst = self.destination();
-        let dst = dst.ok_or_else(|| InvalidRequest::new("no destination is given"))?;
+        let dst = self.given_destination()?;
         let family = dst.family();
         reject_if!(
             self.family.is_some_and(|said| said != family),

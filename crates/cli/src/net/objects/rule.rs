@@ -4,9 +4,7 @@ use serde_json::Value;
 use tapline::net::schema::{
     Arguments, Flatten, InvalidValue, NameLookup, NumberNames, Parsed, TextValue,
 };
-use tapline::net::{
-    Family, Prefix, Range, Realms, RouteProtocol, RouteTable, Rule, RuleAction, Verb,
-};
+use tapline::net::{Family, Prefix, Range, Realms, RouteProtocol, Rule, RuleAction, Verb};
 
 use super::link::{group_name, parse_group};
 use crate::net::handle::unknown_word;
@@ -25,7 +23,7 @@ impl CommandSyntax for Rule {
         family: Option<Family>,
         words: &mut Arguments<'_>,
     ) -> Parsed<Self> {
-        // `del` without arguments would remove the first rule.
+        // As in ip(8), before the library says so: what is missing is an argument.
         if matches!(verb, Verb::Add | Verb::Del) && words.peek().is_none() {
             return Err(InvalidValue::new("a word about the rule", None));
         }
@@ -36,15 +34,9 @@ impl CommandSyntax for Rule {
                 return Err(unknown_word(word));
             }
         }
-        let has_action = rule.action.is_some()
-            || rule.table.is_some()
-            || rule.goto.is_some()
-            || rule.l3mdev.is_some();
-        // Defaults of ip(8).
-        match verb {
-            Verb::List => _ = rule.family.get_or_insert(Family::V4),
-            Verb::Add if !has_action => rule.table = Some(RouteTable::Main),
-            _ => {}
+        // As in ip(8).
+        if verb == Verb::List {
+            rule.family.get_or_insert(Family::V4);
         }
         Ok(rule)
     }

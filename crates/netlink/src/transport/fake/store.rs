@@ -21,15 +21,29 @@ pub trait StorableObject: Object {
     /// The error number for a missing object.
     const ABSENT: Errno;
 
-    /// The object with the values that the kernel chooses. `index` is the index of the next link.
+    /// Whether the kernel stores and finds these objects in the order of [`rank`](Self::rank).
+    const IS_RANKED: bool = false;
+
+    /// The object with the values that the kernel chooses. `index` is the index of the next link, and `held` are the
+    /// objects of this kind that exist.
     #[must_use]
-    fn created(self, _index: IfIndex) -> Self {
+    fn created(self, _index: IfIndex, _held: &[Self]) -> Self {
         self
     }
 
     /// Whether the request `said` is about this object.
     fn is_identified_by(&self, said: &Self) -> bool {
         said.key().is_some() && said.key() == self.key()
+    }
+
+    /// Whether the request `said` deletes this object, if it is the first of which that is true.
+    fn is_deleted_by(&self, said: &Self) -> bool {
+        self.is_identified_by(said)
+    }
+
+    /// Its place among the objects of its kind.
+    fn rank(&self) -> u32 {
+        0
     }
 
     /// Applies `change`.
@@ -44,7 +58,7 @@ pub trait StorableObject: Object {
 impl StorableObject for Link {
     const ABSENT: Errno = Errno::NODEV;
 
-    fn created(mut self, index: IfIndex) -> Self {
+    fn created(mut self, index: IfIndex, _: &[Self]) -> Self {
         self.index.get_or_insert(index);
         self.mtu.get_or_insert(1500);
         self.up.get_or_insert(false);
@@ -106,16 +120,39 @@ impl StorableObject for Fdb {
     }
 }
 
-/// A rule is identified by all of its fields.
+/// The priority of the rule for the table main, which a network has from the start.
+const MAIN_PRIORITY: u32 = 32_766;
+
+/// A rule is identified by all of its fields, and the first that has the given ones is deleted.
 impl StorableObject for Rule {
     const ABSENT: Errno = Errno::NOENT;
+    const IS_RANKED: bool = true;
+
+    /// Without a priority, that before the others (`fib_default_rule_pref`, net/core/fib\_rules.c).
+    fn created(mut self, _: IfIndex, held: &[Self]) -> Self {
+        let others = held.iter().filter(|rule| rule.family == self.family);
+        let others = others
+            .filter_map(|rule| rule.priority)
+            .filter(|it| *it > 0)
+            .min();
+        let before = others.map_or(MAIN_PRIORITY, |least| least.min(MAIN_PRIORITY)) - 1;
+        self.priority.get_or_insert(before);
+        self
+    }
 
     fn is_identified_by(&self, said: &Self) -> bool {
-        let mut own = self.clone();
-        if said.action.is_none() {
-            own.action = None;
-        }
-        said.key().is_some() && said.key() == own.key()
+        said.key().is_some() && said.key() == self.key()
+    }
+
+    /// The kernel does not compare whether the selection is inverted, nor the target of `goto`.
+    fn is_deleted_by(&self, said: &Self) -> bool {
+        let mut said = said.clone().settable();
+        (said.not, said.goto) = (None, None);
+        self.matches(&said)
+    }
+
+    fn rank(&self) -> u32 {
+        self.priority.unwrap_or_default()
     }
 
     fn apply(&mut self, change: Self) {
@@ -196,7 +233,10 @@ impl<O: StorableObject> ObjectStore<O> {
         echo: bool,
         index: IfIndex,
     ) -> Result<Done, Errno> {
-        let at = self.0.iter().position(|held| held.is_identified_by(&said));
+        let at = self.0.iter().position(|held| match verb {
+            Verb::Del => held.is_deleted_by(&said),
+            _ => held.is_identified_by(&said),
+        });
         let mut done = Done::default();
         match (verb, at) {
             (Verb::List, _) => {
@@ -217,17 +257,24 @@ impl<O: StorableObject> ObjectStore<O> {
                 return Ok(done);
             }
             (Verb::Add | Verb::Replace, None) | (Verb::Append, _) => {
-                self.0.push(said.created(index));
-                done.changes
-                    .push((true, self.0.last().map(body).unwrap_or_default()));
+                let created = said.created(index, &self.0);
+                done.changes.push((true, body(&created)));
+                let rank = created.rank();
+                let place = if O::IS_RANKED {
+                    self.0.partition_point(|held| held.rank() <= rank)
+                } else {
+                    self.0.len()
+                };
+                self.0.insert(place, created);
             }
             (Verb::Prepend, at) => {
                 let at = at.unwrap_or(self.0.len());
-                self.0.insert(at, said.created(index));
+                let created = said.created(index, &self.0);
+                self.0.insert(at, created);
                 done.changes.push((true, body(&self.0[at])));
             }
             (Verb::Replace, Some(at)) => {
-                self.0[at] = said.created(index);
+                self.0[at] = said.created(index, &self.0);
                 done.changes.push((true, body(&self.0[at])));
             }
             (Verb::Set, Some(at)) => {
