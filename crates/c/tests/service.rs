@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use lab::Host;
 
-use crate::support::{CHECKERS, run, succeed};
+use crate::support::{CHECKERS, Checked, run, succeed};
 
 /// Makes a change of the database, as another program.
 fn change(database: &Path, statement: &str) {
@@ -21,6 +21,13 @@ fn shown(host: &Host, name: &str) -> String {
     let mut command = host.command("ip");
     let output = command.args(["-json", "address", "show", name]).output();
     String::from_utf8(output.expect("ip runs").stdout).expect("text")
+}
+
+fn start(service: &Checked, host: &Host, database: &Path) -> Command {
+    let mut command = service.command(host);
+    command.arg(database);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
 }
 
 #[test]
@@ -39,12 +46,7 @@ fn the_kernel_follows_the_database_and_is_restored_in_one_loop() {
             "INSERT INTO interfaces VALUES ('s0', 'bridge', 1400, '192.0.2.1/24')",
         );
 
-        let mut command = service.command(&host);
-        command
-            .arg(&database)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        let mut running = run(command);
+        let mut running = run(start(&service, &host, &database));
         assert_eq!(running.line(), "changes: 2");
         let s0 = shown(&host, "s0");
         for part in [r#""mtu":1400"#, r#""local":"192.0.2.1""#, r#""UP""#] {
@@ -78,5 +80,31 @@ fn the_kernel_follows_the_database_and_is_restored_in_one_loop() {
         assert_eq!(threads.count(), 1);
         running.end_input();
         assert!(running.finish().is_empty());
+
+        // What changes while it is away, it finds when it starts again: also what it may delete.
+        change(
+            &database,
+            "UPDATE interfaces SET address = '192.0.2.9/24' WHERE name = 's1'",
+        );
+        let mut second = run(start(&service, &host, &database));
+        assert_eq!(second.line(), "changes: 1");
+        second.end_input();
+        assert!(second.finish().is_empty());
+        change(
+            &database,
+            "UPDATE interfaces SET address = '192.0.2.1/24' WHERE name = 's1'",
+        );
+        let mut third = run(start(&service, &host, &database));
+        assert_eq!(third.line(), "changes: 2");
+        let s1 = shown(&host, "s1");
+        assert!(s1.contains(r#""local":"192.0.2.1""#) && !s1.contains("192.0.2.9"));
+        third.end_input();
+        assert!(third.finish().is_empty());
+        change(&database, "DELETE FROM interfaces");
+        let mut last = run(start(&service, &host, &database));
+        assert_eq!(last.line(), "changes: 1");
+        assert_eq!(shown(&host, "s1"), "");
+        last.end_input();
+        assert!(last.finish().is_empty());
     }
 }

@@ -1,14 +1,18 @@
-// The wanted interfaces, in a table of SQLite: interfaces(name, type, mtu, address). Other programs change it.
+// The wanted interfaces, in a table of SQLite: interfaces(name, type, mtu, address). Other programs change it. What the
+// service itself has created is in the table `owned`, so that a restart does not forget it.
 #pragma once
 
 #include <sqlite3.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -16,9 +20,22 @@
 
 namespace service {
 
-class Database {
+/// The network namespace of this process, and the boot of the machine: in another one, what was created is gone, and an
+/// interface with the same name and index is somebody else's.
+inline std::string thisPlace()
+{
+    std::string boot;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+    struct stat space = {};
+    if (boot.empty() || stat("/proc/self/ns/net", &space) != 0) {
+        throw std::runtime_error("/proc does not say in which namespace this is");
+    }
+    return boot + ' ' + std::to_string(space.st_ino);
+}
+
+class Database final : public Ownership {
 public:
-    explicit Database(const char *path)
+    explicit Database(const char *path, std::string place = thisPlace()) : place_(std::move(place))
     {
         sqlite3 *opened = nullptr;
         const int status = sqlite3_open(path, &opened);
@@ -32,24 +49,73 @@ public:
         execute("CREATE TABLE IF NOT EXISTS interfaces("
                 "name TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, mtu INTEGER NOT NULL DEFAULT 1500, "
                 "address TEXT NOT NULL DEFAULT '')");
+        // An index of 0: about to be created. Addresses are separated by spaces.
+        execute("CREATE TABLE IF NOT EXISTS owned("
+                "name TEXT PRIMARY KEY NOT NULL, place TEXT NOT NULL, ifindex INTEGER NOT NULL, addresses TEXT NOT NULL)");
     }
 
     void execute(const char *statement) { check(sqlite3_exec(database_.get(), statement, nullptr, nullptr, nullptr)); }
 
     Interfaces interfaces()
     {
-        sqlite3_stmt *rows = nullptr;
-        check(sqlite3_prepare_v2(database_.get(), "SELECT name, type, mtu, address FROM interfaces", -1, &rows, nullptr));
         Interfaces found;
-        while (sqlite3_step(rows) == SQLITE_ROW) {
-            found[text(rows, 0)] = {text(rows, 1), static_cast<std::uint32_t>(sqlite3_column_int(rows, 2)), text(rows, 3)};
-        }
-        // Reports why the last step failed, if it did.
-        check(sqlite3_finalize(rows));
+        query("SELECT name, type, mtu, address FROM interfaces", {}, [&found](sqlite3_stmt *row) {
+            found[text(row, 0)] = {text(row, 1), number(row, 2), text(row, 3)};
+        });
         return found;
     }
 
+    std::map<std::string, Own> owned() override
+    {
+        std::map<std::string, Own> found;
+        query("SELECT name, ifindex, addresses FROM owned WHERE place = ?", {place_}, [&found](sqlite3_stmt *row) {
+            Own &own = found[text(row, 0)];
+            own.index = number(row, 1);
+            std::istringstream words(text(row, 2));
+            for (std::string word; words >> word;) {
+                own.addresses.push_back(Prefix(word));
+            }
+        });
+        return found;
+    }
+
+    void save(const std::string &name, const Own &own) override
+    {
+        std::string addresses;
+        for (const auto &address : own.addresses) {
+            addresses += address.toString() + ' ';
+        }
+        query("INSERT OR REPLACE INTO owned VALUES (?, ?, ?, ?)", {name, place_, std::to_string(own.index), addresses});
+    }
+
+    void forget(const std::string &name) override { query("DELETE FROM owned WHERE name = ?", {name}); }
+
 private:
+    /// Runs a statement with its parameters, and calls `each` with its rows.
+    template <class Each>
+    void query(const char *statement, const std::vector<std::string> &parameters, Each each)
+    {
+        sqlite3_stmt *rows = nullptr;
+        check(sqlite3_prepare_v2(database_.get(), statement, -1, &rows, nullptr));
+        for (std::size_t at = 0; at < parameters.size(); ++at) {
+            const auto &text = parameters[at];
+            sqlite3_bind_text(rows, static_cast<int>(at) + 1, text.data(), static_cast<int>(text.size()), nullptr);
+        }
+        while (sqlite3_step(rows) == SQLITE_ROW) {
+            each(rows);
+        }
+        // Reports why the last step failed, if it did.
+        check(sqlite3_finalize(rows));
+    }
+    void query(const char *statement, const std::vector<std::string> &parameters)
+    {
+        query(statement, parameters, [](sqlite3_stmt *) {});
+    }
+
+    static std::uint32_t number(sqlite3_stmt *row, int column)
+    {
+        return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
+    }
     static std::string text(sqlite3_stmt *row, int column)
     {
         const auto *text = reinterpret_cast<const char *>(sqlite3_column_text(row, column));
@@ -66,6 +132,7 @@ private:
         void operator()(sqlite3 *database) const { sqlite3_close(database); }
     };
 
+    std::string place_;
     std::unique_ptr<sqlite3, Close> database_;
 };
 

@@ -1,5 +1,6 @@
 // service DATABASE: keeps the interfaces of this network namespace as the table `interfaces` of a SQLite database wants
-// them, until standard input ends. One loop waits for the kernel and for the database.
+// them, until standard input ends. One loop waits for the kernel and for the database. After a restart it goes on where it
+// was: it deletes what it has created and what is not wanted any more.
 #include <poll.h>
 
 #include <cstdio>
@@ -14,7 +15,7 @@ void run(const char *path)
     const auto factory = tapline::netlink::NetlinkFactory::open().value();
     service::Database database(path);
     service::DatabaseWatch changed(path);
-    service::Reconciler reconciler(*factory);
+    service::Reconciler reconciler(*factory, database);
     auto wanted = database.interfaces();
     for (;;) {
         const auto outcome = reconciler.reconcile(wanted);

@@ -37,13 +37,36 @@ struct Outcome {
     std::vector<std::string> failures;
 };
 
+/// A link that the service created.
+struct Own {
+    /// 0: the service was about to create it.
+    std::uint32_t index = 0;
+    /// The addresses of its row, and those of earlier ones that are still to be removed.
+    std::vector<Prefix> addresses;
+
+    bool operator==(const Own &) const = default;
+};
+
+/// Where it is written what the service owns: it outlives the service. The methods throw if that fails.
+class Ownership {
+public:
+    virtual ~Ownership() = default;
+    virtual std::map<std::string, Own> owned() = 0;
+    virtual void save(const std::string &name, const Own &own) = 0;
+    virtual void forget(const std::string &name) = 0;
+};
+
 class Reconciler {
 public:
-    explicit Reconciler(INetlinkFactory &factory)
+    /// `ownership` must outlive it. What is created is written there before the kernel is changed, and removed from there
+    /// after it was deleted: a service that is killed in between owns at most what is gone.
+    Reconciler(INetlinkFactory &factory, Ownership &ownership)
         : link_(factory.link()),
           addr_(factory.addr()),
           links_(link_->watch(LinkInfo()).value()),
-          addresses_(addr_->watch(AddrInfo()).value())
+          addresses_(addr_->watch(AddrInfo()).value()),
+          ownership_(ownership),
+          own_(ownership.owned())
     {
     }
 
@@ -56,9 +79,14 @@ public:
     {
         readEvents();
         outcome_ = {};
+        claimCreated();
         std::erase_if(own_, [&](const auto &own) {
             const auto &[name, link] = own;
-            return wanted.count(name) == 0 && (!isOwn(name) || done(link_->del(LinkInfo().setIndex(link.index))));
+            if (wanted.count(name) != 0 || (isOwn(name) && !done(link_->del(LinkInfo().setIndex(link.index))))) {
+                return false;
+            }
+            written([&] { ownership_.forget(name); });
+            return true;
         });
         for (const auto &[name, interface] : wanted) {
             if (reconcileLink(name, interface)) {
@@ -69,12 +97,35 @@ public:
     }
 
 private:
-    /// A link that this service created.
-    struct Own {
-        std::uint32_t index;
-        /// The addresses of its row, and those of earlier ones that are still to be removed.
-        std::vector<Prefix> addresses;
-    };
+    /// Gives the links their indices that the service was about to create when it ended. One that is there now is its own:
+    /// there was none with this name.
+    void claimCreated()
+    {
+        for (auto &[name, own] : own_) {
+            const auto known = known_.find(name);
+            if (own.index == 0 && known != known_.end()) {
+                own.index = known->second.index->index;
+                save(name, own);
+            }
+        }
+    }
+
+    /// Whether what the service owns was written. Otherwise the kernel is not to be changed.
+    template <class Write>
+    bool written(Write write)
+    {
+        try {
+            write();
+            return true;
+        } catch (const std::exception &failure) {
+            outcome_.failures.push_back(failure.what());
+            return false;
+        }
+    }
+    bool save(const std::string &name, const Own &own)
+    {
+        return written([&] { ownership_.save(name, own); });
+    }
 
     /// Whether the link with this name is the one that this service created, and not another in its place.
     bool isOwn(const std::string &name) const
@@ -118,15 +169,21 @@ private:
     {
         const auto found = known_.find(name);
         if (found == known_.end()) {
+            if (!save(name, Own())) {
+                return false;
+            }
             const auto created =
                 link_->create(LinkInfo().setName(name).setType(wanted.type).setMtu(wanted.mtu).setAdmin(true));
             if (!created) {
                 outcome_.failures.push_back(created.error().describe());
+                own_.erase(name);
+                written([&] { ownership_.forget(name); });
                 return false;
             }
             ++outcome_.changes;
             known_[name] = *created;
             own_[name] = {created->index->index, {}};
+            save(name, own_[name]);
             return true;
         }
         auto &link = found->second;
@@ -154,6 +211,7 @@ private:
         }
         // Of the addresses that are not wanted, only those of earlier rows are removed, until that succeeds.
         if (isOwn(name)) {
+            const auto before = own_.at(name);
             auto &own = own_.at(name).addresses;
             std::erase_if(own, [&](const Prefix &earlier) {
                 if (earlier == prefix || !has(earlier)) {
@@ -167,6 +225,10 @@ private:
             });
             if (prefix) {
                 own.push_back(*prefix);
+            }
+            if (own_.at(name) != before && !save(name, own_.at(name))) {
+                own_.at(name) = before;
+                return;
             }
         }
         if (prefix && !has(*prefix) && done(addr_->add(address(*prefix)))) {
@@ -193,6 +255,7 @@ private:
     std::map<std::string, LinkInfo> known_;
     /// The addresses of each link.
     std::map<std::uint32_t, std::vector<Prefix>> assigned_;
+    Ownership &ownership_;
     /// The links that this service created and may delete.
     std::map<std::string, Own> own_;
     Outcome outcome_;

@@ -22,7 +22,7 @@ class Service : public testing::TestWithParam<Kernel (*)()> {
 protected:
     Kernel kernel_ = GetParam()();
     service::Database database_{":memory:"};
-    service::Reconciler reconciler_{*kernel_.theirs};
+    service::Reconciler reconciler_{*kernel_.theirs, database_};
 
     /// Number of changes.
     int reconcile()
@@ -140,7 +140,7 @@ TEST_P(Service, ARemovalOfAnAddressThatFailsIsTriedAgain)
     EXPECT_CALL(*addr, del)
         .WillOnce(testing::Return(busy))
         .WillOnce([&](const AddrInfo &info) { return theirs->del(info); });
-    service::Reconciler reconciler(factory);
+    service::Reconciler reconciler(factory, database_);
     database_.execute("INSERT INTO interfaces VALUES ('s7', 'bridge', 1400, '192.0.2.1/24')");
     EXPECT_EQ(reconciler.reconcile(database_.interfaces()).changes, 2);
     database_.execute("UPDATE interfaces SET address = ''");
@@ -150,6 +150,55 @@ TEST_P(Service, ARemovalOfAnAddressThatFailsIsTriedAgain)
     EXPECT_EQ(addresses("s7"), 0u);
     EXPECT_EQ(reconciler.reconcile(database_.interfaces()).changes, 0);
     kernel_.ours->link()->del(LinkInfo().setName("s7")).value();
+}
+
+TEST_P(Service, ARestartedServiceOwnsWhatItHasCreated)
+{
+    database_.execute("INSERT INTO interfaces VALUES ('t0', 'bridge', 1400, '192.0.2.1/24'), ('t1', 'bridge', 1400, '')");
+    EXPECT_EQ(reconcile(), 3);
+    kernel_.ours->link()->add(LinkInfo().setName("foreign").setType("bridge")).value();
+    database_.execute("UPDATE interfaces SET address = '192.0.2.9/24' WHERE name = 't0'");
+    database_.execute("DELETE FROM interfaces WHERE name = 't1'");
+    service::Reconciler second(*kernel_.theirs, database_);
+    EXPECT_EQ(second.reconcile(database_.interfaces()).changes, 3) << "a link and an address go, and an address comes";
+    EXPECT_EQ(link("t1").error().status, TAPLINE_STATUS_NOT_FOUND);
+    EXPECT_TRUE(link("foreign")) << "it is not the service's";
+    const auto found = kernel_.ours->addr()->list(AddrInfo().setDev("t0").setFamily(Family::V4)).value();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].local, IpAddress("192.0.2.9"));
+    EXPECT_EQ(second.reconcile(database_.interfaces()).changes, 0);
+    database_.execute("DELETE FROM interfaces");
+    service::Reconciler third(*kernel_.theirs, database_);
+    EXPECT_EQ(third.reconcile(database_.interfaces()).changes, 1);
+    EXPECT_THAT(database_.owned(), testing::IsEmpty());
+    kernel_.ours->link()->del(LinkInfo().setName("foreign")).value();
+}
+
+TEST_P(Service, ALinkThatItWasCreatingWhenItEndedIsItsOwn)
+{
+    // As if it had ended before it knew the index, and once in another namespace.
+    database_.save("t2", {});
+    kernel_.ours->link()->add(LinkInfo().setName("t2").setType("bridge")).value();
+    kernel_.ours->link()->add(LinkInfo().setName("t3").setType("bridge")).value();
+    database_.save("t3", {link("t3").value().index->index, {}});
+    database_.execute("UPDATE owned SET place = 'elsewhere' WHERE name = 't3'");
+    service::Reconciler restarted(*kernel_.theirs, database_);
+    EXPECT_EQ(restarted.reconcile(database_.interfaces()).changes, 1);
+    EXPECT_FALSE(link("t2"));
+    EXPECT_TRUE(link("t3"));
+    kernel_.ours->link()->del(LinkInfo().setName("t3")).value();
+}
+
+TEST_P(Service, WhatCannotBeWrittenIsNotDone)
+{
+    database_.execute("INSERT INTO interfaces VALUES ('t4', 'bridge', 1400, '')");
+    database_.execute("CREATE TRIGGER full BEFORE INSERT ON owned BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
+    const auto outcome = reconciler_.reconcile(database_.interfaces());
+    EXPECT_THAT(outcome.failures, testing::ElementsAre("the disk is full"));
+    EXPECT_FALSE(link("t4"));
+    database_.execute("DROP TRIGGER full");
+    EXPECT_EQ(reconcile(), 1);
+    kernel_.ours->link()->del(LinkInfo().setName("t4")).value();
 }
 
 TEST(Database, ThatCannotBeOpenedIsAnErrorAndLeaksNothing)
