@@ -15,6 +15,7 @@ int main(int argc, char **argv)
     tapline_netlink *netlink;
     tapline_watch *watch;
     tapline_error *error;
+    tapline_status status = TAPLINE_STATUS_OK;
     long left = argc == 2 ? atol(argv[1]) : 0;
 
     if (left <= 0) {
@@ -33,18 +34,25 @@ int main(int argc, char **argv)
         const uint8_t *bytes;
         size_t length;
 
-        if (tapline_watch_next(watch, -1, &events, &error) < 0) {
-            return fail(error);
+        status = tapline_watch_next(watch, -1, &events, &error);
+        /* END: another thread has stopped the watch. There are no events then. */
+        if (status != TAPLINE_STATUS_OK) {
+            break;
         }
-        tapline_list_bytes(events, &bytes, &length, NULL);
-        for (size_t at = 0; at < length && left > 0; at++) {
-            putchar(bytes[at]);
-            left -= bytes[at] == '\n';
+        status = tapline_list_bytes(events, &bytes, &length, &error);
+        if (status == TAPLINE_STATUS_OK) {
+            for (size_t at = 0; at < length && left > 0; at++) {
+                putchar(bytes[at]);
+                left -= bytes[at] == '\n';
+            }
+            fflush(stdout);
         }
-        fflush(stdout);
         tapline_list_free(events, NULL);
+        if (status != TAPLINE_STATUS_OK) {
+            break;
+        }
     }
     tapline_watch_close(watch, NULL);
     tapline_netlink_close(netlink, NULL);
-    return 0;
+    return status < 0 ? fail(error) : 0;
 }

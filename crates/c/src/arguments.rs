@@ -60,9 +60,12 @@ impl<'a> Text<'a> {
     /// The path of a file, whatever its bytes are.
     ///
     /// # Errors
-    /// It is null.
+    /// It is null, or empty: there is no such file.
     pub fn path(self, name: &str) -> Result<&'a Path, Error> {
         let bytes = self.c_str().ok_or_else(|| Error::null(name))?.to_bytes();
+        if bytes.is_empty() {
+            return Err(Error::no_file(format!("{name} is empty")));
+        }
         Ok(Path::new(OsStr::from_bytes(bytes)))
     }
 }
@@ -82,7 +85,7 @@ pub unsafe fn array<'a, T>(start: *const T, count: usize, name: &str) -> Result<
     }
     if !start.is_aligned() || count > isize::MAX as usize / size_of::<T>().max(1) {
         return Err(Error::argument(format!(
-            "{name} is no array of {count} elements"
+            "{name} is not aligned, or its {count} elements are more than memory can hold"
         )));
     }
     // SAFETY: not null, aligned, not too large (checked), and the elements are there (promised by the caller).
@@ -153,7 +156,8 @@ unsafe fn size_of_struct<T>(place: *const T, name: &str) -> Result<usize, Error>
         return Ok(size);
     }
     let hint = format!("set its field size to sizeof({name})");
-    Err(Error::argument(format!("the size of {name} is {size}")).hint(hint))
+    let message = format!("the size of {name} is {size}, which no version of it has");
+    Err(Error::argument(message).hint(hint))
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -98,8 +98,10 @@ impl From<CaptureError> for Error {
                 _ => (tapline_status::InvalidArgument, None),
             },
             Of::MissingPrivilege { capability } => {
-                let hint = capability.map(|name| format!("requires {name}"));
-                return Self::from_source(tapline_status::Privilege, &error).optional_hint(hint);
+                let drop_mode =
+                    || "drop mode requires CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW".to_owned();
+                let hint = capability.map_or_else(drop_mode, |name| format!("requires {name}"));
+                return Self::from_source(tapline_status::Privilege, &error).hint(hint);
             }
             Of::NoSuchInterface => (
                 tapline_status::NotFound,
@@ -475,7 +477,8 @@ pub unsafe extern "C" fn tapline_capture_finish(
     })
 }
 
-/// Ends and closes a capture. Does nothing if `capture` is null.
+/// Ends and closes a capture. Does nothing if `capture` is null. Packets and cursors that it has lent are not valid any
+/// more: unlike the use of a closed handle, their use cannot be noticed.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_capture_close(
     capture: *mut tapline_capture,

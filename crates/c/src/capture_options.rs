@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use tapline::Namespace;
 use tapline::capture::{
     Backend, CaptureOptions, DeliveryMode, DirectionFilter, Mode, TimestampSource, UnmatchedAction,
     XdpAttachMode,
@@ -10,6 +9,7 @@ use tapline::capture::{
 
 use crate::arguments::{Options, Text, array};
 use crate::failure::Error;
+use crate::namespace;
 
 /// Whether the network stack still sees the packets.
 #[repr(u32)]
@@ -155,8 +155,7 @@ pub unsafe fn wanted(given: &tapline_capture_options<'_>) -> Result<CaptureOptio
         wanted = wanted.interface(name.required("the name of an interface")?);
     }
     if let Some(name) = given.netns.optional("netns")? {
-        let namespace = Namespace::named(name).map_err(|error| Error::system(&error))?;
-        wanted.namespace = Some(namespace);
+        wanted.namespace = Some(namespace::named(name)?);
     }
     if let Some(text) = given.filter.optional("filter")? {
         wanted = wanted.filter(text)?;

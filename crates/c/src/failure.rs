@@ -48,16 +48,38 @@ impl Error {
         Self::argument(format!("{name} is null"))
     }
 
-    /// A field that has no such value.
+    /// A field with a value that it cannot have.
     pub fn value(field: &str, value: u32) -> Self {
-        Self::argument(format!("{field} has no value {value}"))
+        Self::argument(format!(
+            "{field} is {value}, which is not one of its values"
+        ))
+    }
+
+    /// There is no interface with the name that the message has, as the kernel reports it for an index.
+    pub fn no_interface(message: impl Into<String>) -> Self {
+        Self {
+            errno: ENODEV,
+            ..Self::new(tapline_status::NotFound, message).hint("'ip link' lists the interfaces")
+        }
+    }
+
+    /// There is no file, as the kernel reports it.
+    pub fn no_file(message: impl Into<String>) -> Self {
+        Self {
+            errno: ENOENT,
+            ..Self::new(tapline_status::NotFound, message)
+        }
     }
 
     /// An error of the library with all its sources. The error number is that of the innermost source that has one.
+    ///
+    /// What the text of an error advises in `(needs …)` becomes the hint, so that both have it once.
     pub fn from_source(status: tapline_status, error: &(dyn StdError + 'static)) -> Self {
+        let (message, hint) = without_advice(chain(error));
         Self {
             errno: os_error(error).unwrap_or(0),
-            ..Self::new(status, chain(error))
+            hint,
+            ..Self::new(status, message)
         }
     }
 
@@ -91,16 +113,16 @@ impl Error {
 
     /// Adds what to do about it, if anything is known.
     pub fn optional_hint(mut self, hint: Option<impl Into<String>>) -> Self {
-        self.hint = hint.map(Into::into);
+        self.hint = hint.map(Into::into).or(self.hint);
         self
     }
 }
 
 impl From<FilterError> for Error {
-    fn from(error: FilterError) -> Self {
-        let hint = error
-            .suggestion
-            .map(|word| format!("did you mean '{word}'?"));
+    fn from(mut error: FilterError) -> Self {
+        // The text of the error has it, too.
+        let suggestion = error.suggestion.take();
+        let hint = suggestion.map(|word| format!("did you mean \"{word}\"?"));
         Self::from_source(tapline_status::Syntax, &error).optional_hint(hint)
     }
 }
@@ -116,8 +138,21 @@ const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
 const EAFNOSUPPORT: i32 = 97;
 
+/// Separates `(needs ADVICE)` from a message.
+fn without_advice(message: String) -> (String, Option<String>) {
+    const START: &str = " (needs ";
+    let found = message.split_once(START).and_then(|(before, rest)| {
+        let (advice, after) = rest.split_once(')')?;
+        Some((format!("{before}{after}"), format!("requires {advice}")))
+    });
+    match found {
+        Some((message, advice)) => (message, Some(advice)),
+        None => (message, None),
+    }
+}
+
 /// The error number of the innermost source that has one.
-fn os_error(error: &(dyn StdError + 'static)) -> Option<i32> {
+pub fn os_error(error: &(dyn StdError + 'static)) -> Option<i32> {
     let inner = error.source().and_then(os_error);
     inner.or_else(|| error.downcast_ref::<io::Error>()?.raw_os_error())
 }

@@ -1,12 +1,13 @@
 //! Filters without a capture.
 
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 use tapline::filter::classic::Ancillary;
 use tapline::filter::native::NativeProgram;
 use tapline::filter::{CompiledFilter, DEFAULT_SNAPLEN, FilterOptions, LinkType, NoNames};
 
-use crate::arguments::{Options, Text, array, options, put};
+use crate::arguments::{Options, Text, array, options};
 use crate::error::tapline_error;
 use crate::failure::Error;
 use crate::guard::guard;
@@ -48,16 +49,31 @@ pub struct tapline_instruction {
     pub k: u32,
 }
 
-struct Compiled {
+/// What all threads may use: nothing changes it.
+struct Engine {
     filter: CompiledFilter,
     /// `None` where this CPU or the filter does not allow native code: the interpreter runs it then.
     native: Option<NativeProgram>,
+}
+
+impl Engine {
+    /// The number of bytes to keep of a packet of `length` bytes on the wire.
+    fn run(&self, bytes: &[u8], length: u32) -> u32 {
+        match &self.native {
+            Some(native) => native.run(bytes, length),
+            None => self.filter.run(bytes, length, &Ancillary::default()),
+        }
+    }
+}
+
+struct Compiled {
+    engine: Arc<Engine>,
     classic: Option<Vec<tapline_instruction>>,
 }
 
 impl Object for Compiled {
     type Handle = tapline_filter;
-    type Shared = ();
+    type Shared = Arc<Engine>;
     const KIND: Kind = Kind::Filter;
     fn table() -> &'static Table<Self> {
         static TABLE: Table<Compiled> = Table::new();
@@ -97,22 +113,23 @@ pub unsafe extern "C" fn tapline_filter_compile(
             bytes => bytes,
         };
         let filter = CompiledFilter::new(text, &wanted, &NoNames)?;
-        let compiled = Compiled {
+        let engine = Arc::new(Engine {
             native: filter.native().ok(),
             filter,
+        });
+        let compiled = Compiled {
+            engine: Arc::clone(&engine),
             classic: None,
         };
-        put(
-            Some(out_filter),
-            Compiled::table().insert(compiled, ())?,
-            "out_filter",
-        )?;
+        out_filter.write(Compiled::table().insert(compiled, engine)?);
         Ok(tapline_status::Ok)
     })
 }
 
 /// Runs a filter on `count` packets. Writes for each the number of bytes to keep to `out_keep`, an array of the same
 /// length: 0 rejects a packet. Does not allocate.
+///
+/// Threads: any, also several at once. A filter that is freed meanwhile still runs to the end of the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_filter_run(
     filter: *mut tapline_filter,
@@ -127,16 +144,11 @@ pub unsafe extern "C" fn tapline_filter_run(
         if out_keep.is_null() && count > 0 {
             return Err(Error::null("out_keep"));
         }
-        Compiled::table().with(filter, |compiled| {
+        Compiled::table().shared(filter, |engine| {
             for (at, packet) in packets.iter().enumerate() {
                 // SAFETY: a packet of C, with its bytes.
                 let bytes = unsafe { array(packet.data, packet.captured_len as usize, "data") }?;
-                let keep = match &compiled.native {
-                    Some(native) => native.run(bytes, packet.len),
-                    None => compiled
-                        .filter
-                        .run(bytes, packet.len, &Ancillary::default()),
-                };
+                let keep = engine.run(bytes, packet.len);
                 // SAFETY: the caller's array has as many elements as there are packets.
                 let place = unsafe { out_keep.add(at) };
                 // SAFETY: an element of that array.
@@ -162,7 +174,7 @@ pub extern "C" fn tapline_filter_classic(
         let out_count = out_count.ok_or_else(|| Error::null("out_count"))?;
         Compiled::table().with(filter, |compiled| {
             if compiled.classic.is_none() {
-                let program = compiled.filter.classic();
+                let program = compiled.engine.filter.classic();
                 let program = program
                     .map_err(|error| Error::from_source(tapline_status::Unsupported, &error))?;
                 let instructions = program.instructions().iter();

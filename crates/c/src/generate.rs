@@ -3,7 +3,6 @@
 use std::mem::MaybeUninit;
 use std::str::FromStr;
 
-use tapline::Namespace;
 use tapline::packet::MacAddress;
 use tapline::send::{Generator, GeneratorError, PacketKind, ValuesError};
 
@@ -12,6 +11,7 @@ use crate::error::tapline_error;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::Object as _;
+use crate::namespace;
 use crate::send::{Job, tapline_sender};
 use crate::status::tapline_status;
 
@@ -120,7 +120,11 @@ unsafe fn generator(given: &tapline_generator_options<'_>) -> Result<Generator, 
     wanted.vlan = match given.vlan {
         0 => None,
         id @ 1..=4094 => Some(id as u16),
-        other => return Err(Error::value("vlan", other)),
+        other => {
+            return Err(Error::argument(format!(
+                "vlan is {other}, not between 1 and 4094"
+            )));
+        }
     };
     Ok(wanted)
 }
@@ -145,8 +149,7 @@ pub unsafe extern "C" fn tapline_sender_generate(
             if open.needs_times {
                 return Err(Error::argument("generated packets have no times"));
             }
-            let namespace = open.netns.as_deref().map(Namespace::named).transpose();
-            let namespace = namespace.map_err(|error| Error::system(&error))?;
+            let namespace = open.netns.as_deref().map(namespace::named).transpose()?;
             let wanted = wanted.for_interface(&open.interface, namespace.as_ref())?;
             let is_done = open.sender.run(wanted.into_source()?)?;
             Ok(if is_done {

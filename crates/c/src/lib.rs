@@ -32,6 +32,7 @@ mod filter;
 mod generate;
 mod guard;
 mod handle;
+mod namespace;
 mod netlink;
 mod packet;
 mod ping;

@@ -358,7 +358,8 @@ pub unsafe extern "C" fn tapline_ping_open(
             wanted = wanted.rate_pps(rate);
         }
         if let Some(ttl) = number(given.ttl) {
-            let ttl = u8::try_from(ttl).map_err(|_| Error::value("ttl", given.ttl))?;
+            let ttl = u8::try_from(ttl)
+                .map_err(|_| Error::argument(format!("ttl is {ttl}, not between 1 and 255")))?;
             wanted = wanted.ttl(ttl);
         }
         if let Some(name) = given.interface.optional("interface")? {

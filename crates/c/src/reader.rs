@@ -8,7 +8,7 @@ use tapline::read::{Read, ReadError};
 
 use crate::arguments::{Options, Text, options, put};
 use crate::error::{c_string, tapline_error};
-use crate::failure::Error;
+use crate::failure::{Error, os_error};
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
 use crate::packet::{tapline_interface, tapline_packet};
@@ -64,6 +64,10 @@ impl From<ReadError> for Error {
             ReadError::Open { .. } | ReadError::Io(_) | ReadError::Write(_) => {
                 return Self::system(&error);
             }
+            // What the system does not read is not damaged, e.g. a directory.
+            ReadError::Input(_) | ReadError::Incomplete(_) if os_error(&error).is_some() => {
+                return Self::system(&error);
+            }
             ReadError::Input(_) | ReadError::Incomplete(_) => tapline_status::Damaged,
             ReadError::Filter { .. } | ReadError::FilterRejectsAll => tapline_status::Syntax,
             _ => tapline_status::InvalidArgument,
@@ -74,7 +78,8 @@ impl From<ReadError> for Error {
 
 /// Opens the capture file `path`. Close it with `tapline_reader_close`.
 ///
-/// Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter.
+/// Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter, SYSTEM if it cannot be read, e.g.
+/// a directory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_reader_open(
     path: Text<'_>,

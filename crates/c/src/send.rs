@@ -3,14 +3,15 @@
 use std::mem::MaybeUninit;
 use std::num::{NonZeroU64, NonZeroUsize};
 
+use tapline::Stopper;
 use tapline::send::{LongFrames, Rate, SendError, SendPath, SendQueue, SendSummary, Sender};
-use tapline::{Namespace, Stopper};
 
 use crate::arguments::{Options, Output, Text, array, options};
 use crate::error::tapline_error;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
+use crate::namespace;
 use crate::packet::TAPLINE_UNKNOWN;
 use crate::status::tapline_status;
 
@@ -287,8 +288,7 @@ pub unsafe extern "C" fn tapline_sender_open(
         let netns = given.netns.optional("netns")?.map(str::to_owned);
         let mut wanted = tapline::send(&interface);
         if let Some(name) = &netns {
-            let namespace = Namespace::named(name).map_err(|error| Error::system(&error))?;
-            wanted = wanted.namespace(namespace);
+            wanted = wanted.namespace(namespace::named(name)?);
         }
         wanted.rate = rate(&given)?;
         let needs_times = matches!(wanted.rate, Rate::Recorded(_) | Rate::Absolute);

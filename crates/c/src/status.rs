@@ -8,7 +8,7 @@ pub enum tapline_status {
     Ok = 0,
     /// There is no more: the capture, the file or the run has ended.
     End = 1,
-    /// An argument or an option is wrong: null, out of range, or in contradiction to another.
+    /// An argument or an option is wrong: null, out of range, no address, or in contradiction to another.
     InvalidArgument = -1,
     /// The handle is null, closed, or of another kind.
     InvalidHandle = -2,
@@ -22,7 +22,7 @@ pub enum tapline_status {
     NotFound = -6,
     /// The object exists already.
     Exists = -7,
-    /// The text of a filter or an address is wrong.
+    /// The text of a filter, or of a target of a ping, is wrong.
     Syntax = -8,
     /// The file is damaged or of an unknown format.
     Damaged = -9,

@@ -129,7 +129,7 @@ impl Program {
 
     /// Whether it changes the network.
     fn configures(&self) -> bool {
-        self.text.contains("tapline/netlink/")
+        self.text.contains("tapline/netlink/") || self.text.contains("tapline_netlink_open")
     }
 
     /// The path of the built program.
@@ -252,7 +252,7 @@ fn the_programs_of_the_guide_configure_the_network() {
     let pages: Vec<_> = pages().iter().map(|page| blocks(page)).collect();
     let all: Vec<_> = pages.iter().flat_map(|blocks| programs(blocks)).collect();
     let all: Vec<_> = all.iter().filter(|program| program.configures()).collect();
-    assert_eq!(all.len(), 1);
+    assert_eq!(all.len(), 2);
     if !is_inside_uml() {
         for program in &all {
             program.build();
@@ -268,6 +268,13 @@ fn the_programs_of_the_guide_configure_the_network() {
     let routes = site.ip("-json route show via 10.0.0.2");
     for network in ["198.51.100.0/24", "203.0.113.0/24"] {
         assert!(routes.contains(network), "{routes}");
+    }
+    let routes = site.ip("-json route show dev eth0");
+    for part in [
+        r#""dst":"192.0.2.0/24""#,
+        r#""dst":"198.18.0.0/15","scope":"link","metric":50"#,
+    ] {
+        assert!(routes.contains(part), "{routes}");
     }
     let bridge = site.ip("-json -details link show br0");
     for part in [r#""mtu":1400"#, r#""vlan_filtering":1"#] {

@@ -11,6 +11,7 @@ mod jobs;
 mod misuse;
 mod netlink;
 mod netlink_encoders;
+mod netlink_json;
 mod netlink_messages;
 mod netlink_numbers;
 mod netlink_tables;

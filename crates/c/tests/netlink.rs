@@ -163,6 +163,13 @@ fn the_examples_create_a_bridge_and_report_it() {
         assert!(shown.contains(r#""ageing_time":12300"#), "{shown}");
         let event = events.finish();
         assert!(event.len() == 1 && event[0].contains("br7"), "{event:?}");
+        // A name with what has a meaning in JSON, and an error whose texts appear once.
+        succeed(bridge.command(&host).arg(r#"a"\b"#));
+        assert!(host.ip("link show").contains(r#"a"\b"#));
+        let mut again = bridge.command(&host);
+        let again = again.arg("br7").output().expect("it runs").stderr;
+        let again = String::from_utf8_lossy(&again).into_owned();
+        assert_eq!(again.matches("File exists").count(), 1, "{again}");
     }
 }
 
@@ -202,7 +209,7 @@ fn an_item_with_an_unknown_name_fails_and_the_mode_decides_about_the_others() {
             let host = Host::new("alone");
             let lines = program.start(&host, &[mode]).finish();
             assert_eq!(states(&lines), wanted, "{lines:#?}");
-            assert!(lines[3].contains("-1 ") && lines[3].contains("nowhere0"));
+            assert!(lines[3].contains("-6 ") && lines[3].contains("nowhere0"));
             let links = host.ip("-json link show type bridge");
             let addresses = host.ip("-json address show");
             for bridge in ["b0", "b1", "b2"] {

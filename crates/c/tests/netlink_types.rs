@@ -206,10 +206,13 @@ fn member_type(field: &FieldShape) -> String {
     }
 }
 
-/// The type of a setter's parameter.
+/// The type of a setter's parameter. Those of texts and switches refuse what would convert silently: a null pointer to
+/// a text, and a text to `true`.
 fn parameter_type(field: &FieldShape) -> String {
     match field.shape {
         Shape::Set(_) => member_type(field),
+        Shape::Text => "Text".to_owned(),
+        Shape::Bool => "Switch".to_owned(),
         _ => value_type(field),
     }
 }
@@ -219,7 +222,9 @@ fn parameter_type(field: &FieldShape) -> String {
 fn assigned(shape: &Shape) -> &'static str {
     match shape {
         Shape::Set(_) => " = std::move(value)",
-        Shape::Text | Shape::Interface | Shape::List(_) => ".emplace(std::move(value))",
+        Shape::Text => ".emplace(std::move(value.value))",
+        Shape::Bool => ".emplace(value.value)",
+        Shape::Interface | Shape::List(_) => ".emplace(std::move(value))",
         _ => ".emplace(value)",
     }
 }
@@ -232,9 +237,36 @@ fn doc(text: &str, indent: &str, out: &mut String) {
         lines.pop();
     }
     for line in lines {
-        let line = line.replace("are `None`", "are empty");
+        let line = in_cpp(line);
         writeln!(out, "{}", format!("{indent}/// {line}").trim_end()).expect("text");
     }
+}
+
+/// A line of documentation in the words of C++: its types have their units, and links are of Rust.
+fn in_cpp(line: &str) -> String {
+    const WORDS: [(&str, &str); 5] = [
+        ("are `None`", "are empty"),
+        ("`Netlink::add`", "`add`"),
+        (" Times are in milliseconds.", ""),
+        (" Times are in hundredths of a second.", ""),
+        (" Times are in hundredths of a second, as in `ip(8)`.", ""),
+    ];
+    let mut line = line.to_owned();
+    for (rust, cpp) in WORDS {
+        line = line.replace(rust, cpp);
+    }
+    // [`Route::nhid`](crate::Route::nhid)
+    while let Some((before, rest)) = line.split_once("](") {
+        let (start, after) = (before.rfind('['), rest.split_once(')'));
+        let (Some(start), Some((_, after))) = (start, after) else {
+            break;
+        };
+        line = format!("{}{}{after}", &before[..start], &before[start + 1..]);
+    }
+    for (rust, cpp, _) in OBJECTS {
+        line = line.replace(&format!("`{rust}::"), &format!("`{cpp}::"));
+    }
+    line
 }
 
 fn number(of: &NamedNumber, is_flags: bool, out: &mut String) {

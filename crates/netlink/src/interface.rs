@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::schema::{FieldReader, FieldValue, FieldWriter, InvalidField, Shape, utf8};
+use crate::shown::Shown;
+
 /// Index of an interface in its network namespace; 0 means none.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
@@ -28,7 +31,10 @@ pub struct IfName([u8; 16]);
 
 /// An invalid interface name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} cannot be the name of an interface")]
+#[error(
+    "{} cannot be the name of an interface: 1 to 15 bytes, without a slash, a colon and spaces",
+    Shown(text)
+)]
 #[non_exhaustive]
 pub struct InvalidName {
     /// The text; invalid UTF-8 is replaced.
@@ -75,6 +81,21 @@ impl IfName {
     /// The name as `ifr_name`, padded with at least one NUL.
     pub(crate) fn padded(&self) -> [u8; 16] {
         self.0
+    }
+}
+
+impl FieldValue for IfName {
+    fn shape() -> Shape {
+        Shape::Text
+    }
+
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        out.raw(self.as_bytes());
+    }
+
+    fn take(bytes: &[u8], _: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        let name = Self::new(utf8(bytes)?);
+        name.map_err(|error| InvalidField::new(error.to_string()))
     }
 }
 

@@ -77,6 +77,12 @@ struct tapline_frame {
 #define TAPLINE_FRAME_CSUM_VALID (1u << 7)
 #define TAPLINE_FRAME_NOT_PLAIN (1u << 4 | 1u << 31)
 
+/* Casts are those of C, also in C++. */
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 /* The kernel fills the ring on another CPU: its lines are fetched about ten packets ahead. */
 TAPLINE_INLINE void tapline_frame_prefetch(const uint8_t *frame, size_t bytes) {
 #ifdef __GNUC__
@@ -218,6 +224,10 @@ static inline tapline_status tapline_writer_write_packets(tapline_writer *writer
     } while (count == room);
     return TAPLINE_STATUS_OK;
 }
+
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 #ifdef __cplusplus
 }

@@ -20,7 +20,7 @@ struct filter_options {
     std::uint32_t snaplen = 0;
 };
 
-/// A compiled filter. One thread at a time.
+/// A compiled filter. Any number of threads may run it at once; `classic` is for one at a time.
 class filter {
 public:
     static result<filter> compile(const std::string &text, const filter_options &options = {}) {
@@ -37,7 +37,7 @@ public:
     }
 
     /// Writes the number of bytes to keep of each packet to `keep`, which has room for as many: 0 rejects a packet.
-    result<void> run(std::span<const ::tapline_packet> packets, std::span<std::uint32_t> keep) {
+    result<void> run(std::span<const ::tapline_packet> packets, std::span<std::uint32_t> keep) const {
         if (keep.size() < packets.size()) {
             error failed;
             failed.status = TAPLINE_STATUS_INVALID_ARGUMENT;
@@ -48,7 +48,7 @@ public:
     }
 
     /// Whether a whole packet matches.
-    result<bool> matches(std::span<const std::byte> bytes) {
+    result<bool> matches(std::span<const std::byte> bytes) const {
         ::tapline_packet packet = {};
         packet.data = reinterpret_cast<const std::uint8_t *>(bytes.data());
         packet.captured_len = static_cast<std::uint32_t>(bytes.size());

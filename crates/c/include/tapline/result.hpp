@@ -178,6 +178,12 @@ public:
         return has_value() ? std::move(*this) : result(std::forward<F>(change)(std::move(*this).error()));
     }
 
+    friend bool operator==(const result &a, const result &b)
+        requires requires(const T &value) { value == value; }
+    {
+        return a.value_ == b.value_ && a.error_ == b.error_;
+    }
+
 private:
     void check() const {
         if (!has_value()) {
@@ -240,6 +246,8 @@ public:
     result transform_error(F &&change) const {
         return has_value() ? result() : result(std::forward<F>(change)(*error_));
     }
+
+    friend bool operator==(const result &, const result &) = default;
 
 private:
     boxed<tapline::error> error_;

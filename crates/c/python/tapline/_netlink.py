@@ -41,7 +41,8 @@ class Netlink(Handle):
     """The network configuration of a namespace: by default that of the calling thread.
 
     ``kind`` is ``"link"``, ``"addr"``, ``"route"``, ``"neigh"``, ``"fdb"``, ``"vlan"``, ``"rule"`` or ``"nexthop"``.
-    Objects refer to interfaces by index: see ``index``. Changes require CAP_NET_ADMIN.
+    An interface is its index or its name: ``dev="eth0"``. Objects that are returned have indices: see ``index``. The
+    fields are those of docs/guide/netlink-json.md. Changes require CAP_NET_ADMIN.
     """
 
     _form = lib.TAPLINE_NETLINK_FORM_JSON

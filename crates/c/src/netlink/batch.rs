@@ -213,7 +213,7 @@ impl Run<'_, '_> {
                 .map_err(|error| Error::argument(error.to_string()));
         }
         let mut object = O::default();
-        read(&mut object, item.form, item.bytes, self)?;
+        read(&mut object, item.verb.into(), item.form, item.bytes, self)?;
         self.batch.push(item.verb, &object);
         Ok(())
     }
@@ -284,8 +284,9 @@ fn run(open: &mut Open, items: &[u8], on_error: OnError) -> Summary {
 ///
 /// Errors: INVALID_ARGUMENT if `items` ends within an item. Nothing is carried out then.
 ///
-/// # Safety
 /// `items` points to `length` bytes.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_netlink_run(
     netlink: *mut tapline_netlink,
@@ -367,6 +368,8 @@ pub extern "C" fn tapline_batch_result(
 }
 
 /// Frees the results of a batch. Does nothing if `batch` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_batch_free(
     batch: *mut tapline_batch,

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
 use tapline::net::transport::FakeKernel;
-use tapline::net::{Fdb, Namespace, Netlink, Rule};
+use tapline::net::{Fdb, Netlink, Rule};
 
 use super::names::Lookup;
 use super::source::Source;
@@ -13,6 +13,7 @@ use crate::error::tapline_error;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
+use crate::namespace;
 use crate::status::tapline_status;
 
 /// A handle on the network configuration of a namespace.
@@ -76,7 +77,6 @@ unsafe impl Options for tapline_netlink_options<'_> {
 /// The handle stays in its namespace, even if threads change theirs. Requires no privilege; changes require
 /// CAP_NET_ADMIN. Requires Linux 4.20.
 ///
-/// # Safety
 /// `netlink_options` is null or an option struct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_netlink_open(
@@ -107,20 +107,13 @@ fn source(given: &tapline_netlink_options<'_>) -> Result<Source, Error> {
         (Some(_), false) => Err(Error::argument("a fake kernel has no namespaces")),
         (None, false) => Fake::table().with(given.fake, |fake| Ok(Source::Fake(fake.0.clone()))),
         (None, true) => Ok(Source::Here),
-        (Some(name), true) => {
-            let opened = if name.contains('/') {
-                Namespace::open(name)
-            } else {
-                Namespace::named(name)
-            };
-            opened
-                .map(Source::Namespace)
-                .map_err(|error| Error::system(&error))
-        }
+        (Some(name), true) => namespace::named_or_at(name).map(Source::Namespace),
     }
 }
 
 /// Closes a handle. Its watches stay open. Does nothing if `netlink` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_netlink_close(
     netlink: *mut tapline_netlink,
@@ -139,6 +132,8 @@ pub extern "C" fn tapline_netlink_close(
 /// The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. Their
 /// sequence numbers have bit 31 set, and the library skips replies to them. A reply that is not received in 10 s fails
 /// with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_netlink_fd(
     netlink: *mut tapline_netlink,
@@ -159,7 +154,7 @@ pub extern "C" fn tapline_netlink_fd(
 
 /// Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
 /// notifies watches, and deletes what stands on a link with the link. It checks neither ranges nor the support of drivers,
-/// gives a port of a bridge no VLAN of its own accord, and identifies a rule by all of its fields.
+/// and gives a port of a bridge no VLAN of its own accord.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_fake_kernel_new(
     out_fake: Option<&mut MaybeUninit<*mut tapline_fake_kernel>>,
@@ -174,6 +169,8 @@ pub extern "C" fn tapline_fake_kernel_new(
 }
 
 /// Frees a fake kernel. Handles on it stay open. Does nothing if `fake` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_fake_kernel_free(
     fake: *mut tapline_fake_kernel,

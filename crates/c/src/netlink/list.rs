@@ -81,6 +81,8 @@ pub extern "C" fn tapline_list_is_interrupted(list: *const tapline_list) -> bool
 }
 
 /// Frees a list and its bytes, which no other thread may be reading. Does nothing if `list` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_list_free(
     list: *mut tapline_list,

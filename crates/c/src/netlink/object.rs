@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use tapline::net::encoded::decode_change;
 use tapline::net::schema::{FieldReader, FieldSet, FieldWriter, InvalidField, NameLookup};
 use tapline::net::{
-    Addr, Fdb, IfIndex, Link, Neigh, Nexthop, PortVlan, Route, RouteQuery, Rule, Verb,
+    Action, Addr, Fdb, IfIndex, Link, Neigh, Nexthop, PortVlan, Route, RouteQuery, Rule, Verb,
 };
 
 use super::json;
@@ -56,8 +56,9 @@ pub enum tapline_netlink_form {
     /// As fields: for each its id and its length, 32-bit numbers, and its value. `tapline/netlink/*.hpp` has the ids,
     /// the C++ types, and the code that writes them.
     Fields = 0,
-    /// As a JSON object. Interfaces are numbers. A list has one object in each line. A name of a field that the object
-    /// does not have is an error.
+    /// As a JSON object. docs/guide/netlink-json.md has the fields of each object. An interface is its index or its name; a
+    /// reply has the index. A list has one object in each line. A field that the object does not have is an error. No bytes
+    /// are an object without fields.
     Json = 1,
     /// As the netlink message that makes the change, with its header. Only for changes, and not of VLANs.
     Message = 2,
@@ -119,6 +120,9 @@ pub(super) use with_type;
 
 /// An object that crosses the border.
 pub trait Crossing: FieldSet + PartialEq + Serialize + DeserializeOwned {
+    /// What errors call one of them, and several.
+    const WORDS: [&'static str; 2];
+
     /// Whether its interfaces are those of the handle's namespace, so that they can be named.
     fn is_of_this_namespace(&self) -> bool {
         true
@@ -126,20 +130,31 @@ pub trait Crossing: FieldSet + PartialEq + Serialize + DeserializeOwned {
 }
 
 impl Crossing for Link {
+    const WORDS: [&'static str; 2] = ["link", "links"];
+
     /// The lower link may be in another namespace.
     fn is_of_this_namespace(&self) -> bool {
         self.lower_namespace.is_none()
     }
 }
 
-impl Crossing for Addr {}
-impl Crossing for Fdb {}
-impl Crossing for Neigh {}
-impl Crossing for Nexthop {}
-impl Crossing for PortVlan {}
-impl Crossing for Route {}
-impl Crossing for RouteQuery {}
-impl Crossing for Rule {}
+macro_rules! crossing {
+    ($($type:ty: $one:literal, $several:literal;)*) => {$(
+        impl Crossing for $type {
+            const WORDS: [&'static str; 2] = [$one, $several];
+        }
+    )*};
+}
+crossing! {
+    Addr: "address", "addresses";
+    Fdb: "forwarding entry", "forwarding entries";
+    Neigh: "neighbour", "neighbours";
+    Nexthop: "nexthop", "nexthops";
+    PortVlan: "VLAN", "VLANs";
+    Route: "route", "routes";
+    RouteQuery: "route", "routes";
+    Rule: "rule", "rules";
+}
 
 /// Knows no names.
 struct Nameless;
@@ -154,9 +169,10 @@ impl NameLookup for Nameless {
     }
 }
 
-/// Reads an object that C passed into an empty one. It is large, so it stays where the caller has it.
+/// Reads an object that C passed for `action` into an empty one. It is large, so it stays where the caller has it.
 pub fn read<T: Crossing>(
     object: &mut T,
+    action: Action,
     form: tapline_netlink_form,
     bytes: &[u8],
     names: &mut dyn NameLookup,
@@ -164,12 +180,13 @@ pub fn read<T: Crossing>(
     match form {
         tapline_netlink_form::Fields => {
             let read = object.take_fields(bytes, &mut FieldReader::new(names));
-            read.map_err(|error| invalid::<T>(&error))
+            read.map_err(|error| invalid::<T>(action, &error))
         }
         // No bytes: a filter that matches everything.
         tapline_netlink_form::Json if bytes.is_empty() => Ok(()),
         tapline_netlink_form::Json => {
-            *object = json::parse(bytes)?;
+            let parsed = json::parse(bytes, names);
+            *object = parsed.map_err(|error| invalid::<T>(action, &error))?;
             Ok(())
         }
         tapline_netlink_form::Message => Err(Error::argument("only a change can be a message")),
@@ -185,14 +202,19 @@ pub fn read_change<T: Crossing + tapline::net::Object>(
     names: &mut dyn NameLookup,
 ) -> Result<(), Error> {
     if form != tapline_netlink_form::Message {
-        return read(object, form, bytes, names);
+        return read(object, verb.into(), form, bytes, names);
     }
     *object = decode_change(verb, bytes).map_err(|error| Error::argument(error.to_string()))?;
     Ok(())
 }
 
-fn invalid<T: FieldSet>(error: &InvalidField) -> Error {
+fn invalid<T: Crossing>(action: Action, error: &InvalidField) -> Error {
     let InvalidField { path, reason, .. } = error;
+    if error.is_missing_interface {
+        let is_of_several = matches!(action, Action::List | Action::Watch);
+        let what = T::WORDS[usize::from(is_of_several)];
+        return Error::no_interface(format!("cannot {action} {what}: {reason} ({path})"));
+    }
     let dot = if path.is_empty() { "" } else { "." };
     Error::argument(format!("{}{dot}{path}: {reason}", T::NAME))
 }

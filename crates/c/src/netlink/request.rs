@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-use tapline::net::{Cause, KernelError, NetlinkError, RouteQuery, Verb};
+use tapline::net::{Action, Cause, KernelError, NetlinkError, RouteQuery, Verb};
 
 use super::handle::{Open, tapline_netlink};
 use super::list::{list, tapline_list};
@@ -35,7 +35,11 @@ pub fn error_of(error: &NetlinkError) -> Error {
         Cause::Invalid(_) => (tapline_status::InvalidArgument, None, None),
         _ => (system.status, None, None),
     };
+    let is_entry = matches!(error.cause, Cause::Namespace(_));
+    let hint = (system.status == tapline_status::Privilege && is_entry)
+        .then(|| "requires CAP_SYS_ADMIN, to enter the namespace".to_owned());
     Error {
+        hint: hint.or_else(|| system.hint.clone()),
         status: if error.is_absence() {
             tapline_status::NotFound
         } else {
@@ -69,7 +73,7 @@ impl Open {
     ) -> Result<Vec<u8>, Error> {
         let mut names = self.names.for_a_call();
         let mut object = O::default();
-        read(&mut object, form, bytes, &mut names)?;
+        read(&mut object, verb.into(), form, bytes, &mut names)?;
         let reply = if verb == Verb::Add {
             self.netlink.create(&object)?
         } else {
@@ -87,7 +91,7 @@ impl Open {
     ) -> Result<(Vec<u8>, bool), Error> {
         let mut names = self.names.for_a_call();
         let mut filter = O::default();
-        read(&mut filter, form, bytes, &mut names)?;
+        read(&mut filter, Action::List, form, bytes, &mut names)?;
         let listing = self.netlink.list(&filter)?;
         let mut out = Vec::new();
         for object in &listing.items {
@@ -103,11 +107,13 @@ impl Open {
 /// Interfaces that are given by name are looked up in the kernel when the call begins, in the handle's namespace: one
 /// further request for each. A link to be changed is not looked up: its name goes to the kernel.
 ///
-/// Returns EXISTS or NOT_FOUND if the object does or does not exist, PRIVILEGE without CAP_NET_ADMIN, and the
-/// kernel's own text with the path of the attribute that it rejected.
+/// Errors: EXISTS or NOT_FOUND if the object does or does not exist, NOT_FOUND if an interface does not, INVALID_ARGUMENT
+/// if DEL is not told which object, PRIVILEGE without CAP_NET_ADMIN. The error has the kernel's own text and the path of
+/// the attribute that it rejected.
 ///
-/// # Safety
 /// `bytes` points to `length` bytes.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_netlink_change(
     netlink: *mut tapline_netlink,
@@ -138,7 +144,6 @@ pub unsafe extern "C" fn tapline_netlink_change(
 ///
 /// Threads: any.
 ///
-/// # Safety
 /// `message` points to `length` bytes, and `reply` to `reply_length`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_netlink_refusal(
@@ -173,8 +178,9 @@ pub unsafe extern "C" fn tapline_netlink_refusal(
 /// Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
 /// a link: a list with one object.
 ///
-/// # Safety
 /// `bytes` points to `length` bytes.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_netlink_create(
     netlink: *mut tapline_netlink,
@@ -192,10 +198,12 @@ pub unsafe extern "C" fn tapline_netlink_create(
     })
 }
 
-/// Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none.
+/// Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none,
+/// INVALID_ARGUMENT if the fields identify no object.
 ///
-/// # Safety
 /// `bytes` points to `length` bytes.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_netlink_get(
     netlink: *mut tapline_netlink,
@@ -234,8 +242,9 @@ fn one(
 /// The kernel filters by the fields that it supports. A list that changed while the kernel made it is requested
 /// again; see `tapline_list_is_interrupted`.
 ///
-/// # Safety
 /// `bytes` points to `length` bytes, or is null if `length` is 0.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_netlink_list(
     netlink: *mut tapline_netlink,
@@ -263,8 +272,9 @@ pub unsafe extern "C" fn tapline_netlink_list(
 /// Looks up the route of a packet, which the `RouteQuery` in `bytes` describes: a list with one route. Equals
 /// `ip route get`.
 ///
-/// # Safety
 /// `bytes` points to `length` bytes.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_netlink_lookup(
     netlink: *mut tapline_netlink,
@@ -282,7 +292,7 @@ pub unsafe extern "C" fn tapline_netlink_lookup(
         Open::table().with(netlink, |open| {
             let mut names = open.names.for_a_call();
             let mut query = RouteQuery::default();
-            read(&mut query, form, bytes, &mut names)?;
+            read(&mut query, Action::Get, form, bytes, &mut names)?;
             let route = open.netlink.lookup(&query)?;
             let mut out = Vec::new();
             write(form, &route, &mut out, &mut names)?;

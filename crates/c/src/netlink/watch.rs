@@ -9,7 +9,7 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde::Serialize;
-use tapline::net::{Event, Watch};
+use tapline::net::{Action, Event, Watch};
 use tapline::{Stop, Stopper};
 
 use super::handle::{Open, tapline_netlink};
@@ -216,8 +216,9 @@ fn open<O: Crossing + tapline::net::Object>(
 /// The watch has sockets of its own in the namespace of the handle; a handle that was opened without a namespace
 /// stands for that of the calling thread. It keeps the last state of each object.
 ///
-/// # Safety
 /// `bytes` points to `length` bytes, or is null if `length` is 0.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_watch_open(
     netlink: *mut tapline_netlink,
@@ -237,7 +238,7 @@ pub unsafe extern "C" fn tapline_watch_open(
         Open::table().with(netlink, |handle| {
             let watch = with_type!(object, O => {
                 let mut filter = O::default();
-                read(&mut filter, form, bytes, &mut handle.names.for_a_call())?;
+                read(&mut filter, Action::Watch, form, bytes, &mut handle.names.for_a_call())?;
                 open(&handle.source, filter)
             })?;
             let names = Lookup::new(handle.source.clone());
@@ -258,6 +259,8 @@ pub unsafe extern "C" fn tapline_watch_open(
 ///
 /// After events that were read before a failure, the next call returns the error. Returns END after
 /// `tapline_watch_stop`.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_watch_next(
     watch: *mut tapline_watch,
@@ -297,6 +300,8 @@ pub extern "C" fn tapline_watch_stop(
 
 /// A descriptor that is readable when events may be available, and once the watch has been stopped. It belongs to the
 /// watch.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_watch_fd(
     watch: *mut tapline_watch,
@@ -313,6 +318,8 @@ pub extern "C" fn tapline_watch_fd(
 }
 
 /// Closes a watch. Does nothing if `watch` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_watch_close(
     watch: *mut tapline_watch,

@@ -16,7 +16,7 @@ int main(int count, char **words) {
     OK(tapline_sender_open(&options, &sender, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "no destination", tapline_sender_generate(sender, NULL, &error));
     packets.vlan = 5000;
-    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "vlan has no value 5000", tapline_sender_generate(sender, &packets, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "vlan is 5000, not between 1 and 4094", tapline_sender_generate(sender, &packets, &error));
     packets.vlan = 0;
     packets.sizes = "many";
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "sizes: 'many'", tapline_sender_generate(sender, &packets, &error));

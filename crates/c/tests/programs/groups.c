@@ -12,7 +12,7 @@ int main(int count, char **words) {
                                      .direction = TAPLINE_COUNT_DIRECTION_IN, .by = 77, .max_groups = 2};
     const uint64_t wanted = strtoull(words[2], NULL, 10);
     tapline_count *counter = NULL;
-    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "by has no value 77", tapline_count_open(&options, &counter, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "by is 77, which is not one of its values", tapline_count_open(&options, &counter, &error));
     options.by = TAPLINE_COUNT_BY_DST_PORT;
     OK(tapline_count_open(&options, &counter, &error));
     const tapline_group_count *groups;

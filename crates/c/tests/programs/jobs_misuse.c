@@ -17,7 +17,7 @@ static void arguments(const char *name) {
           tapline_count_open(&options, &counter, &error));
     options.size = sizeof options;
     options.layer = 99;
-    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "layer has no value 99", tapline_count_open(&options, &counter, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "layer is 99, which is not one of its values", tapline_count_open(&options, &counter, &error));
     options.layer = 0;
     options.class_count = 1;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "classes is null", tapline_count_open(&options, &counter, &error));

@@ -32,7 +32,7 @@ static void arguments(const char *name) {
           tapline_capture_open(&options, &capture, &error));
     options.size = sizeof options;
     options.mode = 17;
-    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "mode has no value 17", tapline_capture_open(&options, &capture, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "mode is 17, which is not one of its values", tapline_capture_open(&options, &capture, &error));
     options.mode = TAPLINE_CAPTURE_MODE_MIRROR;
     options.measure_delays = options.hardware_timestamps = 1;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "the kernel's time stamps", tapline_capture_open(&options, &capture, &error));
@@ -51,7 +51,7 @@ static void arguments(const char *name) {
     FAILS(TAPLINE_STATUS_SYNTAX, "prot", tapline_capture_open(&options, &capture, &error));
     tapline_error *error = NULL;
     CHECK(tapline_capture_open(&options, &capture, &error) == TAPLINE_STATUS_SYNTAX);
-    CHECK(strcmp(tapline_error_hint(error), "did you mean 'port'?") == 0);
+    CHECK(strcmp(tapline_error_hint(error), "did you mean \"port\"?") == 0);
     CHECK(tapline_error_kernel_text(error) == NULL && tapline_error_os_error(error) == 0);
     tapline_error_free(error);
     tapline_error_free(error);
@@ -205,6 +205,31 @@ static void closed_pipe(void) {
     CHECK(unlink(path) == 0 && rmdir(folder) == 0);
 }
 
+static void *run_filter(void *filter) {
+    static const uint8_t bytes[60];
+    const tapline_packet packet = {.data = bytes, .len = 60, .captured_len = 60};
+    for (int run = 0; run < 2000; ++run) {
+        uint32_t keep = 1;
+        CHECK(tapline_filter_run(filter, &packet, 1, &keep, NULL) == TAPLINE_STATUS_OK && keep == 0);
+    }
+    return NULL;
+}
+
+/* Several threads run one filter. */
+static void shared_filter(void) {
+    tapline_filter *filter = NULL;
+    pthread_t others[3];
+    OK(tapline_filter_compile("udp", NULL, &filter, &error));
+    for (size_t at = 0; at < 3; ++at) {
+        CHECK(pthread_create(&others[at], NULL, run_filter, filter) == 0);
+    }
+    run_filter(filter);
+    for (size_t at = 0; at < 3; ++at) {
+        CHECK(pthread_join(others[at], NULL) == 0);
+    }
+    OK(tapline_filter_free(filter, &error));
+}
+
 static void *wait_for_packets(void *capture) {
     tapline_status status = TAPLINE_STATUS_OK;
     /* The main thread tries to be in a call, too. */
@@ -249,6 +274,7 @@ int main(int count, char **words) {
     versions(words[1]);
     closed_pipe();
     handles(words[1]);
+    shared_filter();
     threads(words[1]);
     printf("done\n");
     return 0;

@@ -77,6 +77,7 @@ void captures(const std::string &name)
     FAILS(SYNTAX, tapline::capture::open({.interfaces = {name}, .filter = "udp prot 53"}));
     FAILS(INVALID_ARGUMENT, tapline::capture::open({.interfaces = {name}, .mode = static_cast<tapline_capture_mode>(17)}));
     FAILS(NOT_FOUND, tapline::capture::open({.interfaces = {name}, .netns = "nowhere"}));
+    FAILS(INVALID_ARGUMENT, tapline::capture::open({.interfaces = {name}, .netns = ".."}));
 }
 
 /// Times that cannot be negative.
@@ -117,6 +118,8 @@ void files()
 {
     FAILS(NOT_FOUND, tapline::reader::open("/nowhere"));
     FAILS(NOT_FOUND, tapline::reader::open(""));
+    FAILS(SYSTEM, tapline::reader::open("/"));
+    FAILS(SYSTEM, tapline::writer::create("/"));
     FAILS(DAMAGED, tapline::reader::open("/proc/self/status"));
     FAILS(NOT_FOUND, tapline::writer::create("/nowhere/file"));
     auto writer = tapline::writer::create("/dev/null").value();
@@ -231,7 +234,10 @@ void results()
         result.value();
         CHECK(false);
     } catch (const tapline::bad_result &thrown) {
-        CHECK(thrown.error() == result.error() && thrown.error().hint == "did you mean 'port'?");
+        CHECK(thrown.error() == result.error() && thrown.error().hint == "did you mean \"port\"?");
+        // Each text once.
+        const std::string text = thrown.what();
+        CHECK(text.find("did you mean") == text.rfind("did you mean"));
     }
     auto moved = std::move(result);
     CHECK(!moved && !result && moved.error().status == TAPLINE_STATUS_SYNTAX);
@@ -251,6 +257,9 @@ namespace net = tapline::netlink;
 void netlinks()
 {
     FAILS(NOT_FOUND, net::NetlinkFactory::open("nowhere"));
+    FAILS(NOT_FOUND, net::NetlinkFactory::open(std::string("nowhere")));
+    FAILS(NOT_FOUND, net::NetlinkFactory::open(std::string_view("nowhere0", 7)));
+    FAILS(INVALID_ARGUMENT, net::NetlinkFactory::open(""));
     auto fake = net::FakeKernel::create().value();
     auto factory = net::NetlinkFactory::open(fake).value();
     const auto kernel = std::move(fake);
@@ -263,7 +272,10 @@ void netlinks()
     FAILS(NOT_FOUND, link->get(net::LinkInfo().setIndex(77)));
     FAILS(INVALID_ARGUMENT, link->add(net::LinkInfo().setName("a name that is too long for the kernel").setType("dummy")));
     FAILS(INVALID_ARGUMENT, link->add(net::LinkInfo().setName("\xff").setType("dummy")));
-    FAILS(INVALID_ARGUMENT, factory->addr()->add(net::AddrInfo().setDev("nowhere0").setLocal("192.0.2.1")));
+    FAILS(NOT_FOUND, factory->addr()->add(net::AddrInfo().setDev("nowhere0").setLocal("192.0.2.1")));
+    FAILS(NOT_FOUND, factory->addr()->list(net::AddrInfo().setDev("nowhere0")));
+    FAILS(NOT_FOUND, factory->addr()->watch(net::AddrInfo().setDev("nowhere0")));
+    FAILS(NOT_FOUND, factory->route()->lookup(net::RouteQuery().setTo("192.0.2.1").setOif("nowhere0")));
 
     // A batch that was moved from is empty, and its results are.
     net::Batch batch;
@@ -370,6 +382,16 @@ void runningBatches()
     batch.set(net::LinkInfo().setName("d1").setMtu(1400)).del(net::LinkInfo().setName("d0"));
     CHECK(batch.finish().value().empty() && !factory->link()->get(net::LinkInfo().setName("d0")));
     CHECK(factory->link()->get(net::LinkInfo().setName("d1")).value().mtu == 1400u);
+    // Without finish() the changes are made all the same.
+    const auto left = factory->link()->list(net::LinkInfo()).value().size();
+    {
+        net::RunningBatch unfinished(*factory);
+        for (std::uint32_t number = 0; number < 600; ++number) {
+            unfinished.add(net::LinkInfo().setName("e" + std::to_string(number)).setType("dummy"));
+        }
+    }
+    CHECK(factory->link()->list(net::LinkInfo()).value().size() == left + 600);
+    static_assert(!std::is_copy_constructible_v<net::RunningBatch> && !std::is_move_constructible_v<net::RunningBatch>);
 }
 
 void values()
@@ -383,6 +405,18 @@ void values()
     CHECK(throws([none] { return net::IpAddress(none); }) && !net::IpAddress::parse(none));
     CHECK(throws([none] { return net::Prefix(none); }) && throws([none] { return net::MacAddress(none); }));
     CHECK(throws([none] { return net::Interface(none); }));
+    // Setters of texts, which std::string would dereference or refuse, depending on the standard library.
+    CHECK(throws([none] { return net::LinkInfo().setName(none); }));
+    CHECK(throws([none] { return net::LinkInfo().setType(none); }) && throws([none] { return net::RuleInfo().setSport(none); }));
+    static_assert(!std::is_convertible_v<std::nullptr_t, net::Text>);
+    CHECK(net::LinkInfo().setName(std::string_view("eth0x", 4)).name == "eth0");
+    CHECK(net::AddrInfo().setDev(std::string_view("eth0")).dev->name == "eth0");
+    // Numbers of any type that an index can be, and no others.
+    CHECK(net::Interface(7ul).index == 7 && net::Interface(std::size_t{8}) == net::Interface(8));
+    CHECK(throws([] { return net::Interface(-1); }) && throws([] { return net::Interface(std::uint64_t{1} << 32); }));
+    static_assert(!std::is_convertible_v<bool, net::Interface>);
+    // A text is neither on nor off.
+    static_assert(std::is_convertible_v<bool, net::Switch> && !std::is_convertible_v<const char *, net::Switch>);
     CHECK(throws([] { return net::AddrInfo().setValidLifeTime(std::chrono::hours(2'000'000)); }));
     CHECK(throws([] { return net::AddrInfo().setValidLifeTime(-1s); }));
     net::Boxed<net::Bridge> box = net::Bridge().setVlanFiltering(true);

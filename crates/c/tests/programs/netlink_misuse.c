@@ -33,6 +33,9 @@ static void arguments(void) {
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "no namespaces", tapline_netlink_open(&options, &other, &error));
     options.fake = NULL;
     FAILS(TAPLINE_STATUS_NOT_FOUND, "blue", tapline_netlink_open(&options, &other, &error));
+    options.netns = "";
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "\"\" is not the name of a network namespace",
+          tapline_netlink_open(&options, &other, &error));
     options.netns = "\xff";
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "not UTF-8", tapline_netlink_open(&options, &other, &error));
     options.size = 3;
@@ -45,6 +48,16 @@ static void arguments(void) {
     const char *misspelt = "{\"name\":\"d0\",\"linkinfo\":{\"info_kind\":\"dummy\"},\"mtuu\":1400}";
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "Link: the field \"mtuu\" is unknown here",
           tapline_netlink_change(netlink, ADD, LINK, JSON, bytes(misspelt), strlen(misspelt), &error));
+    const char *wrong = "{\"name\":\"d0\",\"mtu\":\"x\"}";
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "Link.mtu: invalid type: string \"x\", expected a number from 0 to 4294967295",
+          tapline_netlink_change(netlink, ADD, LINK, JSON, bytes(wrong), strlen(wrong), &error));
+    /* An interface by its name. */
+    const char *missing = "{\"dev\":\"nowhere0\",\"local\":\"192.0.2.1\"}";
+    FAILS(TAPLINE_STATUS_NOT_FOUND, "cannot add address: there is no interface \"nowhere0\" (dev)",
+          tapline_netlink_change(netlink, ADD, TAPLINE_NETLINK_OBJECT_ADDR, JSON, bytes(missing), strlen(missing), &error));
+    const char *named = "{\"dev\":\"d9\",\"local\":\"192.0.2.1\",\"prefixlen\":24}";
+    add_link(netlink, "{\"name\":\"d9\",\"linkinfo\":{\"info_kind\":\"dummy\"}}");
+    OK(tapline_netlink_change(netlink, ADD, TAPLINE_NETLINK_OBJECT_ADDR, JSON, bytes(named), strlen(named), &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "bytes is null",
           tapline_netlink_change(netlink, ADD, LINK, JSON, NULL, 11, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "99", tapline_netlink_change(netlink, 99, LINK, JSON, bytes("{}"), 2, &error));
@@ -63,6 +76,13 @@ static void arguments(void) {
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_list is null",
           tapline_netlink_list(netlink, LINK, JSON, NULL, 0, NULL, &error));
     tapline_list *list = NULL;
+    /* Nothing says which object is meant. */
+    for (uint32_t object = LINK; object <= TAPLINE_NETLINK_OBJECT_NEXTHOP; ++object) {
+        FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "cannot remove",
+              tapline_netlink_change(netlink, TAPLINE_NETLINK_VERB_DEL, object, JSON, bytes("{}"), 2, &error));
+        FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "cannot get",
+              tapline_netlink_get(netlink, object, JSON, bytes("{}"), 2, &list, &error));
+    }
     FAILS(TAPLINE_STATUS_NOT_FOUND, "nowhere0",
           tapline_netlink_get(netlink, LINK, JSON, bytes("{\"name\":\"nowhere0\"}"), 19, &list, &error));
     tapline_batch *batch = NULL;
@@ -143,6 +163,15 @@ static void messages(void) {
           tapline_netlink_refusal(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, 36, 0, &error));
     FAILS(TAPLINE_STATUS_PRIVILEGE, "cannot add",
           tapline_netlink_refusal(ADD, LINK, start, sizeof message, NULL, 0, EPERM, &error));
+    /* The advice is the hint, and not in the message as well. */
+    {
+        tapline_error *refusal = NULL;
+        CHECK(tapline_netlink_refusal(ADD, LINK, start, sizeof message, NULL, 0, EPERM, &refusal) ==
+              TAPLINE_STATUS_PRIVILEGE);
+        CHECK(strcmp(tapline_error_hint(refusal), "requires CAP_NET_ADMIN") == 0);
+        CHECK(strstr(tapline_error_message(refusal), "CAP_NET_ADMIN") == NULL);
+        tapline_error_free(refusal);
+    }
     /* Numbers that are no error numbers. */
     const int32_t numbers[] = {1, INT32_MAX, INT32_MIN, -4096, -65536};
     for (size_t at = 0; at < sizeof numbers / sizeof *numbers; ++at) {

@@ -58,6 +58,9 @@ void values()
     CHECK(seven.transform_error(more).value() == 7);
     CHECK(none.transform_error(more).error().describe() == "no number (count again)");
 
+    CHECK(seven == tapline::result<int>(7) && seven != none && none == tapline::result<int>(wrong("no number")));
+    CHECK(tapline::result<void>() == tapline::result<void>() && tapline::result<void>() != tapline::result<void>(wrong("it")));
+
     // A value that can only be moved.
     tapline::result<std::unique_ptr<int>> owned = std::make_unique<int>(3);
     const auto read = [](std::unique_ptr<int> pointer) { return *pointer; };

@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::spec::AttributeSpec;
 use super::text::NameLookup;
-use crate::interface::{IfIndex, IfName, MacAddress};
+use crate::interface::{IfIndex, MacAddress};
 use crate::shown::Shown;
 
 /// Maximum nesting depth of sets. The objects need four: a link, its kind, the peer, the peer's kind.
@@ -171,6 +171,8 @@ pub struct InvalidField {
     pub path: String,
     /// What is wrong with it.
     pub reason: String,
+    /// Whether it names an interface that does not exist.
+    pub is_missing_interface: bool,
 }
 
 impl InvalidField {
@@ -180,6 +182,15 @@ impl InvalidField {
         Self {
             path: String::new(),
             reason,
+            is_missing_interface: false,
+        }
+    }
+
+    /// There is no interface called `name`.
+    pub fn missing_interface(name: &str) -> Self {
+        Self {
+            is_missing_interface: true,
+            ..Self::new(format!("there is no interface {}", Shown(name)))
         }
     }
 
@@ -489,7 +500,7 @@ field_values! {
     MacAddress: HardwareAddress, |mac| mac.0, MacAddress;
 }
 
-text_field_values!(String, IfName);
+text_field_values!(String);
 
 impl FieldValue for IpAddr {
     fn shape() -> Shape {
@@ -535,9 +546,7 @@ impl FieldValue for IfIndex {
             0 if !name.is_empty() => {
                 let name = utf8(name)?;
                 let found = reader.names.index(name);
-                found.ok_or_else(|| {
-                    InvalidField::new(format!("there is no interface {}", Shown(name)))
-                })
+                found.ok_or_else(|| InvalidField::missing_interface(name))
             }
             index => Ok(Self(index)),
         }

@@ -72,7 +72,7 @@ struct AddrInfo {
     std::optional<IpAddress> local = {};
     /// The peer address; the prefix then belongs to the peer.
     std::optional<IpAddress> peer = {};
-    /// The broadcast address; IPv4.
+    /// The broadcast address; IPv4. `+` and `-` stand for the prefix followed by ones and by zeros.
     std::optional<std::string> broadcast = {};
     /// The anycast address; read-only.
     std::optional<IpAddress> anycast = {};
@@ -89,24 +89,24 @@ struct AddrInfo {
     AddrInfo &setScope(Scope value) { scope.emplace(value); return *this; }
     AddrInfo &setValidLifeTime(Duration<std::uint32_t> value) { validLifeTime.emplace(value); return *this; }
     AddrInfo &setPreferredLifeTime(Duration<std::uint32_t> value) { preferredLifeTime.emplace(value); return *this; }
-    AddrInfo &setNodad(bool value) { nodad.emplace(value); return *this; }
-    AddrInfo &setOptimistic(bool value) { optimistic.emplace(value); return *this; }
-    AddrInfo &setHome(bool value) { home.emplace(value); return *this; }
-    AddrInfo &setMngtmpaddr(bool value) { mngtmpaddr.emplace(value); return *this; }
-    AddrInfo &setNoprefixroute(bool value) { noprefixroute.emplace(value); return *this; }
-    AddrInfo &setAutojoin(bool value) { autojoin.emplace(value); return *this; }
-    AddrInfo &setDynamic(bool value) { dynamic.emplace(value); return *this; }
-    AddrInfo &setDeprecated(bool value) { deprecated.emplace(value); return *this; }
-    AddrInfo &setTentative(bool value) { tentative.emplace(value); return *this; }
-    AddrInfo &setDadfailed(bool value) { dadfailed.emplace(value); return *this; }
-    AddrInfo &setSecondary(bool value) { secondary.emplace(value); return *this; }
-    AddrInfo &setTemporary(bool value) { temporary.emplace(value); return *this; }
-    AddrInfo &setStablePrivacy(bool value) { stablePrivacy.emplace(value); return *this; }
+    AddrInfo &setNodad(Switch value) { nodad.emplace(value.value); return *this; }
+    AddrInfo &setOptimistic(Switch value) { optimistic.emplace(value.value); return *this; }
+    AddrInfo &setHome(Switch value) { home.emplace(value.value); return *this; }
+    AddrInfo &setMngtmpaddr(Switch value) { mngtmpaddr.emplace(value.value); return *this; }
+    AddrInfo &setNoprefixroute(Switch value) { noprefixroute.emplace(value.value); return *this; }
+    AddrInfo &setAutojoin(Switch value) { autojoin.emplace(value.value); return *this; }
+    AddrInfo &setDynamic(Switch value) { dynamic.emplace(value.value); return *this; }
+    AddrInfo &setDeprecated(Switch value) { deprecated.emplace(value.value); return *this; }
+    AddrInfo &setTentative(Switch value) { tentative.emplace(value.value); return *this; }
+    AddrInfo &setDadfailed(Switch value) { dadfailed.emplace(value.value); return *this; }
+    AddrInfo &setSecondary(Switch value) { secondary.emplace(value.value); return *this; }
+    AddrInfo &setTemporary(Switch value) { temporary.emplace(value.value); return *this; }
+    AddrInfo &setStablePrivacy(Switch value) { stablePrivacy.emplace(value.value); return *this; }
     AddrInfo &setLocal(IpAddress value) { local.emplace(value); return *this; }
     AddrInfo &setPeer(IpAddress value) { peer.emplace(value); return *this; }
-    AddrInfo &setBroadcast(std::string value) { broadcast.emplace(std::move(value)); return *this; }
+    AddrInfo &setBroadcast(Text value) { broadcast.emplace(std::move(value.value)); return *this; }
     AddrInfo &setAnycast(IpAddress value) { anycast.emplace(value); return *this; }
-    AddrInfo &setLabel(std::string value) { label.emplace(std::move(value)); return *this; }
+    AddrInfo &setLabel(Text value) { label.emplace(std::move(value.value)); return *this; }
     AddrInfo &setMetric(std::uint32_t value) { metric.emplace(value); return *this; }
     AddrInfo &setProtocol(AddrProtocol value) { protocol.emplace(value); return *this; }
 

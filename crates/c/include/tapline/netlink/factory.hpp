@@ -447,6 +447,10 @@ public:
         options.netns = netns;
         return open(options);
     }
+    static result<std::shared_ptr<BasicNetlinkFactory>> open(std::string_view netns)
+    {
+        return open(std::string(netns).c_str());
+    }
     /// A fake kernel. Several factories see the same objects.
     static result<std::shared_ptr<BasicNetlinkFactory>> open(const FakeKernel &kernel)
     {

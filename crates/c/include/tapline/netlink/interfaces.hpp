@@ -94,11 +94,11 @@ public:
     virtual ~INetlink() = default;
     /// Creates the object, which must not exist.
     virtual result<void> add(const Info &info) = 0;
-    /// Deletes the object that the key fields identify.
+    /// Deletes the object that the key fields identify. Fails with INVALID_ARGUMENT if they identify none.
     virtual result<void> del(const Info &info) = 0;
     /// Changes the given fields of an existing object.
     virtual result<void> set(const Info &info) = 0;
-    /// Reads the object that the key fields identify.
+    /// Reads the object that the key fields identify. Fails as `del`.
     virtual result<Info> get(const Info &info) = 0;
     /// The objects in which each field of `filter` has the same value. The kernel filters by the fields that it supports.
     virtual result<std::vector<Info>> list(const Info &filter) = 0;
@@ -233,10 +233,23 @@ struct FailedItem {
 
 /// Carries out changes while they are added, a few hundred at a time: they stay in the caches of the CPU, and the memory
 /// does not grow with their number. They cannot be rolled back.
-class RunningBatch {
+///
+/// Call `finish` at the end: it says which changes failed. Without it, the destructor carries out the rest, and nobody
+/// learns about failures.
+class [[nodiscard]] RunningBatch {
 public:
     /// `factory` must outlive it. After a failure the other changes are carried out all the same.
-    explicit RunningBatch(INetlinkFactory &factory) : factory_(factory) {}
+    [[nodiscard]] explicit RunningBatch(INetlinkFactory &factory) : factory_(factory) {}
+    RunningBatch(const RunningBatch &) = delete;
+    RunningBatch &operator=(const RunningBatch &) = delete;
+    ~RunningBatch()
+    {
+        try {
+            run();
+        } catch (...) {
+            // No memory for the results. A destructor has nobody to tell.
+        }
+    }
 
     template <class Info>
     RunningBatch &add(const Info &info) { return push(batch_.add(info)); }

@@ -166,7 +166,7 @@ struct AdInfo {
     bool operator==(const AdInfo &) const = default;
 };
 
-/// A bond of several links. Times are in milliseconds.
+/// A bond of several links.
 ///
 /// Equals `ip link add NAME type bond mode active-backup miimon 100 …`.
 struct Bond {
@@ -245,7 +245,7 @@ struct Bond {
     Bond &setUpdelay(Duration<std::uint32_t, std::milli> value) { updelay.emplace(value); return *this; }
     Bond &setDowndelay(Duration<std::uint32_t, std::milli> value) { downdelay.emplace(value); return *this; }
     Bond &setPeerNotifyDelay(Duration<std::uint32_t, std::milli> value) { peerNotifyDelay.emplace(value); return *this; }
-    Bond &setUseCarrier(bool value) { useCarrier.emplace(value); return *this; }
+    Bond &setUseCarrier(Switch value) { useCarrier.emplace(value.value); return *this; }
     Bond &setArpInterval(Duration<std::uint32_t, std::milli> value) { arpInterval.emplace(value); return *this; }
     Bond &setArpIpTarget(std::vector<IpAddress> value) { arpIpTarget.emplace(std::move(value)); return *this; }
     Bond &setNsIp6Target(std::vector<IpAddress> value) { nsIp6Target.emplace(std::move(value)); return *this; }
@@ -262,16 +262,16 @@ struct Bond {
     Bond &setMinLinks(std::uint32_t value) { minLinks.emplace(value); return *this; }
     Bond &setLpInterval(Duration<std::uint32_t> value) { lpInterval.emplace(value); return *this; }
     Bond &setPacketsPerSlave(std::uint32_t value) { packetsPerSlave.emplace(value); return *this; }
-    Bond &setAdLacpActive(bool value) { adLacpActive.emplace(value); return *this; }
+    Bond &setAdLacpActive(Switch value) { adLacpActive.emplace(value.value); return *this; }
     Bond &setAdLacpRate(LacpRate value) { adLacpRate.emplace(value); return *this; }
     Bond &setAdSelect(AdSelect value) { adSelect.emplace(value); return *this; }
     Bond &setAdInfo(Boxed<AdInfo> value) { adInfo = std::move(value); return *this; }
     Bond &setAdActorSysPrio(std::uint16_t value) { adActorSysPrio.emplace(value); return *this; }
     Bond &setAdUserPortKey(std::uint16_t value) { adUserPortKey.emplace(value); return *this; }
     Bond &setAdActorSystem(MacAddress value) { adActorSystem.emplace(value); return *this; }
-    Bond &setTlbDynamicLb(bool value) { tlbDynamicLb.emplace(value); return *this; }
-    Bond &setCoupledControl(bool value) { coupledControl.emplace(value); return *this; }
-    Bond &setBroadcastNeighbor(bool value) { broadcastNeighbor.emplace(value); return *this; }
+    Bond &setTlbDynamicLb(Switch value) { tlbDynamicLb.emplace(value.value); return *this; }
+    Bond &setCoupledControl(Switch value) { coupledControl.emplace(value.value); return *this; }
+    Bond &setBroadcastNeighbor(Switch value) { broadcastNeighbor.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -326,7 +326,7 @@ struct Names<VlanProtocol> {
     static constexpr std::array<Named, 2> values = {{{33024u, "802.1Q"}, {34984u, "802.1ad"}}};
 };
 
-/// A software switch. Times are in hundredths of a second, as in `ip(8)`.
+/// A software switch.
 ///
 /// Equals `ip link add NAME type bridge [vlan_filtering on] …`.
 struct Bridge {
@@ -431,33 +431,33 @@ struct Bridge {
     Bridge &setAgeingTime(Duration<std::uint32_t, std::centi> value) { ageingTime.emplace(value); return *this; }
     Bridge &setStpState(std::uint32_t value) { stpState.emplace(value); return *this; }
     Bridge &setPriority(std::uint16_t value) { priority.emplace(value); return *this; }
-    Bridge &setVlanFiltering(bool value) { vlanFiltering.emplace(value); return *this; }
+    Bridge &setVlanFiltering(Switch value) { vlanFiltering.emplace(value.value); return *this; }
     Bridge &setVlanProtocol(VlanProtocol value) { vlanProtocol.emplace(value); return *this; }
-    Bridge &setBridgeId(std::string value) { bridgeId.emplace(std::move(value)); return *this; }
-    Bridge &setRootId(std::string value) { rootId.emplace(std::move(value)); return *this; }
+    Bridge &setBridgeId(Text value) { bridgeId.emplace(std::move(value.value)); return *this; }
+    Bridge &setRootId(Text value) { rootId.emplace(std::move(value.value)); return *this; }
     Bridge &setRootPort(std::uint16_t value) { rootPort.emplace(value); return *this; }
     Bridge &setRootPathCost(std::uint32_t value) { rootPathCost.emplace(value); return *this; }
-    Bridge &setTopologyChange(bool value) { topologyChange.emplace(value); return *this; }
-    Bridge &setTopologyChangeDetected(bool value) { topologyChangeDetected.emplace(value); return *this; }
+    Bridge &setTopologyChange(Switch value) { topologyChange.emplace(value.value); return *this; }
+    Bridge &setTopologyChangeDetected(Switch value) { topologyChangeDetected.emplace(value.value); return *this; }
     Bridge &setHelloTimer(Duration<std::uint64_t, std::centi> value) { helloTimer.emplace(value); return *this; }
     Bridge &setTcnTimer(Duration<std::uint64_t, std::centi> value) { tcnTimer.emplace(value); return *this; }
     Bridge &setTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { topologyChangeTimer.emplace(value); return *this; }
     Bridge &setGcTimer(Duration<std::uint64_t, std::centi> value) { gcTimer.emplace(value); return *this; }
     Bridge &setVlanDefaultPvid(std::uint16_t value) { vlanDefaultPvid.emplace(value); return *this; }
-    Bridge &setVlanStatsEnabled(bool value) { vlanStatsEnabled.emplace(value); return *this; }
-    Bridge &setVlanStatsPerPort(bool value) { vlanStatsPerPort.emplace(value); return *this; }
+    Bridge &setVlanStatsEnabled(Switch value) { vlanStatsEnabled.emplace(value.value); return *this; }
+    Bridge &setVlanStatsPerPort(Switch value) { vlanStatsPerPort.emplace(value.value); return *this; }
     Bridge &setGroupFwdMask(std::uint16_t value) { groupFwdMask.emplace(value); return *this; }
     Bridge &setGroupAddr(MacAddress value) { groupAddr.emplace(value); return *this; }
-    Bridge &setFdbFlush(bool value) { fdbFlush.emplace(value); return *this; }
-    Bridge &setNoLinklocalLearn(bool value) { noLinklocalLearn.emplace(value); return *this; }
-    Bridge &setMcastVlanSnooping(bool value) { mcastVlanSnooping.emplace(value); return *this; }
-    Bridge &setMstEnabled(bool value) { mstEnabled.emplace(value); return *this; }
+    Bridge &setFdbFlush(Switch value) { fdbFlush.emplace(value.value); return *this; }
+    Bridge &setNoLinklocalLearn(Switch value) { noLinklocalLearn.emplace(value.value); return *this; }
+    Bridge &setMcastVlanSnooping(Switch value) { mcastVlanSnooping.emplace(value.value); return *this; }
+    Bridge &setMstEnabled(Switch value) { mstEnabled.emplace(value.value); return *this; }
     Bridge &setFdbNLearned(std::uint32_t value) { fdbNLearned.emplace(value); return *this; }
     Bridge &setFdbMaxLearned(std::uint32_t value) { fdbMaxLearned.emplace(value); return *this; }
     Bridge &setMcastRouter(std::uint8_t value) { mcastRouter.emplace(value); return *this; }
-    Bridge &setMcastSnooping(bool value) { mcastSnooping.emplace(value); return *this; }
-    Bridge &setMcastQueryUseIfaddr(bool value) { mcastQueryUseIfaddr.emplace(value); return *this; }
-    Bridge &setMcastQuerier(bool value) { mcastQuerier.emplace(value); return *this; }
+    Bridge &setMcastSnooping(Switch value) { mcastSnooping.emplace(value.value); return *this; }
+    Bridge &setMcastQueryUseIfaddr(Switch value) { mcastQueryUseIfaddr.emplace(value.value); return *this; }
+    Bridge &setMcastQuerier(Switch value) { mcastQuerier.emplace(value.value); return *this; }
     Bridge &setMcastHashElasticity(std::uint32_t value) { mcastHashElasticity.emplace(value); return *this; }
     Bridge &setMcastHashMax(std::uint32_t value) { mcastHashMax.emplace(value); return *this; }
     Bridge &setMcastLastMemberCnt(std::uint32_t value) { mcastLastMemberCnt.emplace(value); return *this; }
@@ -468,12 +468,12 @@ struct Bridge {
     Bridge &setMcastQueryIntvl(Duration<std::uint64_t, std::centi> value) { mcastQueryIntvl.emplace(value); return *this; }
     Bridge &setMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { mcastQueryResponseIntvl.emplace(value); return *this; }
     Bridge &setMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { mcastStartupQueryIntvl.emplace(value); return *this; }
-    Bridge &setMcastStatsEnabled(bool value) { mcastStatsEnabled.emplace(value); return *this; }
+    Bridge &setMcastStatsEnabled(Switch value) { mcastStatsEnabled.emplace(value.value); return *this; }
     Bridge &setMcastIgmpVersion(std::uint8_t value) { mcastIgmpVersion.emplace(value); return *this; }
     Bridge &setMcastMldVersion(std::uint8_t value) { mcastMldVersion.emplace(value); return *this; }
-    Bridge &setNfCallIptables(bool value) { nfCallIptables.emplace(value); return *this; }
-    Bridge &setNfCallIp6tables(bool value) { nfCallIp6tables.emplace(value); return *this; }
-    Bridge &setNfCallArptables(bool value) { nfCallArptables.emplace(value); return *this; }
+    Bridge &setNfCallIptables(Switch value) { nfCallIptables.emplace(value.value); return *this; }
+    Bridge &setNfCallIp6tables(Switch value) { nfCallIp6tables.emplace(value.value); return *this; }
+    Bridge &setNfCallArptables(Switch value) { nfCallArptables.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -585,17 +585,17 @@ struct Geneve {
     Geneve &setRemote(IpAddress value) { remote.emplace(value); return *this; }
     Geneve &setRemote6(IpAddress value) { remote6.emplace(value); return *this; }
     Geneve &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
-    Geneve &setTtlInherit(bool value) { ttlInherit.emplace(value); return *this; }
+    Geneve &setTtlInherit(Switch value) { ttlInherit.emplace(value.value); return *this; }
     Geneve &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
     Geneve &setDf(DontFragment value) { df.emplace(value); return *this; }
     Geneve &setLabel(std::uint32_t value) { label.emplace(value); return *this; }
     Geneve &setPort(std::uint16_t value) { port.emplace(value); return *this; }
-    Geneve &setPortRange(std::string value) { portRange.emplace(std::move(value)); return *this; }
-    Geneve &setExternal(bool value) { external.emplace(value); return *this; }
-    Geneve &setUdpCsum(bool value) { udpCsum.emplace(value); return *this; }
-    Geneve &setUdpZeroCsum6Tx(bool value) { udpZeroCsum6Tx.emplace(value); return *this; }
-    Geneve &setUdpZeroCsum6Rx(bool value) { udpZeroCsum6Rx.emplace(value); return *this; }
-    Geneve &setInnerProtoInherit(bool value) { innerProtoInherit.emplace(value); return *this; }
+    Geneve &setPortRange(Text value) { portRange.emplace(std::move(value.value)); return *this; }
+    Geneve &setExternal(Switch value) { external.emplace(value.value); return *this; }
+    Geneve &setUdpCsum(Switch value) { udpCsum.emplace(value.value); return *this; }
+    Geneve &setUdpZeroCsum6Tx(Switch value) { udpZeroCsum6Tx.emplace(value.value); return *this; }
+    Geneve &setUdpZeroCsum6Rx(Switch value) { udpZeroCsum6Rx.emplace(value.value); return *this; }
+    Geneve &setInnerProtoInherit(Switch value) { innerProtoInherit.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -691,21 +691,21 @@ struct Gre {
     Gre &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
     Gre &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
     Gre &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
-    Gre &setPmtudisc(bool value) { pmtudisc.emplace(value); return *this; }
-    Gre &setIgnoreDf(bool value) { ignoreDf.emplace(value); return *this; }
-    Gre &setIkeyed(bool value) { ikeyed.emplace(value); return *this; }
-    Gre &setIseq(bool value) { iseq.emplace(value); return *this; }
-    Gre &setIcsum(bool value) { icsum.emplace(value); return *this; }
-    Gre &setOkeyed(bool value) { okeyed.emplace(value); return *this; }
-    Gre &setOseq(bool value) { oseq.emplace(value); return *this; }
-    Gre &setOcsum(bool value) { ocsum.emplace(value); return *this; }
+    Gre &setPmtudisc(Switch value) { pmtudisc.emplace(value.value); return *this; }
+    Gre &setIgnoreDf(Switch value) { ignoreDf.emplace(value.value); return *this; }
+    Gre &setIkeyed(Switch value) { ikeyed.emplace(value.value); return *this; }
+    Gre &setIseq(Switch value) { iseq.emplace(value.value); return *this; }
+    Gre &setIcsum(Switch value) { icsum.emplace(value.value); return *this; }
+    Gre &setOkeyed(Switch value) { okeyed.emplace(value.value); return *this; }
+    Gre &setOseq(Switch value) { oseq.emplace(value.value); return *this; }
+    Gre &setOcsum(Switch value) { ocsum.emplace(value.value); return *this; }
     Gre &setIkey(std::uint32_t value) { ikey.emplace(value); return *this; }
     Gre &setOkey(std::uint32_t value) { okey.emplace(value); return *this; }
-    Gre &setExternal(bool value) { external.emplace(value); return *this; }
+    Gre &setExternal(Switch value) { external.emplace(value.value); return *this; }
     Gre &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
-    Gre &setCsum(bool value) { csum.emplace(value); return *this; }
-    Gre &setCsum6(bool value) { csum6.emplace(value); return *this; }
-    Gre &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Gre &setCsum(Switch value) { csum.emplace(value.value); return *this; }
+    Gre &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
+    Gre &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
     Gre &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
     Gre &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
     Gre &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
@@ -811,26 +811,26 @@ struct Ip6Gre {
     Ip6Gre &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
     Ip6Gre &setEncapLimit(std::uint8_t value) { encapLimit.emplace(value); return *this; }
     Ip6Gre &setFlowinfo(std::uint32_t value) { flowinfo.emplace(value); return *this; }
-    Ip6Gre &setIgnoreEncapLimit(bool value) { ignoreEncapLimit.emplace(value); return *this; }
-    Ip6Gre &setUseOrigTclass(bool value) { useOrigTclass.emplace(value); return *this; }
-    Ip6Gre &setUseOrigFlowlabel(bool value) { useOrigFlowlabel.emplace(value); return *this; }
-    Ip6Gre &setMip6(bool value) { mip6.emplace(value); return *this; }
-    Ip6Gre &setRcvDscpCopy(bool value) { rcvDscpCopy.emplace(value); return *this; }
-    Ip6Gre &setUseOrigFwmark(bool value) { useOrigFwmark.emplace(value); return *this; }
-    Ip6Gre &setAllowLocalRemote(bool value) { allowLocalRemote.emplace(value); return *this; }
-    Ip6Gre &setIkeyed(bool value) { ikeyed.emplace(value); return *this; }
-    Ip6Gre &setIseq(bool value) { iseq.emplace(value); return *this; }
-    Ip6Gre &setIcsum(bool value) { icsum.emplace(value); return *this; }
-    Ip6Gre &setOkeyed(bool value) { okeyed.emplace(value); return *this; }
-    Ip6Gre &setOseq(bool value) { oseq.emplace(value); return *this; }
-    Ip6Gre &setOcsum(bool value) { ocsum.emplace(value); return *this; }
+    Ip6Gre &setIgnoreEncapLimit(Switch value) { ignoreEncapLimit.emplace(value.value); return *this; }
+    Ip6Gre &setUseOrigTclass(Switch value) { useOrigTclass.emplace(value.value); return *this; }
+    Ip6Gre &setUseOrigFlowlabel(Switch value) { useOrigFlowlabel.emplace(value.value); return *this; }
+    Ip6Gre &setMip6(Switch value) { mip6.emplace(value.value); return *this; }
+    Ip6Gre &setRcvDscpCopy(Switch value) { rcvDscpCopy.emplace(value.value); return *this; }
+    Ip6Gre &setUseOrigFwmark(Switch value) { useOrigFwmark.emplace(value.value); return *this; }
+    Ip6Gre &setAllowLocalRemote(Switch value) { allowLocalRemote.emplace(value.value); return *this; }
+    Ip6Gre &setIkeyed(Switch value) { ikeyed.emplace(value.value); return *this; }
+    Ip6Gre &setIseq(Switch value) { iseq.emplace(value.value); return *this; }
+    Ip6Gre &setIcsum(Switch value) { icsum.emplace(value.value); return *this; }
+    Ip6Gre &setOkeyed(Switch value) { okeyed.emplace(value.value); return *this; }
+    Ip6Gre &setOseq(Switch value) { oseq.emplace(value.value); return *this; }
+    Ip6Gre &setOcsum(Switch value) { ocsum.emplace(value.value); return *this; }
     Ip6Gre &setIkey(std::uint32_t value) { ikey.emplace(value); return *this; }
     Ip6Gre &setOkey(std::uint32_t value) { okey.emplace(value); return *this; }
-    Ip6Gre &setExternal(bool value) { external.emplace(value); return *this; }
+    Ip6Gre &setExternal(Switch value) { external.emplace(value.value); return *this; }
     Ip6Gre &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
-    Ip6Gre &setCsum(bool value) { csum.emplace(value); return *this; }
-    Ip6Gre &setCsum6(bool value) { csum6.emplace(value); return *this; }
-    Ip6Gre &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Ip6Gre &setCsum(Switch value) { csum.emplace(value.value); return *this; }
+    Ip6Gre &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
+    Ip6Gre &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
     Ip6Gre &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
     Ip6Gre &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
     Ip6Gre &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
@@ -941,18 +941,18 @@ struct Ip6Tnl {
     Ip6Tnl &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
     Ip6Tnl &setEncapLimit(std::uint8_t value) { encapLimit.emplace(value); return *this; }
     Ip6Tnl &setFlowinfo(std::uint32_t value) { flowinfo.emplace(value); return *this; }
-    Ip6Tnl &setIgnoreEncapLimit(bool value) { ignoreEncapLimit.emplace(value); return *this; }
-    Ip6Tnl &setUseOrigTclass(bool value) { useOrigTclass.emplace(value); return *this; }
-    Ip6Tnl &setUseOrigFlowlabel(bool value) { useOrigFlowlabel.emplace(value); return *this; }
-    Ip6Tnl &setMip6(bool value) { mip6.emplace(value); return *this; }
-    Ip6Tnl &setRcvDscpCopy(bool value) { rcvDscpCopy.emplace(value); return *this; }
-    Ip6Tnl &setUseOrigFwmark(bool value) { useOrigFwmark.emplace(value); return *this; }
-    Ip6Tnl &setAllowLocalRemote(bool value) { allowLocalRemote.emplace(value); return *this; }
-    Ip6Tnl &setExternal(bool value) { external.emplace(value); return *this; }
+    Ip6Tnl &setIgnoreEncapLimit(Switch value) { ignoreEncapLimit.emplace(value.value); return *this; }
+    Ip6Tnl &setUseOrigTclass(Switch value) { useOrigTclass.emplace(value.value); return *this; }
+    Ip6Tnl &setUseOrigFlowlabel(Switch value) { useOrigFlowlabel.emplace(value.value); return *this; }
+    Ip6Tnl &setMip6(Switch value) { mip6.emplace(value.value); return *this; }
+    Ip6Tnl &setRcvDscpCopy(Switch value) { rcvDscpCopy.emplace(value.value); return *this; }
+    Ip6Tnl &setUseOrigFwmark(Switch value) { useOrigFwmark.emplace(value.value); return *this; }
+    Ip6Tnl &setAllowLocalRemote(Switch value) { allowLocalRemote.emplace(value.value); return *this; }
+    Ip6Tnl &setExternal(Switch value) { external.emplace(value.value); return *this; }
     Ip6Tnl &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
-    Ip6Tnl &setCsum(bool value) { csum.emplace(value); return *this; }
-    Ip6Tnl &setCsum6(bool value) { csum6.emplace(value); return *this; }
-    Ip6Tnl &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Ip6Tnl &setCsum(Switch value) { csum.emplace(value.value); return *this; }
+    Ip6Tnl &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
+    Ip6Tnl &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
     Ip6Tnl &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
     Ip6Tnl &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
     Ip6Tnl &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
@@ -1040,13 +1040,13 @@ struct Ipip {
     Ipip &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
     Ipip &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
     Ipip &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
-    Ipip &setPmtudisc(bool value) { pmtudisc.emplace(value); return *this; }
+    Ipip &setPmtudisc(Switch value) { pmtudisc.emplace(value.value); return *this; }
     Ipip &setProto(IpipMode value) { proto.emplace(value); return *this; }
-    Ipip &setExternal(bool value) { external.emplace(value); return *this; }
+    Ipip &setExternal(Switch value) { external.emplace(value.value); return *this; }
     Ipip &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
-    Ipip &setCsum(bool value) { csum.emplace(value); return *this; }
-    Ipip &setCsum6(bool value) { csum6.emplace(value); return *this; }
-    Ipip &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Ipip &setCsum(Switch value) { csum.emplace(value.value); return *this; }
+    Ipip &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
+    Ipip &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
     Ipip &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
     Ipip &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
     Ipip &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
@@ -1181,8 +1181,8 @@ struct Macvlan {
     std::optional<std::int32_t> bclim = {};
 
     Macvlan &setMode(MacvlanMode value) { mode.emplace(value); return *this; }
-    Macvlan &setNopromisc(bool value) { nopromisc.emplace(value); return *this; }
-    Macvlan &setNodst(bool value) { nodst.emplace(value); return *this; }
+    Macvlan &setNopromisc(Switch value) { nopromisc.emplace(value.value); return *this; }
+    Macvlan &setNodst(Switch value) { nodst.emplace(value.value); return *this; }
     Macvlan &setMacaddrMode(MacAddrMode value) { macaddrMode.emplace(value); return *this; }
     Macvlan &setMacaddr(MacAddress value) { macaddr.emplace(value); return *this; }
     Macvlan &setMacaddrCount(std::uint32_t value) { macaddrCount.emplace(value); return *this; }
@@ -1270,7 +1270,7 @@ struct Netkit {
     std::optional<std::uint16_t> tailroom = {};
 
     Netkit &setPeer(Boxed<LinkInfo> value) { peer = std::move(value); return *this; }
-    Netkit &setPrimary(bool value) { primary.emplace(value); return *this; }
+    Netkit &setPrimary(Switch value) { primary.emplace(value.value); return *this; }
     Netkit &setMode(NetkitMode value) { mode.emplace(value); return *this; }
     Netkit &setPolicy(NetkitPolicy value) { policy.emplace(value); return *this; }
     Netkit &setPeerPolicy(NetkitPolicy value) { peerPolicy.emplace(value); return *this; }
@@ -1358,17 +1358,17 @@ struct Sit {
     Sit &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
     Sit &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
     Sit &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
-    Sit &setPmtudisc(bool value) { pmtudisc.emplace(value); return *this; }
+    Sit &setPmtudisc(Switch value) { pmtudisc.emplace(value.value); return *this; }
     Sit &setProto(SitMode value) { proto.emplace(value); return *this; }
-    Sit &setIsatap(bool value) { isatap.emplace(value); return *this; }
+    Sit &setIsatap(Switch value) { isatap.emplace(value.value); return *this; }
     Sit &setSixrdPrefix(IpAddress value) { sixrdPrefix.emplace(value); return *this; }
     Sit &setSixrdPrefixlen(std::uint16_t value) { sixrdPrefixlen.emplace(value); return *this; }
     Sit &setSixrdRelayPrefix(IpAddress value) { sixrdRelayPrefix.emplace(value); return *this; }
     Sit &setSixrdRelayPrefixlen(std::uint16_t value) { sixrdRelayPrefixlen.emplace(value); return *this; }
     Sit &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
-    Sit &setCsum(bool value) { csum.emplace(value); return *this; }
-    Sit &setCsum6(bool value) { csum6.emplace(value); return *this; }
-    Sit &setRemcsum(bool value) { remcsum.emplace(value); return *this; }
+    Sit &setCsum(Switch value) { csum.emplace(value.value); return *this; }
+    Sit &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
+    Sit &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
     Sit &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
     Sit &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
     Sit &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
@@ -1414,7 +1414,7 @@ struct Names<TunMode> {
 
 /// A tun or tap device: a program reads and writes its packets.
 ///
-/// Equals `ip tuntap add NAME mode tap user 5 vnet_hdr`. `Netlink::add` creates it
+/// Equals `ip tuntap add NAME mode tap user 5 vnet_hdr`. `add` creates it
 /// through `/dev/net/tun` and sets the other fields of the link by netlink. It is persistent.
 struct Tun {
     static constexpr const char *typeName = "Tun";
@@ -1440,12 +1440,12 @@ struct Tun {
     std::optional<std::uint32_t> group = {};
 
     Tun &setMode(TunMode value) { mode.emplace(value); return *this; }
-    Tun &setPi(bool value) { pi.emplace(value); return *this; }
-    Tun &setVnetHdr(bool value) { vnetHdr.emplace(value); return *this; }
-    Tun &setMultiQueue(bool value) { multiQueue.emplace(value); return *this; }
+    Tun &setPi(Switch value) { pi.emplace(value.value); return *this; }
+    Tun &setVnetHdr(Switch value) { vnetHdr.emplace(value.value); return *this; }
+    Tun &setMultiQueue(Switch value) { multiQueue.emplace(value.value); return *this; }
     Tun &setNumqueues(std::uint32_t value) { numqueues.emplace(value); return *this; }
     Tun &setNumdisabled(std::uint32_t value) { numdisabled.emplace(value); return *this; }
-    Tun &setPersist(bool value) { persist.emplace(value); return *this; }
+    Tun &setPersist(Switch value) { persist.emplace(value.value); return *this; }
     Tun &setUser(std::uint32_t value) { user.emplace(value); return *this; }
     Tun &setGroup(std::uint32_t value) { group.emplace(value); return *this; }
 
@@ -1516,11 +1516,11 @@ struct Vlan {
 
     Vlan &setProtocol(VlanProtocol value) { protocol.emplace(value); return *this; }
     Vlan &setId(std::uint16_t value) { id.emplace(value); return *this; }
-    Vlan &setReorderHdr(bool value) { reorderHdr.emplace(value); return *this; }
-    Vlan &setGvrp(bool value) { gvrp.emplace(value); return *this; }
-    Vlan &setLooseBinding(bool value) { looseBinding.emplace(value); return *this; }
-    Vlan &setMvrp(bool value) { mvrp.emplace(value); return *this; }
-    Vlan &setBridgeBinding(bool value) { bridgeBinding.emplace(value); return *this; }
+    Vlan &setReorderHdr(Switch value) { reorderHdr.emplace(value.value); return *this; }
+    Vlan &setGvrp(Switch value) { gvrp.emplace(value.value); return *this; }
+    Vlan &setLooseBinding(Switch value) { looseBinding.emplace(value.value); return *this; }
+    Vlan &setMvrp(Switch value) { mvrp.emplace(value.value); return *this; }
+    Vlan &setBridgeBinding(Switch value) { bridgeBinding.emplace(value.value); return *this; }
     Vlan &setIngressQos(std::vector<std::string> value) { ingressQos.emplace(std::move(value)); return *this; }
     Vlan &setEgressQos(std::vector<std::string> value) { egressQos.emplace(std::move(value)); return *this; }
 
@@ -1652,33 +1652,33 @@ struct Vxlan {
     Vxlan &setLocal(IpAddress value) { local.emplace(value); return *this; }
     Vxlan &setLocal6(IpAddress value) { local6.emplace(value); return *this; }
     Vxlan &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
-    Vxlan &setPortRange(std::string value) { portRange.emplace(std::move(value)); return *this; }
+    Vxlan &setPortRange(Text value) { portRange.emplace(std::move(value.value)); return *this; }
     Vxlan &setPort(std::uint16_t value) { port.emplace(value); return *this; }
-    Vxlan &setLearning(bool value) { learning.emplace(value); return *this; }
-    Vxlan &setProxy(bool value) { proxy.emplace(value); return *this; }
-    Vxlan &setRsc(bool value) { rsc.emplace(value); return *this; }
-    Vxlan &setL2miss(bool value) { l2miss.emplace(value); return *this; }
-    Vxlan &setL3miss(bool value) { l3miss.emplace(value); return *this; }
+    Vxlan &setLearning(Switch value) { learning.emplace(value.value); return *this; }
+    Vxlan &setProxy(Switch value) { proxy.emplace(value.value); return *this; }
+    Vxlan &setRsc(Switch value) { rsc.emplace(value.value); return *this; }
+    Vxlan &setL2miss(Switch value) { l2miss.emplace(value.value); return *this; }
+    Vxlan &setL3miss(Switch value) { l3miss.emplace(value.value); return *this; }
     Vxlan &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
     Vxlan &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
-    Vxlan &setTtlInherit(bool value) { ttlInherit.emplace(value); return *this; }
+    Vxlan &setTtlInherit(Switch value) { ttlInherit.emplace(value.value); return *this; }
     Vxlan &setDf(DontFragment value) { df.emplace(value); return *this; }
     Vxlan &setLabel(std::uint32_t value) { label.emplace(value); return *this; }
     Vxlan &setLabelPolicy(LabelPolicy value) { labelPolicy.emplace(value); return *this; }
     Vxlan &setAgeing(Duration<std::uint32_t> value) { ageing.emplace(value); return *this; }
     Vxlan &setLimit(std::uint32_t value) { limit.emplace(value); return *this; }
-    Vxlan &setUdpCsum(bool value) { udpCsum.emplace(value); return *this; }
-    Vxlan &setUdpZeroCsum6Tx(bool value) { udpZeroCsum6Tx.emplace(value); return *this; }
-    Vxlan &setUdpZeroCsum6Rx(bool value) { udpZeroCsum6Rx.emplace(value); return *this; }
-    Vxlan &setRemcsumTx(bool value) { remcsumTx.emplace(value); return *this; }
-    Vxlan &setRemcsumRx(bool value) { remcsumRx.emplace(value); return *this; }
-    Vxlan &setRemcsumNopartial(bool value) { remcsumNopartial.emplace(value); return *this; }
-    Vxlan &setGbp(bool value) { gbp.emplace(value); return *this; }
-    Vxlan &setGpe(bool value) { gpe.emplace(value); return *this; }
-    Vxlan &setExternal(bool value) { external.emplace(value); return *this; }
-    Vxlan &setVnifilter(bool value) { vnifilter.emplace(value); return *this; }
-    Vxlan &setLocalbypass(bool value) { localbypass.emplace(value); return *this; }
-    Vxlan &setMcroute(bool value) { mcroute.emplace(value); return *this; }
+    Vxlan &setUdpCsum(Switch value) { udpCsum.emplace(value.value); return *this; }
+    Vxlan &setUdpZeroCsum6Tx(Switch value) { udpZeroCsum6Tx.emplace(value.value); return *this; }
+    Vxlan &setUdpZeroCsum6Rx(Switch value) { udpZeroCsum6Rx.emplace(value.value); return *this; }
+    Vxlan &setRemcsumTx(Switch value) { remcsumTx.emplace(value.value); return *this; }
+    Vxlan &setRemcsumRx(Switch value) { remcsumRx.emplace(value.value); return *this; }
+    Vxlan &setRemcsumNopartial(Switch value) { remcsumNopartial.emplace(value.value); return *this; }
+    Vxlan &setGbp(Switch value) { gbp.emplace(value.value); return *this; }
+    Vxlan &setGpe(Switch value) { gpe.emplace(value.value); return *this; }
+    Vxlan &setExternal(Switch value) { external.emplace(value.value); return *this; }
+    Vxlan &setVnifilter(Switch value) { vnifilter.emplace(value.value); return *this; }
+    Vxlan &setLocalbypass(Switch value) { localbypass.emplace(value.value); return *this; }
+    Vxlan &setMcroute(Switch value) { mcroute.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1800,7 +1800,7 @@ struct BondPort {
     bool operator==(const BondPort &) const = default;
 };
 
-/// Settings of a bridge port. Times are in hundredths of a second.
+/// Settings of a bridge port.
 ///
 /// Equals `ip link set NAME type bridge_slave learning off …` and `bridge link set dev NAME learning off …`.
 struct BridgePort {
@@ -1889,37 +1889,37 @@ struct BridgePort {
     BridgePort &setState(PortState value) { state.emplace(value); return *this; }
     BridgePort &setPriority(std::uint16_t value) { priority.emplace(value); return *this; }
     BridgePort &setCost(std::uint32_t value) { cost.emplace(value); return *this; }
-    BridgePort &setHairpin(bool value) { hairpin.emplace(value); return *this; }
-    BridgePort &setGuard(bool value) { guard.emplace(value); return *this; }
-    BridgePort &setRootBlock(bool value) { rootBlock.emplace(value); return *this; }
-    BridgePort &setFastleave(bool value) { fastleave.emplace(value); return *this; }
-    BridgePort &setLearning(bool value) { learning.emplace(value); return *this; }
-    BridgePort &setFlood(bool value) { flood.emplace(value); return *this; }
+    BridgePort &setHairpin(Switch value) { hairpin.emplace(value.value); return *this; }
+    BridgePort &setGuard(Switch value) { guard.emplace(value.value); return *this; }
+    BridgePort &setRootBlock(Switch value) { rootBlock.emplace(value.value); return *this; }
+    BridgePort &setFastleave(Switch value) { fastleave.emplace(value.value); return *this; }
+    BridgePort &setLearning(Switch value) { learning.emplace(value.value); return *this; }
+    BridgePort &setFlood(Switch value) { flood.emplace(value.value); return *this; }
     BridgePort &setId(std::uint16_t value) { id.emplace(value); return *this; }
     BridgePort &setNo(std::uint16_t value) { no.emplace(value); return *this; }
     BridgePort &setDesignatedPort(std::uint16_t value) { designatedPort.emplace(value); return *this; }
     BridgePort &setDesignatedCost(std::uint16_t value) { designatedCost.emplace(value); return *this; }
-    BridgePort &setBridgeId(std::string value) { bridgeId.emplace(std::move(value)); return *this; }
-    BridgePort &setRootId(std::string value) { rootId.emplace(std::move(value)); return *this; }
+    BridgePort &setBridgeId(Text value) { bridgeId.emplace(std::move(value.value)); return *this; }
+    BridgePort &setRootId(Text value) { rootId.emplace(std::move(value.value)); return *this; }
     BridgePort &setHoldTimer(Duration<std::uint64_t, std::centi> value) { holdTimer.emplace(value); return *this; }
     BridgePort &setMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { messageAgeTimer.emplace(value); return *this; }
     BridgePort &setForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { forwardDelayTimer.emplace(value); return *this; }
-    BridgePort &setTopologyChangeAck(bool value) { topologyChangeAck.emplace(value); return *this; }
-    BridgePort &setConfigPending(bool value) { configPending.emplace(value); return *this; }
-    BridgePort &setFdbFlush(bool value) { fdbFlush.emplace(value); return *this; }
-    BridgePort &setProxyArp(bool value) { proxyArp.emplace(value); return *this; }
-    BridgePort &setProxyArpWifi(bool value) { proxyArpWifi.emplace(value); return *this; }
+    BridgePort &setTopologyChangeAck(Switch value) { topologyChangeAck.emplace(value.value); return *this; }
+    BridgePort &setConfigPending(Switch value) { configPending.emplace(value.value); return *this; }
+    BridgePort &setFdbFlush(Switch value) { fdbFlush.emplace(value.value); return *this; }
+    BridgePort &setProxyArp(Switch value) { proxyArp.emplace(value.value); return *this; }
+    BridgePort &setProxyArpWifi(Switch value) { proxyArpWifi.emplace(value.value); return *this; }
     BridgePort &setMulticastRouter(std::uint8_t value) { multicastRouter.emplace(value); return *this; }
-    BridgePort &setMcastFlood(bool value) { mcastFlood.emplace(value); return *this; }
-    BridgePort &setBcastFlood(bool value) { bcastFlood.emplace(value); return *this; }
-    BridgePort &setMcastToUnicast(bool value) { mcastToUnicast.emplace(value); return *this; }
-    BridgePort &setNeighSuppress(bool value) { neighSuppress.emplace(value); return *this; }
-    BridgePort &setNeighVlanSuppress(bool value) { neighVlanSuppress.emplace(value); return *this; }
+    BridgePort &setMcastFlood(Switch value) { mcastFlood.emplace(value.value); return *this; }
+    BridgePort &setBcastFlood(Switch value) { bcastFlood.emplace(value.value); return *this; }
+    BridgePort &setMcastToUnicast(Switch value) { mcastToUnicast.emplace(value.value); return *this; }
+    BridgePort &setNeighSuppress(Switch value) { neighSuppress.emplace(value.value); return *this; }
+    BridgePort &setNeighVlanSuppress(Switch value) { neighVlanSuppress.emplace(value.value); return *this; }
     BridgePort &setGroupFwdMask(std::uint16_t value) { groupFwdMask.emplace(value); return *this; }
-    BridgePort &setVlanTunnel(bool value) { vlanTunnel.emplace(value); return *this; }
-    BridgePort &setIsolated(bool value) { isolated.emplace(value); return *this; }
-    BridgePort &setLocked(bool value) { locked.emplace(value); return *this; }
-    BridgePort &setMab(bool value) { mab.emplace(value); return *this; }
+    BridgePort &setVlanTunnel(Switch value) { vlanTunnel.emplace(value.value); return *this; }
+    BridgePort &setIsolated(Switch value) { isolated.emplace(value.value); return *this; }
+    BridgePort &setLocked(Switch value) { locked.emplace(value.value); return *this; }
+    BridgePort &setMab(Switch value) { mab.emplace(value.value); return *this; }
     BridgePort &setBackupPort(Interface value) { backupPort.emplace(std::move(value)); return *this; }
     BridgePort &setBackupNhid(std::uint32_t value) { backupNhid.emplace(value); return *this; }
     BridgePort &setMcastEhtHostsLimit(std::uint32_t value) { mcastEhtHostsLimit.emplace(value); return *this; }
@@ -2179,11 +2179,11 @@ struct LinkInfo {
     std::optional<std::string> type = {};
     /// The kind of its master.
     std::optional<std::string> portType = {};
-    /// A bond of several links. Times are in milliseconds.
+    /// A bond of several links.
     ///
     /// Equals `ip link add NAME type bond mode active-backup miimon 100 …`.
     Boxed<Bond> bond = {};
-    /// A software switch. Times are in hundredths of a second, as in `ip(8)`.
+    /// A software switch.
     ///
     /// Equals `ip link add NAME type bridge [vlan_filtering on] …`.
     Boxed<Bridge> bridge = {};
@@ -2226,7 +2226,7 @@ struct LinkInfo {
     Boxed<Sit> sit = {};
     /// A tun or tap device: a program reads and writes its packets.
     ///
-    /// Equals `ip tuntap add NAME mode tap user 5 vnet_hdr`. `Netlink::add` creates it
+    /// Equals `ip tuntap add NAME mode tap user 5 vnet_hdr`. `add` creates it
     /// through `/dev/net/tun` and sets the other fields of the link by netlink. It is persistent.
     Boxed<Tun> tun = {};
     /// One end of a virtual Ethernet pair: packets sent to one end arrive at the other.
@@ -2249,7 +2249,7 @@ struct LinkInfo {
     ///
     /// Equals `ip link set NAME type bond_slave queue_id 1 prio 10`.
     Boxed<BondPort> bondPort = {};
-    /// Settings of a bridge port. Times are in hundredths of a second.
+    /// Settings of a bridge port.
     ///
     /// Equals `ip link set NAME type bridge_slave learning off …` and `bridge link set dev NAME learning off …`.
     Boxed<BridgePort> bridgePort = {};
@@ -2299,13 +2299,13 @@ struct LinkInfo {
     LinkInfo &setIndex(Interface value) { index.emplace(std::move(value)); return *this; }
     LinkInfo &setHardware(std::uint16_t value) { hardware.emplace(value); return *this; }
     LinkInfo &setFlags(std::uint32_t value) { flags.emplace(value); return *this; }
-    LinkInfo &setAdmin(bool value) { admin.emplace(value); return *this; }
-    LinkInfo &setArp(bool value) { arp.emplace(value); return *this; }
-    LinkInfo &setMulticast(bool value) { multicast.emplace(value); return *this; }
-    LinkInfo &setAllmulticast(bool value) { allmulticast.emplace(value); return *this; }
-    LinkInfo &setPromisc(bool value) { promisc.emplace(value); return *this; }
-    LinkInfo &setDynamic(bool value) { dynamic.emplace(value); return *this; }
-    LinkInfo &setName(std::string value) { name.emplace(std::move(value)); return *this; }
+    LinkInfo &setAdmin(Switch value) { admin.emplace(value.value); return *this; }
+    LinkInfo &setArp(Switch value) { arp.emplace(value.value); return *this; }
+    LinkInfo &setMulticast(Switch value) { multicast.emplace(value.value); return *this; }
+    LinkInfo &setAllmulticast(Switch value) { allmulticast.emplace(value.value); return *this; }
+    LinkInfo &setPromisc(Switch value) { promisc.emplace(value.value); return *this; }
+    LinkInfo &setDynamic(Switch value) { dynamic.emplace(value.value); return *this; }
+    LinkInfo &setName(Text value) { name.emplace(std::move(value.value)); return *this; }
     LinkInfo &setAddress(MacAddress value) { address.emplace(value); return *this; }
     LinkInfo &setBroadcast(MacAddress value) { broadcast.emplace(value); return *this; }
     LinkInfo &setPermanentAddress(MacAddress value) { permanentAddress.emplace(value); return *this; }
@@ -2315,12 +2315,12 @@ struct LinkInfo {
     LinkInfo &setLower(Interface value) { lower.emplace(std::move(value)); return *this; }
     LinkInfo &setLowerNamespace(std::int32_t value) { lowerNamespace.emplace(value); return *this; }
     LinkInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
-    LinkInfo &setQdisc(std::string value) { qdisc.emplace(std::move(value)); return *this; }
+    LinkInfo &setQdisc(Text value) { qdisc.emplace(std::move(value.value)); return *this; }
     LinkInfo &setTxqlen(std::uint32_t value) { txqlen.emplace(value); return *this; }
     LinkInfo &setState(OperState value) { state.emplace(value); return *this; }
     LinkInfo &setLinkmode(std::uint8_t value) { linkmode.emplace(value); return *this; }
-    LinkInfo &setType(std::string value) { type.emplace(std::move(value)); return *this; }
-    LinkInfo &setPortType(std::string value) { portType.emplace(std::move(value)); return *this; }
+    LinkInfo &setType(Text value) { type.emplace(std::move(value.value)); return *this; }
+    LinkInfo &setPortType(Text value) { portType.emplace(std::move(value.value)); return *this; }
     LinkInfo &setBond(Boxed<Bond> value) { bond = std::move(value); return *this; }
     LinkInfo &setBondMode(BondMode value) { settings(bond, type, "bond").mode.emplace(value); return *this; }
     LinkInfo &setBondActiveSlave(Interface value) { settings(bond, type, "bond").activeSlave.emplace(std::move(value)); return *this; }
@@ -2328,7 +2328,7 @@ struct LinkInfo {
     LinkInfo &setBondUpdelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").updelay.emplace(value); return *this; }
     LinkInfo &setBondDowndelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").downdelay.emplace(value); return *this; }
     LinkInfo &setBondPeerNotifyDelay(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").peerNotifyDelay.emplace(value); return *this; }
-    LinkInfo &setBondUseCarrier(bool value) { settings(bond, type, "bond").useCarrier.emplace(value); return *this; }
+    LinkInfo &setBondUseCarrier(Switch value) { settings(bond, type, "bond").useCarrier.emplace(value.value); return *this; }
     LinkInfo &setBondArpInterval(Duration<std::uint32_t, std::milli> value) { settings(bond, type, "bond").arpInterval.emplace(value); return *this; }
     LinkInfo &setBondArpIpTarget(std::vector<IpAddress> value) { settings(bond, type, "bond").arpIpTarget.emplace(std::move(value)); return *this; }
     LinkInfo &setBondNsIp6Target(std::vector<IpAddress> value) { settings(bond, type, "bond").nsIp6Target.emplace(std::move(value)); return *this; }
@@ -2345,16 +2345,16 @@ struct LinkInfo {
     LinkInfo &setBondMinLinks(std::uint32_t value) { settings(bond, type, "bond").minLinks.emplace(value); return *this; }
     LinkInfo &setBondLpInterval(Duration<std::uint32_t> value) { settings(bond, type, "bond").lpInterval.emplace(value); return *this; }
     LinkInfo &setBondPacketsPerSlave(std::uint32_t value) { settings(bond, type, "bond").packetsPerSlave.emplace(value); return *this; }
-    LinkInfo &setBondAdLacpActive(bool value) { settings(bond, type, "bond").adLacpActive.emplace(value); return *this; }
+    LinkInfo &setBondAdLacpActive(Switch value) { settings(bond, type, "bond").adLacpActive.emplace(value.value); return *this; }
     LinkInfo &setBondAdLacpRate(LacpRate value) { settings(bond, type, "bond").adLacpRate.emplace(value); return *this; }
     LinkInfo &setBondAdSelect(AdSelect value) { settings(bond, type, "bond").adSelect.emplace(value); return *this; }
     LinkInfo &setBondAdInfo(Boxed<AdInfo> value) { settings(bond, type, "bond").adInfo = std::move(value); return *this; }
     LinkInfo &setBondAdActorSysPrio(std::uint16_t value) { settings(bond, type, "bond").adActorSysPrio.emplace(value); return *this; }
     LinkInfo &setBondAdUserPortKey(std::uint16_t value) { settings(bond, type, "bond").adUserPortKey.emplace(value); return *this; }
     LinkInfo &setBondAdActorSystem(MacAddress value) { settings(bond, type, "bond").adActorSystem.emplace(value); return *this; }
-    LinkInfo &setBondTlbDynamicLb(bool value) { settings(bond, type, "bond").tlbDynamicLb.emplace(value); return *this; }
-    LinkInfo &setBondCoupledControl(bool value) { settings(bond, type, "bond").coupledControl.emplace(value); return *this; }
-    LinkInfo &setBondBroadcastNeighbor(bool value) { settings(bond, type, "bond").broadcastNeighbor.emplace(value); return *this; }
+    LinkInfo &setBondTlbDynamicLb(Switch value) { settings(bond, type, "bond").tlbDynamicLb.emplace(value.value); return *this; }
+    LinkInfo &setBondCoupledControl(Switch value) { settings(bond, type, "bond").coupledControl.emplace(value.value); return *this; }
+    LinkInfo &setBondBroadcastNeighbor(Switch value) { settings(bond, type, "bond").broadcastNeighbor.emplace(value.value); return *this; }
     LinkInfo &setBridge(Boxed<Bridge> value) { bridge = std::move(value); return *this; }
     LinkInfo &setBridgeForwardDelay(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").forwardDelay.emplace(value); return *this; }
     LinkInfo &setBridgeHelloTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").helloTime.emplace(value); return *this; }
@@ -2362,33 +2362,33 @@ struct LinkInfo {
     LinkInfo &setBridgeAgeingTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").ageingTime.emplace(value); return *this; }
     LinkInfo &setBridgeStpState(std::uint32_t value) { settings(bridge, type, "bridge").stpState.emplace(value); return *this; }
     LinkInfo &setBridgePriority(std::uint16_t value) { settings(bridge, type, "bridge").priority.emplace(value); return *this; }
-    LinkInfo &setBridgeVlanFiltering(bool value) { settings(bridge, type, "bridge").vlanFiltering.emplace(value); return *this; }
+    LinkInfo &setBridgeVlanFiltering(Switch value) { settings(bridge, type, "bridge").vlanFiltering.emplace(value.value); return *this; }
     LinkInfo &setBridgeVlanProtocol(VlanProtocol value) { settings(bridge, type, "bridge").vlanProtocol.emplace(value); return *this; }
-    LinkInfo &setBridgeBridgeId(std::string value) { settings(bridge, type, "bridge").bridgeId.emplace(std::move(value)); return *this; }
-    LinkInfo &setBridgeRootId(std::string value) { settings(bridge, type, "bridge").rootId.emplace(std::move(value)); return *this; }
+    LinkInfo &setBridgeBridgeId(Text value) { settings(bridge, type, "bridge").bridgeId.emplace(std::move(value.value)); return *this; }
+    LinkInfo &setBridgeRootId(Text value) { settings(bridge, type, "bridge").rootId.emplace(std::move(value.value)); return *this; }
     LinkInfo &setBridgeRootPort(std::uint16_t value) { settings(bridge, type, "bridge").rootPort.emplace(value); return *this; }
     LinkInfo &setBridgeRootPathCost(std::uint32_t value) { settings(bridge, type, "bridge").rootPathCost.emplace(value); return *this; }
-    LinkInfo &setBridgeTopologyChange(bool value) { settings(bridge, type, "bridge").topologyChange.emplace(value); return *this; }
-    LinkInfo &setBridgeTopologyChangeDetected(bool value) { settings(bridge, type, "bridge").topologyChangeDetected.emplace(value); return *this; }
+    LinkInfo &setBridgeTopologyChange(Switch value) { settings(bridge, type, "bridge").topologyChange.emplace(value.value); return *this; }
+    LinkInfo &setBridgeTopologyChangeDetected(Switch value) { settings(bridge, type, "bridge").topologyChangeDetected.emplace(value.value); return *this; }
     LinkInfo &setBridgeHelloTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").helloTimer.emplace(value); return *this; }
     LinkInfo &setBridgeTcnTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").tcnTimer.emplace(value); return *this; }
     LinkInfo &setBridgeTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").topologyChangeTimer.emplace(value); return *this; }
     LinkInfo &setBridgeGcTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").gcTimer.emplace(value); return *this; }
     LinkInfo &setBridgeVlanDefaultPvid(std::uint16_t value) { settings(bridge, type, "bridge").vlanDefaultPvid.emplace(value); return *this; }
-    LinkInfo &setBridgeVlanStatsEnabled(bool value) { settings(bridge, type, "bridge").vlanStatsEnabled.emplace(value); return *this; }
-    LinkInfo &setBridgeVlanStatsPerPort(bool value) { settings(bridge, type, "bridge").vlanStatsPerPort.emplace(value); return *this; }
+    LinkInfo &setBridgeVlanStatsEnabled(Switch value) { settings(bridge, type, "bridge").vlanStatsEnabled.emplace(value.value); return *this; }
+    LinkInfo &setBridgeVlanStatsPerPort(Switch value) { settings(bridge, type, "bridge").vlanStatsPerPort.emplace(value.value); return *this; }
     LinkInfo &setBridgeGroupFwdMask(std::uint16_t value) { settings(bridge, type, "bridge").groupFwdMask.emplace(value); return *this; }
     LinkInfo &setBridgeGroupAddr(MacAddress value) { settings(bridge, type, "bridge").groupAddr.emplace(value); return *this; }
-    LinkInfo &setBridgeFdbFlush(bool value) { settings(bridge, type, "bridge").fdbFlush.emplace(value); return *this; }
-    LinkInfo &setBridgeNoLinklocalLearn(bool value) { settings(bridge, type, "bridge").noLinklocalLearn.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastVlanSnooping(bool value) { settings(bridge, type, "bridge").mcastVlanSnooping.emplace(value); return *this; }
-    LinkInfo &setBridgeMstEnabled(bool value) { settings(bridge, type, "bridge").mstEnabled.emplace(value); return *this; }
+    LinkInfo &setBridgeFdbFlush(Switch value) { settings(bridge, type, "bridge").fdbFlush.emplace(value.value); return *this; }
+    LinkInfo &setBridgeNoLinklocalLearn(Switch value) { settings(bridge, type, "bridge").noLinklocalLearn.emplace(value.value); return *this; }
+    LinkInfo &setBridgeMcastVlanSnooping(Switch value) { settings(bridge, type, "bridge").mcastVlanSnooping.emplace(value.value); return *this; }
+    LinkInfo &setBridgeMstEnabled(Switch value) { settings(bridge, type, "bridge").mstEnabled.emplace(value.value); return *this; }
     LinkInfo &setBridgeFdbNLearned(std::uint32_t value) { settings(bridge, type, "bridge").fdbNLearned.emplace(value); return *this; }
     LinkInfo &setBridgeFdbMaxLearned(std::uint32_t value) { settings(bridge, type, "bridge").fdbMaxLearned.emplace(value); return *this; }
     LinkInfo &setBridgeMcastRouter(std::uint8_t value) { settings(bridge, type, "bridge").mcastRouter.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastSnooping(bool value) { settings(bridge, type, "bridge").mcastSnooping.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastQueryUseIfaddr(bool value) { settings(bridge, type, "bridge").mcastQueryUseIfaddr.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastQuerier(bool value) { settings(bridge, type, "bridge").mcastQuerier.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastSnooping(Switch value) { settings(bridge, type, "bridge").mcastSnooping.emplace(value.value); return *this; }
+    LinkInfo &setBridgeMcastQueryUseIfaddr(Switch value) { settings(bridge, type, "bridge").mcastQueryUseIfaddr.emplace(value.value); return *this; }
+    LinkInfo &setBridgeMcastQuerier(Switch value) { settings(bridge, type, "bridge").mcastQuerier.emplace(value.value); return *this; }
     LinkInfo &setBridgeMcastHashElasticity(std::uint32_t value) { settings(bridge, type, "bridge").mcastHashElasticity.emplace(value); return *this; }
     LinkInfo &setBridgeMcastHashMax(std::uint32_t value) { settings(bridge, type, "bridge").mcastHashMax.emplace(value); return *this; }
     LinkInfo &setBridgeMcastLastMemberCnt(std::uint32_t value) { settings(bridge, type, "bridge").mcastLastMemberCnt.emplace(value); return *this; }
@@ -2399,49 +2399,49 @@ struct LinkInfo {
     LinkInfo &setBridgeMcastQueryIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryIntvl.emplace(value); return *this; }
     LinkInfo &setBridgeMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryResponseIntvl.emplace(value); return *this; }
     LinkInfo &setBridgeMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastStartupQueryIntvl.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastStatsEnabled(bool value) { settings(bridge, type, "bridge").mcastStatsEnabled.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastStatsEnabled(Switch value) { settings(bridge, type, "bridge").mcastStatsEnabled.emplace(value.value); return *this; }
     LinkInfo &setBridgeMcastIgmpVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastIgmpVersion.emplace(value); return *this; }
     LinkInfo &setBridgeMcastMldVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastMldVersion.emplace(value); return *this; }
-    LinkInfo &setBridgeNfCallIptables(bool value) { settings(bridge, type, "bridge").nfCallIptables.emplace(value); return *this; }
-    LinkInfo &setBridgeNfCallIp6tables(bool value) { settings(bridge, type, "bridge").nfCallIp6tables.emplace(value); return *this; }
-    LinkInfo &setBridgeNfCallArptables(bool value) { settings(bridge, type, "bridge").nfCallArptables.emplace(value); return *this; }
+    LinkInfo &setBridgeNfCallIptables(Switch value) { settings(bridge, type, "bridge").nfCallIptables.emplace(value.value); return *this; }
+    LinkInfo &setBridgeNfCallIp6tables(Switch value) { settings(bridge, type, "bridge").nfCallIp6tables.emplace(value.value); return *this; }
+    LinkInfo &setBridgeNfCallArptables(Switch value) { settings(bridge, type, "bridge").nfCallArptables.emplace(value.value); return *this; }
     LinkInfo &setGeneve(Boxed<Geneve> value) { geneve = std::move(value); return *this; }
     LinkInfo &setGeneveId(std::uint32_t value) { settings(geneve, type, "geneve").id.emplace(value); return *this; }
     LinkInfo &setGeneveRemote(IpAddress value) { settings(geneve, type, "geneve").remote.emplace(value); return *this; }
     LinkInfo &setGeneveRemote6(IpAddress value) { settings(geneve, type, "geneve").remote6.emplace(value); return *this; }
     LinkInfo &setGeneveTtl(std::uint8_t value) { settings(geneve, type, "geneve").ttl.emplace(value); return *this; }
-    LinkInfo &setGeneveTtlInherit(bool value) { settings(geneve, type, "geneve").ttlInherit.emplace(value); return *this; }
+    LinkInfo &setGeneveTtlInherit(Switch value) { settings(geneve, type, "geneve").ttlInherit.emplace(value.value); return *this; }
     LinkInfo &setGeneveTos(std::uint8_t value) { settings(geneve, type, "geneve").tos.emplace(value); return *this; }
     LinkInfo &setGeneveDf(DontFragment value) { settings(geneve, type, "geneve").df.emplace(value); return *this; }
     LinkInfo &setGeneveLabel(std::uint32_t value) { settings(geneve, type, "geneve").label.emplace(value); return *this; }
     LinkInfo &setGenevePort(std::uint16_t value) { settings(geneve, type, "geneve").port.emplace(value); return *this; }
-    LinkInfo &setGenevePortRange(std::string value) { settings(geneve, type, "geneve").portRange.emplace(std::move(value)); return *this; }
-    LinkInfo &setGeneveExternal(bool value) { settings(geneve, type, "geneve").external.emplace(value); return *this; }
-    LinkInfo &setGeneveUdpCsum(bool value) { settings(geneve, type, "geneve").udpCsum.emplace(value); return *this; }
-    LinkInfo &setGeneveUdpZeroCsum6Tx(bool value) { settings(geneve, type, "geneve").udpZeroCsum6Tx.emplace(value); return *this; }
-    LinkInfo &setGeneveUdpZeroCsum6Rx(bool value) { settings(geneve, type, "geneve").udpZeroCsum6Rx.emplace(value); return *this; }
-    LinkInfo &setGeneveInnerProtoInherit(bool value) { settings(geneve, type, "geneve").innerProtoInherit.emplace(value); return *this; }
+    LinkInfo &setGenevePortRange(Text value) { settings(geneve, type, "geneve").portRange.emplace(std::move(value.value)); return *this; }
+    LinkInfo &setGeneveExternal(Switch value) { settings(geneve, type, "geneve").external.emplace(value.value); return *this; }
+    LinkInfo &setGeneveUdpCsum(Switch value) { settings(geneve, type, "geneve").udpCsum.emplace(value.value); return *this; }
+    LinkInfo &setGeneveUdpZeroCsum6Tx(Switch value) { settings(geneve, type, "geneve").udpZeroCsum6Tx.emplace(value.value); return *this; }
+    LinkInfo &setGeneveUdpZeroCsum6Rx(Switch value) { settings(geneve, type, "geneve").udpZeroCsum6Rx.emplace(value.value); return *this; }
+    LinkInfo &setGeneveInnerProtoInherit(Switch value) { settings(geneve, type, "geneve").innerProtoInherit.emplace(value.value); return *this; }
     LinkInfo &setGre(Boxed<Gre> value) { gre = std::move(value); return *this; }
     LinkInfo &setGreRemote(IpAddress value) { settings(gre, type, "gre").remote.emplace(value); return *this; }
     LinkInfo &setGreLocal(IpAddress value) { settings(gre, type, "gre").local.emplace(value); return *this; }
     LinkInfo &setGreLink(Interface value) { settings(gre, type, "gre").link.emplace(std::move(value)); return *this; }
     LinkInfo &setGreTtl(std::uint8_t value) { settings(gre, type, "gre").ttl.emplace(value); return *this; }
     LinkInfo &setGreTos(std::uint8_t value) { settings(gre, type, "gre").tos.emplace(value); return *this; }
-    LinkInfo &setGrePmtudisc(bool value) { settings(gre, type, "gre").pmtudisc.emplace(value); return *this; }
-    LinkInfo &setGreIgnoreDf(bool value) { settings(gre, type, "gre").ignoreDf.emplace(value); return *this; }
-    LinkInfo &setGreIkeyed(bool value) { settings(gre, type, "gre").ikeyed.emplace(value); return *this; }
-    LinkInfo &setGreIseq(bool value) { settings(gre, type, "gre").iseq.emplace(value); return *this; }
-    LinkInfo &setGreIcsum(bool value) { settings(gre, type, "gre").icsum.emplace(value); return *this; }
-    LinkInfo &setGreOkeyed(bool value) { settings(gre, type, "gre").okeyed.emplace(value); return *this; }
-    LinkInfo &setGreOseq(bool value) { settings(gre, type, "gre").oseq.emplace(value); return *this; }
-    LinkInfo &setGreOcsum(bool value) { settings(gre, type, "gre").ocsum.emplace(value); return *this; }
+    LinkInfo &setGrePmtudisc(Switch value) { settings(gre, type, "gre").pmtudisc.emplace(value.value); return *this; }
+    LinkInfo &setGreIgnoreDf(Switch value) { settings(gre, type, "gre").ignoreDf.emplace(value.value); return *this; }
+    LinkInfo &setGreIkeyed(Switch value) { settings(gre, type, "gre").ikeyed.emplace(value.value); return *this; }
+    LinkInfo &setGreIseq(Switch value) { settings(gre, type, "gre").iseq.emplace(value.value); return *this; }
+    LinkInfo &setGreIcsum(Switch value) { settings(gre, type, "gre").icsum.emplace(value.value); return *this; }
+    LinkInfo &setGreOkeyed(Switch value) { settings(gre, type, "gre").okeyed.emplace(value.value); return *this; }
+    LinkInfo &setGreOseq(Switch value) { settings(gre, type, "gre").oseq.emplace(value.value); return *this; }
+    LinkInfo &setGreOcsum(Switch value) { settings(gre, type, "gre").ocsum.emplace(value.value); return *this; }
     LinkInfo &setGreIkey(std::uint32_t value) { settings(gre, type, "gre").ikey.emplace(value); return *this; }
     LinkInfo &setGreOkey(std::uint32_t value) { settings(gre, type, "gre").okey.emplace(value); return *this; }
-    LinkInfo &setGreExternal(bool value) { settings(gre, type, "gre").external.emplace(value); return *this; }
+    LinkInfo &setGreExternal(Switch value) { settings(gre, type, "gre").external.emplace(value.value); return *this; }
     LinkInfo &setGreEncap(TunnelEncap value) { settings(gre, type, "gre").encap.emplace(value); return *this; }
-    LinkInfo &setGreCsum(bool value) { settings(gre, type, "gre").csum.emplace(value); return *this; }
-    LinkInfo &setGreCsum6(bool value) { settings(gre, type, "gre").csum6.emplace(value); return *this; }
-    LinkInfo &setGreRemcsum(bool value) { settings(gre, type, "gre").remcsum.emplace(value); return *this; }
+    LinkInfo &setGreCsum(Switch value) { settings(gre, type, "gre").csum.emplace(value.value); return *this; }
+    LinkInfo &setGreCsum6(Switch value) { settings(gre, type, "gre").csum6.emplace(value.value); return *this; }
+    LinkInfo &setGreRemcsum(Switch value) { settings(gre, type, "gre").remcsum.emplace(value.value); return *this; }
     LinkInfo &setGreEncapSport(std::uint16_t value) { settings(gre, type, "gre").encapSport.emplace(value); return *this; }
     LinkInfo &setGreEncapDport(std::uint16_t value) { settings(gre, type, "gre").encapDport.emplace(value); return *this; }
     LinkInfo &setGreFwmark(std::uint32_t value) { settings(gre, type, "gre").fwmark.emplace(value); return *this; }
@@ -2452,26 +2452,26 @@ struct LinkInfo {
     LinkInfo &setIp6GreTtl(std::uint8_t value) { settings(ip6Gre, type, "ip6gre").ttl.emplace(value); return *this; }
     LinkInfo &setIp6GreEncapLimit(std::uint8_t value) { settings(ip6Gre, type, "ip6gre").encapLimit.emplace(value); return *this; }
     LinkInfo &setIp6GreFlowinfo(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").flowinfo.emplace(value); return *this; }
-    LinkInfo &setIp6GreIgnoreEncapLimit(bool value) { settings(ip6Gre, type, "ip6gre").ignoreEncapLimit.emplace(value); return *this; }
-    LinkInfo &setIp6GreUseOrigTclass(bool value) { settings(ip6Gre, type, "ip6gre").useOrigTclass.emplace(value); return *this; }
-    LinkInfo &setIp6GreUseOrigFlowlabel(bool value) { settings(ip6Gre, type, "ip6gre").useOrigFlowlabel.emplace(value); return *this; }
-    LinkInfo &setIp6GreMip6(bool value) { settings(ip6Gre, type, "ip6gre").mip6.emplace(value); return *this; }
-    LinkInfo &setIp6GreRcvDscpCopy(bool value) { settings(ip6Gre, type, "ip6gre").rcvDscpCopy.emplace(value); return *this; }
-    LinkInfo &setIp6GreUseOrigFwmark(bool value) { settings(ip6Gre, type, "ip6gre").useOrigFwmark.emplace(value); return *this; }
-    LinkInfo &setIp6GreAllowLocalRemote(bool value) { settings(ip6Gre, type, "ip6gre").allowLocalRemote.emplace(value); return *this; }
-    LinkInfo &setIp6GreIkeyed(bool value) { settings(ip6Gre, type, "ip6gre").ikeyed.emplace(value); return *this; }
-    LinkInfo &setIp6GreIseq(bool value) { settings(ip6Gre, type, "ip6gre").iseq.emplace(value); return *this; }
-    LinkInfo &setIp6GreIcsum(bool value) { settings(ip6Gre, type, "ip6gre").icsum.emplace(value); return *this; }
-    LinkInfo &setIp6GreOkeyed(bool value) { settings(ip6Gre, type, "ip6gre").okeyed.emplace(value); return *this; }
-    LinkInfo &setIp6GreOseq(bool value) { settings(ip6Gre, type, "ip6gre").oseq.emplace(value); return *this; }
-    LinkInfo &setIp6GreOcsum(bool value) { settings(ip6Gre, type, "ip6gre").ocsum.emplace(value); return *this; }
+    LinkInfo &setIp6GreIgnoreEncapLimit(Switch value) { settings(ip6Gre, type, "ip6gre").ignoreEncapLimit.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreUseOrigTclass(Switch value) { settings(ip6Gre, type, "ip6gre").useOrigTclass.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreUseOrigFlowlabel(Switch value) { settings(ip6Gre, type, "ip6gre").useOrigFlowlabel.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreMip6(Switch value) { settings(ip6Gre, type, "ip6gre").mip6.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreRcvDscpCopy(Switch value) { settings(ip6Gre, type, "ip6gre").rcvDscpCopy.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreUseOrigFwmark(Switch value) { settings(ip6Gre, type, "ip6gre").useOrigFwmark.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreAllowLocalRemote(Switch value) { settings(ip6Gre, type, "ip6gre").allowLocalRemote.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreIkeyed(Switch value) { settings(ip6Gre, type, "ip6gre").ikeyed.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreIseq(Switch value) { settings(ip6Gre, type, "ip6gre").iseq.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreIcsum(Switch value) { settings(ip6Gre, type, "ip6gre").icsum.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreOkeyed(Switch value) { settings(ip6Gre, type, "ip6gre").okeyed.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreOseq(Switch value) { settings(ip6Gre, type, "ip6gre").oseq.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreOcsum(Switch value) { settings(ip6Gre, type, "ip6gre").ocsum.emplace(value.value); return *this; }
     LinkInfo &setIp6GreIkey(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").ikey.emplace(value); return *this; }
     LinkInfo &setIp6GreOkey(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").okey.emplace(value); return *this; }
-    LinkInfo &setIp6GreExternal(bool value) { settings(ip6Gre, type, "ip6gre").external.emplace(value); return *this; }
+    LinkInfo &setIp6GreExternal(Switch value) { settings(ip6Gre, type, "ip6gre").external.emplace(value.value); return *this; }
     LinkInfo &setIp6GreEncap(TunnelEncap value) { settings(ip6Gre, type, "ip6gre").encap.emplace(value); return *this; }
-    LinkInfo &setIp6GreCsum(bool value) { settings(ip6Gre, type, "ip6gre").csum.emplace(value); return *this; }
-    LinkInfo &setIp6GreCsum6(bool value) { settings(ip6Gre, type, "ip6gre").csum6.emplace(value); return *this; }
-    LinkInfo &setIp6GreRemcsum(bool value) { settings(ip6Gre, type, "ip6gre").remcsum.emplace(value); return *this; }
+    LinkInfo &setIp6GreCsum(Switch value) { settings(ip6Gre, type, "ip6gre").csum.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreCsum6(Switch value) { settings(ip6Gre, type, "ip6gre").csum6.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreRemcsum(Switch value) { settings(ip6Gre, type, "ip6gre").remcsum.emplace(value.value); return *this; }
     LinkInfo &setIp6GreEncapSport(std::uint16_t value) { settings(ip6Gre, type, "ip6gre").encapSport.emplace(value); return *this; }
     LinkInfo &setIp6GreEncapDport(std::uint16_t value) { settings(ip6Gre, type, "ip6gre").encapDport.emplace(value); return *this; }
     LinkInfo &setIp6GreFwmark(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").fwmark.emplace(value); return *this; }
@@ -2483,18 +2483,18 @@ struct LinkInfo {
     LinkInfo &setIp6TnlTtl(std::uint8_t value) { settings(ip6Tnl, type, "ip6tnl").ttl.emplace(value); return *this; }
     LinkInfo &setIp6TnlEncapLimit(std::uint8_t value) { settings(ip6Tnl, type, "ip6tnl").encapLimit.emplace(value); return *this; }
     LinkInfo &setIp6TnlFlowinfo(std::uint32_t value) { settings(ip6Tnl, type, "ip6tnl").flowinfo.emplace(value); return *this; }
-    LinkInfo &setIp6TnlIgnoreEncapLimit(bool value) { settings(ip6Tnl, type, "ip6tnl").ignoreEncapLimit.emplace(value); return *this; }
-    LinkInfo &setIp6TnlUseOrigTclass(bool value) { settings(ip6Tnl, type, "ip6tnl").useOrigTclass.emplace(value); return *this; }
-    LinkInfo &setIp6TnlUseOrigFlowlabel(bool value) { settings(ip6Tnl, type, "ip6tnl").useOrigFlowlabel.emplace(value); return *this; }
-    LinkInfo &setIp6TnlMip6(bool value) { settings(ip6Tnl, type, "ip6tnl").mip6.emplace(value); return *this; }
-    LinkInfo &setIp6TnlRcvDscpCopy(bool value) { settings(ip6Tnl, type, "ip6tnl").rcvDscpCopy.emplace(value); return *this; }
-    LinkInfo &setIp6TnlUseOrigFwmark(bool value) { settings(ip6Tnl, type, "ip6tnl").useOrigFwmark.emplace(value); return *this; }
-    LinkInfo &setIp6TnlAllowLocalRemote(bool value) { settings(ip6Tnl, type, "ip6tnl").allowLocalRemote.emplace(value); return *this; }
-    LinkInfo &setIp6TnlExternal(bool value) { settings(ip6Tnl, type, "ip6tnl").external.emplace(value); return *this; }
+    LinkInfo &setIp6TnlIgnoreEncapLimit(Switch value) { settings(ip6Tnl, type, "ip6tnl").ignoreEncapLimit.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlUseOrigTclass(Switch value) { settings(ip6Tnl, type, "ip6tnl").useOrigTclass.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlUseOrigFlowlabel(Switch value) { settings(ip6Tnl, type, "ip6tnl").useOrigFlowlabel.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlMip6(Switch value) { settings(ip6Tnl, type, "ip6tnl").mip6.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlRcvDscpCopy(Switch value) { settings(ip6Tnl, type, "ip6tnl").rcvDscpCopy.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlUseOrigFwmark(Switch value) { settings(ip6Tnl, type, "ip6tnl").useOrigFwmark.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlAllowLocalRemote(Switch value) { settings(ip6Tnl, type, "ip6tnl").allowLocalRemote.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlExternal(Switch value) { settings(ip6Tnl, type, "ip6tnl").external.emplace(value.value); return *this; }
     LinkInfo &setIp6TnlEncap(TunnelEncap value) { settings(ip6Tnl, type, "ip6tnl").encap.emplace(value); return *this; }
-    LinkInfo &setIp6TnlCsum(bool value) { settings(ip6Tnl, type, "ip6tnl").csum.emplace(value); return *this; }
-    LinkInfo &setIp6TnlCsum6(bool value) { settings(ip6Tnl, type, "ip6tnl").csum6.emplace(value); return *this; }
-    LinkInfo &setIp6TnlRemcsum(bool value) { settings(ip6Tnl, type, "ip6tnl").remcsum.emplace(value); return *this; }
+    LinkInfo &setIp6TnlCsum(Switch value) { settings(ip6Tnl, type, "ip6tnl").csum.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlCsum6(Switch value) { settings(ip6Tnl, type, "ip6tnl").csum6.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlRemcsum(Switch value) { settings(ip6Tnl, type, "ip6tnl").remcsum.emplace(value.value); return *this; }
     LinkInfo &setIp6TnlEncapSport(std::uint16_t value) { settings(ip6Tnl, type, "ip6tnl").encapSport.emplace(value); return *this; }
     LinkInfo &setIp6TnlEncapDport(std::uint16_t value) { settings(ip6Tnl, type, "ip6tnl").encapDport.emplace(value); return *this; }
     LinkInfo &setIp6TnlFwmark(std::uint32_t value) { settings(ip6Tnl, type, "ip6tnl").fwmark.emplace(value); return *this; }
@@ -2504,13 +2504,13 @@ struct LinkInfo {
     LinkInfo &setIpipLink(Interface value) { settings(ipip, type, "ipip").link.emplace(std::move(value)); return *this; }
     LinkInfo &setIpipTtl(std::uint8_t value) { settings(ipip, type, "ipip").ttl.emplace(value); return *this; }
     LinkInfo &setIpipTos(std::uint8_t value) { settings(ipip, type, "ipip").tos.emplace(value); return *this; }
-    LinkInfo &setIpipPmtudisc(bool value) { settings(ipip, type, "ipip").pmtudisc.emplace(value); return *this; }
+    LinkInfo &setIpipPmtudisc(Switch value) { settings(ipip, type, "ipip").pmtudisc.emplace(value.value); return *this; }
     LinkInfo &setIpipProto(IpipMode value) { settings(ipip, type, "ipip").proto.emplace(value); return *this; }
-    LinkInfo &setIpipExternal(bool value) { settings(ipip, type, "ipip").external.emplace(value); return *this; }
+    LinkInfo &setIpipExternal(Switch value) { settings(ipip, type, "ipip").external.emplace(value.value); return *this; }
     LinkInfo &setIpipEncap(TunnelEncap value) { settings(ipip, type, "ipip").encap.emplace(value); return *this; }
-    LinkInfo &setIpipCsum(bool value) { settings(ipip, type, "ipip").csum.emplace(value); return *this; }
-    LinkInfo &setIpipCsum6(bool value) { settings(ipip, type, "ipip").csum6.emplace(value); return *this; }
-    LinkInfo &setIpipRemcsum(bool value) { settings(ipip, type, "ipip").remcsum.emplace(value); return *this; }
+    LinkInfo &setIpipCsum(Switch value) { settings(ipip, type, "ipip").csum.emplace(value.value); return *this; }
+    LinkInfo &setIpipCsum6(Switch value) { settings(ipip, type, "ipip").csum6.emplace(value.value); return *this; }
+    LinkInfo &setIpipRemcsum(Switch value) { settings(ipip, type, "ipip").remcsum.emplace(value.value); return *this; }
     LinkInfo &setIpipEncapSport(std::uint16_t value) { settings(ipip, type, "ipip").encapSport.emplace(value); return *this; }
     LinkInfo &setIpipEncapDport(std::uint16_t value) { settings(ipip, type, "ipip").encapDport.emplace(value); return *this; }
     LinkInfo &setIpipFwmark(std::uint32_t value) { settings(ipip, type, "ipip").fwmark.emplace(value); return *this; }
@@ -2519,8 +2519,8 @@ struct LinkInfo {
     LinkInfo &setIpvlanFlags(IpvlanFlags value) { settings(ipvlan, type, "ipvlan").flags.emplace(value); return *this; }
     LinkInfo &setMacvlan(Boxed<Macvlan> value) { macvlan = std::move(value); return *this; }
     LinkInfo &setMacvlanMode(MacvlanMode value) { settings(macvlan, type, "macvlan").mode.emplace(value); return *this; }
-    LinkInfo &setMacvlanNopromisc(bool value) { settings(macvlan, type, "macvlan").nopromisc.emplace(value); return *this; }
-    LinkInfo &setMacvlanNodst(bool value) { settings(macvlan, type, "macvlan").nodst.emplace(value); return *this; }
+    LinkInfo &setMacvlanNopromisc(Switch value) { settings(macvlan, type, "macvlan").nopromisc.emplace(value.value); return *this; }
+    LinkInfo &setMacvlanNodst(Switch value) { settings(macvlan, type, "macvlan").nodst.emplace(value.value); return *this; }
     LinkInfo &setMacvlanMacaddrMode(MacAddrMode value) { settings(macvlan, type, "macvlan").macaddrMode.emplace(value); return *this; }
     LinkInfo &setMacvlanMacaddr(MacAddress value) { settings(macvlan, type, "macvlan").macaddr.emplace(value); return *this; }
     LinkInfo &setMacvlanMacaddrCount(std::uint32_t value) { settings(macvlan, type, "macvlan").macaddrCount.emplace(value); return *this; }
@@ -2530,7 +2530,7 @@ struct LinkInfo {
     LinkInfo &setMacvlanBclim(std::int32_t value) { settings(macvlan, type, "macvlan").bclim.emplace(value); return *this; }
     LinkInfo &setNetkit(Boxed<Netkit> value) { netkit = std::move(value); return *this; }
     LinkInfo &setNetkitPeer(Boxed<LinkInfo> value) { settings(netkit, type, "netkit").peer = std::move(value); return *this; }
-    LinkInfo &setNetkitPrimary(bool value) { settings(netkit, type, "netkit").primary.emplace(value); return *this; }
+    LinkInfo &setNetkitPrimary(Switch value) { settings(netkit, type, "netkit").primary.emplace(value.value); return *this; }
     LinkInfo &setNetkitMode(NetkitMode value) { settings(netkit, type, "netkit").mode.emplace(value); return *this; }
     LinkInfo &setNetkitPolicy(NetkitPolicy value) { settings(netkit, type, "netkit").policy.emplace(value); return *this; }
     LinkInfo &setNetkitPeerPolicy(NetkitPolicy value) { settings(netkit, type, "netkit").peerPolicy.emplace(value); return *this; }
@@ -2544,28 +2544,28 @@ struct LinkInfo {
     LinkInfo &setSitLink(Interface value) { settings(sit, type, "sit").link.emplace(std::move(value)); return *this; }
     LinkInfo &setSitTtl(std::uint8_t value) { settings(sit, type, "sit").ttl.emplace(value); return *this; }
     LinkInfo &setSitTos(std::uint8_t value) { settings(sit, type, "sit").tos.emplace(value); return *this; }
-    LinkInfo &setSitPmtudisc(bool value) { settings(sit, type, "sit").pmtudisc.emplace(value); return *this; }
+    LinkInfo &setSitPmtudisc(Switch value) { settings(sit, type, "sit").pmtudisc.emplace(value.value); return *this; }
     LinkInfo &setSitProto(SitMode value) { settings(sit, type, "sit").proto.emplace(value); return *this; }
-    LinkInfo &setSitIsatap(bool value) { settings(sit, type, "sit").isatap.emplace(value); return *this; }
+    LinkInfo &setSitIsatap(Switch value) { settings(sit, type, "sit").isatap.emplace(value.value); return *this; }
     LinkInfo &setSitSixrdPrefix(IpAddress value) { settings(sit, type, "sit").sixrdPrefix.emplace(value); return *this; }
     LinkInfo &setSitSixrdPrefixlen(std::uint16_t value) { settings(sit, type, "sit").sixrdPrefixlen.emplace(value); return *this; }
     LinkInfo &setSitSixrdRelayPrefix(IpAddress value) { settings(sit, type, "sit").sixrdRelayPrefix.emplace(value); return *this; }
     LinkInfo &setSitSixrdRelayPrefixlen(std::uint16_t value) { settings(sit, type, "sit").sixrdRelayPrefixlen.emplace(value); return *this; }
     LinkInfo &setSitEncap(TunnelEncap value) { settings(sit, type, "sit").encap.emplace(value); return *this; }
-    LinkInfo &setSitCsum(bool value) { settings(sit, type, "sit").csum.emplace(value); return *this; }
-    LinkInfo &setSitCsum6(bool value) { settings(sit, type, "sit").csum6.emplace(value); return *this; }
-    LinkInfo &setSitRemcsum(bool value) { settings(sit, type, "sit").remcsum.emplace(value); return *this; }
+    LinkInfo &setSitCsum(Switch value) { settings(sit, type, "sit").csum.emplace(value.value); return *this; }
+    LinkInfo &setSitCsum6(Switch value) { settings(sit, type, "sit").csum6.emplace(value.value); return *this; }
+    LinkInfo &setSitRemcsum(Switch value) { settings(sit, type, "sit").remcsum.emplace(value.value); return *this; }
     LinkInfo &setSitEncapSport(std::uint16_t value) { settings(sit, type, "sit").encapSport.emplace(value); return *this; }
     LinkInfo &setSitEncapDport(std::uint16_t value) { settings(sit, type, "sit").encapDport.emplace(value); return *this; }
     LinkInfo &setSitFwmark(std::uint32_t value) { settings(sit, type, "sit").fwmark.emplace(value); return *this; }
     LinkInfo &setTun(Boxed<Tun> value) { tun = std::move(value); return *this; }
     LinkInfo &setTunMode(TunMode value) { settings(tun, type, "tun").mode.emplace(value); return *this; }
-    LinkInfo &setTunPi(bool value) { settings(tun, type, "tun").pi.emplace(value); return *this; }
-    LinkInfo &setTunVnetHdr(bool value) { settings(tun, type, "tun").vnetHdr.emplace(value); return *this; }
-    LinkInfo &setTunMultiQueue(bool value) { settings(tun, type, "tun").multiQueue.emplace(value); return *this; }
+    LinkInfo &setTunPi(Switch value) { settings(tun, type, "tun").pi.emplace(value.value); return *this; }
+    LinkInfo &setTunVnetHdr(Switch value) { settings(tun, type, "tun").vnetHdr.emplace(value.value); return *this; }
+    LinkInfo &setTunMultiQueue(Switch value) { settings(tun, type, "tun").multiQueue.emplace(value.value); return *this; }
     LinkInfo &setTunNumqueues(std::uint32_t value) { settings(tun, type, "tun").numqueues.emplace(value); return *this; }
     LinkInfo &setTunNumdisabled(std::uint32_t value) { settings(tun, type, "tun").numdisabled.emplace(value); return *this; }
-    LinkInfo &setTunPersist(bool value) { settings(tun, type, "tun").persist.emplace(value); return *this; }
+    LinkInfo &setTunPersist(Switch value) { settings(tun, type, "tun").persist.emplace(value.value); return *this; }
     LinkInfo &setTunUser(std::uint32_t value) { settings(tun, type, "tun").user.emplace(value); return *this; }
     LinkInfo &setTunGroup(std::uint32_t value) { settings(tun, type, "tun").group.emplace(value); return *this; }
     LinkInfo &setVeth(Boxed<Veth> value) { veth = std::move(value); return *this; }
@@ -2573,11 +2573,11 @@ struct LinkInfo {
     LinkInfo &setVlan(Boxed<Vlan> value) { vlan = std::move(value); return *this; }
     LinkInfo &setVlanProtocol(VlanProtocol value) { settings(vlan, type, "vlan").protocol.emplace(value); return *this; }
     LinkInfo &setVlanId(std::uint16_t value) { settings(vlan, type, "vlan").id.emplace(value); return *this; }
-    LinkInfo &setVlanReorderHdr(bool value) { settings(vlan, type, "vlan").reorderHdr.emplace(value); return *this; }
-    LinkInfo &setVlanGvrp(bool value) { settings(vlan, type, "vlan").gvrp.emplace(value); return *this; }
-    LinkInfo &setVlanLooseBinding(bool value) { settings(vlan, type, "vlan").looseBinding.emplace(value); return *this; }
-    LinkInfo &setVlanMvrp(bool value) { settings(vlan, type, "vlan").mvrp.emplace(value); return *this; }
-    LinkInfo &setVlanBridgeBinding(bool value) { settings(vlan, type, "vlan").bridgeBinding.emplace(value); return *this; }
+    LinkInfo &setVlanReorderHdr(Switch value) { settings(vlan, type, "vlan").reorderHdr.emplace(value.value); return *this; }
+    LinkInfo &setVlanGvrp(Switch value) { settings(vlan, type, "vlan").gvrp.emplace(value.value); return *this; }
+    LinkInfo &setVlanLooseBinding(Switch value) { settings(vlan, type, "vlan").looseBinding.emplace(value.value); return *this; }
+    LinkInfo &setVlanMvrp(Switch value) { settings(vlan, type, "vlan").mvrp.emplace(value.value); return *this; }
+    LinkInfo &setVlanBridgeBinding(Switch value) { settings(vlan, type, "vlan").bridgeBinding.emplace(value.value); return *this; }
     LinkInfo &setVlanIngressQos(std::vector<std::string> value) { settings(vlan, type, "vlan").ingressQos.emplace(std::move(value)); return *this; }
     LinkInfo &setVlanEgressQos(std::vector<std::string> value) { settings(vlan, type, "vlan").egressQos.emplace(std::move(value)); return *this; }
     LinkInfo &setVrf(Boxed<Vrf> value) { vrf = std::move(value); return *this; }
@@ -2589,33 +2589,33 @@ struct LinkInfo {
     LinkInfo &setVxlanLocal(IpAddress value) { settings(vxlan, type, "vxlan").local.emplace(value); return *this; }
     LinkInfo &setVxlanLocal6(IpAddress value) { settings(vxlan, type, "vxlan").local6.emplace(value); return *this; }
     LinkInfo &setVxlanLink(Interface value) { settings(vxlan, type, "vxlan").link.emplace(std::move(value)); return *this; }
-    LinkInfo &setVxlanPortRange(std::string value) { settings(vxlan, type, "vxlan").portRange.emplace(std::move(value)); return *this; }
+    LinkInfo &setVxlanPortRange(Text value) { settings(vxlan, type, "vxlan").portRange.emplace(std::move(value.value)); return *this; }
     LinkInfo &setVxlanPort(std::uint16_t value) { settings(vxlan, type, "vxlan").port.emplace(value); return *this; }
-    LinkInfo &setVxlanLearning(bool value) { settings(vxlan, type, "vxlan").learning.emplace(value); return *this; }
-    LinkInfo &setVxlanProxy(bool value) { settings(vxlan, type, "vxlan").proxy.emplace(value); return *this; }
-    LinkInfo &setVxlanRsc(bool value) { settings(vxlan, type, "vxlan").rsc.emplace(value); return *this; }
-    LinkInfo &setVxlanL2miss(bool value) { settings(vxlan, type, "vxlan").l2miss.emplace(value); return *this; }
-    LinkInfo &setVxlanL3miss(bool value) { settings(vxlan, type, "vxlan").l3miss.emplace(value); return *this; }
+    LinkInfo &setVxlanLearning(Switch value) { settings(vxlan, type, "vxlan").learning.emplace(value.value); return *this; }
+    LinkInfo &setVxlanProxy(Switch value) { settings(vxlan, type, "vxlan").proxy.emplace(value.value); return *this; }
+    LinkInfo &setVxlanRsc(Switch value) { settings(vxlan, type, "vxlan").rsc.emplace(value.value); return *this; }
+    LinkInfo &setVxlanL2miss(Switch value) { settings(vxlan, type, "vxlan").l2miss.emplace(value.value); return *this; }
+    LinkInfo &setVxlanL3miss(Switch value) { settings(vxlan, type, "vxlan").l3miss.emplace(value.value); return *this; }
     LinkInfo &setVxlanTos(std::uint8_t value) { settings(vxlan, type, "vxlan").tos.emplace(value); return *this; }
     LinkInfo &setVxlanTtl(std::uint8_t value) { settings(vxlan, type, "vxlan").ttl.emplace(value); return *this; }
-    LinkInfo &setVxlanTtlInherit(bool value) { settings(vxlan, type, "vxlan").ttlInherit.emplace(value); return *this; }
+    LinkInfo &setVxlanTtlInherit(Switch value) { settings(vxlan, type, "vxlan").ttlInherit.emplace(value.value); return *this; }
     LinkInfo &setVxlanDf(DontFragment value) { settings(vxlan, type, "vxlan").df.emplace(value); return *this; }
     LinkInfo &setVxlanLabel(std::uint32_t value) { settings(vxlan, type, "vxlan").label.emplace(value); return *this; }
     LinkInfo &setVxlanLabelPolicy(LabelPolicy value) { settings(vxlan, type, "vxlan").labelPolicy.emplace(value); return *this; }
     LinkInfo &setVxlanAgeing(Duration<std::uint32_t> value) { settings(vxlan, type, "vxlan").ageing.emplace(value); return *this; }
     LinkInfo &setVxlanLimit(std::uint32_t value) { settings(vxlan, type, "vxlan").limit.emplace(value); return *this; }
-    LinkInfo &setVxlanUdpCsum(bool value) { settings(vxlan, type, "vxlan").udpCsum.emplace(value); return *this; }
-    LinkInfo &setVxlanUdpZeroCsum6Tx(bool value) { settings(vxlan, type, "vxlan").udpZeroCsum6Tx.emplace(value); return *this; }
-    LinkInfo &setVxlanUdpZeroCsum6Rx(bool value) { settings(vxlan, type, "vxlan").udpZeroCsum6Rx.emplace(value); return *this; }
-    LinkInfo &setVxlanRemcsumTx(bool value) { settings(vxlan, type, "vxlan").remcsumTx.emplace(value); return *this; }
-    LinkInfo &setVxlanRemcsumRx(bool value) { settings(vxlan, type, "vxlan").remcsumRx.emplace(value); return *this; }
-    LinkInfo &setVxlanRemcsumNopartial(bool value) { settings(vxlan, type, "vxlan").remcsumNopartial.emplace(value); return *this; }
-    LinkInfo &setVxlanGbp(bool value) { settings(vxlan, type, "vxlan").gbp.emplace(value); return *this; }
-    LinkInfo &setVxlanGpe(bool value) { settings(vxlan, type, "vxlan").gpe.emplace(value); return *this; }
-    LinkInfo &setVxlanExternal(bool value) { settings(vxlan, type, "vxlan").external.emplace(value); return *this; }
-    LinkInfo &setVxlanVnifilter(bool value) { settings(vxlan, type, "vxlan").vnifilter.emplace(value); return *this; }
-    LinkInfo &setVxlanLocalbypass(bool value) { settings(vxlan, type, "vxlan").localbypass.emplace(value); return *this; }
-    LinkInfo &setVxlanMcroute(bool value) { settings(vxlan, type, "vxlan").mcroute.emplace(value); return *this; }
+    LinkInfo &setVxlanUdpCsum(Switch value) { settings(vxlan, type, "vxlan").udpCsum.emplace(value.value); return *this; }
+    LinkInfo &setVxlanUdpZeroCsum6Tx(Switch value) { settings(vxlan, type, "vxlan").udpZeroCsum6Tx.emplace(value.value); return *this; }
+    LinkInfo &setVxlanUdpZeroCsum6Rx(Switch value) { settings(vxlan, type, "vxlan").udpZeroCsum6Rx.emplace(value.value); return *this; }
+    LinkInfo &setVxlanRemcsumTx(Switch value) { settings(vxlan, type, "vxlan").remcsumTx.emplace(value.value); return *this; }
+    LinkInfo &setVxlanRemcsumRx(Switch value) { settings(vxlan, type, "vxlan").remcsumRx.emplace(value.value); return *this; }
+    LinkInfo &setVxlanRemcsumNopartial(Switch value) { settings(vxlan, type, "vxlan").remcsumNopartial.emplace(value.value); return *this; }
+    LinkInfo &setVxlanGbp(Switch value) { settings(vxlan, type, "vxlan").gbp.emplace(value.value); return *this; }
+    LinkInfo &setVxlanGpe(Switch value) { settings(vxlan, type, "vxlan").gpe.emplace(value.value); return *this; }
+    LinkInfo &setVxlanExternal(Switch value) { settings(vxlan, type, "vxlan").external.emplace(value.value); return *this; }
+    LinkInfo &setVxlanVnifilter(Switch value) { settings(vxlan, type, "vxlan").vnifilter.emplace(value.value); return *this; }
+    LinkInfo &setVxlanLocalbypass(Switch value) { settings(vxlan, type, "vxlan").localbypass.emplace(value.value); return *this; }
+    LinkInfo &setVxlanMcroute(Switch value) { settings(vxlan, type, "vxlan").mcroute.emplace(value.value); return *this; }
     LinkInfo &setBondPort(Boxed<BondPort> value) { bondPort = std::move(value); return *this; }
     LinkInfo &setBondPortState(BondPortState value) { settings(bondPort, portType, "bond").state.emplace(value); return *this; }
     LinkInfo &setBondPortMiiStatus(MiiStatus value) { settings(bondPort, portType, "bond").miiStatus.emplace(value); return *this; }
@@ -2630,37 +2630,37 @@ struct LinkInfo {
     LinkInfo &setBridgePortState(PortState value) { settings(bridgePort, portType, "bridge").state.emplace(value); return *this; }
     LinkInfo &setBridgePortPriority(std::uint16_t value) { settings(bridgePort, portType, "bridge").priority.emplace(value); return *this; }
     LinkInfo &setBridgePortCost(std::uint32_t value) { settings(bridgePort, portType, "bridge").cost.emplace(value); return *this; }
-    LinkInfo &setBridgePortHairpin(bool value) { settings(bridgePort, portType, "bridge").hairpin.emplace(value); return *this; }
-    LinkInfo &setBridgePortGuard(bool value) { settings(bridgePort, portType, "bridge").guard.emplace(value); return *this; }
-    LinkInfo &setBridgePortRootBlock(bool value) { settings(bridgePort, portType, "bridge").rootBlock.emplace(value); return *this; }
-    LinkInfo &setBridgePortFastleave(bool value) { settings(bridgePort, portType, "bridge").fastleave.emplace(value); return *this; }
-    LinkInfo &setBridgePortLearning(bool value) { settings(bridgePort, portType, "bridge").learning.emplace(value); return *this; }
-    LinkInfo &setBridgePortFlood(bool value) { settings(bridgePort, portType, "bridge").flood.emplace(value); return *this; }
+    LinkInfo &setBridgePortHairpin(Switch value) { settings(bridgePort, portType, "bridge").hairpin.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortGuard(Switch value) { settings(bridgePort, portType, "bridge").guard.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortRootBlock(Switch value) { settings(bridgePort, portType, "bridge").rootBlock.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortFastleave(Switch value) { settings(bridgePort, portType, "bridge").fastleave.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortLearning(Switch value) { settings(bridgePort, portType, "bridge").learning.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortFlood(Switch value) { settings(bridgePort, portType, "bridge").flood.emplace(value.value); return *this; }
     LinkInfo &setBridgePortId(std::uint16_t value) { settings(bridgePort, portType, "bridge").id.emplace(value); return *this; }
     LinkInfo &setBridgePortNo(std::uint16_t value) { settings(bridgePort, portType, "bridge").no.emplace(value); return *this; }
     LinkInfo &setBridgePortDesignatedPort(std::uint16_t value) { settings(bridgePort, portType, "bridge").designatedPort.emplace(value); return *this; }
     LinkInfo &setBridgePortDesignatedCost(std::uint16_t value) { settings(bridgePort, portType, "bridge").designatedCost.emplace(value); return *this; }
-    LinkInfo &setBridgePortBridgeId(std::string value) { settings(bridgePort, portType, "bridge").bridgeId.emplace(std::move(value)); return *this; }
-    LinkInfo &setBridgePortRootId(std::string value) { settings(bridgePort, portType, "bridge").rootId.emplace(std::move(value)); return *this; }
+    LinkInfo &setBridgePortBridgeId(Text value) { settings(bridgePort, portType, "bridge").bridgeId.emplace(std::move(value.value)); return *this; }
+    LinkInfo &setBridgePortRootId(Text value) { settings(bridgePort, portType, "bridge").rootId.emplace(std::move(value.value)); return *this; }
     LinkInfo &setBridgePortHoldTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").holdTimer.emplace(value); return *this; }
     LinkInfo &setBridgePortMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").messageAgeTimer.emplace(value); return *this; }
     LinkInfo &setBridgePortForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").forwardDelayTimer.emplace(value); return *this; }
-    LinkInfo &setBridgePortTopologyChangeAck(bool value) { settings(bridgePort, portType, "bridge").topologyChangeAck.emplace(value); return *this; }
-    LinkInfo &setBridgePortConfigPending(bool value) { settings(bridgePort, portType, "bridge").configPending.emplace(value); return *this; }
-    LinkInfo &setBridgePortFdbFlush(bool value) { settings(bridgePort, portType, "bridge").fdbFlush.emplace(value); return *this; }
-    LinkInfo &setBridgePortProxyArp(bool value) { settings(bridgePort, portType, "bridge").proxyArp.emplace(value); return *this; }
-    LinkInfo &setBridgePortProxyArpWifi(bool value) { settings(bridgePort, portType, "bridge").proxyArpWifi.emplace(value); return *this; }
+    LinkInfo &setBridgePortTopologyChangeAck(Switch value) { settings(bridgePort, portType, "bridge").topologyChangeAck.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortConfigPending(Switch value) { settings(bridgePort, portType, "bridge").configPending.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortFdbFlush(Switch value) { settings(bridgePort, portType, "bridge").fdbFlush.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortProxyArp(Switch value) { settings(bridgePort, portType, "bridge").proxyArp.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortProxyArpWifi(Switch value) { settings(bridgePort, portType, "bridge").proxyArpWifi.emplace(value.value); return *this; }
     LinkInfo &setBridgePortMulticastRouter(std::uint8_t value) { settings(bridgePort, portType, "bridge").multicastRouter.emplace(value); return *this; }
-    LinkInfo &setBridgePortMcastFlood(bool value) { settings(bridgePort, portType, "bridge").mcastFlood.emplace(value); return *this; }
-    LinkInfo &setBridgePortBcastFlood(bool value) { settings(bridgePort, portType, "bridge").bcastFlood.emplace(value); return *this; }
-    LinkInfo &setBridgePortMcastToUnicast(bool value) { settings(bridgePort, portType, "bridge").mcastToUnicast.emplace(value); return *this; }
-    LinkInfo &setBridgePortNeighSuppress(bool value) { settings(bridgePort, portType, "bridge").neighSuppress.emplace(value); return *this; }
-    LinkInfo &setBridgePortNeighVlanSuppress(bool value) { settings(bridgePort, portType, "bridge").neighVlanSuppress.emplace(value); return *this; }
+    LinkInfo &setBridgePortMcastFlood(Switch value) { settings(bridgePort, portType, "bridge").mcastFlood.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortBcastFlood(Switch value) { settings(bridgePort, portType, "bridge").bcastFlood.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortMcastToUnicast(Switch value) { settings(bridgePort, portType, "bridge").mcastToUnicast.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortNeighSuppress(Switch value) { settings(bridgePort, portType, "bridge").neighSuppress.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortNeighVlanSuppress(Switch value) { settings(bridgePort, portType, "bridge").neighVlanSuppress.emplace(value.value); return *this; }
     LinkInfo &setBridgePortGroupFwdMask(std::uint16_t value) { settings(bridgePort, portType, "bridge").groupFwdMask.emplace(value); return *this; }
-    LinkInfo &setBridgePortVlanTunnel(bool value) { settings(bridgePort, portType, "bridge").vlanTunnel.emplace(value); return *this; }
-    LinkInfo &setBridgePortIsolated(bool value) { settings(bridgePort, portType, "bridge").isolated.emplace(value); return *this; }
-    LinkInfo &setBridgePortLocked(bool value) { settings(bridgePort, portType, "bridge").locked.emplace(value); return *this; }
-    LinkInfo &setBridgePortMab(bool value) { settings(bridgePort, portType, "bridge").mab.emplace(value); return *this; }
+    LinkInfo &setBridgePortVlanTunnel(Switch value) { settings(bridgePort, portType, "bridge").vlanTunnel.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortIsolated(Switch value) { settings(bridgePort, portType, "bridge").isolated.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortLocked(Switch value) { settings(bridgePort, portType, "bridge").locked.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortMab(Switch value) { settings(bridgePort, portType, "bridge").mab.emplace(value.value); return *this; }
     LinkInfo &setBridgePortBackupPort(Interface value) { settings(bridgePort, portType, "bridge").backupPort.emplace(std::move(value)); return *this; }
     LinkInfo &setBridgePortBackupNhid(std::uint32_t value) { settings(bridgePort, portType, "bridge").backupNhid.emplace(value); return *this; }
     LinkInfo &setBridgePortMcastEhtHostsLimit(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastEhtHostsLimit.emplace(value); return *this; }
@@ -2671,23 +2671,23 @@ struct LinkInfo {
     LinkInfo &setVrfPortTable(std::uint32_t value) { settings(vrfPort, portType, "vrf").table.emplace(value); return *this; }
     LinkInfo &setInet6AddrGenMode(AddrGenMode value) { inet6AddrGenMode.emplace(value); return *this; }
     LinkInfo &setGroup(std::uint32_t value) { group.emplace(value); return *this; }
-    LinkInfo &setAlias(std::string value) { alias.emplace(std::move(value)); return *this; }
+    LinkInfo &setAlias(Text value) { alias.emplace(std::move(value.value)); return *this; }
     LinkInfo &setAlternativeNames(std::vector<std::string> value) { alternativeNames.emplace(std::move(value)); return *this; }
     LinkInfo &setPromiscuity(std::uint32_t value) { promiscuity.emplace(value); return *this; }
     LinkInfo &setAllmulti(std::uint32_t value) { allmulti.emplace(value); return *this; }
     LinkInfo &setTxQueueCount(std::uint32_t value) { txQueueCount.emplace(value); return *this; }
     LinkInfo &setRxQueueCount(std::uint32_t value) { rxQueueCount.emplace(value); return *this; }
-    LinkInfo &setCarrier(bool value) { carrier.emplace(value); return *this; }
+    LinkInfo &setCarrier(Switch value) { carrier.emplace(value.value); return *this; }
     LinkInfo &setCarrierChanges(std::uint32_t value) { carrierChanges.emplace(value); return *this; }
-    LinkInfo &setProtodown(bool value) { protodown.emplace(value); return *this; }
+    LinkInfo &setProtodown(Switch value) { protodown.emplace(value.value); return *this; }
     LinkInfo &setGsoMaxSegs(std::uint32_t value) { gsoMaxSegs.emplace(value); return *this; }
     LinkInfo &setGsoMaxSize(std::uint32_t value) { gsoMaxSize.emplace(value); return *this; }
     LinkInfo &setGroMaxSize(std::uint32_t value) { groMaxSize.emplace(value); return *this; }
     LinkInfo &setTsoMaxSize(std::uint32_t value) { tsoMaxSize.emplace(value); return *this; }
     LinkInfo &setTsoMaxSegs(std::uint32_t value) { tsoMaxSegs.emplace(value); return *this; }
-    LinkInfo &setParentDevice(std::string value) { parentDevice.emplace(std::move(value)); return *this; }
-    LinkInfo &setParentBus(std::string value) { parentBus.emplace(std::move(value)); return *this; }
-    LinkInfo &setNetns(std::string value) { netns.emplace(std::move(value)); return *this; }
+    LinkInfo &setParentDevice(Text value) { parentDevice.emplace(std::move(value.value)); return *this; }
+    LinkInfo &setParentBus(Text value) { parentBus.emplace(std::move(value.value)); return *this; }
+    LinkInfo &setNetns(Text value) { netns.emplace(std::move(value.value)); return *this; }
     LinkInfo &setNamespacePid(std::uint32_t value) { namespacePid.emplace(value); return *this; }
     LinkInfo &setStatistics(Boxed<LinkStatistics> value) { statistics = std::move(value); return *this; }
 

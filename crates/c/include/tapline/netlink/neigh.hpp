@@ -73,16 +73,16 @@ struct NeighInfo {
     NeighInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
     NeighInfo &setFamily(Family value) { family.emplace(value); return *this; }
     NeighInfo &setState(NeighState value) { state.emplace(value); return *this; }
-    NeighInfo &setManaged(bool value) { managed.emplace(value); return *this; }
+    NeighInfo &setManaged(Switch value) { managed.emplace(value.value); return *this; }
     NeighInfo &setUsed(Duration<std::uint32_t> value) { used.emplace(value); return *this; }
     NeighInfo &setConfirmed(Duration<std::uint32_t> value) { confirmed.emplace(value); return *this; }
     NeighInfo &setUpdated(Duration<std::uint32_t> value) { updated.emplace(value); return *this; }
     NeighInfo &setRefcnt(std::uint32_t value) { refcnt.emplace(value); return *this; }
-    NeighInfo &setProxy(bool value) { proxy.emplace(value); return *this; }
-    NeighInfo &setRouter(bool value) { router.emplace(value); return *this; }
-    NeighInfo &setExternLearn(bool value) { externLearn.emplace(value); return *this; }
-    NeighInfo &setResolve(bool value) { resolve.emplace(value); return *this; }
-    NeighInfo &setOffload(bool value) { offload.emplace(value); return *this; }
+    NeighInfo &setProxy(Switch value) { proxy.emplace(value.value); return *this; }
+    NeighInfo &setRouter(Switch value) { router.emplace(value.value); return *this; }
+    NeighInfo &setExternLearn(Switch value) { externLearn.emplace(value.value); return *this; }
+    NeighInfo &setResolve(Switch value) { resolve.emplace(value.value); return *this; }
+    NeighInfo &setOffload(Switch value) { offload.emplace(value.value); return *this; }
     NeighInfo &setDst(IpAddress value) { dst.emplace(value); return *this; }
     NeighInfo &setLladdr(MacAddress value) { lladdr.emplace(value); return *this; }
     NeighInfo &setProbes(std::uint32_t value) { probes.emplace(value); return *this; }

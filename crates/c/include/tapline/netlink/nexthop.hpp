@@ -51,7 +51,7 @@ struct ResilientArgs {
     bool operator==(const ResilientArgs &) const = default;
 };
 
-/// A next hop, or a group of them. Routes refer to it by id ([`Route::nhid`](crate::Route::nhid)).
+/// A next hop, or a group of them. Routes refer to it by id (`RouteInfo::nhid`).
 ///
 /// Adding routes that share a nexthop is about 1.5 times as fast. They all change with it.
 /// Equals `ip nexthop add id ID via GATEWAY dev NAME` and `ip nexthop add id ID group 1/2`.
@@ -92,17 +92,17 @@ struct NexthopInfo {
     NexthopInfo &setScope(Scope value) { scope.emplace(value); return *this; }
     NexthopInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
     NexthopInfo &setFlags(RouteFlags value) { flags.emplace(value); return *this; }
-    NexthopInfo &setOnlink(bool value) { onlink.emplace(value); return *this; }
+    NexthopInfo &setOnlink(Switch value) { onlink.emplace(value.value); return *this; }
     NexthopInfo &setId(std::uint32_t value) { id.emplace(value); return *this; }
-    NexthopInfo &setGroup(std::string value) { group.emplace(std::move(value)); return *this; }
+    NexthopInfo &setGroup(Text value) { group.emplace(std::move(value.value)); return *this; }
     NexthopInfo &setGroupType(GroupType value) { groupType.emplace(value); return *this; }
     NexthopInfo &setResilientArgs(Boxed<ResilientArgs> value) { resilientArgs = std::move(value); return *this; }
-    NexthopInfo &setBlackhole(bool value) { blackhole.emplace(value); return *this; }
+    NexthopInfo &setBlackhole(Switch value) { blackhole.emplace(value.value); return *this; }
     NexthopInfo &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
     NexthopInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
     NexthopInfo &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
-    NexthopInfo &setFdb(bool value) { fdb.emplace(value); return *this; }
-    NexthopInfo &setGroups(bool value) { groups.emplace(value); return *this; }
+    NexthopInfo &setFdb(Switch value) { fdb.emplace(value.value); return *this; }
+    NexthopInfo &setGroups(Switch value) { groups.emplace(value.value); return *this; }
     NexthopInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.

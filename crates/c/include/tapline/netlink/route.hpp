@@ -133,7 +133,7 @@ struct Metrics {
     Metrics &setRtoMin(Duration<std::uint32_t, std::milli> value) { rtoMin.emplace(value); return *this; }
     Metrics &setInitrwnd(std::uint32_t value) { initrwnd.emplace(value); return *this; }
     Metrics &setQuickack(std::uint32_t value) { quickack.emplace(value); return *this; }
-    Metrics &setCongestion(std::string value) { congestion.emplace(std::move(value)); return *this; }
+    Metrics &setCongestion(Text value) { congestion.emplace(std::move(value.value)); return *this; }
     Metrics &setFastopenNoCookie(std::uint32_t value) { fastopenNoCookie.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
@@ -201,7 +201,7 @@ struct Hop {
     Hop &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
     Hop &setWeight(std::uint16_t value) { weight.emplace(value); return *this; }
     Hop &setFlags(RouteFlags value) { flags.emplace(value); return *this; }
-    Hop &setOnlink(bool value) { onlink.emplace(value); return *this; }
+    Hop &setOnlink(Switch value) { onlink.emplace(value.value); return *this; }
     Hop &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
     Hop &setVia(IpAddress value) { via.emplace(value); return *this; }
     Hop &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
@@ -306,7 +306,7 @@ struct RouteInfo {
     RouteInfo &setUsed(std::uint32_t value) { used.emplace(value); return *this; }
     RouteInfo &setAge(Duration<std::uint32_t> value) { age.emplace(value); return *this; }
     RouteInfo &setError(std::uint32_t value) { error.emplace(value); return *this; }
-    RouteInfo &setOnlink(bool value) { onlink.emplace(value); return *this; }
+    RouteInfo &setOnlink(Switch value) { onlink.emplace(value.value); return *this; }
     RouteInfo &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
     RouteInfo &setVia(IpAddress value) { via.emplace(value); return *this; }
     RouteInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
@@ -413,7 +413,7 @@ struct RouteQuery {
     RouteQuery &setTo(IpAddress value) { to.emplace(value); return *this; }
     RouteQuery &setSrc(IpAddress value) { src.emplace(value); return *this; }
     RouteQuery &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
-    RouteQuery &setFibmatch(bool value) { fibmatch.emplace(value); return *this; }
+    RouteQuery &setFibmatch(Switch value) { fibmatch.emplace(value.value); return *this; }
     RouteQuery &setIif(Interface value) { iif.emplace(std::move(value)); return *this; }
     RouteQuery &setOif(Interface value) { oif.emplace(std::move(value)); return *this; }
     RouteQuery &setMark(std::uint32_t value) { mark.emplace(value); return *this; }

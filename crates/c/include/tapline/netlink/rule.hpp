@@ -25,7 +25,9 @@ struct Names<RuleAction> {
 
 /// A routing policy rule: selects packets and the routing table for them.
 ///
-/// Fields that are not given match everything. Equals `ip rule add [from NETWORK] [iif NAME] … lookup TABLE`.
+/// Fields that are not given match everything. Equals `ip rule add [from NETWORK] [iif NAME] … lookup TABLE`: without
+/// a table, an action, `goto` and `l3mdev`, a new rule looks up in the table main. A rule without any field is neither
+/// added nor deleted: the kernel would delete the first one.
 struct RuleInfo {
     static constexpr const char *typeName = "RuleInfo";
     static const FieldTable typeFields;
@@ -50,23 +52,27 @@ struct RuleInfo {
     std::optional<bool> oifDetached = {};
     /// Its priority. Rules are evaluated in ascending order.
     std::optional<std::uint32_t> priority = {};
-    /// The ingress link; `lo` selects packets of this host.
+    /// The ingress link; `lo` selects packets of this host. Always a name: a rule may wait for a link that does not exist yet.
     std::optional<std::string> iif = {};
-    /// The egress link of a bound socket.
+    /// The egress link of a bound socket, by its name.
     std::optional<std::string> oif = {};
+    /// The firewall mark.
     std::optional<std::uint32_t> fwmark = {};
     /// The mask for the firewall mark.
     std::optional<std::uint32_t> fwmask = {};
+    /// The routing table. Default: main, if the action is to look up.
     std::optional<RouteTable> table = {};
     /// The priority of the next rule.
     std::optional<std::uint32_t> gotoPriority = {};
     /// Whether the table is that of the packet's VRF.
     std::optional<bool> l3mdev = {};
-    /// The user ids.
+    /// The user ids: `5` or `5-6`.
     std::optional<std::string> uidrange = {};
     /// The IP protocol: 6 TCP, 17 UDP.
     std::optional<std::uint8_t> ipproto = {};
+    /// The source ports: `80` or `80-90`.
     std::optional<std::string> sport = {};
+    /// The destination ports: `80` or `80-90`.
     std::optional<std::string> dport = {};
     /// The tunnel id.
     std::optional<std::uint64_t> tunId = {};
@@ -84,22 +90,22 @@ struct RuleInfo {
     RuleInfo &setDst(Prefix value) { dst.emplace(value); return *this; }
     RuleInfo &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
     RuleInfo &setAction(RuleAction value) { action.emplace(value); return *this; }
-    RuleInfo &setInverted(bool value) { inverted.emplace(value); return *this; }
-    RuleInfo &setUnresolved(bool value) { unresolved.emplace(value); return *this; }
-    RuleInfo &setIifDetached(bool value) { iifDetached.emplace(value); return *this; }
-    RuleInfo &setOifDetached(bool value) { oifDetached.emplace(value); return *this; }
+    RuleInfo &setInverted(Switch value) { inverted.emplace(value.value); return *this; }
+    RuleInfo &setUnresolved(Switch value) { unresolved.emplace(value.value); return *this; }
+    RuleInfo &setIifDetached(Switch value) { iifDetached.emplace(value.value); return *this; }
+    RuleInfo &setOifDetached(Switch value) { oifDetached.emplace(value.value); return *this; }
     RuleInfo &setPriority(std::uint32_t value) { priority.emplace(value); return *this; }
-    RuleInfo &setIif(std::string value) { iif.emplace(std::move(value)); return *this; }
-    RuleInfo &setOif(std::string value) { oif.emplace(std::move(value)); return *this; }
+    RuleInfo &setIif(Text value) { iif.emplace(std::move(value.value)); return *this; }
+    RuleInfo &setOif(Text value) { oif.emplace(std::move(value.value)); return *this; }
     RuleInfo &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
     RuleInfo &setFwmask(std::uint32_t value) { fwmask.emplace(value); return *this; }
     RuleInfo &setTable(RouteTable value) { table.emplace(value); return *this; }
     RuleInfo &setGotoPriority(std::uint32_t value) { gotoPriority.emplace(value); return *this; }
-    RuleInfo &setL3mdev(bool value) { l3mdev.emplace(value); return *this; }
-    RuleInfo &setUidrange(std::string value) { uidrange.emplace(std::move(value)); return *this; }
+    RuleInfo &setL3mdev(Switch value) { l3mdev.emplace(value.value); return *this; }
+    RuleInfo &setUidrange(Text value) { uidrange.emplace(std::move(value.value)); return *this; }
     RuleInfo &setIpproto(std::uint8_t value) { ipproto.emplace(value); return *this; }
-    RuleInfo &setSport(std::string value) { sport.emplace(std::move(value)); return *this; }
-    RuleInfo &setDport(std::string value) { dport.emplace(std::move(value)); return *this; }
+    RuleInfo &setSport(Text value) { sport.emplace(std::move(value.value)); return *this; }
+    RuleInfo &setDport(Text value) { dport.emplace(std::move(value.value)); return *this; }
     RuleInfo &setTunId(std::uint64_t value) { tunId.emplace(value); return *this; }
     RuleInfo &setSuppressPrefixlen(std::int32_t value) { suppressPrefixlen.emplace(value); return *this; }
     RuleInfo &setSuppressIfgroup(std::int32_t value) { suppressIfgroup.emplace(value); return *this; }

@@ -108,7 +108,7 @@ struct MplsEncap {
     /// Time to live of the labels.
     std::optional<std::uint8_t> ttl = {};
 
-    MplsEncap &setDst(std::string value) { dst.emplace(std::move(value)); return *this; }
+    MplsEncap &setDst(Text value) { dst.emplace(std::move(value.value)); return *this; }
     MplsEncap &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.

@@ -35,7 +35,31 @@ inline const char *notNull(const char *text)
     return text;
 }
 
+/// A number, and neither a letter nor a truth value.
+template <class T>
+inline constexpr bool isInteger = std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>;
+
 }  // namespace detail
+
+/// Text that a setter takes. Throws `std::invalid_argument` if it is null.
+struct Text {
+    std::string value;
+
+    Text(std::nullptr_t) = delete;
+    Text(const char *text) : value(detail::notNull(text)) {}
+    Text(std::string text) : value(std::move(text)) {}
+    Text(std::string_view text) : value(text) {}
+};
+
+/// On or off, which a setter takes. A pointer is neither: `setAdmin("off")` does not compile.
+struct Switch {
+    bool value;
+
+    constexpr Switch(bool on) : value(on) {}
+    template <class T>
+    Switch(const T *) = delete;
+    Switch(std::nullptr_t) = delete;
+};
 
 /// An IPv4 or IPv6 address.
 class IpAddress {
@@ -258,10 +282,18 @@ struct Interface {
     std::string name;
 
     Interface() = default;
-    Interface(std::uint32_t number) : index(number) {}
-    Interface(int number) : index(static_cast<std::uint32_t>(number)) {}
+    /// Throws `std::out_of_range` if no index can be that number.
+    template <class T>
+        requires detail::isInteger<T>
+    Interface(T number) : index(static_cast<std::uint32_t>(number))
+    {
+        if (!std::in_range<std::uint32_t>(number)) {
+            throw std::out_of_range(std::to_string(number) + " is not the index of an interface");
+        }
+    }
     Interface(const char *text) : name(detail::notNull(text)) {}
     Interface(std::string text) : name(std::move(text)) {}
+    Interface(std::string_view text) : name(text) {}
     Interface(std::uint32_t number, std::string text) : index(number), name(std::move(text)) {}
 
     std::string toString() const { return name.empty() ? std::to_string(index) : name; }

@@ -54,8 +54,8 @@ struct VlanInfo {
     VlanInfo &setVlan(std::uint16_t value) { vlan.emplace(value); return *this; }
     VlanInfo &setVlanEnd(std::uint16_t value) { vlanEnd.emplace(value); return *this; }
     VlanInfo &setFlags(PortVlanFlags value) { flags.emplace(value); return *this; }
-    VlanInfo &setOwn(bool value) { own.emplace(value); return *this; }
-    VlanInfo &setMaster(bool value) { master.emplace(value); return *this; }
+    VlanInfo &setOwn(Switch value) { own.emplace(value.value); return *this; }
+    VlanInfo &setMaster(Switch value) { master.emplace(value.value); return *this; }
     VlanInfo &setState(PortState value) { state.emplace(value); return *this; }
     VlanInfo &setMcastRouter(std::uint8_t value) { mcastRouter.emplace(value); return *this; }
     VlanInfo &setRxBytes(std::uint64_t value) { rxBytes.emplace(value); return *this; }

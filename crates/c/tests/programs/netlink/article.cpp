@@ -122,8 +122,14 @@ TEST(Kernel, ANameIsLookedUpWhenTheRequestIsMade)
     ASSERT_TRUE(link->set(LinkInfo().setIndex(index.index).setAdmin(false)));
     ASSERT_TRUE(link->set(LinkInfo().setIndex(index.index).setName("new0").setAdmin(true)));
     const auto gone = factory->neigh()->replace(named);
-    EXPECT_EQ(gone.error().status, TAPLINE_STATUS_INVALID_ARGUMENT);
-    EXPECT_EQ(gone.error().message, "Neigh.dev: there is no interface \"old0\"");
+    EXPECT_EQ(gone.error().status, TAPLINE_STATUS_NOT_FOUND);
+    EXPECT_EQ(gone.error().message, "cannot replace neighbour: there is no interface \"old0\" (dev)");
+    EXPECT_EQ(gone.error().os_error, ENODEV);
+    // The same by an index that no interface has.
+    const auto absent = factory->neigh()->replace(NeighInfo(named).setDev(2'000'000'000));
+    EXPECT_EQ(absent.error().status, TAPLINE_STATUS_NOT_FOUND);
+    EXPECT_EQ(absent.error().os_error, ENODEV);
+    EXPECT_THAT(absent.error().message, HasSubstr("cannot replace neighbour 198.51.100.1 of link 2000000000"));
     ASSERT_TRUE(factory->neigh()->add(numbered));
     EXPECT_EQ(factory->neigh()->get(numbered).value().dev->name, "new0");
     EXPECT_THAT(output("ip neighbour show dev new0"), HasSubstr("198.51.100.2 lladdr 02:00:00:00:00:02"));
@@ -192,6 +198,22 @@ TEST(Kernel, EveryKindOfObjectIsReadAsItWasAdded)
     EXPECT_THAT(output("ip rule show"), HasSubstr("99:\tfrom 10.1.0.0/16 lookup 55"));
     ASSERT_TRUE(factory->link()->set(LinkInfo().setName("ve0").setMaster(0)));
     EXPECT_FALSE(factory->link()->get(LinkInfo().setName("ve0")).value().master);
+}
+
+TEST(Kernel, ARuleIsNamedByAFieldAndLooksUpInMain)
+{
+    const auto rules = kernel()->rule();
+    const auto before = output("ip rule show");
+    EXPECT_EQ(rules->add({}).error().status, TAPLINE_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(rules->del({}).error().status, TAPLINE_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(rules->get({}).error().status, TAPLINE_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(kernel()->addr()->get({}).error().status, TAPLINE_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(kernel()->route()->get({}).error().status, TAPLINE_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(output("ip rule show"), before);
+    ASSERT_TRUE(rules->add(RuleInfo().setSrc("10.4.0.0/16").setPriority(97)));
+    EXPECT_THAT(output("ip rule show"), HasSubstr("97:\tfrom 10.4.0.0/16 lookup main\n"));
+    ASSERT_TRUE(rules->del(RuleInfo().setPriority(97)));
+    EXPECT_EQ(output("ip rule show"), before);
 }
 
 TEST(Kernel, AWatchReportsWhatExistsAndThenEveryChange)

@@ -188,6 +188,9 @@ TEST(FakeKernel, StoresEveryKind)
     ASSERT_TRUE(factory->rule()->add(rule));
     EXPECT_EQ(factory->rule()->list({}).value().size(), 1u);
     EXPECT_EQ(factory->rule()->add(rule).error().status, TAPLINE_STATUS_EXISTS);
+    ASSERT_TRUE(factory->rule()->add(RuleInfo().setSrc("10.1.0.0/16")));
+    EXPECT_EQ(factory->rule()->list(RuleInfo().setTable(RouteTable::Main)).value().size(), 1u);
+    EXPECT_EQ(factory->rule()->del({}).error().status, TAPLINE_STATUS_INVALID_ARGUMENT);
     ASSERT_TRUE(factory->rule()->del(rule));
     ASSERT_TRUE(factory->nexthop()->add(NexthopInfo().setId(3).setDev("br0").setGateway("192.0.2.2")));
     ASSERT_TRUE(factory->route()->add(RouteInfo().setDst("10.0.0.0/8").setNhid(3)));
