@@ -98,9 +98,9 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
             }
         }
         Value::Array(elements) if elements.iter().any(Value::is_object) => {
-            elements
-                .iter()
-                .for_each(|element| leaves(&format!("{path}[]"), element, found));
+            for element in elements {
+                leaves(&format!("{path}[]"), element, found);
+            }
         }
         leaf => found.push((path.to_owned(), leaf.clone())),
     }
