@@ -56,7 +56,7 @@ enum tapline_status
   TAPLINE_STATUS_OK = 0,
   // There is no more: the capture, the file or the run has ended.
   TAPLINE_STATUS_END = 1,
-  // An argument or an option is wrong: null, out of range, or in contradiction to another.
+  // An argument or an option is wrong: null, out of range, no address, or in contradiction to another.
   TAPLINE_STATUS_INVALID_ARGUMENT = -1,
   // The handle is null, closed, or of another kind.
   TAPLINE_STATUS_INVALID_HANDLE = -2,
@@ -70,7 +70,7 @@ enum tapline_status
   TAPLINE_STATUS_NOT_FOUND = -6,
   // The object exists already.
   TAPLINE_STATUS_EXISTS = -7,
-  // The text of a filter or an address is wrong.
+  // The text of a filter, or of a target of a ping, is wrong.
   TAPLINE_STATUS_SYNTAX = -8,
   // The file is damaged or of an unknown format.
   TAPLINE_STATUS_DAMAGED = -9,
@@ -568,8 +568,9 @@ enum tapline_netlink_form
   // As fields: for each its id and its length, 32-bit numbers, and its value. `tapline/netlink/*.hpp` has the ids,
   // the C++ types, and the code that writes them.
   TAPLINE_NETLINK_FORM_FIELDS = 0,
-  // As a JSON object. Interfaces are numbers. A list has one object in each line. A name of a field that the object
-  // does not have is an error.
+  // As a JSON object. docs/guide/netlink-json.md has the fields of each object. An interface is its index or its name; a
+  // reply has the index. A list has one object in each line. A field that the object does not have is an error. No bytes
+  // are an object without fields.
   TAPLINE_NETLINK_FORM_JSON = 1,
   // As the netlink message that makes the change, with its header. Only for changes, and not of VLANs.
   TAPLINE_NETLINK_FORM_MESSAGE = 2,
@@ -1271,8 +1272,10 @@ tapline_status tapline_capture_finish(struct tapline_capture *capture,
                                       struct tapline_capture_stats *out_stats,
                                       struct tapline_error **error);
 
-// Ends and closes a capture. Does nothing if `capture` is null.
-tapline_status tapline_capture_close(struct tapline_capture *capture, struct tapline_error **error);
+// Ends and closes a capture. Does nothing if `capture` is null. Packets and cursors that it has lent are not valid any
+// more: unlike the use of a closed handle, their use cannot be noticed.
+tapline_status tapline_capture_close(struct tapline_capture *capture,
+                                     struct tapline_error **error);
 
 // Attaches a program to each interface, which counts from here on. No packet is copied. Close it with
 // `tapline_count_close`.
@@ -1398,6 +1401,8 @@ tapline_status tapline_filter_compile(tapline_text text,
 
 // Runs a filter on `count` packets. Writes for each the number of bytes to keep to `out_keep`, an array of the same
 // length: 0 rejects a packet. Does not allocate.
+//
+// Threads: any, also several at once. A filter that is freed meanwhile still runs to the end of the call.
 tapline_status tapline_filter_run(struct tapline_filter *filter,
                                   const struct tapline_packet *packets,
                                   size_t count,
@@ -1436,8 +1441,9 @@ tapline_status tapline_sender_generate(struct tapline_sender *sender,
 //
 // Errors: INVALID_ARGUMENT if `items` ends within an item. Nothing is carried out then.
 //
-// # Safety
 // `items` points to `length` bytes.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_netlink_run(struct tapline_netlink *netlink,
                                    const uint8_t *items,
                                    size_t length,
@@ -1467,6 +1473,8 @@ tapline_status tapline_batch_result(const struct tapline_batch *batch,
                                     struct tapline_error **error);
 
 // Frees the results of a batch. Does nothing if `batch` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_batch_free(struct tapline_batch *batch, struct tapline_error **error);
 
 // Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up.
@@ -1474,13 +1482,14 @@ tapline_status tapline_batch_free(struct tapline_batch *batch, struct tapline_er
 // The handle stays in its namespace, even if threads change theirs. Requires no privilege; changes require
 // CAP_NET_ADMIN. Requires Linux 4.20.
 //
-// # Safety
 // `netlink_options` is null or an option struct.
 tapline_status tapline_netlink_open(const struct tapline_netlink_options *netlink_options,
                                     struct tapline_netlink **out_netlink,
                                     struct tapline_error **error);
 
 // Closes a handle. Its watches stay open. Does nothing if `netlink` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tapline_error **error);
 
 // The descriptor of the socket for requests, or -1 with a fake kernel. It belongs to the handle.
@@ -1488,17 +1497,21 @@ tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tap
 // The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. Their
 // sequence numbers have bit 31 set, and the library skips replies to them. A reply that is not received in 10 s fails
 // with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_netlink_fd(struct tapline_netlink *netlink,
                                   int32_t *out_fd,
                                   struct tapline_error **error);
 
 // Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
 // notifies watches, and deletes what stands on a link with the link. It checks neither ranges nor the support of drivers,
-// gives a port of a bridge no VLAN of its own accord, and identifies a rule by all of its fields.
+// and gives a port of a bridge no VLAN of its own accord.
 tapline_status tapline_fake_kernel_new(struct tapline_fake_kernel **out_fake,
                                        struct tapline_error **error);
 
 // Frees a fake kernel. Handles on it stay open. Does nothing if `fake` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_fake_kernel_free(struct tapline_fake_kernel *fake,
                                         struct tapline_error **error);
 
@@ -1520,6 +1533,8 @@ tapline_status tapline_list_bytes(const struct tapline_list *list,
 bool tapline_list_is_interrupted(const struct tapline_list *list);
 
 // Frees a list and its bytes, which no other thread may be reading. Does nothing if `list` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_list_free(struct tapline_list *list, struct tapline_error **error);
 
 // Changes an object: `verb` is a `tapline_netlink_verb`, `object` a `tapline_netlink_object`, `form` a
@@ -1528,11 +1543,13 @@ tapline_status tapline_list_free(struct tapline_list *list, struct tapline_error
 // Interfaces that are given by name are looked up in the kernel when the call begins, in the handle's namespace: one
 // further request for each. A link to be changed is not looked up: its name goes to the kernel.
 //
-// Returns EXISTS or NOT_FOUND if the object does or does not exist, PRIVILEGE without CAP_NET_ADMIN, and the
-// kernel's own text with the path of the attribute that it rejected.
+// Errors: EXISTS or NOT_FOUND if the object does or does not exist, NOT_FOUND if an interface does not, INVALID_ARGUMENT
+// if DEL is not told which object, PRIVILEGE without CAP_NET_ADMIN. The error has the kernel's own text and the path of
+// the attribute that it rejected.
 //
-// # Safety
 // `bytes` points to `length` bytes.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_netlink_change(struct tapline_netlink *netlink,
                                       uint32_t verb,
                                       uint32_t object,
@@ -1548,7 +1565,6 @@ tapline_status tapline_netlink_change(struct tapline_netlink *netlink,
 //
 // Threads: any.
 //
-// # Safety
 // `message` points to `length` bytes, and `reply` to `reply_length`.
 tapline_status tapline_netlink_refusal(uint32_t verb,
                                        uint32_t object,
@@ -1562,8 +1578,9 @@ tapline_status tapline_netlink_refusal(uint32_t verb,
 // Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
 // a link: a list with one object.
 //
-// # Safety
 // `bytes` points to `length` bytes.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_netlink_create(struct tapline_netlink *netlink,
                                       uint32_t object,
                                       uint32_t form,
@@ -1572,10 +1589,12 @@ tapline_status tapline_netlink_create(struct tapline_netlink *netlink,
                                       struct tapline_list **out_list,
                                       struct tapline_error **error);
 
-// Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none.
+// Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none,
+// INVALID_ARGUMENT if the fields identify no object.
 //
-// # Safety
 // `bytes` points to `length` bytes.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_netlink_get(struct tapline_netlink *netlink,
                                    uint32_t object,
                                    uint32_t form,
@@ -1589,8 +1608,9 @@ tapline_status tapline_netlink_get(struct tapline_netlink *netlink,
 // The kernel filters by the fields that it supports. A list that changed while the kernel made it is requested
 // again; see `tapline_list_is_interrupted`.
 //
-// # Safety
 // `bytes` points to `length` bytes, or is null if `length` is 0.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_netlink_list(struct tapline_netlink *netlink,
                                     uint32_t object,
                                     uint32_t form,
@@ -1602,8 +1622,9 @@ tapline_status tapline_netlink_list(struct tapline_netlink *netlink,
 // Looks up the route of a packet, which the `RouteQuery` in `bytes` describes: a list with one route. Equals
 // `ip route get`.
 //
-// # Safety
 // `bytes` points to `length` bytes.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_netlink_lookup(struct tapline_netlink *netlink,
                                       uint32_t form,
                                       const uint8_t *bytes,
@@ -1617,8 +1638,9 @@ tapline_status tapline_netlink_lookup(struct tapline_netlink *netlink,
 // The watch has sockets of its own in the namespace of the handle; a handle that was opened without a namespace
 // stands for that of the calling thread. It keeps the last state of each object.
 //
-// # Safety
 // `bytes` points to `length` bytes, or is null if `length` is 0.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_watch_open(struct tapline_netlink *netlink,
                                   uint32_t object,
                                   uint32_t form,
@@ -1635,6 +1657,8 @@ tapline_status tapline_watch_open(struct tapline_netlink *netlink,
 //
 // After events that were read before a failure, the next call returns the error. Returns END after
 // `tapline_watch_stop`.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_watch_next(struct tapline_watch *watch,
                                   int64_t timeout_ns,
                                   struct tapline_list **out_list,
@@ -1649,11 +1673,15 @@ tapline_status tapline_watch_stop(const struct tapline_watch *watch,
 
 // A descriptor that is readable when events may be available, and once the watch has been stopped. It belongs to the
 // watch.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_watch_fd(struct tapline_watch *watch,
                                 int32_t *out_fd,
                                 struct tapline_error **error);
 
 // Closes a watch. Does nothing if `watch` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_watch_close(struct tapline_watch *watch, struct tapline_error **error);
 
 // Opens a run: its first probe is due at once. Host names are resolved here, which may take seconds. Close it with
@@ -1709,7 +1737,8 @@ tapline_status tapline_ping_finish(struct tapline_ping *ping,
 
 // Opens the capture file `path`. Close it with `tapline_reader_close`.
 //
-// Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter.
+// Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter, SYSTEM if it cannot be read, e.g.
+// a directory.
 tapline_status tapline_reader_open(tapline_text path,
                                    const struct tapline_reader_options *reader_options,
                                    struct tapline_reader **out_reader,
