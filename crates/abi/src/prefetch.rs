@@ -12,6 +12,12 @@ pub fn prefetch(bytes: &[u8]) {
     }
 }
 
+/// As [`prefetch`], for the cache line in which `value` begins.
+#[inline]
+pub fn prefetch_value<T>(value: &T) {
+    prefetch_line(std::ptr::from_ref(value).cast());
+}
+
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn prefetch_line(line: *const u8) {

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex};
 use crate::write_support::*;
 use tapline_store::model::Packet;
 use tapline_store::write::{
-    CaptureFile, CaptureFileOptions, Compression, Format, Output, WriteError,
+    CaptureFile, CaptureFileOptions, ChunkMerge, Compression, Format, Output, PacketChunk,
+    WriteError,
 };
 
 /// Writes frames until the file system is full.
@@ -106,6 +107,51 @@ fn fill_the_disk(path: &Path, format: Format, compression: Compression, relief: 
     }
 }
 
+/// Fills the disk with packets of two lanes in turn, which the kernel takes from where they are.
+fn fill_the_disk_by_merging(path: &Path) {
+    const PACKETS: u64 = 1000;
+    let mut file = CaptureFile::create(options(path), 0).unwrap();
+    let encoder = file.chunk_encoder();
+    let mut merge = ChunkMerge::new(2);
+    let mut chunks = [(); 2].map(|()| PacketChunk::new(1 << 17));
+    for number in 0..PACKETS {
+        let bytes = frame(number, 99);
+        let packet = Packet::new(QUARTER_PAST + number, &bytes);
+        let chunk = &mut chunks[number as usize % 2];
+        assert!(encoder.encode(&packet, chunk).unwrap());
+    }
+    for (lane, chunk) in chunks.into_iter().enumerate() {
+        merge.add(lane, chunk);
+    }
+    let mut remaining = u64::MAX;
+    let error = merge.write_before(u64::MAX, &mut file, &mut remaining);
+    let error = error.unwrap_err();
+    let WriteError::Write {
+        bytes_written,
+        packets_lost,
+        ..
+    } = error
+    else {
+        panic!("{error}")
+    };
+    assert_eq!(bytes_written, std::fs::metadata(path).unwrap().len());
+    let written = file.packets_written();
+    assert!(written > 0 && packets_lost > 0, "{written}, {packets_lost}");
+    assert_eq!(written + packets_lost, file.packets_accepted());
+    merge.discard();
+    let counts: Vec<_> = merge.counts().collect();
+    let accepted: u64 = counts.iter().map(|lane| lane.written).sum();
+    let discarded: u64 = counts.iter().map(|lane| lane.discarded).sum();
+    assert_eq!(accepted, file.packets_accepted());
+    assert_eq!(accepted + discarded, PACKETS);
+    // There may be no room for the statistics.
+    let _ = file.close(&[statistics(0)]);
+    assert_eq!(count(path), written);
+    let frames = tshark(path, &["frame.number"]);
+    assert_eq!(frames.len() as u64, written);
+    std::fs::remove_file(path).unwrap();
+}
+
 /// Reruns itself in a mount namespace with a file system of 64 KiB.
 #[test]
 fn a_full_disk_leaves_a_readable_file_and_an_exact_account() {
@@ -119,6 +165,7 @@ fn a_full_disk_leaves_a_readable_file_and_an_exact_account() {
                 fill_the_disk(&path, format, compression, true);
             }
         }
+        fill_the_disk_by_merging(&path);
         return;
     }
     let folder = tempfile::tempdir().unwrap();

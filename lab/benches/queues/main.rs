@@ -10,7 +10,6 @@ mod mgcap;
 mod rates;
 mod readers;
 
-use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -67,10 +66,7 @@ fn measure_merge(report: &mut Report) {
 /// CPU nanoseconds per packet to merge packets that arrive at random among `queues` queues: as bad as it gets, since
 /// packets that follow each other in a queue are written together.
 fn merge_ns(queues: usize) -> f64 {
-    let output = Output::Stream {
-        writer: Box::new(io::sink()),
-        name: "nothing".into(),
-    };
+    let output = Output::Path("/dev/null".into());
     let mut file = CaptureFile::create(file_options(output), 0).expect("a file");
     let encoder = file.chunk_encoder();
     let bytes_each = 256 * PACKETS as usize / queues;

@@ -173,8 +173,13 @@ const READER: &[c_long] = &[
     libc::SYS_setsockopt,
 ];
 
-/// Several readers, and the recorder: threads on their CPUs, which wake each other.
-const READERS: &[c_long] = &[libc::SYS_eventfd2, libc::SYS_sched_setaffinity];
+/// Several readers, and the recorder: threads on their CPUs, which wake each other. What several readers have encoded is written
+/// from where it is.
+const READERS: &[c_long] = &[
+    libc::SYS_eventfd2,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_writev,
+];
 
 /// The command that runs beside the capture.
 const COMMAND: &[c_long] = &[libc::SYS_pidfd_send_signal];

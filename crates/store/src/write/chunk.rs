@@ -20,6 +20,8 @@ pub struct PacketChunk {
     newest_ns: u64,
     /// The index is in the order of the time stamps.
     is_sorted: bool,
+    /// The records follow each other in the order of the index.
+    is_adjacent: bool,
 }
 
 /// A packet of a chunk.
@@ -51,6 +53,7 @@ impl PacketChunk {
             index: Vec::with_capacity(Self::most_packets(bytes)),
             newest_ns: 0,
             is_sorted: true,
+            is_adjacent: true,
         }
     }
 
@@ -78,15 +81,20 @@ impl PacketChunk {
     pub fn clear(&mut self) {
         self.buffer.clear();
         self.index.clear();
-        (self.newest_ns, self.is_sorted) = (0, true);
+        (self.newest_ns, self.is_sorted, self.is_adjacent) = (0, true, true);
     }
 
     /// Sorts the index by time stamp. Packets with the same one keep their order.
     pub(super) fn sort(&mut self) {
         if !self.is_sorted {
             self.index.sort_by_key(|entry| entry.time_ns);
-            self.is_sorted = true;
+            (self.is_sorted, self.is_adjacent) = (true, false);
         }
+    }
+
+    /// Whether the records follow each other in the order of the index.
+    pub(super) fn is_adjacent(&self) -> bool {
+        self.is_adjacent
     }
 
     pub(super) fn index(&self) -> &[IndexEntry] {

@@ -2,10 +2,18 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::io::IoSlice;
 
 use super::chunk::{IndexEntry, PacketChunk};
 use super::merge_order::{MergeOrder, Source};
 use super::{CaptureFile, WriteError};
+
+/// Ranges of memory that are written together. The kernel takes at most 1024 (`UIO_MAXIOV`); it copies their list, which is
+/// dearer from 16 KiB on.
+const RANGES: usize = 512;
+
+/// Where packets are copied, those that so many others of their lane precede are loaded.
+const COPY_AHEAD: usize = 3;
 
 /// What became of the packets of a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,8 +38,9 @@ pub struct LaneCounts {
 /// A packet that comes later than that is written nevertheless and counted as [late](LaneCounts::late). Packets
 /// need not be in order within a lane. Those with the same time stamp are written by lane.
 ///
-/// Cost: O(log lanes) comparisons and a copy for each packet. Packets of a lane that no other lane's packet separates
-/// are copied together. A chunk with packets out of order is sorted when it is added. Reads no clock.
+/// Cost: O(log lanes) comparisons for each packet. Packets of a lane that no other lane's packet separates
+/// are written together. A plain pcapng file is written from the chunks by `writev(2)`; for others, packets are copied. A chunk
+/// with packets out of order is sorted when it is added. Reads no clock.
 #[derive(Debug)]
 pub struct ChunkMerge {
     lanes: Vec<Lane>,
@@ -70,7 +79,14 @@ struct Place {
     /// Number of the first chunk.
     chunk: u64,
     sequence: usize,
-    counts: LaneCounts,
+    /// Packets that are written, discarded or gathered.
+    done: u32,
+    /// Those of them that are not only gathered.
+    accepted: u32,
+    /// Those of them that the file refused.
+    discarded: u32,
+    /// Those of them that came late.
+    late: u64,
 }
 
 impl ChunkMerge {
@@ -104,6 +120,7 @@ impl ChunkMerge {
         file: &mut CaptureFile,
         remaining: &mut u64,
     ) -> Result<(), WriteError> {
+        // Bound: each round writes a packet or more.
         while *remaining > 0 && self.write_some(before_ns, file, remaining)? {}
         for lane in &mut self.lanes {
             lane.sequences.retain(|sequence| !sequence.is_empty());
@@ -119,32 +136,22 @@ impl ChunkMerge {
         remaining: &mut u64,
     ) -> Result<bool, WriteError> {
         let sources = find_sources(&self.lanes, &mut self.places, before_ns);
-        let mut result = Ok(());
-        let mut newest_ns = self.newest_ns;
-        for run in self.order.runs(&sources, *remaining) {
-            let source = &sources[run.source as usize];
-            let entries = &source.index[run.first as usize..run.end as usize];
-            let counts = &mut self.places[run.source as usize].counts;
-            let before = file.packets_accepted();
-            result = write_run(source, entries, file);
-            let count = entries.len() as u64;
-            let accepted = match result {
-                Ok(()) => count,
-                Err(_) => file.packets_accepted() - before,
-            };
-            counts.written += accepted;
-            counts.discarded += count - accepted;
-            *remaining -= count;
-            if entries[0].time_ns < newest_ns {
-                let late = entries.partition_point(|entry| entry.time_ns < newest_ns);
-                counts.late += late as u64;
+        self.order.begin(&sources);
+        let result = if file.gathers() {
+            gather(&mut self.order, &sources, &mut self.places, file, remaining)
+        } else {
+            copy(&mut self.order, &sources, &mut self.places, file, remaining)
+        };
+        let before_ns = self.newest_ns;
+        for (source, place) in sources.iter().zip(&mut self.places) {
+            let done = &source.index[..place.done as usize];
+            // Each source is in order, and so is what was written of all of them.
+            if done.first().is_some_and(|first| first.time_ns < before_ns) {
+                place.late = done.partition_point(|entry| entry.time_ns < before_ns) as u64;
             }
-            newest_ns = newest_ns.max(entries[entries.len() - 1].time_ns);
-            if result.is_err() {
-                break;
-            }
+            let newest_ns = done.last().map_or(0, |last| last.time_ns);
+            self.newest_ns = self.newest_ns.max(newest_ns);
         }
-        self.newest_ns = newest_ns;
         let is_any = !sources.is_empty();
         for place in &self.places {
             self.lanes[place.lane].advance(place);
@@ -218,13 +225,12 @@ impl Lane {
 
     /// Counts what has been written of the first chunk of a sequence.
     fn advance(&mut self, place: &Place) {
-        let counts = place.counts;
-        self.counts.written += counts.written;
-        self.counts.late += counts.late;
-        self.counts.discarded += counts.discarded;
+        self.counts.written += u64::from(place.done - place.discarded);
+        self.counts.late += place.late;
+        self.counts.discarded += u64::from(place.discarded);
         let sequence = &mut self.sequences[place.sequence];
         if let Some(held) = sequence.front_mut() {
-            held.written += (counts.written + counts.discarded) as usize;
+            held.written += place.done as usize;
         }
         if let Some(held) = sequence.pop_front_if(|held| held.waiting().is_empty()) {
             self.free.push(held.emptied());
@@ -243,7 +249,10 @@ fn find_sources<'l>(lanes: &'l [Lane], places: &mut Vec<Place>, before_ns: u64) 
                 lane: number,
                 chunk: held.number,
                 sequence,
-                counts: LaneCounts::default(),
+                done: 0,
+                accepted: 0,
+                discarded: 0,
+                late: 0,
             })
         }));
     }
@@ -256,23 +265,128 @@ fn find_sources<'l>(lanes: &'l [Lane], places: &mut Vec<Place>, before_ns: u64) 
         Source {
             index: &waiting[..ready],
             records: held.chunk.records(),
+            is_adjacent: held.chunk.is_adjacent(),
             continues: ready == waiting.len() && chunks.len() > 1,
         }
     };
     places.iter().map(source).collect()
 }
 
-/// Writes packets of `source` that follow each other.
-#[inline]
-fn write_run(
-    source: &Source<'_>,
-    entries: &[IndexEntry],
+/// Writes what is planned, from where it is.
+fn gather(
+    order: &mut MergeOrder,
+    sources: &[Source<'_>],
+    places: &mut [Place],
     file: &mut CaptureFile,
+    remaining: &mut u64,
 ) -> Result<(), WriteError> {
-    let range = entries[0].start as usize..entries[entries.len() - 1].end as usize;
-    let packets = entries.iter();
-    let packets = packets.map(|entry| (entry.time_ns, (entry.end - entry.start) as usize));
-    file.write_records(&source.records[range], packets)
+    let mut gathered = Gathered::new();
+    loop {
+        let runs = order.plan(sources, *remaining);
+        if runs.is_empty() {
+            return gathered.write(places, file);
+        }
+        for run in runs {
+            let source = &sources[run.source as usize];
+            let first = places[run.source as usize].done;
+            let entries = &source.index[first as usize..run.end as usize];
+            *remaining -= entries.len() as u64;
+            let mut rest = entries;
+            while !rest.is_empty() {
+                let (part, after) = source.adjacent(rest);
+                rest = after;
+                if gathered.count == RANGES {
+                    gathered.write(places, file)?;
+                }
+                gathered.add(source.bytes(part), part.len());
+                places[run.source as usize].done += part.len() as u32;
+            }
+        }
+    }
+}
+
+/// Copies what is planned into the buffer of the file.
+fn copy(
+    order: &mut MergeOrder,
+    sources: &[Source<'_>],
+    places: &mut [Place],
+    file: &mut CaptureFile,
+    remaining: &mut u64,
+) -> Result<(), WriteError> {
+    loop {
+        let runs = order.plan(sources, *remaining);
+        if runs.is_empty() {
+            return Ok(());
+        }
+        for run in runs {
+            let source = &sources[run.source as usize];
+            let place = &mut places[run.source as usize];
+            let entries = &source.index[place.done as usize..run.end as usize];
+            if let Some(later) = source.index.get(run.end as usize + COPY_AHEAD) {
+                abi::prefetch::prefetch(source.bytes(std::slice::from_ref(later)));
+            }
+            let count = entries.len() as u64;
+            *remaining -= count;
+            place.done = run.end;
+            let before = file.packets_accepted();
+            let mut rest = entries;
+            while !rest.is_empty() {
+                let (part, after) = source.adjacent(rest);
+                rest = after;
+                let packets = part.iter();
+                let packets =
+                    packets.map(|entry| (entry.time_ns, (entry.end - entry.start) as usize));
+                if let Err(error) = file.write_records(source.bytes(part), packets) {
+                    let accepted = file.packets_accepted() - before;
+                    place.discarded += (count - accepted) as u32;
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+/// Packets that are written together.
+struct Gathered<'c> {
+    ranges: [IoSlice<'c>; RANGES],
+    /// Number of ranges.
+    count: usize,
+    packets: u64,
+}
+
+impl<'c> Gathered<'c> {
+    fn new() -> Self {
+        Self {
+            ranges: [IoSlice::new(&[]); RANGES],
+            count: 0,
+            packets: 0,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, bytes: &'c [u8], packets: usize) {
+        self.ranges[self.count] = IoSlice::new(bytes);
+        self.count += 1;
+        self.packets += packets as u64;
+    }
+
+    /// Writes and removes all packets, which are those between `accepted` and `done` of all `places`.
+    fn write(&mut self, places: &mut [Place], file: &mut CaptureFile) -> Result<(), WriteError> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let before = file.packets_accepted();
+        let result = file.write_ranges(&mut self.ranges[..self.count], self.packets);
+        let is_refused = file.packets_accepted() == before;
+        for place in places {
+            if is_refused {
+                place.discarded += place.done - place.accepted;
+            }
+            place.accepted = place.done;
+        }
+        (self.count, self.packets) = (0, 0);
+        result
+    }
 }
 
 impl HeldChunk {

@@ -1,6 +1,7 @@
 //! A capture file, or the files that rotation creates.
 
 mod copied;
+mod gathered;
 mod indexes;
 mod rotate;
 
@@ -13,7 +14,7 @@ use super::encoder::Encoder;
 use super::options::{CaptureFileOptions, Compression, Output, SecretsSource, StatisticsSource};
 use super::preface::Preface;
 use super::rotation::Budget;
-use super::sink::{Frames, Sink};
+use super::sink::{Failure, Frames, Sink};
 use super::{WriteError, pcap, pcapng};
 use crate::block::Options;
 use crate::model::{Interface, Packet, Process, Statistics};
@@ -320,10 +321,15 @@ impl CaptureFile {
             None if begins => sink.write(data, |_| (0, 0)),
             None => sink.write(data, |part| self.encoder.whole_records(part)),
         };
-        let bytes_written = sink.bytes();
-        let kept = usize::try_from(bytes_written - before).unwrap_or(usize::MAX);
+        let kept = usize::try_from(sink.bytes() - before).unwrap_or(usize::MAX);
         self.indexes.add(data.get(..kept).unwrap_or_default());
         self.buffer.clear();
+        self.settle(result)
+    }
+
+    /// Accounts for all accepted packets, which were written with this result.
+    fn settle(&mut self, result: Result<(), Failure>) -> Result<(), WriteError> {
+        let bytes_written = self.sink.as_ref().map_or(0, Sink::bytes);
         let pending = self.accepted - self.settled;
         self.settled = self.accepted;
         self.budget.settle(bytes_written);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, IoSlice, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use zstd::bulk::Compressor;
@@ -22,6 +22,8 @@ pub(super) struct Sink {
 enum Target {
     /// A descriptor that has a position and can be truncated.
     Regular(File),
+    /// Another descriptor, such as a pipe.
+    Other(File),
     Stream(Box<dyn Write + Send>),
 }
 
@@ -60,7 +62,7 @@ impl Sink {
         Ok(Self::new(if regular {
             Target::Regular(file)
         } else {
-            Target::Stream(Box::new(file))
+            Target::Other(file)
         }))
     }
 
@@ -75,6 +77,11 @@ impl Sink {
     /// Whether it is a file with a position.
     pub(super) fn is_regular(&self) -> bool {
         matches!(self.target, Target::Regular(_))
+    }
+
+    /// Whether it is a descriptor, to which the kernel writes several ranges of memory in one call.
+    pub(super) fn is_descriptor(&self) -> bool {
+        !matches!(self.target, Target::Stream(_))
     }
 
     /// Bytes written so far.
@@ -99,7 +106,7 @@ impl Sink {
             });
         }
         let (written, result) = match &mut self.target {
-            Target::Regular(file) => write_all(file, data),
+            Target::Regular(file) | Target::Other(file) => write_all(file, data),
             Target::Stream(stream) => {
                 let (written, result) = write_all(stream, data);
                 (written, result.and_then(|()| stream.flush()))
@@ -108,13 +115,51 @@ impl Sink {
         self.bytes += written as u64;
         let Err(source) = result else { return Ok(()) };
         let (kept, packets_written) = whole(&data[..written]);
-        if !self.truncate((written - kept) as u64) {
+        Err(self.fail((written - kept) as u64, packets_written, source))
+    }
+
+    /// As [`write`](Self::write), for all of `ranges` in their order, which begin and end with a record.
+    ///
+    /// Cost: a `writev(2)`. Copies nothing, except for a [`Stream`](Target::Stream), which is written range by range.
+    pub(super) fn write_ranges(
+        &mut self,
+        ranges: &mut [IoSlice<'_>],
+        whole: impl Fn(&[u8]) -> (usize, u64),
+    ) -> Result<(), Failure> {
+        if let Some(answer) = self.broken {
+            return Err(Failure {
+                packets_written: 0,
+                source: answer.error(),
+            });
+        }
+        let (place, result) = match &mut self.target {
+            Target::Regular(file) | Target::Other(file) => write_all_ranges(file, ranges),
+            Target::Stream(stream) => {
+                let (place, result) = write_all_ranges(stream, ranges);
+                (place, result.and_then(|()| stream.flush()))
+            }
+        };
+        let (before, partial) = ranges.split_at(place.range);
+        let bytes = |ranges: &[IoSlice<'_>]| ranges.iter().map(|range| range.len()).sum::<usize>();
+        self.bytes += (bytes(before) + place.bytes) as u64;
+        let Err(source) = result else { return Ok(()) };
+        let partial = partial
+            .first()
+            .map_or(&[][..], |range| &range[..place.bytes]);
+        let (kept, mut packets_written) = whole(partial);
+        packets_written += before.iter().map(|range| whole(range).1).sum::<u64>();
+        Err(self.fail((partial.len() - kept) as u64, packets_written, source))
+    }
+
+    /// The last `unusable` bytes written are no whole records.
+    fn fail(&mut self, unusable: u64, packets_written: u64, source: io::Error) -> Failure {
+        if !self.truncate(unusable) {
             self.broken = Some(RepeatableError::of(&source));
         }
-        Err(Failure {
+        Failure {
             packets_written,
             source,
-        })
+        }
     }
 
     /// Removes the last `bytes`. Returns `false` if that is impossible.
@@ -209,4 +254,40 @@ fn write_all(writer: &mut impl Write, data: &[u8]) -> (usize, io::Result<()>) {
         }
     }
     (written, Ok(()))
+}
+
+/// Up to where ranges were written.
+#[derive(Clone, Copy, Debug, Default)]
+struct RangePlace {
+    /// Number of whole ranges.
+    range: usize,
+    /// Bytes of the next one.
+    bytes: usize,
+}
+
+/// Writes all of `ranges`, none of which is empty. Returns up to where it did, also after an error.
+fn write_all_ranges(
+    writer: &mut impl Write,
+    ranges: &mut [IoSlice<'_>],
+) -> (RangePlace, io::Result<()>) {
+    let mut place = RangePlace::default();
+    // Bound: each round writes at least one byte, ends, or was interrupted by a signal.
+    while let Some(&first) = ranges.get(place.range) {
+        ranges[place.range].advance(place.bytes);
+        let result = writer.write_vectored(&ranges[place.range..]);
+        ranges[place.range] = first;
+        match result {
+            Ok(0) => return (place, Err(ErrorKind::WriteZero.into())),
+            Ok(taken) => place.bytes += taken,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return (place, Err(error)),
+        }
+        while let Some(range) = ranges.get(place.range)
+            && place.bytes >= range.len()
+        {
+            place.bytes -= range.len();
+            place.range += 1;
+        }
+    }
+    (place, Ok(()))
 }
