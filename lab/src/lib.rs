@@ -17,6 +17,7 @@ pub mod oracle;
 pub mod refusal;
 pub mod rerun;
 pub mod skip;
+pub mod stamp_device;
 pub mod systemd;
 pub mod tool;
 pub mod uml;

@@ -93,7 +93,7 @@ fn boot(variable: &str, inside: &str, tests: &[&str], files: &[GuestFile]) -> Ru
         "none",
         "-no-reboot",
         "-m",
-        "1024",
+        "2048",
     ]);
     // QEMU 7.2 emulates CMPXCHG16B in a way that crashes this kernel's allocator.
     command.args(["-cpu", "max,-cx16", "-serial", "stdio"]);

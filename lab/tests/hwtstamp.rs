@@ -1,10 +1,6 @@
 //! Hardware time stamps from the driver to the capture file, with a device whose stamps are known (`lab/driver`).
-//!
-//! The device writes the time of day and its own time into each frame that it receives, so a packet carries what its
-//! time stamp has to be.
 
 use std::fs;
-use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 
@@ -17,11 +13,11 @@ use tapline::capture::{
 use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
 use tapline::hwtstamp::{HardwareStamping, Restored, StampDevice, undo_left_behind};
 use tapline_lab::generator::send_frames;
+use tapline_lab::stamp_device::{LINK, frame, host, send, times};
 use tapline_lab::{Host, rerun};
 
 use crate::VM;
 
-const LINK: &str = "stamp0";
 const FRAMES: u64 = 200;
 const BACKENDS: [Backend; 3] = [Backend::PacketV2, Backend::PacketV3, Backend::Xdp];
 
@@ -30,48 +26,6 @@ const TAI_NS: i64 = 37_000_000_000;
 
 /// What ptp4l sets: it stamps what it sends, and PTP events that it receives.
 const OF_PTP4L: HardwareStamping = HardwareStamping::new(1, 12);
-
-/// A host with a stamping device, whose clock and stamps are as in the parameters of the module.
-fn host(parameters: &[(&str, &str)]) -> Host {
-    let defaults = [
-        ("offset_ns", "37000000000"),
-        ("drift_ppb", "0"),
-        ("precise", "1"),
-        ("unstamped", "0"),
-        ("receive", "1"),
-    ];
-    for (name, value) in defaults.iter().chain(parameters) {
-        let path = format!("/sys/module/tapstamp/parameters/{name}");
-        fs::write(path, value).expect("a parameter of the driver");
-    }
-    let host = Host::new("host");
-    host.ip(&format!("link add {LINK} type tapstamp"));
-    host.ip(&format!("link set {LINK} up"));
-    host
-}
-
-/// A frame into whose end the device writes its times.
-fn frame(number: u64) -> Vec<u8> {
-    let mut frame = [[0xff; 6], [2, 0, 0, 0, 0, 1]].concat();
-    frame.extend([0x88, 0xb5]);
-    frame.extend(number.to_be_bytes());
-    frame.resize(100, 0);
-    frame
-}
-
-/// The time of day and the device's time that the device wrote into a frame.
-fn times(frame: &[u8]) -> [u64; 2] {
-    let (rest, device) = frame.split_last_chunk::<8>().expect("a frame");
-    let (_, real) = rest.split_last_chunk::<8>().expect("a frame");
-    [real, device].map(|time| u64::from_be_bytes(*time))
-}
-
-/// Sends the frames with these numbers, which come back.
-fn send(host: &Host, numbers: Range<u64>) {
-    let link = host.netlink().link_named(LINK).expect("the device");
-    let sent = host.run(|| send_frames(link.ifindex(), numbers.map(frame)));
-    sent.expect("frames are sent");
-}
 
 fn options(backend: Backend) -> CaptureOptions {
     tapline::capture(LINK)

@@ -2,7 +2,10 @@
 
 mod support;
 
-use lab::uml;
+use std::path::PathBuf;
+
+use lab::guest::GuestFile;
+use lab::{uml, vm};
 
 /// The tests that run under user-mode-linux.
 static UML: uml::Tests = uml::Tests::named(&[
@@ -11,6 +14,14 @@ static UML: uml::Tests = uml::Tests::named(&[
     "net_vlan::",
     "old_kernel::",
 ]);
+
+/// The tests that run under a newer kernel in QEMU.
+static VM: vm::Tests = vm::Tests::with_files(&["hwtstamp::"], || {
+    vec![GuestFile {
+        host: PathBuf::from(support::PROGRAM),
+        guest: support::PROGRAM,
+    }]
+});
 
 mod capture_account;
 mod capture_failures;
@@ -55,6 +66,7 @@ mod filter_packets;
 mod filters_of_all;
 mod flows;
 mod flows_ipfix;
+mod hwtstamp;
 mod index;
 mod latency;
 mod net_absent;
