@@ -8,6 +8,7 @@
 
 mod drop_to_slots;
 mod drop_to_sockets;
+mod metadata;
 mod per_cpu;
 mod ring_buffer;
 mod select;
@@ -16,7 +17,8 @@ use std::io;
 use std::ops::Add;
 
 pub use self::drop_to_slots::{SlotProgram, SlotProgramOptions};
-pub use self::drop_to_sockets::{RxMetadata, XskProgram, XskProgramOptions};
+pub use self::drop_to_sockets::{XskProgram, XskProgramOptions};
+pub use self::metadata::RxMetadata;
 pub use self::ring_buffer::{CpuRingBuffers, RingBufferProgram, RingBufferProgramOptions};
 use crate::map::MapError;
 use crate::program::LoadError;

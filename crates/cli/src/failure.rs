@@ -257,9 +257,7 @@ fn mode_advice(error: &CaptureError) -> Option<&'static str> {
         ModeError::Backend { .. } => Some("use --backend xdp or auto"),
         ModeError::Mirror(MirrorLimit::Direction) => Some("use --direction in"),
         ModeError::Mirror(MirrorLimit::Snaplen { .. }) => Some("use -s"),
-        ModeError::Mirror(MirrorLimit::HardwareTime | MirrorLimit::ClassicProgram) => {
-            Some("use --backend auto")
-        }
+        ModeError::Mirror(MirrorLimit::ClassicProgram) => Some("use --backend auto"),
         ModeError::Outgoing => Some("use --direction in, or --mode mirror"),
         ModeError::SocketPorts => Some("use --mode mirror and --backend auto"),
         ModeError::ClassicProgram => Some("give its expression, or use --mode mirror"),

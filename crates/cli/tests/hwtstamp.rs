@@ -102,6 +102,43 @@ fn a_file_has_the_devices_stamps_to_the_nanosecond_and_names_their_source() {
     }
 }
 
+/// One frame in ten has only the stamp of the kernel.
+#[test]
+fn latency_takes_the_devices_stamps_with_every_back_end() {
+    if VM.has_run() {
+        return;
+    }
+    for backend in ["packet-v2", "packet-v3", "xdp", "xdp-ringbuf"] {
+        let host = host(&[("unstamped", "10")]);
+        set(&host, OF_PTP4L);
+        let line = format!(
+            "latency -i {LINK} --direction in --backend {backend} --timestamp hardware -s 256 -c {FRAMES} --each --json"
+        );
+        let mut running = spawn(tapline(&host, &line));
+        let start = running.ready();
+        assert_eq!(start["timestamp_source"], "hardware");
+        assert!(setting(&host).stamps_all_received());
+        send(&host, 0..FRAMES);
+        let ended = running.finish();
+        ended.done().has(&json!({
+            "packets": FRAMES,
+            "delivered": FRAMES,
+            "backend": backend,
+            "timestamp_source": "mixed",
+            "timestamps": { "hardware": FRAMES * 9 / 10, "kernel": FRAMES / 10 },
+        }));
+        let packets = ended.events_of("packet");
+        assert_eq!(packets.len() as u64, FRAMES);
+        assert_eq!(setting(&host), OF_PTP4L, "{backend}");
+    }
+    let host = host(&[("receive", "0")]);
+    for backend in ["packet-v2", "xdp", "xdp-ringbuf"] {
+        let line = format!("latency -i {LINK} --backend {backend} --timestamp hardware -c 1");
+        let said = run(&host, &line).refusal(4).to_owned();
+        assert!(said.contains("hardware time stamps"), "{backend}: {said}");
+    }
+}
+
 #[test]
 fn the_summary_and_the_file_say_which_packets_the_device_did_not_stamp() {
     if VM.has_run() {

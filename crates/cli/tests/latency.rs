@@ -75,11 +75,11 @@ fn each_packet_is_reported_with_both_moments() {
     let packets = ended.events_of("packet");
     assert_eq!(packets.len(), 20);
     for packet in packets {
-        let [kernel_ns, program_ns] = ["kernel_ns", "program_ns"].map(|key| number(&packet, key));
-        assert!(before_ns <= kernel_ns && program_ns <= now_ns());
+        let [stamp_ns, program_ns] = ["timestamp_ns", "program_ns"].map(|key| number(&packet, key));
+        assert!(before_ns <= stamp_ns && program_ns <= now_ns());
         assert_has(
             &packet,
-            &json!({"delay_ns": program_ns - kernel_ns, "original_len": 128}),
+            &json!({"delay_ns": program_ns - stamp_ns, "original_len": 128}),
         );
     }
 }
@@ -126,7 +126,7 @@ fn text_is_a_line_of_percentiles_bars_and_a_table() {
     let lines = said("-c 100", "measuring on ", 100);
     assert!(lines[0].starts_with("100 packets in "), "{lines:?}");
     assert!(
-        lines[0].ends_with("adaptive delivery over packet-v2, 0 lost"),
+        lines[0].ends_with("adaptive delivery over packet-v2, time stamps by kernel, 0 lost"),
         "{lines:?}"
     );
     assert!(
@@ -157,7 +157,7 @@ fn a_terminal_has_percentiles_and_bars_that_are_drawn_over_themselves() {
     terminal.wait_for_shown("percentiles so far  p50  p99");
     assert!(terminal.is_filled());
     running.signal(Signal::INT);
-    terminal.wait_for("adaptive delivery over packet-v2, 0 lost");
+    terminal.wait_for("adaptive delivery over packet-v2, time stamps by kernel, 0 lost");
     running.finish().exit(0);
 }
 
@@ -202,7 +202,7 @@ fn it_fits_every_window_and_follows_its_changes() {
             assert!(terminal.shown().is_ascii(), "{}", terminal.shown());
         }
         terminal.press("q");
-        terminal.wait_for("adaptive delivery over packet-v2, 0 lost");
+        terminal.wait_for("adaptive delivery over packet-v2, time stamps by kernel, 0 lost");
         running.finish().exit(0);
         assert!(terminal.is_as_usual());
     }

@@ -250,10 +250,6 @@ fn what_the_program_cannot_do_is_refused() {
             mirror(MirrorLimit::Direction),
         ),
         (
-            good().timestamps(TimestampSource::Hardware),
-            mirror(MirrorLimit::HardwareTime),
-        ),
-        (
             good().with_filter(support::ipv4_only()),
             mirror(MirrorLimit::ClassicProgram),
         ),

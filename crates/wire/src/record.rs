@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! BPF ring buffer   kernel's record header (8 bytes) │ RecordHeader │ packet bytes
+//!                                               … │ RecordHeader │ DeviceMetadata │ packet bytes
 //! slot              length (8 bytes)                 │ RecordHeader │ packet bytes
 //! AF_XDP chunk      headroom … FrameMetadata         │ packet bytes
 //!                   … DeviceMetadata │ FrameMetadata │ packet bytes
@@ -65,7 +66,8 @@ pub const METADATA_MARK: u64 = 0x7461_706c;
 /// Mark of [`FrameMetadata`] that [`DeviceMetadata`] precedes.
 pub const DEVICE_METADATA_MARK: u64 = 0x7461_7064;
 
-/// What the interface's device told the program about a packet. Precedes its [`FrameMetadata`].
+/// What the interface's device told the program about a packet. Precedes its [`FrameMetadata`], or its bytes in a BPF ring
+/// buffer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceMetadata {
@@ -78,6 +80,34 @@ pub struct DeviceMetadata {
 }
 
 impl DeviceMetadata {
+    /// Decodes it.
+    #[inline]
+    pub fn from_bytes(bytes: &[u8; size_of::<Self>()]) -> Self {
+        let [
+            t0,
+            t1,
+            t2,
+            t3,
+            t4,
+            t5,
+            t6,
+            t7,
+            h0,
+            h1,
+            h2,
+            h3,
+            f0,
+            f1,
+            f2,
+            f3,
+        ] = *bytes;
+        Self {
+            device_ns: u64::from_ne_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
+            hash: u32::from_ne_bytes([h0, h1, h2, h3]),
+            flags: u32::from_ne_bytes([f0, f1, f2, f3]),
+        }
+    }
+
     /// There is a hash.
     pub const HAS_HASH: u32 = 1;
     /// The device had stripped a VLAN tag, which the program has put back.

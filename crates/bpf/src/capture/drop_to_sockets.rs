@@ -1,6 +1,5 @@
 //! Redirects an interface's packets to AF_XDP sockets.
 
-mod metadata;
 mod program;
 
 use std::io;
@@ -8,6 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use abi::bpf::{MapLayout, MapType};
 
+use super::metadata::{Functions, RxMetadata};
 use super::select::sampler;
 use super::{PacketSelection, XdpCounters, XdpProgramError};
 use crate::map::{Counters, MapError};
@@ -43,28 +43,6 @@ impl XskProgramOptions<'_> {
             selection: PacketSelection::default(),
         }
     }
-}
-
-/// What a program asks a device about each packet, with [`wire::record::DeviceMetadata`] as the answer. The driver must
-/// offer it (`netlink::XdpAbilities`): others load such a program and answer nothing.
-///
-/// # Kernel
-/// Linux 6.3; the VLAN tag 6.8.
-/// # Source
-/// Documentation/networking/xdp-rx-metadata.rst.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RxMetadata {
-    /// Index of the interface.
-    pub ifindex: u32,
-    /// The time stamp by the device's clock.
-    #[doc(alias = "bpf_xdp_metadata_rx_timestamp")]
-    pub timestamp: bool,
-    /// The hash.
-    #[doc(alias = "bpf_xdp_metadata_rx_hash")]
-    pub hash: bool,
-    /// The VLAN tag that the device has stripped. The program puts it back into the packet.
-    #[doc(alias = "bpf_xdp_metadata_rx_vlan_tag")]
-    pub vlan: bool,
 }
 
 /// An XDP program that redirects packets to the AF_XDP socket of their queue.
@@ -174,8 +152,7 @@ fn load(
         let code = program::code(options, maps, None);
         return Ok(Program::load(kind, NAME, &code)?);
     };
-    let functions = metadata::Functions::find(wanted)
-        .map_err(|source| XdpProgramError::KernelFunction { source })?;
+    let functions = Functions::find(wanted)?;
     let code = program::code(options, maps, Some(&functions));
     Ok(Program::load_bound(kind, NAME, &code, wanted.ifindex)?)
 }

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use abi::bpf::{MapType, online_cpus};
 
+use super::metadata::{Functions, RxMetadata};
 use super::per_cpu::{by_cpu, ring_buffer};
 use super::select::sampler;
 use super::{PacketSelection, XdpCounters, XdpProgramError};
@@ -27,6 +28,9 @@ pub struct RingBufferProgramOptions<'c> {
     /// Accept multi-buffer frames, for a large MTU and for packets merged by GRO. The program copies from all
     /// buffers; filter code reads only the first.
     pub multi_buffer: bool,
+    /// What to ask the interface's device about each packet; the answer is in the record. The program then runs only on that
+    /// interface, in its driver. [`vlan`](RxMetadata::vlan) is not asked: packets pass on. `None`: nothing.
+    pub metadata: Option<RxMetadata>,
     /// Which packets are copied.
     pub selection: PacketSelection<'c>,
 }
@@ -38,6 +42,7 @@ impl RingBufferProgramOptions<'_> {
             snaplen,
             buffer_bytes: 4 << 20,
             multi_buffer: true,
+            metadata: None,
             selection: PacketSelection::default(),
         }
     }
@@ -46,7 +51,8 @@ impl RingBufferProgramOptions<'_> {
 /// An XDP program that copies the beginning of each packet into its CPU's ring buffer and passes the packet
 /// on unchanged.
 ///
-/// A record begins with [`wire::record::RecordHeader`]. A record wakes the reader only if the reader has
+/// A record begins with [`wire::record::RecordHeader`], behind which [`wire::record::DeviceMetadata`] follows if the options ask for
+/// it. A record wakes the reader only if the reader has
 /// released all earlier ones. A reader that lets packets gather is therefore not disturbed.
 #[derive(Debug)]
 pub struct RingBufferProgram {
@@ -97,7 +103,7 @@ impl RingBufferProgram {
     /// # Privileges
     /// `CAP_BPF` and `CAP_NET_ADMIN`.
     /// # Kernel
-    /// Linux 5.18 (`bpf_xdp_load_bytes`).
+    /// Linux 5.18 (`bpf_xdp_load_bytes`), with `metadata` 6.3.
     /// # Source
     /// `bpf_ringbuf_output`, kernel/bpf/ringbuf.c.
     pub fn load(
@@ -111,21 +117,28 @@ impl RingBufferProgram {
         let buffers = CpuRingBuffers::create(cpus, options.buffer_bytes)?;
         let all: Vec<_> = buffers.iter().collect();
         let by_cpu = by_cpu(BUFFERS, &all).map_err(error)?;
-        let counters = Counters::with_scratch(COUNTERS, program::record_bytes(snaplen))?;
-        let sampler = sampler(options.selection.sampling)?;
-        let maps = program::Maps {
-            buffers: by_cpu.as_fd(),
-            state: counters.as_fd(),
-            sampler: sampler.as_ref(),
-        };
-        let code = program::code(options, maps);
-        let program = Program::load(ProgramKind::xdp(options.multi_buffer), BUFFERS, &code)?;
+        let counters = Counters::with_scratch(COUNTERS, program::record_bytes(options))?;
         let loaded = Self {
-            program,
+            program: load(options, &by_cpu, &counters)?,
             by_cpu,
             counters,
         };
         Ok((loaded, buffers))
+    }
+
+    /// Loads a program that copies the packets of another selection into the same buffers, and counts them in the same
+    /// counters: replace the attached one by it. Its sampling begins anew. Use the options of this program but for the
+    /// selection.
+    ///
+    /// # Errors
+    /// As [`RingBufferProgram::load`].
+    /// # Privileges
+    /// As [`RingBufferProgram::load`].
+    pub fn selecting(
+        &self,
+        options: &RingBufferProgramOptions<'_>,
+    ) -> Result<Program, XdpProgramError> {
+        load(options, &self.by_cpu, &self.counters)
     }
 
     /// Makes the program write to `buffers` from now on, CPU by CPU. Each packet goes to exactly one buffer.
@@ -178,6 +191,30 @@ impl RingBufferProgram {
         let of_cpu = by_cpu.get(cpu as usize).copied();
         Ok(of_cpu.map(counted).unwrap_or_default())
     }
+}
+
+fn load(
+    options: &RingBufferProgramOptions<'_>,
+    by_cpu: &abi::bpf::Map,
+    counters: &Counters<{ program::COUNTERS }>,
+) -> Result<Program, XdpProgramError> {
+    let sampler = sampler(options.selection.sampling)?;
+    let maps = program::Maps {
+        buffers: by_cpu.as_fd(),
+        state: counters.as_fd(),
+        sampler: sampler.as_ref(),
+    };
+    let kind = ProgramKind::xdp(options.multi_buffer);
+    let Some(wanted) = options.metadata else {
+        let code = program::code(options, maps, None);
+        return Ok(Program::load(kind, BUFFERS, &code)?);
+    };
+    let functions = Functions::find(RxMetadata {
+        vlan: false,
+        ..wanted
+    })?;
+    let code = program::code(options, maps, Some(&functions));
+    Ok(Program::load_bound(kind, BUFFERS, &code, wanted.ifindex)?)
 }
 
 fn counted(counters: [u64; program::COUNTERS]) -> XdpCounters {

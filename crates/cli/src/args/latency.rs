@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::Args;
 use tapline::capture::DirectionFilter;
 
-use super::capture::{backend, direction};
-use super::{BackendChoice, DeliveryArgs, SandboxArgs, UserArgs};
+use super::capture::{backend, direction, timestamps};
+use super::{BackendChoice, DeliveryArgs, SandboxArgs, TimestampChoice, UserArgs};
 use crate::units;
 
-/// Measure the time from the kernel's time stamp to delivery: percentiles and a histogram
+/// Measure the time from a packet's time stamp to its delivery: percentiles and a histogram
 #[derive(Args, Debug)]
 #[command(after_long_help = super::UNITS)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent flag")]
@@ -51,6 +51,11 @@ pub struct LatencyArgs {
     #[arg(hide_short_help = true, help_heading = "Performance", long, value_name = "RING", default_value = "auto", value_parser = backend,
         conflicts_with = "compare")]
     pub backend: BackendChoice,
+
+    /// Time stamp source, as of 'capture': hardware measures from the arrival in the device
+    #[arg(hide_short_help = true, help_heading = "Input", long, value_name = "auto|hardware|software|driver",
+        default_value = "software", value_parser = timestamps, conflicts_with = "compare")]
+    pub timestamp: TimestampChoice,
 
     #[command(flatten)]
     pub delivery: DeliveryArgs,

@@ -38,7 +38,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
-pub use capture::{BackendChoice, CaptureArgs, LossLimit, direction};
+pub use capture::{BackendChoice, CaptureArgs, LossLimit, TimestampChoice, direction};
 pub use columns::{ColumnFormat, PartitionArgs};
 pub use count::{ClassArg, CountArgs, Split};
 pub use ctl::{CtlArgs, CtlCommand, OnOff};

@@ -13,7 +13,7 @@ mod recorder;
 mod setup;
 mod sockets;
 mod source;
-mod stamps;
+pub mod stamps;
 mod start;
 mod summary;
 
@@ -52,7 +52,7 @@ pub use setup::{filter, refuse_misplaced};
 pub use source::{Source, refused};
 
 /// What the end of a capture reads and writes to restore an interface.
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const INTERRUPTS: &str = "/proc/irq";
 
 /// Advice if the disk is full.

@@ -3,9 +3,11 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use rustix::thread::CapabilitySet;
 use tapline::capture::{
     Backend, CaptureOptions, DirectionFilter, Expression, Filter, Limits, Mode, OpenInterface,
 };
+use tapline::control::directory;
 use tapline::latency::{Comparison, DeliverySetting, DeviceMeter};
 
 use super::device::RunningMeasurement;
@@ -50,21 +52,31 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let device = DeviceMeter::open(&args.interface, expression.as_ref());
     let counts = |link: OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
     let counts = latency.capture().links().any(counts);
-    user::leave(&args.user, privilege::to_read(counts))?;
+    // The end restores which packets the interface stamps.
+    let restores = latency.capture().links().any(|link| link.restores_settings);
+    let mut needed = privilege::to_read(counts);
+    needed.set(CapabilitySet::NET_ADMIN, restores);
+    user::leave(&args.user, needed)?;
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
-    let sandbox = Sandbox::new(&sandbox::LATENCY).local_time(args.each && !args.json);
+    let mut sandbox = Sandbox::new(&sandbox::LATENCY).local_time(args.each && !args.json);
+    if restores {
+        sandbox = sandbox.read(capture::BOOT_ID).open_sockets(true);
+        sandbox = directory()
+            .ok()
+            .into_iter()
+            .fold(sandbox, Sandbox::write_in);
+    }
     sandbox.enter(args.sandbox, false)?;
     let device = RunningMeasurement::start(device);
-    let Some((backend, buffer_bytes)) =
-        (latency.capture().links().next()).map(|link| (link.backend, link.buffer_bytes))
-    else {
+    let Some(opened) = latency.capture().links().next() else {
         return Err(Failure::new(Exit::Usage, "no interface to capture from"));
     };
+    let start = report::Start::new(args, &opened);
     // The start is printed while another thread already measures.
     let is_printed = OnceLock::new();
     let watch = Watch::new(args, &is_printed, stop.stopper());
     let measured = latency.measure(&stop, watch, |start_ns| {
-        report::start(args, start_ns, backend, buffer_bytes)?;
+        start.show(start_ns)?;
         is_printed.get_or_init(|| ());
         Ok::<_, Failure>(())
     });
@@ -150,6 +162,8 @@ fn options(args: &LatencyArgs) -> Result<CaptureOptions, Failure> {
         .backend(backend)
         .promiscuous(!args.no_promisc)
         .direction(direction)
+        .timestamps(args.timestamp.source)
+        .timestamp_fallback(args.timestamp.falls_back)
         .snaplen(match args.snaplen {
             0 => tapline::capture::DEFAULT_SNAPLEN,
             bytes => bytes,

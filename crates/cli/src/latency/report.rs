@@ -5,14 +5,15 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use serde_json::Value;
-use tapline::capture::Backend;
+use tapline::capture::{Backend, OpenInterface, TimestampSource};
 use tapline::latency::LatencySummary;
 
 use super::bars::bars;
 use super::delays::{delays_json, extend, percentiles, time};
 use super::device::MeasurementResult;
 use crate::args::{Delivery, LatencyArgs};
-use crate::capture::lost_json;
+use crate::capture::{lost_json, stamps};
+use crate::failure::chain;
 use crate::json;
 use crate::units::{binary, grouped, span};
 
@@ -27,30 +28,54 @@ pub fn delivery_name(delivery: Delivery) -> &'static str {
     }
 }
 
-/// Prints that packets are measured from `at_ns` on.
-pub fn start(
-    args: &LatencyArgs,
-    at_ns: u64,
+/// What is told when the measurement starts.
+pub struct Start<'a> {
+    args: &'a LatencyArgs,
     backend: Backend,
     buffer_bytes: usize,
-) -> io::Result<()> {
-    if args.json {
-        return json::print(&serde_json::json!({
-            "event": "start",
-            "at_ns": at_ns,
-            "interface": args.interface,
-            "backend": backend.name(),
-            "buffer_bytes": buffer_bytes,
-        }));
+    timestamps: TimestampSource,
+    /// Why it is not the hardware, if that was tried.
+    refusal: Option<String>,
+}
+
+impl<'a> Start<'a> {
+    pub fn new(args: &'a LatencyArgs, opened: &OpenInterface<'_>) -> Self {
+        Self {
+            args,
+            backend: opened.backend,
+            buffer_bytes: opened.buffer_bytes,
+            timestamps: opened.timestamps,
+            refusal: opened.timestamp_refusal.map(|refusal| chain(refusal)),
+        }
     }
-    let (name, ring) = (&args.interface, backend.name());
-    // If standard error is closed, the measurement goes on.
-    let _ = writeln!(
-        io::stderr(),
-        "measuring on {name} ({ring}, {} ring)",
-        binary(buffer_bytes)
-    );
-    Ok(())
+
+    /// Prints that packets are measured from `at_ns` on.
+    pub fn show(&self, at_ns: u64) -> io::Result<()> {
+        let (name, ring) = (&self.args.interface, self.backend.name());
+        if self.args.json {
+            return json::print(&serde_json::json!({
+                "event": "start",
+                "at_ns": at_ns,
+                "interface": name,
+                "backend": ring,
+                "buffer_bytes": self.buffer_bytes,
+                "timestamp_source": self.timestamps.name(),
+                "timestamp_refusal": self.refusal,
+            }));
+        }
+        let mut out = io::stderr();
+        // If standard error is closed, the measurement goes on.
+        if let Some(refusal) = &self.refusal {
+            let _ = writeln!(out, "time stamps by the kernel: {refusal}");
+        }
+        let _ = writeln!(
+            out,
+            "measuring on {name} ({ring}, {} ring, time stamps by {})",
+            binary(self.buffer_bytes),
+            self.timestamps.name()
+        );
+        Ok(())
+    }
 }
 
 /// Prints that settings are compared from `at_ns` on, and for how long.
@@ -100,10 +125,11 @@ pub fn summary(
     let delays = &summary.delays;
     writeln!(
         out,
-        "{} packets in {}, {setting} delivery over {}, {} lost",
+        "{} packets in {}, {setting} delivery over {}, time stamps by {}, {} lost",
         grouped(delays.histogram.count()),
         span(summary.duration),
         summary.backend.name(),
+        stamps::words(&summary.capture),
         grouped(summary.lost),
     )?;
     let unmeasured = [
@@ -144,6 +170,8 @@ fn summary_json(setting: &str, summary: &LatencySummary) -> Value {
         "reader_cpu_ns": summary.cpu.as_nanos() as u64,
         "reader_cpu_share": summary.cpu_share(),
         "sleeps_per_s": summary.sleeps_per_s(),
+        "timestamp_source": stamps::source(summary.capture.timestamp_source()),
+        "timestamps": stamps::counts(&summary.capture.timestamp_counts()),
     });
     extend(&mut value, delays_json(&summary.delays));
     value

@@ -85,7 +85,7 @@ impl<'a> Watch<'a> {
         if self.json {
             return json::print(&serde_json::json!({
                 "event": "packet",
-                "kernel_ns": packet.time().as_nanos(),
+                "timestamp_ns": packet.time().as_nanos(),
                 "program_ns": now_ns,
                 "delay_ns": delay_ns,
                 "original_len": packet.len(),

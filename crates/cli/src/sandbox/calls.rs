@@ -366,10 +366,13 @@ pub static EXPLAIN: List = List {
     bpf_commands: &[],
 };
 
+/// With hardware time stamps, the end restores what the interface stamps, and removes the record of that.
 pub static LATENCY: List = List {
     name: "latency",
     calls: &[
         PROCESS,
+        FILES,
+        OUTPUT,
         NETLINK,
         WAIT,
         READER,

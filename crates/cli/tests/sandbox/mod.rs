@@ -57,6 +57,7 @@ const WAKE_UPS: &str =
 const LATER_FILES: &str = "files after the first: tests of columns with --rotate-interval";
 const STATUS_LINES: &str = "the width of a terminal: tests of progress";
 const OWNERS: &str = "sockets of processes that begin later: tests of --who with several readers";
+const STAMPS: &str = "the record of what an interface stamps: tests of hardware time stamps";
 const SCREENS: &str = "a screen on a terminal: tests of screens";
 
 /// Calls of a list that no line here makes, and when they are made.
@@ -121,6 +122,10 @@ const ELSEWHERE: &[(&str, i64, &str)] = &[
     ("ping-xdp", libc::SYS_getpgid, SCREENS),
     ("ping-xdp", libc::SYS_socketpair, SCREENS),
     ("ping-xdp", libc::SYS_getsockopt, SOCKET_ERRORS),
+    ("latency", libc::SYS_statx, STAMPS),
+    ("latency", libc::SYS_flock, STAMPS),
+    ("latency", libc::SYS_unlink, STAMPS),
+    ("latency", libc::SYS_rmdir, STAMPS),
     ("latency", libc::SYS_openat, SCREENS),
     ("latency", libc::SYS_read, SCREENS),
     ("latency", libc::SYS_ioctl, SCREENS),

@@ -14,6 +14,8 @@ pub enum BpfRingSetupStep {
     Promiscuous,
     /// Map the buffer.
     Map,
+    /// Read the clock behind the device's time stamps.
+    Clock,
 }
 
 /// Why a BPF ring cannot be opened.
@@ -49,6 +51,7 @@ fn setup_text(step: BpfRingSetupStep, link: &str, source: &io::Error) -> String 
         BpfRingSetupStep::Interface => "get link",
         BpfRingSetupStep::Promiscuous => "turn on promiscuous mode of",
         BpfRingSetupStep::Map => "map the ring buffer of",
+        BpfRingSetupStep::Clock => "read the clock of",
     };
     let fix = match (step, source.raw_os_error()) {
         (BpfRingSetupStep::Socket, Some(libc::EPERM)) => {

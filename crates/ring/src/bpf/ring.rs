@@ -15,6 +15,7 @@ use super::walk::Records;
 use crate::clock::Offset;
 use crate::counters::RingCounters;
 use crate::cursor::Cursor;
+use crate::device_clock::{ClockLine, DeviceClock, DeviceClockState};
 use crate::interface::{InterfaceInfo, receive_queues, set_promiscuous};
 use crate::options::DEFAULT_SNAPLEN;
 use crate::packet::RingPacket;
@@ -31,6 +32,12 @@ pub struct BpfRingOptions {
     pub promiscuous: bool,
     /// Largest number of bytes shown of a packet. The program limits the bytes copied, too.
     pub snaplen: u32,
+    /// Records of the BPF ring buffer have [`DeviceMetadata`](wire::record::DeviceMetadata), which the program asks for
+    /// (`bpf::RingBufferProgramOptions::metadata`).
+    pub device_metadata: bool,
+    /// Number of the device's clock, `/dev/ptpN`, by which its time stamps are converted to the time of day. `None`: they
+    /// are not converted.
+    pub device_clock: Option<u32>,
 }
 
 impl Default for BpfRingOptions {
@@ -38,6 +45,8 @@ impl Default for BpfRingOptions {
         Self {
             promiscuous: true,
             snaplen: DEFAULT_SNAPLEN,
+            device_metadata: false,
+            device_clock: None,
         }
     }
 }
@@ -46,8 +55,8 @@ impl Default for BpfRingOptions {
 /// It reads packet beginnings. `Send`, not `Sync`.
 ///
 /// The program takes the time stamps (`CLOCK_MONOTONIC`, converted to the time of day as
-/// [`XdpRing`](crate::XdpRing) does). Packets are as the driver delivers them: VLAN tags are in place unless the
-/// interface strips them, and the checksum status is unknown.
+/// [`XdpRing`](crate::XdpRing) does), unless the device has told its own. Packets are as the driver delivers them: VLAN tags
+/// are in place unless the interface strips them, and the checksum status is unknown.
 ///
 /// The descriptor becomes readable when there are records. A record wakes the reader only if all earlier records
 /// were released. A reader that sleeps for a while before it reads is therefore woken once, however many
@@ -68,6 +77,10 @@ pub struct BpfRing {
     lost: u64,
     account: RingCounters,
     view: View,
+    /// Each record has what the device told.
+    has_metadata: bool,
+    /// The clock behind the device's time stamps.
+    clock: Option<Box<DeviceClock>>,
     /// Copies of the current batch's slots. `None` for a BPF ring buffer, whose records are lent.
     copies: Option<Copies>,
     /// Of the batch that is read packet by packet.
@@ -159,6 +172,8 @@ impl BpfRing {
             .try_clone_to_owned()
             .map_err(at(BpfRingSetupStep::Map))?;
         let copies = memory.slot_bytes().map(Copies::new);
+        let clock = options.device_clock.map(DeviceClock::open).transpose();
+        let clock = clock.map_err(at(BpfRingSetupStep::Clock))?;
         Ok(Self {
             map,
             read: memory.read_position(),
@@ -178,6 +193,8 @@ impl BpfRing {
                 has_queues,
                 offset: Offset::measure(),
             },
+            has_metadata: options.device_metadata && copies.is_none(),
+            clock: clock.map(Box::new),
             copies,
             link: interface,
             _membership: asked,
@@ -194,6 +211,19 @@ impl BpfRing {
         self.memory.bytes() as usize
     }
 
+    /// State of the clock behind the device's time stamps; `None` if stamps are not converted.
+    pub fn device_clock(&self) -> Option<DeviceClockState> {
+        self.clock.as_ref().map(|clock| clock.state())
+    }
+
+    /// The conversion of the device's time stamps; `None` if records have none.
+    #[inline]
+    fn device_line(&self) -> Option<ClockLine> {
+        let clock = self.clock.as_deref();
+        self.has_metadata
+            .then(|| clock.map_or(ClockLine::IDENTITY, DeviceClock::line))
+    }
+
     /// Finds the records of the next batch, and the packets lost before them.
     #[inline]
     pub(crate) fn find_batch(&mut self) -> Option<(Found, u64)> {
@@ -203,6 +233,9 @@ impl BpfRing {
         })?;
         if !self.view.offset.is_recent(found.monotonic_ns) {
             self.view.offset.follow();
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.follow();
         }
         let lost_before = found.lost.wrapping_sub(self.lost);
         self.lost = found.lost;
@@ -218,7 +251,11 @@ impl BpfRing {
     pub fn next_packet(&mut self) -> Option<RingPacket<'_>> {
         let (at, left) = (self.cursor.at, self.cursor.left);
         let span = self.cursor.extent.filter(|_| left > 0)?;
-        let mut rest = resume(&self.memory, self.view, self.copies.as_ref(), span, at);
+        let device_line = self.device_line();
+        let mut rest = Records {
+            device_line,
+            ..resume(&self.memory, self.view, self.copies.as_ref(), span, at)
+        };
         let packet = rest.next();
         self.cursor.at = match rest.copies {
             Some((_, number)) => number as u64,
@@ -231,7 +268,12 @@ impl BpfRing {
     pub fn peek(&mut self) -> Option<RingPacket<'_>> {
         let (at, left) = (self.cursor.at, self.cursor.left);
         let span = self.cursor.extent.filter(|_| left > 0)?;
-        resume(&self.memory, self.view, self.copies.as_ref(), span, at).next()
+        let device_line = self.device_line();
+        let mut rest = Records {
+            device_line,
+            ..resume(&self.memory, self.view, self.copies.as_ref(), span, at)
+        };
+        rest.next()
     }
 
     /// The position of the first packet of a batch, for a [`Cursor`].
@@ -327,6 +369,7 @@ impl BpfRing {
             memory: &self.memory,
             span,
             view: self.view,
+            device_line: self.device_line(),
             copies: self.copies.as_ref().map(|copies| (copies, 0)),
         }
     }
@@ -424,7 +467,7 @@ impl BpfRing {
     }
 }
 
-/// The walk over the records of `span` from position `at` of a [`Cursor`] on.
+/// The walk over the records of `span` from position `at` of a [`Cursor`] on, without what the device told.
 #[inline]
 fn resume<'b>(
     memory: &'b RecordMemory,
@@ -440,6 +483,7 @@ fn resume<'b>(
         memory,
         span,
         view,
+        device_line: None,
         copies: copies.map(|copies| (copies, at as usize)),
     }
 }

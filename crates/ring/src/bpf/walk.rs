@@ -4,10 +4,11 @@
 //! have no such guarantee from the kernel: they are copied, and the copies are checked.
 
 use wire::metadata::{Checksum, Direction};
-use wire::record::{RECORD_HEADER_BYTES, RecordHeader};
+use wire::record::{DeviceMetadata, RECORD_HEADER_BYTES, RecordHeader};
 
 use super::copies::Copies;
 use super::memory::{RecordMemory, Span, Written};
+use crate::device_clock::ClockLine;
 use crate::options::TimestampSource;
 use crate::packet::RingPacket;
 use crate::view::{View, reception};
@@ -18,6 +19,8 @@ pub(crate) struct Records<'b> {
     pub(super) memory: &'b RecordMemory,
     pub(super) span: Span,
     pub(super) view: View,
+    /// Converts the device's time stamps. `None` if records have none.
+    pub(super) device_line: Option<ClockLine>,
     /// Copies of the batch's slots and the index of the next. `None` if records are lent.
     pub(super) copies: Option<(&'b Copies, usize)>,
 }
@@ -39,17 +42,31 @@ impl<'b> Records<'b> {
             }
             None => self.lent(),
         }?;
+        let mut bytes = bytes;
+        let mut timestamp_ns = self.view.offset.realtime_ns(header.monotonic_ns);
+        let mut timestamp_source = TimestampSource::Kernel;
+        let mut hash = None;
+        if let Some(line) = self.device_line {
+            let (told, packet) = bytes.split_first_chunk()?;
+            let told = DeviceMetadata::from_bytes(told);
+            bytes = packet;
+            hash = told.hash();
+            if let Some(device_ns) = told.time_ns() {
+                timestamp_ns = line.realtime_ns(device_ns);
+                timestamp_source = TimestampSource::Hardware;
+            }
+        }
         let bytes = &bytes[..bytes.len().min(self.view.snaplen as usize)];
         Some(RingPacket {
             bytes,
             original_len: header.original_len,
-            timestamp_ns: self.view.offset.realtime_ns(header.monotonic_ns),
-            timestamp_source: TimestampSource::Kernel,
+            timestamp_ns,
+            timestamp_source,
             direction: Direction::In,
             reception: self.view.mac.and_then(|own| reception(bytes, own)),
             checksum: Checksum::Unknown,
             vlan_tag: None,
-            hash: None,
+            hash,
             link: self.view.link,
             queue: self.view.queue(header.queue.into()),
         })

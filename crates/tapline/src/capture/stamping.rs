@@ -52,14 +52,16 @@ impl Stamping {
     }
 
     fn hardware(link: &str, options: &CaptureOptions) -> Result<Self, StampError> {
-        if options.backend == Some(Backend::XdpRingbuf) {
+        let rings = options.backend == Some(Backend::XdpRingbuf);
+        if rings && options.mode == Mode::Drop {
             let link = link.to_owned();
             return Err(StampError::Xdp { link });
         }
         let mut device = StampDevice::open(link)?;
-        let rx_metadata = match options.mode {
-            Mode::Drop => Some(Self::rx_metadata(&mut device, options)?),
-            _ => None,
+        let rx_metadata = if rings || options.mode == Mode::Drop {
+            Some(Self::rx_metadata(&mut device, options)?)
+        } else {
+            None
         };
         let known = device.capabilities()?.filter(|_| !options.device_time);
         let clock = known.and_then(|known| known.clock);

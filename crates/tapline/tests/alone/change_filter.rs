@@ -137,6 +137,17 @@ fn each_frame_comes_once_however_often_shared_memory_changes() {
 }
 
 #[test]
+fn each_frame_comes_once_however_often_ring_buffers_change() {
+    let hosts = Net::new().pair();
+    let options = options(&hosts[1], Backend::XdpRingbuf)
+        .snaplen(96)
+        .buffer_bytes(64 << 20);
+    let lengths = each_frame_comes_once(&hosts, options, CHANGES / 4, change);
+    let seen = |length| lengths.contains(&length);
+    assert!(seen(18) && seen(20) && seen(60), "{lengths:?}");
+}
+
+#[test]
 fn each_frame_comes_once_however_often_the_filter_of_sockets_changes() {
     let hosts = Net::new().pair();
     let options = options(&hosts[1], Backend::Xdp)
@@ -241,15 +252,19 @@ fn the_direction_narrows_and_widens() {
     assert_eq!(capture.finish().unwrap().account.delivered, 0);
 }
 
-/// In drop mode, with AF_XDP and with shared memory.
+/// In drop mode, with AF_XDP and with shared memory; and with ring buffers.
 #[test]
-fn the_filter_of_drop_mode_decides_from_its_change_on() {
-    for snaplen in [1000, 96] {
+fn the_filter_of_an_xdp_program_decides_from_its_change_on() {
+    for (mode, backend, snaplen) in [
+        (Mode::Drop, None, 1000),
+        (Mode::Drop, None, 96),
+        (Mode::Mirror, Some(Backend::XdpRingbuf), 96),
+    ] {
         let [left, right] = Net::new().pair();
         let options = options(&right, Backend::PacketV3)
-            .backend(None::<Backend>)
+            .backend(backend)
             .direction(DirectionFilter::In)
-            .mode(Mode::Drop)
+            .mode(mode)
             .snaplen(snaplen);
         let (mut capture, control) = open(&right, options.delivery(batch(4096, 10)));
         let live = capture.live();
@@ -286,7 +301,10 @@ fn the_filter_of_drop_mode_decides_from_its_change_on() {
             let is_fixed = matches!(wrong, Err(ChangeError::FixedDirection { .. }));
             assert!(is_fixed, "{wrong:?}");
             let wrong = control.set_snaplen(1001);
-            let is_fixed = matches!(wrong, Err(ChangeError::FixedSnaplen));
+            let is_fixed = match mode {
+                Mode::Drop => matches!(wrong, Err(ChangeError::FixedSnaplen)),
+                _ => matches!(wrong, Err(ChangeError::LongerSnaplen { most: 96 })),
+            };
             assert!(is_fixed, "{wrong:?}");
             stopper.stop();
         });

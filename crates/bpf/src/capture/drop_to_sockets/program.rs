@@ -12,8 +12,8 @@ use std::os::fd::BorrowedFd;
 use wire::record::{DEVICE_METADATA_MARK, FrameMetadata, METADATA_MARK};
 
 use super::XskProgramOptions;
-use super::metadata::{self, Functions};
 use crate::capture::UnmatchedAction;
+use crate::capture::metadata::{self, Functions};
 use crate::capture::select::{self, CONTEXT, Rejected};
 
 use crate::{Condition, Helper, Insn, Label, Reg, Sampler, Size};

@@ -1,7 +1,7 @@
 //! The program that copies packets into ring buffers.
 //!
 //! ```text
-//! select ─▶ header and bytes into the CPU's scratch memory ─▶ its ring buffer ─▶ count ─▶ XDP_PASS
+//! select ─▶ header (what the device tells) and bytes into the CPU's scratch memory ─▶ its ring buffer ─▶ count ─▶ XDP_PASS
 //!    └ rejected ─▶ count ─▶ XDP_PASS                              └ full ─▶ count ─▶ XDP_PASS
 //! ```
 //!
@@ -14,6 +14,7 @@ use std::os::fd::BorrowedFd;
 use wire::record::{RECORD_HEADER_BYTES, RecordHeader};
 
 use super::RingBufferProgramOptions;
+use crate::capture::metadata::{self, Functions};
 use crate::capture::select::{self, CONTEXT, Rejected};
 
 use crate::{Condition, Helper, Insn, Label, Reg, Sampler, Size};
@@ -31,9 +32,10 @@ const MONOTONIC_AT: i16 = RECORD;
 const LOST_AT: i16 = RECORD + 8;
 const LENGTH_AT: i16 = RECORD + 16;
 const QUEUE_AT: i16 = RECORD + 20;
-const BYTES: i16 = RECORD + HEADER_BYTES;
+/// What the device tells of the packet, or else its bytes.
+const AFTER_HEADER: i16 = RECORD + HEADER_BYTES;
 
-/// Bytes of the record before the packet.
+/// Bytes of the record's header.
 const HEADER_BYTES: i16 = 24;
 const _: () = assert!(RECORD as usize == 8 * COUNTERS);
 const _: () = assert!(HEADER_BYTES as usize == RECORD_HEADER_BYTES);
@@ -60,9 +62,10 @@ const END: Label = Label(u32::MAX - 2);
 /// Below the map key.
 const SAMPLER_STACK: i16 = -24;
 
-/// Size of a record, bytes.
-pub(super) fn record_bytes(snaplen: u32) -> u32 {
-    RECORD_HEADER_BYTES as u32 + snaplen
+/// Largest size of a record, bytes.
+pub(super) fn record_bytes(options: &RingBufferProgramOptions<'_>) -> u32 {
+    let told = options.metadata.map_or(0, |_| metadata::BYTES as u32);
+    RECORD_HEADER_BYTES as u32 + told + options.snaplen
 }
 
 /// Maps of the program.
@@ -73,7 +76,12 @@ pub(super) struct Maps<'m> {
     pub sampler: Option<&'m Sampler>,
 }
 
-pub(super) fn code<'m>(options: &RingBufferProgramOptions<'m>, maps: Maps<'m>) -> Vec<Insn<'m>> {
+/// The program. With `functions` it asks the device about each packet.
+pub(super) fn code<'m>(
+    options: &RingBufferProgramOptions<'m>,
+    maps: Maps<'m>,
+    functions: Option<&Functions>,
+) -> Vec<Insn<'m>> {
     let mut code = select::code(
         &options.selection,
         maps.sampler,
@@ -89,14 +97,21 @@ pub(super) fn code<'m>(options: &RingBufferProgramOptions<'m>, maps: Maps<'m>) -
         },
     );
     find_state(&mut code, maps.state);
-    put_together(&mut code, options.snaplen);
+    let mut before = HEADER_BYTES;
+    if let Some(functions) = functions {
+        metadata::ask(&mut code, functions);
+        code.push(Insn::mov(Reg::R2, STATE));
+        metadata::write(&mut code, AFTER_HEADER);
+        before += metadata::BYTES;
+    }
+    put_together(&mut code, options.snaplen, RECORD + before);
     find_buffer(&mut code, maps.buffers);
     code.extend([
         Insn::mov(Reg::R1, BUFFER),
         Insn::mov(Reg::R2, STATE),
         Insn::add(Reg::R2, i32::from(RECORD)),
         Insn::mov(Reg::R3, KEPT),
-        Insn::add(Reg::R3, i32::from(HEADER_BYTES)),
+        Insn::add(Reg::R3, i32::from(before)),
         // Without flags, a record wakes the reader if the reader has released all earlier records.
         Insn::mov(Reg::R4, 0),
         Insn::Call(Helper::RingbufOutput),
@@ -126,8 +141,8 @@ fn find_state<'m>(code: &mut Vec<Insn<'m>>, state: BorrowedFd<'m>) {
     ]);
 }
 
-/// Assembles the record. `KEPT` becomes the number of packet bytes in it.
-fn put_together(code: &mut Vec<Insn<'_>>, snaplen: u32) {
+/// Assembles the record, with the packet's bytes at `bytes_at` of the state. `KEPT` becomes their number.
+fn put_together(code: &mut Vec<Insn<'_>>, snaplen: u32, bytes_at: i16) {
     let snaplen = snaplen.cast_signed();
     code.extend([
         Insn::Call(Helper::KtimeGetNs),
@@ -148,7 +163,7 @@ fn put_together(code: &mut Vec<Insn<'_>>, snaplen: u32) {
         Insn::mov(Reg::R1, CONTEXT),
         Insn::mov(Reg::R2, 0),
         Insn::mov(Reg::R3, STATE),
-        Insn::add(Reg::R3, i32::from(BYTES)),
+        Insn::add(Reg::R3, i32::from(bytes_at)),
         Insn::mov(Reg::R4, KEPT),
         Insn::Call(Helper::XdpLoadBytes),
         Insn::jump_if(Condition::NotEqual, Reg::R0, 0, NO_ROOM),

@@ -1,6 +1,8 @@
 //! Memory per CPU that an XDP program fills: the reader's end of `slots` and of `ringbuf`.
 
-use ring::{Batch, BpfRing, BpfRingError, BpfRingOptions, InterfaceInfo, RingCounters};
+use ring::{
+    Batch, BpfRing, BpfRingError, BpfRingOptions, DeviceClockState, InterfaceInfo, RingCounters,
+};
 
 use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
@@ -22,6 +24,8 @@ impl CpuBuffers {
         let buffer_options = BpfRingOptions {
             promiscuous: options.promiscuous,
             snaplen: options.snaplen,
+            device_metadata: options.rx_metadata.is_some(),
+            device_clock: options.device_clock,
         };
         let buffers: Result<Vec<_>, _> = memories
             .map(|memory| open(link, memory, &buffer_options))
@@ -88,6 +92,10 @@ impl RxRing for BpfRing {
 
     fn buffer_bytes(&self) -> usize {
         self.buffer_bytes()
+    }
+
+    fn device_clock(&self) -> Option<DeviceClockState> {
+        self.device_clock()
     }
 
     fn rearm(&self) {

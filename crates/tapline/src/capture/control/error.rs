@@ -22,14 +22,15 @@ pub enum ChangeError {
         /// The back end.
         backend: Backend,
     },
-    /// The BPF ring buffers of mirror mode keep filter, snaplen, sampling and direction.
+    /// With the BPF ring buffers of mirror mode, the snaplen can only become smaller than at the start, and larger again up
+    /// to that.
     #[error(
-        "the filter of {} cannot be changed while it is read (restart the capture, or use a packet ring)",
-        backend.name()
+        "the snaplen of {} can be at most {most} bytes while it is read (restart the capture, or use a packet ring)",
+        Backend::XdpRingbuf.name()
     )]
-    FixedFilter {
-        /// The back end.
-        backend: Backend,
+    LongerSnaplen {
+        /// The snaplen at the start.
+        most: u32,
     },
     /// In drop mode the snaplen can be changed by a single reader with a snaplen of at most [`SHORT_SNAPLEN`], to another
     /// such snaplen.

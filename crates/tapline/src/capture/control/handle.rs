@@ -31,7 +31,7 @@ use crate::packet_filter::Filter;
 /// |---|---|---|---|---|
 /// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same | the same |
 /// | TPACKET_V3 | a second ring takes over | the same | the same | the same |
-/// | ring buffers of XDP | immediate | the program switches to other buffers; refused with several readers | no effect | [refused](ChangeError::FixedFilter) |
+/// | ring buffers of XDP | immediate | the program switches to other buffers; refused with several readers | no effect | a second program takes over; [no longer snaplen](ChangeError::LongerSnaplen) than at the start; direction refused |
 /// | shared memory in drop mode | immediate | a second program with other memory takes over; refused with several readers | no effect | a second program takes over; snaplen as the buffer; direction refused |
 /// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect | a second program takes over; snaplen and direction refused |
 #[derive(Clone, Debug)]
@@ -88,8 +88,7 @@ impl Control {
     /// Blocks as [`set_buffer`](Self::set_buffer) does.
     ///
     /// # Errors
-    /// As [`set_delivery`](Self::set_delivery); [`ChangeError::FixedFilter`] with ring buffers of XDP;
-    /// [`ChangeError::Memory`] with the error of a filter that cannot be compiled.
+    /// As [`set_delivery`](Self::set_delivery); [`ChangeError::Memory`] with the error of a filter that cannot be compiled.
     pub fn set_filter(&self, filter: Option<Filter>) -> Result<(), ChangeError> {
         self.change(Change::Filter(filter))
     }
@@ -100,7 +99,8 @@ impl Control {
     /// Blocks as [`set_buffer`](Self::set_buffer) does.
     ///
     /// # Errors
-    /// As [`set_filter`](Self::set_filter); [`ChangeError::FixedSnaplen`] in drop mode.
+    /// As [`set_filter`](Self::set_filter); [`ChangeError::FixedSnaplen`] in drop mode, [`ChangeError::LongerSnaplen`]
+    /// with ring buffers of XDP.
     pub fn set_snaplen(&self, bytes: u32) -> Result<(), ChangeError> {
         self.change(Change::Snaplen(bytes))
     }

@@ -87,9 +87,6 @@ pub enum MirrorLimit {
     /// XDP sees received packets only.
     #[error("backend xdp-ringbuf captures received packets only")]
     Direction,
-    /// The XDP program stamps the time by the kernel's clock.
-    #[error("backend xdp-ringbuf has no time stamps of the hardware")]
-    HardwareTime,
     /// A classic program runs at a socket; XDP runs filter expressions.
     #[error("backend xdp-ringbuf takes a filter expression, not a classic program")]
     ClassicProgram,

@@ -322,9 +322,6 @@ fn check_mirror(options: &CaptureOptions) -> Result<(), MirrorLimit> {
     if options.direction != DirectionFilter::In {
         return Err(MirrorLimit::Direction);
     }
-    if options.timestamps == TimestampSource::Hardware && !options.timestamp_fallback {
-        return Err(MirrorLimit::HardwareTime);
-    }
     if let Some(Filter::Program(_)) = options.filter {
         return Err(MirrorLimit::ClassicProgram);
     }

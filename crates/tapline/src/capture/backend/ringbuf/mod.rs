@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bpf::{
-    CpuRingBuffers, PacketSelection, RingBufferProgram, RingBufferProgramOptions, XdpLink,
-    XdpProgramError,
+    CpuRingBuffers, PacketSelection, Program, RingBufferProgram, RingBufferProgramOptions,
+    XdpAttachMode, XdpLink, XdpProgramError,
 };
 use ring::{BpfRing, InterfaceInfo};
 
@@ -15,7 +15,7 @@ use super::super::control::requested::Change;
 use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
 use super::super::plan::options::CaptureOptions;
-use super::super::plan::xdp_selection::XdpSelection;
+use super::super::plan::xdp_selection::{XdpSelection, reselect};
 use super::super::read::ring::RingReader;
 use super::OpenedInterface;
 use super::cpu_buffers::CpuBuffers;
@@ -39,17 +39,26 @@ pub fn open(
     let (program, maps) = load(selection, options).map_err(copy)?;
     let buffers = buffers(link, &maps, options)?;
     selection.check(buffers.link(), buffers.count())?;
-    let attached = XdpLink::attach(program.program(), buffers.link().index, options.xdp);
+    // A program that asks the device runs only in its driver.
+    let place = match options.rx_metadata {
+        Some(_) => XdpAttachMode::Native,
+        None => options.xdp,
+    };
+    let attached = XdpLink::attach(program.program(), buffers.link().index, place);
     let attached = attached.map_err(|error| copy(error.into()))?;
     let program = Arc::new(program);
     let cpus = maps.iter().map(|(cpu, _)| cpu).collect();
-    let hand_over = RingbufHandOver {
-        program: program.clone(),
-        maps,
-        link: buffers.link().clone(),
-        options: options.clone(),
-        is_shared: false,
-    };
+    // Without a second handle, for lack of descriptors, nothing can be replaced.
+    let hand_over = attached.try_clone().ok().map(|xdp| {
+        Box::new(RingbufHandOver {
+            xdp,
+            program: program.clone(),
+            maps,
+            link: buffers.link().clone(),
+            options: options.clone(),
+            is_shared: false,
+        }) as Box<dyn HandOver>
+    });
     Ok(OpenedInterface {
         rings: buffers.into_rings(),
         kernel_filter: Box::new(CopyFilter {
@@ -58,7 +67,7 @@ pub fn open(
             cpus,
         }),
         exact: None,
-        hand_over: Some(Box::new(hand_over)),
+        hand_over,
         place: selection.place(),
         fall_back: None,
     })
@@ -69,9 +78,23 @@ fn load(
     options: &CaptureOptions,
 ) -> Result<(RingBufferProgram, CpuRingBuffers), XdpProgramError> {
     let buffer_bytes = cpu_bytes(options.buffer_bytes, RingBufferProgram::cpu_count()?);
-    selection.load(XdpProgramError::Map, |select| {
+    with_filter(selection, options, |options| {
         RingBufferProgram::load(&RingBufferProgramOptions {
             buffer_bytes,
+            ..*options
+        })
+    })
+}
+
+/// Calls `load` with the options of a program that begins with the filter.
+fn with_filter<T>(
+    selection: &XdpSelection,
+    options: &CaptureOptions,
+    load: impl FnOnce(&RingBufferProgramOptions<'_>) -> Result<T, XdpProgramError>,
+) -> Result<T, XdpProgramError> {
+    selection.load(XdpProgramError::Map, |select| {
+        load(&RingBufferProgramOptions {
+            metadata: options.rx_metadata,
             selection: PacketSelection {
                 code: select,
                 sampling: options.sampling,
@@ -126,8 +149,11 @@ impl KernelFilter for CopyFilter {
     }
 }
 
-/// Creates other buffers for the program.
+/// Creates other buffers for the program, and programs with another filter, which take over in its link.
 struct RingbufHandOver {
+    /// Dropped before the program.
+    xdp: XdpLink,
+    /// The first. Those that follow have its buffers and counters.
     program: Arc<RingBufferProgram>,
     /// The newest.
     maps: CpuRingBuffers,
@@ -143,7 +169,31 @@ struct RingbufReplacement<'l> {
     rings: Vec<RingReader>,
 }
 
+/// A program that is ready to take over.
+struct ProgramReplacement<'l> {
+    hand_over: &'l mut RingbufHandOver,
+    program: Program,
+}
+
 impl RingbufHandOver {
+    /// A program with another filter, snaplen or sampling in front of the same buffers.
+    fn prepare_program(
+        &mut self,
+        options: &CaptureOptions,
+    ) -> Result<ProgramReplacement<'_>, CaptureError> {
+        let selection = reselect(&self.link, options)?;
+        let load = |options: &RingBufferProgramOptions<'_>| self.program.selecting(options);
+        let program = with_filter(&selection, options, load);
+        let program = program.map_err(|error| CaptureError::Copy {
+            link: self.link.name.clone(),
+            error,
+        })?;
+        Ok(ProgramReplacement {
+            program,
+            hand_over: self,
+        })
+    }
+
     fn prepare_buffers(
         &mut self,
         buffer_bytes: usize,
@@ -179,16 +229,30 @@ impl HandOver for RingbufHandOver {
     fn prepare(
         &mut self,
         change: &Change,
-        options: &RunOptions,
+        now: &RunOptions,
     ) -> Result<Box<dyn Replacement + '_>, ChangeError> {
-        let backend = Backend::XdpRingbuf;
-        if change.is_of_filter() {
-            return Err(ChangeError::FixedFilter { backend });
+        match *change {
+            Change::Direction(_) => {
+                let link = self.link.name.clone();
+                return Err(ChangeError::FixedDirection { link });
+            }
+            // Records are put together in memory of the first program, which has room for its snaplen.
+            Change::Snaplen(bytes) if bytes > self.options.snaplen => {
+                let most = self.options.snaplen;
+                return Err(ChangeError::LongerSnaplen { most });
+            }
+            Change::Buffer(_) if self.is_shared => {
+                let backend = Backend::XdpRingbuf;
+                return Err(ChangeError::Fixed { backend });
+            }
+            Change::Buffer(bytes) => return Ok(Box::new(self.prepare_buffers(bytes)?)),
+            _ => {}
         }
-        if self.is_shared {
-            return Err(ChangeError::Fixed { backend });
-        }
-        Ok(Box::new(self.prepare_buffers(options.buffer_bytes)?))
+        let mut options = self.options.clone();
+        options.filter.clone_from(&now.filter);
+        options.sampling = now.sampling;
+        options.snaplen = now.snaplen;
+        Ok(Box::new(self.prepare_program(&options)?))
     }
 }
 
@@ -206,5 +270,17 @@ impl Replacement for RingbufReplacement<'_> {
         })?;
         hand_over.maps = maps;
         Ok(rings.into())
+    }
+}
+
+impl Replacement for ProgramReplacement<'_> {
+    fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError> {
+        let Self { hand_over, program } = *self;
+        let replaced = hand_over.xdp.replace_and_wait(&program);
+        replaced.map_err(|source| ChangeError::HandOver {
+            link: hand_over.link.name.clone(),
+            source,
+        })?;
+        Ok(Vec::new().into())
     }
 }

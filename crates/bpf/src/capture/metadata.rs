@@ -2,33 +2,58 @@
 //!
 //! ```text
 //! ask for time, hash and tag ─▶ answers on the stack ─▶ tag back into the packet ─▶ room before it ─▶ answers there
+//!                                                    └▶ record in a ring buffer
 //! ```
 //!
-//! All questions come first: a driver may keep the answers in front of the packet, where the tag and the room go.
+//! All questions come first: a driver may keep the answers in front of the packet, where the tag and the room go. Who passes the
+//! packet on does not ask for the tag, which is the stack's.
 
 use std::io;
 use std::mem::offset_of;
 
 use wire::record::DeviceMetadata;
 
-use super::RxMetadata;
-use crate::capture::select::CONTEXT;
+use super::XdpProgramError;
+use super::select::CONTEXT;
 use crate::kernel_function;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
 
+/// What a program asks a device about each packet, with [`wire::record::DeviceMetadata`] as the answer. The driver must
+/// offer it (`netlink::XdpAbilities`): others load such a program and answer nothing.
+///
+/// # Kernel
+/// Linux 6.3; the VLAN tag 6.8.
+/// # Source
+/// Documentation/networking/xdp-rx-metadata.rst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RxMetadata {
+    /// Index of the interface.
+    pub ifindex: u32,
+    /// The time stamp by the device's clock.
+    #[doc(alias = "bpf_xdp_metadata_rx_timestamp")]
+    pub timestamp: bool,
+    /// The hash.
+    #[doc(alias = "bpf_xdp_metadata_rx_hash")]
+    pub hash: bool,
+    /// The VLAN tag that the device has stripped. The program puts it back into the packet.
+    #[doc(alias = "bpf_xdp_metadata_rx_vlan_tag")]
+    pub vlan: bool,
+}
+
 /// Numbers of the kernel's functions to call.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::capture) struct Functions {
+pub(super) struct Functions {
     timestamp: Option<u32>,
     hash: Option<u32>,
     vlan: Option<u32>,
 }
 
 impl Functions {
-    pub fn find(wanted: RxMetadata) -> io::Result<Self> {
+    pub fn find(wanted: RxMetadata) -> Result<Self, XdpProgramError> {
         let find = |is_wanted: bool, name: &str| {
             let number = is_wanted.then(|| kernel_function::number(name));
-            number.transpose()
+            let number: io::Result<_> = number.transpose();
+            number.map_err(|source| XdpProgramError::KernelFunction { source })
         };
         Ok(Self {
             timestamp: find(wanted.timestamp, "bpf_xdp_metadata_rx_timestamp")?,
