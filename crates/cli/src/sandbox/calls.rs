@@ -372,6 +372,7 @@ pub static LATENCY: List = List {
     calls: &[
         PROCESS,
         FILES,
+        CREATE,
         OUTPUT,
         NETLINK,
         WAIT,
