@@ -1,9 +1,7 @@
 //! Dividing the blocks of a capture into extents, with the keys of each.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use super::fuse::{self, Fuse};
+use super::hashes::{Hashes, Ports};
 use super::keys::{Key, Keys};
 use super::layout::{ADDRESSES, EXTENT_BYTES, Extent, FLOWS, MAGIC, PORTS, SET_BYTES};
 use crate::read::{ErrorKind, Item, ReadError, Reader};
@@ -20,7 +18,7 @@ const BYTES_PER_INDEX_BYTE: u64 = 400;
 /// A small index may be larger.
 const SMALL_BYTES: u64 = 4 << 10;
 
-/// More keys of one class would not fit.
+/// Most keys of an extent, which bounds its memory. More would fit only after a long part of the capture with few keys.
 const KEYS_MAX: usize = (EXTENT_BYTES_MAX / BYTES_PER_INDEX_BYTE) as usize + SMALL_BYTES as usize;
 
 /// Packets between two attempts to end an extent whose keys do not fit yet.
@@ -28,34 +26,6 @@ const PACKETS_BETWEEN: u32 = 64;
 
 /// Packets of these many flows in a row are recognised without a look at the sets.
 const RECENT: usize = 1024;
-
-/// Hashes are hashed already.
-#[derive(Default)]
-struct Identity(u64);
-
-impl Hasher for Identity {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0 << 8 | u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// Keys of one class in an extent. Its memory is used again for the next one.
-#[derive(Default)]
-struct Class {
-    keys: HashSet<u64, BuildHasherDefault<Identity>>,
-    /// Whether some are missing: there are too many, or packets whose keys are unknown.
-    is_incomplete: bool,
-}
 
 /// The extent that is being filled, and those before.
 pub(super) struct Builder {
@@ -65,25 +35,45 @@ pub(super) struct Builder {
     /// Bytes that the index has so far.
     index_bytes: u64,
     current: Extent,
-    addresses: Class,
-    ports: Class,
-    flows: Class,
-    /// Hashes of flows that are in the sets.
+    addresses: Hashes,
+    ports: Ports,
+    flows: Hashes,
+    /// Classes of keys that the current extent does without: there are too many, or packets whose keys are unknown.
+    dropped: u32,
+    /// Keys that can fit at the end of the current extent, at most.
+    keys_max: usize,
+    /// Hashes of flows that are in the sets, or among those that wait.
     recent: Vec<u64>,
+    /// Keys that are not in the sets yet. Many at a time are added: the processor then fetches their places together, which
+    /// are seldom in its caches.
+    waiting: Vec<Waiting>,
+}
+
+/// Keys of a packet, as the sets have them.
+struct Waiting {
+    /// `None` also if the extent does without flows.
+    flow: Option<u64>,
+    addresses: Option<[u64; 2]>,
+    ports: [Option<u16>; 2],
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self {
+        let mut builder = Self {
             link_types: Vec::new(),
             ended: Vec::new(),
             index_bytes: MAGIC.len() as u64,
             current: empty(0),
-            addresses: Class::default(),
-            ports: Class::default(),
-            flows: Class::default(),
+            addresses: Hashes::default(),
+            ports: Ports::default(),
+            flows: Hashes::default(),
+            dropped: 0,
+            keys_max: 0,
             recent: vec![0; RECENT],
-        }
+            waiting: Vec::with_capacity(PACKETS_BETWEEN as usize),
+        };
+        builder.begin_extent(0);
+        builder
     }
 }
 
@@ -167,9 +157,7 @@ impl Builder {
         if let Some(keys) = keys {
             self.add(&keys);
         } else {
-            for class in [&mut self.addresses, &mut self.ports, &mut self.flows] {
-                class.is_incomplete = true;
-            }
+            self.dropped = ADDRESSES | PORTS | FLOWS;
         }
         let bytes = self.current.bytes;
         let is_due = self.current.packets.is_multiple_of(PACKETS_BETWEEN);
@@ -187,61 +175,119 @@ impl Builder {
     }
 
     fn add(&mut self, keys: &Keys) {
-        let flow = keys.flow().map(Key::hash);
+        let mut flow = None;
+        if !self.drops(FLOWS) {
+            flow = keys.flow().map(Key::hash);
+        }
         if let Some(flow) = flow {
             let recent = &mut self.recent[flow as usize % RECENT];
             if *recent == flow {
                 return;
             }
             *recent = flow;
-            if !self.flows.insert(flow) {
-                // What the flow consists of is in the sets, too.
-                return;
-            }
         }
-        for address in keys.addresses.into_iter().flatten() {
-            self.addresses.insert(Key::Address(address).hash());
-        }
-        for port in keys.ports.into_iter().flatten() {
-            self.ports.insert(Key::Port(port).hash());
+        self.waiting.push(Waiting {
+            flow,
+            addresses: keys
+                .addresses
+                .map(|both| both.map(|one| Key::Address(one).hash())),
+            ports: keys.ports,
+        });
+        if self.waiting.len() == PACKETS_BETWEEN as usize {
+            self.settle();
         }
     }
 
-    /// What the index may have with the current extent.
-    fn budget(&self) -> usize {
-        let all = (self.end() / BYTES_PER_INDEX_BYTE).max(SMALL_BYTES);
+    /// Adds the keys that wait.
+    fn settle(&mut self) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        if !self.drops(FLOWS) {
+            self.flows
+                .touch(waiting.iter().filter_map(|keys| keys.flow));
+            // What a known flow consists of is in the sets, too.
+            waiting.retain(|keys| keys.flow.is_none_or(|flow| self.flows.insert(flow)));
+        }
+        if !self.drops(ADDRESSES) {
+            let addresses = || waiting.iter().filter_map(|keys| keys.addresses).flatten();
+            self.addresses.touch(addresses());
+            for address in addresses() {
+                self.addresses.insert(address);
+            }
+        }
+        if !self.drops(PORTS) {
+            for port in waiting.iter().flat_map(|keys| keys.ports).flatten() {
+                self.ports.insert(port);
+            }
+        }
+        waiting.clear();
+        self.waiting = waiting;
+        // Flows first, since addresses and ports tell something of them.
+        for class in [FLOWS, PORTS, ADDRESSES] {
+            if self.keys() <= self.keys_max {
+                break;
+            }
+            self.dropped |= class;
+        }
+    }
+
+    fn drops(&self, class: u32) -> bool {
+        self.dropped & class != 0
+    }
+
+    /// Number of keys in the classes that the extent keeps.
+    fn keys(&self) -> usize {
+        let classes = [
+            (ADDRESSES, self.addresses.len()),
+            (PORTS, self.ports.len()),
+            (FLOWS, self.flows.len()),
+        ];
+        let kept = classes.iter().filter(|(class, _)| !self.drops(*class));
+        kept.map(|(_, count)| count).sum()
+    }
+
+    /// What the index may have with the current extent, if that ends at `end`.
+    fn budget(&self, end: u64) -> usize {
+        let all = (end / BYTES_PER_INDEX_BYTE).max(SMALL_BYTES);
         // This extent, and one behind it for the last blocks of a capture.
         let used = self.index_bytes + (2 * EXTENT_BYTES + SET_BYTES) as u64;
         all.saturating_sub(used) as usize
     }
 
-    fn fits(&self) -> bool {
-        let classes = [&self.addresses, &self.ports, &self.flows];
-        let complete = classes.iter().filter(|class| !class.is_incomplete);
-        let count = complete.map(|class| class.keys.len()).sum();
-        fuse::bytes(count) <= self.budget()
+    fn fits(&mut self) -> bool {
+        self.settle();
+        let (keys, budget) = (self.keys(), self.budget(self.end()));
+        keys <= fuse::capacity_at_most(budget) && fuse::bytes(keys) <= budget
     }
 
-    /// Ends the current extent; the next begins at `offset`. Classes of keys that do not fit are dropped: flows first,
-    /// since addresses and ports tell something of them.
+    fn begin_extent(&mut self, offset: u64) {
+        self.current = empty(offset);
+        self.dropped = 0;
+        let most = fuse::capacity_at_most(self.budget(offset + EXTENT_BYTES_MAX));
+        self.keys_max = most.min(KEYS_MAX);
+    }
+
+    /// Ends the current extent; the next begins at `offset`. Classes of keys that do not fit are dropped.
     fn end_extent(&mut self, offset: u64) {
-        let budget = self.budget();
-        let mut extent = std::mem::replace(&mut self.current, empty(offset));
-        let mut hashes = Vec::new();
-        let classes = [
-            (&mut self.addresses, ADDRESSES),
-            (&mut self.ports, PORTS),
-            (&mut self.flows, FLOWS),
-        ];
-        for (class, bit) in classes {
-            let fits = fuse::bytes(hashes.len() + class.keys.len()) <= budget;
-            if extent.packets > 0 && !class.is_incomplete && fits {
-                extent.classes |= bit;
-                hashes.extend(&class.keys);
+        self.settle();
+        let budget = self.budget(self.end());
+        let mut extent = self.current.clone();
+        let mut hashes = Vec::with_capacity(self.keys());
+        for class in [ADDRESSES, PORTS, FLOWS] {
+            let before = hashes.len();
+            match class {
+                ADDRESSES => hashes.extend(self.addresses.iter()),
+                PORTS => hashes.extend(self.ports.iter().map(|port| Key::Port(port).hash())),
+                _ => hashes.extend(self.flows.iter()),
             }
-            class.keys.clear();
-            class.is_incomplete = false;
+            if extent.packets > 0 && !self.drops(class) && fuse::bytes(hashes.len()) <= budget {
+                extent.classes |= class;
+            } else {
+                hashes.truncate(before);
+            }
         }
+        self.addresses.clear();
+        self.ports.clear();
+        self.flows.clear();
         self.recent.fill(0);
         if extent.classes != 0 {
             hashes.sort_unstable();
@@ -254,17 +300,6 @@ impl Builder {
             None => extent.classes = 0,
         }
         self.ended.push(extent);
-    }
-}
-
-impl Class {
-    /// Adds a key. Returns false if the class had it already.
-    fn insert(&mut self, hash: u64) -> bool {
-        if self.is_incomplete {
-            return true;
-        }
-        let is_new = self.keys.insert(hash);
-        self.is_incomplete = self.keys.len() > KEYS_MAX;
-        is_new
+        self.begin_extent(offset);
     }
 }

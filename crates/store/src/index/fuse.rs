@@ -41,6 +41,12 @@ pub(super) fn bytes(count: usize) -> usize {
     segment as usize * (segments as usize + 2)
 }
 
+/// A number of hashes that `bytes` of fingerprints cannot exceed.
+pub(super) fn capacity_at_most(bytes: usize) -> usize {
+    // Whatever their number, 1.125 places for each.
+    bytes / 9 * 8 + 8
+}
+
 /// The finalizer of MurmurHash3: every bit of the input changes half of the output.
 pub(super) fn mix(mut value: u64) -> u64 {
     value ^= value >> 33;
@@ -145,6 +151,7 @@ mod tests {
             let filter = Fuse::new(&hashes).expect("a filter");
             assert!(hashes.iter().all(|&hash| filter.may_have(hash)), "{count}");
             assert_eq!(filter.fingerprints.len(), bytes(hashes.len()));
+            assert!(hashes.len() <= capacity_at_most(bytes(hashes.len())));
             let others = (count..count + 100_000).filter(|&other| filter.may_have(mix(other)));
             // 391 of 100 000 are expected; an empty filter has none but by chance.
             let found = others.count();

@@ -20,6 +20,7 @@
 mod build;
 mod builder;
 mod fuse;
+mod hashes;
 mod keys;
 mod layout;
 mod live;

@@ -1,0 +1,159 @@
+//! Sets of keys that are filled with each packet.
+
+/// Fewest places of a set.
+const PLACES_MIN: usize = 1 << 10;
+
+/// Hashes, each in the first free place from the one that its low bits name.
+#[derive(Default)]
+pub(super) struct Hashes {
+    /// A power of two, at least half of them 0: free.
+    places: Vec<u64>,
+    count: usize,
+    /// The hash 0, which no place can have.
+    has_zero: bool,
+}
+
+impl Hashes {
+    pub(super) fn len(&self) -> usize {
+        self.count + usize::from(self.has_zero)
+    }
+
+    /// Adds a hash. Returns false if the set had it.
+    #[inline]
+    pub(super) fn insert(&mut self, hash: u64) -> bool {
+        if hash == 0 {
+            return !std::mem::replace(&mut self.has_zero, true);
+        }
+        if 2 * self.count >= self.places.len() {
+            self.grow();
+        }
+        let mask = self.places.len() - 1;
+        let mut at = hash as usize & mask;
+        // Ends: half of the places are free.
+        loop {
+            match self.places[at] {
+                0 => {
+                    self.places[at] = hash;
+                    self.count += 1;
+                    return true;
+                }
+                found if found == hash => return false,
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    /// Has the processor fetch the places of hashes that are about to be added.
+    #[inline]
+    pub(super) fn touch(&self, hashes: impl Iterator<Item = u64>) {
+        let mask = self.places.len().wrapping_sub(1);
+        let place = |hash| self.places.get(hash as usize & mask).copied();
+        // Loads that depend on nothing go on at the same time.
+        let sum = hashes
+            .map(place)
+            .fold(0, |sum, place| sum ^ place.unwrap_or(0));
+        std::hint::black_box(sum);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let length = (2 * self.places.len()).max(PLACES_MIN);
+        let places = std::mem::replace(&mut self.places, vec![0; length]);
+        self.count = 0;
+        for hash in places.into_iter().filter(|&hash| hash != 0) {
+            self.insert(hash);
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        let zero = self.has_zero.then_some(0);
+        let others = self.places.iter().copied().filter(|&hash| hash != 0);
+        zero.into_iter().chain(others)
+    }
+
+    /// Removes all. The memory stays.
+    pub(super) fn clear(&mut self) {
+        self.places.fill(0);
+        self.count = 0;
+        self.has_zero = false;
+    }
+}
+
+/// Port numbers: a bit for each.
+pub(super) struct Ports {
+    bits: Box<[u64; 1 << 10]>,
+    count: usize,
+}
+
+impl Default for Ports {
+    fn default() -> Self {
+        Self {
+            bits: Box::new([0; 1 << 10]),
+            count: 0,
+        }
+    }
+}
+
+impl Ports {
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, port: u16) {
+        let word = &mut self.bits[usize::from(port >> 6)];
+        let bit = 1 << (port & 63);
+        self.count += usize::from(*word & bit == 0);
+        *word |= bit;
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u16> + '_ {
+        (0..=u16::MAX).filter(|port| self.bits[usize::from(port >> 6)] >> (port & 63) & 1 != 0)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bits.fill(0);
+        self.count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::fuse::mix;
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_was_added() {
+        let mut hashes = Hashes::default();
+        for count in [3, 5000, 20_000, 10] {
+            // Zero is one of them; the others come twice, and hashes that share their place, too.
+            let added = (0..count).flat_map(|n| [mix(n), mix(n), n << 32]);
+            let mut expected = BTreeSet::new();
+            for hash in added {
+                assert_eq!(hashes.insert(hash), expected.insert(hash), "{hash:x}");
+            }
+            assert_eq!(hashes.len(), expected.len());
+            assert_eq!(hashes.iter().collect::<BTreeSet<_>>(), expected);
+            hashes.clear();
+            assert_eq!((hashes.len(), hashes.iter().count()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn a_port_is_there_once() {
+        let mut ports = Ports::default();
+        let some = [0, 1, 63, 64, 443, 65_535, 443, 0];
+        for port in some {
+            ports.insert(port);
+        }
+        assert_eq!(
+            ports.iter().collect::<Vec<_>>(),
+            [0, 1, 63, 64, 443, 65_535]
+        );
+        assert_eq!(ports.len(), 6);
+        ports.clear();
+        assert_eq!((ports.len(), ports.iter().next()), (0, None));
+    }
+}
