@@ -203,13 +203,13 @@ impl Builder {
         let mut waiting = std::mem::take(&mut self.waiting);
         if !self.drops(FLOWS) {
             self.flows
-                .touch(waiting.iter().filter_map(|keys| keys.flow));
+                .prefetch(waiting.iter().filter_map(|keys| keys.flow));
             // What a known flow consists of is in the sets, too.
             waiting.retain(|keys| keys.flow.is_none_or(|flow| self.flows.insert(flow)));
         }
         if !self.drops(ADDRESSES) {
             let addresses = || waiting.iter().filter_map(|keys| keys.addresses).flatten();
-            self.addresses.touch(addresses());
+            self.addresses.prefetch(addresses());
             for address in addresses() {
                 self.addresses.insert(address);
             }

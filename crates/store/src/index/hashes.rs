@@ -1,5 +1,7 @@
 //! Sets of keys that are filled with each packet.
 
+use abi::prefetch::prefetch_value;
+
 /// Fewest places of a set.
 const PLACES_MIN: usize = 1 << 10;
 
@@ -45,14 +47,13 @@ impl Hashes {
 
     /// Has the processor fetch the places of hashes that are about to be added.
     #[inline]
-    pub(super) fn touch(&self, hashes: impl Iterator<Item = u64>) {
+    pub(super) fn prefetch(&self, hashes: impl Iterator<Item = u64>) {
         let mask = self.places.len().wrapping_sub(1);
-        let place = |hash| self.places.get(hash as usize & mask).copied();
-        // Loads that depend on nothing go on at the same time.
-        let sum = hashes
-            .map(place)
-            .fold(0, |sum, place| sum ^ place.unwrap_or(0));
-        std::hint::black_box(sum);
+        for hash in hashes {
+            if let Some(place) = self.places.get(hash as usize & mask) {
+                prefetch_value(place);
+            }
+        }
     }
 
     #[cold]
