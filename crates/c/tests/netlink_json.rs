@@ -23,7 +23,7 @@ const INTRODUCTION: &str = "\
 The fields of the objects that the C functions `tapline_netlink_…` take and return as JSON (`TAPLINE_NETLINK_FORM_JSON`), with an example of each.
 [Coming from libnl](coming-from-libnl.md) shows their use. Every field is optional. A path such as `linkinfo.info_kind` means
 `{\"linkinfo\":{\"info_kind\":\"bridge\"}}`, and `[]` an element of an array. In requests an interface is its index or its name, in replies its index. Numbers
-are plain; times are in the unit that is stated.
+are plain; times are in the unit that is stated. Encapsulations of routes (`encap`) and the peer of a veth are not listed.
 ";
 
 /// Texts of which each field of text takes one.
@@ -200,8 +200,9 @@ fn rows<T: FieldSet + Serialize>(
         let found = samples(&field.shape)
             .into_iter()
             .find_map(|value| leaf::<T>(&wrap(encoded(field.name, &value)), base));
-        // A field that JSON leaves out, such as a namespace, which is a descriptor.
-        if let Some((path, value)) = found {
+        // `None` is a field that JSON leaves out, such as a namespace, which is a descriptor. Encapsulations have a type
+        // beside each field, and are not listed.
+        if let Some((path, value)) = found.filter(|(path, _)| !path.ends_with(".type")) {
             let value = match element {
                 Shape::Interface => r#""eth0""#.to_owned(),
                 _ => value.to_string(),

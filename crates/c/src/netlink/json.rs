@@ -274,7 +274,11 @@ mod tests {
                             | Shape::Named(_)
                             | Shape::Flags(_)
                     );
-                    assert!(!is_text || !interfaces.contains(field.name), "{}", field.name);
+                    assert!(
+                        !is_text || !interfaces.contains(field.name),
+                        "{}",
+                        field.name
+                    );
                     if let Shape::Set(set) = field.shape
                         && seen.insert(set.name)
                     {
