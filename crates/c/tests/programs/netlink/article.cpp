@@ -129,7 +129,7 @@ TEST(Kernel, ANameIsLookedUpWhenTheRequestIsMade)
     const auto absent = factory->neigh()->replace(NeighInfo(named).setDev(2'000'000'000));
     EXPECT_EQ(absent.error().status, TAPLINE_STATUS_NOT_FOUND);
     EXPECT_EQ(absent.error().os_error, ENODEV);
-    EXPECT_THAT(absent.error().message, HasSubstr("cannot replace neighbour 198.51.100.1 of link 2000000000"));
+    EXPECT_THAT(absent.error().message, HasSubstr("cannot replace neighbour 198.51.100.1 on link 2000000000"));
     ASSERT_TRUE(factory->neigh()->add(numbered));
     EXPECT_EQ(factory->neigh()->get(numbered).value().dev->name, "new0");
     EXPECT_THAT(output("ip neighbour show dev new0"), HasSubstr("198.51.100.2 lladdr 02:00:00:00:00:02"));
