@@ -202,7 +202,9 @@ fn rows<T: FieldSet + Serialize>(
             .find_map(|value| leaf::<T>(&wrap(encoded(field.name, &value)), base));
         // `None` is a field that JSON leaves out, such as a namespace, which is a descriptor. Encapsulations have a type
         // beside each field, and are not listed.
-        if let Some((path, value)) = found.filter(|(path, _)| !path.ends_with(".type")) {
+        if let Some((path, value)) =
+            found.filter(|(path, _)| path.rsplit_once('.').is_none_or(|(_, last)| last != "type"))
+        {
             let value = match element {
                 Shape::Interface => r#""eth0""#.to_owned(),
                 _ => value.to_string(),

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schema::{FieldReader, FieldValue, FieldWriter, InvalidField, Shape, utf8};
 use crate::shown::Shown;
 
 /// Index of an interface in its network namespace; 0 means none.
@@ -81,21 +80,6 @@ impl IfName {
     /// The name as `ifr_name`, padded with at least one NUL.
     pub(crate) fn padded(&self) -> [u8; 16] {
         self.0
-    }
-}
-
-impl FieldValue for IfName {
-    fn shape() -> Shape {
-        Shape::Text
-    }
-
-    fn put(&self, out: &mut FieldWriter<'_>) {
-        out.raw(self.as_bytes());
-    }
-
-    fn take(bytes: &[u8], _: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
-        let name = Self::new(utf8(bytes)?);
-        name.map_err(|error| InvalidField::new(error.to_string()))
     }
 }
 

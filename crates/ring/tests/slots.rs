@@ -119,10 +119,10 @@ fn is_readable(buffer: &BpfRing) -> bool {
 /// A reader that sleeps whenever the ring is empty, while packets arrive at full speed.
 #[test]
 fn no_packet_lies_unseen_by_a_sleeper() {
+    const COUNT: u64 = 300_000;
     if without(&XDP_FRAGMENTS) {
         return;
     }
-    const COUNT: u64 = 300_000;
     let [left, right] = Net::new().pair();
     let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
     let options = GeneratorOptions {
@@ -159,10 +159,10 @@ fn no_packet_lies_unseen_by_a_sleeper() {
 /// the loss that the later batch reports.
 #[test]
 fn under_load_every_packet_is_delivered_or_reported_at_its_place() {
+    const COUNT: u64 = 1_000_000;
     if without(&XDP_FRAGMENTS) {
         return;
     }
-    const COUNT: u64 = 1_000_000;
     let [left, right] = Net::new().pair();
     let options = SlotProgramOptions {
         buffer_bytes: SMALL,

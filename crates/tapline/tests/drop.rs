@@ -135,10 +135,10 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
 /// The consumer stalls while ten times the ring's capacity arrives.
 #[test]
 fn at_overload_every_packet_is_delivered_filtered_or_lost() {
+    const SENT: u64 = 40_000;
     if without(&LIVE_FRAMES) {
         return;
     }
-    const SENT: u64 = 40_000;
     for backend in WAYS {
         let mut pair = Pair::new();
         let wanted = options(&pair.right)
@@ -284,11 +284,11 @@ fn a_socket_receives_again_when_the_capture_is_over() {
 /// and packets carry their queue.
 #[test]
 fn packets_of_all_queues_come_in_one_order() {
+    const QUEUES: u32 = 2;
+    const EACH: u64 = 3000;
     if without(&LIVE_FRAMES) {
         return;
     }
-    const QUEUES: u32 = 2;
-    const EACH: u64 = 3000;
     if without(&TWO_PROCESSORS) {
         return;
     }

@@ -456,6 +456,7 @@ pub static RPCAP: List = List {
         &[
             libc::SYS_openat,
             libc::SYS_recvfrom,
+            libc::SYS_statx,
             #[cfg(target_arch = "x86_64")]
             libc::SYS_unlink,
             #[cfg(not(target_arch = "x86_64"))]

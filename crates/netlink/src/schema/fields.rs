@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::spec::AttributeSpec;
 use super::text::NameLookup;
-use crate::interface::{IfIndex, MacAddress};
+use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::shown::Shown;
 
 /// Maximum nesting depth of sets. The objects need four: a link, its kind, the peer, the peer's kind.
@@ -501,6 +501,21 @@ field_values! {
 }
 
 text_field_values!(String);
+
+impl FieldValue for IfName {
+    fn shape() -> Shape {
+        Shape::Text
+    }
+
+    fn put(&self, out: &mut FieldWriter<'_>) {
+        out.raw(self.as_bytes());
+    }
+
+    fn take(bytes: &[u8], _: &mut FieldReader<'_>) -> Result<Self, InvalidField> {
+        let name = Self::new(utf8(bytes)?);
+        name.map_err(|error| InvalidField::new(error.to_string()))
+    }
+}
 
 impl FieldValue for IpAddr {
     fn shape() -> Shape {
