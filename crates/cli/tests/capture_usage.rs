@@ -161,7 +161,7 @@ fn what_a_back_end_cannot_do_is_refused_with_a_way_out() {
             (
                 &format!("{RINGBUF} --timestamp hardware"),
                 4,
-                "tapline: backend xdp-ringbuf has no time stamps of the hardware (use --backend auto)",
+                "use --timestamp auto or software",
             ),
             ("--mode drop --direction out", 4, "use --direction in"),
             ("--mode drop --direction out", 4, "--mode mirror"),

@@ -3,7 +3,7 @@
 //!
 //! The grammars avoid what differs on purpose: tapline takes `any` and host bits in a prefix of length 0, numbers where
 //! ip(8) insists on decimals, IPv6 networks in rules without `-6`, `valid_lft` alone, and the origin of an address;
-//! it refuses negative numbers, and words that ip(8) accepts and ignores (`nat`, `nodad` for IPv4, `lladdr` of a proxy), and
+//! it refuses negative numbers, `rule del` of nothing that a rule could be told by, and words that ip(8) accepts and ignores (`nat`, `nodad` for IPv4, `lladdr` of a proxy), and
 //! `rtt` without a unit, which is eighths of a millisecond there.
 
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ const START: [&str; 12] = [
 ];
 
 /// Parts of lines. `(a|b)` is one of several, `[a]` may be omitted, `<name>` is another part.
-const PARTS: [(&str, &str); 28] = [
+const PARTS: [(&str, &str); 30] = [
     ("dev", "(v0|v0|v1|v2|v3|b0|lo|nope)"),
     (
         "number",
@@ -97,6 +97,8 @@ const PARTS: [(&str, &str); 28] = [
     ),
     ("rule4", "[from <net4>] [to <net4>]"),
     ("rule6", "[from <net6>] [to <net6>]"),
+    ("named4", "(from <net4> [to <net4>]|to <net4>)"),
+    ("named6", "(from <net6> [to <net6>]|to <net6>)"),
     (
         "rule",
         "[(pref|preference|priority|order) <number>] [(tos|dsfield) <tos>] [fwmark <number>[/<number>]] [(iif|oif|dev) <dev>] [uidrange (0-10|10-5|x)] [ipproto (tcp|udp|6|256|nothing)] [sport (80|1-2|5-1|0|65536)] [dport 1000-2000] [tun_id <number>] [(suppress_prefixlength|sup_pl) <small>] [(suppress_ifgroup|sup_group) (default|1|0x2|nobody)] [realms (1|1/2|0x10|cosmos|nobody)] [protocol <proto>] [not] [(goto <number>|nop|l3mdev|(table|lookup) <table>|blackhole|prohibit|unreachable)]",
@@ -326,7 +328,7 @@ fn routes() {
 #[test]
 fn rules() {
     let kind = Kind {
-        lines: "(rule (add|add|del) <rule4> <rule>|-6 rule (add|add|del) <rule6> <rule>)",
+        lines: "(rule (add|add) <rule4> <rule>|rule del <named4> <rule>|-6 rule (add|add) <rule6> <rule>|-6 rule del <named6> <rule>|rule del pref <number>)",
         program: "ip",
         state: &["-d -4 rule", "-d -6 rule"],
     };

@@ -81,7 +81,9 @@ public:
         outcome_ = {};
         claimCreated();
         std::erase_if(own_, [&](const auto &own) {
-            const auto &[name, link] = own;
+            // Names of a structured binding cannot be captured by clang 14.
+            const std::string &name = own.first;
+            const Own &link = own.second;
             if (wanted.count(name) != 0 || (isOwn(name) && !done(link_->del(LinkInfo().setIndex(link.index))))) {
                 return false;
             }
