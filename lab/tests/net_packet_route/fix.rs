@@ -249,7 +249,7 @@ impl Fix for Route {
 impl Fix for Rule {
     const NAME: &'static str = "rule";
 
-    fn fix(_: Told, ours: &mut Rows, theirs: &mut Rows) {
+    fn fix(told: Told, ours: &mut Rows, theirs: &mut Rows) {
         let is_v4 = theirs
             .get("header.family")
             .is_some_and(|family| family == &["Inet"]);
@@ -269,6 +269,11 @@ impl Fix for Rule {
         number(theirs, "header.tos", "tos");
         // No table, and all bits for none.
         if theirs.get("table").is_some_and(|table| table == &["0"]) {
+            theirs.remove("table");
+        }
+        // The table of a new rule without one, as in ip(8).
+        let is_main = theirs.get("table").is_some_and(|table| table == &["main"]);
+        if told == Told::ByUs && is_main && !ours.contains_key("table") {
             theirs.remove("table");
         }
         for key in ["suppressprefixlen", "suppressifgroup"] {
