@@ -30,7 +30,7 @@ pub struct RemoteOptions {
     pub host: String,
     /// TCP port. Default: [`PORT`].
     pub port: u16,
-    /// Interface there. Empty: none, for [`list`].
+    /// Interface there. Empty: none, for [`list`](super::list).
     pub interface: String,
     /// User and password. Default: none.
     pub credentials: Option<Credentials>,
