@@ -59,8 +59,9 @@ fn stop_on(signals: &[i32], kept: CapabilitySet) -> io::Result<Stop> {
     let stop = Stop::new()?;
     let (first, again) = UnixStream::pair()?;
     for &signal in signals {
-        low_level::pipe::register(signal, again.try_clone()?)?;
+        // The stop first: a signal that comes in between ends the job, too.
         low_level::pipe::register(signal, stop.stopper().as_fd().try_clone_to_owned()?)?;
+        low_level::pipe::register(signal, again.try_clone()?)?;
     }
     let name = thread::Builder::new().name("signals".into());
     name.spawn(move || end_after(first, kept))?;
