@@ -28,7 +28,7 @@ pub fn delivery_name(delivery: Delivery) -> &'static str {
     }
 }
 
-/// What is told when the measurement starts.
+/// What the first line, or event `start`, says.
 pub struct Start<'a> {
     args: &'a LatencyArgs,
     backend: Backend,

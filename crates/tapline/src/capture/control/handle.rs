@@ -31,7 +31,7 @@ use crate::packet_filter::Filter;
 /// |---|---|---|---|---|
 /// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same | the same |
 /// | TPACKET_V3 | a second ring takes over | the same | the same | the same |
-/// | ring buffers of XDP | immediate | the program switches to other buffers; refused with several readers | no effect | a second program takes over; [no longer snaplen](ChangeError::LongerSnaplen) than at the start; direction refused |
+/// | ring buffers of XDP | immediate | the program switches to other buffers; refused with several readers | no effect | a second program takes over; [a snaplen above that of the start](ChangeError::LongerSnaplen) and the direction are refused |
 /// | shared memory in drop mode | immediate | a second program with other memory takes over; refused with several readers | no effect | a second program takes over; snaplen as the buffer; direction refused |
 /// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect | a second program takes over; snaplen and direction refused |
 #[derive(Clone, Debug)]

@@ -170,7 +170,7 @@ fn interfaces() -> Result<Vec<RemoteInterface>, Failed> {
             addresses: of_link.filter_map(address).collect(),
         }
     };
-    // Those from which no packets of a known kind come are left out.
+    // tapline cannot capture from links whose link-layer header it does not know.
     let is_known = |link: &&Link| ring::link_type(link.hardware.unwrap_or_default()).is_some();
     Ok(links.iter().filter(is_known).map(describe).collect())
 }

@@ -42,7 +42,7 @@ pub struct SessionReport {
     pub sent: u64,
     /// Packets that the client's filter refused here, beside those that the kernel refused.
     pub refused: u64,
-    /// Packets that sampling left out.
+    /// Packets that were skipped because the client asked for sampling.
     pub sampled_out: u64,
     /// Packets that were read, and not sent because the client had gone.
     pub unsent: u64,
