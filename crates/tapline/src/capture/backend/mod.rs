@@ -15,6 +15,7 @@ mod cpu_buffers;
 pub mod packet;
 pub mod ringbuf;
 pub mod slots;
+mod xdp_successor;
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
 use super::super::account::summary::Sockets;
 use super::super::control::error::ChangeError;
-use super::super::control::hand_over::{HandOver, NewRings, Replacement, RunOptions};
+use super::super::control::hand_over::{HandOver, Replacement, RunOptions};
 use super::super::control::requested::Change;
 use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
@@ -29,6 +29,7 @@ use super::super::plan::xdp_selection::{XdpSelection, reselect};
 use super::super::read::forecast::parts;
 use super::super::read::ring::{RingReader, RxRing};
 use super::OpenedInterface;
+use super::xdp_successor::XdpSuccessor;
 
 /// How long a queue may stay bound to a socket that is being closed. Measured: some milliseconds, more with a large
 /// packet memory, and more than half a second where many programs wait for a CPU.
@@ -231,12 +232,6 @@ struct RedirectHandOver {
     options: CaptureOptions,
 }
 
-/// A program that is ready to take over.
-struct RedirectReplacement<'l> {
-    hand_over: &'l mut RedirectHandOver,
-    program: Program,
-}
-
 impl RedirectHandOver {
     fn with_selection(&mut self, options: &CaptureOptions) -> Result<Program, CaptureError> {
         let selection = reselect(&self.link, options)?;
@@ -278,22 +273,11 @@ impl HandOver for RedirectHandOver {
         let mut options = self.options.clone();
         options.filter.clone_from(&now.filter);
         options.sampling = now.sampling;
-        Ok(Box::new(RedirectReplacement {
+        Ok(Box::new(XdpSuccessor {
             program: self.with_selection(&options)?,
-            hand_over: self,
+            xdp: &mut self.xdp,
+            link: &self.link.name,
         }))
-    }
-}
-
-impl Replacement for RedirectReplacement<'_> {
-    fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError> {
-        let Self { hand_over, program } = *self;
-        let replaced = hand_over.xdp.replace_and_wait(&program);
-        replaced.map_err(|source| ChangeError::HandOver {
-            link: hand_over.link.name.clone(),
-            source,
-        })?;
-        Ok(Vec::new().into())
     }
 }
 

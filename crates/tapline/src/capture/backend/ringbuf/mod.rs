@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bpf::{
-    CpuRingBuffers, PacketSelection, Program, RingBufferProgram, RingBufferProgramOptions,
-    XdpAttachMode, XdpLink, XdpProgramError,
+    CpuRingBuffers, PacketSelection, RingBufferProgram, RingBufferProgramOptions, XdpAttachMode,
+    XdpLink, XdpProgramError,
 };
 use ring::{BpfRing, InterfaceInfo};
 
@@ -19,6 +19,7 @@ use super::super::plan::xdp_selection::{XdpSelection, reselect};
 use super::super::read::ring::RingReader;
 use super::OpenedInterface;
 use super::cpu_buffers::CpuBuffers;
+use super::xdp_successor::XdpSuccessor;
 
 /// Smallest buffer of a CPU, bytes: it holds the packets of one NAPI round, and is a multiple of any page size.
 const MIN_BYTES: u32 = 1 << 16;
@@ -169,18 +170,12 @@ struct RingbufReplacement<'l> {
     rings: Vec<RingReader>,
 }
 
-/// A program that is ready to take over.
-struct ProgramReplacement<'l> {
-    hand_over: &'l mut RingbufHandOver,
-    program: Program,
-}
-
 impl RingbufHandOver {
     /// A program with another filter, snaplen or sampling in front of the same buffers.
     fn prepare_program(
         &mut self,
         options: &CaptureOptions,
-    ) -> Result<ProgramReplacement<'_>, CaptureError> {
+    ) -> Result<XdpSuccessor<'_>, CaptureError> {
         let selection = reselect(&self.link, options)?;
         let load = |options: &RingBufferProgramOptions<'_>| self.program.selecting(options);
         let program = with_filter(&selection, options, load);
@@ -188,9 +183,10 @@ impl RingbufHandOver {
             link: self.link.name.clone(),
             error,
         })?;
-        Ok(ProgramReplacement {
+        Ok(XdpSuccessor {
+            xdp: &mut self.xdp,
+            link: &self.link.name,
             program,
-            hand_over: self,
         })
     }
 
@@ -270,17 +266,5 @@ impl Replacement for RingbufReplacement<'_> {
         })?;
         hand_over.maps = maps;
         Ok(rings.into())
-    }
-}
-
-impl Replacement for ProgramReplacement<'_> {
-    fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError> {
-        let Self { hand_over, program } = *self;
-        let replaced = hand_over.xdp.replace_and_wait(&program);
-        replaced.map_err(|source| ChangeError::HandOver {
-            link: hand_over.link.name.clone(),
-            source,
-        })?;
-        Ok(Vec::new().into())
     }
 }
