@@ -15,7 +15,7 @@ impl<T: FieldSet + PartialEq + Serialize + DeserializeOwned> Object for T {}
 /// Parses an object. Interfaces that are given by name are looked up.
 ///
 /// # Errors
-/// It is no JSON, a value is invalid, a field is unknown, or an interface does not exist. The path is that of the field.
+/// The text is not JSON, a value is invalid, a field is unknown, or an interface does not exist. The path leads to the field.
 pub fn parse<T: Object>(bytes: &[u8], names: &mut dyn NameLookup) -> Result<T, InvalidField> {
     let mut given: Value = serde_json::from_slice(bytes)
         .map_err(|error| InvalidField::new(format!("not valid JSON: {error}")))?;

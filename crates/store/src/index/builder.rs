@@ -18,7 +18,7 @@ const BYTES_PER_INDEX_BYTE: u64 = 400;
 /// A small index may be larger.
 const SMALL_BYTES: u64 = 4 << 10;
 
-/// Most keys of an extent, which bounds its memory. More would fit only after a long part of the capture with few keys.
+/// Most keys of an extent, to bound the memory. More could fit only after a long part of the capture with few keys.
 const KEYS_MAX: usize = (EXTENT_BYTES_MAX / BYTES_PER_INDEX_BYTE) as usize + SMALL_BYTES as usize;
 
 /// Packets between two attempts to end an extent whose keys do not fit yet.
@@ -40,7 +40,7 @@ pub(super) struct Builder {
     flows: Hashes,
     /// Classes of keys that the current extent does without: there are too many, or packets whose keys are unknown.
     dropped: u32,
-    /// Keys that can fit at the end of the current extent, at most.
+    /// Most keys that can fit, even when the current extent has its largest size.
     keys_max: usize,
     /// Hashes of flows that are in the sets, or among those that wait.
     recent: Vec<u64>,

@@ -41,9 +41,9 @@ pub(super) fn bytes(count: usize) -> usize {
     segment as usize * (segments as usize + 2)
 }
 
-/// A number of hashes that `bytes` of fingerprints cannot exceed.
+/// An upper bound of the hashes whose fingerprints fit into `bytes` bytes.
 pub(super) fn capacity_at_most(bytes: usize) -> usize {
-    // Whatever their number, 1.125 places for each.
+    // Each hash takes 1.125 places or more.
     bytes / 9 * 8 + 8
 }
 

@@ -12,7 +12,7 @@ use super::{CaptureFile, WriteError};
 /// dearer from 16 KiB on.
 const RANGES: usize = 512;
 
-/// Where packets are copied, those that so many others of their lane precede are loaded.
+/// When packets are copied, the one this many places ahead in its lane is prefetched.
 const COPY_AHEAD: usize = 3;
 
 /// What became of the packets of a lane.

@@ -8,8 +8,8 @@ const PLANNED: usize = 512;
 /// Packets of two sources that are compared between two looks at longer runs.
 const STEPS: usize = 8;
 
-/// The tournament loads the index of a source so many packets ahead. There are more sources than a processor recognises as
-/// sequential reads.
+/// The tournament prefetches the index of a source this many packets ahead: with many sources, the processor does not
+/// recognise the reads as sequential.
 const AHEAD: usize = 8;
 
 /// Greater than the key of every packet.
