@@ -1,6 +1,7 @@
 //! Capabilities: which ones are missing, and dropping those that a job does not need.
 
-use std::io;
+use std::sync::mpsc::sync_channel;
+use std::{io, thread};
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
@@ -90,4 +91,27 @@ pub fn drop_all_but(needed: CapabilitySet) -> io::Result<()> {
         inheritable: CapabilitySet::empty(),
     };
     Ok(set_capabilities(None, sets)?)
+}
+
+/// Starts a thread that has only the capabilities `kept`, and returns once it has dropped the others: capabilities belong to
+/// each thread. It ends with the program.
+pub fn spawn_with(
+    kept: CapabilitySet,
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> io::Result<()> {
+    let (dropped, has_dropped) = sync_channel(1);
+    let run = move || {
+        let result = drop_all_but(kept);
+        let is_restricted = result.is_ok();
+        let _ = dropped.send(result);
+        if is_restricted {
+            work();
+        }
+    };
+    thread::Builder::new().name(name.into()).spawn(run)?;
+    // An error: it has panicked.
+    has_dropped
+        .recv()
+        .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }

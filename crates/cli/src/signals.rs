@@ -5,7 +5,6 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 
 use rustix::event::{Timespec, poll};
 use rustix::thread::{CapabilitySet, set_name};
@@ -63,15 +62,12 @@ fn stop_on(signals: &[i32], kept: CapabilitySet) -> io::Result<Stop> {
         low_level::pipe::register(signal, stop.stopper().as_fd().try_clone_to_owned()?)?;
         low_level::pipe::register(signal, again.try_clone()?)?;
     }
-    let name = thread::Builder::new().name("signals".into());
-    name.spawn(move || end_after(first, kept))?;
+    privilege::spawn_with(kept, "signals", || end_after(first))?;
     Ok(stop)
 }
 
 /// Ends the program at the first signal that comes a while after another one.
-fn end_after(mut signals: UnixStream, kept: CapabilitySet) {
-    // Capabilities belong to each thread.
-    let _ = privilege::drop_all_but(kept);
+fn end_after(mut signals: UnixStream) {
     let mut byte = [0];
     // A read that a signal interrupts is repeated.
     let _ = signals.read_exact(&mut byte);

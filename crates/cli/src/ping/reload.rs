@@ -2,7 +2,6 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::thread;
 
 use rustix::thread::CapabilitySet;
 use tapline::ping::TargetControl;
@@ -26,15 +25,11 @@ pub struct Reloader {
 impl Reloader {
     /// The thread ends with the program. It can read the files that this one could.
     pub fn start(self) -> io::Result<()> {
-        let name = thread::Builder::new().name("reload".into());
-        name.spawn(|| self.run())?;
-        Ok(())
+        let kept = CapabilitySet::DAC_READ_SEARCH | user::to_follow(&self.args.user);
+        privilege::spawn_with(kept, "reload", || self.run())
     }
 
     fn run(mut self) {
-        // Capabilities belong to each thread. Without them it may fail to read, and says so.
-        let kept = CapabilitySet::DAC_READ_SEARCH | user::to_follow(&self.args.user);
-        let _ = privilege::drop_all_but(kept);
         // Signals that arrive while the file is read are one request.
         while self.signals.read(&mut [0; 64]).is_ok_and(|read| read > 0) {
             if let Err(failure) = self.reload() {
