@@ -10,6 +10,9 @@ pub struct BenchOptions {
     /// Measure N times
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
+    /// Begin no round after N seconds, and keep what was measured until then
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub seconds: Option<u64>,
     /// Measure once and skip slow parts
     #[arg(long)]
     pub quick: bool,

@@ -1,6 +1,6 @@
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tapline_lab::benchmarks::{Measurements, Run, Spread};
@@ -22,6 +22,8 @@ pub struct Report {
     date: String,
     load: String,
     rounds: u32,
+    /// No round begins after this time.
+    limit: Duration,
     is_json: bool,
     is_complete: bool,
     tables: Vec<Table>,
@@ -41,6 +43,7 @@ impl Report {
             date: date(),
             load: load(),
             rounds: options.rounds(),
+            limit: options.seconds.map_or(Duration::MAX, Duration::from_secs),
             is_json: options.json,
             is_complete: options.is_complete(),
             tables: Vec::new(),
@@ -53,10 +56,12 @@ impl Report {
         }
     }
 
-    /// The round numbers. Prints each to standard error.
+    /// The round numbers. Prints each to standard error. Fewer if the time is over.
     pub fn rounds(&self, part: &str) -> impl Iterator<Item = u32> + use<> {
-        let (part, rounds) = (part.to_owned(), self.rounds);
-        (1..=rounds).inspect(move |number| eprintln!("bench: {part}, round {number} of {rounds}"))
+        let (part, rounds, start, limit) = (part.to_owned(), self.rounds, self.start, self.limit);
+        (1..=rounds)
+            .take_while(move |_| start.elapsed() < limit)
+            .inspect(move |number| eprintln!("bench: {part}, round {number} of {rounds}"))
     }
 
     /// Repeats a trial until there is no steal time on `cpu1` (one CPU) or `cpu` (all of them), and returns it; after
@@ -148,6 +153,9 @@ impl Report {
                 "A hypervisor took a CPU away in {repeated} of {trials} trials. They were repeated, up to {most} \
                  times; {disturbed} were still disturbed."
             ));
+        }
+        if self.start.elapsed() >= self.limit {
+            self.note("The time of `--seconds` was over before the bench ended: the last figures may be of fewer rounds.");
         }
         let run = self.run();
         if self.is_json {

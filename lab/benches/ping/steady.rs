@@ -27,8 +27,19 @@ pub fn figures(
     tool: &Tool,
     arguments: &str,
     probes: u32,
-    [before, measured]: [Duration; 2],
+    times: [Duration; 2],
 ) -> [f64; 3] {
+    figures_and_text(rig, tool, arguments, probes, times).0
+}
+
+/// The same, with what the tool printed.
+pub fn figures_and_text(
+    rig: &Rig,
+    tool: &Tool,
+    arguments: &str,
+    probes: u32,
+    [before, measured]: [Duration; 2],
+) -> ([f64; 3], String) {
     let running = tool.start(&rig.left, arguments);
     pause(before);
     let (start, arrived, used) = (Instant::now(), rig.arrived(), running.used());
@@ -36,12 +47,14 @@ pub fn figures(
     let cpu = running.used().since(used).cpu.as_secs_f64();
     let seconds = start.elapsed().as_secs_f64();
     let arrived = (rig.arrived() - arrived) as f64;
-    let counted = tool.counted(&running.finish().text, probes);
-    [
+    let text = running.finish().text;
+    let counted = tool.counted(&text, probes);
+    let figures = [
         100.0 * cpu / seconds,
         f64::from(probes) - counted.received,
         arrived / seconds,
-    ]
+    ];
+    (figures, text)
 }
 
 /// Probes per trial during a flood, and milliseconds between them.

@@ -134,6 +134,12 @@ impl Tool {
         }
     }
 
+    /// zmap's arguments for a probe to each of `count` targets as fast as possible, with a row for each that answers.
+    pub fn sweep(&self, rig: &Rig, count: u64) -> String {
+        let arguments = self.fastest(rig, count);
+        arguments.replace(" -o /dev/null", " -o -")
+    }
+
     /// Whether it probes each of many targets once, and has no steady rate per target.
     pub fn is_scanner(&self) -> bool {
         matches!(self.kind, Kind::Zmap | Kind::Masscan)

@@ -16,8 +16,11 @@ pub enum FarEnd {
     Drop,
     /// `ping --respond` answers in the driver.
     Responder,
-    /// The network stack answers.
+    /// The network stack answers, behind an XDP program that passes everything: a veth interface takes XDP frames only if it
+    /// has one. It copies each packet of the other end's sockets for the program.
     Kernel,
+    /// The network stack answers, and no interface has a program.
+    Plain,
 }
 
 /// Programs that are detached on drop.
@@ -36,6 +39,7 @@ impl FarEnd {
         match self {
             Self::Drop => links.push(attach(&rig.right, &empty_program())),
             Self::Kernel => links.push(attach(&rig.right, &pass())),
+            Self::Plain => {}
             Self::Responder => {
                 let name = rig.right.interface().name.to_string();
                 let options = respond(name).mode(XdpAttachMode::Native);

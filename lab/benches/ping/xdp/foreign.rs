@@ -19,8 +19,8 @@ use super::far_end::{FarEnd, attach_pass};
 use crate::bound::steady_xdp_frames;
 use crate::harness::{Column, Report, column, on_cpu};
 use crate::rig::{PEER, Rig};
-use crate::steady::{COLUMNS, TARGETS, figures};
-use crate::tool::Tool;
+use crate::steady::{COLUMNS, TARGETS, figures_and_text};
+use crate::tool::{Tool, summary};
 
 /// Rounds of a run, and its time before the measurement and during it: programs are loaded before, and the run ends after it.
 const ROUNDS: u32 = 6;
@@ -36,6 +36,9 @@ const TIMEOUT_MS: i32 = 20;
 const TITLE: &str = "1000 targets, once a second each, by XDP";
 const CPU: &str = "CPU, %";
 const LOST: &str = "probes lost";
+const FORGED: &str = "replies refused as forged";
+/// A forged reply that is taken for the true one makes that a duplicate.
+const TWICE: &str = "probes answered twice";
 
 const FRAMES: &str = "(XDP frames, the kernel answers, nothing read)";
 const RESPONDER: &str = "tapline ping --backend xdp, to a responder";
@@ -54,7 +57,12 @@ const WAYS: [(&str, FarEnd, bool); 5] = [
 ];
 
 pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
-    let columns: Vec<Column> = [&COLUMNS[..], &[column("foreign replies/s", 1.0, 0)]].concat();
+    let others = [
+        column("foreign replies/s", 1.0, 0),
+        column(FORGED, 1.0, 0),
+        column(TWICE, 1.0, 0),
+    ];
+    let columns: Vec<Column> = [&COLUMNS[..], &others].concat();
     let [first, last] = [[10, 2, 0, 1], [10, 2, 3, 232]].map(Ipv4Addr::from);
     let targets: Vec<_> = (first.to_bits()..=last.to_bits())
         .map(Ipv4Addr::from_bits)
@@ -74,10 +82,13 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
             // The XDP back end has a program there itself.
             let _takes = is_raw.then(|| attach_pass(&rig.left));
             let arguments = if is_raw { &raw } else { &xdp };
-            let (figures, foreign) = beside(rig, is_beside, || {
-                figures(rig, tool, arguments, probes, TIMES)
+            let ((figures, text), foreign) = beside(rig, is_beside, || {
+                figures_and_text(rig, tool, arguments, probes, TIMES)
             });
-            let row = [&figures[..], &[foreign]].concat();
+            let summary = summary(&text);
+            let [forged, twice] =
+                ["forged", "duplicate"].map(|key| summary[key].as_f64().unwrap_or(f64::NAN));
+            let row = [&figures[..], &[foreign, forged, twice]].concat();
             report.table(TITLE, &columns).add(name, &row);
         }
     }
@@ -105,7 +116,9 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     report.at_most("1000 targets by XDP: lost", &lost, 0.0);
     let more = beyond(&beside[0], &kernel[0]);
     report.at_most("more of it beside foreign replies, %", &more, 0.1);
-    report.at_most("lost or wrongly counted beside them", &beside[1], 0.0);
+    report.at_most("probes lost beside them", &beside[1], 0.0);
+    report.at_least("replies refused as forged", &of(BESIDE, FORGED), 1.0);
+    report.at_most("probes answered twice beside them", &of(BESIDE, TWICE), 0.0);
     report.note(
         "1000 targets by XDP: a veth interface delivers a frame within the sender's system call, so the CPU time is also that of \
          the other host's answers. At most 0.3 % is met to a responder, whose answers are an XDP program's. To the kernel it \

@@ -6,6 +6,7 @@ mod far_end;
 mod foreign;
 mod rate;
 mod round_trips;
+mod sweep;
 
 pub use far_end::attach_pass;
 
@@ -18,6 +19,7 @@ pub fn measure(rig: &Rig, tools: &[Tool], options: &BenchOptions, report: &mut R
     rate::measure(rig, tools, report);
     round_trips::measure(rig, &tools[0], report);
     foreign::measure(rig, &tools[0], report);
+    sweep::measure(rig, tools, report);
     counts::measure(rig, &tools[0], !options.quick, report);
 }
 

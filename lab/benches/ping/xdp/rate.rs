@@ -49,7 +49,7 @@ const XDP: &str = "tapline ping --backend xdp, to a responder";
 const XDP_KERNEL: &str = "tapline ping --backend xdp, to the kernel";
 const ZMAP: &str = "zmap, to a responder";
 
-const WAYS: [(&str, FarEnd, Sender); 11] = [
+const WAYS: [(&str, FarEnd, Sender); 13] = [
     (DROPPED, FarEnd::Drop, Sender::Frames),
     (XDP, FarEnd::Responder, Sender::Xdp),
     (
@@ -84,6 +84,16 @@ const WAYS: [(&str, FarEnd, Sender); 11] = [
         "fping -i 0 -c 1, 60 000 targets, to the kernel",
         FarEnd::Kernel,
         Sender::Peer(Kind::Fping),
+    ),
+    (
+        "tapline ping --backend raw, to the kernel, a link without programs",
+        FarEnd::Plain,
+        Sender::Raw,
+    ),
+    (
+        "ping -f -l 100, to the kernel, a link without programs",
+        FarEnd::Plain,
+        Sender::Peer(Kind::Ping),
     ),
 ];
 

@@ -62,9 +62,11 @@ impl CsvOutput {
         }
         let times = rtt.as_ref().map_or([None; 7], RttFigures::in_order);
         for time in times {
-            // An unknown value is empty.
-            let time = time.map_or_else(String::new, |ns| ns.to_string());
-            write!(out, ",{time}")?;
+            match time {
+                Some(ns) => write!(out, ",{ns}")?,
+                // An unknown value is empty.
+                None => out.write_all(b",")?,
+            }
         }
         let outage = self
             .has_outages

@@ -16,7 +16,7 @@ use super::lines::realtime_ns;
 use super::reporter::{Reporter, RunEnd, RunStart};
 use super::{distribution, warnings};
 use crate::args::PingArgs;
-use crate::json;
+use crate::json::{self, RowWriter};
 use crate::ping::setup;
 
 /// Keys of round trips, in the order of `RttFigures::in_order`.
@@ -34,6 +34,7 @@ pub struct JsonOutput<'a> {
     out: BufWriter<io::Stdout>,
     args: &'a PingArgs,
     with_events: bool,
+    rows: RowWriter,
 }
 
 impl<'a> JsonOutput<'a> {
@@ -43,6 +44,7 @@ impl<'a> JsonOutput<'a> {
             out: BufWriter::new(io::stdout()),
             args,
             with_events,
+            rows: RowWriter::default(),
         }
     }
 
@@ -53,23 +55,25 @@ impl<'a> JsonOutput<'a> {
         figures: &PingFigures,
     ) -> io::Result<()> {
         let targets = statistics.targets();
-        let mut object = Map::new();
-        object.insert("event".into(), "target".into());
-        object.insert("target".into(), figures::name(targets, target).into());
-        object.insert("address".into(), figures::address(targets, target).into());
-        if let Some(path) = targets.path(target) {
-            insert_path(&mut object, path, targets.address(target));
-        }
-        insert_figures(&mut object, figures);
+        let address = figures::address(targets, target);
+        let name = targets.name(target).map(|_| figures::name(targets, target));
         let is_known = !setup::is_in_kernel(self.args);
         let outage = is_known.then(|| statistics.longest_outage(target));
-        object.insert("longest_outage".into(), outage.into());
         let accounts = statistics.accounts(target);
-        if accounts.len() > 1 || targets.address(target).is_none() {
-            let accounts: Vec<Value> = accounts.iter().map(account).collect();
-            object.insert("addresses".into(), accounts.into());
-        }
-        writeln!(self.out, "{}", json::line(&Value::Object(object)))
+        self.rows.write(&mut self.out, |put| {
+            put("event", "target".into());
+            put("target", name.or_else(|| address.clone()).into());
+            put("address", address.into());
+            if let Some(path) = targets.path(target) {
+                put_path(put, path, targets.address(target));
+            }
+            put_figures(put, figures);
+            put("longest_outage", outage.into());
+            if accounts.len() > 1 || targets.address(target).is_none() {
+                let accounts: Vec<Value> = accounts.iter().map(account).collect();
+                put("addresses", accounts.into());
+            }
+        })
     }
 
     fn summary(&self, end: &RunEnd<'_>) -> Value {
@@ -84,7 +88,7 @@ impl<'a> JsonOutput<'a> {
             .filter(|target| targets.address(*target).is_none());
         let unresolved = skipped + waiting.count() / usize::from(targets.paths().max(1));
         let mut object = Map::new();
-        let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
+        let mut put = into(&mut object);
         put("event", "summary".into());
         put("targets", present(statistics).into());
         if targets.paths() > 0 {
@@ -96,11 +100,10 @@ impl<'a> JsonOutput<'a> {
         if removed.hosts > 0 {
             let mut counts = Map::new();
             counts.insert("targets".into(), removed.hosts.into());
-            insert_counts(&mut counts, &removed.counts);
+            put_counts(&mut into(&mut counts), &removed.counts);
             put("removed", counts.into());
         }
-        insert_figures(&mut object, &PingFigures::of_all(statistics));
-        let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
+        put_figures(&mut put, &PingFigures::of_all(statistics));
         let others = statistics.other_counts();
         put("reordered", others.reordered.into());
         put("wrong_source", others.wrong_source.into());
@@ -146,6 +149,7 @@ impl<'a> JsonOutput<'a> {
         if self.args.histogram {
             put("histogram", distribution::json(statistics.histogram()));
         }
+        drop(put);
         Value::Object(object)
     }
 }
@@ -265,13 +269,13 @@ fn probe_object(event: &str, probe: Probe, statistics: &Prober) -> Value {
 }
 
 /// The path of a target, and the header fields that select it. The ICMPv6 checksum depends on the addresses, too.
-fn insert_path(object: &mut Map<String, Value>, path: EcmpPath, address: Option<IpAddr>) {
+fn put_path(put: &mut dyn FnMut(&str, Value), path: EcmpPath, address: Option<IpAddr>) {
     let is_ipv6 = address.map(|address| address.is_ipv6());
-    object.insert("path".into(), path.number.into());
+    put("path", path.number.into());
     let label = (is_ipv6 == Some(true)).then_some(path.flow_label);
-    object.insert("flow_label".into(), label.into());
+    put("flow_label", label.into());
     let checksum = (is_ipv6 == Some(false)).then_some(path.checksum);
-    object.insert("icmp_checksum".into(), checksum.into());
+    put("icmp_checksum", checksum.into());
 }
 
 /// The counters of an address.
@@ -279,7 +283,7 @@ fn account(account: &AddressAccount) -> Value {
     let mut object = Map::new();
     let address = account.address.map(|address| address.to_string());
     object.insert("address".into(), address.into());
-    insert_counts(&mut object, &account.counts);
+    put_counts(&mut into(&mut object), &account.counts);
     object.into()
 }
 
@@ -324,7 +328,7 @@ fn target_change(statistics: &Prober, target: u32, change: &TargetChange) -> Val
         _ => return object.into(),
     };
     let mut account = Map::new();
-    insert_counts(&mut account, counts);
+    put_counts(&mut into(&mut account), counts);
     object.insert("account".into(), account.into());
     object.into()
 }
@@ -403,16 +407,16 @@ fn answer(
     Some(value)
 }
 
-fn insert_figures(object: &mut Map<String, Value>, figures: &PingFigures) {
-    insert_counts(object, &figures.counts);
+fn put_figures(put: &mut dyn FnMut(&str, Value), figures: &PingFigures) {
+    put_counts(put, &figures.counts);
     let times = figures.rtt.as_ref();
     let times = times.map_or([None; 7], RttFigures::in_order);
     for (key, time) in TIMES.into_iter().zip(times) {
-        object.insert(key.into(), time.into());
+        put(key, time.into());
     }
 }
 
-fn insert_counts(object: &mut Map<String, Value>, counts: &ProbeCounts) {
+fn put_counts(put: &mut dyn FnMut(&str, Value), counts: &ProbeCounts) {
     for (key, count) in [
         ("sent", counts.sent),
         ("received", counts.received),
@@ -424,7 +428,14 @@ fn insert_counts(object: &mut Map<String, Value>, counts: &ProbeCounts) {
         ("local_drops", counts.local_drops),
         ("pending", counts.pending()),
     ] {
-        object.insert(key.into(), count.into());
+        put(key, count.into());
+    }
+}
+
+/// Puts keys and values into `object`.
+fn into(object: &mut Map<String, Value>) -> impl FnMut(&str, Value) {
+    |key, value| {
+        object.insert(key.to_owned(), value);
     }
 }
 
