@@ -31,25 +31,25 @@ fn done(output: &Output) -> String {
 }
 
 #[track_caller]
-fn ip(line: &str) -> String {
+pub fn ip(line: &str) -> String {
     let output = tool::command("ip").args(line.split_whitespace()).output();
     done(&output.expect("ip runs"))
 }
 
 /// Creates namespace `name`, its loopback up.
-fn create(name: &str) {
+pub fn create(name: &str) {
     ip(&format!("netns add {name}"));
     ip(&format!("-n {name} link set lo up"));
 }
 
 /// Sends `count` echo requests to itself in `name`: twice as many packets on its loopback, with the replies.
-fn ping(name: &str, count: u64) {
+pub fn ping(name: &str, count: u64) {
     ip(&format!(
         "netns exec {name} ping -q -c {count} -i 0.001 127.0.0.1"
     ));
 }
 
-fn start(line: &str) -> Running {
+pub fn start(line: &str) -> Running {
     let mut running = spawn(command(&format!(
         "capture --json --stats-interval 20ms {line}"
     )));
@@ -58,13 +58,13 @@ fn start(line: &str) -> Running {
 }
 
 /// Waits until interface `name` is captured.
-fn joined(running: &mut Running, name: &str) {
+pub fn joined(running: &mut Running, name: &str) {
     running.event(|event| event["event"] == "interface" && event["name"] == name);
 }
 
 /// The number of packets of each interface, as the summary has them; its totals are their sums.
 #[track_caller]
-fn by_interface(summary: &Summary) -> BTreeMap<String, u64> {
+pub fn by_interface(summary: &Summary) -> BTreeMap<String, u64> {
     let interfaces = summary.0["interfaces"].as_array().expect("a list");
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     let number = |value: &Value| value.as_u64().expect("a number");

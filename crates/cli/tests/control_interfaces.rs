@@ -48,7 +48,7 @@ fn capture(scene: &Scene, name: &str, line: &str) -> Running {
     scene.capture(&format!("--name {name} --direction in {line}"))
 }
 
-fn notes(file: &str) -> Vec<String> {
+pub fn notes(file: &str) -> Vec<String> {
     let summary = events(&format!("read --summary {file}")).remove(0);
     let notes = summary["interfaces"][0]["notes"].as_array().expect("notes");
     let text = |note: &Value| note["comment"].as_str().expect("text").to_owned();

@@ -44,6 +44,7 @@ mod closed_output;
 mod columns;
 mod coming_from_ip;
 mod control;
+mod control_groups;
 mod control_interfaces;
 mod count_figures;
 mod count_links;

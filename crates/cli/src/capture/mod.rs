@@ -184,7 +184,9 @@ fn control_without_root(
     user::leave(&args.user, privilege::to_capture_anywhere(args.who))?;
     let followed = capture.follow();
     followed.map_err(|error| Failure::job_on("cannot follow interfaces", &error))?;
-    Ok(socket.map(|socket| Control::open(args, socket, capture, delivery, live, stop)))
+    let opened = socket.map(|socket| Control::open(args, socket, capture, delivery, live, stop));
+    let opened = opened.transpose();
+    opened.map_err(|error| Failure::job_on("cannot start the thread of changes", &error))
 }
 
 /// Captures into the file of `consumer`. Several readers encode packets themselves if nothing is added to them.
@@ -352,11 +354,7 @@ fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Re
     }
     // An interface is restored over a socket. A filter that `tapline ctl` sets may name hosts; which interface has come up is
     // looked up to find processes.
-    let asks = if capture.is_group() {
-        args.who
-    } else {
-        !args.no_control
-    };
+    let asks = !args.no_control || (capture.is_group() && args.who);
     sandbox = sandbox.open_sockets(restores || asks);
     let directories = args.readers.stripe.iter().cloned().chain(directory().ok());
     sandbox = directories.fold(sandbox, Sandbox::write_in);

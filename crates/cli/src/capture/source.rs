@@ -86,8 +86,8 @@ impl Source {
         matches!(self, Self::Group(_))
     }
 
-    /// Starts the thread that captures from interfaces that come up, with the privileges of the calling thread. Does nothing if
-    /// the interfaces are fixed.
+    /// Starts the thread that captures from interfaces that come up and changes those that are captured, with the privileges of the
+    /// calling thread. Does nothing if the interfaces are fixed.
     pub fn follow(&mut self) -> io::Result<()> {
         match self {
             Self::Group(group) => group.follow(),
@@ -127,12 +127,12 @@ impl Source {
         }
     }
 
-    /// Changes the capture while it runs; `None` for interfaces that come and go.
-    pub fn control(&mut self) -> Option<Control> {
+    /// Changes the capture while it runs.
+    pub fn control(&mut self) -> io::Result<Control> {
         match self {
-            Self::Fixed(capture) => Some(capture.control()),
-            Self::Parallel(parallel) => Some(parallel.control()),
-            Self::Group(_) => None,
+            Self::Fixed(capture) => Ok(capture.control()),
+            Self::Parallel(parallel) => Ok(parallel.control()),
+            Self::Group(group) => group.control(),
         }
     }
 

@@ -68,12 +68,12 @@ impl Control {
         (delivery, spin): (DeliveryMode, Duration),
         live: &LiveCounters,
         stop: &Stop,
-    ) -> Self {
-        Self {
+    ) -> io::Result<Self> {
+        Ok(Self {
             socket,
             server: Server {
                 name: name(args),
-                control: capture.control(),
+                control: capture.control()?,
                 deliveries: Deliveries::new(delivery),
                 spin,
                 live: live.clone(),
@@ -81,11 +81,11 @@ impl Control {
                 triggers: Vec::new(),
                 stopper: stop.stopper(),
                 filter: args.filter.join(" "),
-                takes_interfaces: takes_interfaces(args),
+                takes_interfaces: capture.is_group() || takes_interfaces(args),
                 start_ns: moment::now_ns(),
                 files: Vec::new(),
             },
-        }
+        })
     }
 
     /// Path of the socket.
@@ -173,8 +173,7 @@ pub fn failure(error: &ControlError) -> Failure {
 
 struct Server {
     name: String,
-    /// `None` for interfaces that come and go.
-    control: Option<CaptureControl>,
+    control: CaptureControl,
     deliveries: Deliveries,
     /// Of deliveries other than batches.
     spin: Duration,
@@ -214,7 +213,7 @@ impl Server {
     }
 
     fn stats(&self) -> ControlStats {
-        let settings = (self.control.as_ref()).and_then(CaptureControl::settings);
+        let settings = self.control.settings();
         let modes = settings.as_ref().map(|settings| settings.modes.as_slice());
         let accounts = self.live.accounts().into_iter();
         let interfaces = accounts.map(|live| ControlledInterface {
@@ -243,7 +242,7 @@ impl Server {
 
     /// Changes a setting, waits until no packet is left in the ring before, and notes it in the file.
     fn set(&mut self, setting: &Setting, peer: Peer) -> Result<(), String> {
-        let control = self.changeable()?;
+        let control = &self.control;
         let what = match setting {
             Setting::Filter(text) => {
                 let names = Arc::new(SystemNames::new());
@@ -303,29 +302,22 @@ impl Server {
             let line = "a pcap file and a flight recorder take no interfaces later (write pcapng)";
             return Err(line.to_owned());
         }
-        told(self.changeable()?.add_interface(interface))?;
+        told(self.control.add_interface(interface))?;
         self.complete(&format!("add {interface}"), peer);
         Ok(())
     }
 
     /// Captures from an interface no more.
     fn remove(&mut self, interface: &str, peer: Peer) -> Result<(), String> {
-        told(self.changeable()?.remove_interface(interface))?;
+        told(self.control.remove_interface(interface))?;
         self.complete(&format!("remove {interface}"), peer);
         Ok(())
     }
 
-    fn changeable(&self) -> Result<CaptureControl, String> {
-        let line = "a capture of interfaces that come and go cannot be changed";
-        self.control.clone().ok_or_else(|| line.to_owned())
-    }
-
     /// Waits until the reader follows a change, and notes it in the file.
     fn complete(&self, what: &str, peer: Peer) {
-        if let Some(control) = &self.control {
-            // A reader that is held up longer, e.g. by a pipe, has the change nevertheless.
-            control.wait_for(SETTLE);
-        }
+        // A reader that is held up longer, e.g. by a pipe, has the change nevertheless.
+        self.control.wait_for(SETTLE);
         self.note(&format!("{what}{}", by(peer)));
     }
 
@@ -334,7 +326,7 @@ impl Server {
             return Err("the capture has no flight recorder (see 'capture --record')".to_owned());
         }
         self.triggers.iter().for_each(RecorderTrigger::trigger);
-        self.wake();
+        self.control.wake();
         Ok(())
     }
 
@@ -363,14 +355,8 @@ impl Server {
     /// Asks all files the same, and wakes their readers.
     fn ask_files(&self, request: impl Fn(&FileControl) -> FileAnswer) -> Vec<FileAnswer> {
         let answers = self.file_controls.iter().map(request).collect();
-        self.wake();
+        self.control.wake();
         answers
-    }
-
-    fn wake(&self) {
-        if let Some(control) = &self.control {
-            control.wake();
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! begin ─▶ (before_round ─▶ round ─▶ after_round)* ─▶ begin_closing ─▶ (round ─▶ closing_step)* ─▶ summary
 //! ```
 
-mod changes;
+pub mod changes;
 mod ending;
 mod refilter;
 mod split;
@@ -28,10 +28,13 @@ use super::account::loss_account::Account;
 use super::account::reader_time::ReaderTime;
 use super::account::summary::{Ended, OpenInterface};
 use super::account::survey::{InterfaceState, Survey};
-use super::control::change::{ControlThread, Member, Slot};
+use super::control::controller::Controller;
 use super::control::handle::Control;
-use super::control::new_interface::WholeInterfaces;
+use super::control::member::{Member, Slot};
+use super::control::new_interface::{InterfaceOpener, WholeInterfaces};
 use super::control::pending::PendingChanges;
+use super::control::shared::{ControlEnd, SharedController};
+use super::control::thread::ControlThread;
 use super::error::CaptureError;
 use super::interface::Interface;
 use super::plan::description;
@@ -51,6 +54,8 @@ const SETTLE: Duration = Duration::from_secs(1);
 pub struct Engine {
     /// Started on demand. Dropped first, so that it does not hold the rings when they are closed.
     control: Option<ControlThread>,
+    /// The same, if the thread of a group changes it.
+    shared_control: Option<ControlEnd>,
     /// Dropped before the queues: programs are detached before their sockets are closed.
     interfaces: Vec<Interface>,
     pub queues: Vec<RxQueue>,
@@ -155,6 +160,7 @@ impl Engine {
         let start_ns = monotonic_ns();
         Ok(Self {
             control: None,
+            shared_control: None,
             interfaces,
             queues,
             descriptions,
@@ -214,6 +220,15 @@ impl Engine {
             self.control.insert(control).messages()
         };
         Control::new(vec![self.pending.clone()], messages)
+    }
+
+    /// Lets the thread of a group change the capture. Call it once, instead of [`control`](Self::control).
+    pub fn share_control(&mut self, opener: Box<dyn InterfaceOpener>) -> SharedController {
+        let members = vec![self.member()];
+        let controller = Controller::new(members, self.options.clone(), opener);
+        let (shared, end) = SharedController::new(controller);
+        self.shared_control = Some(end);
+        shared
     }
 
     pub fn pending(&self) -> Arc<PendingChanges> {
@@ -293,8 +308,7 @@ impl Engine {
         dispatcher: &mut Dispatcher<'_, C>,
     ) -> io::Result<bool> {
         run.is_changed = self.apply_pending(dispatcher, run.survey.as_ref())?;
-        let is_replaced = self.queues.iter().any(|queue| queue.next.is_some());
-        run.is_replacing = is_replaced || !self.leaving.is_empty();
+        run.is_replacing = self.is_settling();
         if run.is_changed {
             // Of queues that are others now.
             run.policy = None;
@@ -393,6 +407,7 @@ impl Engine {
     ) -> u64 {
         // Completes a change that is being carried out.
         self.control = None;
+        self.shared_control = None;
         self.pending.close();
         // Packets of a ring that cannot be waited for are read nevertheless.
         let _ = self.apply_pending(dispatcher, None);

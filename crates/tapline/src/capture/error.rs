@@ -110,6 +110,15 @@ pub enum CaptureError {
         #[source]
         error: CountingFilterError,
     },
+    /// The kernel cannot select the packets of a direction that was set while the capture ran.
+    #[error("cannot select the direction of packets of {link}")]
+    Direction {
+        /// Name of the interface.
+        link: String,
+        /// What the kernel refused.
+        #[source]
+        error: CountingFilterError,
+    },
     /// The kernel cannot select the packets of sockets.
     #[error("cannot select the packets of the command's sockets on {link}")]
     SocketPorts {
@@ -256,7 +265,9 @@ impl CaptureError {
             Self::Ring(_) | Self::Buffer(_) | Self::Cooked { .. } => Kind::Unsupported,
             Self::Steer { error, .. } => xdp_program_kind(error),
             Self::Copy { error, .. } => xdp_program_kind(error),
-            Self::Sampling { error, .. } | Self::SocketPorts { error, .. } => sampling_kind(error),
+            Self::Sampling { error, .. }
+            | Self::Direction { error, .. }
+            | Self::SocketPorts { error, .. } => sampling_kind(error),
             Self::SamplingSplit { .. } => Kind::FilterTooLongToSample,
             Self::HardwareTimestamps(error) => stamping_kind(error),
             Self::Steering(error) => steering_kind(error),
@@ -288,6 +299,7 @@ impl CaptureError {
             | Self::QueueTaken { link, .. }
             | Self::Steer { link, .. }
             | Self::Sampling { link, .. }
+            | Self::Direction { link, .. }
             | Self::SocketPorts { link, .. }
             | Self::SamplingSplit { link }
             | Self::Copy { link, .. }

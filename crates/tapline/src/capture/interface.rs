@@ -88,7 +88,10 @@ impl Interface {
         let mut options = options.clone();
         if is_loopback && options.direction == DirectionFilter::Both {
             // A packet passes twice there. Capture it as it is received.
-            options.direction = DirectionFilter::In;
+            options.direction = match options.narrowed.take() {
+                Some(DirectionFilter::Out) => DirectionFilter::Out,
+                _ => DirectionFilter::In,
+            };
         }
         let steering = SteeringLease::of_options(name, &options.steering);
         let steering = steering.map_err(|error| CaptureError::Steering(Box::new(error)))?;

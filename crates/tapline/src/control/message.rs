@@ -97,7 +97,7 @@ pub struct ControlStats {
     pub start_ns: u64,
     /// Filter expression; empty: every packet.
     pub filter: String,
-    /// Its other settings. `None`: its interfaces come and go, and it cannot be changed.
+    /// Its other settings. `None`: it ends.
     #[serde(default)]
     pub settings: Option<ControlledSettings>,
     /// The files it began with.
@@ -134,7 +134,7 @@ pub struct ControlledSettings {
 pub struct ControlledInterface {
     /// Its name.
     pub name: String,
-    /// `mirror` or `drop`; `None` if it cannot be changed.
+    /// `mirror` or `drop`; `None` if it is captured no more.
     #[serde(default)]
     pub mode: Option<String>,
     /// Packets delivered.

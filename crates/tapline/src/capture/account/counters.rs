@@ -1,7 +1,7 @@
 //! Counters of a running capture, shared between threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use store::model::Statistics;
 
@@ -164,19 +164,37 @@ pub struct LiveCounters {
     interfaces: Arc<RwLock<Vec<NamedCounters>>>,
 }
 
-/// The name and the counters of an interface.
+/// The name and the counters of an interface. Clones have the same successors.
 #[derive(Clone, Debug)]
 struct NamedCounters {
     link: String,
     /// By reader: at least one.
     readers: Vec<Arc<Counters>>,
-    /// By back end that followed the first one, and by reader.
-    successors: Vec<Vec<Arc<Counters>>>,
+    successors: Arc<Mutex<Successors>>,
 }
 
+/// Counters by back end that followed the first one, and by reader.
+type Successors = Vec<Vec<Arc<Counters>>>;
+
 impl NamedCounters {
+    fn new(link: String, readers: Vec<Arc<Counters>>) -> Self {
+        Self {
+            link,
+            readers,
+            successors: Arc::default(),
+        }
+    }
+
+    fn successors(&self) -> MutexGuard<'_, Successors> {
+        // No panic leaves the list half changed.
+        self.successors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn account(&self) -> Account {
-        let parts = std::iter::once(&self.readers).chain(&self.successors);
+        let successors = self.successors();
+        let parts = std::iter::once(&self.readers).chain(&*successors);
         let account = |readers: &Vec<Arc<Counters>>| {
             shared_account(readers.iter().map(|counters| counters.account()))
         };
@@ -185,7 +203,8 @@ impl NamedCounters {
 
     /// The account of a reader, without the losses of interface and driver, which are those of all readers.
     fn reader_account(&self, reader: usize) -> Account {
-        let parts = std::iter::once(&self.readers).chain(&self.successors);
+        let successors = self.successors();
+        let parts = std::iter::once(&self.readers).chain(&*successors);
         let counters = parts.filter_map(|readers| readers.get(reader));
         let mut account: Account = counters.map(|counters| counters.account()).sum();
         (account.lost.nic, account.lost.driver) = (None, None);
@@ -193,7 +212,8 @@ impl NamedCounters {
     }
 
     fn sum(&self, count: impl Fn(&Counters) -> u64) -> u64 {
-        let all = self.readers.iter().chain(self.successors.iter().flatten());
+        let successors = self.successors();
+        let all = self.readers.iter().chain(successors.iter().flatten());
         all.map(|counters| count(counters)).sum()
     }
 }
@@ -201,11 +221,7 @@ impl NamedCounters {
 impl LiveCounters {
     /// The counters of interfaces by name.
     pub(in super::super) fn new(interfaces: Vec<(String, Arc<Counters>)>) -> Self {
-        let named = |(link, counters)| NamedCounters {
-            link,
-            readers: vec![counters],
-            successors: Vec::new(),
-        };
+        let named = |(link, counters)| NamedCounters::new(link, vec![counters]);
         Self {
             interfaces: Arc::new(RwLock::new(interfaces.into_iter().map(named).collect())),
         }
@@ -216,7 +232,9 @@ impl LiveCounters {
         let mut interfaces: Vec<NamedCounters> = Vec::new();
         for (number, reader) in readers.iter().enumerate() {
             if number == 0 {
-                interfaces.clone_from(&reader.read());
+                let own =
+                    |one: &NamedCounters| NamedCounters::new(one.link.clone(), one.readers.clone());
+                interfaces = reader.read().iter().map(own).collect();
                 continue;
             }
             for (interface, others) in interfaces.iter_mut().zip(reader.read().iter()) {
@@ -228,7 +246,7 @@ impl LiveCounters {
         }
     }
 
-    /// Adds the interfaces of `others`.
+    /// Adds the interfaces of `others`, with the counters with which they continue later.
     pub(in super::super) fn extend(&self, others: &Self) {
         let interfaces = self.interfaces.write();
         let mut interfaces = interfaces.unwrap_or_else(PoisonError::into_inner);
@@ -237,10 +255,8 @@ impl LiveCounters {
 
     /// Interface `number` continues with `counters`, one for each reader.
     pub(in super::super) fn succeed(&self, number: u32, counters: Vec<Arc<Counters>>) {
-        let interfaces = self.interfaces.write();
-        let mut interfaces = interfaces.unwrap_or_else(PoisonError::into_inner);
-        if let Some(interface) = interfaces.get_mut(number as usize) {
-            interface.successors.push(counters);
+        if let Some(interface) = self.read().get(number as usize) {
+            interface.successors().push(counters);
         }
     }
 

@@ -51,6 +51,21 @@ pub enum ChangeError {
         /// Name of the interface.
         link: String,
     },
+    /// The group captures from this interface as soon as it comes up.
+    #[error("{link} is captured when it comes up")]
+    Awaited {
+        /// Name of the interface.
+        link: String,
+    },
+    /// An interface of a group in another network namespace refused the change.
+    #[error("in network namespace {namespace}")]
+    Namespace {
+        /// Name of the namespace.
+        namespace: String,
+        /// Why.
+        #[source]
+        error: Box<Self>,
+    },
     /// The capture has had as many interfaces as it can have.
     #[error("the capture has had too many interfaces")]
     TooManyInterfaces,
@@ -63,9 +78,10 @@ pub enum ChangeError {
         mode: Mode,
     },
     /// The direction can be narrowed only in a capture that began with both, and by a filter that the kernel runs
-    /// as eBPF (`CAP_BPF`).
+    /// as eBPF (`CAP_BPF`). A loopback interface has the received packets then.
     #[error(
-        "the direction of {link} is fixed (begin in mirror mode, with both directions and CAP_BPF)"
+        "the direction of {link} is fixed (begin in mirror mode, with both directions and CAP_BPF; packets of a loopback \
+         are captured as received)"
     )]
     FixedDirection {
         /// Name of the interface.

@@ -7,11 +7,13 @@ use ring::{DeliveryMode, DirectionFilter};
 
 use super::super::account::kernel_filter::KernelFilter;
 use super::super::plan::backend::Backend;
-use super::super::plan::options::CaptureOptions;
+use super::super::plan::mode::Mode;
+use super::super::plan::options::{CaptureOptions, DROP_BUFFER_BYTES};
 use super::super::read::exact_filter::ExactFilter;
 use super::super::read::ring::RingReader;
 use super::error::ChangeError;
 use super::requested::Change;
+use super::settings::RunningSettings;
 use crate::packet_filter::Filter;
 
 /// The options that can be changed while a capture runs.
@@ -24,13 +26,63 @@ pub struct RunOptions {
     pub filter: Option<Filter>,
     pub snaplen: u32,
     pub sampling: Option<Sampling>,
-    /// The direction that was set while the capture runs.
+    /// The direction that was set while the capture runs. The kernel filter narrows that of the start to it.
     pub direction: Option<DirectionFilter>,
     /// Changes with filter, snaplen, sampling and direction: a ring with another one needs another kernel filter.
     pub filter_version: u64,
 }
 
 impl RunOptions {
+    /// These options after `change`; the same if it concerns interfaces.
+    pub fn changed(&self, change: &Change) -> Self {
+        let mut options = self.clone();
+        options.filter_version += u64::from(change.is_of_filter());
+        match change.clone() {
+            Change::Delivery(delivery, spin) => (options.delivery, options.spin) = (delivery, spin),
+            Change::Buffer(bytes) => options.buffer_bytes = bytes,
+            Change::Stall(stall) => options.stall = stall,
+            Change::Filter(filter) => options.filter = filter,
+            Change::Snaplen(bytes) => options.snaplen = bytes,
+            Change::Sampling(sampling) => options.sampling = sampling,
+            Change::Direction(direction) => options.direction = Some(direction),
+            Change::Add(_) | Change::Remove(_) | Change::Mode(..) => {}
+        }
+        options
+    }
+
+    /// The options of an interface that joins now, in a capture that began with `capture`.
+    pub fn of_new_interface(&self, capture: &CaptureOptions, mode: Mode) -> CaptureOptions {
+        let mut options = capture.clone();
+        self.clone().apply(&mut options);
+        if mode != capture.mode {
+            // Selected for the other mode.
+            (options.backend, options.busy_poll) = (None, None);
+            options.mode = mode;
+            if mode == Mode::Drop {
+                options.buffer_bytes = options.buffer_bytes.max(DROP_BUFFER_BYTES);
+            }
+        }
+        options
+    }
+
+    /// These options as settings of a capture that began with `capture`, with interfaces in these modes.
+    pub fn settings(
+        &self,
+        capture: &CaptureOptions,
+        modes: Vec<(String, Mode)>,
+    ) -> RunningSettings {
+        RunningSettings {
+            delivery: self.delivery,
+            spin: self.spin,
+            buffer_bytes: self.buffer_bytes,
+            stall: self.stall,
+            snaplen: self.snaplen,
+            sampling: self.sampling,
+            direction: self.direction.unwrap_or(capture.direction),
+            modes,
+        }
+    }
+
     /// Sets these options in `options`.
     pub fn apply(self, options: &mut CaptureOptions) {
         options.delivery = self.delivery;
@@ -40,7 +92,7 @@ impl RunOptions {
         options.filter = self.filter;
         options.snaplen = self.snaplen;
         options.sampling = self.sampling;
-        options.direction = self.direction.unwrap_or(options.direction);
+        options.narrowed = self.direction;
     }
 }
 
@@ -54,7 +106,7 @@ impl From<&CaptureOptions> for RunOptions {
             filter: options.filter.clone(),
             snaplen: options.snaplen,
             sampling: options.sampling,
-            direction: None,
+            direction: options.narrowed,
             filter_version: 0,
         }
     }
@@ -90,7 +142,7 @@ pub trait HandOver: Send {
 }
 
 /// Rings, or a program in front of the present ones, that are ready to take over.
-pub trait Replacement {
+pub trait Replacement: Send {
     /// From here on packets enter these rings, and none the rings before; or meet this program.
     fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError>;
 }

@@ -1,15 +1,15 @@
 //! The handle that changes a running capture.
 
-use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bpf::Sampling;
 use ring::{DeliveryMode, DirectionFilter};
 
 use super::super::plan::mode::Mode;
-use super::change::Message;
 use super::error::ChangeError;
+use super::messages::{Message, MessageSender};
 use super::pending::PendingChanges;
 use super::requested::Change;
 use super::settings::RunningSettings;
@@ -27,6 +27,9 @@ use crate::packet_filter::Filter;
 ///
 /// The packet rings of several readers are replaced together. Their buffer is that of the whole interface.
 ///
+/// A change of a [`CaptureGroup`](super::super::CaptureGroup) reaches each interface, also those that come up later. If one of them
+/// refuses it, none is changed; [`set_mode`](Self::set_mode) says what differs. An interface that is going down is passed over.
+///
 /// | back end | delivery, spin | buffer | stall | filter, snaplen, sampling, direction |
 /// |---|---|---|---|---|
 /// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same | the same |
@@ -38,15 +41,52 @@ use crate::packet_filter::Filter;
 pub struct Control {
     /// Of all readers.
     pending: Vec<Arc<PendingChanges>>,
-    messages: Sender<Message>,
+    /// Of the interfaces of a group, which its only reader reads.
+    members: MemberChanges,
+    messages: MessageSender,
+}
+
+/// The pending changes of interfaces that come and go. Clones are of the same ones.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct MemberChanges(Arc<Mutex<Vec<Arc<PendingChanges>>>>);
+
+impl MemberChanges {
+    fn list(&self) -> MutexGuard<'_, Vec<Arc<PendingChanges>>> {
+        // No panic leaves it half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds those of an interface, and forgets those of captures that are over.
+    pub fn add(&self, pending: Arc<PendingChanges>) {
+        let mut list = self.list();
+        list.retain(|one| !one.is_over());
+        list.push(pending);
+    }
 }
 
 impl Control {
     pub(in super::super) fn new(
         pending: Vec<Arc<PendingChanges>>,
-        messages: Sender<Message>,
+        messages: MessageSender,
     ) -> Self {
-        Self { pending, messages }
+        Self {
+            pending,
+            members: MemberChanges::default(),
+            messages,
+        }
+    }
+
+    /// Of a group, with `pending` for its reader.
+    pub(in super::super) fn of_group(
+        pending: Arc<PendingChanges>,
+        members: MemberChanges,
+        messages: MessageSender,
+    ) -> Self {
+        Self {
+            pending: vec![pending],
+            members,
+            messages,
+        }
     }
 
     /// Changes `delivery` and `spin` of [`CaptureOptions`](super::super::CaptureOptions). Packets that wait
@@ -130,9 +170,12 @@ impl Control {
     /// Captures from interface `link`, too, with the options of the others. Packets refer to it by the next number, and
     /// [`Consumer::interface`](super::super::Consumer::interface) is called before the first of them.
     ///
+    /// A [`CaptureGroup`](super::super::CaptureGroup) captures again from an interface that was removed. If it captures from interfaces
+    /// of certain names, it also takes another name, in each of its namespaces. Such an interface may come up later.
+    ///
     /// # Errors
-    /// [`ChangeError::Memory`] with the reason why it cannot be captured, e.g. that it is captured already. Several
-    /// readers refuse an interface with other receive queues than theirs.
+    /// [`ChangeError::Memory`] with the reason why it cannot be captured, e.g. that it is captured already;
+    /// [`ChangeError::Awaited`]. Several readers refuse an interface with other receive queues than theirs.
     /// # Privileges
     /// As [`Capture::open`](super::super::Capture::open).
     pub fn add_interface(&self, link: impl Into<String>) -> Result<(), ChangeError> {
@@ -141,6 +184,9 @@ impl Control {
 
     /// Captures from interface `link` no more. Packets in its rings are delivered, and its account stays part of the
     /// summary. An interface that has been removed can be added again, under another number.
+    ///
+    /// In a [`CaptureGroup`](super::super::CaptureGroup) the interface of this name does not join again when it comes up, until it is added.
+    /// The last one can be removed, too.
     ///
     /// # Errors
     /// [`ChangeError::NotCaptured`]; [`ChangeError::LastInterface`]; [`RingOpenError::Busy`](ring::RingOpenError::Busy) in it while another change is
@@ -180,19 +226,26 @@ impl Control {
     /// Waits until all replaced rings have been read and freed, or until the capture is over. The reading
     /// thread must not call this: it would wait for itself.
     pub fn wait(&self) {
-        self.pending.iter().for_each(|one| one.wait());
+        self.replacing().iter().for_each(|one| one.wait());
     }
 
     /// As [`wait`](Self::wait), at most for this time. Returns whether all have been read or the capture is over.
     pub fn wait_for(&self, time: Duration) -> bool {
         let begun = Instant::now();
-        (self.pending.iter()).all(|one| one.wait_for(time.saturating_sub(begun.elapsed())))
+        (self.replacing().iter()).all(|one| one.wait_for(time.saturating_sub(begun.elapsed())))
+    }
+
+    /// Whose rings may have been replaced.
+    fn replacing(&self) -> Vec<Arc<PendingChanges>> {
+        let mut all = self.pending.clone();
+        all.extend_from_slice(&self.members.list());
+        all
     }
 
     fn change(&self, change: Change) -> Result<(), ChangeError> {
         let (answer, answered) = channel();
         let message = Message::Change(change, answer);
-        self.messages.send(message).map_err(|_| ChangeError::Over)?;
+        self.messages.send(message)?;
         answered.recv().unwrap_or(Err(ChangeError::Over))
     }
 }

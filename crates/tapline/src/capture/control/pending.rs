@@ -104,6 +104,11 @@ impl PendingChanges {
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
 
+    /// The capture is to end: the change is complete when it has.
+    pub fn await_end(&self) {
+        self.state().unread_replacements += 1;
+    }
+
     /// Whether a replacement is not read yet.
     pub fn is_settling(&self) -> bool {
         self.state().unread_replacements > 0
@@ -149,6 +154,11 @@ impl PendingChanges {
     pub fn end(&self) {
         self.state().is_over = true;
         self.settled.notify_all();
+    }
+
+    /// Whether the capture is over.
+    pub fn is_over(&self) -> bool {
+        self.state().is_over
     }
 
     /// Waits until every replacement is read, or until the capture is over.

@@ -13,7 +13,7 @@ use super::super::read::poller::nanoseconds;
 use super::{Engine, Leaving, SETTLE, block_ns};
 
 /// Interval at which an interface that leaves is checked for packets.
-const LEAVE_NS: u64 = 1_000_000;
+pub const LEAVE_NS: u64 = 1_000_000;
 
 impl Engine {
     /// Changes of the list of queues so far.
@@ -80,6 +80,11 @@ impl Engine {
             place,
             deadline_ns: deadline_ns.saturating_add(nanoseconds(SETTLE)),
         });
+    }
+
+    /// Whether rings are being replaced, or an interface leaves.
+    pub fn is_settling(&self) -> bool {
+        !self.leaving.is_empty() || self.queues.iter().any(|queue| queue.next.is_some())
     }
 
     /// When the interfaces that leave have to be checked.

@@ -44,6 +44,7 @@ impl Engine {
             let wait = |source| CaptureError::Wait { source };
             let mut other = Self {
                 control: None,
+                shared_control: None,
                 interfaces,
                 queues: Vec::new(),
                 descriptions: self.descriptions.clone(),

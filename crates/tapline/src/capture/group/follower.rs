@@ -1,15 +1,17 @@
-//! The thread that follows interfaces beside the reader: the reader needs no privileges, and waits for no interface that opens.
+//! The thread that follows and changes interfaces beside the reader: the reader needs no privileges, and waits for no interface that
+//! opens.
 
 use std::convert::Infallible;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
+use rustix::event::{PollFd, PollFlags};
 
+use super::super::control::controller::FREE;
+use super::super::control::messages::{Message, Wake};
 use super::opener::{Event, Opener};
 use crate::stop::{Stop, Stopper};
 use crate::wait::wait;
@@ -17,6 +19,9 @@ use crate::wait::wait;
 /// Events that wait for the reader. The thread waits while there are more: the kernel keeps changes, or says that it lost some,
 /// and then they are compared with what there is.
 const MAX_WAITING: usize = 64;
+
+/// Requests that are carried out before interfaces are looked at again.
+const REQUESTS_PER_ROUND: usize = 16;
 
 /// Longest wait for changes in one call.
 const FOREVER: Duration = Duration::MAX;
@@ -30,30 +35,16 @@ pub struct Follower {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Readable while there may be events.
-#[derive(Clone, Debug)]
-struct Wake(Arc<OwnedFd>);
-
-impl Wake {
-    fn new() -> io::Result<Self> {
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self(Arc::new(event)))
-    }
-
-    fn set(&self) {
-        // Fails only if the counter of 64 bits is full; the event is readable then.
-        let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
-    }
-
-    fn clear(&self) {
-        // Fails only if the event is not readable, which is the purpose.
-        let _ = rustix::io::read(&*self.0, &mut [0; 8]);
-    }
+/// Changes of the running group that are asked for.
+pub struct Requests {
+    pub messages: Receiver<Message>,
+    /// Readable while there may be some.
+    pub wake: Wake,
 }
 
 impl Follower {
     /// Starts the thread, with the privileges of the calling one.
-    pub fn start(mut opener: Opener) -> io::Result<Self> {
+    pub fn start(mut opener: Opener, requests: Requests) -> io::Result<Self> {
         let (sender, events) = sync_channel(MAX_WAITING);
         let wake = Wake::new()?;
         let stop = Stop::new()?;
@@ -64,7 +55,7 @@ impl Follower {
         };
         let thread = thread::Builder::new().name("interfaces".into());
         let thread = thread.spawn(move || {
-            let Err(end) = follow(&mut opener, &sender, &stop);
+            let Err(end) = follow(&mut opener, &requests, &sender, &stop);
             let last = match end {
                 End::Unheard => return,
                 End::Over => Event::Over,
@@ -108,7 +99,7 @@ impl Follower {
 /// Readable when [`Follower::take`] may have events.
 impl AsFd for Follower {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.wake.0.as_fd()
+        self.wake.as_fd()
     }
 }
 
@@ -158,26 +149,50 @@ impl Events {
     }
 }
 
-/// Follows changes until `stop`, until the reader is gone or until there can be no more.
-fn follow(opener: &mut Opener, events: &Events, stop: &Stop) -> Result<Infallible, End> {
+/// Follows and makes changes until `stop`, until the reader is gone or until there can be no more.
+fn follow(
+    opener: &mut Opener,
+    requests: &Requests,
+    events: &Events,
+    stop: &Stop,
+) -> Result<Infallible, End> {
+    let mut is_free = true;
     loop {
         if opener.is_over() {
             return Err(End::Over);
         }
-        if wait_for_changes(opener, stop).map_err(End::Broken)? {
+        let time = if is_free { FOREVER } else { FREE };
+        if wait_for_changes(opener, requests, stop, time).map_err(End::Broken)? {
             return Err(End::Unheard);
         }
         opener.events(|event| events.send(event))?;
+        requests.wake.clear();
+        for _ in 0..REQUESTS_PER_ROUND {
+            let Ok(message) = requests.messages.try_recv() else {
+                break;
+            };
+            requests.wake.set();
+            opener.answer(message, &mut |event| events.send(event))?;
+        }
+        is_free = opener.free_dropped();
     }
 }
 
-/// Waits for changes of interfaces, or for `stop`. Returns whether that was requested.
-fn wait_for_changes(opener: &Opener, stop: &Stop) -> io::Result<bool> {
-    let mut descriptors = vec![PollFd::new(stop, PollFlags::IN)];
+/// Waits for changes of interfaces, for requests, or for `stop`, but not longer than `time`. Returns whether that was requested.
+fn wait_for_changes(
+    opener: &Opener,
+    requests: &Requests,
+    stop: &Stop,
+    time: Duration,
+) -> io::Result<bool> {
+    let mut descriptors = vec![
+        PollFd::new(stop, PollFlags::IN),
+        PollFd::new(&requests.wake, PollFlags::IN),
+    ];
     let mounts = opener.mounts();
     descriptors.extend(mounts.map(|mounts| PollFd::from_borrowed_fd(mounts, PollFlags::PRI)));
     let links = opener.links();
     descriptors.extend(links.map(|links| PollFd::from_borrowed_fd(links, PollFlags::IN)));
-    wait(&mut descriptors, FOREVER)?;
+    wait(&mut descriptors, time)?;
     Ok(!descriptors[0].revents().is_empty())
 }

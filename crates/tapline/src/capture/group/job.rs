@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
@@ -14,11 +15,15 @@ use super::super::account::counters::LiveCounters;
 use super::super::account::loss_account::Account;
 use super::super::account::reader_time::ReaderTime;
 use super::super::account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface};
+use super::super::control::handle::{Control, MemberChanges};
+use super::super::control::messages::{MessageSender, Wake};
+use super::super::control::pending::PendingChanges;
+use super::super::engine::changes::LEAVE_NS;
 use super::super::error::{CaptureError, run_result};
 use super::super::plan::options::{CaptureOptions, Limits};
 use super::super::read::consumer::{Closure, Consumer, ConsumerError};
 use super::discovery::Namespaces;
-use super::follower::Follower;
+use super::follower::{Follower, Requests};
 use super::member::Members;
 use super::opener::{Event, Joined, Opener, OverMembers};
 use crate::packet::Packet;
@@ -52,8 +57,12 @@ pub struct CaptureGroup {
     tick: Duration,
     limits: Limits,
     /// Follows the interfaces; before its thread begins, here.
-    opener: Option<Opener>,
+    opener: Option<(Opener, Requests)>,
     follower: Option<Follower>,
+    messages: MessageSender,
+    /// What changes for the reader, beside what changes for its members.
+    pending: Arc<PendingChanges>,
+    member_changes: MemberChanges,
     over: OverMembers,
     members: Members,
     descriptions: Vec<Description>,
@@ -88,7 +97,12 @@ impl CaptureGroup {
         let limits = std::mem::take(&mut options.limits);
         let wait = |source| CaptureError::Wait { source };
         let (delivery, tick) = (options.delivery, options.tick);
-        let mut opener = Opener::new(options, names, namespaces)?;
+        let pending = Arc::new(PendingChanges::new().map_err(wait)?);
+        let member_changes = MemberChanges::default();
+        let followed = (pending.clone(), member_changes.clone());
+        let mut opener = Opener::new(options, names, namespaces, followed)?;
+        let wake = Wake::new().map_err(wait)?;
+        let (messages, received) = MessageSender::waking(wake.clone());
         let mut group = Self {
             delivery,
             tick,
@@ -96,6 +110,9 @@ impl CaptureGroup {
             over: opener.over_members(),
             opener: None,
             follower: None,
+            messages,
+            pending,
+            member_changes,
             members: Members::default(),
             descriptions: Vec::new(),
             warnings: Vec::new(),
@@ -114,20 +131,37 @@ impl CaptureGroup {
             _ => Ok(()),
         })?;
         opener.check_named(&group.descriptions)?;
-        group.opener = Some(opener);
+        let requests = Requests {
+            messages: received,
+            wake,
+        };
+        group.opener = Some((opener, requests));
         Ok(group)
     }
 
-    /// Starts the thread that captures from interfaces that come up, with the privileges of the calling thread, which can then
-    /// give them up. Running the group starts it, too, if it does not run yet.
+    /// Starts the thread that captures from interfaces that come up and changes those that are captured, with the privileges of the
+    /// calling thread, which can then give them up. Running the group starts it, too, if it does not run yet.
     ///
     /// # Errors
     /// As pipe2(2), eventfd(2) and pthread_create(3).
     pub fn follow(&mut self) -> io::Result<()> {
-        if let Some(opener) = self.opener.take() {
-            self.follower = Some(Follower::start(opener)?);
+        if let Some((opener, requests)) = self.opener.take() {
+            self.follower = Some(Follower::start(opener, requests)?);
         }
         Ok(())
+    }
+
+    /// Changes the group while it runs: all interfaces, and those that come up later. Starts the thread of
+    /// [`follow`](Self::follow), which makes the changes.
+    ///
+    /// The thread that runs the group must not ask for changes: it would wait for itself.
+    ///
+    /// # Errors
+    /// As [`follow`](Self::follow).
+    pub fn control(&mut self) -> io::Result<Control> {
+        self.follow()?;
+        let (pending, members) = (self.pending.clone(), self.member_changes.clone());
+        Ok(Control::of_group(pending, members, self.messages.clone()))
     }
 
     /// The interfaces so far, as a capture file describes them. [`Packet::interface`] is a position in this list.
@@ -238,11 +272,16 @@ impl Run {
             end_ns: group.start_ns.saturating_add(duration_ns),
             tick_ns,
             next_tick_ns: monotonic_ns().saturating_add(tick_ns),
-            pause: match group.delivery {
-                DeliveryMode::Adaptive { target } => Some(target / 2),
-                _ => None,
-            },
+            pause: pause(group.delivery),
         }
+    }
+}
+
+/// The pause after a busy round.
+fn pause(delivery: DeliveryMode) -> Option<Duration> {
+    match delivery {
+        DeliveryMode::Adaptive { target } => Some(target / 2),
+        _ => None,
     }
 }
 
@@ -257,10 +296,20 @@ impl CaptureGroup {
         if run.remaining == 0 {
             return Ok(Some(Ended::Packets));
         }
-        let until_ns = run.next_tick_ns.min(run.end_ns);
-        let wakeup = self.wait(stop, until_ns)?;
+        let mut until_ns = run.next_tick_ns.min(run.end_ns);
+        let settling = self.members.settling();
+        if !settling.is_empty() {
+            // Nothing wakes the reader when the last packet of a ring has been read.
+            until_ns = until_ns.min(monotonic_ns().saturating_add(LEAVE_NS));
+        }
+        let mut wakeup = self.wait(stop, until_ns)?;
+        wakeup.ready.retain(|number| !settling.contains(number));
+        wakeup.ready.extend(settling);
         if wakeup.is_stopped {
             return Ok(Some(Ended::Stopped));
+        }
+        if let Some(changes) = self.pending.take() {
+            run.pause = pause(changes.delivery);
         }
         if wakeup.has_changes {
             match self.join(run, consumer) {
@@ -405,7 +454,8 @@ impl CaptureGroup {
         self.closed[number as usize] = account.map(|account| (account, statistics));
     }
 
-    /// Delivers what is left in all rings, unless the consumer failed, and closes the account.
+    /// Delivers what is left in all rings, unless the consumer failed, and closes the account. A change that is being made is complete
+    /// before.
     fn close<C: Consumer>(&mut self, mut run: Run, consumer: &mut C, ended: Ended) -> Ended {
         self.follower = None;
         let numbers = self.members.numbers();
@@ -431,6 +481,8 @@ impl CaptureGroup {
     fn wait(&self, stop: &Stop, until_ns: u64) -> io::Result<Wakeup> {
         let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
         let mut descriptors = vec![readable(stop.as_fd())];
+        descriptors.push(readable(self.pending.as_fd()));
+        let first_change = descriptors.len();
         let follower = self.follower.iter();
         descriptors.extend(follower.map(|follower| readable(follower.as_fd())));
         let first_member = descriptors.len();
@@ -442,7 +494,7 @@ impl CaptureGroup {
         let ready = descriptors[first_member..].iter().zip(&members);
         Ok(Wakeup {
             is_stopped: is_ready(&descriptors[0]),
-            has_changes: descriptors[1..first_member].iter().any(is_ready),
+            has_changes: descriptors[first_change..first_member].iter().any(is_ready),
             ready: ready
                 .filter(|(polled, _)| is_ready(polled))
                 .map(|(_, &(number, _))| number)

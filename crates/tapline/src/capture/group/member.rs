@@ -52,6 +52,14 @@ impl Members {
         self.0.keys().copied().collect()
     }
 
+    /// Those whose rings are being replaced.
+    pub fn settling(&self) -> Vec<u32> {
+        let settling = self
+            .iter()
+            .filter(|(_, member)| member.capture.engine.is_settling());
+        settling.map(|(number, _)| number).collect()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Member)> {
         self.0.iter().map(|(&number, member)| (number, member))
     }

@@ -5,6 +5,7 @@
 //! link notifications   ─▶              thread of its own               │  thread of the reader
 //! ```
 
+mod changes;
 mod cooked;
 mod discovery;
 mod follower;

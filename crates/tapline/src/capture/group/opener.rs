@@ -6,13 +6,20 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use filter::FilterWarning;
-use ring::InterfaceInfo;
+use netlink::Namespace;
+use ring::{InterfaceInfo, RingOpenError};
 use store::model::Interface as Description;
 
 use super::super::account::counters::LiveCounters;
+use super::super::control::error::ChangeError;
+use super::super::control::handle::MemberChanges;
+use super::super::control::messages::Message;
+use super::super::control::pending::PendingChanges;
+use super::super::control::requested::Change as RequestedChange;
 use super::super::error::{CaptureError, CaptureErrorKind};
 use super::super::job::Capture;
 use super::super::plan::options::CaptureOptions;
+use super::changes::{ChangedMember, GroupChanges};
 use super::cooked::{self, Cooker};
 use super::discovery::{Change, Discovery, InterfacePlace, Namespaces, Serial};
 use super::member::Member;
@@ -42,13 +49,18 @@ pub struct Joined {
     pub live: LiveCounters,
 }
 
-/// Follows interfaces, and captures from those that come up.
+/// Follows interfaces, captures from those that come up, and changes those that are captured.
 pub struct Opener {
-    /// The options of each member, without interface and limits.
-    options: CaptureOptions,
+    changes: GroupChanges,
+    /// Whether members get a common link type.
+    is_cooked: bool,
     /// Names of the interfaces to capture from; empty: all.
     names: Vec<String>,
+    /// Interfaces that were removed, by their names among those of all namespaces.
+    removed: Vec<String>,
     discovery: Discovery,
+    /// Interfaces that are up.
+    up: BTreeMap<InterfacePlace, UpInterface>,
     /// The members of interfaces that are up.
     captured: BTreeMap<InterfacePlace, u32>,
     /// Interfaces that could not be captured from: each is reported once, until it goes down.
@@ -56,6 +68,17 @@ pub struct Opener {
     /// The number of the next member.
     next: u32,
     over: OverMembers,
+}
+
+/// An interface that is up.
+#[derive(Clone)]
+struct UpInterface {
+    /// Its name in its namespace.
+    link: String,
+    /// Its name among those of all namespaces.
+    name: String,
+    namespace: Option<Namespace>,
+    namespace_name: Option<String>,
 }
 
 /// Members that ended by themselves, told by the reader: their interfaces can join again.
@@ -79,16 +102,22 @@ impl OverMembers {
 }
 
 impl Opener {
-    /// Begins to follow `namespaces`. The interfaces that exist are events of the first call of [`events`](Self::events).
+    /// Begins to follow `namespaces`. `options` are those of each member, without interface and limits; `reader` and `members` are
+    /// what the reader follows when they change. The interfaces that exist are events of the first call of
+    /// [`events`](Self::events).
     pub fn new(
         options: CaptureOptions,
         names: Vec<String>,
         namespaces: Namespaces,
+        (reader, members): (Arc<PendingChanges>, MemberChanges),
     ) -> Result<Self, CaptureError> {
         Ok(Self {
-            options,
+            is_cooked: options.cooked,
+            changes: GroupChanges::new(options, reader, members),
             names,
+            removed: Vec::new(),
             discovery: Discovery::open(namespaces)?,
+            up: BTreeMap::new(),
             captured: BTreeMap::new(),
             refused: Vec::new(),
             next: 0,
@@ -138,8 +167,7 @@ impl Opener {
     /// # Errors
     /// Those of `give`.
     pub fn events<E>(&mut self, mut give: impl FnMut(Event) -> Result<(), E>) -> Result<(), E> {
-        let over = self.over.take();
-        self.captured.retain(|_, number| !over.contains(number));
+        self.forget_over();
         for change in self.discovery.changes() {
             match change {
                 Change::Up {
@@ -148,34 +176,29 @@ impl Opener {
                     namespace,
                     namespace_name,
                 } => {
-                    let is_wanted = self.names.is_empty() || self.names.contains(&link);
-                    if !is_wanted || self.is_known(place) {
-                        continue;
-                    }
-                    let mut options = self.options.clone().interface(&*link);
-                    options.namespace = namespace;
-                    let name = qualified(namespace_name.as_ref(), &link);
-                    match self.open(options, &name, namespace_name.as_deref()) {
-                        Ok(joined) => {
-                            self.captured.insert(place, self.next);
-                            self.next += 1;
-                            give(Event::Joined(Box::new(joined)))?;
-                        }
-                        Err(error) if is_gone(&error) => {}
-                        Err(error) => {
-                            self.refused.push(place);
-                            give(Event::Refused(name, error))?;
-                        }
+                    let interface = UpInterface {
+                        name: qualified(namespace_name.as_ref(), &link),
+                        link,
+                        namespace,
+                        namespace_name,
+                    };
+                    self.up.insert(place, interface.clone());
+                    if self.is_wanted(&interface) && !self.is_known(place) {
+                        self.join(place, &interface, &mut give)?;
                     }
                 }
                 Change::Down(place) => {
+                    self.up.remove(&place);
                     self.refused.retain(|&refused| refused != place);
                     if let Some(number) = self.captured.remove(&place) {
+                        self.changes.remove(number);
                         give(Event::Left(number))?;
                     }
                 }
                 Change::NamespaceGone(serial) => {
+                    self.up.retain(|place, _| place.namespace != serial);
                     for number in self.leave(serial) {
+                        self.changes.remove(number);
                         give(Event::Left(number))?;
                     }
                 }
@@ -183,6 +206,45 @@ impl Opener {
             }
         }
         Ok(())
+    }
+
+    /// Forgets the members that ended by themselves.
+    fn forget_over(&mut self) {
+        let over = self.over.take();
+        self.captured.retain(|_, number| !over.contains(number));
+        for number in over {
+            self.changes.remove(number);
+        }
+    }
+
+    /// Whether the interface is to be captured.
+    fn is_wanted(&self, interface: &UpInterface) -> bool {
+        (self.names.is_empty() || self.names.contains(&interface.link))
+            && !self.removed.contains(&interface.name)
+    }
+
+    /// Captures from an interface, unless it has gone again.
+    fn join<E>(
+        &mut self,
+        place: InterfacePlace,
+        interface: &UpInterface,
+        give: &mut impl FnMut(Event) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self.open(interface) {
+            Ok((joined, changed)) => {
+                self.captured.insert(place, self.next);
+                if let Some(changed) = changed {
+                    self.changes.insert(self.next, changed);
+                }
+                self.next += 1;
+                give(Event::Joined(Box::new(joined)))
+            }
+            Err(error) if is_gone(&error) => Ok(()),
+            Err(error) => {
+                self.refused.push(place);
+                give(Event::Refused(interface.name.clone(), error))
+            }
+        }
     }
 
     /// Whether `place` is captured or refused already.
@@ -205,29 +267,38 @@ impl Opener {
         left
     }
 
+    /// Opens the capture of an interface, with what changes it.
     fn open(
         &self,
-        options: CaptureOptions,
-        name: &str,
-        namespace: Option<&str>,
-    ) -> Result<Joined, CaptureError> {
+        interface: &UpInterface,
+    ) -> Result<(Joined, Option<ChangedMember>), CaptureError> {
         if self.next as usize >= MAX_INTERFACES {
             let source = io::Error::other("the capture has had too many interfaces");
             return Err(CaptureError::Wait { source });
         }
+        let UpInterface {
+            link,
+            name,
+            namespace,
+            namespace_name,
+        } = interface;
+        let mut options = self.changes.of_new_member().interface(link);
+        options.namespace.clone_from(namespace);
         let mut capture = Capture::open(options)?;
-        if let Some(namespace) = namespace {
+        let changed = ChangedMember::new(&mut capture.engine, name, namespace_name.as_deref());
+        if let Some(namespace) = namespace_name {
             let description = format!("network namespace {namespace}");
             capture.engine.rename(name, &description);
         }
         let mut described = capture.interfaces().to_vec();
         let cooked = self.cook(&mut described, &capture)?;
-        Ok(Joined {
+        let joined = Joined {
             described,
             warnings: capture.filter_warnings().to_vec(),
             live: capture.live(),
             member: Member { capture, cooked },
-        })
+        };
+        Ok((joined, changed))
     }
 
     /// Describes an interface with the common link type, and returns what its packets take to get it; `None` if they
@@ -237,7 +308,7 @@ impl Opener {
         described: &mut [Description],
         capture: &Capture,
     ) -> Result<Option<(Cooker, InterfaceInfo)>, CaptureError> {
-        let opened = capture.links().next().filter(|_| self.options.cooked);
+        let opened = capture.links().next().filter(|_| self.is_cooked);
         let Some(link) = opened.map(|opened| opened.link.clone()) else {
             return Ok(None);
         };
@@ -246,6 +317,118 @@ impl Opener {
         }
         described.iter_mut().for_each(cooked::describe);
         Ok(Some((Cooker::default(), link)))
+    }
+}
+
+/// Changes while it runs.
+impl Opener {
+    /// Carries out what `message` asks for.
+    ///
+    /// # Errors
+    /// Those of `give`.
+    pub fn answer<E>(
+        &mut self,
+        message: Message,
+        give: &mut impl FnMut(Event) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (change, answer) = match message {
+            Message::Change(change, answer) => (change, answer),
+            Message::Settings(answer) => {
+                // The caller may have gone.
+                let _ = answer.send(self.changes.settings());
+                return Ok(());
+            }
+            Message::Over => return Ok(()),
+        };
+        self.forget_over();
+        let (changed, given) = match &change {
+            RequestedChange::Add(link) => self.add(link, give),
+            RequestedChange::Remove(link) => self.remove(link, give),
+            RequestedChange::Mode(link, mode) => {
+                (self.changes.set_mode(link.as_deref(), *mode), Ok(()))
+            }
+            change => (self.changes.set(change), Ok(())),
+        };
+        let _ = answer.send(changed);
+        given
+    }
+
+    /// Frees rings that were replaced and are read; returns whether all are.
+    pub fn free_dropped(&self) -> bool {
+        self.changes.free_dropped()
+    }
+
+    /// Captures again from an interface that was removed, or from those of another name.
+    fn add<E>(
+        &mut self,
+        link: &str,
+        give: &mut impl FnMut(Event) -> Result<(), E>,
+    ) -> (Result<(), ChangeError>, Result<(), E>) {
+        let link = link.to_owned();
+        if self.changes.named(&link).is_some() {
+            return (Err(CaptureError::LinkTwice { link }.into()), Ok(()));
+        }
+        let before = self.removed.len() + self.refused.len();
+        self.removed.retain(|removed| *removed != link);
+        // It is opened once more.
+        let is_up = |place| self.up.get(place).is_some_and(|up| up.name == link);
+        self.refused.retain(|place| !is_up(place));
+        if self.removed.len() + self.refused.len() == before {
+            if self.names.is_empty() || self.names.contains(&link) {
+                return (Err(ChangeError::Awaited { link }), Ok(()));
+            }
+            if link.contains('/') {
+                return (Err(ChangeError::NotCaptured { link }), Ok(()));
+            }
+            if self.names.len() >= MAX_INTERFACES {
+                return (Err(ChangeError::TooManyInterfaces), Ok(()));
+            }
+            self.names.push(link);
+        }
+        let mut refusal = Ok(());
+        let mut events = Vec::new();
+        let waiting: Vec<_> = (self.up.iter())
+            .filter(|(place, interface)| self.is_wanted(interface) && !self.is_known(**place))
+            .map(|(&place, interface)| (place, interface.clone()))
+            .collect();
+        for (place, interface) in waiting {
+            let joined = self.join(place, &interface, &mut |event| {
+                events.push(event);
+                Ok::<(), std::convert::Infallible>(())
+            });
+            let Ok(()) = joined;
+        }
+        let mut given = Ok(());
+        for event in events {
+            match event {
+                Event::Refused(_, error) if refusal.is_ok() => refusal = Err(error.into()),
+                event if given.is_ok() => given = give(event),
+                _ => {}
+            }
+        }
+        (refusal, given)
+    }
+
+    /// Captures from an interface no more, also when it comes up again.
+    fn remove<E>(
+        &mut self,
+        link: &str,
+        give: &mut impl FnMut(Event) -> Result<(), E>,
+    ) -> (Result<(), ChangeError>, Result<(), E>) {
+        let link = link.to_owned();
+        let Some(number) = self.changes.named(&link) else {
+            return (Err(ChangeError::NotCaptured { link }), Ok(()));
+        };
+        if self.changes.is_settling(number) {
+            return (Err(RingOpenError::Busy { link }.into()), Ok(()));
+        }
+        if self.removed.len() >= MAX_INTERFACES {
+            return (Err(ChangeError::TooManyInterfaces), Ok(()));
+        }
+        self.removed.push(link);
+        self.captured.retain(|_, captured| *captured != number);
+        self.changes.await_end(number);
+        (Ok(()), give(Event::Left(number)))
     }
 }
 

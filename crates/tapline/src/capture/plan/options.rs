@@ -125,6 +125,8 @@ pub struct CaptureOptions {
     pub(in super::super) shares: Vec<ShareOfPackets>,
     /// What an interface must have before an XDP program is attached to it.
     pub(in super::super) required: Required,
+    /// The direction to which the filter of a packet ring narrows `direction`, while `Control` can widen it again. `None`: to none.
+    pub(in super::super) narrowed: Option<DirectionFilter>,
     /// The receive queues to read; `None`: all. Applies to AF_XDP sockets.
     pub(crate) queues: Option<Vec<u32>>,
 }
@@ -183,6 +185,7 @@ impl Default for CaptureOptions {
             tick: Duration::from_secs(1),
             shares: Vec::new(),
             required: Required::default(),
+            narrowed: None,
             queues: None,
         }
     }
@@ -279,6 +282,18 @@ impl CaptureOptions {
     }
 }
 
+impl CaptureOptions {
+    /// The direction of the packets that are captured at first.
+    pub(in super::super) fn first_direction(&self) -> DirectionFilter {
+        self.narrowed.unwrap_or(self.direction)
+    }
+
+    /// Whether the filter narrows the direction.
+    pub(in super::super) fn narrows_direction(&self) -> bool {
+        self.first_direction() != self.direction
+    }
+}
+
 /// When a capture ends by itself: at the limit that is reached first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
@@ -309,7 +324,7 @@ pub fn check_mode(options: &CaptureOptions) -> Result<(), ModeError> {
     if mode == Mode::Mirror {
         return Ok(());
     }
-    if options.direction == DirectionFilter::Out {
+    if options.first_direction() == DirectionFilter::Out {
         return Err(ModeError::Outgoing);
     }
     if let Some(Filter::Program(_)) = options.filter {
@@ -319,7 +334,7 @@ pub fn check_mode(options: &CaptureOptions) -> Result<(), ModeError> {
 }
 
 fn check_mirror(options: &CaptureOptions) -> Result<(), MirrorLimit> {
-    if options.direction != DirectionFilter::In {
+    if options.first_direction() != DirectionFilter::In {
         return Err(MirrorLimit::Direction);
     }
     if let Some(Filter::Program(_)) = options.filter {

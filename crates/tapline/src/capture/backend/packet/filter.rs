@@ -15,7 +15,7 @@ use super::super::super::plan::options::CaptureOptions;
 /// The filter as the ring attaches it, and its counters.
 ///
 /// Without the privilege for eBPF, and for programs that eBPF cannot express, the classic program itself is
-/// attached. It counts nothing and cannot sample.
+/// attached. It counts nothing, cannot sample and has the direction of the ring.
 pub fn prepare(
     link: &str,
     program: &ClassicProgram,
@@ -32,6 +32,10 @@ pub fn prepare(
             let link = link.to_owned();
             Err(CaptureError::SocketPorts { link, error })
         }
+        Err(error) if options.narrows_direction() => {
+            let link = link.to_owned();
+            Err(CaptureError::Direction { link, error })
+        }
         Err(error) => {
             let uncounted = UncountedFilter(Arc::new(error));
             Ok((ring::RingFilter::Classic(classic), Box::new(uncounted)))
@@ -43,7 +47,7 @@ fn counting(
     classic: &[SockFilter],
     options: &CaptureOptions,
 ) -> Result<(ring::RingFilter, CountingFilter), CountingFilterError> {
-    let direction = match options.direction {
+    let direction = match options.first_direction() {
         DirectionFilter::Out => socket_filter::Direction::Outgoing,
         // Older kernels deliver outgoing packets to a fanout group even if its members ignore them.
         DirectionFilter::In => socket_filter::Direction::Incoming,

@@ -177,9 +177,8 @@ impl PacketHandOver {
         options: &RunOptions,
     ) -> Result<Box<dyn Replacement + '_>, ChangeError> {
         let chosen = choose_filter(&self.link, &self.capture, options)?;
-        let mut ring = ring_options(&chosen.options, chosen.ring);
-        // All rings of the group have one; the program narrows it.
-        ring.direction = self.capture.direction;
+        // All rings of the group have the direction of the first one; the program narrows it.
+        let ring = ring_options(&chosen.options, chosen.ring);
         Ok(Box::new(PacketReplacement {
             ring: self.group.prepare(&ring)?,
             filter: Some(FilteredOptions {

@@ -37,9 +37,11 @@ pub fn open(
     options: &CaptureOptions,
 ) -> Result<OpenedInterface, CaptureError> {
     match plan {
-        // Only a program samples, and knows ports.
+        // Only a program samples, knows ports, and has another direction than the ring.
         InterfacePlan::Everything
-            if options.sampling.is_some() || options.socket_ports.is_some() =>
+            if options.sampling.is_some()
+                || options.socket_ports.is_some()
+                || options.narrows_direction() =>
         {
             let everything = ClassicProgram::keep(options.snaplen);
             Ok(OpenedInterface {

@@ -61,19 +61,29 @@ pub fn choose_filter(
     capture: &CaptureOptions,
     options: &RunOptions,
 ) -> Result<ChosenFilter, ChangeError> {
-    let opened = capture.direction;
     let mut capture = capture.clone();
     options.clone().apply(&mut capture);
     let netlink = &mut Netlink::open().map_err(CaptureError::from)?;
-    let plan = InterfacePlan::new(link, &capture, netlink);
-    let chosen = choose(link, plan.map_err(CaptureError::from)?, &capture)?;
-    let is_program = matches!(chosen.ring, ring::RingFilter::Program(_));
-    let narrows = opened == DirectionFilter::Both && is_program;
-    if capture.direction != opened && !narrows {
-        let link = link.to_owned();
-        return Err(ChangeError::FixedDirection { link });
+    let widens = capture.narrowed == Some(DirectionFilter::Both);
+    if widens
+        && capture.direction == DirectionFilter::In
+        && (netlink.link_named(link)).is_ok_and(|found| found.is_loopback())
+    {
+        // Of both directions a loopback interface has the received packets.
+        capture.narrowed = None;
     }
-    Ok(chosen)
+    let fixed = || ChangeError::FixedDirection {
+        link: link.to_owned(),
+    };
+    if capture.narrows_direction() && capture.direction != DirectionFilter::Both {
+        return Err(fixed());
+    }
+    let plan = InterfacePlan::new(link, &capture, netlink);
+    match choose(link, plan.map_err(CaptureError::from)?, &capture) {
+        // The kernel runs no program.
+        Err(CaptureError::Direction { .. }) => Err(fixed()),
+        chosen => Ok(chosen?),
+    }
 }
 
 /// The options of a ring behind `filter`.

@@ -1,7 +1,7 @@
 //! Rings of several readers that take over, with a kernel whose answers are known.
 
-use std::cell::RefCell;
 use std::io;
+use std::sync::Mutex;
 
 use super::super::hand_over::NewRings;
 use super::*;
@@ -11,7 +11,7 @@ use super::*;
 struct Kernel {
     refuses: Option<usize>,
     /// Interfaces whose packets enter the new rings.
-    switched: RefCell<Vec<usize>>,
+    switched: Mutex<Vec<usize>>,
 }
 
 struct Ring<'k> {
@@ -26,7 +26,7 @@ impl Replacement for Ring<'_> {
             let source = io::Error::from_raw_os_error(libc::ENOMEM);
             return Err(ChangeError::HandOver { link, source });
         }
-        let mut switched = self.kernel.switched.borrow_mut();
+        let mut switched = self.kernel.switched.lock().expect("no panic");
         if !switched.contains(&self.interface) {
             switched.push(self.interface);
         }
@@ -73,7 +73,7 @@ fn an_interface_that_fails_leaves_no_ring_unread_that_gets_packets() {
             Err(ChangeError::HandOver { link, .. }) => assert_eq!(link, format!("eth{refuses}")),
             other => panic!("{other:?}"),
         }
-        assert_eq!(*kernel.switched.borrow(), expected);
+        assert_eq!(*kernel.switched.lock().expect("no panic"), expected);
         assert_eq!(places, [expected; 3], "eth{refuses} fails");
     }
 }

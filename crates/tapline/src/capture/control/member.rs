@@ -1,0 +1,38 @@
+//! The readers of a capture and their interfaces, as the thread that changes them knows them.
+
+use std::sync::Arc;
+
+use ring::InterfaceInfo;
+
+use super::super::plan::mode::Mode;
+use super::hand_over::HandOverResult;
+use super::new_interface::NewInterface;
+use super::pending::PendingChanges;
+
+/// A reader whose capture is changed.
+pub struct Member {
+    /// Those that it ever had, in their order.
+    pub interfaces: Vec<Slot>,
+    pub pending: Arc<PendingChanges>,
+}
+
+/// An interface of a reader.
+pub struct Slot {
+    pub link: InterfaceInfo,
+    /// The number by which packets refer to it.
+    pub number: u32,
+    pub mode: Mode,
+    /// What replaces its rings. `None`: it has been removed.
+    pub hand_over: Option<HandOverResult>,
+}
+
+impl Slot {
+    pub fn of(new: &mut NewInterface, mode: Mode) -> Self {
+        Self {
+            link: new.interface.link.clone(),
+            number: new.interface.number,
+            mode,
+            hand_over: Some(new.interface.take_hand_over(&new.queues)),
+        }
+    }
+}
