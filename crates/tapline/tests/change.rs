@@ -174,3 +174,49 @@ fn the_buffer_of_an_af_xdp_socket_stays_and_its_delivery_changes() {
     assert_account(&outcome.account, 9, 0, 0);
     assert_eq!(teller.taken, 9);
 }
+
+/// Until the reader follows, a packet ring and an XDP program both see what the program passes.
+#[test]
+fn a_refused_packet_counts_once_while_the_mode_changes() {
+    const EACH: u32 = 20;
+    // In drop mode slots, and sockets for what is too long for those.
+    for snaplen in [100, 1000] {
+        let [left, right] = Net::new().pair();
+        // Frames of even numbers.
+        let filter = support::expression("ether[17] & 1 = 0");
+        let options = options(&right, Backend::PacketV3)
+            .backend(None::<Backend>)
+            .direction(DirectionFilter::In)
+            .snaplen(snaplen)
+            .with_filter(Some(filter));
+        let (mut capture, control) = open(&right, options);
+        let mut follow = || {
+            let mut taken = 0;
+            let batch = capture.next_batch(Duration::from_millis(1));
+            if let Some(mut batch) = batch.expect("it reads") {
+                while batch.next().is_some() {
+                    taken += 1;
+                }
+            }
+            taken
+        };
+        let mut taken: u64 = follow();
+        let modes = [Mode::Drop, Mode::Mirror, Mode::Drop, Mode::Mirror];
+        for mode in modes {
+            send(&left, &frames(0, EACH));
+            control.set_mode(None, mode).expect("the mode changes");
+            send(&left, &frames(0, EACH));
+            while !control.wait_for(Duration::ZERO) {
+                taken += follow();
+            }
+            send(&left, &frames(0, EACH));
+        }
+        let sent = u64::from(EACH) * 3 * modes.len() as u64;
+        while taken < sent / 2 {
+            taken += follow();
+        }
+        let summary = support::summary(capture.finish());
+        assert_account(&summary.account, sent / 2, sent / 2, 0);
+        assert_eq!(taken, sent / 2, "{snaplen}");
+    }
+}

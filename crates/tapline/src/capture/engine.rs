@@ -243,6 +243,7 @@ impl Engine {
             number: interface.number,
             mode,
             hand_over: Some(interface.take_hand_over(queues)),
+            filter: interface.filter(),
         });
         Member {
             interfaces: slots.collect(),

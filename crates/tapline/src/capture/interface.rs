@@ -9,7 +9,8 @@ use netlink::{IfIndex, LinkStatistics, Netlink};
 use ring::{DeviceClockState, DirectionFilter, InterfaceInfo, TimestampSource};
 
 use super::account::counters::Counters;
-use super::account::kernel_filter::{AcceptAll, FilterHistory, KernelFilter, SharedFilter};
+use super::account::interface_filter::InterfaceFilter;
+use super::account::kernel_filter::{KernelFilter, SharedFilter};
 use super::account::loss_account::Lost;
 use super::account::stamp_counts::TimestampCounts;
 use super::account::summary::{OpenInterface, Sockets};
@@ -43,7 +44,7 @@ pub struct Interface {
     /// Why it uses AF_XDP sockets although shared memory would suit the options.
     pub fall_back: Option<FallBack>,
     hand_over: Option<Box<dyn HandOver>>,
-    kernel_filter: FilterHistory,
+    kernel_filter: InterfaceFilter,
     direction: DirectionFilter,
     /// Its counters at the start; `None` if it reports none.
     at_start: Option<LinkStatistics>,
@@ -131,7 +132,7 @@ impl Interface {
             sockets: sockets.reduce(Sockets::and),
             fall_back: opened.fall_back,
             hand_over: opened.hand_over,
-            kernel_filter: FilterHistory::new(opened.kernel_filter),
+            kernel_filter: InterfaceFilter::new(opened.kernel_filter),
             direction: options.direction,
             at_start,
             stamping,
@@ -161,6 +162,11 @@ impl Interface {
             restores_settings: self.stamping.restores()
                 || (self.steering.as_ref()).is_some_and(SteeringLease::restores),
         }
+    }
+
+    /// The filters in front of its rings.
+    pub fn filter(&self) -> InterfaceFilter {
+        self.kernel_filter.clone()
     }
 
     /// What replaces its rings, or the back end that cannot.
@@ -195,9 +201,7 @@ impl Interface {
         if let Some(hand_over) = &mut hand_over {
             hand_over.share();
         }
-        let nothing = FilterHistory::new(Box::new(AcceptAll));
-        let filter = std::mem::replace(&mut self.kernel_filter, nothing);
-        let parts = SharedFilter::parts(filter, rings);
+        let parts = SharedFilter::parts(self.kernel_filter.take(), rings);
         let mut shares = parts.zip(queues).map(|(part, queues)| Self {
             link: self.link.clone(),
             number: self.number,
@@ -209,7 +213,7 @@ impl Interface {
             sockets: self.sockets,
             fall_back: self.fall_back,
             hand_over: None,
-            kernel_filter: FilterHistory::new(Box::new(part)),
+            kernel_filter: InterfaceFilter::new(Box::new(part)),
             direction: self.direction,
             at_start: self.at_start,
             stamping: self.stamping.of_other_reader(),
@@ -240,12 +244,11 @@ impl Interface {
     }
 
     /// Why its filter does not count refused packets.
-    pub fn uncounted(&self) -> Option<&Arc<CountingFilterError>> {
-        let closed = self.closed.as_ref();
-        closed.map_or_else(
-            || self.kernel_filter.uncounted(),
-            |closed| closed.uncounted.as_ref(),
-        )
+    pub fn uncounted(&self) -> Option<Arc<CountingFilterError>> {
+        match &self.closed {
+            Some(closed) => closed.uncounted.clone(),
+            None => self.kernel_filter.uncounted(),
+        }
     }
 
     /// Its queues are those from `first` on.
@@ -279,10 +282,10 @@ impl Interface {
             surplus: self.untaken(queues) - self.unwritten(queues),
             stamps: self.stamps(queues),
             device_clock: self.device_clock(queues),
-            uncounted: self.uncounted().cloned(),
+            uncounted: self.uncounted(),
         });
         self.queues = 0..0;
-        self.kernel_filter = FilterHistory::new(Box::new(AcceptAll));
+        drop(self.kernel_filter.take());
         self.stamping = self.stamping.of_other_reader();
         self.steering = None;
     }

@@ -126,6 +126,31 @@ pub struct FilterHistory {
     previous: Option<Box<dyn KernelFilter>>,
     /// Counters of those before.
     ended: FilterCounters,
+    /// Refused packets that count elsewhere: those before counting began here.
+    before: Refused,
+    /// Refused packets when counting ended here.
+    until: Option<Refused>,
+}
+
+/// The part of the counters that a packet is in which is refused.
+#[derive(Clone, Copy, Debug)]
+struct Refused {
+    refused: Option<u64>,
+    sampled_out: Option<u64>,
+}
+
+impl Refused {
+    const NONE: Self = Self {
+        refused: Some(0),
+        sampled_out: Some(0),
+    };
+
+    fn of(counters: &FilterCounters) -> Self {
+        Self {
+            refused: counters.refused,
+            sampled_out: counters.sampled_out,
+        }
+    }
 }
 
 impl FilterHistory {
@@ -134,6 +159,27 @@ impl FilterHistory {
             current,
             previous: None,
             ended: FilterCounters::NOTHING,
+            before: Refused::NONE,
+            until: None,
+        }
+    }
+
+    /// Refused packets count here from now on.
+    pub fn begin_counting(&mut self) {
+        self.before = Refused::of(&self.all());
+    }
+
+    /// Refused packets count here no more.
+    pub fn end_counting(&mut self) {
+        self.until = Some(Refused::of(&self.counters()));
+    }
+
+    /// What the filters have counted, also where it does not count.
+    fn all(&self) -> FilterCounters {
+        let counters = self.current.counters();
+        match &self.previous {
+            None => counters,
+            Some(previous) => self.ended.and(previous.counters()).and(counters),
         }
     }
 
@@ -148,10 +194,22 @@ impl FilterHistory {
 
 impl KernelFilter for FilterHistory {
     fn counters(&self) -> FilterCounters {
-        let counters = self.current.counters();
-        match &self.previous {
-            None => counters,
-            Some(previous) => self.ended.and(previous.counters()).and(counters),
+        let all = self.all();
+        let Refused {
+            refused,
+            sampled_out,
+        } = self.until.unwrap_or_else(|| {
+            let counted = all.without(FilterCounters {
+                refused: self.before.refused,
+                sampled_out: self.before.sampled_out,
+                ..FilterCounters::NOTHING
+            });
+            Refused::of(&counted)
+        });
+        FilterCounters {
+            refused,
+            sampled_out,
+            ..all
         }
     }
 

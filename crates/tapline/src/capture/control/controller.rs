@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use bpf::UnmatchedAction;
 use ring::RingOpenError;
 
+use super::super::account::interface_filter::hand_over_counting;
 use super::super::error::CaptureError;
 use super::super::plan::mode::Mode;
 use super::super::plan::options::CaptureOptions;
@@ -203,6 +205,14 @@ impl Controller {
             let mut parts = self.opener.open(&link, slot.number, &own)?;
             if (parts.iter()).any(|part| part.interface.link.link_type != link_type) {
                 return Err(ChangeError::OtherLinkType { link, mode });
+            }
+            if own.others == UnmatchedAction::Pass {
+                let members = self.members.iter();
+                let before: Vec<_> = members
+                    .map(|member| member.interfaces[place].filter.clone())
+                    .collect();
+                let next: Vec<_> = parts.iter().map(|part| part.interface.filter()).collect();
+                hand_over_counting(&before, &next, mode == Mode::Drop);
             }
             for member in &mut self.members {
                 member.interfaces[place].hand_over = None;

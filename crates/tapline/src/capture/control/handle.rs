@@ -196,8 +196,9 @@ impl Control {
     }
 
     /// Changes the mode of interface `link`, or of all interfaces and those that are added later. Each packet that passes
-    /// the filter is delivered once. One that does not counts twice as filtered if it arrives during the change. A driver
-    /// may lose packets when an XDP program is attached or detached.
+    /// the filter is delivered once. One that does not counts once, unless it is between the XDP program and the packet socket
+    /// when the counting passes from the one to the other: then it may count twice as filtered, or not. A driver may lose packets
+    /// when an XDP program is attached or detached.
     ///
     /// Drop mode gets a buffer of at least [`DROP_BUFFER_BYTES`](super::super::DROP_BUFFER_BYTES), and captures received
     /// packets only.

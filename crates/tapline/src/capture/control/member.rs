@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ring::InterfaceInfo;
 
+use super::super::account::interface_filter::InterfaceFilter;
 use super::super::plan::mode::Mode;
 use super::hand_over::HandOverResult;
 use super::new_interface::NewInterface;
@@ -24,6 +25,8 @@ pub struct Slot {
     pub mode: Mode,
     /// What replaces its rings. `None`: it has been removed.
     pub hand_over: Option<HandOverResult>,
+    /// The filters in front of its rings.
+    pub filter: InterfaceFilter,
 }
 
 impl Slot {
@@ -33,6 +36,7 @@ impl Slot {
             number: new.interface.number,
             mode,
             hand_over: Some(new.interface.take_hand_over(&new.queues)),
+            filter: new.interface.filter(),
         }
     }
 }

@@ -65,7 +65,7 @@ impl Engine {
             sockets: interface.sockets,
             fall_back: interface.fall_back,
             native_refusal: interface.native_refusal.clone(),
-            uncounted: interface.uncounted().cloned(),
+            uncounted: interface.uncounted(),
             timestamps: interface.stamping.source,
             timestamp_counts: interface.stamps(&self.queues),
             timestamp_refusal: interface.stamping.refusal.clone(),
