@@ -101,7 +101,7 @@ pub(crate) fn stop(running: Running, count: u64) -> Summary {
 }
 
 /// Stops a capture, which may have a single reader, that has delivered `count` packets.
-fn stop_any(mut running: Running, count: u64) -> Summary {
+pub(crate) fn stop_any(mut running: Running, count: u64) -> Summary {
     running.event(|event| event["event"] == "stats" && number(event, "delivered") >= count);
     running.stop().done()
 }

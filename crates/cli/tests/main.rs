@@ -32,6 +32,7 @@ mod capture_metrics;
 mod capture_netns;
 mod capture_options;
 mod capture_output;
+mod capture_reader_choice;
 mod capture_readers;
 mod capture_ringbuf;
 mod capture_sample;

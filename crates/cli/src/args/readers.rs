@@ -10,7 +10,8 @@ use tapline::capture::{FanoutMode, Queues};
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReadersArgs {
     /// A reader on a CPU of its own for each receive queue (all), N readers, or as many as CPUs are free (auto); or
-    /// read only the queues of a list, e.g. 0,2-3. Packets are merged by time stamp [default: one reader]
+    /// read only the queues of a list, e.g. 0,2-3. Packets are merged by time stamp [default: auto into a
+    /// file from interfaces of more than 10 Gbit/s, otherwise one reader]
     ///
     /// In drop mode with a short snaplen all is a reader for each CPU. Packet rings share the packets by
     /// PACKET_FANOUT, see --fanout. A list selects received packets; a single queue is written as 3-3. auto is one

@@ -14,7 +14,7 @@ use crate::units::binary;
 const GROUP_BYTES: usize = 4 << 20;
 
 /// The rate for which the usual sizes are. Faster interfaces get larger rings.
-const USUAL_MBPS: u64 = 10_000;
+pub const USUAL_MBPS: u64 = 10_000;
 
 /// How many times the usual size a ring of a fast interface gets at most.
 const GROWTH_MAX: u64 = 8;
@@ -109,7 +109,7 @@ impl BufferChoice {
 }
 
 /// The rate of an interface in Mbit/s, as its driver says. `None` if it has none, as `lo`.
-fn speed_mbps(interface: &str) -> Option<u64> {
+pub fn speed_mbps(interface: &str) -> Option<u64> {
     let is_plain = !interface.contains('/') && interface != "..";
     let text = is_plain.then(|| fs::read_to_string(format!("/sys/class/net/{interface}/speed")));
     text?.ok()?.trim().parse().ok()

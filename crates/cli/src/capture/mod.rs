@@ -8,6 +8,7 @@ mod interfaces;
 mod pipe;
 mod progress;
 mod reader_accounts;
+mod reader_choice;
 mod readers;
 mod recorder;
 mod setup;
@@ -25,8 +26,9 @@ use rustix::thread::CapabilitySet;
 
 use tapline::Stop;
 use tapline::capture::{
-    CaptureError, CaptureSummary, DeliveryMode, Ended, FileConsumer, FileControl, FileOwner,
-    FollowedKeys, LiveCounters, OpenInterface, Recorder, RecorderTrigger, TimestampSource,
+    CaptureError, CaptureOptions, CaptureSummary, DeliveryMode, Ended, FileConsumer, FileControl,
+    FileOwner, FollowedKeys, LiveCounters, Namespaces, OpenInterface, Recorder, RecorderTrigger,
+    TimestampSource,
 };
 use tapline::control::directory;
 use tapline::file::write::{CaptureFile, WriteError};
@@ -44,6 +46,7 @@ use crate::{privilege, signals, user};
 use buffer::BufferChoice;
 use cgroup::Cgroup;
 use progress::{Elsewhere, Progress};
+use reader_choice::ReaderChoice;
 use summary::Summary;
 
 pub use account::{account_line, lost_json};
@@ -83,8 +86,8 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
     let stop = signals::stop_as(&args.user)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);
-    let readers = readers::options(args, &options)?;
-    let mut capture = Source::open(options, namespaces, readers.as_ref())?;
+    let readers = ReaderChoice::new(args, &options)?;
+    let (mut capture, readers) = open(options, namespaces, readers)?;
     let live = capture.live();
     let progress = Progress::new(args, live.clone())?;
     let control = control_without_root(args, &mut capture, delivery, &live, &stop)?;
@@ -93,6 +96,7 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
     let start = Start {
         args,
         buffer,
+        readers: &readers,
         stop: &stop,
         live,
         server,
@@ -163,6 +167,7 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
         result: &result,
         written: &written,
         buffer,
+        readers: &readers,
     }
     .show(args);
     // The failure of the capture is reported before that of printing its summary.
@@ -170,6 +175,27 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
     decoded.and(command)?;
     Ok(exit)
+}
+
+/// Opens the capture, with one reader where several that no flag asked for cannot be had.
+fn open(
+    options: CaptureOptions,
+    namespaces: Option<Namespaces>,
+    readers: ReaderChoice,
+) -> Result<(Source, ReaderChoice), Failure> {
+    if let Some(one) = readers.without_several() {
+        let several = Source::open(
+            options.clone(),
+            namespaces.clone(),
+            readers.readers.as_ref(),
+        );
+        return match several {
+            Ok(capture) => Ok((capture, readers)),
+            Err(_) => Ok((Source::open(options, namespaces, None)?, one)),
+        };
+    }
+    let capture = Source::open(options, namespaces, readers.readers.as_ref())?;
+    Ok((capture, readers))
 }
 
 /// Opens the control socket, and gives up what neither the capture nor its changes need.
@@ -264,6 +290,7 @@ struct Controls {
 struct Start<'r> {
     args: &'r CaptureArgs,
     buffer: BufferChoice,
+    readers: &'r ReaderChoice,
     stop: &'r Stop,
     live: LiveCounters,
     server: Option<Server>,
@@ -303,7 +330,13 @@ impl Start<'_> {
             metrics: url.as_deref(),
             control: socket.as_deref(),
         };
-        let shown = start::show(self.args, self.buffer, capture, written, places);
+        let shown = start::show(
+            self.args,
+            (self.buffer, self.readers),
+            capture,
+            written,
+            places,
+        );
         shown.map_err(|error| Failure::stdout(&error))?;
         progress.ready();
         let command = self.command.map(|command| command.start(self.stop));

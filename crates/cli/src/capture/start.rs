@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
 
 use super::buffer::BufferChoice;
+use super::reader_choice::ReaderChoice;
 use super::source::Source;
 use super::stamps::software_stamps;
 use super::summary::xdp_mode_json;
@@ -27,7 +28,7 @@ pub struct Places<'p> {
 /// Prints it: JSON on standard output, text on standard error unless `--quiet`.
 pub fn show(
     args: &CaptureArgs,
-    buffer: BufferChoice,
+    (buffer, readers): (BufferChoice, &ReaderChoice),
     capture: &Source,
     written: &Written,
     places: Places<'_>,
@@ -61,6 +62,7 @@ pub fn show(
             "interfaces": interfaces,
             "buffer": buffer.json(),
             "readers": reader_accounts::start_json(capture.readers()),
+            "reader_choice": readers.json(),
             "unread_queues": capture.unread_queues(),
             "fanout": reader_accounts::distribution_json(capture.distribution()),
             "pinned_irqs": reader_accounts::irqs_json(capture.pinned_irqs()),
@@ -93,6 +95,9 @@ pub fn show(
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
         }
         if let Some(line) = reader_accounts::start_line(capture.readers(), capture.distribution()) {
+            let _ = writeln!(out, "{line}");
+        }
+        if let Some(line) = readers.line() {
             let _ = writeln!(out, "{line}");
         }
         if let Some(line) = reader_accounts::irqs_line(capture.pinned_irqs()) {

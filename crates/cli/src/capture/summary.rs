@@ -10,6 +10,7 @@ use tapline::capture::{
 
 use super::account::{account_line, lost_json};
 use super::buffer::BufferChoice;
+use super::reader_choice::ReaderChoice;
 use super::{reader_accounts, sockets, stamps};
 use crate::args::CaptureArgs;
 use crate::failure::{chain, xdp_refusal};
@@ -21,6 +22,7 @@ pub struct Summary<'a> {
     pub result: &'a CaptureSummary,
     pub written: &'a Written,
     pub buffer: BufferChoice,
+    pub readers: &'a ReaderChoice,
 }
 
 impl Summary<'_> {
@@ -106,6 +108,7 @@ impl Summary<'_> {
         });
         sockets::add(&mut object, self.result.sockets(), self.result.fall_back());
         reader_accounts::add_summary(&mut object, self.result);
+        object["reader_choice"] = self.readers.json();
         object
     }
 
@@ -134,6 +137,9 @@ impl Summary<'_> {
             }
         }
         reader_accounts::summary_lines(out, self.result)?;
+        if let Some(line) = self.readers.line() {
+            writeln!(out, "{line}")?;
+        }
         let Some(backend) = self.backend() else {
             let time = span(*duration);
             writeln!(out, "{time}, and no interface came up")?;

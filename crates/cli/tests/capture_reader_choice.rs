@@ -1,0 +1,96 @@
+//! How many readers a capture has that no flag gives. The hosts and senders are those of `capture_readers`; the rate of the interface
+//! is a file in front of that of sysfs.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::capture_readers::{
+    COUNT, assert_complete, has_run, seen, send_from_both, start, stop_any,
+};
+use crate::support::run::{command, spawn};
+use crate::support::{number, text};
+
+/// Interface `v1` has this rate from now on.
+fn set_rate(folder: &tempfile::TempDir, mbps: u64) {
+    let file = text(&folder.path().join(mbps.to_string()));
+    fs::write(&file, format!("{mbps}\n")).expect("written");
+    let mut mount = Command::new("mount");
+    mount.args(["--bind", &file, "/sys/class/net/v1/speed"]);
+    assert!(mount.status().expect("it runs").success());
+}
+
+fn choice(event: &Value) -> (&str, Option<u64>) {
+    let choice = &event["reader_choice"];
+    let reason = choice["reason"].as_str().expect("a reason");
+    (reason, choice["speed_mbps"].as_u64())
+}
+
+#[test]
+fn a_fast_interface_has_several_readers_if_cpus_are_free() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("file.pcapng"));
+    let line = format!("--direction in -w {file}");
+    // A veth has 10 Gbit/s, which one reader takes.
+    let (running, begun) = start(&folder, &line);
+    assert_eq!(choice(&begun), ("usual", None));
+    assert_eq!(begun["readers"], json!([]));
+    running.stop().done();
+    set_rate(&folder, 100_000);
+    let (running, begun) = start(&folder, &line);
+    // It depends on the load of this machine.
+    let readers = begun["readers"].as_array().expect("readers").len();
+    let reason = match readers {
+        2 => "rate",
+        0 => "busy",
+        _ => panic!("{begun}"),
+    };
+    assert_eq!(choice(&begun), (reason, Some(100_000)));
+    send_from_both();
+    let summary = stop_any(running, 2 * COUNT);
+    assert_eq!(choice(&summary.0), (reason, Some(100_000)));
+    assert_eq!(summary.0["readers"].as_array().map(Vec::len), Some(readers));
+    assert_eq!(summary.number("written"), 2 * COUNT);
+    assert_complete(&seen(&file), readers == 2);
+    // People read the same.
+    let mut running = spawn(command(&format!("capture -i v1 {line} --duration 1ms")));
+    running.ready_text();
+    let ended = running.finish();
+    ended.exit(0);
+    let told = |lines: &[String]| {
+        lines
+            .iter()
+            .any(|line| line.contains("an interface of 100 Gbit/s"))
+    };
+    assert!(told(&ended.stderr) && told(&ended.stdout), "{ended:?}");
+}
+
+#[test]
+fn flags_that_several_readers_do_not_suit_have_one() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("file.pcapng"));
+    set_rate(&folder, 100_000);
+    for line in [
+        "",
+        &format!("-w {file} -c 5"),
+        &format!("-w {file} --who"),
+        &format!("-w {file} --record 1M"),
+    ] {
+        let (running, begun) = start(&folder, line);
+        assert_eq!(choice(&begun), ("usual", None), "{line}");
+        running.stop().done();
+    }
+    let (running, begun) = start(&folder, &format!("-w {file} --queues 2"));
+    assert_eq!(choice(&begun), ("flag", None));
+    assert_eq!(begun["readers"].as_array().map(Vec::len), Some(2));
+    let summary = running.stop().done();
+    assert_eq!(choice(&summary.0), ("flag", None));
+    assert_eq!(number(&summary.0, "received"), 0);
+}
