@@ -25,8 +25,10 @@ fn the_summary_has_the_promised_keys() {
         ("-w file.pcapng --delivery adaptive -s 96", "packet-v2"),
         ("-w file.pcapng -s 96", "packet-v3"),
         ("-s 96", "packet-v2"),
-        ("-s 96 --timeout 5ms", "packet-v3"),
-        ("-s 96 --min-bytes 64k", "packet-v3"),
+        ("-s 96 --timeout 5ms", "packet-v2"),
+        ("-s 96 --min-bytes 64k", "packet-v2"),
+        ("-s 96 --min-bytes 64k --backend packet-v3", "packet-v3"),
+        ("--min-bytes 64k", "packet-v3"),
         ("-s 96 --latency-target 1ms", "packet-v2"),
     ] {
         let running = scene.capture(&format!("-c 3 {flags}"));

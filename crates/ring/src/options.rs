@@ -43,6 +43,10 @@ pub struct RingOptions {
     /// With [`DeliveryMode::Batch`]: how long the reader lets packets gather in the ring, besides the block timer.
     /// The reader is away for this long, too.
     pub gather: Duration,
+    /// With `gather`: bytes for which the reader waits. Without a `version`, TPACKET_V2 is selected if a quarter of its frames holds
+    /// them in short packets: there the reader sees each packet at once, and in TPACKET_V3 only when the kernel hands its block over.
+    /// Default: 0, not known.
+    pub gather_bytes: usize,
     /// Fanout group in which rings share the interface's packets.
     pub fanout: Option<Fanout>,
     /// Time stamp source.
@@ -66,6 +70,7 @@ impl Default for RingOptions {
             delivery: DeliveryMode::default(),
             stall: None,
             gather: Duration::ZERO,
+            gather_bytes: 0,
             fanout: None,
             timestamps: TimestampSource::Kernel,
             device_clock: None,

@@ -26,6 +26,9 @@ const MIN_BLOCKS: usize = 2;
 /// The smallest frame. A packet this short takes about as much of a block, so TPACKET_V3 holds no more of them.
 const SMALLEST_FRAME_BYTES: usize = 256;
 
+/// Bytes that the shortest packets take of a frame, with their headers.
+const SHORT_PACKET_BYTES: usize = 112;
+
 /// Most blocks counted for packets that gather while the reader waits. With more, the batch may end early
 /// because the ring fills.
 const GATHERED_BLOCKS: usize = 16;
@@ -191,11 +194,15 @@ fn version(
         }
         (None, DeliveryMode::Batch { timeout, .. }) => {
             let is_short = timeout < Duration::from_millis(1);
+            // The reader stops waiting when a quarter of the ring is full.
+            let holds = frames.count / 4 * SHORT_PACKET_BYTES;
+            let is_shown = (1..=holds).contains(&options.gather_bytes);
+            let shows = || is_shown && options.gather > Duration::ZERO && lasts();
             let is_coarse = || {
                 let gathers = options.gather > Duration::ZERO;
                 Ok(gathers && blocks()?.retire_ms > COARSE_MS && lasts())
             };
-            if is_short || is_coarse()? {
+            if is_short || shows() || is_coarse()? {
                 TpacketVersion::V2
             } else {
                 TpacketVersion::V3

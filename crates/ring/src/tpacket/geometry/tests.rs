@@ -233,6 +233,33 @@ fn a_batch_gets_frames_where_blocks_are_too_coarse_for_it() {
     }
 }
 
+/// A ring of 16 MiB has 65536 frames of 256 bytes. A quarter of them holds 1.75 MiB of short packets.
+#[test]
+fn a_reader_that_waits_for_bytes_sees_each_packet_if_the_frames_hold_them() {
+    for (snaplen, gather, gather_bytes, expected) in [
+        (96, 10, 1, TpacketVersion::V2),
+        (96, 10, 16_384 * 112, TpacketVersion::V2),
+        (96, 10, 16_384 * 112 + 1, TpacketVersion::V3),
+        (96, 10, usize::MAX, TpacketVersion::V3),
+        (96, 10, 0, TpacketVersion::V3),
+        // Nobody holds back.
+        (96, 0, 4096, TpacketVersion::V3),
+        // The frames do not outlast a pause of the reader.
+        (262_144, 10, 4096, TpacketVersion::V3),
+    ] {
+        let options = RingOptions {
+            snaplen,
+            buffer_bytes: 16 << 20,
+            delivery: batch(gather_bytes / 4, Duration::from_millis(2)),
+            gather: Duration::from_millis(gather),
+            gather_bytes,
+            ..RingOptions::default()
+        };
+        let g = Geometry::in_pages(&options, 4096).unwrap();
+        assert_eq!(g.version, expected, "{snaplen} {gather} {gather_bytes}");
+    }
+}
+
 #[test]
 fn a_block_has_the_size_of_a_batch() {
     for (min_bytes, slot_bytes) in [

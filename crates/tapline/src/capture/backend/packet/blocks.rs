@@ -18,15 +18,15 @@ const LONG_MS: u128 = 8;
 /// Sets `options` so that a block is a part of a batch, in size and time, for a reader that waits until its
 /// batch is complete.
 pub fn divide_batch(options: &mut RingOptions, delivery: DeliveryMode) {
-    (options.delivery, options.gather) = match delivery {
+    (options.delivery, options.gather, options.gather_bytes) = match delivery {
         DeliveryMode::Batch { min_bytes, timeout } => {
             let block = DeliveryMode::Batch {
                 min_bytes: min_bytes / FULL_BLOCKS,
                 timeout: block_time(timeout),
             };
-            (block, timeout)
+            (block, timeout, min_bytes)
         }
-        _ => (delivery, Duration::ZERO),
+        _ => (delivery, Duration::ZERO, 0),
     };
 }
 
