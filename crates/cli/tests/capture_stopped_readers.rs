@@ -5,9 +5,11 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use lab::generator::pin_to_cpu;
 use lab::wait;
+use serde_json::{Value, json};
 
 use crate::capture_readers::{
     COUNT, assert_complete, has_run, late, seen, send, send_from_both, start, stop,
@@ -142,4 +144,48 @@ fn a_stopped_reader_holds_the_others_back_no_longer_than_stated() {
     let late = late(&seen);
     assert_eq!(late, number(&summary.0["merge"], "late"));
     assert!(late > 0 && seen[2].payload.starts_with("01"), "{late}");
+}
+
+/// Longer than any packet waits for older ones.
+#[test]
+fn what_a_reader_delivers_after_three_seconds_is_late_counted_and_complete() {
+    const STALL_NS: u64 = 3_000_000_000;
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("file.pcapng"));
+    let line = format!("--queues all --direction in -w {file}");
+    let (mut running, _) = start(&folder, &line);
+    // Both readers are at work.
+    send(0, 1);
+    send(1, 1);
+    running.event(|event| event["event"] == "stats" && number(event, "delivered") >= 2);
+    let stopped = Stopped::thread(&running, "reader-0");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let stopped_ns = now.expect("a time").as_nanos() as u64;
+    // All packets of the stopped reader are older than those of the other.
+    send(0, COUNT);
+    send(1, COUNT);
+    // The program's own clock says how long the reader was away.
+    let is_over =
+        |event: &Value| event["event"] == "stats" && number(event, "at_ns") > stopped_ns + STALL_NS;
+    let stats = running.event(is_over);
+    // Those of the other reader only, and all of them.
+    assert_eq!(number(&stats, "delivered"), 2 + COUNT);
+    drop(stopped);
+    let summary = stop(running, 2 + 2 * COUNT);
+    let delay_ns = number(&summary.0["merge"], "max_delay_ns");
+    assert!(delay_ns < STALL_NS, "{delay_ns}");
+    summary.conserves(2 + 2 * COUNT);
+    summary.has(&json!({"written": 2 + 2 * COUNT, "lost": {"ring": 0, "reader": 0, "writer": 0}}));
+    let seen = seen(&file);
+    assert_complete(&seen[2..], true);
+    // All of the other had been written.
+    let late = late(&seen);
+    assert_eq!(late, COUNT);
+    assert_eq!(late, number(&summary.0["merge"], "late"));
+    let readers = summary.0["readers"].as_array().expect("readers");
+    let by_reader: Vec<_> = readers.iter().map(|one| number(one, "late")).collect();
+    assert_eq!(by_reader, [COUNT, 0]);
 }

@@ -371,7 +371,7 @@ impl Opener {
         let before = self.removed.len() + self.refused.len();
         self.removed.retain(|removed| *removed != link);
         // It is opened once more.
-        let is_up = |place| self.up.get(place).is_some_and(|up| up.name == link);
+        let is_up = |place: &InterfacePlace| self.up.get(place).is_some_and(|up| up.name == link);
         self.refused.retain(|place| !is_up(place));
         if self.removed.len() + self.refused.len() == before {
             if self.names.is_empty() || self.names.contains(&link) {
