@@ -1,60 +1,134 @@
-//! The tests that THREAT_MODEL.md names.
+//! The tests that THREAT_MODEL.md and SECURITY.md name, as `room module::function`, and their targets of the Makefile.
 
 use crate::tidy::source::Source;
 
-/// Rooms with tests that a row may name.
-fn named<'a>(text: &'a str, rooms: &[String]) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let quoted = text.split('`').skip(1).step_by(2);
-    quoted.filter_map(|words| {
-        let (room, test) = words.split_once(' ')?;
-        (test.contains("::") && rooms.iter().any(|known| known == room)).then_some((room, test))
-    })
+/// What a row may name.
+pub struct Known<'k> {
+    pub rooms: &'k [String],
+    pub sources: &'k [Source],
+    pub makefile: &'k str,
 }
 
-/// Reports rows of the tables of threats without a test that exists.
-pub fn uncovered(text: &str, rooms: &[String], sources: &[Source]) -> Vec<String> {
-    let exists = |(room, test): (&str, &str)| {
-        let (module, function) = test.rsplit_once("::").expect("a module");
-        let first = module.split("::").next().expect("a module");
-        let code = format!("fn {function}(");
-        sources.iter().any(|source| {
-            let rest = source.path.strip_prefix(&format!("crates/{room}/"));
-            let in_module = |rest: &str| {
-                rest.split(['/', '.'])
-                    .any(|part| part == first || module.ends_with(&format!("::{part}")))
-            };
-            rest.is_some_and(in_module) && source.text.contains(&code)
-        })
-    };
-    let (_, tables) = text
-        .split_once("## Spoofing")
-        .expect("the first kind of threat");
-    let rows = tables
-        .lines()
-        .filter(|line| line.starts_with("| ") && !line.starts_with("| threat"));
-    let mut found = Vec::new();
-    for row in rows {
-        let tests: Vec<_> = named(row, rooms).collect();
-        if tests.is_empty() && !row.contains("`make ") {
-            found.push(format!("no test: {row}"));
+impl Known<'_> {
+    /// Why there is no test `module::function` in the room; `None` if there is one.
+    fn missing_test(&self, room: &str, test: &str) -> Option<String> {
+        if !self.rooms.iter().any(|known| known == room) {
+            return Some(format!("there is no room {room}, of {test}"));
         }
-        let missing = tests.into_iter().filter(|&test| !exists(test));
-        found.extend(missing.map(|(room, test)| format!("there is no test {room} {test}")));
+        let (module, function) = test.rsplit_once("::").expect("a module");
+        let code = format!("fn {function}(");
+        let prefix = format!("crates/{room}/");
+        let is_there = self.sources.iter().any(|source| {
+            let rest = source.path.strip_prefix(&prefix);
+            rest.is_some_and(|rest| is_file_of(rest, module)) && is_test(&source.text, &code)
+        });
+        (!is_there).then(|| format!("there is no test {room} {test}"))
+    }
+
+    fn has_target(&self, target: &str) -> bool {
+        let rule = format!("{target}:");
+        self.makefile.lines().any(|line| line.starts_with(&rule))
+    }
+}
+
+/// Whether `file`, below the folder of its crate, has the module: as a file, or in another module of it.
+fn is_file_of(file: &str, module: &str) -> bool {
+    let Some((_, file)) = file.split_once('/') else {
+        return false;
+    };
+    let file = file.trim_end_matches(".rs").trim_end_matches("/mod");
+    let path = file.replace('/', "::");
+    module == path
+        || module
+            .strip_prefix(&path)
+            .is_some_and(|rest| rest.starts_with("::"))
+}
+
+/// Whether `text` has a function that begins with `code` below `#[test]`.
+fn is_test(text: &str, code: &str) -> bool {
+    let mut parts = text.split(code);
+    let before = parts.next().unwrap_or_default();
+    let attributes = before.rsplit("\n\n").next().unwrap_or_default();
+    parts.next().is_some() && attributes.contains("#[test]")
+}
+
+/// Reports rows of tables with a column `tests` that name no test, or one that does not exist.
+pub fn uncovered(text: &str, known: &Known<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rows = 0;
+    let mut has_tests = false;
+    for line in text.lines() {
+        if !line.starts_with('|') {
+            has_tests = false;
+        } else if line.ends_with("| tests |") {
+            has_tests = true;
+        } else if has_tests && !line.starts_with("|---") {
+            rows += 1;
+            found.extend(wrong(line, known));
+        }
+    }
+    if rows == 0 {
+        found.push("no table has a column `tests`".into());
+    }
+    found
+}
+
+fn wrong(row: &str, known: &Known<'_>) -> Vec<String> {
+    let last = row.trim_end_matches(" |").rsplit(" | ").next();
+    let quoted = last.unwrap_or_default().split('`').skip(1).step_by(2);
+    let mut found = Vec::new();
+    let mut named = 0;
+    for words in quoted {
+        named += 1;
+        match words.split_once(' ') {
+            Some(("make", target)) if known.has_target(target) => {}
+            Some((room, test)) if test.contains("::") => {
+                found.extend(known.missing_test(room, test));
+            }
+            _ => found.push(format!("what is `{words}`?")),
+        }
+    }
+    if named == 0 {
+        found.push(format!("no test: {row}"));
     }
     found
 }
 
 #[test]
 fn a_row_without_a_test_or_with_an_unknown_one_is_reported() {
-    let source = Source::new("crates/ring/tests/open.rs", "#[test] fn it_opens() {}");
-    let rooms = ["ring".to_owned()];
-    let report = |row: &str| {
-        let text = format!("## Spoofing\n| threat | answer | tests |\n|---|---|---|\n{row}\n");
-        uncovered(&text, &rooms, std::slice::from_ref(&source)).len()
+    let sources = [
+        Source::new(
+            "crates/ring/tests/open.rs",
+            "#[test]\nfn it_opens() {}\n\nfn helper() {}",
+        ),
+        Source::new(
+            "crates/ring/src/walk/mod.rs",
+            "mod tests { #[test]\nfn it_walks() {} }",
+        ),
+    ];
+    let known = Known {
+        rooms: &["ring".to_owned()],
+        sources: &sources,
+        makefile: "deny:\n\techo\n",
     };
-    assert_eq!(report("| a | b | `ring open::it_opens` |"), 0);
-    assert_eq!(report("| a | b | `ring open::it_closes` |"), 1);
-    assert_eq!(report("| a | b | `ring close::it_opens` |"), 1);
-    assert_eq!(report("| a | b | `ring open` |"), 1);
-    assert_eq!(report("| a | b | `make deny` |"), 0);
+    let report = |row: &str| {
+        let text = format!("| threat | tests |\n|---|---|\n{row}\n\n| other |\n|---|\n| `x y` |\n");
+        uncovered(&text, &known).len()
+    };
+    assert_eq!(report("| a | `ring open::it_opens` |"), 0);
+    assert_eq!(
+        report("| a | `ring walk::tests::it_walks`, `make deny` |"),
+        0
+    );
+    assert_eq!(report("| a | `ring open::it_closes` |"), 1);
+    assert_eq!(report("| a | `ring open::helper` |"), 1);
+    assert_eq!(report("| a | `ring close::it_opens` |"), 1);
+    assert_eq!(
+        report("| a | `rink open::it_opens`, `ring open::it_opens` |"),
+        1
+    );
+    assert_eq!(report("| a | `ring open` |"), 1);
+    assert_eq!(report("| a | `make denial` |"), 1);
+    assert_eq!(report("| `ring open::it_opens` | nothing |"), 1);
+    assert_eq!(uncovered("| a | b |\n", &known).len(), 1);
 }
