@@ -24,7 +24,7 @@ libpcap=("${build[@]}" clang:clang python3:python3 ip:iproute2 unshare:util-linu
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
     nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay xdpdump:xdp-tools zmap:zmap masscan:masscan)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
-sbom=("${build[@]}" jq:jq cpio:cpio git:git)
+sbom=("${build[@]}" jq:jq cpio:cpio git:git objcopy:binutils strings:binutils)
 static=("${build[@]}" musl-gcc:musl-tools objcopy:binutils readelf:binutils)
 image=("${static[@]}" jq:jq skopeo:skopeo unshare:util-linux ip:iproute2)
 deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
