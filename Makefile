@@ -16,6 +16,7 @@ help:
 	@echo "make lint     formatting, clippy, rustdoc; packages every published crate, without building it"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make sbom     what the program and the libraries are made of (CycloneDX), into target/sbom"
+	@echo "make same-build    what would make two builds differ: the machine's name in the program, crates that are built differently in two places"
 	@echo "make reproducible  build the release twice in two places, compare bit by bit, into target/release-files"
 	@echo "make checksums     checksums of target/release-files, signed with the ssh key KEY"
 	@echo "make package  package every published crate and build it from its package; uploads nothing"
@@ -23,8 +24,10 @@ help:
 	@echo "make soak     commands of every kind at once for SOAK_MINUTES (60), with flat memory and descriptors (root)"
 	@echo "make soak-cycles  10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
 	@echo "make faults   20 000 failing system calls in every command, and limits and kills; FAULTS and SEED choose (root, FAULTS_SECONDS at most, 2 x 3600)"
+	@echo "make sandbox-calls  every system call left out of every list, one at a time: a test has to fail (root, half an hour)"
 	@echo "make kernels  tests on five of Debian's kernels in QEMU, and the table of docs/limits.md (root, an hour)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
+	@echo "make fuzz-coverage  the code that the seeds of each fuzz target reach, into docs/fuzz-coverage.md; needs a nightly toolchain"
 	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
 	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) at the same time"
 	@echo "make deb      Debian packages into target/deb; root also tries them in a new Debian 12"
@@ -115,11 +118,17 @@ deny:
 	@packaging/need.sh build
 	@packaging/deny.sh
 
-# CI runs sbom, which takes seconds; reproducible takes two release builds.
+# CI runs sbom and same-build, which take a minute; reproducible takes two release builds.
 RELEASE_FILES := target/release-files
 sbom:
 	@packaging/need.sh sbom
 	@packaging/sbom.sh target/sbom
+
+.PHONY: same-build
+same-build:
+	@packaging/need.sh sbom
+	cargo build --locked -p tapline-cli
+	@packaging/same-build.sh target/debug/tapline
 
 reproducible:
 	@packaging/need.sh build
@@ -155,6 +164,13 @@ faults:
 	@packaging/need.sh test
 	TAPLINE_FAULTS=$(FAULTS) TAPLINE_FAULTS_SECONDS=$(FAULTS_SECONDS) TAPLINE_SEED=$(SEED) cargo test --locked -p tapline-cli --test main faults:: -- --nocapture --test-threads=1
 
+# Lists by name, or all.
+SANDBOX_CALLS ?= all
+.PHONY: sandbox-calls
+sandbox-calls:
+	@packaging/need.sh test
+	TAPLINE_SANDBOX_CALLS="$(SANDBOX_CALLS)" cargo test --locked -p tapline-cli --test main sandbox::campaign:: -- --nocapture
+
 # The kernels stay in target/kernels.
 kernels:
 	@packaging/need.sh test
@@ -165,6 +181,11 @@ FUZZ_SECONDS ?= 60
 fuzz:
 	@packaging/need.sh build
 	@packaging/fuzz.sh $(FUZZ_SECONDS)
+
+.PHONY: fuzz-coverage
+fuzz-coverage:
+	@packaging/need.sh build
+	@packaging/fuzz-coverage.sh target/fuzz-coverage docs/fuzz-coverage.md
 
 # libpcap's sources are Debian's, or those in LIBPCAP_SOURCE.
 .PHONY: libpcap-programs libpcap-fuzz

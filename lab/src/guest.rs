@@ -1,6 +1,7 @@
 //! Runs tests under a different kernel and reports their results.
 
 use std::env;
+use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -123,6 +124,23 @@ impl Run {
         // A test that is missing from the program's list has not passed either.
         assert!(has_passed, "{place}:\n{}", own.unwrap_or(&self.said));
     }
+}
+
+/// The environment variables of this process that change the program under test, as words of a shell.
+///
+/// # Panics
+/// If a value has a quotation mark.
+pub(crate) fn variables() -> String {
+    let text = |(name, value): (OsString, OsString)| {
+        let name = name.into_string().ok()?;
+        let is_passed = name.starts_with("TAPLINE_TEST_");
+        Some((name, value.into_string().ok()?)).filter(|_| is_passed)
+    };
+    let words = env::vars_os().filter_map(text).map(|(name, value)| {
+        assert!(!value.contains('\''), "{name} has a quotation mark");
+        format!("{name}='{value}' ")
+    });
+    words.collect()
 }
 
 /// Runs `command`, a kernel, on a new thread that has first called `prepare`, until it exits or times out. Returns its

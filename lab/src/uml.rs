@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::guest::{self, Guest, GuestFile, Run, run_to_end};
+use crate::guest::{self, Guest, GuestFile, Run, run_to_end, variables};
 use crate::refusal::refuse;
 use crate::rerun;
 use crate::skip::Feature;
@@ -93,6 +93,7 @@ fn script(place: &Path, tests: &[&str]) -> String {
     let place = place.display();
     let program = rerun::program();
     let inside = UserModeLinux::INSIDE;
+    let variables = variables();
     let (program, modules, tests) = (program.display(), LOADED.join(" "), tests.join(" "));
     // A page fault makes this kernel lose the parts of vector registers beyond SSE (see `without_xstate`), so the C
     // library must not use them.
@@ -115,7 +116,7 @@ fn script(place: &Path, tests: &[&str]) -> String {
             echo 2 >/proc/sys/net/core/fb_tunnels_only_for_init_net
             for module in {modules}; do modprobe -d '{place}/root' $module; done
             ip link set lo up
-            {inside}=1 '{program}' --test-threads=1 {tests}
+            {inside}=1 {variables}'{program}' --test-threads=1 {tests}
         }} >said 2>&1
         sync
         echo o >/proc/sysrq-trigger

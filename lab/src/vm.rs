@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::guest::{self, Guest, GuestFile, Run, run_to_end};
+use crate::guest::{self, Guest, GuestFile, Run, run_to_end, variables};
 use crate::rerun;
 use crate::skip::Feature;
 use crate::tool;
@@ -141,7 +141,9 @@ fn fill(place: &Path, kernel: &Path, inside: &str, tests: &[&str], files: &[Gues
     copy(&ethtool, &root.join("bin/ethtool"));
     copy(&busybox, &root.join("bin/busybox"));
     let init = root.join("init");
-    let script = INIT.replace("TESTS", &tests.join(" "));
+    let script = INIT
+        .replace("TESTS", &tests.join(" "))
+        .replace("VARIABLES", &variables());
     fs::write(&init, script.replace("INSIDE", inside)).expect("process 1");
     fs::set_permissions(&init, Permissions::from_mode(0o700))
         .expect("the script is made executable");
@@ -166,7 +168,7 @@ mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /tmp
 while read module; do insmod /modules/$module; done </modules/order
 ip link set lo up
-INSIDE=1 tests --test-threads=1 TESTS
+INSIDE=1 VARIABLEStests --test-threads=1 TESTS
 poweroff -f
 ";
 

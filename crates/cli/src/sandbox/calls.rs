@@ -68,7 +68,7 @@ pub const PROCESS: &[c_long] = &[
     libc::SYS_set_robust_list,
     libc::SYS_sigaltstack,
     libc::SYS_write,
-    // The handler of a signal tells the thread that waits for signals.
+    // The handler of a signal tells the thread that waits for signals. Requests and answers on sockets, too.
     libc::SYS_sendto,
     // Where the clocks and the number of the CPU cannot be read without the kernel.
     libc::SYS_clock_gettime,
@@ -160,7 +160,7 @@ pub const SCREEN: &[c_long] = &[
 ];
 
 /// Netlink requests: counters of interfaces.
-const NETLINK: &[c_long] = &[libc::SYS_getsockopt, libc::SYS_recvfrom, libc::SYS_sendto];
+const NETLINK: &[c_long] = &[libc::SYS_getsockopt, libc::SYS_recvfrom];
 
 /// Waiting for one of several descriptors.
 const WAIT: &[c_long] = &[libc::SYS_epoll_ctl, libc::SYS_epoll_pwait];
@@ -188,10 +188,10 @@ const COMMAND: &[c_long] = &[libc::SYS_pidfd_send_signal];
 const CHILD: &[c_long] = &[libc::SYS_wait4];
 
 /// Connections to a server.
-const SERVER: &[c_long] = &[libc::SYS_accept4, libc::SYS_recvfrom, libc::SYS_sendto];
+const SERVER: &[c_long] = &[libc::SYS_accept4, libc::SYS_recvfrom];
 
 /// Looking names up, by the C library and its modules, and requests to the kernel over new sockets. For commands that do so,
-/// beside their list.
+/// beside their list, in which are those that open and read files.
 pub const NEW_SOCKETS: &[c_long] = &[
     libc::SYS_bind,
     libc::SYS_connect,
@@ -200,15 +200,12 @@ pub const NEW_SOCKETS: &[c_long] = &[
     libc::SYS_ioctl,
     libc::SYS_lseek,
     libc::SYS_newfstatat,
-    libc::SYS_openat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_poll,
     libc::SYS_pread64,
-    libc::SYS_read,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
     libc::SYS_sendmmsg,
-    libc::SYS_sendto,
     libc::SYS_setsockopt,
     libc::SYS_socket,
     libc::SYS_statx,
@@ -299,7 +296,6 @@ pub static PING: List = List {
             libc::SYS_epoll_ctl,
             libc::SYS_getsockopt,
             libc::SYS_recvmsg,
-            libc::SYS_sendto,
             libc::SYS_timerfd_settime,
         ],
     ],
@@ -351,7 +347,6 @@ pub static CTL: List = List {
             libc::SYS_newfstatat,
             libc::SYS_openat,
             libc::SYS_recvfrom,
-            libc::SYS_sendto,
             libc::SYS_setsockopt,
             libc::SYS_socket,
         ],

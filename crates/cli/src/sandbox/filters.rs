@@ -10,6 +10,11 @@ use seccompiler::{
 };
 
 use super::calls::{FATAL, List, NEW_SOCKETS, START_THREAD};
+#[cfg(debug_assertions)]
+use super::variation;
+
+/// System calls, with the conditions of which one has to hold; a call without any is always meant.
+type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 
 /// The result of a call that is not allowed. Libraries fall back to an older call, as in an older kernel.
 const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
@@ -43,22 +48,65 @@ fn programs(
     more: &[c_long],
     machine: TargetArch,
 ) -> Result<[BpfProgram; 2], seccompiler::Error> {
-    let mut allowed = BTreeMap::new();
+    let fatal = FATAL.iter().map(|&call| (call, Vec::new())).collect();
+    let fatal = SeccompFilter::new(
+        fatal,
+        SeccompAction::Allow,
+        SeccompAction::KillProcess,
+        machine,
+    )?;
+    #[cfg(debug_assertions)]
+    let fatal = if variation::is_strict() {
+        strict(list, more, machine)?
+    } else {
+        fatal
+    };
+    let allowed = SeccompFilter::new(
+        allowed(list, more)?,
+        NOT_ALLOWED,
+        SeccompAction::Allow,
+        machine,
+    )?;
+    Ok([fatal.try_into()?, allowed.try_into()?])
+}
+
+/// Kills the process at a call that is not allowed. The filter that follows is still installed.
+#[cfg(debug_assertions)]
+fn strict(
+    list: &List,
+    more: &[c_long],
+    machine: TargetArch,
+) -> Result<SeccompFilter, seccompiler::BackendError> {
+    let mut survived = allowed(list, more)?;
+    // The C library falls back to clone(2).
+    survived.insert(libc::SYS_clone3, Vec::new());
+    survived.insert(libc::SYS_seccomp, Vec::new());
+    let installs = first_is(libc::PR_SET_NO_NEW_PRIVS.unsigned_abs())?;
+    survived.entry(libc::SYS_prctl).or_insert(vec![installs]);
+    let (allow, kill) = (SeccompAction::Allow, SeccompAction::KillProcess);
+    SeccompFilter::new(survived, kill, allow, machine)
+}
+
+/// The calls that are allowed, under conditions for some.
+fn allowed(list: &List, more: &[c_long]) -> Result<Rules, seccompiler::BackendError> {
+    let mut allowed = Rules::new();
     for &call in list.calls.iter().copied().flatten().chain(more) {
         allowed.insert(call, Vec::new());
     }
-    if !list.bpf_commands.is_empty() {
-        let rules = list.bpf_commands.iter().map(|&command| first_is(command));
-        allowed.insert(libc::SYS_bpf, rules.collect::<Result<_, _>>()?);
+    let commands = list.bpf_commands.iter().copied();
+    #[cfg(debug_assertions)]
+    let commands = commands.filter(|&command| !variation::lacks_bpf(list.name, command));
+    let commands = commands.map(first_is).collect::<Result<Vec<_>, _>>()?;
+    // Without a condition, each command would be allowed.
+    if !commands.is_empty() {
+        allowed.insert(libc::SYS_bpf, commands);
     }
     allowed.insert(START_THREAD, vec![without_namespaces()?]);
     // A screen that is suspended stops its own process.
     allowed.insert(libc::SYS_kill, vec![first_is(std::process::id())?]);
-    let allowed = SeccompFilter::new(allowed, NOT_ALLOWED, SeccompAction::Allow, machine)?;
-    let fatal = FATAL.iter().map(|&call| (call, Vec::new())).collect();
-    let (other, killed) = (SeccompAction::Allow, SeccompAction::KillProcess);
-    let fatal = SeccompFilter::new(fatal, other, killed, machine)?;
-    Ok([fatal.try_into()?, allowed.try_into()?])
+    #[cfg(debug_assertions)]
+    allowed.retain(|&call, _| !variation::lacks(list.name, !more.is_empty(), call));
+    Ok(allowed)
 }
 
 /// The flags, which are the first argument, make no namespace: a new user namespace would give all capabilities inside.

@@ -8,6 +8,8 @@ mod files;
 mod filters;
 #[cfg(debug_assertions)]
 mod takeover;
+#[cfg(debug_assertions)]
+mod variation;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -57,6 +57,8 @@ fn taken_over(act: &str, flags: &str) -> Vec<(String, ExitStatus, String)> {
         let mut command = support::tapline(&scene.right, &line);
         command.env("PATH", &path);
         command.env("TAPLINE_TEST_TAKEOVER", act);
+        // What an attacker gets in the program as it is.
+        command.env_remove("TAPLINE_TEST_STRICT");
         if line.contains("--respond") {
             // It has no end of its own.
             command.env("TAPLINE_TEST_TAKEOVER_ENDS", "1");

@@ -4,8 +4,12 @@
 mod attacks;
 #[path = "../../src/sandbox/calls.rs"]
 mod calls;
+mod campaign;
+mod elsewhere;
+mod full_disks;
 mod privileges;
 mod shared;
+mod streams;
 mod trace;
 
 use std::fs;
@@ -20,6 +24,7 @@ use self::calls::{
     MONITOR, NEW_SOCKETS, PING, PING_XDP, PROCESS, READ, RESPOND, RPCAP, SEND, SERVE, START_THREAD,
     UPLOADS,
 };
+use self::elsewhere::ELSEWHERE;
 use self::trace::{Calls, trace, trace_sessions, trace_thread, trace_while};
 use crate::support::files::count;
 use crate::support::frames::frames;
@@ -47,157 +52,73 @@ const PINGS: &str = "-- ping -q -c 5 -i 0.01 127.0.0.1";
 /// Fetches metrics, and sends five pings.
 const FETCH: &str = "-- bash -c 'exec 3<>/dev/tcp/127.0.0.1/9100; printf \"GET /metrics HTTP/1.0\\r\\n\\r\\n\" >&3; cat <&3 >/dev/null; ping -q -c 5 -i 0.01 127.0.0.1'";
 
-const NAMESPACES: &str = "numbers of network namespaces: tests of netns";
-const RESYNC: &str = "a watch lists again after an overrun";
-const SOCKET_ERRORS: &str = "the error of a netlink socket that was overrun: make faults";
-const FULL_DISK: &str = "a file is cut to whole blocks, or removed: tests of full disks";
-const PIPES: &str = "files that cannot be mapped, and pipes: tests of pipes";
-const WAKE_UPS: &str =
-    "how a reader of rings is scheduled while packets are dense: captures make them";
-const LATER_FILES: &str = "files after the first: tests of columns with --rotate-interval";
-const STATUS_LINES: &str = "the width of a terminal: tests of progress";
-const OWNERS: &str = "sockets of processes that begin later: tests of --who with several readers";
-const STAMPS: &str = "the record of what an interface stamps: tests of hardware time stamps";
-const SCREENS: &str = "a screen on a terminal: tests of screens";
-
-/// Calls of a list that no line here makes, and when they are made.
-const ELSEWHERE: &[(&str, i64, &str)] = &[
-    (
-        "latency",
-        libc::SYS_recvmsg,
-        "time stamps of the device: tests of latency with them",
-    ),
-    (
-        "count",
-        libc::SYS_wait4,
-        "the guard of tc filters before Linux 6.6: tests under user-mode-linux",
-    ),
-    ("capture", libc::SYS_getdents64, OWNERS),
-    #[cfg(target_arch = "x86_64")]
-    ("capture", libc::SYS_readlink, OWNERS),
-    (
-        "capture",
-        libc::SYS_rmdir,
-        "control groups: tests of --own-sockets",
-    ),
-    (
-        "capture",
-        libc::SYS_flock,
-        "what a capture restores at its end: tests of interrupts and of hardware time stamps",
-    ),
-    ("monitor", libc::SYS_getdents64, NAMESPACES),
-    ("monitor", libc::SYS_newfstatat, NAMESPACES),
-    ("monitor", libc::SYS_sendto, RESYNC),
-    ("monitor", libc::SYS_getsockopt, RESYNC),
-    ("count", libc::SYS_openat, SCREENS),
-    ("count", libc::SYS_read, SCREENS),
-    ("count", libc::SYS_ioctl, SCREENS),
-    ("count", libc::SYS_poll, SCREENS),
-    ("count", libc::SYS_getpgrp, SCREENS),
-    ("count", libc::SYS_getpgid, SCREENS),
-    ("count", libc::SYS_socketpair, SCREENS),
-    ("count", libc::SYS_getsockopt, SOCKET_ERRORS),
-    (
-        "count",
-        libc::SYS_sendto,
-        "tc filters are removed one by one before Linux 6.6: tests under user-mode-linux",
-    ),
-    ("ping", libc::SYS_openat, SCREENS),
-    ("ping", libc::SYS_read, SCREENS),
-    ("ping", libc::SYS_ioctl, SCREENS),
-    ("ping", libc::SYS_poll, SCREENS),
-    ("ping", libc::SYS_getpgrp, SCREENS),
-    ("ping", libc::SYS_getpgid, SCREENS),
-    ("ping", libc::SYS_socketpair, SCREENS),
-    (
-        "ping",
-        libc::SYS_timerfd_settime,
-        "pings that wait for less than a millisecond: tests of histograms",
-    ),
-    ("ping-xdp", libc::SYS_openat, SCREENS),
-    ("ping-xdp", libc::SYS_read, SCREENS),
-    ("ping-xdp", libc::SYS_ioctl, SCREENS),
-    ("ping-xdp", libc::SYS_poll, SCREENS),
-    ("ping-xdp", libc::SYS_getpgrp, SCREENS),
-    ("ping-xdp", libc::SYS_getpgid, SCREENS),
-    ("ping-xdp", libc::SYS_socketpair, SCREENS),
-    ("ping-xdp", libc::SYS_getsockopt, SOCKET_ERRORS),
-    ("latency", libc::SYS_fstatfs, STAMPS),
-    ("latency", libc::SYS_ftruncate, STAMPS),
-    ("latency", libc::SYS_geteuid, STAMPS),
-    ("latency", libc::SYS_lseek, STAMPS),
-    ("latency", libc::SYS_newfstatat, STAMPS),
-    ("latency", libc::SYS_readlinkat, STAMPS),
-    ("latency", libc::SYS_statx, STAMPS),
-    ("latency", libc::SYS_flock, STAMPS),
-    ("latency", libc::SYS_unlink, STAMPS),
-    ("latency", libc::SYS_rmdir, STAMPS),
-    ("latency", libc::SYS_openat, SCREENS),
-    ("latency", libc::SYS_read, SCREENS),
-    ("latency", libc::SYS_ioctl, SCREENS),
-    ("latency", libc::SYS_poll, SCREENS),
-    ("latency", libc::SYS_getpgrp, SCREENS),
-    ("latency", libc::SYS_getpgid, SCREENS),
-    ("latency", libc::SYS_socketpair, SCREENS),
-    ("respond", libc::SYS_getsockopt, SOCKET_ERRORS),
-    ("send", libc::SYS_getsockopt, SOCKET_ERRORS),
-    ("flows", libc::SYS_getsockopt, SOCKET_ERRORS),
-    ("capture", libc::SYS_ftruncate, FULL_DISK),
-    ("capture", libc::SYS_lseek, FULL_DISK),
-    ("capture", libc::SYS_ioctl, STATUS_LINES),
-    ("read", libc::SYS_ftruncate, FULL_DISK),
-    ("read", libc::SYS_lseek, FULL_DISK),
-    ("read", libc::SYS_read, PIPES),
-    ("columns", libc::SYS_read, PIPES),
-    ("filter", libc::SYS_read, PIPES),
-    ("send", libc::SYS_openat, PIPES),
-    ("send", libc::SYS_read, PIPES),
-    ("send", libc::SYS_statx, PIPES),
-    ("flows", libc::SYS_read, WAKE_UPS),
-    ("flows", libc::SYS_statx, WAKE_UPS),
-    ("flows", libc::SYS_pipe2, WAKE_UPS),
-    ("flows", libc::SYS_sched_getattr, WAKE_UPS),
-    ("flows", libc::SYS_sched_setattr, WAKE_UPS),
-    ("flows", libc::SYS_ioctl, STATUS_LINES),
-    ("flows", libc::SYS_fstatfs, LATER_FILES),
-    ("flows", libc::SYS_geteuid, LATER_FILES),
-    ("flows", libc::SYS_readlinkat, LATER_FILES),
-    ("columns", libc::SYS_ftruncate, FULL_DISK),
-    ("columns", libc::SYS_lseek, FULL_DISK),
-    ("columns", libc::SYS_unlink, FULL_DISK),
-    (
-        "columns",
-        libc::SYS_rmdir,
-        "directories of the spool: tests of uploads",
-    ),
-    ("columns", libc::SYS_ioctl, STATUS_LINES),
-    ("flows", libc::SYS_ftruncate, FULL_DISK),
-    ("flows", libc::SYS_lseek, FULL_DISK),
-    ("flows", libc::SYS_unlink, FULL_DISK),
-    (
-        "flows",
-        libc::SYS_rmdir,
-        "directories of the spool: tests of uploads",
-    ),
-    ("index", libc::SYS_ftruncate, FULL_DISK),
-    ("index", libc::SYS_lseek, FULL_DISK),
-    ("send", libc::SYS_ftruncate, FULL_DISK),
-    ("send", libc::SYS_lseek, FULL_DISK),
-    ("rpcap", libc::SYS_ftruncate, FULL_DISK),
-    ("rpcap", libc::SYS_lseek, FULL_DISK),
-    ("uploads", libc::SYS_ftruncate, FULL_DISK),
-    ("uploads", libc::SYS_lseek, FULL_DISK),
-    (
-        "send",
-        libc::SYS_capget,
-        "which capabilities are missing, if the kernel refuses live frames: make faults",
-    ),
-];
-
 /// All lists.
 static LISTS: [&List; 20] = [
     &CAPTURE, &COLUMNS, &COUNT, &CTL, &EXPLAIN, &EXTCAP, &FILTER, &FLOWS, &INDEX, &LATENCY,
     &METRICS, &MONITOR, &PING, &PING_XDP, &READ, &RESPOND, &RPCAP, &SEND, &SERVE, &UPLOADS,
+];
+
+/// The test that traces the commands of a list.
+static TRACED: [(&str, &[&str]); 20] = [
+    (
+        "capture",
+        &["sandbox::captures_make_the_calls_of_their_list"],
+    ),
+    (
+        "columns",
+        &["sandbox::writing_columns_makes_the_calls_of_its_list"],
+    ),
+    ("count", &["sandbox::counting_makes_the_calls_of_its_list"]),
+    (
+        "ctl",
+        &["sandbox::asking_a_capture_makes_the_calls_of_its_list"],
+    ),
+    (
+        "explain",
+        &["sandbox::explaining_makes_the_calls_of_its_list"],
+    ),
+    (
+        "extcap",
+        &["sandbox::the_plugin_of_wireshark_makes_the_calls_of_its_list"],
+    ),
+    ("filter", &["sandbox::filters_make_the_calls_of_their_list"]),
+    (
+        "flows",
+        &["sandbox::writing_flows_of_a_capture_makes_the_calls_of_its_list"],
+    ),
+    ("index", &["sandbox::indexing_makes_the_calls_of_its_list"]),
+    ("latency", &["sandbox::latency_makes_the_calls_of_its_list"]),
+    (
+        "metrics",
+        &["sandbox::the_thread_of_the_metrics_makes_the_calls_of_its_list"],
+    ),
+    (
+        "monitor",
+        &["sandbox::monitoring_makes_the_calls_of_its_list"],
+    ),
+    ("ping", &["sandbox::pings_make_the_calls_of_their_list"]),
+    (
+        "ping-xdp",
+        &["sandbox::pings_of_the_kernel_make_the_calls_of_their_list"],
+    ),
+    ("read", &["sandbox::reading_makes_the_calls_of_its_list"]),
+    (
+        "respond",
+        &["sandbox::answering_makes_the_calls_of_its_list"],
+    ),
+    (
+        "rpcap",
+        &["sandbox::taking_packets_from_a_server_makes_the_calls_of_its_list"],
+    ),
+    ("send", &["sandbox::sending_makes_the_calls_of_its_list"]),
+    (
+        "serve",
+        &["sandbox::sessions_of_rpcap_make_the_calls_of_their_list"],
+    ),
+    (
+        "uploads",
+        &["sandbox::the_thread_of_uploads_makes_the_calls_of_its_list"],
+    ),
 ];
 
 /// A host with a pair of interfaces; and a folder with the capture `in.pcap`, a `large.pcap` that is read in several parts,
@@ -256,13 +177,14 @@ fn compare(list: &List, made: &Calls) {
 #[track_caller]
 fn assert_used(list: &List, made: &Calls) {
     let allowed: Vec<i64> = list.calls.iter().copied().flatten().copied().collect();
-    let elsewhere = ELSEWHERE.iter().filter(|(name, ..)| *name == list.name);
-    for (_, call, why) in elsewhere.clone() {
-        assert!(allowed.contains(call), "{call} is missing: {why}");
+    let elsewhere = ELSEWHERE.iter().filter(|made| made.list == list.name);
+    for made in elsewhere.clone() {
+        let missing = made.calls.iter().find(|call| !allowed.contains(call));
+        assert_eq!(missing, None, "{}", made.why);
     }
     let is_excused = |call: &i64| {
         // Which of these a run makes depends on the memory that is left, and on how its threads run: see `shared`.
-        PROCESS.contains(call) || elsewhere.clone().any(|(_, other, _)| other == call)
+        PROCESS.contains(call) || elsewhere.clone().any(|made| made.calls.contains(call))
     };
     let is_unused = |call: &&i64| !is_excused(call) && !made.made.contains_key(call);
     let unused: Vec<_> = allowed.iter().filter(is_unused).collect();

@@ -1,0 +1,270 @@
+//! Calls that the traced commands of their list do not make, and the tests whose commands do.
+
+/// Calls of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Elsewhere {
+    pub list: &'static str,
+    pub calls: &'static [i64],
+    /// When they are made.
+    pub why: &'static str,
+    /// Tests of this program that fail without any of them.
+    pub tests: &'static [&'static str],
+}
+
+const fn elsewhere(
+    list: &'static str,
+    calls: &'static [i64],
+    why: &'static str,
+    tests: &'static [&'static str],
+) -> Elsewhere {
+    Elsewhere {
+        list,
+        calls,
+        why,
+        tests,
+    }
+}
+
+const FULL_DISK: &str = "a file is cut to whole blocks, or removed";
+const SCREEN: &str = "a screen on a terminal";
+const STATUS_LINE: &str = "the width of a terminal";
+const PIPES: &str = "files that cannot be mapped, and pipes";
+const SPOOL: &str = "directories of the spool";
+
+const CUT: &[i64] = &[libc::SYS_ftruncate, libc::SYS_lseek];
+
+/// Those of `SCREEN` but for the suspended screen.
+const SCREEN_CALLS: &[i64] = &[
+    libc::SYS_openat,
+    libc::SYS_read,
+    libc::SYS_ioctl,
+    libc::SYS_poll,
+    libc::SYS_getpgid,
+    libc::SYS_getpgrp,
+    libc::SYS_socketpair,
+];
+
+pub const ELSEWHERE: &[Elsewhere] = &[
+    elsewhere(
+        "capture",
+        &[libc::SYS_getdents64, libc::SYS_readlink],
+        "sockets of processes that begin later",
+        &["capture_readers::packets_of_several_readers_have_their_process"],
+    ),
+    elsewhere(
+        "capture",
+        &[libc::SYS_rmdir],
+        "control groups",
+        &["capture_sockets::a_capture_removes_its_group"],
+    ),
+    elsewhere(
+        "capture",
+        &[libc::SYS_flock],
+        "the record of what a capture restores",
+        &["hwtstamp::a_file_has_the_devices_stamps_to_the_nanosecond_and_names_their_source"],
+    ),
+    elsewhere(
+        "capture",
+        CUT,
+        FULL_DISK,
+        &["capture_failures::a_full_disk_keeps_what_was_written"],
+    ),
+    elsewhere(
+        "capture",
+        &[libc::SYS_ioctl],
+        STATUS_LINE,
+        &["sandbox::streams::status_lines_fit_their_terminal"],
+    ),
+    elsewhere(
+        "columns",
+        &[libc::SYS_read],
+        PIPES,
+        &["sandbox::streams::pipes_are_read"],
+    ),
+    elsewhere(
+        "columns",
+        &[libc::SYS_unlink],
+        FULL_DISK,
+        &["columns::a_full_disk_leaves_no_half_file"],
+    ),
+    elsewhere(
+        "columns",
+        CUT,
+        FULL_DISK,
+        &["columns::a_full_disk_leaves_no_half_file"],
+    ),
+    elsewhere(
+        "columns",
+        &[libc::SYS_rmdir],
+        SPOOL,
+        &["objects_failures::a_full_spool_holds_up_the_reading_of_files"],
+    ),
+    elsewhere(
+        "columns",
+        &[libc::SYS_ioctl],
+        STATUS_LINE,
+        &["sandbox::streams::status_lines_fit_their_terminal"],
+    ),
+    elsewhere(
+        "count",
+        &[libc::SYS_wait4],
+        "the guard of tc filters before Linux 6.6",
+        &["old_kernel::packets_are_counted_in_both_directions"],
+    ),
+    elsewhere(
+        "count",
+        SCREEN_CALLS,
+        SCREEN,
+        &["count_text::keys_and_failures_of_a_screen"],
+    ),
+    elsewhere(
+        "filter",
+        &[libc::SYS_read],
+        PIPES,
+        &["sandbox::streams::pipes_are_read"],
+    ),
+    elsewhere(
+        "flows",
+        &[
+            libc::SYS_read,
+            libc::SYS_statx,
+            libc::SYS_pipe2,
+            libc::SYS_sched_getattr,
+            libc::SYS_sched_setattr,
+        ],
+        "how a reader of rings is scheduled while packets are dense",
+        &["sandbox::streams::dense_packets_change_how_a_reader_of_flows_is_scheduled"],
+    ),
+    elsewhere(
+        "flows",
+        &[libc::SYS_ioctl],
+        STATUS_LINE,
+        &["sandbox::streams::status_lines_fit_their_terminal"],
+    ),
+    elsewhere(
+        "flows",
+        &[libc::SYS_fstatfs, libc::SYS_geteuid, libc::SYS_readlinkat],
+        "files after the first",
+        &["columns::files_of_a_long_run_are_completed_while_it_runs"],
+    ),
+    elsewhere(
+        "flows",
+        &[libc::SYS_unlink],
+        FULL_DISK,
+        &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
+    ),
+    elsewhere(
+        "flows",
+        CUT,
+        FULL_DISK,
+        &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
+    ),
+    elsewhere(
+        "flows",
+        &[libc::SYS_rmdir],
+        SPOOL,
+        &["objects_failures::a_full_spool_gives_up_the_oldest_files_and_counts_them"],
+    ),
+    elsewhere(
+        "flows",
+        &[libc::SYS_getsockopt],
+        "an interface that goes down",
+        &["sandbox::streams::flows_end_with_their_interface"],
+    ),
+    elsewhere(
+        "index",
+        CUT,
+        FULL_DISK,
+        &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
+    ),
+    elsewhere(
+        "latency",
+        &[
+            libc::SYS_recvmsg,
+            libc::SYS_fstatfs,
+            libc::SYS_ftruncate,
+            libc::SYS_geteuid,
+            libc::SYS_lseek,
+            libc::SYS_newfstatat,
+            libc::SYS_readlinkat,
+            libc::SYS_statx,
+            libc::SYS_flock,
+            libc::SYS_unlink,
+            libc::SYS_rmdir,
+        ],
+        "time stamps of the device, and the record of what it restores",
+        &["hwtstamp::latency_takes_the_devices_stamps_with_every_back_end"],
+    ),
+    elsewhere(
+        "latency",
+        SCREEN_CALLS,
+        SCREEN,
+        &["latency::it_fits_every_window_and_follows_its_changes"],
+    ),
+    elsewhere(
+        "monitor",
+        &[libc::SYS_getdents64, libc::SYS_newfstatat],
+        "numbers of network namespaces",
+        &["net_netns::a_monitor_tells_of_numbers"],
+    ),
+    elsewhere(
+        "ping",
+        SCREEN_CALLS,
+        SCREEN,
+        &["ping_live::a_suspended_run_gives_the_terminal_back"],
+    ),
+    elsewhere(
+        "ping",
+        &[libc::SYS_timerfd_settime],
+        "waits for less than a millisecond",
+        &["ping_json::a_histogram_has_every_answer"],
+    ),
+    elsewhere(
+        "ping-xdp",
+        SCREEN_CALLS,
+        SCREEN,
+        &["ping_xdp_forms::the_live_table_has_answers_and_losses"],
+    ),
+    elsewhere(
+        "read",
+        CUT,
+        FULL_DISK,
+        &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
+    ),
+    elsewhere(
+        "read",
+        &[libc::SYS_read],
+        PIPES,
+        &["sandbox::streams::pipes_are_read"],
+    ),
+    elsewhere(
+        "rpcap",
+        CUT,
+        FULL_DISK,
+        &["sandbox::full_disks::what_a_server_sends_is_cut"],
+    ),
+    elsewhere(
+        "send",
+        CUT,
+        FULL_DISK,
+        &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
+    ),
+    elsewhere(
+        "send",
+        &[libc::SYS_openat, libc::SYS_read, libc::SYS_statx],
+        PIPES,
+        &["sandbox::streams::pipes_are_read"],
+    ),
+    elsewhere(
+        "send",
+        &[libc::SYS_capget],
+        "which capabilities are missing, if the kernel refuses live frames",
+        &["sandbox::streams::a_refused_program_of_live_frames_names_what_is_missing"],
+    ),
+    elsewhere(
+        "uploads",
+        CUT,
+        "an upload that a killed run began",
+        &["objects::an_upload_in_parts_goes_on_where_a_killed_run_was"],
+    ),
+];

@@ -1,0 +1,58 @@
+//! Commands whose disk is full: a file system of 64 KiB in a mount namespace of their own.
+
+use std::fs;
+
+use super::scene;
+use crate::support::frames::frames;
+use crate::support::rpcap::serve;
+use crate::support::run::spawn;
+use crate::support::{PROGRAM, Scene};
+
+/// `bash` with `script`, in which `SMALL` is the full disk, `DIR` the folder of the scene and `TAPLINE` the program.
+fn script(scene: &Scene, script: &str) -> std::process::Command {
+    let small = scene.file("small");
+    fs::create_dir_all(&small).expect("a folder");
+    let script = script
+        .replace("SMALL", &small)
+        .replace("DIR", &scene.file(""))
+        .replace("TAPLINE", PROGRAM);
+    let script = format!("mount -t tmpfs -o size=64k tmpfs {small} || exit 99\n{script}");
+    let mut command = scene.right.command("unshare");
+    command.args(["--mount", "--propagation", "private", "bash", "-c", &script]);
+    command
+}
+
+#[test]
+fn what_cannot_be_written_is_cut_or_removed() {
+    let scene = scene();
+    for line in [
+        "TAPLINE read DIR/large.pcap -w SMALL/out.pcapng",
+        "TAPLINE send -r DIR/large.pcap -w SMALL/out.pcapng",
+        "cp DIR/in.pcap SMALL; head -c 1M /dev/zero >SMALL/rest 2>/dev/null; TAPLINE index SMALL/in.pcap",
+        "head -c 1M /dev/zero >SMALL/rest 2>/dev/null; TAPLINE flows -i right0 --json -c 10 -w SMALL/flows.parquet",
+    ] {
+        let mut running = spawn(script(&scene, line));
+        if line.contains("flows") {
+            running.ready();
+            scene.send(&frames(10, 100));
+        }
+        let ended = running.finish();
+        assert_eq!(ended.status.code(), Some(1), "{line}: {ended:?}");
+        ended.assert_mentions("No space left on device");
+    }
+}
+
+#[test]
+fn what_a_server_sends_is_cut() {
+    let scene = scene();
+    let (server, port) = serve(&scene.right, "");
+    let line =
+        format!("TAPLINE capture --json -i rpcap://127.0.0.1:{port}/right0 -w SMALL/a.pcapng");
+    let mut client = spawn(script(&scene, &line));
+    client.ready();
+    scene.send(&frames(2000, 1000));
+    let ended = client.finish();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    ended.assert_mentions("No space left on device");
+    server.stop().exit(0);
+}
