@@ -105,15 +105,16 @@ const OWNERS: &[c_long] = &[
 /// Whether there is a terminal.
 const TERMINAL: &[c_long] = &[libc::SYS_ioctl];
 
-/// Files that are created, in directories where other users may have put links, and cut to whole blocks when the disk is full.
+/// Files that are created, in directories where other users may have put links.
 const CREATE: &[c_long] = &[
     libc::SYS_fstatfs,
-    libc::SYS_ftruncate,
     libc::SYS_geteuid,
-    libc::SYS_lseek,
     libc::SYS_newfstatat,
     libc::SYS_readlinkat,
 ];
+
+/// Files that are cut to whole blocks when the disk is full, and those that are written again.
+const CUT: &[c_long] = &[libc::SYS_ftruncate, libc::SYS_lseek];
 
 /// Files that are removed, by rotation and at the end of the control socket, or locked: the record of what a capture restores.
 const OUTPUT: &[c_long] = &[
@@ -160,13 +161,14 @@ pub const SCREEN: &[c_long] = &[
 ];
 
 /// Netlink requests: counters of interfaces.
-const NETLINK: &[c_long] = &[libc::SYS_getsockopt, libc::SYS_recvfrom];
+const NETLINK: &[c_long] = &[libc::SYS_recvfrom];
 
 /// Waiting for one of several descriptors.
 const WAIT: &[c_long] = &[libc::SYS_epoll_ctl, libc::SYS_epoll_pwait];
 
-/// A reader of rings: how it is scheduled, and the socket's filter at the end.
+/// A reader of rings: their counters, how it is scheduled, and the socket's filter at the end.
 const READER: &[c_long] = &[
+    libc::SYS_getsockopt,
     libc::SYS_pipe2,
     libc::SYS_sched_getattr,
     libc::SYS_sched_setattr,
@@ -226,6 +228,7 @@ pub static READ: List = List {
         FILES,
         TERMINAL,
         CREATE,
+        CUT,
         CHILD,
         &[
             libc::SYS_pread64,
@@ -246,6 +249,7 @@ pub static COLUMNS: List = List {
         FILES,
         TERMINAL,
         CREATE,
+        CUT,
         REPLACE,
         &[libc::SYS_pread64],
     ],
@@ -256,7 +260,7 @@ pub static COLUMNS: List = List {
 pub static FLOWS: List = List {
     name: "flows",
     calls: &[
-        PROCESS, FILES, TERMINAL, CREATE, REPLACE, NETLINK, WAIT, READER,
+        PROCESS, FILES, TERMINAL, CREATE, CUT, REPLACE, NETLINK, WAIT, READER,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };
@@ -264,8 +268,8 @@ pub static FLOWS: List = List {
 pub static CAPTURE: List = List {
     name: "capture",
     calls: &[
-        PROCESS, FILES, TERMINAL, CREATE, OUTPUT, NETLINK, WAIT, READER, READERS, COMMAND, CHILD,
-        SERVER, OWNERS,
+        PROCESS, FILES, TERMINAL, CREATE, CUT, OUTPUT, NETLINK, WAIT, READER, READERS, COMMAND,
+        CHILD, SERVER, OWNERS,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };
@@ -368,6 +372,7 @@ pub static LATENCY: List = List {
         PROCESS,
         FILES,
         CREATE,
+        CUT,
         OUTPUT,
         NETLINK,
         WAIT,
@@ -448,6 +453,7 @@ pub static RPCAP: List = List {
     calls: &[
         PROCESS,
         CREATE,
+        CUT,
         &[
             libc::SYS_openat,
             libc::SYS_recvfrom,
@@ -472,6 +478,7 @@ pub static SERVE: List = List {
         &[
             libc::SYS_getpeername,
             libc::SYS_getsockname,
+            libc::SYS_getsockopt,
             // How long the thread ran.
             libc::SYS_openat,
             libc::SYS_read,
@@ -490,6 +497,7 @@ pub static UPLOADS: List = List {
         PROCESS,
         FILES,
         CREATE,
+        CUT,
         &[
             libc::SYS_epoll_create1,
             libc::SYS_epoll_ctl,

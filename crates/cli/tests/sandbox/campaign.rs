@@ -170,14 +170,12 @@ fn run(removal: &Removal, is_strict: bool) -> End {
     }
 }
 
-/// What notices that the call is left out. An ordinary run is strict from the beginning, which is fast.
+/// What notices that the call is left out. An ordinary run is strict, which is fast.
 fn notice(removal: &Removal, is_whole: bool) -> End {
-    let end = if is_whole {
-        run(removal, false)
-    } else {
-        End::Passed
-    };
-    match end {
+    if !is_whole {
+        return run(removal, true);
+    }
+    match run(removal, false) {
         End::Passed => match run(removal, true) {
             End::Failed | End::Hung => End::Refused,
             other => other,

@@ -73,7 +73,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "capture",
         &[libc::SYS_ioctl],
         STATUS_LINE,
-        &["sandbox::streams::status_lines_fit_their_terminal"],
+        &["sandbox::streams::a_status_line_of_a_capture_is_drawn"],
     ),
     elsewhere(
         "columns",
@@ -103,7 +103,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "columns",
         &[libc::SYS_ioctl],
         STATUS_LINE,
-        &["sandbox::streams::status_lines_fit_their_terminal"],
+        &["sandbox::streams::a_status_line_of_a_capture_is_drawn"],
     ),
     elsewhere(
         "count",
@@ -139,7 +139,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "flows",
         &[libc::SYS_ioctl],
         STATUS_LINE,
-        &["sandbox::streams::status_lines_fit_their_terminal"],
+        &["sandbox::streams::a_status_line_of_a_capture_is_drawn"],
     ),
     elsewhere(
         "flows",
@@ -170,12 +170,6 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         &[libc::SYS_getsockopt],
         "an interface that goes down",
         &["sandbox::streams::flows_end_with_their_interface"],
-    ),
-    elsewhere(
-        "index",
-        CUT,
-        FULL_DISK,
-        &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
     ),
     elsewhere(
         "latency",
@@ -259,7 +253,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "send",
         &[libc::SYS_capget],
         "which capabilities are missing, if the kernel refuses live frames",
-        &["sandbox::streams::a_refused_program_of_live_frames_names_what_is_missing"],
+        &["sandbox::sending_makes_the_calls_of_its_list"],
     ),
     elsewhere(
         "uploads",

@@ -6,17 +6,12 @@ use crate::support::terminal::Terminal;
 use crate::support::{PROGRAM, output};
 
 #[test]
-fn status_lines_fit_their_terminal() {
+fn a_status_line_of_a_capture_is_drawn() {
     let scene = scene();
     let (mut terminal, running) =
         Terminal::start_errors(scene.command("capture -i right0 -w a.pcapng"), 30, 24);
     terminal.wait_for_shown("0 packets");
     running.stop().exit(0);
-    let line = format!("read {CAPTURE_FILE} -w a.parquet");
-    let (mut terminal, running) = Terminal::start_errors(scene.command(&line), 30, 24);
-    running.finish().exit(0);
-    terminal.read_to_end();
-    assert!(terminal.seen.contains(" of "), "{}", terminal.seen);
 }
 
 #[test]
@@ -55,16 +50,4 @@ fn flows_end_with_their_interface() {
     scene.right.ip("link delete right0");
     let ended = running.finish();
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
-}
-
-#[test]
-fn a_refused_program_of_live_frames_names_what_is_missing() {
-    let scene = scene();
-    let mut command = scene.right.command("strace");
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=bpf"]);
-    command.args(["-e", "inject=bpf:error=EPERM:when=30+", PROGRAM, "send"]);
-    command.args("-i right0 --udp --dst 10.1.0.1 -c 100 --path live-frames".split(' '));
-    let ended = spawn(command).finish();
-    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
-    ended.assert_mentions("CAP_");
 }
