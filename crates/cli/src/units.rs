@@ -74,6 +74,12 @@ pub fn decimal(text: &str) -> Option<NonZeroU64> {
     NonZeroU64::new(scaled(number, factor)?)
 }
 
+/// A number of things: `1 file`, `2 000 files`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{end}", grouped(count))
+}
+
 /// Parses a size that is not 0.
 pub fn nonzero_size(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(size(text)?).ok_or_else(|| "must not be 0".into())

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::frames::frames;
-use crate::support::rpcap::{FRAMES, peer, scripted, serve, served};
+use crate::support::rpcap::{FRAMES, PEER, peer, scripted, serve, served};
 use crate::support::run::{Ended, spawn};
 use crate::support::{PROGRAM, Scene, assert_has, assert_refused, words};
 
@@ -205,17 +205,55 @@ fn other_users_of_the_host_are_refused_without_a_password() {
     command.args(["--reuid", "65534", "--clear-groups", PROGRAM]);
     command.args(words(&format!("capture -D -i rpcap://127.0.0.1:{port}/")));
     let ended = spawn(command).finish();
+    let reason = "only root and the user who started the server may connect without a password, and user 65534 is neither";
     let why = ended.refusal(1);
     assert!(
-        why.contains("only root and the user of the server"),
+        why.ends_with(&format!("refused this host or user: {reason}")),
         "{why}"
     );
+    // Also those who have sent more than the server reads.
+    let mut command = scene.right.command("setpriv");
+    command.args(["--reuid", "65534", "--clear-groups"]);
+    // The Python in the path may be root's own.
+    command.args(["/usr/bin/python3", PEER]);
+    command.args(words(&format!("stranger 127.0.0.1 {port}")));
+    let ended = spawn(command).finish();
+    assert!(ended.status.success(), "{ended:?}");
+    let wanted = json!({"event": "refused", "code": 10, "text": reason});
+    assert_eq!(ended.events(), [wanted]);
     let ended = server.stop();
     ended.exit(0);
+    for client in ended.events_of("client") {
+        assert_has(&client, &json!({"end": "refused", "error": reason}));
+    }
     assert_has(
         &ended.events_of("summary")[0],
-        &json!({"clients": 1, "refused": 1}),
+        &json!({"clients": 2, "refused": 2}),
     );
+}
+
+#[test]
+fn a_server_prints_its_clients_in_words() {
+    let scene = Scene::new();
+    let mut server = spawn(scene.command("serve rpcap --listen 127.0.0.1:0"));
+    let line = server.error_line();
+    let listen = line.strip_prefix("serving rpcap at 127.0.0.1:");
+    let (port, who) = listen
+        .and_then(|rest| rest.split_once(", for "))
+        .expect("a port");
+    assert_eq!(who, "root and the user who started it");
+    let line = format!(
+        "client 127.0.0.1 {port} right0 1 {} tcp",
+        scene.file("one.pcap")
+    );
+    let mut client = spawn(peer(&scene.right, &line));
+    client.ready();
+    scene.send(&frames(1, 60));
+    assert!(client.finish().status.success());
+    let ended = server.stop();
+    ended.exit(0);
+    ended.assert_mentions(": 1 packet sent; right0: ");
+    ended.assert_mentions("1 client (0 refused), 1 capture, 1 packet sent");
 }
 
 /// Runs it; no line that it prints has the password.
@@ -347,6 +385,7 @@ fn a_hostile_server_ends_the_capture_with_the_reason() {
         ("huge", None, "longer than"),
         ("newer", None, "has versions 1 to 2"),
         ("denied", None, "refused the password: bad ?[31mpassword"),
+        ("hasty", None, "refused this host or user: no strangers"),
         ("strange", None, "unknown link type (99999)"),
         (
             "contradiction",
@@ -362,8 +401,8 @@ fn a_hostile_server_ends_the_capture_with_the_reason() {
         let file = scene.file(&format!("{script}.pcapng"));
         let line = format!("capture -i rpcap://127.0.0.1:{port}/eth9 --json -w {file}");
         let ended = scene.run(&line);
-        let told = ended.exit(1);
-        assert!(told.contains(why), "{script}: {told}");
+        let line = ended.exit(1);
+        assert!(line.contains(why), "{script}: {line}");
         // What had come is in the file.
         let summary = ended.events_of("summary").pop();
         let found = summary.map(|summary| summary["written"].as_u64().expect("a number"));

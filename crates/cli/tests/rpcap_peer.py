@@ -1,10 +1,12 @@
 """The other end of rpcap, written from the description of the protocol in libpcap's rpcap-protocol.h.
 
 client HOST PORT IF COUNT FILE WAY [PASSWORD]   captures COUNT packets into a pcap file and prints the statistics
+stranger HOST PORT                              is refused at once, and prints how
 server SCRIPT                                   serves one client as SCRIPT says; prints its port, and what it was asked for
 """
 
 import json
+import select
 import socket
 import struct
 import sys
@@ -138,6 +140,19 @@ def client(host, port, interface, count, path, way, password=None):
     print(json.dumps({"event": "end", "stats": stats, "after": after}), flush=True)
 
 
+def stranger(host, port):
+    control = socket.create_connection((host, int(port)))
+    # More than the server reads: closing with unread bytes would reset the connection.
+    control.sendall(100 * message(AUTH, bytes(8)))
+    closed = select.poll()
+    closed.register(control, select.POLLRDHUP)
+    closed.poll()
+    kind, code, text = receive(control)
+    assert kind == ERROR, kind
+    assert control.recv(1) == b""
+    print(json.dumps({"event": "refused", "code": code, "text": text.decode()}), flush=True)
+
+
 def frame(number):
     return bytes([2, 0, 0, 0, 1, 2, 2, 0, 0, 0, 1, 1, 0x88, 0xB5]) + struct.pack("!I", number) * 20
 
@@ -170,6 +185,11 @@ def server(script):
     print(json.dumps({"event": "start", "port": listener.getsockname()[1]}), flush=True)
     control = listener.accept()[0]
     data = None
+    if script == "hasty":
+        # The request stays unread, so that the connection is reset.
+        control.recv(1, socket.MSG_PEEK)
+        control.sendall(message(ERROR, b"no strangers", 10))
+        return
     while True:
         try:
             kind, _, payload = receive(control)
@@ -223,4 +243,4 @@ def server(script):
 
 
 if __name__ == "__main__":
-    {"client": client, "server": server}[sys.argv[1]](*sys.argv[2:])
+    {"client": client, "stranger": stranger, "server": server}[sys.argv[1]](*sys.argv[2:])

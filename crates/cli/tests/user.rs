@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::support::files::{capture, count};
 use crate::support::frames::frames;
+use crate::support::rpcap::{FRAMES, serve, served};
 use crate::support::run::{Running, events, run, spawn};
 use crate::support::{Scene, assert_refused, has_run_with_own_mounts};
 
@@ -21,6 +22,7 @@ const GROUP: u32 = 4243;
 
 /// Capabilities as in capabilities(7).
 const DAC_OVERRIDE: u64 = 1 << 1;
+const NET_RAW: u64 = 1 << 13;
 const SYS_ADMIN: u64 = 1 << 21;
 
 /// Whether the test has run as one with [`USERS`]; false when that is where it runs now.
@@ -158,6 +160,39 @@ fn captures_of_any_interface_and_programs_in_the_kernel_go_on_as_the_user() {
         let ended = running.stop();
         assert!(ended.status.success(), "{line}: {ended:?}");
     }
+}
+
+#[test]
+fn a_server_of_rpcap_serves_as_the_user() {
+    if has_run() {
+        return;
+    }
+    let scene = scene();
+    let (mut server, port) = serve(&scene.right, "--user watcher");
+    let line = format!("capture -i rpcap://127.0.0.1:{port}/right0 --json '{FRAMES}'");
+    let mut client = spawn(scene.command(&line));
+    client.ready();
+    let capabilities = is_of_user(&server);
+    // Those that open captures, and the session.
+    assert!(capabilities.iter().any(|set| set & NET_RAW != 0));
+    assert!(capabilities.contains(&0), "{capabilities:?}");
+    assert!(capabilities.iter().all(|set| set & DAC_OVERRIDE == 0));
+    scene.send(&frames(3, 100));
+    for _ in 0..3 {
+        client.event(|event| event["event"] == "packet");
+    }
+    client.stop().summary().has(&json!({"delivered": 3}));
+    served(&mut server);
+    // Root has started it, so that its user is a stranger.
+    let mut stranger = scene.right.command("setpriv");
+    stranger.args(["--reuid", "4242", "--clear-groups", crate::support::PROGRAM]);
+    stranger.args(["capture", "-D", "-i", &format!("rpcap://127.0.0.1:{port}/")]);
+    let ended = spawn(stranger).finish();
+    assert!(
+        ended.refusal(1).contains("user 4242 is neither"),
+        "{ended:?}"
+    );
+    server.stop().exit(0);
 }
 
 #[test]

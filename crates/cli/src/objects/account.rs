@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::url::ObjectUrl;
-use crate::units::grouped;
+use crate::units::{counted, grouped};
 
 /// Files, and their size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,9 +29,8 @@ impl Files {
 
 impl Files {
     fn text(self) -> String {
-        let files = if self.files == 1 { "file" } else { "files" };
-        let (count, bytes) = (grouped(self.files), grouped(self.bytes));
-        format!("{count} {files}, {bytes} bytes")
+        let (files, bytes) = (counted(self.files, "file"), counted(self.bytes, "byte"));
+        format!("{files}, {bytes}")
     }
 }
 

@@ -7,7 +7,7 @@ use tapline::capture::{DirectionFilter, FileConsumer, Limits, Mode, TimestampSou
 use tapline::file::model::Section;
 use tapline::file::write::{CaptureFile, CaptureFileOptions};
 use tapline::rpcap::{
-    DataTransport, RemoteCapture, RemoteEnd, RemoteError, RemoteOptions, RemoteSummary,
+    DataTransport, RemoteCapture, RemoteEnd, RemoteError, RemoteOptions, RemoteSummary, error_code,
 };
 
 use super::Url;
@@ -149,6 +149,8 @@ pub fn failure(error: &RemoteError, args: &CaptureArgs) -> Failure {
     };
     let advice = match error {
         RemoteError::Filter { .. } => None,
+        // The server says who may connect.
+        RemoteError::Refused { code, .. } if *code == error_code::NOT_ALLOWED => None,
         error if error.is_authentication() => {
             Some("rpcap://USER@HOST/IF with --password-file, or another user")
         }

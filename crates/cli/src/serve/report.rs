@@ -11,7 +11,7 @@ use crate::args::ServeRpcapArgs;
 use crate::capture::{account_line, lost_json};
 use crate::failure::chain;
 use crate::json;
-use crate::units::grouped;
+use crate::units::{counted, grouped};
 
 /// Prints for all threads.
 pub struct Reporter {
@@ -54,7 +54,7 @@ impl Reporter {
         let who = if has_password {
             "clients with the password"
         } else {
-            "root and this user"
+            "root and the user who started it"
         };
         self.line(&format!("serving rpcap at {address}, for {who}"));
         if !address.ip().is_loopback() {
@@ -92,7 +92,7 @@ impl Reporter {
             let _ = account_line(&mut text, Some(&report.interface), account);
         }
         let account = String::from_utf8_lossy(&text);
-        let mut line = format!("{}: {} packets sent", report.peer, grouped(report.sent));
+        let mut line = format!("{}: {} sent", report.peer, counted(report.sent, "packet"));
         let others = [
             ("refused by its filter", report.refused),
             ("sampled out", report.sampled_out),
@@ -107,7 +107,7 @@ impl Reporter {
     /// A client has gone.
     pub fn client(&self, peer: SocketAddr, end: &SessionEnd) {
         self.clients.fetch_add(1, Ordering::Relaxed);
-        if matches!(end, SessionEnd::NotAllowed) {
+        if matches!(end, SessionEnd::NotAllowed(_)) {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
         let (end, why) = words(end);
@@ -152,11 +152,11 @@ impl Reporter {
             }));
         }
         self.line(&format!(
-            "{} clients ({} refused), {} captures, {} packets sent",
-            grouped(clients),
+            "{} ({} refused), {}, {} sent",
+            counted(clients, "client"),
             grouped(refused),
-            grouped(captures),
-            grouped(sent)
+            counted(captures, "capture"),
+            counted(sent, "packet")
         ));
         Ok(())
     }
@@ -179,9 +179,9 @@ fn words(end: &SessionEnd) -> (&'static str, Option<String>) {
     match end {
         SessionEnd::Closed => ("closed", None),
         SessionEnd::Stopped => ("stopped", None),
-        SessionEnd::NotAllowed => ("refused", None),
+        SessionEnd::NotAllowed(why) => ("refused", Some(why.clone())),
         SessionEnd::Message(error) => ("damaged message", Some(error.to_string())),
-        SessionEnd::Late => ("time is over", None),
+        SessionEnd::Late => ("timed out", None),
         SessionEnd::Connection(error) => ("connection failed", Some(chain(error))),
         _ => ("ended", None),
     }

@@ -1,13 +1,15 @@
 //! Whoever takes a command over can do nothing but what the command itself does.
 
 use std::fs;
+use std::net::TcpStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use super::calls::{COLUMNS, FATAL, METRICS, NEW_SOCKETS, UPLOADS};
+use super::calls::{COLUMNS, FATAL, METRICS, NEW_SOCKETS, RPCAP, SERVE, UPLOADS};
 use super::trace::fake_ssh;
 use super::{LISTS, REMOTE, REMOTE_INTERFACES, UPLOAD, scene};
 use crate::support::objects::use_server;
+use crate::support::rpcap::scripted;
 use crate::support::run::{command, spawn};
 use crate::support::{self, Scene};
 
@@ -46,8 +48,8 @@ const SERVERS: [&str; 6] = [
     "send -i right0 --udp --dst 10.1.0.1 -c 1 --metrics 0",
 ];
 
-/// Runs each command, taken over by an attacker who does `act`: in the command, and in the threads of metrics and uploads. Returns
-/// the end of each, and what the attacker got.
+/// Runs each command, taken over by an attacker who does `act`: in the command, in the threads of metrics and uploads, and in both
+/// ends of rpcap. Returns the end of each, and what the attacker got.
 fn taken_over(act: &str, flags: &str) -> Vec<(String, ExitStatus, String)> {
     let scene = scene();
     let folder = scene.folder.path().to_str().expect("text");
@@ -59,23 +61,36 @@ fn taken_over(act: &str, flags: &str) -> Vec<(String, ExitStatus, String)> {
         command.env("TAPLINE_TEST_TAKEOVER", act);
         // What an attacker gets in the program as it is.
         command.env_remove("TAPLINE_TEST_STRICT");
-        if line.contains("--respond") {
+        if line.contains("--respond") || line.contains("serve") {
             // It has no end of its own.
             command.env("TAPLINE_TEST_TAKEOVER_ENDS", "1");
         }
         use_server(&mut command, "127.0.0.1");
         command.envs(place.map(|place| ("TAPLINE_TEST_TAKEOVER_IN", place)));
-        let output = command.output().expect("it runs");
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        let mut lines = errors.lines();
+        let mut running = spawn(command);
+        if place == Some(SERVE.name) {
+            let to = running.ready()["listen"].as_str().map(str::to_owned);
+            let to = to.expect("an address");
+            // The client whose session is taken over.
+            let client = scene.right.run(|| TcpStream::connect(to));
+            client.expect("a connection");
+        }
+        let ended = running.finish();
+        let mut lines = ended.stderr.iter();
         let got = lines.find_map(|line| line.strip_prefix("takeover: "));
-        (line, output.status, got.unwrap_or_default().to_owned())
+        (line, ended.status, got.unwrap_or_default().to_owned())
     };
+    let (_peer, port) = scripted(&scene, "ok");
+    let client = format!("capture -i rpcap://127.0.0.1:{port}/right0 -c 3");
+    let ends = [
+        run(&client, Some(RPCAP.name)),
+        run("serve rpcap --json --listen 127.0.0.1:0", Some(SERVE.name)),
+    ];
     let commands = COMMANDS.iter().map(|line| run(line, None));
     let servers = SERVERS.iter().map(|line| run(line, Some(METRICS.name)));
     let uploads = [COLUMNS.name, UPLOADS.name];
     let uploads = uploads.iter().map(|place| run(UPLOAD, Some(place)));
-    commands.chain(servers).chain(uploads).collect()
+    commands.chain(servers).chain(uploads).chain(ends).collect()
 }
 
 #[test]

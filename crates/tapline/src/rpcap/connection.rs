@@ -1,7 +1,7 @@
 //! A control connection: whole messages, each within a time.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,9 @@ const KEEPALIVE_TIME: Duration = Duration::from_mins(1);
 /// Bytes per read.
 const PIECE_BYTES: usize = 4096;
 
+/// Bytes that are discarded at most before a connection is closed.
+const DISCARDED_BYTES_MAX: usize = 1 << 20;
+
 /// A connection that does not block.
 pub struct Connection {
     stream: TcpStream,
@@ -32,7 +35,7 @@ impl Connection {
         stream.set_nonblocking(true)?;
         // Requests and replies are small, and each waits for the other.
         stream.set_nodelay(true)?;
-        // A host that is gone says nothing.
+        // A host that is gone closes no connection.
         sockopt::set_socket_keepalive(&stream, true)?;
         sockopt::set_tcp_keepidle(&stream, KEEPALIVE_TIME)?;
         Ok(Self {
@@ -65,6 +68,8 @@ impl Connection {
                 Ok(read) => self.come.extend_from_slice(&piece[..read]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // What came before the reset is still read.
+                Err(error) if is_closed(&error) && !self.come.is_empty() => self.is_over = true,
                 Err(error) => return Err(error),
             }
         }
@@ -133,6 +138,33 @@ impl Connection {
         Ok(())
     }
 
+    /// Sends nothing more, and discards what comes until the other side closes the connection, for at most `time`. A connection that
+    /// is closed with unread bytes is reset, and the other side may then not read the last message.
+    ///
+    /// # Source
+    /// RFC 9293, section 3.6.1; `tcp_close`, net/ipv4/tcp.c.
+    pub fn close_after_reading(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        if self.stream.shutdown(Shutdown::Write).is_err() {
+            return;
+        }
+        let mut discarded = 0;
+        while discarded < DISCARDED_BYTES_MAX {
+            let mut piece = [0; PIECE_BYTES];
+            match self.stream.read(&mut piece) {
+                Ok(0) => return,
+                Ok(read) => discarded += read,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if self.wait(PollFlags::IN, until).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
     fn wait(&self, flags: PollFlags, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -149,10 +181,27 @@ impl AsFd for Connection {
     }
 }
 
+/// Whether the other side has closed the connection.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+    )
+}
+
 /// Sends a request and waits for its reply.
 pub fn ask(control: &mut Connection, request: &Request) -> Result<Reply, RemoteError> {
-    (control.send(&request.bytes(), MESSAGE_TIME)).map_err(RemoteError::Connection)?;
-    let (header, payload) = control.receive(REPLY_BYTES_MAX, MESSAGE_TIME)?;
+    let unsent = match control.send(&request.bytes(), MESSAGE_TIME) {
+        Ok(()) => None,
+        Err(error) if is_closed(&error) => Some(error),
+        Err(error) => return Err(RemoteError::Connection(error)),
+    };
+    let (header, payload) = match (control.receive(REPLY_BYTES_MAX, MESSAGE_TIME), unsent) {
+        // A server that refuses a client may close the connection without reading the request.
+        (Ok(reply), _) => reply,
+        (Err(_), Some(error)) => return Err(RemoteError::Connection(error)),
+        (Err(error), None) => return Err(error),
+    };
     match Reply::parse(header, &payload)? {
         Reply::Error(code, text) => Err(RemoteError::refused(code, &text)),
         reply => Ok(reply),

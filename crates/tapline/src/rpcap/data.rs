@@ -117,7 +117,7 @@ impl DataChannel {
     /// The next packet that has come.
     ///
     /// # Errors
-    /// The bytes are no packet. After that, a stream has no packets any more.
+    /// The bytes are no packet. After that, a stream has no more packets.
     pub fn take(&mut self, max_bytes: usize) -> Result<Option<PacketMessage<'_>>, MessageError> {
         match self {
             Self::Stream {
@@ -143,7 +143,7 @@ impl DataChannel {
         }
     }
 
-    /// Whether a part of a packet has come that cannot be completed any more.
+    /// Whether a part of a packet has come that can no longer be completed.
     pub fn has_part(&self) -> bool {
         matches!(self, Self::Stream { begin, end, .. } if begin < end)
     }

@@ -280,11 +280,11 @@ impl RemoteCapture {
                 return Ok(RemoteEnd::Consumer(error));
             }
             let until = over.map_or(next_tick, |over| next_tick.min(over));
-            let [is_stopped, is_told] = self.wait(stop, until)?;
+            let [is_stopped, has_message] = self.wait(stop, until)?;
             if is_stopped {
                 return Ok(RemoteEnd::Stopped);
             }
-            if is_told && let Err(error) = self.refuse_message() {
+            if has_message && let Err(error) = self.refuse_message() {
                 // What has come before is delivered.
                 while self.data.fill().map_err(RemoteError::Data)? == Filled::Some {
                     if let Err(error) = self.deliver(consumer, counted, limit)? {
@@ -352,7 +352,7 @@ impl RemoteCapture {
         } else {
             0
         };
-        // Some servers have no counters any more when the capture has ended.
+        // Some servers no longer have counters when the capture has ended.
         let before = self.ask_while(&Request::Statistics, consumer, counted, limit)?;
         self.ask_while(&Request::End, consumer, counted, limit)?;
         self.drain(consumer, counted, limit)?;

@@ -11,7 +11,7 @@ use super::figures::RttFigures;
 use super::icmp_text::describe;
 use super::milliseconds::summary_ms;
 use super::warnings::reason;
-use crate::units::{amount, grouped};
+use crate::units::{amount, counted, grouped};
 
 /// How many targets answered; `skipped` could not be resolved.
 pub fn targets(statistics: &Prober, skipped: usize) -> String {
@@ -55,11 +55,6 @@ pub fn who(statistics: &Prober) -> String {
             format!("{} to {hosts}", counted(all, "path"))
         }
     }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    let end = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{end}", grouped(count))
 }
 
 /// The probe counters as a sum.

@@ -158,11 +158,24 @@ impl LocalUsers {
     /// # Source
     /// sock_diag(7).
     pub fn trusts(&mut self, peer: SocketAddr, local: SocketAddr) -> bool {
+        self.refuses(peer, local).is_none()
+    }
+
+    /// Why [`trusts`](Self::trusts) says no; `None` if the user is trusted.
+    pub(super) fn refuses(&mut self, peer: SocketAddr, local: SocketAddr) -> Option<String> {
+        const WHO: &str =
+            "only root and the user who started the server may connect without a password";
         let any = IfIndex(0);
         let found = (self.sockets).find(SocketProtocol::Tcp, peer, local, any);
         // The kernel reports closed connections as root's.
         let open = found.ok().flatten().filter(|found| found.inode.is_some());
-        open.is_some_and(|found| self.trusted.contains(&found.user))
+        match open.map(|found| found.user) {
+            Some(user) if self.trusted.contains(&user) => None,
+            Some(user) => Some(format!("{WHO}, and user {user} is neither")),
+            None => Some(format!(
+                "{WHO}, and the kernel does not say whose this connection is"
+            )),
+        }
     }
 }
 

@@ -28,8 +28,11 @@ use crate::Stop;
 use crate::capture::{DEFAULT_SNAPLEN, DirectionFilter, Ended};
 use crate::wait::wait;
 
-/// Longest time in which a client takes no packet while its capture is being ended: some do not read any more then.
+/// Longest time in which a client takes no packet while its capture is being ended: some no longer read then.
 const END_TIME: Duration = Duration::from_secs(1);
+
+/// Longest time for a client that is refused to read why and to close its connection.
+const CLOSE_TIME: Duration = Duration::from_secs(1);
 
 /// Bytes of an interface's name.
 const NAME_BYTES_MAX: usize = 15;
@@ -42,8 +45,8 @@ pub enum SessionEnd {
     Closed,
     /// The server was stopped.
     Stopped,
-    /// The client did not authenticate, or is not trusted.
-    NotAllowed,
+    /// The client did not authenticate, or is not trusted: the reason, as it was sent to the client.
+    NotAllowed(String),
     /// A message was damaged, or not expected.
     Message(MessageError),
     /// A time limit is over.
@@ -121,8 +124,14 @@ impl Session {
     /// Refuses, and ends the session.
     fn end(&mut self, code: u16, text: impl Into<String>, end: SessionEnd) -> SessionEnd {
         // What counts is why it ends.
-        let _ = self.refuse(code, text);
+        if self.refuse(code, text).is_ok() {
+            self.control.close_after_reading(CLOSE_TIME);
+        }
         end
+    }
+
+    fn not_allowed(&mut self, code: u16, text: String) -> SessionEnd {
+        self.end(code, text.clone(), SessionEnd::NotAllowed(text))
     }
 
     fn damaged(&mut self, error: MessageError) -> SessionEnd {
@@ -142,12 +151,12 @@ impl Session {
 
     fn authenticate(&mut self, access: &Access, stop: &Stop) -> Result<(), SessionEnd> {
         if let Some(users) = &mut self.users
-            && !users.trusts(self.peer, self.local)
+            && let Some(text) = users.refuses(self.peer, self.local)
         {
-            let text = "only root and the user of the server may connect without a password";
-            return Err(self.end(error_code::NOT_ALLOWED, text, SessionEnd::NotAllowed));
+            return Err(self.not_allowed(error_code::NOT_ALLOWED, text));
         }
         let until = Instant::now() + MESSAGE_TIME + ATTEMPT_DELAY * ATTEMPTS_MAX;
+        let mut refusal = "";
         for _ in 0..ATTEMPTS_MAX {
             let left = until.saturating_duration_since(Instant::now());
             let time = left.min(MESSAGE_TIME);
@@ -160,8 +169,8 @@ impl Session {
                 Request::Authenticate(given) => given,
                 Request::Close | Request::Error(..) => return Err(SessionEnd::Closed),
                 _ => {
-                    let text = "the first request has to be that of authentication";
-                    return Err(self.end(error_code::WRONG_MESSAGE, text, SessionEnd::NotAllowed));
+                    let text = "the first request has to be that of authentication".to_owned();
+                    return Err(self.not_allowed(error_code::WRONG_MESSAGE, text));
                 }
             };
             match admits(access, given.as_ref()) {
@@ -182,10 +191,11 @@ impl Session {
                         }
                     }
                     self.refuse(code, text)?;
+                    refusal = text;
                 }
             }
         }
-        Err(SessionEnd::NotAllowed)
+        Err(SessionEnd::NotAllowed(refusal.to_owned()))
     }
 
     fn not_received(&mut self, error: super::super::error::RemoteError) -> SessionEnd {
@@ -310,7 +320,7 @@ impl Session {
         Err(self.end(error_code::IDLE_TIME, text, SessionEnd::Late))
     }
 
-    /// The capture has ended: as the client wanted, by itself, or because the client takes no packets any more.
+    /// The capture has ended: as the client wanted, by itself, or because the client no longer takes packets.
     fn capture_over(
         &mut self,
         is_ending: bool,
