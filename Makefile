@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test browser dashboard engines bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
+.PHONY: help demo test browser dashboard engines azurite bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb deb-files rpm static image wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -12,6 +12,7 @@ help:
 	@echo "make browser  open the pages of reports in a headless Chromium and check them, pictures into target/browser"
 	@echo "make dashboard  the Grafana dashboard and the alert rules, evaluated by a Prometheus that scrapes every command (root)"
 	@echo "make engines  read the program's tables with Spark in local mode, and compare with tshark"
+	@echo "make azurite  upload to Azurite, a server of Azure Blob Storage for tests, and read the objects back"
 	@echo "make bench    measure beside other tools, and write docs/benchmarks.md and a page with charts (root)"
 	@echo "make lint     formatting, clippy, rustdoc; packages every published crate, without building it"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
@@ -83,6 +84,12 @@ engines:
 	packaging/engines.sh target/debug/tapline target/engines
 
 # What the bench of flows compares with is unpacked into target/flow-peers.
+# Azurite takes 190 MB of packages and needs Node.js, so that make test does without it.
+azurite:
+	@packaging/need.sh azurite
+	cargo build --locked -p tapline-cli
+	packaging/azurite.sh target/debug/tapline target/azurite
+
 bench: build c-library pcap-library
 	@packaging/need.sh bench
 	@packaging/flow-peers.sh target/flow-peers

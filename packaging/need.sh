@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|engines|libpcap|bench|aarch64|deb|static|image|wheel|sbom.
+# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -37,13 +37,14 @@ case $target in
     dashboard) needed=("${build[@]}" prometheus:prometheus promtool:prometheus python3:python3 unshare:util-linux ip:iproute2) ;;
     engines) needed=("${build[@]}" java:default-jre-headless tshark:tshark unshare:util-linux ip:iproute2) ;;
     libpcap) needed=("${libpcap[@]}") ;;
+    azurite) needed=("${build[@]}" node:nodejs npm:npm python3:python3 unshare:util-linux ip:iproute2) ;;
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
     deb) needed=("${deb[@]}") ;;
     static) needed=("${static[@]}") ;;
     image) needed=("${image[@]}") ;;
     sbom) needed=("${sbom[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|browser|dashboard|engines|libpcap|bench|aarch64|deb|static|image|wheel|sbom" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
@@ -83,7 +84,7 @@ if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then
     has_modules() { "$1" -c "import $(IFS=, && echo "${modules[*]}")" 2>/dev/null; }
     has_modules python3 || has_modules /usr/bin/python3 || missing+=("${modules[@]/#/python3-}")
 fi
-[ "${1:-}" != engines ] || /usr/bin/python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
+{ [ "${1:-}" != engines ] && [ "${1:-}" != azurite ]; } || /usr/bin/python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
 # A test checks that the sources of the benches compile. libnl is a peer of the netlink bench.
 if [ "${1:-}" = test ] || [ "${1:-}" = bench ]; then
     [ -e /usr/include/benchmark/benchmark.h ] || missing+=(libbenchmark-dev)

@@ -92,6 +92,7 @@ mod net_words;
 mod objects;
 mod objects_failures;
 mod old_kernel;
+mod objects_services;
 mod output_files;
 mod packet_lines;
 mod ping_bounds;

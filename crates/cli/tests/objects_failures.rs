@@ -55,7 +55,9 @@ fn a_missing_bucket_is_named() {
     let ended = read_to(&scene, "s3://nobodys/a.parquet", "");
     let line = ended.exit(1);
     assert!(
-        line.contains("the service answered 404 NoSuchBucket (does the bucket exist?)"),
+        line.contains(
+            "the service answered 404 NoSuchBucket (does the bucket or container exist?)"
+        ),
         "{line}"
     );
 }

@@ -99,8 +99,8 @@ pub struct FlowsArgs {
 
     /// Write flows to FILE, as columns in Parquet or Arrow; - is standard output
     ///
-    /// They are then printed only with --json or --csv. FILE may be on object storage: s3://BUCKET/KEY, gs://BUCKET/KEY or
-    /// az://CONTAINER/KEY.
+    /// They are then printed only with --json or --csv. FILE may be on object storage: s3://BUCKET/KEY, gs://BUCKET/KEY,
+    /// az://CONTAINER/KEY or abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY.
     #[arg(help_heading = "Output", short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
 

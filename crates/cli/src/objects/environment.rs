@@ -6,6 +6,10 @@ use std::path::PathBuf;
 /// Of HTTPS, and of the services that give a machine its credentials.
 const PORTS: [u16; 2] = [443, 80];
 
+/// The setting that leads uploads to Azurite on this host, and its port.
+pub const AZURE_EMULATOR: &str = "AZURE_STORAGE_USE_EMULATOR";
+const AZURITE_PORT: u16 = 10_000;
+
 /// Words in the names of variables whose values are secret.
 const SECRET: [&str; 6] = [
     "KEY",
@@ -30,9 +34,16 @@ const HIDDEN: &str = "(secret)";
 const SHORTEST_SECRET: usize = 4;
 
 fn is_about_storage(name: &str) -> bool {
-    ["AWS_", "AZURE_", "GOOGLE_", "IDENTITY_"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+    [
+        "AWS_",
+        "AZURE_",
+        "AZURITE_",
+        "GCE_METADATA_",
+        "GOOGLE_",
+        "IDENTITY_",
+    ]
+    .iter()
+    .any(|prefix| name.starts_with(prefix))
 }
 
 fn variables() -> impl Iterator<Item = (String, String)> {
@@ -45,11 +56,22 @@ pub fn ports() -> Vec<u16> {
     let is_place =
         |name: &str| is_about_storage(name) || name.to_ascii_uppercase().ends_with("_PROXY");
     let places = variables().filter(|(name, _)| is_place(name));
-    let more = places.filter_map(|(_, value)| port(&value));
-    let mut ports: Vec<u16> = PORTS.into_iter().chain(more).collect();
+    let more = places.filter_map(|(name, value)| match name.strip_prefix("GCE_METADATA_") {
+        // A host without a scheme.
+        Some(_) => port(&format!("http://{value}")),
+        None => port(&value),
+    });
+    let azurite = is_on(AZURE_EMULATOR).then_some(AZURITE_PORT);
+    let mut ports: Vec<u16> = PORTS.into_iter().chain(more).chain(azurite).collect();
     ports.sort_unstable();
     ports.dedup();
     ports
+}
+
+/// Whether a setting of the environment is on, as object_store reads it.
+pub fn is_on(name: &str) -> bool {
+    let value = env::var(name).unwrap_or_default();
+    ["1", "true", "on", "yes", "y"].contains(&value.to_ascii_lowercase().as_str())
 }
 
 /// The port that a URL names.

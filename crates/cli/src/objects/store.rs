@@ -13,6 +13,7 @@ use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path as Key;
 use object_store::{ClientConfigKey, Error as StoreError, ObjectStore, PutOptions, RetryConfig};
 
+use super::environment::{AZURE_EMULATOR, is_on};
 use super::journal::{Journal, Upload};
 use super::queue::Trouble;
 use super::url::{ObjectUrl, Service};
@@ -25,6 +26,8 @@ const MOST_PARTS: u64 = 9_000;
 
 /// A request that takes longer fails, and is made again. A part that is sent in this time needs 1.1 Mbit/s.
 const REQUEST: &str = "60s";
+
+const TIMEOUT: ClientConfigKey = ClientConfigKey::Timeout;
 
 /// Requests are made again a few times at once; after that, the queue waits.
 const RETRIES: usize = 2;
@@ -76,24 +79,29 @@ impl Store {
             Service::S3 => {
                 let mut builder = AmazonS3Builder::from_env();
                 if env::var_os("AWS_TIMEOUT").is_none() {
-                    let key = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
-                    builder = builder.with_config(key, REQUEST);
+                    builder = builder.with_config(AmazonS3ConfigKey::Client(TIMEOUT), REQUEST);
                 }
                 let builder = builder.with_bucket_name(bucket).with_retry(retry);
                 builder.build().map(|store| Box::new(store) as _)
             }
             Service::Google => {
-                let builder = GoogleCloudStorageBuilder::from_env()
-                    .with_config(GoogleConfigKey::Client(ClientConfigKey::Timeout), REQUEST)
-                    .with_bucket_name(bucket)
-                    .with_retry(retry);
+                let mut builder = GoogleCloudStorageBuilder::from_env();
+                if env::var_os("GOOGLE_TIMEOUT").is_none() {
+                    builder = builder.with_config(GoogleConfigKey::Client(TIMEOUT), REQUEST);
+                }
+                let builder = builder.with_bucket_name(bucket).with_retry(retry);
                 builder.build().map(|store| Box::new(store) as _)
             }
             Service::Azure => {
-                let builder = MicrosoftAzureBuilder::from_env()
-                    .with_config(AzureConfigKey::Client(ClientConfigKey::Timeout), REQUEST)
-                    .with_container_name(bucket)
-                    .with_retry(retry);
+                let mut builder = MicrosoftAzureBuilder::from_env();
+                if env::var_os("AZURE_TIMEOUT").is_none() {
+                    builder = builder.with_config(AzureConfigKey::Client(TIMEOUT), REQUEST);
+                }
+                if let Some(account) = &url.account {
+                    builder = builder.with_account(account);
+                }
+                refuse_azure(&builder)?;
+                let builder = builder.with_container_name(bucket).with_retry(retry);
                 builder.build().map(|store| Box::new(store) as _)
             }
         };
@@ -163,6 +171,23 @@ impl Store {
         self.0.complete_multipart(key, &id, parts).await?;
         Ok(())
     }
+}
+
+/// Refuses settings without an account, and credentials that a program prints: the thread that uploads may not start one.
+fn refuse_azure(builder: &MicrosoftAzureBuilder) -> Result<(), Trouble> {
+    let value = |key| builder.get_config_value(&key);
+    let is_cli = value(AzureConfigKey::CredentialType).is_some_and(|kind| kind == "azure_cli");
+    let text = if value(AzureConfigKey::AccountName).is_none() && !is_on(AZURE_EMULATOR) {
+        "the storage account is missing (set AZURE_STORAGE_ACCOUNT_NAME)"
+    } else if is_cli || is_on("AZURE_USE_AZURE_CLI") {
+        "credentials of the Azure CLI are not supported (use AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN)"
+    } else {
+        return Ok(());
+    };
+    Err(Trouble {
+        text: text.to_owned(),
+        lasts: true,
+    })
 }
 
 fn part_bytes(bytes: u64) -> u64 {

@@ -13,6 +13,9 @@ use crate::failure::innermost;
 impl From<&StoreError> for Trouble {
     fn from(error: &StoreError) -> Self {
         let cause: &(dyn Error + 'static) = error;
+        if let Some(json) = sources(cause).find_map(|one| one.downcast_ref::<serde_json::Error>()) {
+            return of_json(json);
+        }
         if let Some(http) = sources(cause).find_map(|source| source.downcast_ref::<HttpError>()) {
             return of_http(http);
         }
@@ -50,12 +53,23 @@ fn sources<'e>(
     std::iter::successors(Some(error), |&error| error.source())
 }
 
+/// Credentials could not be read. The error itself may repeat a part of them.
+fn of_json(error: &serde_json::Error) -> Trouble {
+    let (line, column) = (error.line(), error.column());
+    Trouble {
+        text: format!(
+            "the credentials are not the JSON that was expected (line {line}, column {column})"
+        ),
+        lasts: true,
+    }
+}
+
 /// There was no answer.
 fn of_http(error: &HttpError) -> Trouble {
     let text = innermost(error);
     let (text, lasts) = if text.contains("URL scheme is not allowed") {
-        let text = "the endpoint is not HTTPS (AWS_ALLOW_HTTP=true permits HTTP)".to_owned();
-        (text, true)
+        let text = "the endpoint is not HTTPS (AWS_ALLOW_HTTP, GOOGLE_ALLOW_HTTP or AZURE_ALLOW_HTTP=true permits HTTP)";
+        (text.to_owned(), true)
     } else if error.kind() == HttpErrorKind::Timeout {
         ("no answer in time".to_owned(), false)
     } else {
@@ -71,8 +85,8 @@ fn of_http(error: &HttpError) -> Trouble {
 fn of_status(status: u16, code: Option<&str>) -> Trouble {
     let advice = match status {
         401 | 403 => " (check the credentials and their permissions)",
-        404 => " (does the bucket exist?)",
-        301 | 307 | 400 => " (check the bucket and the region)",
+        404 => " (does the bucket or container exist?)",
+        301 | 307 | 400 => " (check the bucket or container, and the region)",
         _ => "",
     };
     let code = code.map_or(String::new(), |code| format!(" {code}"));
@@ -102,6 +116,8 @@ fn code(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use object_store::gcp::GoogleCloudStorageBuilder;
+
     use super::*;
 
     fn generic(text: &str) -> Trouble {
@@ -112,9 +128,26 @@ mod tests {
         Trouble::from(&error)
     }
 
+    /// The first string of this key would be in the library's message.
+    #[test]
+    fn credentials_that_are_no_json_are_not_repeated() {
+        let key = "\"wJalrXUtnFEMI\"";
+        let builder = GoogleCloudStorageBuilder::new().with_service_account_key(key);
+        let error = builder
+            .with_bucket_name("logs")
+            .build()
+            .expect_err("no key");
+        assert!(error.to_string().contains("wJalrXUtnFEMI"), "{error}");
+        let trouble = Trouble::from(&error);
+        assert_eq!(
+            trouble.text,
+            "the credentials are not the JSON that was expected (line 1, column 15)"
+        );
+    }
+
     /// The answers are those of Amazon S3, as object_store repeats them.
     #[test]
-    fn only_status_and_code_of_an_answer_are_told() {
+    fn only_status_and_code_of_an_answer_are_printed() {
         let denied = "Error performing PUT https://s3/b/k?X-Amz-Signature=0123 in 1ms - Server returned non-2xx status code: 403 Forbidden: <?xml version=\"1.0\"?>\n<Error><Code>SignatureDoesNotMatch</Code><AWSAccessKeyId>AKIA</AWSAccessKeyId></Error>";
         let trouble = generic(denied);
         assert_eq!(
@@ -127,5 +160,14 @@ mod tests {
         assert_eq!(slow.text, "the service answered 503");
         assert!(!slow.lasts);
         assert!(generic("Missing region").lasts);
+        // Azure's answers begin with a mark of their encoding.
+        let denied = generic(
+            "Server returned non-2xx status code: 403 Forbidden: \u{feff}<?xml version=\"1.0\"?><Error><Code>AuthenticationFailed</Code><Message>of account logs</Message></Error>",
+        );
+        assert!(
+            denied
+                .text
+                .starts_with("the service answered 403 AuthenticationFailed (")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Where objects go: `s3://BUCKET/KEY`, `gs://BUCKET/KEY`, `az://CONTAINER/KEY`.
+//! Where objects go: `s3://BUCKET/KEY`, `gs://BUCKET/KEY`, `az://CONTAINER/KEY`, and the URLs by which Hadoop and Spark name the
+//! latter: `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY`.
 
 use std::fmt;
 use std::path::Path;
@@ -16,9 +17,19 @@ pub enum Service {
     Azure,
 }
 
-impl Service {
-    const ALL: [Self; 3] = [Self::S3, Self::Google, Self::Azure];
+/// Schemes of URLs. `abfs` without TLS does not exist at the service itself: uploads always use it.
+const SCHEMES: [(&str, Service); 5] = [
+    ("s3", Service::S3),
+    ("gs", Service::Google),
+    ("az", Service::Azure),
+    ("abfs", Service::Azure),
+    ("abfss", Service::Azure),
+];
 
+/// What follows the account in the names of Azure's hosts.
+const AZURE_HOSTS: [&str; 2] = [".dfs.core.windows.net", ".blob.core.windows.net"];
+
+impl Service {
     fn scheme(self) -> &'static str {
         match self {
             Self::S3 => "s3",
@@ -32,6 +43,8 @@ impl Service {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectUrl {
     pub service: Service,
+    /// The storage account, if an Azure URL names it. Otherwise the environment does.
+    pub account: Option<String>,
     pub bucket: String,
     /// Without a slash at either end; may be empty.
     pub key: String,
@@ -45,11 +58,9 @@ pub fn is_url(path: &Path) -> bool {
 /// The service and what follows it.
 fn split(path: &Path) -> Option<(Service, &str)> {
     let text = path.to_str()?;
-    let of = |service: &Service| {
-        let rest = text.strip_prefix(service.scheme())?.strip_prefix("://")?;
-        Some((*service, rest))
-    };
-    Service::ALL.iter().find_map(of)
+    let (scheme, rest) = text.split_once("://")?;
+    let (_, service) = SCHEMES.iter().find(|(known, _)| *known == scheme)?;
+    Some((*service, rest))
 }
 
 impl ObjectUrl {
@@ -61,10 +72,16 @@ impl ObjectUrl {
 
     /// Errors do not repeat the URL: it may have a password.
     fn of(service: Service, rest: &str) -> Result<Self, &'static str> {
-        let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
-        if bucket.contains('@') {
-            return Err("credentials are taken from the environment, not from the URL");
-        }
+        let (place, key) = rest.split_once('/').unwrap_or((rest, ""));
+        let (bucket, account) = match place.rsplit_once('@') {
+            Some((container, host)) if service == Service::Azure && !container.contains(':') => {
+                (container, Some(account(host)?))
+            }
+            Some(_) => {
+                return Err("credentials are taken from the environment, not from the URL");
+            }
+            None => (place, None),
+        };
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if bucket.is_empty() || bucket.starts_with('.') || !bucket.bytes().all(is_name) {
             return Err("use s3://BUCKET/KEY, gs://BUCKET/KEY or az://CONTAINER/KEY");
@@ -79,6 +96,7 @@ impl ObjectUrl {
         }
         Ok(Self {
             service,
+            account: account.map(str::to_owned),
             bucket: bucket.to_owned(),
             key: key.to_owned(),
         })
@@ -87,14 +105,30 @@ impl ObjectUrl {
     /// The place of the bucket's objects below the spool.
     #[cfg(feature = "objects")]
     pub fn spooled(&self) -> PathBuf {
-        [self.service.scheme(), &self.bucket].iter().collect()
+        let bucket = match &self.account {
+            Some(account) => format!("{}@{account}", self.bucket),
+            None => self.bucket.clone(),
+        };
+        [self.service.scheme(), &bucket].iter().collect()
     }
+}
+
+/// The account of an Azure host.
+fn account(host: &str) -> Result<&str, &'static str> {
+    let account = AZURE_HOSTS.iter().find_map(|end| host.strip_suffix(end));
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    account
+        .filter(|name| !name.is_empty() && name.bytes().all(is_name))
+        .ok_or("use abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY, or az://CONTAINER/KEY with AZURE_STORAGE_ENDPOINT")
 }
 
 impl fmt::Display for ObjectUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (scheme, bucket) = (self.service.scheme(), &self.bucket);
-        write!(f, "{scheme}://{bucket}/{}", self.key)
+        let (scheme, bucket, key) = (self.service.scheme(), &self.bucket, &self.key);
+        match &self.account {
+            Some(account) => write!(f, "abfss://{bucket}@{account}{}/{key}", AZURE_HOSTS[0]),
+            None => write!(f, "{scheme}://{bucket}/{key}"),
+        }
     }
 }
 
@@ -113,11 +147,32 @@ mod tests {
             ("s3://logs/", "s3://logs/"),
             ("gs://logs/net/flows/", "gs://logs/net/flows"),
             ("az://logs/a b/c=d.parquet", "az://logs/a b/c=d.parquet"),
+            ("abfs://logs/a", "az://logs/a"),
+            (
+                "abfss://logs@store1.dfs.core.windows.net/a/b",
+                "abfss://logs@store1.dfs.core.windows.net/a/b",
+            ),
+            (
+                "az://logs@store1.blob.core.windows.net",
+                "abfss://logs@store1.dfs.core.windows.net/",
+            ),
         ] {
             let url = parsed(text).expect("a URL").expect("a bucket");
             assert_eq!(url.to_string(), shown);
             assert_eq!(url.bucket, "logs");
         }
+    }
+
+    #[test]
+    #[cfg(feature = "objects")]
+    fn containers_of_two_accounts_have_two_spools() {
+        let spooled = |text| {
+            let url = parsed(text).expect("a URL").expect("a container");
+            url.spooled()
+        };
+        assert_eq!(spooled("az://logs/a"), Path::new("az/logs"));
+        let one = spooled("abfss://logs@store1.dfs.core.windows.net/a");
+        assert_eq!(one, Path::new("az/logs@store1"));
     }
 
     #[test]
@@ -139,6 +194,12 @@ mod tests {
             "s3://logs/.hidden",
             "s3://logs/a\nb",
             "s3://name:password@logs/key",
+            "gs://logs@store1.dfs.core.windows.net/key",
+            "abfss://name:password@store1.dfs.core.windows.net/key",
+            "abfss://logs@store1.dfs.example.com/key",
+            "abfss://logs@../.dfs.core.windows.net/key",
+            "abfss://../logs@store1.dfs.core.windows.net/key",
+            "abfss://..@store1.dfs.core.windows.net/key",
         ] {
             assert!(matches!(parsed(text), Some(Err(_))), "{text}");
         }

@@ -14,6 +14,7 @@ pub mod ping;
 pub mod rpcap;
 pub mod run;
 pub mod scrape;
+pub mod services;
 pub mod stack;
 pub mod terminal;
 

@@ -181,9 +181,13 @@ pub fn start(scene: &Scene, line: &str) -> Running {
 
 /// The files in the spool, by key; hidden ones only if `hidden`.
 pub fn spooled(scene: &Scene, hidden: bool) -> Vec<String> {
-    let root = PathBuf::from(scene.file("spool/s3")).join(BUCKET);
+    spooled_in(&PathBuf::from(scene.file("spool/s3")).join(BUCKET), hidden)
+}
+
+/// The same of another bucket's directory.
+pub fn spooled_in(root: &Path, hidden: bool) -> Vec<String> {
     let mut keys = Vec::new();
-    let mut folders = vec![root.clone()];
+    let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         // An uploaded file's folder may go meanwhile.
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -192,7 +196,7 @@ pub fn spooled(scene: &Scene, hidden: bool) -> Vec<String> {
             if path.is_dir() {
                 folders.push(path);
             } else if name.starts_with('.') == hidden && name != ".lock" {
-                let key = path.strip_prefix(&root).expect("below the root");
+                let key = path.strip_prefix(root).expect("below the root");
                 keys.push(key.to_str().expect("text").to_owned());
             }
         }
