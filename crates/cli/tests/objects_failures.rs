@@ -119,6 +119,15 @@ fn a_full_spool_gives_up_the_oldest_files_and_counts_them() {
     let ended = running.stop();
     let line = ended.exit(1).to_owned();
     assert!(line.contains("Connection refused"), "{line}");
+    let is_warning = |line: &&String| line.starts_with("warning: the spool ");
+    let warnings: Vec<_> = ended.stderr.iter().filter(is_warning).collect();
+    assert_eq!(
+        warnings,
+        [&format!(
+            "warning: the spool {}/spool/s3/logs is full (24 576 bytes): the oldest files are given up, and counted",
+            scene.folder.path().display()
+        )]
+    );
     let summary = ended.events().pop().expect("a summary");
     let columns = &summary["columns"];
     let uploads = &columns["uploads"];

@@ -15,6 +15,8 @@ mod url;
 #[cfg(not(feature = "objects"))]
 mod absent;
 #[cfg(feature = "objects")]
+mod attempts;
+#[cfg(feature = "objects")]
 mod environment;
 #[cfg(feature = "objects")]
 mod journal;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tapline::columns::{CompleteFile, OnComplete};
 
 use super::account::Account;
+use super::attempts::{Attempts, say};
 use super::environment;
 use super::journal;
 use super::options::UploadOptions;
@@ -19,6 +20,7 @@ use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Family, Sample, Samples};
 use crate::sandbox::{self, Sandbox};
+use crate::units::grouped;
 
 /// A file is completed when it has this share of the spool, so that there is always something to upload or to give up.
 const FILE_SHARE: u64 = 8;
@@ -32,6 +34,7 @@ pub struct Uploads {
     spool: Arc<Spool>,
     limit_bytes: u64,
     has_partitions: bool,
+    is_quiet: bool,
 }
 
 impl Uploads {
@@ -70,13 +73,14 @@ impl Uploads {
             let line = format!("cannot use {url}: {}", trouble.text);
             Failure::new(Exit::Failed, line)
         })?;
-        let uploader = Uploader {
+        let attempts = Attempts {
             queue: Arc::clone(&queue),
-            store,
             spool: Arc::clone(&spool),
             url: url.clone(),
             is_quiet: options.is_quiet,
+            failures: 0,
         };
+        let uploader = Uploader { store, attempts };
         limits_of_thread(&spool).spawn(sandbox, move || uploader.run())?;
         Ok(Self {
             url,
@@ -84,6 +88,7 @@ impl Uploads {
             spool,
             limit_bytes: options.limit_bytes,
             has_partitions: options.has_partitions,
+            is_quiet: options.is_quiet,
         })
     }
 
@@ -106,6 +111,10 @@ impl Uploads {
         let (queue, spool) = (Arc::clone(&self.queue), Arc::clone(&self.spool));
         // The job creates files there.
         let kept = self.path();
+        let mut warning = (!self.is_quiet).then(|| {
+            let (root, limit) = (self.spool.root.display(), self.limit_bytes);
+            format!("warning: the spool {root} is full ({} bytes): the oldest files are given up, and counted", grouped(limit))
+        });
         Box::new(move |file: CompleteFile| {
             spool.prune(&queue.take_gone(), &kept);
             let given_up = queue.add(Waiting {
@@ -113,6 +122,9 @@ impl Uploads {
                 bytes: file.bytes,
                 rows: Some(file.rows),
             })?;
+            if let Some(warning) = warning.take_if(|_| !given_up.is_empty()) {
+                say(&warning);
+            }
             for file in &given_up {
                 spool::remove(&file.path);
             }
