@@ -11,8 +11,8 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
     systemctl:systemd nsenter:util-linux
     # Programs in C and C++ with the C library.
     clang:clang cmake:cmake make:make pkg-config:pkg-config valgrind:valgrind
-    # A collector of flows.
-    nfcapd:nfdump
+    # A collector of flows, and a client of Kafka.
+    nfcapd:nfdump kcat:kcat
     # Programs that use libpcap.
     ngrep:ngrep arp-scan:arp-scan p0f:p0f nmap:nmap)
 # The kernels that tests of rare kinds of links run in.
@@ -27,6 +27,7 @@ aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-
 sbom=("${build[@]}" jq:jq cpio:cpio git:git objcopy:binutils strings:binutils)
 static=("${build[@]}" musl-gcc:musl-tools objcopy:binutils readelf:binutils)
 image=("${static[@]}" jq:jq skopeo:skopeo unshare:util-linux ip:iproute2)
+rpm=("${build[@]}" dpkg-shlibdeps:dpkg-dev rpm:rpm rpm2cpio:rpm2cpio cpio:cpio)
 deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
 
 target=${1:-}
@@ -36,11 +37,12 @@ case $target in
     browser) needed=("${build[@]}" chromium:chromium python3:python3 unshare:util-linux ip:iproute2) ;;
     dashboard) needed=("${build[@]}" prometheus:prometheus promtool:prometheus python3:python3 unshare:util-linux ip:iproute2) ;;
     engines) needed=("${build[@]}" java:default-jre-headless tshark:tshark unshare:util-linux ip:iproute2) ;;
-    libpcap) needed=("${libpcap[@]}") ;;
     azurite) needed=("${build[@]}" node:nodejs npm:npm python3:python3 unshare:util-linux ip:iproute2) ;;
+    libpcap) needed=("${libpcap[@]}") ;;
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
     deb) needed=("${deb[@]}") ;;
+    rpm) needed=("${rpm[@]}") ;;
     static) needed=("${static[@]}") ;;
     image) needed=("${image[@]}") ;;
     sbom) needed=("${sbom[@]}") ;;
