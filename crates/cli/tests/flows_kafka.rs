@@ -30,7 +30,7 @@ fn the_command_of_the_guide_sends_every_flow_to_kafka() {
     let address = broker.ready()["broker"].as_str().map(str::to_owned);
     let address = address.expect("an address");
     let guide = fs::read_to_string(GUIDE).expect("the guide");
-    let command = guide.lines().find(|line| line.contains("| kcat -P"));
+    let command = guide.lines().find(|line| line.contains("| kcat -E -P"));
     let command = command.expect("the command");
     assert!(command.contains("-i eth0") && command.contains("kafka:9092"));
     let command = command
