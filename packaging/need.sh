@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom.
+# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|static|image|wheel|sbom.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -27,7 +27,6 @@ aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-
 sbom=("${build[@]}" jq:jq cpio:cpio git:git objcopy:binutils strings:binutils)
 static=("${build[@]}" musl-gcc:musl-tools objcopy:binutils readelf:binutils)
 image=("${static[@]}" jq:jq skopeo:skopeo unshare:util-linux ip:iproute2)
-rpm=("${build[@]}" dpkg-shlibdeps:dpkg-dev rpm:rpm rpm2cpio:rpm2cpio cpio:cpio)
 deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
 
 target=${1:-}
@@ -42,11 +41,10 @@ case $target in
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
     deb) needed=("${deb[@]}") ;;
-    rpm) needed=("${rpm[@]}") ;;
     static) needed=("${static[@]}") ;;
     image) needed=("${image[@]}") ;;
     sbom) needed=("${sbom[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|static|image|wheel|sbom" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
