@@ -71,7 +71,7 @@ impl Pair {
             targets: 2,
             is_single,
             has_histograms: true,
-            hops: 1,
+            hops: 2,
             ipv4: frame(false),
             ipv6: frame(true),
             payload_bytes: PAYLOAD.len() as u16,
@@ -83,10 +83,11 @@ impl Pair {
         let index = self.left.interface().index.0;
         let prober = self.left.run(|| EchoProber::open(index, &options));
         let mut prober = prober.unwrap_or_else(|error| panic!("{}", crate::support::whole(&error)));
-        let right = self.right.interface();
-        prober.set_hop(0, right.mac.0);
+        let (left, right) = (self.left.interface(), self.right.interface());
+        prober.set_hop(0, right.mac.0, left.v4.into());
+        prober.set_hop(1, right.mac.0, left.v6.into());
         prober.set_target(0, right.v4.into(), Some(0));
-        prober.set_target(1, right.v6.into(), Some(0));
+        prober.set_target(1, right.v6.into(), Some(1));
         prober
     }
 

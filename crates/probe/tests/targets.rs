@@ -133,6 +133,20 @@ fn names_and_zones_are_resolved_and_kept() {
     assert_eq!(all(&builder.build().expect("one")), ["192.0.2.9"]);
 }
 
+/// RFC 4007, 6: an address of the link may be that of another host on each link.
+#[test]
+fn an_address_of_two_links_is_two_targets() {
+    let mut builder = TargetsBuilder::default();
+    let words = "fe80::1%3 10.0.0.1 fe80::1%left0 fe80::1%7 fe80::1%3 fe80::2%3";
+    builder.add_list(words, &mut Names).expect("targets");
+    let list = builder.build().expect("not too many");
+    assert_eq!(all(&list), ["fe80::1", "10.0.0.1", "fe80::1", "fe80::2"]);
+    let zones: Vec<_> = (0..4).map(|index| list.zone(index)).collect();
+    assert_eq!(zones, [Some(3), None, Some(7), Some(3)]);
+    assert_eq!(list.repeated(), 2);
+    assert_eq!(list.zones().collect::<Vec<_>>(), [(0, 3), (2, 7), (3, 3)]);
+}
+
 #[test]
 fn wrong_words_are_told_apart() {
     use TargetErrorKind as Kind;

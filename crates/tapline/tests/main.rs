@@ -55,6 +55,7 @@ mod ping_settings;
 mod ping_sweeps;
 mod ping_xdp;
 mod ping_xdp_neighbours;
+mod ping_xdp_sources;
 mod pull;
 mod read;
 mod read_index;

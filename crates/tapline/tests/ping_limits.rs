@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::support::ping::{
     BACKENDS, add_address, complete, open, open_ping_sockets, options, run, try_open,
 };
-use lab::Net;
+use lab::{Host, Net};
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
 use tapline::ping::{Backend, PingError};
 use wire::Ipv4;
@@ -58,6 +58,38 @@ fn an_address_of_the_link_is_reached_by_its_zone() {
         let words = format!("fe80::2%{}", near.index.0);
         let summary = run(&left, &options(backend, 3), &words);
         assert_eq!(summary.statistics.total().received, 3, "{backend:?}");
+    }
+}
+
+/// Two hosts with the same address, each on a link of its own. Compared with what each has received.
+#[test]
+fn an_address_of_two_links_is_two_hosts() {
+    let net = Net::new();
+    let [mut middle, mut left, mut right] = ["middle", "left", "right"].map(Host::new);
+    net.join(&mut middle, &mut left);
+    net.join(&mut middle, &mut right);
+    open_ping_sockets(&middle);
+    let mut words = Vec::new();
+    for (far, link) in [&left, &right].into_iter().zip(middle.interfaces()) {
+        let (near, other) = (link.name.to_string(), far.interface());
+        let name = other.name.to_string();
+        add_address(&middle, "fe80::1", 64, &near);
+        add_address(far, "fe80::2", 64, &name);
+        let to = format!("fe80::2 lladdr {} dev {near}", other.mac);
+        middle.ip(&format!("-6 neighbour replace {to}"));
+        let back = format!("fe80::1 lladdr {} dev {name}", link.mac);
+        far.ip(&format!("-6 neighbour replace {back}"));
+        words.push(format!("fe80::2%{}", link.index.0));
+    }
+    for (backend, round) in [Backend::Raw, Backend::PingSocket].into_iter().zip(1..) {
+        let summary = run(&middle, &options(backend, 3), &words.join(" "));
+        for target in [0, 1] {
+            let counts = summary.statistics.counts(target);
+            assert_eq!((counts.sent, counts.received), (3, 3), "{backend:?}");
+        }
+        for far in [&left, &right] {
+            assert_eq!(ping::echoes_answered(far)[1], 3 * round, "{backend:?}");
+        }
     }
 }
 

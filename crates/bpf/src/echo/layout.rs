@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! targets   one entry each   address, number of the next hop │ counters, round trips, or one answer
-//! hops      one entry each   MAC address
+//! hops      one entry each   MAC address, source address of the requests
 //! window    8 bytes each     time and number of the latest answered probe, `slots` per target; none for one probe to each
 //! totals    one value        counters │ histogram
 //! histograms                 one each, if they are wanted
@@ -100,8 +100,14 @@ impl Entries {
     }
 }
 
-/// Bytes of a next hop: its MAC address, and 2 unused ones.
-pub(super) const HOP_BYTES: u32 = 8;
+/// An entry of a next hop. The MAC address is at offset 0.
+pub(super) mod hop {
+    /// The folded sum of the source address, 2 bytes; only of an IPv6 address.
+    pub const SOURCE_SUM: i16 = 6;
+    /// The source address: 16 bytes, of which an IPv4 address has the first 4.
+    pub const SOURCE: i16 = 8;
+    pub const BYTES: u32 = 24;
+}
 
 /// Counters of the run.
 #[derive(Clone, Copy, Debug)]

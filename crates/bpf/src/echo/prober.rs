@@ -11,8 +11,7 @@ use abi::region::Region;
 use super::code::ETHERNET;
 use super::counters::{EchoCounters, offset};
 use super::layout::{
-    BUCKETS, ERROR_KEY_BYTES, Entries, HISTOGRAM, HOP_BYTES, TARGET_HISTOGRAM_BYTES, TOTALS_BYTES,
-    Total,
+    BUCKETS, ERROR_KEY_BYTES, Entries, HISTOGRAM, TARGET_HISTOGRAM_BYTES, TOTALS_BYTES, Total, hop,
 };
 use super::request::{MEMORY_BYTES, RECORD_BYTES, RECORDS};
 use super::{reply, request};
@@ -63,8 +62,8 @@ pub struct EchoProberOptions {
     pub has_histograms: bool,
     /// Number of next hops.
     pub hops: u32,
-    /// The request to IPv4 targets, if there are any: the whole frame. The programs write the destination's MAC and IP
-    /// addresses, sequence number, cookie and checksums.
+    /// The request to IPv4 targets, if there are any: the whole frame. The programs write the destination's MAC address, both
+    /// IP addresses, sequence number, cookie and checksums.
     pub ipv4: Option<Vec<u8>>,
     /// The same for IPv6.
     pub ipv6: Option<Vec<u8>>,
@@ -201,7 +200,7 @@ impl EchoProber {
         };
         let (histograms, histogram_memory) = histograms.unzip();
         let (targets, target_memory) = shared_array(entries.bytes() as u32, options.targets)?;
-        let (hops, hop_memory) = shared_array(HOP_BYTES, options.hops.max(1))?;
+        let (hops, hop_memory) = shared_array(hop::BYTES, options.hops.max(1))?;
         let (totals, totals_memory) = shared_array(TOTALS_BYTES as u32, 1)?;
         let errors = CounterTable::create(
             NAME,
@@ -302,11 +301,25 @@ impl EchoProber {
         self.targets.hop_of(target)
     }
 
-    /// Sets the MAC address of a next hop. Ignores hops that do not exist.
-    pub fn set_hop(&mut self, hop: u32, mac: [u8; 6]) {
-        if hop < self.hop_count {
-            self.hops.write(hop as usize * HOP_BYTES as usize, &mac);
+    /// Sets the MAC address of a next hop, and the source address of the requests that leave by it. Requests of one family
+    /// only can leave by a hop. Ignores hops that do not exist.
+    pub fn set_hop(&mut self, hop: u32, mac: [u8; 6], source: IpAddr) {
+        if hop >= self.hop_count {
+            return;
         }
+        let mut entry = [0; hop::BYTES as usize];
+        entry[..mac.len()].copy_from_slice(&mac);
+        match source {
+            IpAddr::V4(source) => {
+                entry[offset(hop::SOURCE)..][..4].copy_from_slice(&source.octets());
+            }
+            IpAddr::V6(source) => {
+                let sum = folded(sum_of(&source.octets()));
+                entry[offset(hop::SOURCE_SUM)..][..2].copy_from_slice(&sum.to_ne_bytes());
+                entry[offset(hop::SOURCE)..].copy_from_slice(&source.octets());
+            }
+        }
+        self.hops.write(hop as usize * entry.len(), &entry);
     }
 
     /// Sends requests to targets of one family: their targets and numbers, at most [`MAX_BATCH`](Self::MAX_BATCH) of them.
@@ -467,13 +480,13 @@ fn template(frame: &[u8]) -> Result<abi::bpf::Map, XdpProgramError> {
 /// The frame with zeros where the program writes. Its IP header is at offset `ip`.
 fn cleared(frame: &[u8], is_ipv6: bool, ip: usize) -> Vec<u8> {
     let mut frame = frame.to_vec();
-    let (checksum, destination, icmp) = if is_ipv6 {
-        (0..0, ip + 24..ip + 40, ip + 40)
+    let (checksum, addresses, icmp) = if is_ipv6 {
+        (0..0, ip + 8..ip + 40, ip + 40)
     } else {
-        (ip + 10..ip + 12, ip + 16..ip + 20, ip + 20)
+        (ip + 10..ip + 12, ip + 12..ip + 20, ip + 20)
     };
     let sequence = icmp + 6..icmp + PAYLOAD + COOKIE;
-    for place in [0..6, checksum, destination, icmp + 2..icmp + 4, sequence] {
+    for place in [0..6, checksum, addresses, icmp + 2..icmp + 4, sequence] {
         if let Some(bytes) = frame.get_mut(place) {
             bytes.fill(0);
         }
@@ -481,20 +494,15 @@ fn cleared(frame: &[u8], is_ipv6: bool, ip: usize) -> Vec<u8> {
     frame
 }
 
-/// The sums of the IP header and of the message of a request.
+/// The sums of the IP header and of the message of a request without addresses.
 fn sums(frame: &[u8], is_ipv6: bool, ip: usize) -> [u16; 2] {
     let ip = frame.get(ip..).unwrap_or_default();
-    let (header, source, message) = if is_ipv6 {
-        (40, 8..24, 58)
-    } else {
-        (20, 0..0, 0)
-    };
+    let (header, message) = if is_ipv6 { (40, 58) } else { (20, 0) };
     let end = message_end(ip, is_ipv6);
     let message_bytes = ip.get(header..end).unwrap_or_default();
     let mut sum = sum_of(message_bytes);
     if is_ipv6 {
         let length = message_bytes.len() as u16;
-        sum += sum_of(ip.get(source).unwrap_or_default());
         sum += u64::from(u16::from_ne_bytes(length.to_be_bytes()));
         sum += u64::from(u16::from_ne_bytes([0, message]));
     }

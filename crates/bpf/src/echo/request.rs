@@ -7,7 +7,7 @@
 use std::os::fd::BorrowedFd;
 
 use super::code::{CONTEXT, Code, DATA, DATA_END, IPV4, IPV6, START, XDP_DROP, immediate};
-use super::layout::Entries;
+use super::layout::{Entries, hop};
 use super::tag::tag;
 use crate::live_frames::program as frames;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size, Width};
@@ -38,7 +38,8 @@ pub(super) struct Program<'m> {
     /// Length of the frame, and of its Ethernet header with a VLAN tag.
     pub bytes: usize,
     pub ethernet: i16,
-    /// Sums of the IPv4 header and of the message with its pseudo header, without what differs between requests.
+    /// Sums of the IPv4 header and of the message with its pseudo header, without what differs between requests: addresses,
+    /// number and cookie.
     pub sums: [u16; 2],
     pub template: BorrowedFd<'m>,
     pub entries: Entries,
@@ -135,20 +136,24 @@ impl<'m> Program<'m> {
                 Insn::store(size, START, at, Reg::R1),
             ]);
         }
-        let (from, to, words) = if self.is_ipv6 {
-            (0, self.ethernet + 24, 4)
+        // The source is in front of the destination.
+        let (target, source, words) = if self.is_ipv6 {
+            (0, self.ethernet + 8, 4)
         } else {
-            (self.entries.ipv4(), self.ethernet + 16, 1)
+            (self.entries.ipv4(), self.ethernet + 12, 1)
         };
+        let destination = source + 4 * words;
         for at in (0..words).map(|word| 4 * word) {
             code.extend([
-                Insn::load(Size::Word, Reg::R1, Reg::R8, from + at),
-                Insn::store(Size::Word, START, to + at, Reg::R1),
+                Insn::load(Size::Word, Reg::R1, Reg::R9, hop::SOURCE + at),
+                Insn::store(Size::Word, START, source + at, Reg::R1),
+                Insn::load(Size::Word, Reg::R1, Reg::R8, target + at),
+                Insn::store(Size::Word, START, destination + at, Reg::R1),
             ]);
         }
         if !self.is_ipv6 {
             code.extend([Insn::mov(Reg::R0, i32::from(self.sums[0]))]);
-            code.sum_words(START, to, words);
+            code.sum_words(START, source, 2 * words);
             write_checksum(code, self.ethernet + 10);
         }
     }
@@ -172,6 +177,7 @@ impl<'m> Program<'m> {
     fn write_cookie(&self, code: &mut Code<'m>) {
         const TIME: Reg = CONTEXT;
         const NUMBER_HIGH: Reg = Reg::R8;
+        // The hop is not needed once the sum is known.
         const SUM: Reg = Reg::R9;
         let icmp = self.icmp();
         let stamp = code.label();
@@ -203,6 +209,10 @@ impl<'m> Program<'m> {
         ]);
         if self.is_ipv6 {
             code.sum_words(START, self.ethernet + 24, 4);
+            code.extend([
+                Insn::load(Size::Half, Reg::R1, Reg::R9, hop::SOURCE_SUM),
+                Insn::add(Reg::R0, Reg::R1),
+            ]);
         }
         code.extend([Insn::mov(SUM, Reg::R0), Insn::Place(stamp)]);
         code.constant(TIME, self.start_ns, Reg::R2);

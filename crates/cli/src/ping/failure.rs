@@ -84,7 +84,10 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
 /// What to do if the XDP back end does not support a run.
 fn xdp_advice(refusal: &XdpRefusal) -> Option<String> {
     let advice = match refusal {
-        XdpRefusal::OwnAddress | XdpRefusal::Option { .. } => "use --backend raw",
+        XdpRefusal::OwnAddress | XdpRefusal::Option { .. } | XdpRefusal::NoMac { .. } => {
+            "use --backend raw"
+        }
+        XdpRefusal::Zone { .. } => "ping them in a run for each interface, or use --backend raw",
         XdpRefusal::OtherInterface { .. } => {
             "'ip route get ADDRESS' shows the way: give its interface with -I, or add a route"
         }

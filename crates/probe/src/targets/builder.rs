@@ -281,11 +281,14 @@ impl TargetsBuilder {
     }
 }
 
-/// Removes repeated addresses and counts them. Of names that are followed, removes repeated names.
+/// Removes repeated addresses and counts them. Of names that are followed, removes repeated names; of addresses with a zone,
+/// those with the same one.
 fn deduplicate(items: &[Item], follows_names: bool, repeated: &mut u128) -> Vec<Item> {
-    let is_followed = |at: &usize| follows_names && items[*at].name.is_some();
-    let (followed, mut by_first): (Vec<usize>, Vec<usize>) =
-        (0..items.len()).partition(is_followed);
+    let is_apart = |at: &usize| {
+        let item = &items[*at];
+        item.zone.is_some() || (follows_names && item.name.is_some())
+    };
+    let (apart, mut by_first): (Vec<usize>, Vec<usize>) = (0..items.len()).partition(is_apart);
     by_first.sort_unstable_by_key(|at| (items[*at].range.first, *at));
     let mut pieces = sweep(items, &by_first);
     let given = by_first.iter().map(|at| items[*at].range.len());
@@ -293,9 +296,11 @@ fn deduplicate(items: &[Item], follows_names: bool, repeated: &mut u128) -> Vec<
     let kept = pieces.iter().map(|(_, range)| range.len());
     *repeated = given - kept.fold(0, u128::saturating_add).min(given);
     let mut known = HashSet::new();
-    for at in followed {
-        if known.insert(items[at].name.as_deref()) {
-            pieces.push((at, items[at].range));
+    for at in apart {
+        let item = &items[at];
+        let zoned = item.zone.map(|zone| (item.range.first, zone));
+        if known.insert((item.name.as_deref(), zoned)) {
+            pieces.push((at, item.range));
         } else {
             *repeated += 1;
         }

@@ -148,6 +148,11 @@ impl Targets {
         found.ok().map(|at| self.zones[at].1)
     }
 
+    /// The hosts whose address has a zone, each with its interface index.
+    pub fn zones(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.zones.iter().copied()
+    }
+
     /// Probes all hosts of the list with these settings.
     #[must_use]
     pub fn with_settings(mut self, settings: TargetSettings) -> Self {

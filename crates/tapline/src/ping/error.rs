@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 
 use bpf::{EchoProberError, LiveFramesError, XdpProgramError};
 use netlink::NetlinkError;
@@ -153,6 +154,22 @@ pub enum XdpRefusal {
     /// A target is an address of this host, and the interface reaches none of the others.
     #[error("XDP frames leave this host, and do not reach its own addresses")]
     OwnAddress,
+    /// The zone of a target is another interface than that of the run.
+    #[error("{address} is on interface {zone}, and a run by XDP has one interface, here {link}")]
+    Zone {
+        /// The address of the target.
+        address: IpAddr,
+        /// The name of its interface, or the index if there is none.
+        zone: String,
+        /// The interface of the run.
+        link: String,
+    },
+    /// The interface has no MAC address.
+    #[error("interface {link} has no MAC address, which XDP frames need")]
+    NoMac {
+        /// Its name.
+        link: String,
+    },
     /// No target is reached by the interface.
     #[error("interface {link} reaches none of the targets")]
     OtherInterface {

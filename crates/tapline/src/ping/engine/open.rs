@@ -114,7 +114,8 @@ pub(super) fn open_ring(
         return Ok(None);
     }
     let interface = options.interface.clone();
-    let Some(interface) = interface.or_else(|| route::egress_interface(targets)) else {
+    let Some(interface) = interface.or_else(|| route::egress_interface(targets, options.source))
+    else {
         return if is_requested {
             Err(PingError::NoInterface)
         } else {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
 use abi::socket::{link_index, set_option};
-use netlink::{IfIndex, Netlink};
+use netlink::{IfIndex, Netlink, RouteQuery};
 use probe::targets::Targets;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getsockname, socket_with};
 
@@ -13,25 +13,26 @@ const DISCARD: u16 = 9;
 /// Maximum targets that are looked up: those of one run are mostly behind one interface.
 const MAX_SAMPLES: u32 = 32;
 
-/// The name of the interface that reaches most of a sample of targets; `None` if none does.
+/// The name of the interface that reaches most of a sample of targets, of those of its family from `source` if one is given;
+/// `None` if none does.
 ///
 /// An estimate, sufficient to place a ring.
-pub(in crate::ping) fn egress_interface(targets: &Targets) -> Option<String> {
+pub(in crate::ping) fn egress_interface(
+    targets: &Targets,
+    source: Option<IpAddr>,
+) -> Option<String> {
     let mut netlink = Netlink::open().ok()?;
-    let links = netlink.links().ok()?.items;
-    let addresses = netlink.addresses().ok()?.items;
-    let interface_of = |address: IpAddr, zone: Option<u32>| {
+    let mut interface_of = |address: IpAddr, zone: Option<u32>| {
         if let Some(zone) = zone {
             return Some(IfIndex(zone));
         }
-        let source = source_address(address, None)?;
-        // Packets to an address of this host use the loopback.
-        if source == address || address.is_loopback() {
-            let loopback = links.iter().find(|link| link.is_loopback())?;
-            return loopback.index;
-        }
-        let own = addresses.iter().find(|own| own.local == Some(source))?;
-        own.dev
+        let query = RouteQuery::address(address);
+        let query = match source {
+            Some(source) if source.is_ipv6() == address.is_ipv6() => query.src(source),
+            _ => query,
+        };
+        // The loopback for an address of this host.
+        netlink.lookup(&query).ok()?.dev
     };
     let samples = targets.len().min(MAX_SAMPLES);
     let mut found: Vec<(IfIndex, u32)> = Vec::new();
@@ -48,6 +49,7 @@ pub(in crate::ping) fn egress_interface(targets: &Targets) -> Option<String> {
         }
     }
     let (most, _) = found.into_iter().max_by_key(|(_, count)| *count)?;
+    let links = netlink.links().ok()?.items;
     let link = links.iter().find(|link| link.index == Some(most))?;
     Some(link.ifname().to_string())
 }

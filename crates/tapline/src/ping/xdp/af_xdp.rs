@@ -32,6 +32,15 @@ pub(super) struct FrameSender {
     ip: usize,
 }
 
+/// Where a request goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestAddresses {
+    /// Of the next hop.
+    pub mac: MacAddress,
+    pub source: IpAddr,
+    pub target: IpAddr,
+}
+
 impl FrameSender {
     /// Opens it on interface `ifindex`, called `link`; `frames` are requests over IPv4 and IPv6.
     pub fn open(
@@ -53,7 +62,8 @@ impl FrameSender {
         })
     }
 
-    /// Sends the first of `probes`, and returns how many were taken. `hop` says where a target is and who is next on the way.
+    /// Sends the first of `probes`, and returns how many were taken. `addresses` are those of the
+    /// request to a target.
     /// Those that the kernel does not take wait; the next call stamps them again, and has to be for the same probes.
     ///
     /// # Errors
@@ -64,19 +74,19 @@ impl FrameSender {
         probes: impl Iterator<Item = Probe>,
         prober: &Prober,
         start_ns: u64,
-        hop: impl Fn(u32) -> Option<(IpAddr, MacAddress)>,
+        addresses: impl Fn(u32) -> Option<RequestAddresses>,
     ) -> io::Result<usize> {
         let Some(frame) = &mut self.frames[usize::from(is_ipv6)] else {
             return Err(io::Error::from_raw_os_error(libc::EAFNOSUPPORT));
         };
         let waiting = self.sender.waiting();
         for (ready, probe) in probes.take(BATCH.max(waiting)).enumerate() {
-            let Some((address, mac)) = hop(probe.target) else {
+            let Some(addresses) = addresses(probe.target) else {
                 break;
             };
             let sent_ns = monotonic_ns().saturating_sub(start_ns);
             let cookie = prober.cookie(probe, sent_ns);
-            write(frame, self.ip, probe, address, mac, &cookie);
+            write(frame, self.ip, probe, addresses, &cookie);
             let is_ready = if ready < waiting {
                 self.sender.replace(ready, frame)
             } else {
@@ -112,33 +122,30 @@ fn write(
     frame: &mut [u8],
     ip: usize,
     probe: Probe,
-    address: IpAddr,
-    mac: MacAddress,
+    addresses: RequestAddresses,
     cookie: &[u8; COOKIE_BYTES],
 ) {
-    frame[..6].copy_from_slice(&mac.0);
+    frame[..6].copy_from_slice(&addresses.mac.0);
     let header = &mut frame[ip..];
-    let (icmp, end) = match address {
-        IpAddr::V4(address) => {
-            header[16..20].copy_from_slice(&address.octets());
+    write_address(header, addresses.source, [12, 8]);
+    write_address(header, addresses.target, [16, 24]);
+    let (icmp, end) = match addresses.target {
+        IpAddr::V4(_) => {
             header[10..12].fill(0);
             let sum = internet(&header[..20]);
             header[10..12].copy_from_slice(&sum.to_be_bytes());
             (20, usize::from(u16::from_be_bytes([header[2], header[3]])))
         }
-        IpAddr::V6(address) => {
-            header[24..40].copy_from_slice(&address.octets());
-            (
-                40,
-                40 + usize::from(u16::from_be_bytes([header[4], header[5]])),
-            )
-        }
+        IpAddr::V6(_) => (
+            40,
+            40 + usize::from(u16::from_be_bytes([header[4], header[5]])),
+        ),
     };
     let (before, message) = header[..end].split_at_mut(icmp);
     message[2..4].fill(0);
     message[6..8].copy_from_slice(&probe.sequence().to_be_bytes());
     message[ECHO..ECHO + COOKIE_BYTES].copy_from_slice(cookie);
-    let sum = match address {
+    let sum = match addresses.target {
         IpAddr::V4(_) => Sum::new(),
         // The two addresses of the pseudo header, then length and protocol.
         IpAddr::V6(_) => Sum::new()
@@ -148,4 +155,12 @@ fn write(
     };
     let sum = sum.bytes(message).finish();
     message[2..4].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// Writes an address to its offset in the header of its family.
+fn write_address(header: &mut [u8], address: IpAddr, [ipv4, ipv6]: [usize; 2]) {
+    match address {
+        IpAddr::V4(address) => header[ipv4..ipv4 + 4].copy_from_slice(&address.octets()),
+        IpAddr::V6(address) => header[ipv6..ipv6 + 16].copy_from_slice(&address.octets()),
+    }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use abi::clock::monotonic_ns;
 use bpf::EchoProber;
-use netlink::{MacAddress, Netlink};
+use netlink::{Link, MacAddress, Netlink};
 use probe::targets::Targets;
 use probe::{NextAction, Prober};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -94,11 +94,13 @@ impl XdpEngine {
         check(&targets, options)?;
         let (plan, _) = probe_plan(options, targets.len())?;
         let interface = options.interface.clone();
-        let interface = interface.or_else(|| route::egress_interface(&targets));
+        let interface = interface.or_else(|| route::egress_interface(&targets, options.source));
         let interface = interface.ok_or(PingError::NoInterface)?;
         let mut netlink = Netlink::open()?;
         let link = netlink.link_named(&interface)?;
+        require_zone(&mut netlink, &targets, &link)?;
         let forecast = plan.forecast(targets.len())?;
+        let is_single = plan.rounds == Some(1);
         let pps = u64::from(targets.len()) * 1_000_000_000;
         let pps = pps.checked_div(forecast.round_ns).unwrap_or(u64::MAX);
         let is_fast = pps > MAX_UPLINK_PPS && !options.allow_uplink;
@@ -108,9 +110,9 @@ impl XdpEngine {
         if let Some(source) = options.source {
             require_own(&mut netlink, source)?;
         }
-        let is_single = plan.rounds == Some(1);
         let hop_options = HopOptions {
             link: link.ifindex(),
+            source: options.source,
             pace: options.neighbours,
             is_single,
         };
@@ -120,14 +122,14 @@ impl XdpEngine {
         require_memory(Prober::BYTES_ELSEWHERE * u64::from(targets.len()))?;
         let mut prober = Prober::counted_elsewhere(&plan, targets, room)?;
         let start_ns = monotonic_ns();
-        let mut setup = EchoSetup {
+        let setup = EchoSetup {
             prober: &prober,
             plan: &plan,
             forecast: &forecast,
             link: &link,
             options,
             start_ns,
-            hops: &mut hops,
+            hops: &hops,
             room,
         };
         let EchoSender {
@@ -404,6 +406,24 @@ impl AsFd for XdpEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
+}
+
+/// Refuses a target on another interface than `link`: its address may be that of another host here.
+fn require_zone(netlink: &mut Netlink, targets: &Targets, link: &Link) -> Result<(), PingError> {
+    let mut others = targets
+        .zones()
+        .filter(|(_, zone)| *zone != link.ifindex().0);
+    let other = others.find_map(|(host, zone)| Some((targets.address(host)?, zone)));
+    let Some((address, zone)) = other else {
+        return Ok(());
+    };
+    let links = netlink.links()?.items;
+    let zone_link = links.iter().find(|link| link.ifindex().0 == zone);
+    Err(refused(XdpRefusal::Zone {
+        address,
+        zone: zone_link.map_or_else(|| zone.to_string(), |link| link.ifname().to_string()),
+        link: link.ifname().to_string(),
+    }))
 }
 
 /// Refuses a source that no interface has, as `bind` does.

@@ -45,4 +45,5 @@ pub(super) fn set_targets(
             echo.set_timeout(target, settings.timeout_ns);
         }
     });
+    hops.take_added(|hop, mac, source| echo.set_hop(hop, mac.0, source));
 }

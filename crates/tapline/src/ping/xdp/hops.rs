@@ -1,4 +1,4 @@
-//! The next hops of the targets, and their MAC addresses.
+//! The next hops of the targets, their MAC addresses, and the source address of the requests by each.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,20 +18,24 @@ const ASKED_AGAIN_PART: usize = 30;
 const ASKED_AGAIN: RangeInclusive<usize> = 16..=128;
 /// Stale hops that the kernel is to confirm, in one call.
 const CONFIRMED_AT_ONCE: usize = 128;
-/// Next hops that may be added while routes and targets change, 8 bytes each.
+/// Next hops that may be added while routes and targets change, 24 bytes each.
 const SPARE_HOPS: u32 = 65_536;
 /// Hops that are lent at a time.
 const LENT: u32 = (MAX_ASKED + ASKED_AT_ONCE) as u32;
 
-/// A next hop.
+/// A next hop: a neighbour and a source address. Those of one neighbour form a list, and the first one stands for it.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     address: IpAddr,
+    /// Of the requests.
+    source: IpAddr,
+    /// The next one with this neighbour.
+    next: Option<u32>,
     /// The last one that the kernel knew, unless it found out that nobody answers.
     mac: Option<MacAddress>,
     /// Why there is none, once that is known.
     error: Option<i32>,
-    /// Whether it is in the kernel's table.
+    /// Whether the neighbour is in the kernel's table; always of those that are not the first one.
     is_listed: bool,
     /// Whether the kernel has to confirm it.
     is_stale: bool,
@@ -53,6 +57,8 @@ pub(super) enum Way {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HopOptions {
     pub link: IfIndex,
+    /// The source of the requests of its family, if one was given.
+    pub source: Option<IpAddr>,
     pub pace: NeighbourPace,
     /// Whether there is one probe to each target. On-link targets have no hop of their own then: they are lent one.
     pub is_single: bool,
@@ -62,14 +68,18 @@ pub(super) struct HopOptions {
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct NextHops {
+    link: IfIndex,
     routes: Routes,
     neighbours: Neighbours,
     hops: Vec<Hop>,
+    /// The first hop of each neighbour.
     numbers: HashMap<IpAddr, u32>,
+    /// Hops whose neighbour was known when they were added.
+    added: Vec<u32>,
     /// Maximum number of hops; those that are lent follow.
     most: u32,
     is_single: bool,
-    lent: Vec<MacAddress>,
+    lent: Vec<(MacAddress, IpAddr)>,
     /// Whether the interface reaches a target.
     reaches_some: bool,
     /// Whether on-link targets are so few that their entries may stay in the kernel's table.
@@ -85,14 +95,17 @@ impl NextHops {
     pub fn look_up(targets: &Targets, options: HopOptions) -> Result<Self, NetlinkError> {
         let HopOptions {
             link,
+            source,
             pace,
             is_single,
         } = options;
         let mut hops = Self {
-            routes: Routes::open(link, targets.len())?,
+            link,
+            routes: Routes::open(link, source, targets.len())?,
             neighbours: Neighbours::open(link, pace)?,
             hops: Vec::new(),
             numbers: HashMap::new(),
+            added: Vec::new(),
             most: u32::MAX - LENT,
             is_single,
             lent: Vec::new(),
@@ -128,17 +141,19 @@ impl NextHops {
             let Some(address) = targets.address(target) else {
                 continue;
             };
-            let hop = match self.routes.kind(address) {
-                RouteKind::OnLink => {
+            let hop = match self.kind(targets, target, address) {
+                RouteKind::OnLink { source } => {
                     on_link += 1;
                     let has_own = !self.is_single;
-                    has_own.then(|| self.number(address, false)).flatten()
+                    has_own
+                        .then(|| self.number(address, source, false))
+                        .flatten()
                 }
-                RouteKind::Gateway(gateway) => match latest {
-                    Some((known, hop)) if known == gateway => hop,
+                RouteKind::Gateway { gateway, source } => match latest {
+                    Some((known, hop)) if known == (gateway, source) => hop,
                     _ => {
-                        let hop = self.number(gateway, true);
-                        latest = Some((gateway, hop));
+                        let hop = self.number(gateway, source, true);
+                        latest = Some(((gateway, source), hop));
                         hop
                     }
                 },
@@ -149,37 +164,76 @@ impl NextHops {
         on_link
     }
 
+    /// How a target is reached, whose address is `address`.
+    #[inline]
+    fn kind(&mut self, targets: &Targets, target: u32, address: IpAddr) -> RouteKind {
+        match targets.zone(target) {
+            Some(zone) if zone != self.link.0 => RouteKind::None,
+            _ => self.routes.kind(address),
+        }
+    }
+
     /// Whether `address` is one of this host.
     pub fn is_local(&mut self, address: IpAddr) -> bool {
         self.routes.kind(address) == RouteKind::Local
     }
 
-    /// Whether the interface reaches `address`.
-    pub fn reaches(&mut self, address: IpAddr) -> bool {
-        let kind = self.routes.kind(address);
-        matches!(kind, RouteKind::Gateway(_) | RouteKind::OnLink)
+    /// The source of requests to a target whose address is `address`; `None` if the interface does not reach it.
+    pub fn source(&mut self, targets: &Targets, target: u32, address: IpAddr) -> Option<IpAddr> {
+        match self.kind(targets, target, address) {
+            RouteKind::Gateway { source, .. } | RouteKind::OnLink { source } => Some(source),
+            RouteKind::Local | RouteKind::None => None,
+        }
     }
 
     /// The number of a hop, which is added if it is new; `None` without room for it.
-    fn number(&mut self, address: IpAddr, is_gateway: bool) -> Option<u32> {
-        if let Some(number) = self.numbers.get(&address) {
-            return Some(*number);
+    fn number(&mut self, address: IpAddr, source: IpAddr, is_gateway: bool) -> Option<u32> {
+        let first = self.numbers.get(&address).copied();
+        let mut known = first;
+        // At most as many as this host has addresses.
+        while let Some(number) = known {
+            let hop = &self.hops[number as usize];
+            if hop.source == source {
+                return Some(number);
+            }
+            known = hop.next;
         }
         let number = self.len();
         if number >= self.most {
             return None;
         }
-        self.hops.push(Hop {
+        let mut hop = Hop {
             address,
+            source,
+            next: None,
             mac: None,
             error: None,
             is_listed: false,
             is_stale: false,
             is_gateway,
-        });
-        self.numbers.insert(address, number);
-        self.has_unconfirmed = true;
+        };
+        if let Some(first) = first {
+            let first = &mut self.hops[first as usize];
+            (hop.mac, hop.error, hop.is_listed) = (first.mac, first.error, true);
+            hop.next = first.next.replace(number);
+            self.added.extend(hop.mac.map(|_| number));
+        } else {
+            self.numbers.insert(address, number);
+            self.has_unconfirmed = true;
+        }
+        self.hops.push(hop);
         Some(number)
+    }
+
+    /// Calls `set` with each hop that was added with a known neighbour since the last call: its MAC address, and the source
+    /// of the requests. [`follow`](Self::follow) does so with others once it is known.
+    pub fn take_added(&mut self, mut set: impl FnMut(u32, MacAddress, IpAddr)) {
+        for number in self.added.drain(..) {
+            let hop = &self.hops[number as usize];
+            if let Some(mac) = hop.mac {
+                set(number, mac, hop.source);
+            }
+        }
     }
 
     fn len(&self) -> u32 {
@@ -191,12 +245,18 @@ impl NextHops {
         !self.reaches_some
     }
 
-    /// How probes leave to `address`, whose hop is `hop`.
+    /// How probes leave to a target, whose address is `address` and whose hop is `hop`.
     #[inline]
-    pub fn way(&mut self, hop: Option<u32>, address: IpAddr) -> Way {
+    pub fn way(
+        &mut self,
+        hop: Option<u32>,
+        targets: &Targets,
+        target: u32,
+        address: IpAddr,
+    ) -> Way {
         let Some(hop) = hop.and_then(|hop| self.hops.get(hop as usize)) else {
-            return match self.routes.kind(address) {
-                RouteKind::OnLink => Way::Unresolved(address),
+            return match self.kind(targets, target, address) {
+                RouteKind::OnLink { .. } => Way::Unresolved(address),
                 RouteKind::Local => Way::None(libc::EADDRNOTAVAIL),
                 _ => Way::None(libc::ENETUNREACH),
             };
@@ -208,22 +268,25 @@ impl NextHops {
         }
     }
 
-    /// The MAC address of the hop.
+    /// The MAC address of the hop, and the source of the requests by it.
     #[inline]
-    pub fn mac(&self, hop: u32) -> Option<MacAddress> {
+    pub fn addresses(&self, hop: u32) -> Option<(MacAddress, IpAddr)> {
         match hop.checked_sub(self.most) {
-            None => self.hops.get(hop as usize)?.mac,
+            None => {
+                let hop = self.hops.get(hop as usize)?;
+                Some((hop.mac?, hop.source))
+            }
             Some(lent) => self.lent.get(lent as usize).copied(),
         }
     }
 
     /// Lends a hop to a target without one; `None` if all are lent.
-    pub fn lend(&mut self, mac: MacAddress) -> Option<u32> {
+    pub fn lend(&mut self, mac: MacAddress, source: IpAddr) -> Option<u32> {
         let number = self.lent.len() as u32;
         if number == LENT {
             return None;
         }
-        self.lent.push(mac);
+        self.lent.push((mac, source));
         Some(self.most + number)
     }
 
@@ -253,35 +316,39 @@ impl NextHops {
     }
 
     /// Reads what has become known of neighbours, and asks for the next ones. Calls `set` with each hop that has another MAC
-    /// address, and `tell` with the answer for each neighbour: its address, or an error of the kernel.
+    /// address and the source of the requests by it, and `tell` with the answer for each neighbour: its address, or an error of the kernel.
     pub fn follow(
         &mut self,
         now_ns: u64,
-        mut set: impl FnMut(u32, MacAddress),
+        mut set: impl FnMut(u32, MacAddress, IpAddr),
         mut tell: impl FnMut(IpAddr, Result<MacAddress, i32>),
     ) {
         let (numbers, hops) = (&self.numbers, &mut self.hops);
         let has_unconfirmed = &mut self.has_unconfirmed;
         self.neighbours.follow(now_ns, |address, news| {
-            let number = numbers.get(&address).copied();
-            let hop = number.and_then(|number| hops.get_mut(number as usize));
+            let first = numbers.get(&address).copied();
             let answer = match news {
                 NeighbourNews::Known { mac, .. } => Some(Ok(mac)),
                 NeighbourNews::Silent => Some(Err(libc::EHOSTUNREACH)),
                 NeighbourNews::NoRoom => Some(Err(libc::ENOBUFS)),
                 NeighbourNews::Unlisted => None,
             };
-            if let (Some(number), Some(hop)) = (number, hop) {
-                let before = hop.mac;
+            if let Some(hop) = first.and_then(|first| hops.get_mut(first as usize)) {
                 hop.is_listed = matches!(news, NeighbourNews::Known { .. });
                 hop.is_stale = matches!(news, NeighbourNews::Known { is_stale: true, .. });
                 *has_unconfirmed |= !hop.is_listed || hop.is_stale;
+            }
+            let mut next = first;
+            while let Some(number) = next {
+                let hop = &mut hops[number as usize];
+                let before = hop.mac;
                 if let Some(answer) = answer {
                     (hop.mac, hop.error) = (answer.ok(), answer.err());
                 }
                 if let Some(mac) = hop.mac.filter(|mac| before != Some(*mac)) {
-                    set(number, mac);
+                    set(number, mac, hop.source);
                 }
+                next = hop.next;
             }
             if let Some(answer) = answer {
                 tell(address, answer);

@@ -10,6 +10,7 @@ mod requests;
 mod route_watch;
 mod routes;
 mod setup;
+mod source_ends;
 mod waiting_probes;
 
 pub(super) use engine::XdpEngine;

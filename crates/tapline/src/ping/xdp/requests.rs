@@ -1,7 +1,7 @@
 //! The frames of requests, without what the programs write.
 
 use std::fs;
-use std::net::IpAddr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use netlink::{IfIndex, Link, LinkKind, MacAddress};
 use wire::build::Frame;
@@ -38,11 +38,11 @@ impl VlanTag {
     }
 }
 
-/// The request with source address `source`; `payload` begins with room for the cookie.
+/// The request of a family, without IP addresses; `payload` begins with room for the cookie.
 pub(super) fn request(
     mac: MacAddress,
     tag: Option<VlanTag>,
-    source: IpAddr,
+    is_ipv6: bool,
     identifier: u16,
     payload: &[u8],
     options: &PingOptions,
@@ -57,22 +57,19 @@ pub(super) fn request(
         frame = frame.tag(tag.protocol, fields);
     }
     let (dscp, ecn) = (options.tos >> 2, options.tos & 3);
-    let packet = match source {
-        IpAddr::V4(source) => {
-            let mut fields = Ipv4Fields::new(source, source);
-            fields.ttl = options.ttl.unwrap_or_else(|| hops("ipv4/ip_default_ttl"));
-            (fields.dscp, fields.ecn) = (dscp, ecn);
-            fields.dont_fragment = true;
-            frame.ipv4_with(fields)
-        }
-        IpAddr::V6(source) => {
-            let mut fields = Ipv6Fields::new(source, source);
-            fields.hop_limit = options
-                .ttl
-                .unwrap_or_else(|| hops("ipv6/conf/all/hop_limit"));
-            fields.traffic_class = options.tos;
-            frame.ipv6_with(fields, &[])
-        }
+    let packet = if is_ipv6 {
+        let mut fields = Ipv6Fields::new(Ipv6Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED);
+        fields.hop_limit = options
+            .ttl
+            .unwrap_or_else(|| hops("ipv6/conf/all/hop_limit"));
+        fields.traffic_class = options.tos;
+        frame.ipv6_with(fields, &[])
+    } else {
+        let mut fields = Ipv4Fields::new(Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED);
+        fields.ttl = options.ttl.unwrap_or_else(|| hops("ipv4/ip_default_ttl"));
+        (fields.dscp, fields.ecn) = (dscp, ecn);
+        fields.dont_fragment = true;
+        frame.ipv4_with(fields)
     };
     let mut frame = packet.echo_request(identifier, 0).payload(payload);
     frame.resize(frame.len().max(MIN_FRAME_BYTES), 0);
@@ -94,11 +91,10 @@ mod tests {
     /// Bytes as in IEEE 802.1Q, 9.6: TPID, then priority and identifier, then the EtherType of the packet.
     #[test]
     fn an_interface_of_a_vlan_tags_its_frames() {
-        let source = "10.0.0.1".parse().expect("an address");
         let mac = MacAddress([2, 0, 0, 0, 0, 1]);
         let frame = |link: &Link| {
             let tag = VlanTag::of(link);
-            let frame = request(mac, tag, source, 1, &[0; 56], &PingOptions::default());
+            let frame = request(mac, tag, false, 1, &[0; 56], &PingOptions::default());
             (tag.map(|tag| tag.lower), frame)
         };
         let vlan = |vlan: Vlan| Link::new().lower(IfIndex(3)).kind(vlan.id(7));

@@ -1,8 +1,9 @@
-//! The routes of the targets, as the kernel looks them up.
+//! The routes of the targets and the source addresses of their requests, as the kernel looks them up.
 //!
 //! A list of up to 4096 targets is looked up address by address. In a longer one, addresses between two ends of routes share a
-//! lookup: without a route that ends between them, the kernel finds the same one for both. So the memory for routes does not
-//! depend on the number of targets.
+//! lookup: without a route that ends between them, the kernel finds the same one for both. IPv6 selects the source by the
+//! destination too, so where this may make a difference begins another interval. So the memory for routes does not depend on
+//! the number of targets.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,18 +12,24 @@ use std::os::fd::{AsFd, BorrowedFd};
 use netlink::{IfIndex, Netlink, NetlinkError, Prefix, Route, RouteQuery, RouteType, Rule};
 
 use super::route_watch::RouteWatch;
+use super::source_ends::source_ends;
 
 /// Targets whose routes are looked up one by one.
 const MAX_EXACT: u32 = 4096;
 
-/// How a target is reached.
+/// How a target is reached, and from which address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RouteKind {
-    Gateway(IpAddr),
-    OnLink,
+    Gateway {
+        gateway: IpAddr,
+        source: IpAddr,
+    },
+    OnLink {
+        source: IpAddr,
+    },
     /// Here: frames on the interface leave this host.
     Local,
-    /// By another interface, or not at all.
+    /// By another interface, not at all, or without a source address.
     None,
 }
 
@@ -30,6 +37,8 @@ pub(super) enum RouteKind {
 #[derive(Debug)]
 pub(super) struct Routes {
     link: IfIndex,
+    /// The source of the requests of its family, if one was given. Rules may select routes by it.
+    source: Option<IpAddr>,
     netlink: Netlink,
     changes: RouteWatch,
     known: Known,
@@ -71,8 +80,8 @@ enum IntervalKind {
 }
 
 impl Routes {
-    /// The routes of `targets` targets on interface `link`.
-    pub fn open(link: IfIndex, targets: u32) -> Result<Self, NetlinkError> {
+    /// The routes of `targets` targets on interface `link`, for requests of its family from `source`.
+    pub fn open(link: IfIndex, source: Option<IpAddr>, targets: u32) -> Result<Self, NetlinkError> {
         // Before the first lookup, so that no change is missed.
         let changes = RouteWatch::open()?;
         let mut netlink = Netlink::open()?;
@@ -82,10 +91,11 @@ impl Routes {
                 changes: 0,
             }
         } else {
-            Known::Intervals(Intervals::read(&mut netlink)?)
+            Known::Intervals(Intervals::read(&mut netlink, link)?)
         };
         Ok(Self {
             link,
+            source,
             netlink,
             changes,
             known,
@@ -104,7 +114,7 @@ impl Routes {
             Known::Addresses { changes, .. } => *changes += 1,
             Known::Intervals(intervals) => {
                 // A later change is another occasion.
-                if let Ok(new) = Intervals::read(&mut self.netlink) {
+                if let Ok(new) = Intervals::read(&mut self.netlink, self.link) {
                     *intervals = new;
                 }
             }
@@ -193,9 +203,18 @@ impl Routes {
         if !has_divided {
             return false;
         }
-        let query = RouteQuery::address(address).fibmatch(true);
+        let query = self.query(address).fibmatch(true);
         let route = self.netlink.lookup(&query);
         route.is_ok_and(|route| may_be_divided(&route))
+    }
+
+    /// A packet of this run to `address`.
+    fn query(&self, address: IpAddr) -> RouteQuery {
+        let query = RouteQuery::address(address);
+        match self.source {
+            Some(source) if source.is_ipv6() == address.is_ipv6() => query.src(source),
+            _ => query,
+        }
     }
 
     /// Asks the kernel. `None` if it could not answer, and may later.
@@ -204,7 +223,7 @@ impl Routes {
     /// gateway on this one is used: of another next hop, or of another route.
     fn look_up(&mut self, address: IpAddr) -> Option<RouteKind> {
         self.lookups += 1;
-        let mut query = RouteQuery::address(address);
+        let mut query = self.query(address);
         // Each interface has a route to these.
         if matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()) {
             query = query.oif(self.link);
@@ -212,19 +231,18 @@ impl Routes {
         match self.netlink.lookup(&query) {
             Ok(route) if route.is_local() => return Some(RouteKind::Local),
             Ok(route) if is_to_many(&route) => return Some(RouteKind::None),
-            Ok(route) if route.dev == Some(self.link) => {
-                let gateway = gateway(&route);
-                return Some(gateway.map_or(RouteKind::OnLink, RouteKind::Gateway));
-            }
+            Ok(route) if route.dev == Some(self.link) => return Some(by_link(&route, &query)),
             Ok(_) => {}
             Err(error) => return is_answer(&error).then_some(RouteKind::None),
         }
         // Without a route by the interface, the kernel says that the address is on-link (`ip_route_output_key_hash_rcu`,
         // net/ipv4/route.c).
-        match self.netlink.lookup(&query.oif(self.link)) {
-            Ok(route) if route.dev == Some(self.link) => {
-                Some(gateway(&route).map_or(RouteKind::None, RouteKind::Gateway))
-            }
+        let query = query.oif(self.link);
+        match self.netlink.lookup(&query) {
+            Ok(route) if route.dev == Some(self.link) => match by_link(&route, &query) {
+                RouteKind::OnLink { .. } => Some(RouteKind::None),
+                kind => Some(kind),
+            },
             Ok(_) => Some(RouteKind::None),
             Err(error) => is_answer(&error).then_some(RouteKind::None),
         }
@@ -239,8 +257,8 @@ impl AsFd for Routes {
 }
 
 impl Intervals {
-    /// Those of the routes of all tables, and of the destinations of rules.
-    fn read(netlink: &mut Netlink) -> Result<Self, NetlinkError> {
+    /// Those of the routes of all tables, of the destinations of rules, and of the sources that `link` offers.
+    fn read(netlink: &mut Netlink, link: IfIndex) -> Result<Self, NetlinkError> {
         let mut new = Self {
             firsts: vec![0],
             ..Self::default()
@@ -268,6 +286,9 @@ impl Intervals {
             // A kernel without rules.
             Err(error) if error.errno() == Some(libc::EOPNOTSUPP) => {}
             rules => drop(rules?),
+        }
+        for prefix in source_ends(&netlink.addresses()?.items, link) {
+            new.add(prefix);
         }
         new.firsts.sort_unstable();
         new.firsts.dedup();
@@ -325,6 +346,18 @@ fn network(address: IpAddr) -> Prefix {
             let first = Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX));
             Prefix::new(first, 64)
         }
+    }
+}
+
+/// How packets leave by a route of the interface, which answers `query`.
+fn by_link(route: &Route, query: &RouteQuery) -> RouteKind {
+    // The kernel does not repeat a source that was given.
+    let Some(source) = query.src.or(route.prefsrc) else {
+        return RouteKind::None;
+    };
+    match gateway(route) {
+        Some(gateway) => RouteKind::Gateway { gateway, source },
+        None => RouteKind::OnLink { source },
     }
 }
 

@@ -1,9 +1,7 @@
 //! What a run needs before its programs are loaded: checks, sizes, and the frame of a request.
 
-use std::net::IpAddr;
-
 use bpf::{EchoProber, EchoProberError, EchoProberOptions, XdpAttachMode};
-use netlink::{IfIndex, Link, Netlink};
+use netlink::{IfIndex, Link, MacAddress};
 use probe::targets::Targets;
 use probe::{COOKIE_BYTES, Forecast, ProbePlan, Prober};
 use rustix::io::Errno;
@@ -13,7 +11,6 @@ use super::hops::NextHops;
 use super::requests::{VlanTag, request};
 use crate::ping::error::{PingError, XdpRefusal};
 use crate::ping::options::PingOptions;
-use crate::ping::route;
 use crate::send::{SendPath, sends_xdp_frames};
 
 /// Longest payload: a frame of a page of memory, beside the kernel's own data.
@@ -102,7 +99,7 @@ pub(super) struct EchoSetup<'a> {
     pub link: &'a Link,
     pub options: &'a PingOptions,
     pub start_ns: u64,
-    pub hops: &'a mut NextHops,
+    pub hops: &'a NextHops,
     /// Targets that there is room for.
     pub room: u32,
 }
@@ -118,8 +115,10 @@ pub(super) struct EchoSender {
 
 impl EchoSetup<'_> {
     /// Opens the requested way for requests, or the fastest that the driver has. Loads and attaches the programs.
-    pub fn open(&mut self) -> Result<EchoSender, PingError> {
-        let frames = [self.frame(false)?, self.frame(true)?];
+    pub fn open(&self) -> Result<EchoSender, PingError> {
+        let mac = self.link.mac();
+        let mac = mac.ok_or_else(|| refused(XdpRefusal::NoMac { link: self.name() }))?;
+        let frames = [false, true].map(|is_ipv6| self.frame(is_ipv6, mac));
         let families = [&frames[0], &frames[1]].map(Option::is_some);
         let has_live_frames = match self.options.send_path {
             SendPath::Auto => sends_xdp_frames(self.egress()) == Some(true),
@@ -138,15 +137,18 @@ impl EchoSetup<'_> {
             }
         }
         let echo = self.open_programs(&frames, false)?;
-        let link = self.link.ifname().to_string();
         let tag = VlanTag::of(self.link);
-        let sender = FrameSender::open(self.egress().0, &link, frames, tag);
+        let sender = FrameSender::open(self.egress().0, &self.name(), frames, tag);
         let sender = sender.map_err(|source| PingError::Socket(Box::new(source)))?;
         Ok(EchoSender {
             echo,
             frames: Some(sender),
             families,
         })
+    }
+
+    fn name(&self) -> String {
+        self.link.ifname().to_string()
     }
 
     /// The interface that requests leave by.
@@ -182,53 +184,23 @@ impl EchoSetup<'_> {
             mode: XdpAttachMode::NativeOrGeneric,
         };
         EchoProber::open(self.link.ifindex().0, &options).map_err(|source| PingError::Xdp {
-            link: self.link.ifname().to_string(),
+            link: self.name(),
             source: Box::new(source),
         })
     }
 
     /// The request of a family, if there are targets of it, or may be later.
-    fn frame(&mut self, is_ipv6: bool) -> Result<Option<Vec<u8>>, PingError> {
-        let (options, targets) = (self.options, self.prober.targets());
-        let interface = self.link.ifname().to_string();
-        let addresses = (0..targets.len()).filter_map(|target| targets.address(target));
-        let mut addresses = addresses.filter(|address| address.is_ipv6() == is_ipv6);
-        // The source to an address of this host would be that address.
-        let hops = &mut *self.hops;
-        let reached = addresses.clone().find(|address| hops.reaches(*address));
-        let first = reached.or_else(|| addresses.next());
+    fn frame(&self, is_ipv6: bool, mac: MacAddress) -> Option<Vec<u8>> {
+        let options = self.options;
         let may_come = options.both_families || options.resolve_every.is_some();
-        if first.is_none() && !may_come {
-            return Ok(None);
+        if !may_come && !self.prober.targets().has_family(is_ipv6) {
+            return None;
         }
-        let given = options.source.filter(|source| source.is_ipv6() == is_ipv6);
-        let source: Option<IpAddr> = given.or_else(|| match first {
-            Some(first) => route::source_address(first, Some(&interface)),
-            None => own_address(self.link, is_ipv6),
-        });
-        if first.is_none() && source.is_none() {
-            return Ok(None);
-        }
-        let (Some(source), Some(mac)) = (source, self.link.mac()) else {
-            return Err(refused(XdpRefusal::OtherInterface { link: interface }));
-        };
         let mut payload = vec![0; COOKIE_BYTES];
         payload.extend(self.prober.filler());
         let (tag, identifier) = (VlanTag::of(self.link), self.plan.identifier);
-        let request = request(mac, tag, source, identifier, &payload, options);
-        Ok(Some(request))
+        Some(request(mac, tag, is_ipv6, identifier, &payload, options))
     }
-}
-
-/// An address of the interface that other hosts can reply to.
-fn own_address(link: &Link, is_ipv6: bool) -> Option<IpAddr> {
-    let addresses = Netlink::open().ok()?.addresses().ok()?.items;
-    let of_link = addresses.iter().filter(|own| own.dev == link.index);
-    let mut locals = of_link.filter_map(|own| own.local);
-    locals.find(|local| match local {
-        IpAddr::V4(_) => !is_ipv6,
-        IpAddr::V6(local) => is_ipv6 && !local.is_unicast_link_local(),
-    })
 }
 
 /// Whether programs cannot send requests here, although nothing that can be granted is missing.

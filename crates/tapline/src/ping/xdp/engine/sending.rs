@@ -6,6 +6,7 @@ use std::time::Duration;
 use probe::{Probe, Prober, SendFailure};
 use rustix::io::Errno;
 
+use super::super::af_xdp::RequestAddresses;
 use super::super::hops::Way;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
@@ -32,7 +33,9 @@ impl XdpEngine {
             let error = libc::EAFNOSUPPORT;
             return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
         }
-        match self.hops.way(self.echo.hop_of(probe.target), address) {
+        let hop = self.echo.hop_of(probe.target);
+        let targets = self.prober.targets();
+        match self.hops.way(hop, targets, probe.target, address) {
             Way::Known => self.due[is_ipv6].push((probe.target, probe.number())),
             Way::Unresolved(neighbour) => {
                 self.prober.hold(probe);
@@ -113,8 +116,12 @@ impl XdpEngine {
             let (prober, echo, hops) = (&self.prober, &self.echo, &self.hops);
             let probes = probes.iter().copied().map(probe);
             return frames.send(is_ipv6, probes, prober, self.start_ns, |target| {
-                let mac = hops.mac(echo.hop_of(target)?)?;
-                Some((prober.targets().address(target)?, mac))
+                let (mac, source) = hops.addresses(echo.hop_of(target)?)?;
+                Some(RequestAddresses {
+                    mac,
+                    source,
+                    target: prober.targets().address(target)?,
+                })
             });
         }
         let sent = self.echo.send(is_ipv6, probes)?;

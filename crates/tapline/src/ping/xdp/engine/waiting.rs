@@ -16,7 +16,7 @@ impl XdpEngine {
         let (echo, answers) = (&mut self.echo, &mut self.answers);
         self.hops.follow(
             now_ns,
-            |hop, mac| echo.set_hop(hop, mac.0),
+            |hop, mac, source| echo.set_hop(hop, mac.0, source),
             |neighbour, answer| answers.push((neighbour, answer)),
         );
         let mut answers = std::mem::take(&mut self.answers);
@@ -48,15 +48,21 @@ impl XdpEngine {
         };
         let hop = self.echo.hop_of(probe.target);
         if !hop.is_some_and(|hop| self.hops.is_own(hop)) {
-            let mut hop = self.hops.lend(mac);
+            let targets = self.prober.targets();
+            let Some(source) = self.hops.source(targets, probe.target, address) else {
+                // The route has changed meanwhile.
+                let error = libc::ENETUNREACH;
+                return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+            };
+            let mut hop = self.hops.lend(mac, source);
             if hop.is_none() {
                 // Those that are lent are free again once their probes have left.
                 self.flush_all(observe);
-                hop = self.hops.lend(mac);
+                hop = self.hops.lend(mac, source);
             }
             self.echo.set_target(probe.target, address, hop);
             if let Some(hop) = hop {
-                self.echo.set_hop(hop, mac.0);
+                self.echo.set_hop(hop, mac.0, source);
             }
         }
         let due = &mut self.due[usize::from(address.is_ipv6())];
