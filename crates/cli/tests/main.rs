@@ -107,6 +107,7 @@ mod ping_respond;
 mod ping_text;
 mod ping_usage;
 mod ping_xdp;
+mod ping_xdp_errors;
 mod ping_xdp_forms;
 mod read_anonymize;
 mod read_convert;

@@ -101,7 +101,8 @@ pub struct OtherCounts {
     /// Errors counted for a target although their quote is too short for a cookie, and no answer
     /// disproved them.
     pub unproven: u64,
-    /// Messages about a probe that do not end it, such as redirects.
+    /// Messages about a probe that do not end it, such as redirects; of answers that are counted elsewhere, errors whose quote
+    /// is too short for a cookie.
     pub notices: u64,
     /// Probes that were due but withdrawn before they were sent.
     pub unsent: u64,

@@ -173,6 +173,12 @@ impl Prober {
         self.other_counts = OtherCounts { unsent, ..counts };
     }
 
+    /// Forgets all ICMP errors but `others` beyond the kinds that are counted separately, so that they can be
+    /// [added](Self::add_error) anew.
+    pub fn reset_errors(&mut self, others: u64) {
+        self.errors.reset(others);
+    }
+
     /// Counts `count` errors.
     pub fn add_error(&mut self, error: NetworkError, count: u64) {
         self.errors.add(error, count);

@@ -54,6 +54,7 @@ mod ping_ring;
 mod ping_settings;
 mod ping_sweeps;
 mod ping_xdp;
+mod ping_xdp_forged;
 mod ping_xdp_neighbours;
 mod ping_xdp_sources;
 mod pull;

@@ -31,16 +31,17 @@ pub fn xdp(count: u32) -> PingOptions {
     options
 }
 
-/// Runs with `options` against a host whose replies come from `answer`, until `is_complete`.
-fn run_against(
+/// Runs with `options` to `words` against a host whose replies come from `answer`, until `is_complete`.
+pub fn run_against(
     hosts: &[Host; 2],
     family: Family,
+    words: &str,
     options: &PingOptions,
     is_complete: impl Fn(&Prober) -> bool,
     answer: impl FnOnce(&Answerer<'_>) + Send,
 ) -> PingSummary {
     let answerer = Answerer::new(hosts, family);
-    let ping = open(&hosts[0], options, &family.target());
+    let ping = open(&hosts[0], options, words);
     let stopper = ping.stopper();
     std::thread::scope(|scope| {
         scope.spawn(|| answer(&answerer));
@@ -155,32 +156,39 @@ fn what_is_not_the_answer_is_reported_and_the_probe_waited_for() {
     // The last message.
     let is_complete = |statistics: &Prober| statistics.other_counts().foreign == 1;
     for family in FAMILIES {
-        let summary = run_against(&hosts, family, &xdp(1), is_complete, |answerer| {
-            let request = answerer.next_request();
-            let reply = |change: fn(&mut Vec<u8>)| answerer.reply(2, &request, change);
-            // Damaged, cut short, shorter still, another time, another probe: the last two with a wrong tag.
-            answerer.send(2, &reply(|bytes| bytes[HEADER + 32] ^= 1));
-            answerer.send(2, &reply(|bytes| bytes.truncate(HEADER + 22)));
-            answerer.send(2, &reply(|bytes| bytes.truncate(HEADER + 3)));
-            answerer.send(2, &reply(|bytes| bytes[HEADER + 1] ^= 1));
-            answerer.send(2, &reply(|bytes| bytes[HEADER - 1] ^= 1));
-            answerer.send(3, &answerer.reply(3, &request, |_| ()));
-            // A wrong checksum, with an intact cookie and a damaged one.
-            let mut damaged = reply(|_| ());
-            damaged[HEADER + 40] ^= 1;
-            answerer.send(2, &damaged);
-            let mut damaged = reply(|_| ());
-            damaged[HEADER + 4] ^= 1;
-            answerer.send(2, &damaged);
-            // What ping(8) of another process would get that has the same identifier.
-            answerer.send(
-                2,
-                &reply(|bytes| {
-                    bytes.truncate(HEADER);
-                    bytes.extend(0..56);
-                }),
-            );
-        });
+        let summary = run_against(
+            &hosts,
+            family,
+            &family.target(),
+            &xdp(1),
+            is_complete,
+            |answerer| {
+                let request = answerer.next_request();
+                let reply = |change: fn(&mut Vec<u8>)| answerer.reply(2, &request, change);
+                // Damaged, cut short, shorter still, another time, another probe: the last two with a wrong tag.
+                answerer.send(2, &reply(|bytes| bytes[HEADER + 32] ^= 1));
+                answerer.send(2, &reply(|bytes| bytes.truncate(HEADER + 22)));
+                answerer.send(2, &reply(|bytes| bytes.truncate(HEADER + 3)));
+                answerer.send(2, &reply(|bytes| bytes[HEADER + 1] ^= 1));
+                answerer.send(2, &reply(|bytes| bytes[HEADER - 1] ^= 1));
+                answerer.send(3, &answerer.reply(3, &request, |_| ()));
+                // A wrong checksum, with an intact cookie and a damaged one.
+                let mut damaged = reply(|_| ());
+                damaged[HEADER + 40] ^= 1;
+                answerer.send(2, &damaged);
+                let mut damaged = reply(|_| ());
+                damaged[HEADER + 4] ^= 1;
+                answerer.send(2, &damaged);
+                // What ping(8) of another process would get that has the same identifier.
+                answerer.send(
+                    2,
+                    &reply(|bytes| {
+                        bytes.truncate(HEADER);
+                        bytes.extend(0..56);
+                    }),
+                );
+            },
+        );
         let (counts, others) = (
             summary.statistics.counts(0),
             summary.statistics.other_counts(),
@@ -200,15 +208,22 @@ fn duplicates_late_answers_and_errors_are_counted_once() {
     // The last message.
     let is_complete = |statistics: &Prober| statistics.other_counts().notices == 1;
     for family in FAMILIES {
-        let summary = run_against(&hosts, family, &xdp(3), is_complete, |answerer| {
-            let requests: Vec<_> = (0..3).map(|_| answerer.next_request()).collect();
-            // One answer and two duplicates, an error with the whole probe and again, and an error with too little of it.
-            let reply = answerer.reply(2, &requests[0], |_| ());
-            answerer.send_copies(2, &reply, 3);
-            let error = answerer.unreachable(&requests[1], HEADER + 16);
-            answerer.send_copies(2, &error, 2);
-            answerer.send(2, &answerer.unreachable(&requests[2], HEADER + 8));
-        });
+        let summary = run_against(
+            &hosts,
+            family,
+            &family.target(),
+            &xdp(3),
+            is_complete,
+            |answerer| {
+                let requests: Vec<_> = (0..3).map(|_| answerer.next_request()).collect();
+                // One answer and two duplicates, an error with the whole probe and again, and an error with too little of it.
+                let reply = answerer.reply(2, &requests[0], |_| ());
+                answerer.send_copies(2, &reply, 3);
+                let error = answerer.unreachable(&requests[1], HEADER + 16);
+                answerer.send_copies(2, &error, 2);
+                answerer.send(2, &answerer.unreachable(&requests[2], HEADER + 8));
+            },
+        );
         let (counts, others) = (
             summary.statistics.counts(0),
             summary.statistics.other_counts(),
@@ -233,6 +248,7 @@ fn an_error_ends_an_only_probe() {
         let summary = run_against(
             &hosts,
             family,
+            &family.target(),
             &xdp(1),
             |_| false,
             |answerer| {
@@ -303,7 +319,6 @@ fn a_route_that_changes_is_followed() {
     assert!(summary.statistics.total().received > 0);
 }
 
-/// Compared with the extremes, which the program keeps apart from the histogram.
 /// Compared with when a raw socket of the other host has received the requests to a prefix. Number `n` of them is due `n` gaps
 /// after the first one, which is not before the start.
 #[test]
@@ -389,6 +404,7 @@ impl Requests {
     }
 }
 
+/// Compared with the extremes, which the program keeps apart from the histogram.
 #[test]
 fn each_target_has_a_histogram() {
     let [left, right] = Net::new().pair();
@@ -457,11 +473,18 @@ fn an_answer_after_the_timeout_is_late_and_none_is_a_loss() {
         options.timeout = Duration::from_millis(900);
         let is_complete =
             |statistics: &Prober| statistics.total().late + statistics.other_counts().stale == 1;
-        let summary = run_against(&hosts, family, &options, is_complete, |answerer| {
-            let first = answerer.next_request();
-            answerer.next_request();
-            answerer.send(2, &answerer.reply(2, &first, |_| ()));
-        });
+        let summary = run_against(
+            &hosts,
+            family,
+            &family.target(),
+            &options,
+            is_complete,
+            |answerer| {
+                let first = answerer.next_request();
+                answerer.next_request();
+                answerer.send(2, &answerer.reply(2, &first, |_| ()));
+            },
+        );
         let counts = summary.statistics.counts(0);
         // On a busy machine it may be too late to be classified.
         let stale = summary.statistics.other_counts().stale;

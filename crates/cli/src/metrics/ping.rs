@@ -87,7 +87,7 @@ pub fn families(statistics: &Prober, overruns: Option<u64>, changes: &ChangeCoun
         },
         Family {
             name: "ping_network_errors",
-            help: "ICMP errors and notices about probes",
+            help: "ICMP errors and notices about probes; those beyond 1024 kinds are other",
             is_bytes: false,
             samples: Samples::Counters(network_errors(statistics)),
         },
@@ -240,7 +240,15 @@ fn network_errors(statistics: &Prober) -> Vec<Sample> {
         ],
         value,
     };
-    statistics.errors().iter().map(sample).collect()
+    let errors = statistics.errors();
+    let others = Sample {
+        labels: ["router", "type", "code"]
+            .map(|label| (label, "other".to_owned()))
+            .into(),
+        value: errors.others(),
+    };
+    let others = (others.value > 0).then_some(others);
+    errors.iter().map(sample).chain(others).collect()
 }
 
 fn durations_of_all(histogram: &Histogram) -> Durations {

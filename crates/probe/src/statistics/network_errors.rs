@@ -54,6 +54,12 @@ impl NetworkErrors {
         }
     }
 
+    /// Forgets all errors but `others` of unknown kinds.
+    pub(crate) fn reset(&mut self, others: u64) {
+        self.known.clear();
+        self.others = others;
+    }
+
     /// Each distinct error with its count.
     pub fn iter(&self) -> impl Iterator<Item = (NetworkError, u64)> {
         self.known.iter().copied()

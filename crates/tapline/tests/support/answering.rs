@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use lab::generator::send_frames;
 use lab::{Host, Net};
+use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
 use wire::build::Frame;
 use wire::checksum::{Sum, internet};
@@ -13,6 +14,8 @@ use wire::{Icmpv4, Icmpv6, Ipv4};
 
 use super::ping::open_ping_sockets;
 
+/// Room for some thousand requests.
+const BUFFER_BYTES: usize = 8 << 20;
 /// IP protocol number of the header (RFC 8200, 4.6).
 const DESTINATION_OPTIONS: u8 = 60;
 
@@ -86,10 +89,12 @@ impl<'a> Answerer<'a> {
             (AddressFamily::INET, ipproto::ICMP)
         };
         let requests = hosts[1].run(|| socket(domain, SocketType::RAW, Some(protocol)));
+        let requests = requests.expect("a raw socket");
+        set_socket_recv_buffer_size_force(&requests, BUFFER_BYTES).expect("a buffer");
         Self {
             family,
             hosts,
-            requests: requests.expect("a raw socket"),
+            requests,
         }
     }
 

@@ -13,6 +13,9 @@ use super::milliseconds::summary_ms;
 use super::warnings::reason;
 use crate::units::{amount, counted, grouped};
 
+/// Maximum ICMP errors that summaries list.
+pub const MOST_ERRORS: usize = 10;
+
 /// How many targets answered; `skipped` could not be resolved.
 pub fn targets(statistics: &Prober, skipped: usize) -> String {
     let targets = statistics.targets();
@@ -113,6 +116,7 @@ pub fn other_counters(out: &mut impl Write, summary: &PingSummary) -> io::Result
         (others.foreign, "to other programs' probes"),
         (others.stale, "too late to classify"),
         (others.untimed, "without a time stamp"),
+        (others.notices, "ICMP notices"),
         (
             summary.overruns.unwrap_or(0),
             "dropped by this host (buffer full)",

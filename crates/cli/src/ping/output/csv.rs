@@ -117,6 +117,7 @@ impl Reporter for CsvOutput {
         self.out.flush()?;
         if !self.quiet {
             // If standard error is closed, the lines are lost.
+            let _ = account::other_counters(&mut io::stderr(), end.summary);
             let _ = account::rate(&mut io::stderr(), end.summary);
             let _ = account::sources(&mut io::stderr(), end.summary);
         }

@@ -16,9 +16,6 @@ use crate::units::{grouped, span};
 /// Maximum local errors that are printed at once; the totals have all.
 const MOST_REASONS: usize = 8;
 
-/// Maximum ICMP errors that the totals list.
-const MOST_ERRORS: usize = 10;
-
 pub struct FpingStyle<'a> {
     args: &'a PingArgs,
     lines: AnswerLines<'a>,
@@ -104,7 +101,7 @@ impl<'a> FpingStyle<'a> {
         for line in lines.into_iter().flatten() {
             writeln!(out, "{line}")?;
         }
-        for line in account::error_lines(statistics.errors(), MOST_ERRORS) {
+        for line in account::error_lines(statistics.errors(), account::MOST_ERRORS) {
             writeln!(out, "{line}")?;
         }
         account::other_counters(out, summary)?;

@@ -81,6 +81,12 @@ impl<'a> PingStyle<'a> {
             write!(out, "{comma}pipe {}", self.pipe)?;
         }
         writeln!(out)?;
+        // Otherwise each had a line, and these are ping's.
+        if self.args.quiet || self.args.live {
+            for line in account::error_lines(summary.statistics.errors(), account::MOST_ERRORS) {
+                writeln!(out, "{line}")?;
+            }
+        }
         account::other_counters(out, summary)?;
         account::rate(out, summary)?;
         account::sources(out, summary)

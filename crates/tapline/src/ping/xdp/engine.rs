@@ -81,6 +81,8 @@ pub(in crate::ping) struct XdpEngine {
     answers: Vec<(IpAddr, Result<MacAddress, i32>)>,
     pass: HopPass,
     local_drops: LocalDrops,
+    /// Messages among which the ICMP errors were that are known.
+    errors_seen: u64,
     rate: RateMeter,
     /// Replies that end the run.
     max_replies: Option<u64>,
@@ -177,6 +179,7 @@ impl XdpEngine {
             answers: Vec::new(),
             pass: HopPass {
                 next: count,
+            errors_seen: 0,
                 is_due: false,
                 not_before_ns: 0,
             },

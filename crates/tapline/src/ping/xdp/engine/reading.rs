@@ -1,5 +1,6 @@
 //! The counters of the programs, read into the statistics.
 
+use bpf::EchoTotals;
 use probe::{CountedAnswers, NetworkError, OtherCounts};
 
 use super::upkeep::MAX_LIVE_TARGETS;
@@ -29,7 +30,7 @@ impl XdpEngine {
         totals.received + totals.late + totals.errors >= self.prober.total().sent
     }
 
-    /// Copies the counters of the programs; with the sums of all round trips if `has_sums`.
+    /// Copies the counters of the programs, and the ICMP errors; with the sums of all round trips if `has_sums`.
     pub(super) fn read_totals(&mut self, has_sums: bool) {
         let totals = self.echo.totals();
         let mut all = CountedAnswers {
@@ -50,6 +51,7 @@ impl XdpEngine {
         others.stale = totals.stale;
         others.notices = totals.notices;
         self.prober.set_other_counts(others);
+        self.read_errors(&totals);
         let many = self.prober.targets().len() > MAX_LIVE_TARGETS;
         self.prober.find_overdue(many);
         if !has_sums {
@@ -68,14 +70,25 @@ impl XdpEngine {
         self.prober.set_answers(&self.echo.histogram(), &all);
     }
 
-    /// The same at the end, with the ICMP errors. The counters do not change after that.
+    /// The same at the end. The counters do not change after that.
     pub(super) fn read_all(&mut self) {
         if self.is_over {
             return;
         }
         self.echo.detach();
         self.read_totals(true);
+    }
+
+    /// Copies the ICMP errors by router, type and code, if there may be others than before.
+    fn read_errors(&mut self, totals: &EchoTotals) {
+        // The program counts each error in the table, and then as one of these.
+        let seen = totals.errors + totals.duplicate + totals.stale;
+        if seen == self.errors_seen {
+            return;
+        }
+        self.errors_seen = seen;
         let prober = &mut self.prober;
+        prober.reset_errors(totals.other_errors);
         // Without the table, the counters of the targets still say how many errors there were.
         let _ = self.echo.errors(|error, count| {
             let error = NetworkError {
