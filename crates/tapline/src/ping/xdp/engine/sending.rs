@@ -14,6 +14,8 @@ use crate::wait::wait;
 
 /// How long the driver may take no frame before a probe counts as refused here.
 const MAX_FULL_NS: u64 = 200_000_000;
+/// How long it may take none in all while it sends what is due together: meanwhile, nothing else is done.
+const MAX_STALLED_NS: u64 = 1_000_000_000;
 /// Pause while the driver has no room.
 const FULL_PAUSE: Duration = Duration::from_micros(50);
 
@@ -74,7 +76,7 @@ impl XdpEngine {
     fn flush(&mut self, is_ipv6: bool, observe: &mut impl FnMut(PingEvent, &Prober)) {
         let due = std::mem::take(&mut self.due[usize::from(is_ipv6)]);
         let mut rest = &due[..];
-        let mut full_since_ns = None;
+        let (mut full_since_ns, mut stalled_ns) = (None, 0);
         while !rest.is_empty() {
             let (taken, error) = match self.send(is_ipv6, rest) {
                 Ok(taken) => (taken, None),
@@ -91,7 +93,8 @@ impl XdpEngine {
             }
             rest = left;
             let Some(error) = error else { continue };
-            if now_ns - *full_since_ns.get_or_insert(now_ns) > MAX_FULL_NS {
+            let full_ns = now_ns - *full_since_ns.get_or_insert(now_ns);
+            if full_ns > MAX_FULL_NS || stalled_ns > MAX_STALLED_NS {
                 if let Some(frames) = &mut self.frames {
                     frames.cancel();
                 }
@@ -103,7 +106,9 @@ impl XdpEngine {
             }
             // A signal only shortens the pause.
             let _ = wait(&mut [], FULL_PAUSE);
-            self.rate.refused(self.now_ns() - now_ns);
+            let refused_ns = self.now_ns() - now_ns;
+            stalled_ns += refused_ns;
+            self.rate.refused(refused_ns);
         }
         let mut due = due;
         due.clear();
