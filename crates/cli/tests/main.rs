@@ -109,6 +109,7 @@ mod ping_usage;
 mod ping_xdp;
 mod ping_xdp_errors;
 mod ping_xdp_forms;
+mod ping_xdp_refusals;
 mod read_anonymize;
 mod read_convert;
 mod read_damage;

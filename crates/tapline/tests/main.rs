@@ -55,6 +55,7 @@ mod ping_settings;
 mod ping_sweeps;
 mod ping_xdp;
 mod ping_xdp_forged;
+mod ping_xdp_limits;
 mod ping_xdp_neighbours;
 mod ping_xdp_sources;
 mod pull;

@@ -25,8 +25,7 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
         PingError::Xdp { .. } if error.is_xdp_privilege() => (
             Exit::Privilege,
             Some(
-                "needs CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN; run with sudo"
-                    .to_owned(),
+                privileges(args.send_path).to_owned(),
             ),
         ),
         PingError::Xdp { .. } if error.is_xdp_occupied() => (
@@ -47,7 +46,10 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
             let line = format!("{error}; give --yes-on-uplink to ping on it");
             return Failure::new(Exit::Usage, line);
         }
-        PingError::Socket(source) if is_privilege(&source.source) => (Exit::Privilege, None),
+        PingError::Socket(source) if is_privilege(&source.source) => (
+            Exit::Privilege,
+            Some(privileges(SendPath::Xdp).to_owned()),
+        ),
         PingError::Interface { link, source } => match source.raw_os_error() {
             Some(libc::ENODEV) => (
                 Exit::Failed,
@@ -81,6 +83,14 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
     Failure::new(exit, line)
 }
 
+/// The capabilities of the XDP back end.
+fn privileges(path: SendPath) -> &'static str {
+    match path {
+        SendPath::Xdp => "needs CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_NET_RAW; run with sudo",
+        _ => "needs CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN; run with sudo",
+    }
+}
+
 /// What to do if the XDP back end does not support a run.
 fn xdp_advice(refusal: &XdpRefusal) -> Option<String> {
     let advice = match refusal {
@@ -91,7 +101,7 @@ fn xdp_advice(refusal: &XdpRefusal) -> Option<String> {
         XdpRefusal::OtherInterface { .. } => {
             "'ip route get ADDRESS' shows the way: give its interface with -I, or add a route"
         }
-        XdpRefusal::Payload { .. } => "use -s, or --backend raw",
+        XdpRefusal::Payload { .. } | XdpRefusal::Mtu { .. } => "use -s, or --backend raw",
         _ => return None,
     };
     Some(advice.to_owned())

@@ -231,8 +231,9 @@ fn begin(
     start: &RunStart<'_>,
 ) -> Result<(), Failure> {
     let targets = u64::from(start.forecast.targets);
+    // Without an interval and a rate, as many as possible.
     let pps = (targets * 1_000_000_000).checked_div(start.forecast.round_ns);
-    let is_beyond = pps.is_some_and(|pps| pps > MAX_SOCKET_PPS);
+    let is_beyond = pps.is_none_or(|pps| pps > MAX_SOCKET_PPS);
     if is_beyond && !args.quiet && args.backend.0.is_none() {
         warnings::warn("--backend xdp sends more probes per second than sockets can");
     }

@@ -151,6 +151,16 @@ pub enum XdpRefusal {
         /// The maximum.
         most: usize,
     },
+    /// The requests do not fit into the MTU of the interface.
+    #[error("interface {link} has an MTU of {mtu} bytes: the payload may have {most}")]
+    Mtu {
+        /// Its name.
+        link: String,
+        /// Bytes.
+        mtu: u32,
+        /// Bytes of the longest payload for the targets.
+        most: usize,
+    },
     /// A target is an address of this host, and the interface reaches none of the others.
     #[error("XDP frames leave this host, and do not reach its own addresses")]
     OwnAddress,

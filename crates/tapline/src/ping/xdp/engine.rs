@@ -15,7 +15,7 @@ use abi::clock::monotonic_ns;
 use bpf::EchoProber;
 use netlink::{Link, MacAddress, Netlink};
 use probe::targets::Targets;
-use probe::{NextAction, Prober};
+use probe::{Forecast, NextAction, ProbePlan, Prober};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
 
@@ -24,7 +24,7 @@ use super::af_xdp::FrameSender;
 use super::counters::Counters;
 use super::hop_pass::{HopPass, REFRESH_NS, set_targets};
 use super::hops::{HopOptions, NextHops};
-use super::setup::{EchoSender, EchoSetup, check, refused, room};
+use super::setup::{EchoSender, EchoSetup, check, refused, require_mtu, room};
 use super::waiting_probes::WaitingProbes;
 use crate::ping::changes::{TargetChanges, TargetControl};
 use crate::ping::engine::{EngineState, probe_plan, require_memory};
@@ -41,7 +41,7 @@ use crate::wait::wait;
 /// Probes that are sent in one call at most.
 const BATCH: usize = 4096;
 /// Rate up to which an interface with a default route may be used without consent.
-const MAX_UPLINK_PPS: u64 = 10_000;
+const MAX_UPLINK_PPS: u32 = 10_000;
 /// Time between two reads of the counters while the run may end with the next reply.
 const LAST_ANSWERS_NS: u64 = 5_000_000;
 /// Shorter waits do not sleep: waking up takes longer.
@@ -94,21 +94,17 @@ pub(in crate::ping) struct XdpEngine {
 impl XdpEngine {
     pub fn open(targets: Targets, options: &PingOptions) -> Result<Self, PingError> {
         check(&targets, options)?;
-        let (plan, _) = probe_plan(options, targets.len())?;
+        let (mut plan, _) = probe_plan(options, targets.len())?;
         let interface = options.interface.clone();
         let interface = interface.or_else(|| route::egress_interface(&targets, options.source));
         let interface = interface.ok_or(PingError::NoInterface)?;
         let mut netlink = Netlink::open()?;
         let link = netlink.link_named(&interface)?;
         require_zone(&mut netlink, &targets, &link)?;
+        require_mtu(&targets, options, &link)?;
         let forecast = plan.forecast(targets.len())?;
         let is_single = plan.rounds == Some(1);
-        let pps = u64::from(targets.len()) * 1_000_000_000;
-        let pps = pps.checked_div(forecast.round_ns).unwrap_or(u64::MAX);
-        let is_fast = pps > MAX_UPLINK_PPS && !options.allow_uplink;
-        if is_fast && is_uplink(&mut netlink, &link)? {
-            return Err(PingError::Uplink { link: interface });
-        }
+        hold_uplink(&mut netlink, &link, options, &forecast, &mut plan)?;
         if let Some(source) = options.source {
             require_own(&mut netlink, source)?;
         }
@@ -179,11 +175,11 @@ impl XdpEngine {
             answers: Vec::new(),
             pass: HopPass {
                 next: count,
-            errors_seen: 0,
                 is_due: false,
                 not_before_ns: 0,
             },
             local_drops: LocalDrops::default(),
+            errors_seen: 0,
             rate,
             max_replies: options.max_replies,
             due: [Vec::with_capacity(BATCH), Vec::with_capacity(BATCH)],
@@ -427,6 +423,31 @@ fn require_zone(netlink: &mut Netlink, targets: &Targets, link: &Link) -> Result
         zone: zone_link.map_or_else(|| zone.to_string(), |link| link.ifname().to_string()),
         link: link.ifname().to_string(),
     }))
+}
+
+/// Refuses a rate that needs consent on an interface with a default route. Limits that of a slower run there, which targets
+/// raise that are added later.
+fn hold_uplink(
+    netlink: &mut Netlink,
+    link: &Link,
+    options: &PingOptions,
+    forecast: &Forecast,
+    plan: &mut ProbePlan,
+) -> Result<(), PingError> {
+    let pps = u64::from(forecast.targets) * 1_000_000_000;
+    let pps = pps.checked_div(forecast.round_ns).unwrap_or(u64::MAX);
+    let is_fast = pps > MAX_UPLINK_PPS.into();
+    let is_limited = plan.rate_pps.is_some_and(|pps| pps <= MAX_UPLINK_PPS);
+    let may_be_fast = is_fast || !(plan.rounds == Some(1) || is_limited);
+    if !may_be_fast || options.allow_uplink || !is_uplink(netlink, link)? {
+        return Ok(());
+    }
+    if is_fast {
+        let link = link.ifname().to_string();
+        return Err(PingError::Uplink { link });
+    }
+    plan.rate_pps = Some(MAX_UPLINK_PPS);
+    Ok(())
 }
 
 /// Refuses a source that no interface has, as `bind` does.

@@ -6,10 +6,12 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use netlink::{IfIndex, Link, LinkKind, MacAddress};
 use wire::build::Frame;
 use wire::protocol::ethertype;
-use wire::{Ipv4Fields, Ipv6Fields, VlanFields};
+use wire::{Ipv4, Ipv4Fields, Ipv6, Ipv6Fields, VlanFields};
 
 use crate::ping::options::PingOptions;
 
+/// Bytes of an ICMP header.
+const ECHO_BYTES: usize = 8;
 /// Least length of an Ethernet frame without its checksum.
 const MIN_FRAME_BYTES: usize = 60;
 
@@ -36,6 +38,12 @@ impl VlanTag {
             id: vlan.id?,
         })
     }
+}
+
+/// Bytes of a request from its IP header on.
+pub(super) fn request_bytes(is_ipv6: bool, payload_bytes: usize) -> usize {
+    let header_bytes = if is_ipv6 { Ipv6::LEN } else { Ipv4::LEN };
+    header_bytes + ECHO_BYTES + payload_bytes
 }
 
 /// The request of a family, without IP addresses; `payload` begins with room for the cookie.

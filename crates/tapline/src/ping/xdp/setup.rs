@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::af_xdp::FrameSender;
 use super::hops::NextHops;
-use super::requests::{VlanTag, request};
+use super::requests::{VlanTag, request, request_bytes};
 use crate::ping::error::{PingError, XdpRefusal};
 use crate::ping::options::PingOptions;
 use crate::send::{SendPath, sends_xdp_frames};
@@ -85,6 +85,32 @@ pub(super) fn check(targets: &Targets, options: &PingOptions) -> Result<(), Ping
         return Ok(());
     };
     Err(refused(refusal))
+}
+
+/// Refuses requests that do not fit into the MTU of the interface.
+pub(super) fn require_mtu(
+    targets: &Targets,
+    options: &PingOptions,
+    link: &Link,
+) -> Result<(), PingError> {
+    let families = [false, true].into_iter();
+    let mut too_long = families.filter(|is_ipv6| {
+        targets.has_family(*is_ipv6) && options.payload_bytes > most_payload(*is_ipv6, link)
+    });
+    let Some(is_ipv6) = too_long.next_back() else {
+        return Ok(());
+    };
+    Err(refused(XdpRefusal::Mtu {
+        link: link.ifname().to_string(),
+        mtu: link.mtu.unwrap_or(u32::MAX),
+        most: most_payload(is_ipv6, link),
+    }))
+}
+
+/// Bytes of payload in the longest request that the interface sends.
+fn most_payload(is_ipv6: bool, link: &Link) -> usize {
+    let mtu = link.mtu.map_or(usize::MAX, |mtu| mtu as usize);
+    mtu.saturating_sub(request_bytes(is_ipv6, 0))
 }
 
 pub(super) fn refused(refusal: XdpRefusal) -> PingError {
@@ -189,11 +215,12 @@ impl EchoSetup<'_> {
         })
     }
 
-    /// The request of a family, if there are targets of it, or may be later.
+    /// The request of a family, if there are targets of it, or may be later, to which it fits into the MTU.
     fn frame(&self, is_ipv6: bool, mac: MacAddress) -> Option<Vec<u8>> {
         let options = self.options;
         let may_come = options.both_families || options.resolve_every.is_some();
-        if !may_come && !self.prober.targets().has_family(is_ipv6) {
+        let is_wanted = may_come || self.prober.targets().has_family(is_ipv6);
+        if !is_wanted || options.payload_bytes > most_payload(is_ipv6, self.link) {
             return None;
         }
         let mut payload = vec![0; COOKIE_BYTES];
