@@ -115,17 +115,35 @@ fn a_list_of_single_addresses_takes_little_memory() {
     scene.left.ip("route add 32.0.0.0/3 via 10.1.0.2");
     // Far from each other.
     let address = |number: u32| Ipv4Addr::from(1 << 29 | number.wrapping_mul(0x9e37_79b1) >> 3);
-    let peak = |count: u32| {
+    let each = bytes_per_target(&scene, [FEW, MANY], |count| {
         let addresses = (0..count).map(|number| format!("{}\n", address(number)));
         let list = scene.write("list", addresses.collect::<String>());
-        let line = format!("--backend xdp -I left0 -c 1 -W 60 -q --json --rate 1pps -f {list}");
-        let mut running = start(&scene, &line);
+        format!("-f {list}")
+    });
+    assert!(each <= MOST_BYTES, "{each} bytes a target");
+}
+
+/// The memory of the programs counts too: it is mapped.
+#[test]
+fn an_address_of_a_prefix_takes_24_bytes() {
+    let scene = Scene::new();
+    scene.left.ip("route add 32.0.0.0/3 via 10.1.0.2");
+    let each = bytes_per_target(&scene, [14, 10], |length| format!("32.0.0.0/{length}"));
+    // The least: address, hop and answer.
+    assert!((16..=24).contains(&each), "{each} bytes a target");
+}
+
+/// What each target takes of a sweep of more targets, compared with one of fewer: `targets` names both.
+fn bytes_per_target(scene: &Scene, sizes: [u32; 2], targets: impl Fn(u32) -> String) -> u64 {
+    let peak = |size: u32| {
+        let targets = targets(size);
+        let line = format!("--backend xdp -I left0 -c 1 -W 60 -q --json --rate 1pps {targets}");
+        let mut running = start(scene, &line);
         let started = running.ready();
         let peak = peak_bytes(&running);
         running.stop();
         (number(&started, "targets"), peak)
     };
-    let [(few, little), (many, much)] = [FEW, MANY].map(peak);
-    let each = (much - little) / (many - few);
-    assert!(each <= MOST_BYTES, "{each} bytes a target");
+    let [(few, little), (many, much)] = sizes.map(peak);
+    (much - little) / (many - few)
 }
