@@ -65,6 +65,7 @@ pub mod rpcap;
 pub mod send;
 pub mod steering;
 mod stop;
+mod timer;
 mod wait;
 pub mod who;
 

@@ -236,6 +236,22 @@ fn the_descriptor_is_readable_when_there_are_packets_or_a_stop() {
 }
 
 #[test]
+fn the_descriptor_is_readable_from_the_time_limit_on() {
+    const LIMIT: Duration = Duration::from_millis(200);
+    for backend in BACKENDS {
+        let [_left, right] = Net::new().pair();
+        let limited = options(&right, backend).duration(LIMIT);
+        let mut capture = right.run(|| limited.open()).unwrap();
+        // Nothing arrives: this is all that ends the wait.
+        assert!(is_readable(&capture, 10_000));
+        assert!(capture.next_batch(Duration::ZERO).unwrap().is_none());
+        assert!(matches!(capture.ended(), Some(Ended::Duration)));
+        assert!(is_readable(&capture, 0));
+        assert!(capture.finish().unwrap().duration >= LIMIT);
+    }
+}
+
+#[test]
 fn a_capture_opens_and_changes_in_another_namespace() {
     let [left, right] = Net::new().pair();
     let mut witness = Witness::on(&right);

@@ -284,13 +284,24 @@ impl Engine {
         LiveCounters::new(self.interfaces.iter().map(counters).collect())
     }
 
+    /// When the time limit ends the capture, `CLOCK_MONOTONIC`.
+    fn end_ns(&self) -> Option<u64> {
+        let duration = self.options.limits.duration?;
+        Some(self.start_ns.saturating_add(nanoseconds(duration)))
+    }
+
+    /// Makes the descriptor of the poller readable at the time limit.
+    pub fn add_limit(&mut self) -> io::Result<()> {
+        self.end_ns()
+            .map_or(Ok(()), |at_ns| self.poller.add_limit(at_ns))
+    }
+
     /// Starts the survey and the limits. Must be called by the thread that reads.
     pub fn begin(&mut self) -> Run {
         let at_start = ReaderTime::now();
-        let duration_ns = self.options.limits.duration.map_or(u64::MAX, nanoseconds);
         let tick_ns = nanoseconds(self.options.tick).max(1);
         Run {
-            end_ns: self.start_ns.saturating_add(duration_ns),
+            end_ns: self.end_ns().unwrap_or(u64::MAX),
             tick_ns,
             next_tick_ns: monotonic_ns().saturating_add(tick_ns),
             next_check_ns: self.next_check_ns(),
@@ -416,6 +427,7 @@ impl Engine {
             interface.stop(&mut self.queues);
         }
         self.poller.remove_stop(stop);
+        self.poller.remove_limit();
         let block_ns = self.block_ns.max(block_ns(self.options.delivery));
         (monotonic_ns().saturating_add(block_ns)).saturating_add(nanoseconds(SETTLE))
     }

@@ -85,13 +85,14 @@ impl Capture {
     /// # Kernel
     /// Linux 4.20; 5.9 in drop mode.
     pub fn open(options: CaptureOptions) -> Result<Self, CaptureError> {
-        let engine = match options.namespace.clone() {
+        let mut engine = match options.namespace.clone() {
             Some(namespace) => namespace.run(|| Engine::open(options))??,
             None => Engine::open(options)?,
         };
         let wait = |source| CaptureError::Wait { source };
         let stop = Stop::new().map_err(wait)?;
         engine.poller.add_stop(&stop).map_err(wait)?;
+        engine.add_limit().map_err(wait)?;
         let pull = Pull::new(&engine);
         Ok(Self { engine, stop, pull })
     }
@@ -206,6 +207,7 @@ impl Capture {
     /// Removes the limits of the options.
     pub(crate) fn remove_limits(&mut self) {
         self.engine.options.limits = Limits::default();
+        self.engine.poller.remove_limit();
     }
 
     /// Calls `receive` with each packet until a limit, a [`Stopper`], an interface or an error ends the capture.
@@ -404,8 +406,8 @@ impl PacketBatch<'_> {
     }
 }
 
-/// The epoll descriptor of the capture: readable when [`next_batch`](Capture::next_batch) has work, and for good once the capture
-/// has [`ended`](Capture::ended). The time limit does not make it readable.
+/// The epoll descriptor of the capture: readable when [`next_batch`](Capture::next_batch) has work, from the time limit on, and
+/// for good once the capture has [`ended`](Capture::ended). Then call that with a timeout of zero until it lends nothing.
 impl AsFd for Capture {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.engine.poller.as_fd()

@@ -112,7 +112,6 @@ mod respond;
 mod route;
 mod socket;
 mod summary;
-mod timer;
 mod xdp;
 
 pub use builder::{IntoTargets, PingBuilder, forecast_with_limits, ping, ping_once};

@@ -1,4 +1,4 @@
-//! Sleeping until there is work: epoll over the rings, the stop and pending changes.
+//! Sleeping until there is work: epoll over the rings, the stop, the time limit and pending changes.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use super::queue::RxQueue;
 use crate::stop::Stop;
+use crate::timer::Timer;
 
 /// Identifies the stop among the events. Other events carry the number of a queue.
 const STOP: u64 = u64::MAX;
@@ -40,12 +41,14 @@ pub enum Wakeup {
 /// Waits for the rings of a capture and for its stop.
 pub struct Poller {
     epoll: OwnedFd,
+    /// Expires at the time limit, for those who wait for the descriptor.
+    limit: Option<Timer>,
 }
 
 impl Poller {
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        Ok(Self { epoll })
+        Ok(Self { epoll, limit: None })
     }
 
     /// Adds the ring of queue `number`.
@@ -71,6 +74,23 @@ impl Poller {
     pub fn add_stop(&self, stop: &Stop) -> io::Result<()> {
         let data = EventData::new_u64(STOP);
         Ok(epoll::add(&self.epoll, stop, data, EventFlags::IN)?)
+    }
+
+    /// Makes the descriptor readable from `at_ns` (`CLOCK_MONOTONIC`) on. The timer wakes nobody before.
+    pub fn add_limit(&mut self, at_ns: u64) -> io::Result<()> {
+        let timer = Timer::new()?;
+        timer.set(at_ns)?;
+        self.add_wake(timer.as_fd())?;
+        self.limit = Some(timer);
+        Ok(())
+    }
+
+    /// Removes the time limit, which would end every sleep at once after it.
+    pub fn remove_limit(&mut self) {
+        if let Some(timer) = self.limit.take() {
+            // It has been added.
+            let _ = epoll::delete(&self.epoll, &timer);
+        }
     }
 
     /// Makes the descriptor readable for good.

@@ -20,8 +20,8 @@ use crate::ping::options::{Backend, PingOptions, nanoseconds};
 use crate::ping::route;
 use crate::ping::socket::{Dropped, FamilySocket, SocketSetup, stamps_on_arrival};
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
-use crate::ping::timer::Timer;
 use crate::stop::Stop;
+use crate::timer::Timer;
 
 /// A run: sockets, clocks, and the state machine.
 ///

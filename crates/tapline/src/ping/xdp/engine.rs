@@ -33,9 +33,9 @@ use crate::ping::event::PingEvent;
 use crate::ping::options::{Backend, PingOptions, nanoseconds};
 use crate::ping::route;
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
-use crate::ping::timer::Timer;
 use crate::send::{SendPath, is_uplink};
 use crate::stop::Stop;
+use crate::timer::Timer;
 use crate::wait::wait;
 
 /// Probes that are sent in one call at most.

@@ -1,4 +1,4 @@
-//! The timer that wakes a run of pings.
+//! A descriptor that is readable from a moment on.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,7 +10,7 @@ use rustix::time::{
 
 /// Readable from a moment of `CLOCK_MONOTONIC` on.
 #[derive(Debug)]
-pub(super) struct Timer(OwnedFd);
+pub(crate) struct Timer(OwnedFd);
 
 impl Timer {
     pub fn new() -> io::Result<Self> {
