@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tapline::net::schema::{AttributeType, FieldSetShape, FieldShape, Shape};
 
 /// The objects that C++ encodes itself, where one message can express the change: the header's function, and the fields
-/// that it deals with or that no request contains.
+/// that it deals with.
 const ENCODED: [(&str, &str, &[&str]); 4] = [
     (
         "Addr",
@@ -17,8 +17,6 @@ const ENCODED: [(&str, &str, &[&str]); 4] = [
         "encodeLink",
         &[
             "index",
-            "hardware",
-            "flags",
             "up",
             "arp",
             "multicast",
@@ -36,23 +34,17 @@ const ENCODED: [(&str, &str, &[&str]); 4] = [
             "family",
             "state",
             "managed",
-            "used",
-            "confirmed",
-            "updated",
-            "refcnt",
             "proxy",
             "router",
             "extern_learn",
             "resolve",
-            "offload",
         ],
     ),
     (
         "Route",
         "encodeRoute",
         &[
-            "kind", "family", "dst", "src", "tos", "table", "protocol", "scope", "flags", "cache",
-            "users", "used", "age", "error", "onlink",
+            "kind", "family", "dst", "src", "tos", "table", "protocol", "scope", "onlink",
         ],
     ),
 ];
@@ -62,8 +54,12 @@ pub fn is_encoded(object: &str) -> bool {
     ENCODED.iter().any(|(name, ..)| *name == object)
 }
 
-/// The type of the attribute with a field, if it contains nothing but the value in host byte order.
+/// The type of the attribute with a field, if it contains nothing but the value in host byte order. A read-only field has none in a
+/// request: the library refuses it.
 fn plain_attribute(field: &FieldShape) -> Option<u16> {
+    if field.is_reported {
+        return None;
+    }
     let attribute = field.attribute?;
     let is_plain = matches!(
         (&field.shape, attribute.contents),

@@ -305,6 +305,51 @@ fn kind_of_settings(name: &str) -> Option<(&'static str, String)> {
     known.then_some(("type", lower))
 }
 
+/// Whether a set has read-only fields, itself or in sets. A link in a link is never reported.
+fn has_reported(of: &FieldSetShape) -> bool {
+    (of.fields)().iter().any(|field| {
+        let element = match &field.shape {
+            Shape::List(element) => element,
+            shape => shape,
+        };
+        field.is_reported
+            || matches!(element, Shape::Set(set) if set.name != "Link" && has_reported(set))
+    })
+}
+
+/// Writes the functions that remove the read-only fields, if there are any.
+fn read_only(of: &FieldSetShape, out: &mut String) {
+    if !has_reported(of) {
+        return;
+    }
+    let name = cpp_name(of.name);
+    writeln!(
+        out,
+        "\n    /// Without the read-only fields, which `add` and `set` refuse.\n    {name} settable() const\n    {{\n        {name} copy = *this;\n        copy.removeReadOnly();\n        return copy;\n    }}\n    /// Removes the read-only fields.\n    void removeReadOnly()\n    {{"
+    )
+    .expect("text");
+    for field in (of.fields)() {
+        let member = member(&field);
+        match &field.shape {
+            _ if field.is_reported => writeln!(out, "        {member} = {{}};"),
+            Shape::Set(set) if set.name != "Link" && has_reported(set) => writeln!(
+                out,
+                "        if ({member}) {{\n            {member}->removeReadOnly();\n        }}"
+            ),
+            Shape::List(element) => match &**element {
+                Shape::Set(set) if has_reported(set) => writeln!(
+                    out,
+                    "        if ({member}) {{\n            for (auto &element : *{member}) {{\n                element.removeReadOnly();\n            }}\n        }}"
+                ),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+        .expect("text");
+    }
+    writeln!(out, "    }}").expect("text");
+}
+
 fn set(of: &FieldSetShape, out: &mut String) {
     let name = cpp_name(of.name);
     let fields: Vec<_> = (of.fields)();
@@ -320,7 +365,8 @@ fn set(of: &FieldSetShape, out: &mut String) {
         writeln!(out, "    {} {} = {{}};", member_type(field), member(field)).expect("text");
     }
     writeln!(out).expect("text");
-    for field in &fields {
+    // A request with a read-only field is refused.
+    for field in fields.iter().filter(|field| !field.is_reported) {
         let member = member(field);
         let setter = format!("set{}", pascal(&member));
         let parameter = parameter_type(field);
@@ -335,7 +381,8 @@ fn set(of: &FieldSetShape, out: &mut String) {
             (&field.shape, kind_of_settings(field.name))
             && name == "LinkInfo"
         {
-            for inner_field in (inner.fields)() {
+            let inner_fields = (inner.fields)().into_iter();
+            for inner_field in inner_fields.filter(|field| !field.is_reported) {
                 let inner_member = self::member(&inner_field);
                 let setter = format!("set{}{}", field.name, pascal(&inner_member));
                 let parameter = parameter_type(&inner_field);
@@ -349,6 +396,7 @@ fn set(of: &FieldSetShape, out: &mut String) {
             }
         }
     }
+    read_only(of, out);
     writeln!(
         out,
         "\n    /// Calls `visit` with the id, the name and the value of each field."
@@ -429,6 +477,30 @@ fn header(types: &Types, header: &'static str) -> String {
     }
     write!(out, "}}  // namespace tapline::netlink\n\n#endif\n").expect("text");
     out
+}
+
+#[test]
+fn read_only_fields_are_called_so() {
+    let types = all_types();
+    let sets = types.types.values().filter_map(|(of, _)| match of {
+        Type::Set(set) => Some(set),
+        Type::Number(..) => None,
+    });
+    let mut count = 0;
+    for set in sets {
+        for field in (set.fields)() {
+            let doc = field.doc.to_lowercase();
+            let is_called = ["read-only", "reported by lookups only"]
+                .iter()
+                .any(|words| doc.contains(words));
+            // An address has flags that IPv4 takes in requests and IPv6 does not.
+            if set.name != "Addr" {
+                assert_eq!(field.is_reported, is_called, "{}.{}", set.name, field.name);
+            }
+            count += usize::from(field.is_reported);
+        }
+    }
+    assert!(count > 50, "{count}");
 }
 
 #[test]

@@ -149,6 +149,11 @@ impl Cause {
         }
     }
 
+    /// There is no memory for what the kernel replied.
+    pub(crate) fn no_memory() -> Self {
+        Self::system(Syscall::Receive)(Errno::NOMEM)
+    }
+
     pub(crate) fn system(call: Syscall) -> impl FnOnce(Errno) -> Self {
         move |errno| Self::System {
             call,

@@ -22,12 +22,12 @@ use crate::uapi::{
 use crate::verb::{MessageTypes, Verb};
 
 attribute_set! {
-    /// A forwarding entry of a bridge, of a VXLAN or of a device: what is wanted of one, or what the kernel
-    /// told of one.
+    /// A forwarding entry of a bridge, of a VXLAN or of a device: the desired state, or the state that the kernel
+    /// reported.
     ///
-    /// Equals `bridge fdb add LLADDR dev DEV …`. Without flags the entry is the device's own, without a state
-    /// it is permanent, as with `bridge(8)`. A VXLAN floods what is for the address of zeros; several ends for
-    /// one address are appended.
+    /// Equals `bridge fdb add LLADDR dev DEV …`. Without flags the entry belongs to the device itself, without a
+    /// state it is permanent, as with `bridge(8)`. A VXLAN sends packets without an entry of their own to the remote ends of the
+    /// address of zeros. Further remote ends of one address are appended.
     ///
     /// # Source
     /// `rtnl_fdb_add`, net/core/rtnetlink.c; `br_fdb_add`, net/bridge/br_fdb.c; `vxlan_fdb_parse`,
@@ -36,53 +36,53 @@ attribute_set! {
         @header {
             /// The port, or the device.
             "dev" | "brport" dev: IfIndex;
-            /// How long it stays.
+            /// How long it is kept.
             "state" state: FdbState;
-            /// Where it stands, and what may become of it. A filter asks for those that have at least these.
+            /// Whether the device or its bridge has it, and how it is treated. A filter matches entries with at least these flags.
             flags: FdbFlags;
             /// Seconds since it was last used. Read-only.
-            used: u32, 1 per second;
+            used @reported: u32, 1 per second;
             /// Seconds since it last changed. Read-only.
-            updated: u32, 1 per second;
+            updated @reported: u32, 1 per second;
         }
         @parts { NDA_CACHEINFO: AttributeType::Bytes; }
         @own parse_special_keyword;
         #[serde(rename = "mac")]
         "lladdr" | "to" lladdr: MacAddress = NDA_LLADDR;
-        /// The other end of the VXLAN.
+        /// The remote end of the VXLAN.
         "dst" dst: IpAddr = NDA_DST;
-        /// The VLAN, where the bridge keeps them apart.
+        /// The VLAN, if the bridge filters by VLAN.
         "vlan" | "vid" [1..=4094] vlan: u16 = NDA_VLAN;
-        /// UDP port of the other end, where it is not the device's.
+        /// UDP port of the remote end. Default: that of the device.
         "port" port: u16 as BigEndian = NDA_PORT;
-        /// Network identifier at the other end, where it is not the device's.
+        /// Network identifier at the remote end. Default: that of the device.
         "vni" [0..=16_777_215] vni: u32 = NDA_VNI;
-        /// The interface by which the other end is reached.
+        /// The interface through which the remote end is reached.
         #[serde(rename = "viaIf")]
         "via" via: IfIndex = NDA_IFINDEX;
         /// The bridge.
         "br" master: IfIndex = NDA_MASTER;
-        /// Network identifier of the packets it is for, where a device has several.
+        /// Network identifier of the packets to which it applies, on a device with several.
         "src_vni" [0..=16_777_215] src_vni: u32 = NDA_SRC_VNI;
-        /// The nexthop group of the other ends.
+        /// The nexthop group of the remote ends.
         "nhid" nhid: u32 = NDA_NH_ID;
     }
 }
 
-/// What tells one forwarding entry from another: an address is at one port of a bridge, and behind one end of
-/// a VXLAN unless it is flooded to.
+/// The key of a forwarding entry: an address is at one port of a bridge, and behind one remote end of a VXLAN, unless
+/// it is flooded to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FdbKey {
-    /// The device, where the entry is the device's own.
+    /// The device, if the entry belongs to the device itself.
     pub dev: Option<IfIndex>,
     /// The hardware address.
     pub lladdr: MacAddress,
     /// The VLAN.
     pub vlan: Option<u16>,
-    /// The bridge, where it is the bridge's entry.
+    /// The bridge, if the entry belongs to it.
     pub master: Option<IfIndex>,
-    /// The other end of the VXLAN, of several.
+    /// The remote end of the VXLAN, of several.
     pub dst: Option<IpAddr>,
     /// The UDP port of that end.
     pub port: Option<u16>,
@@ -284,13 +284,13 @@ impl Object for Fdb {
             Some(_) => FdbFlags::MASTER,
             None => FdbFlags::SELF,
         };
-        Self {
+        let mut entry = Self {
             flags: Some(self.flags.unwrap_or_default() | place),
             master: None,
-            used: None,
-            updated: None,
             ..self
-        }
+        };
+        entry.remove_reported();
+        entry
     }
 
     fn target(&self) -> RequestTarget {

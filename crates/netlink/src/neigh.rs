@@ -45,13 +45,13 @@ attribute_set! {
             /// The kernel keeps its hardware address resolved; Linux 5.16.
             "managed" managed: bool;
             /// Seconds since it was last used. Read-only.
-            used: u32, 1 per second;
+            used @reported: u32, 1 per second;
             /// Seconds since it was last confirmed. Read-only.
-            confirmed: u32, 1 per second;
+            confirmed @reported: u32, 1 per second;
             /// Seconds since it was last updated. Read-only.
-            updated: u32, 1 per second;
+            updated @reported: u32, 1 per second;
             /// Reference count. Read-only.
-            refcnt: u32;
+            refcnt @reported: u32;
         }
         @flags {
             /// A proxy entry: this host answers for the address. Queries return either proxy entries or
@@ -64,7 +64,7 @@ attribute_set! {
             /// Resolve its hardware address now. Write-only.
             "use" resolve = NTF_USE;
             /// Offloaded to a device. Read-only.
-            offload = NTF_OFFLOADED;
+            offload @reported = NTF_OFFLOADED;
         }
         @parts {
             NDA_CACHEINFO: AttributeType::Bytes;
@@ -74,7 +74,7 @@ attribute_set! {
         "to" dst: IpAddr = NDA_DST;
         "lladdr" lladdr: HardwareAddress = NDA_LLADDR;
         /// Unanswered probes. Read-only.
-        probes: u32 = NDA_PROBES;
+        probes @reported: u32 = NDA_PROBES;
         /// The bridge, bond or VRF of its link; a filter in queries only.
         "master" master: IfIndex = NDA_MASTER;
         /// Origin.

@@ -6,7 +6,7 @@ use abi::namespace::{NamespaceError, NetNamespace};
 
 use crate::codec::{Malformed, Message, Request};
 use crate::error::{Action, Cause, NetlinkError, RequestTarget};
-use crate::object::{Object, decode_reply};
+use crate::object::{Object, check_settable, decode_reply};
 use crate::schema::{FieldMatcher, attribute_path};
 use crate::socket::{Consistency, Listing, Socket};
 use crate::transport::Transport;
@@ -86,6 +86,7 @@ impl Netlink {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn create<O: Object>(&mut self, object: &O) -> Result<O, NetlinkError> {
+        Self::check(Verb::Add, object)?;
         self.change_and_read(Verb::Add, object)
     }
 
@@ -169,9 +170,18 @@ impl Netlink {
         let result = match filter.encode(Verb::List, &mut request) {
             Ok(()) => {
                 let mut decoder = FilteringDecoder::new(filter);
-                self.socket.list(&mut request, |message, items| {
-                    decoder.decode(message, |object| items.push(std::mem::take(object)))
-                })
+                let mut is_complete = true;
+                let listed = self.socket.list(&mut request, |message, items| {
+                    decoder.decode(message, |object| {
+                        // The kernel decides how many there are.
+                        is_complete &= items.try_reserve(1).is_ok();
+                        if is_complete {
+                            items.push(std::mem::take(object));
+                        }
+                    })
+                });
+                listed
+                    .and_then(|listing| is_complete.then_some(listing).ok_or_else(Cause::no_memory))
             }
             Err(invalid) => Err(Cause::Invalid(invalid)),
         };
@@ -206,11 +216,18 @@ impl Netlink {
         self.finish(Verb::List, filter, request, result)
     }
 
+    /// As [`check_settable`].
+    fn check<O: Object>(verb: Verb, object: &O) -> Result<(), NetlinkError> {
+        check_settable(verb, object)
+            .map_err(|invalid| Self::failure(verb, object, Cause::Invalid(invalid)))
+    }
+
     /// Carries out `verb`, which changes something.
     ///
     /// # Errors
-    /// As the method of the verb.
+    /// As the method of the verb; `Cause::Invalid` if a field of `object` is read-only ([`Object::settable`] removes them).
     pub fn change<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
+        Self::check(verb, object)?;
         if object.resets_omitted_fields(verb) {
             let complete = object.completed_from(self.get(object)?);
             return self.send_change(verb, &complete);

@@ -41,11 +41,11 @@ attribute_set! {
             /// Its family. Default: that of the gateway.
             family: Family;
             /// Its scope. Read-only.
-            scope: Scope;
+            scope @reported: Scope;
             /// Origin.
             "proto" | "protocol" protocol: RouteProtocol;
             /// Its flags. Read-only.
-            flags: RouteFlags;
+            flags @reported: RouteFlags;
         }
         @flags {
             /// It is on the link, regardless of the addresses there.
@@ -193,7 +193,7 @@ attribute_set! {
         /// Time out of balance before busy buckets move too; 0 is infinite.
         "unbalanced_timer" unbalanced_timer: ClockTicks = NHA_RES_GROUP_UNBALANCED_TIMER, 100 per second;
         /// Time out of balance. Read-only.
-        unbalanced_time: ClockTicks as Wide = NHA_RES_GROUP_UNBALANCED_TIME, 100 per second;
+        unbalanced_time @reported: ClockTicks as Wide = NHA_RES_GROUP_UNBALANCED_TIME, 100 per second;
     }
 }
 
@@ -355,7 +355,9 @@ impl Object for Nexthop {
     }
 
     fn settable(self) -> Self {
-        without!(self, flags, scope, groups, master)
+        let mut nexthop = without!(self, groups, master);
+        nexthop.remove_reported();
+        nexthop
     }
 
     fn target(&self) -> RequestTarget {

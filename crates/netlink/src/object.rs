@@ -60,7 +60,9 @@ pub trait Object: AttributeSet + Clone + fmt::Debug + PartialEq + Send + Sync + 
     /// # Errors
     /// As [`decode`](Self::decode).
     fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
-        Self::decode(body)
+        let mut object = Self::decode(body)?;
+        object.iter_mut().for_each(Self::remove_reported);
+        Ok(object)
     }
 
     /// What identifies it; `None` if a part of the key is missing.
@@ -85,7 +87,8 @@ pub trait Object: AttributeSet + Clone + fmt::Debug + PartialEq + Send + Sync + 
 
     /// This object without the fields that the kernel only reports: the request that creates an equal one.
     #[must_use]
-    fn settable(self) -> Self {
+    fn settable(mut self) -> Self {
+        self.remove_reported();
         self
     }
 
@@ -253,6 +256,18 @@ pub trait Object: AttributeSet + Clone + fmt::Debug + PartialEq + Send + Sync + 
     #[must_use]
     fn reduced_to(self, _change: &Self) -> Self {
         self
+    }
+}
+
+/// Checks that `object` has no read-only field: a request would succeed without the effect that it asks for.
+pub(crate) fn check_settable<O: Object>(verb: Verb, object: &O) -> Result<(), InvalidRequest> {
+    // A deletion contains nothing but the key.
+    if verb == Verb::Del {
+        return Ok(());
+    }
+    match object.reported_field() {
+        None => Ok(()),
+        Some(field) => Err(InvalidRequest::new(format!("{field} is read-only"))),
     }
 }
 

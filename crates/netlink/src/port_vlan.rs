@@ -58,7 +58,7 @@ attribute_set! {
         /// Whether a multicast router is behind the port: 0 never, 1 if queries are seen, 2 always.
         "mcast_router" mcast_router: u8 = BRIDGE_VLANDB_ENTRY_MCAST_ROUTER;
         /// Its counters, if the query requests any. Read-only.
-        statistics: VlanStatistics as Nested = BRIDGE_VLANDB_ENTRY_STATS, Flatten;
+        statistics @reported: VlanStatistics as Nested = BRIDGE_VLANDB_ENTRY_STATS, Flatten;
     }
 }
 
@@ -348,7 +348,9 @@ impl Object for PortVlan {
 
     /// Membership only; options are set afterwards.
     fn settable(self) -> Self {
-        without!(self, state, mcast_router, statistics)
+        let mut vlan = without!(self, state, mcast_router);
+        vlan.remove_reported();
+        vlan
     }
 
     fn target(&self) -> RequestTarget {

@@ -11,13 +11,13 @@ use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::ds_field::DsField;
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfName;
-use crate::object::{Object, without};
+use crate::object::Object;
 use crate::prefix::{Family, Prefix};
 use crate::route::{RouteProtocol, RouteTable};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, BigEndian, FieldMatcher, Flatten, InvalidValue,
-    Native, Parsed, Unnamed, attribute_set, c_number, fixed_size, join, number_enum, push,
-    text_field_values, text_form,
+    Native, Parsed, Unnamed, Written, attribute_set, c_number, fixed_size, from_written, join,
+    number_enum, push, text_field_values, text_form,
 };
 use crate::uapi::{
     AF_INET, AF_INET6, FIB_RULE_INVERT, FRA_DST, FRA_PRIORITY, FRA_SRC, FRA_SUPPRESS_IFGROUP,
@@ -70,11 +70,11 @@ attribute_set! {
             /// Whether the selection is inverted.
             "not" not = FIB_RULE_INVERT;
             /// Whether the target of `goto` is missing. Read-only.
-            unresolved = FIB_RULE_UNRESOLVED;
+            unresolved @reported = FIB_RULE_UNRESOLVED;
             /// Whether the ingress link is missing. Read-only.
-            iif_detached = FIB_RULE_IIF_DETACHED;
+            iif_detached @reported = FIB_RULE_IIF_DETACHED;
             /// Whether the egress link is missing. Read-only.
-            oif_detached = FIB_RULE_OIF_DETACHED;
+            oif_detached @reported = FIB_RULE_OIF_DETACHED;
         }
         @parts {
             FRA_DST: AttributeType::Ip;
@@ -119,10 +119,10 @@ attribute_set! {
 
 /// An inclusive range of numbers, written `80` or `80-90`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[serde(into = "String", try_from = "Written")]
 #[serde(bound(
     serialize = "Self: Into<String>",
-    deserialize = "Self: TryFrom<String, Error: fmt::Display>"
+    deserialize = "Self: TryFrom<Written, Error: fmt::Display>"
 ))]
 pub struct Range<T: Copy> {
     /// The first.
@@ -166,6 +166,7 @@ impl<T: Copy + TryFrom<i128>> FromStr for Range<T> {
 }
 
 text_form!(Range<u16>, Range<u32>);
+from_written!(Range<u16>, Range<u32>);
 text_field_values!(Range<u16>, Range<u32>);
 
 // Two consecutive numbers (`struct fib_rule_uid_range`, `struct fib_rule_port_range`).
@@ -269,6 +270,7 @@ impl Object for Rule {
         let (_, rest) = RuleHeader::split(body)?;
         let mut kinds = attributes(rest, RuleHeader::BYTES).flatten();
         let has_priority = kinds.any(|attribute| attribute.kind == FRA_PRIORITY);
+        rule.remove_reported();
         rule.action = rule.action.filter(|action| u8::from(*action) != 0);
         rule.priority = rule.priority.filter(|_| has_priority);
         Ok(Some(rule))
@@ -286,10 +288,6 @@ impl Object for Rule {
         let mut request = Request::default();
         Object::encode(self, Verb::Del, &mut request).ok()?;
         Some(request.body().to_vec())
-    }
-
-    fn settable(self) -> Self {
-        without!(self, unresolved, iif_detached, oif_detached)
     }
 
     fn target(&self) -> RequestTarget {

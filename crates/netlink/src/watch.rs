@@ -250,7 +250,8 @@ impl<O: Object> Watch<O> {
         self.needs_list = listing.interrupted;
         self.list_count += 1;
         let new = listing.items.len().saturating_sub(self.known.len());
-        self.known.reserve(new);
+        let reserved = self.known.try_reserve(new);
+        reserved.map_err(|_| about(&self.filter)(Cause::no_memory()))?;
         self.comparison = Some(Comparison {
             items: listing.items.into_iter(),
             is_consistent: !listing.interrupted,

@@ -4,7 +4,7 @@ use crate::codec::{HEADER_BYTES, KernelError, Request};
 use crate::encoded::{body_of, decode_change, flags_without_ack};
 use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::netlink::Netlink;
-use crate::object::Object;
+use crate::object::{Object, check_settable};
 use crate::prefix::Prefix;
 use crate::route::Route;
 use crate::schema::attribute_path;
@@ -203,7 +203,9 @@ impl Batch<'_> {
             return self;
         }
         let start = self.requests.position();
-        if let Err(invalid) = object.encode(verb, &mut self.requests) {
+        let encoded =
+            check_settable(verb, object).and_then(|()| object.encode(verb, &mut self.requests));
+        if let Err(invalid) = encoded {
             self.requests.truncate(start);
             self.flush();
             let error = failure(verb, object.target(), Cause::Invalid(invalid));

@@ -273,6 +273,7 @@ macro_rules! counters {
         /// Documentation/networking/statistics.rst.
         #[doc(alias = "rtnl_link_stats64")]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[serde(default)]
         #[non_exhaustive]
         pub struct LinkStatistics {
             $($(#[doc = $doc])* pub $name: u64,)*

@@ -87,6 +87,7 @@ impl Object for Link {
             return Ok(None);
         };
         let mut link = link.without_unmasked_flags(body);
+        link.remove_reported();
         let (_, rest) = LinkHeader::split(body)?;
         for attribute in attributes(rest, LinkHeader::BYTES) {
             let attribute = attribute?;
@@ -104,26 +105,9 @@ impl Object for Link {
     }
 
     fn settable(self) -> Self {
-        without!(
-            self,
-            flags,
-            hardware,
-            state,
-            qdisc,
-            promiscuity,
-            allmulti,
-            tso_max_size,
-            tso_max_segs,
-            carrier,
-            carrier_changes,
-            min_mtu,
-            max_mtu,
-            permanent_address,
-            parent_device,
-            parent_bus,
-            lower_namespace,
-            statistics
-        )
+        let mut link = without!(self, state, carrier, parent_device, lower_namespace);
+        link.remove_reported();
+        link
     }
 
     fn target(&self) -> RequestTarget {

@@ -37,9 +37,9 @@ attribute_set! {
             /// Its index.
             index: IfIndex;
             /// Hardware type (`ARPHRD_*`): 1 Ethernet, 772 loopback. Read-only.
-            hardware: u16;
+            hardware @reported: u16;
             /// All its flags. Read-only; those that can be set have a field each.
-            flags: LinkFlags;
+            flags @reported: LinkFlags;
         }
         @flags {
             /// Whether it is administratively up.
@@ -60,20 +60,22 @@ attribute_set! {
         "address" address: HardwareAddress = IFLA_ADDRESS;
         /// The broadcast hardware address; for a tunnel the remote address.
         "broadcast" | "brd" broadcast: HardwareAddress = IFLA_BROADCAST;
-        permanent_address: HardwareAddress = IFLA_PERM_ADDRESS;
+        /// The hardware address of the device itself. Read-only.
+        permanent_address @reported: HardwareAddress = IFLA_PERM_ADDRESS;
         /// Bytes of the longest packet, without the link-layer header.
         "mtu" mtu: u32 = IFLA_MTU;
-        min_mtu: u32 = IFLA_MIN_MTU;
-        /// Maximum MTU; 0 is no limit.
-        max_mtu: u32 = IFLA_MAX_MTU;
+        /// Minimum MTU. Read-only.
+        min_mtu @reported: u32 = IFLA_MIN_MTU;
+        /// Maximum MTU; 0 is no limit. Read-only.
+        max_mtu @reported: u32 = IFLA_MAX_MTU;
         /// The lower link, or the peer of a veth. It may be in another namespace.
         "link" lower: IfIndex as NonZero = IFLA_LINK;
         /// The id of the namespace of the lower link.
         lower_namespace: i32 = IFLA_LINK_NETNSID;
         /// Its bridge, bond or VRF; 0 removes it from its master.
         "master" master: IfIndex as NonZero = IFLA_MASTER;
-        /// Name of its queueing discipline.
-        qdisc: String = IFLA_QDISC;
+        /// Name of its queueing discipline. Read-only.
+        qdisc @reported: String = IFLA_QDISC;
         /// Length of the transmit queue in packets.
         "txqueuelen" | "txqlen" | "qlen" txqlen: u32 = IFLA_TXQLEN;
         /// Its operational state.
@@ -90,16 +92,16 @@ attribute_set! {
         "alias" alias: String = IFLA_IFALIAS;
         /// Its alternative names, which may be longer.
         alternative_names: Vec<String> as AlternativeNames = IFLA_PROP_LIST;
-        /// How many users made it promiscuous, captures included.
-        promiscuity: u32 = IFLA_PROMISCUITY;
+        /// How many users made it promiscuous, captures included. Read-only: `promisc` is the administrator's.
+        promiscuity @reported: u32 = IFLA_PROMISCUITY;
         /// How many users made it receive all multicast. Read-only; since Linux 6.0.
-        allmulti: u32 = IFLA_ALLMULTI;
+        allmulti @reported: u32 = IFLA_ALLMULTI;
         "numtxqueues" tx_queue_count: u32 = IFLA_NUM_TX_QUEUES;
         "numrxqueues" rx_queue_count: u32 = IFLA_NUM_RX_QUEUES;
         /// Whether it has a carrier; settable for some kinds.
         "carrier" carrier: bool = IFLA_CARRIER;
-        /// Number of carrier changes.
-        carrier_changes: u32 = IFLA_CARRIER_CHANGES;
+        /// Number of carrier changes. Read-only.
+        carrier_changes @reported: u32 = IFLA_CARRIER_CHANGES;
         /// Whether a protocol keeps it down.
         "protodown" protodown: bool = IFLA_PROTO_DOWN;
         /// Maximum segments of a GSO packet.
@@ -109,20 +111,20 @@ attribute_set! {
         /// Maximum size of a GRO packet in bytes.
         "gro_max_size" gro_max_size: u32 = IFLA_GRO_MAX_SIZE;
         /// Maximum size of a packet for hardware segmentation in bytes. Read-only; since Linux 5.19.
-        tso_max_size: u32 = IFLA_TSO_MAX_SIZE;
+        tso_max_size @reported: u32 = IFLA_TSO_MAX_SIZE;
         /// Maximum segments of a packet for hardware segmentation. Read-only; since Linux 5.19.
-        tso_max_segs: u32 = IFLA_TSO_MAX_SEGS;
+        tso_max_segs @reported: u32 = IFLA_TSO_MAX_SEGS;
         /// Its parent device (`0000:03:00.0`).
         parent_device: String = IFLA_PARENT_DEV_NAME;
-        /// The bus of the parent device.
-        parent_bus: String = IFLA_PARENT_DEV_BUS_NAME;
+        /// The bus of the parent device. Read-only.
+        parent_bus @reported: String = IFLA_PARENT_DEV_BUS_NAME;
         /// The network namespace to create it in or move it to. Never reported.
         #[serde(skip)]
         namespace: Namespace = IFLA_NET_NS_FD;
         /// A process whose network namespace to create it in or move it to. Write-only.
         "netns" namespace_pid: u32 = IFLA_NET_NS_PID;
         /// Its counters. Read-only.
-        statistics: LinkStatistics = IFLA_STATS64;
+        statistics @reported: LinkStatistics = IFLA_STATS64;
     }
 }
 
@@ -370,6 +372,16 @@ impl AttributeSet for LinkInfo {
         KindCodec::retain_field(&mut self.kind, other.kind.as_ref());
         KindCodec::retain_field(&mut self.port, other.port.as_ref());
     }
+
+    fn reported_field(&self) -> Option<String> {
+        let of_kind = self.kind.as_ref().and_then(KindCodec::reported_field);
+        of_kind.or_else(|| self.port.as_ref().and_then(KindCodec::reported_field))
+    }
+
+    fn remove_reported(&mut self) {
+        self.kind.iter_mut().for_each(KindCodec::remove_reported);
+        self.port.iter_mut().for_each(KindCodec::remove_reported);
+    }
 }
 
 impl Flatten for LinkInfo {
@@ -514,7 +526,7 @@ attribute_set! {
         /// The peer. Given only when the pair is created; never reported.
         peer: Box<Link> as Peer = IFLA_NETKIT_PEER_INFO;
         /// Whether this is the primary end, which configures both. Read-only.
-        primary: bool = IFLA_NETKIT_PRIMARY;
+        primary @reported: bool = IFLA_NETKIT_PRIMARY;
         /// Whether packets have an Ethernet header; only at creation.
         "mode" mode: NetkitMode = IFLA_NETKIT_MODE;
         /// Policy for packets without a program at this end.
@@ -641,5 +653,13 @@ impl AttributeCodec<Box<Link>> for Peer {
 
     fn merge(value: &mut Box<Link>, change: Box<Link>) {
         AttributeSet::merge(&mut **value, *change);
+    }
+
+    fn reported_field(value: &Box<Link>) -> Option<String> {
+        AttributeSet::reported_field(&**value)
+    }
+
+    fn remove_reported(value: &mut Box<Link>) {
+        AttributeSet::remove_reported(&mut **value);
     }
 }

@@ -11,7 +11,7 @@ use crate::prefix::Family;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeType, FieldReader, FieldValue, FieldWriter,
     Flatten, InvalidField, InvalidValue, Line, NameLookup, Native, NumberNames, Parsed, Shape,
-    TextValue, attribute_set, c_number, field_values, fixed_size,
+    TextValue, Written, attribute_set, c_number, field_values, fixed_size,
 };
 use crate::uapi::{AF_INET, AF_INET6, RTA_ENCAP_TYPE};
 
@@ -26,7 +26,7 @@ attribute_set! {
             /// Its share of the traffic, 1 to 256. Default: 1.
             "weight" weight: u16;
             /// Its flags. Read-only.
-            flags: RouteFlags;
+            flags @reported: RouteFlags;
         }
         @flags {
             /// The next hop is on the link, regardless of the addresses there.
@@ -182,6 +182,14 @@ impl AttributeCodec<Vec<Hop>> for Hops {
                 hop.put(request);
             }
         });
+    }
+
+    fn reported_field(value: &Vec<Hop>) -> Option<String> {
+        value.iter().find_map(AttributeSet::reported_field)
+    }
+
+    fn remove_reported(value: &mut Vec<Hop>) {
+        value.iter_mut().for_each(AttributeSet::remove_reported);
     }
 
     fn decode(attribute: Attribute<'_>) -> Result<Vec<Hop>, Malformed> {
@@ -348,11 +356,18 @@ impl TextValue for Realms {
 }
 
 /// The JSON form of `ip(8)`.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct RealmsJson {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
     to: String,
+}
+
+#[derive(Deserialize)]
+struct GivenRealms {
+    #[serde(default)]
+    from: Option<Written>,
+    to: Written,
 }
 
 impl Serialize for Realms {
@@ -365,11 +380,16 @@ impl Serialize for Realms {
 
 impl<'de> Deserialize<'de> for Realms {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let RealmsJson { from, to } = RealmsJson::deserialize(deserializer)?;
-        let number = |text: &str| text.parse().map_err(serde::de::Error::custom);
+        let GivenRealms { from, to } = GivenRealms::deserialize(deserializer)?;
+        let number = |written: Written| {
+            written
+                .to_string()
+                .parse()
+                .map_err(serde::de::Error::custom)
+        };
         Ok(Self {
-            from: from.as_deref().map_or(Ok(0), number)?,
-            to: number(&to)?,
+            from: from.map_or(Ok(0), number)?,
+            to: number(to)?,
         })
     }
 }

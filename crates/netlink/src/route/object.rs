@@ -57,17 +57,17 @@ attribute_set! {
             /// Its scope; IPv4 only.
             "scope" scope: Scope;
             /// Its flags. Read-only.
-            flags: RouteFlags;
+            flags @reported: RouteFlags;
             /// Flags of an IPv4 lookup result. Read-only.
-            cache: RouteCacheFlags;
+            cache @reported: RouteCacheFlags;
             /// Reference count. Reported by lookups only.
-            users: u32;
+            users @reported: u32;
             /// Use count. Reported by lookups only.
-            used: u32;
+            used @reported: u32;
             /// Seconds since it was last used. Reported by lookups only.
-            age: u32, 1 per second;
+            age @reported: u32, 1 per second;
             /// The error returned to senders, as a negative 32-bit number. Reported by lookups only.
-            error: u32;
+            error @reported: u32;
         }
         @flags {
             /// The next hop is on the link, regardless of the addresses there.
@@ -100,14 +100,14 @@ attribute_set! {
         /// Several next hops that share the traffic.
         nexthops: Vec<Hop> as Hops = RTA_MULTIPATH;
         /// The ingress link. Reported by lookups only.
-        iif: IfIndex = RTA_IIF;
+        iif @reported: IfIndex = RTA_IIF;
         /// Its realms, for accounting; IPv4 only.
         #[serde(rename = "flow")]
         "realms" | "realm" realms: Realms = RTA_FLOW;
         /// The firewall mark. Reported by lookups only.
-        mark: u32 = RTA_MARK;
+        mark @reported: u32 = RTA_MARK;
         /// The user id. Reported by lookups only.
-        uid: u32 = RTA_UID;
+        uid @reported: u32 = RTA_UID;
     }
 }
 
@@ -348,12 +348,12 @@ impl Object for Route {
     }
 
     /// The kernel reports the next hops of a nexthop object and rejects them in requests.
-    fn settable(self) -> Self {
-        let route = without!(self, flags, cache, users, used, age, error, iif, mark, uid);
-        if route.nhid.is_none() {
-            return route;
+    fn settable(mut self) -> Self {
+        self.remove_reported();
+        if self.nhid.is_none() {
+            return self;
         }
-        without!(route, gateway, via, dev, nexthops, encap)
+        without!(self, gateway, via, dev, nexthops, encap)
     }
 
     fn target(&self) -> RequestTarget {

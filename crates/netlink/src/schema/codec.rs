@@ -76,6 +76,16 @@ pub trait AttributeCodec<T: PartialEq> {
 
     /// Keeps only those parts of `value` that `other` has too.
     fn retain(_value: &mut T, _other: &T) {}
+
+    /// As [`AttributeSet::reported_field`], in `value`.
+    #[inline]
+    fn reported_field(_value: &T) -> Option<String> {
+        None
+    }
+
+    /// As [`AttributeSet::remove_reported`], in `value`.
+    #[inline]
+    fn remove_reported(_value: &mut T) {}
 }
 
 /// The kernel's usual encoding: numbers in host byte order, text with a trailing NUL, raw bytes.
@@ -255,6 +265,14 @@ impl<T: AttributeSet + PartialEq> AttributeCodec<T> for Nested {
     fn retain(value: &mut T, to: &T) {
         value.retain_fields(to);
     }
+
+    fn reported_field(value: &T) -> Option<String> {
+        value.reported_field()
+    }
+
+    fn remove_reported(value: &mut T) {
+        value.remove_reported();
+    }
 }
 
 impl<T: AttributeSet + PartialEq> AttributeCodec<Box<T>> for Boxed {
@@ -279,6 +297,14 @@ impl<T: AttributeSet + PartialEq> AttributeCodec<Box<T>> for Boxed {
     fn merge(value: &mut Box<T>, change: Box<T>) {
         T::merge(value, *change);
     }
+
+    fn reported_field(value: &Box<T>) -> Option<String> {
+        T::reported_field(value)
+    }
+
+    fn remove_reported(value: &mut Box<T>) {
+        T::remove_reported(value);
+    }
 }
 
 impl<T: PartialEq, C: AttributeCodec<T>> AttributeCodec<Vec<T>> for Listed<C> {
@@ -297,6 +323,14 @@ impl<T: PartialEq, C: AttributeCodec<T>> AttributeCodec<Vec<T>> for Listed<C> {
             .attributes()
             .map(|element| C::decode(element?))
             .collect()
+    }
+
+    fn reported_field(value: &Vec<T>) -> Option<String> {
+        value.iter().find_map(C::reported_field)
+    }
+
+    fn remove_reported(value: &mut Vec<T>) {
+        value.iter_mut().for_each(C::remove_reported);
     }
 }
 

@@ -90,6 +90,8 @@ pub struct FieldShape {
     pub flag: Option<FlagSpec>,
     /// The units in a second, of a time; `None` if it is none.
     pub units_per_second: Option<u32>,
+    /// Whether it is read-only: the kernel reports it, and no request takes it.
+    pub is_reported: bool,
 }
 
 /// A bit among flags.
@@ -111,6 +113,7 @@ impl FieldShape {
             attribute: None,
             flag: None,
             units_per_second: None,
+            is_reported: false,
         }
     }
 
@@ -131,6 +134,15 @@ impl FieldShape {
         let units_per_second = Some(per_second);
         Self {
             units_per_second,
+            ..self
+        }
+    }
+
+    /// The same field, which is only `"reported"`.
+    pub(crate) fn reported(self, word: &str) -> Self {
+        let is_reported = word == "reported";
+        Self {
+            is_reported,
             ..self
         }
     }

@@ -28,6 +28,8 @@
 ///         "id" [0..=4094] id: u16 = IFLA_VLAN_ID;                          valid range of typed values
 ///         /// Documentation of the field.
 ///         "max_age" max_age: u32 = IFLA_BR_MAX_AGE, 100 per second;        a time in such units
+///         /// Documentation of the field.
+///         root_port @reported: u16 = IFLA_BR_ROOT_PORT;                    read-only: no request takes it
 ///     }
 /// }
 /// ```
@@ -41,12 +43,12 @@ macro_rules! attribute_set {
             $(@header { $(
                 $(#[doc = $hdoc:literal])*
                 $(#[serde($($hserde:tt)*)])*
-                $($hword:literal $(| $halias:literal)*)? $hfield:ident : $htype:ty $(, $hunits:literal per second)? ;
+                $($hword:literal $(| $halias:literal)*)? $hfield:ident $(@ $hreported:ident)? : $htype:ty $(, $hunits:literal per second)? ;
             )* })?
             $(@flags { $(
                 $(#[doc = $fdoc:literal])*
                 $(#[serde($($fserde:tt)*)])*
-                $($fword:literal)? $flag:ident = $bit:ident $(, $inverse:ident)? ;
+                $($fword:literal)? $flag:ident $(@ $freported:ident)? = $bit:ident $(, $inverse:ident)? ;
             )* })?
             $(@parts { $( $part:ident : $shape:expr ; )* })?
             $(@own $own_word:ident ;)?
@@ -54,7 +56,7 @@ macro_rules! attribute_set {
                 $(#[doc = $doc:literal])*
                 $(#[serde($($serde:tt)*)])*
                 $($word:literal $(| $alias:literal)* $([$min:literal ..= $max:literal])?)?
-                $field:ident : $type:ty $(as $code:ty)? = $id:ident $(, $spread:ident)? $(, $units:literal per second)? ;
+                $field:ident $(@ $reported:ident)? : $type:ty $(as $code:ty)? = $id:ident $(, $spread:ident)? $(, $units:literal per second)? ;
             )*
         }
     ) => {
@@ -250,6 +252,51 @@ macro_rules! attribute_set {
                     $(<codec!($($code)?) as AttributeCodec<$type>>::merge_field(&mut self.$field, change.$field);)*
                 }
 
+                fn reported_field(&self) -> Option<String> {
+                    $($($(if self.$hfield.is_some() {
+                        const { assert!(matches!(stringify!($hreported).as_bytes(), b"reported")) };
+                        return Some(stringify!($hfield).to_owned());
+                    })?)*)?
+                    // Off is what they are without a request, too.
+                    $($($(if self.$flag == Some(true) {
+                        const { assert!(matches!(stringify!($freported).as_bytes(), b"reported")) };
+                        return Some(stringify!($flag).to_owned());
+                    })?)*)?
+                    $(
+                        $(if self.$field.is_some() {
+                            const { assert!(matches!(stringify!($reported).as_bytes(), b"reported")) };
+                            return Some(stringify!($field).to_owned());
+                        })?
+                        if let Some(value) = &self.$field
+                            && let Some(inner) = <codec!($($code)?) as AttributeCodec<$type>>::reported_field(value)
+                        {
+                            let is_spread = false $(|| !stringify!($spread).is_empty())?;
+                            return Some(if is_spread { inner } else { format!("{}.{inner}", stringify!($field)) });
+                        }
+                    )*
+                    None
+                }
+
+                fn remove_reported(&mut self) {
+                    $($($(
+                        const { assert!(!stringify!($hreported).is_empty()) };
+                        self.$hfield = None;
+                    )?)*)?
+                    $($($(
+                        const { assert!(!stringify!($freported).is_empty()) };
+                        self.$flag = None;
+                    )?)*)?
+                    $(
+                        $(
+                            const { assert!(!stringify!($reported).is_empty()) };
+                            self.$field = None;
+                        )?
+                        if let Some(value) = &mut self.$field {
+                            <codec!($($code)?) as AttributeCodec<$type>>::remove_reported(value);
+                        }
+                    )*
+                }
+
                 #[allow(unused_variables, reason = "a set may be empty")]
                 fn retain_fields(&mut self, other: &Self) {
                     $($(
@@ -272,11 +319,12 @@ macro_rules! attribute_set {
                     let mut fields = vec![
                         $($(
                             FieldShape::of::<$htype>(stringify!($hfield), concat!($($hdoc, "\n"),*))
-                                $(.in_units($hunits))?,
+                                $(.in_units($hunits))? $(.reported(stringify!($hreported)))?,
                         )*)?
                         $($(
                             FieldShape::of::<bool>(stringify!($flag), concat!($($fdoc, "\n"),*))
-                                .in_flags(stringify!($bit), crate::uapi::$bit as u32),
+                                .in_flags(stringify!($bit), crate::uapi::$bit as u32)
+                                $(.reported(stringify!($freported)))?,
                         )*)?
                     ];
                     $(FieldShape::push::<$type>(
@@ -287,7 +335,7 @@ macro_rules! attribute_set {
                                 constant: stringify!($id),
                                 contents: <codec!($($code)?) as AttributeCodec<$type>>::TYPE,
                             })
-                            $(.in_units($units))?,
+                            $(.in_units($units))? $(.reported(stringify!($reported)))?,
                         <$type as FieldValue>::IS_SPREAD $(|| !stringify!($spread).is_empty())?,
                     );)*
                     fields

@@ -19,6 +19,7 @@ mod macros;
 mod number_macros;
 mod spec;
 mod text;
+mod written;
 
 pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
 pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested, NonZero};
@@ -38,6 +39,9 @@ pub use text::{
 pub(crate) use text::{
     Line, Unnamed, c_number, check_range, deserialize_if_given, parse_ip, push, text_form,
 };
+
+pub use written::Written;
+pub(crate) use written::from_written;
 
 use crate::codec::{Attribute, Malformed, Request};
 
@@ -77,4 +81,11 @@ pub trait AttributeSet: Default + Flatten {
 
     /// Keeps only the fields that `other` gives.
     fn retain_fields(&mut self, other: &Self);
+
+    /// The first given field that is read-only: the kernel reports it, and no request takes it. With the names of the sets
+    /// around it, as in JSON: `info_data.root_port`.
+    fn reported_field(&self) -> Option<String>;
+
+    /// Removes the fields that are read-only.
+    fn remove_reported(&mut self);
 }

@@ -38,7 +38,7 @@ macro_rules! number_enum {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        #[serde(into = "String", try_from = "String")]
+        #[serde(into = "String", try_from = "crate::schema::Written")]
         #[non_exhaustive]
         pub enum $name {
             $( $(#[$vmeta])* #[doc = concat!("\n\n`", $text, "`.")] $variant, )*
@@ -115,6 +115,7 @@ macro_rules! number_enum {
         }
 
         crate::schema::text_form!(json $name);
+        crate::schema::from_written!($name);
 
         crate::schema::field_values! {
             $name: Named(crate::schema::NamedNumber {
@@ -154,7 +155,7 @@ macro_rules! number_enum {
 pub(crate) use number_enum;
 
 /// Generates a set of named flags, with the names of `ip(8)` and `bridge(8)`. In JSON it is a list of
-/// names; unnamed bits are a number in that list.
+/// names; unnamed bits are a number in that list, in hexadecimal as a text.
 ///
 /// ```text
 /// flag_set! {
@@ -174,7 +175,7 @@ macro_rules! flag_set {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        #[serde(into = "Vec<String>", try_from = "Vec<String>")]
+        #[serde(into = "Vec<String>", try_from = "Vec<crate::schema::Written>")]
         pub struct $name(pub $number);
 
         impl $name {
@@ -233,17 +234,24 @@ macro_rules! flag_set {
             }
         }
 
-        impl TryFrom<Vec<String>> for $name {
+        impl TryFrom<Vec<crate::schema::Written>> for $name {
             type Error = crate::schema::InvalidValue;
 
-            fn try_from(names: Vec<String>) -> Result<Self, Self::Error> {
+            fn try_from(names: Vec<crate::schema::Written>) -> Result<Self, Self::Error> {
                 let mut flags = Self::default();
                 for name in names {
-                    let digits = name.strip_prefix("0x").unwrap_or_default();
-                    let number = || <$number>::from_str_radix(digits, 16).ok().map(Self);
-                    match Self::named(&name).or_else(number) {
+                    let flag = match &name {
+                        crate::schema::Written::Number(number) => (*number).try_into().ok().map(Self),
+                        crate::schema::Written::Text(name) => {
+                            let digits = name.strip_prefix("0x").unwrap_or_default();
+                            let number = || <$number>::from_str_radix(digits, 16).ok().map(Self);
+                            Self::named(name).or_else(number)
+                        }
+                    };
+                    match flag {
                         Some(flag) => flags = flags | flag,
                         None => {
+                            let name = name.to_string();
                             let invalid = crate::schema::InvalidValue::new(stringify!($name), Some(&name));
                             return Err(invalid);
                         }

@@ -37,49 +37,47 @@ struct Names<FdbFlags> {
     static constexpr std::array<Named, 7> values = {{{2u, "self"}, {4u, "master"}, {128u, "router"}, {16u, "extern_learn"}, {32u, "offload"}, {64u, "sticky"}, {1u, "use"}}};
 };
 
-/// A forwarding entry of a bridge, of a VXLAN or of a device: what is wanted of one, or what the kernel
-/// told of one.
+/// A forwarding entry of a bridge, of a VXLAN or of a device: the desired state, or the state that the kernel
+/// reported.
 ///
-/// Equals `bridge fdb add LLADDR dev DEV …`. Without flags the entry is the device's own, without a state
-/// it is permanent, as with `bridge(8)`. A VXLAN floods what is for the address of zeros; several ends for
-/// one address are appended.
+/// Equals `bridge fdb add LLADDR dev DEV …`. Without flags the entry belongs to the device itself, without a
+/// state it is permanent, as with `bridge(8)`. A VXLAN sends packets without an entry of their own to the remote ends of the
+/// address of zeros. Further remote ends of one address are appended.
 struct FdbInfo {
     static constexpr const char *typeName = "FdbInfo";
     static const FieldTable typeFields;
 
     /// The port, or the device.
     std::optional<Interface> dev = {};
-    /// How long it stays.
+    /// How long it is kept.
     std::optional<FdbState> state = {};
-    /// Where it stands, and what may become of it. A filter asks for those that have at least these.
+    /// Whether the device or its bridge has it, and how it is treated. A filter matches entries with at least these flags.
     std::optional<FdbFlags> flags = {};
     /// Seconds since it was last used. Read-only.
     std::optional<Duration<std::uint32_t>> used = {};
     /// Seconds since it last changed. Read-only.
     std::optional<Duration<std::uint32_t>> updated = {};
     std::optional<MacAddress> lladdr = {};
-    /// The other end of the VXLAN.
+    /// The remote end of the VXLAN.
     std::optional<IpAddress> dst = {};
-    /// The VLAN, where the bridge keeps them apart.
+    /// The VLAN, if the bridge filters by VLAN.
     std::optional<std::uint16_t> vlan = {};
-    /// UDP port of the other end, where it is not the device's.
+    /// UDP port of the remote end. Default: that of the device.
     std::optional<std::uint16_t> port = {};
-    /// Network identifier at the other end, where it is not the device's.
+    /// Network identifier at the remote end. Default: that of the device.
     std::optional<std::uint32_t> vni = {};
-    /// The interface by which the other end is reached.
+    /// The interface through which the remote end is reached.
     std::optional<Interface> via = {};
     /// The bridge.
     std::optional<Interface> master = {};
-    /// Network identifier of the packets it is for, where a device has several.
+    /// Network identifier of the packets to which it applies, on a device with several.
     std::optional<std::uint32_t> srcVni = {};
-    /// The nexthop group of the other ends.
+    /// The nexthop group of the remote ends.
     std::optional<std::uint32_t> nhid = {};
 
     FdbInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
     FdbInfo &setState(FdbState value) { state.emplace(value); return *this; }
     FdbInfo &setFlags(FdbFlags value) { flags.emplace(value); return *this; }
-    FdbInfo &setUsed(Duration<std::uint32_t> value) { used.emplace(value); return *this; }
-    FdbInfo &setUpdated(Duration<std::uint32_t> value) { updated.emplace(value); return *this; }
     FdbInfo &setLladdr(MacAddress value) { lladdr.emplace(value); return *this; }
     FdbInfo &setDst(IpAddress value) { dst.emplace(value); return *this; }
     FdbInfo &setVlan(std::uint16_t value) { vlan.emplace(value); return *this; }
@@ -89,6 +87,20 @@ struct FdbInfo {
     FdbInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
     FdbInfo &setSrcVni(std::uint32_t value) { srcVni.emplace(value); return *this; }
     FdbInfo &setNhid(std::uint32_t value) { nhid.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    FdbInfo settable() const
+    {
+        FdbInfo copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        used = {};
+        updated = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

@@ -265,13 +265,25 @@ struct Bond {
     Bond &setAdLacpActive(Switch value) { adLacpActive.emplace(value.value); return *this; }
     Bond &setAdLacpRate(LacpRate value) { adLacpRate.emplace(value); return *this; }
     Bond &setAdSelect(AdSelect value) { adSelect.emplace(value); return *this; }
-    Bond &setAdInfo(Boxed<AdInfo> value) { adInfo = std::move(value); return *this; }
     Bond &setAdActorSysPrio(std::uint16_t value) { adActorSysPrio.emplace(value); return *this; }
     Bond &setAdUserPortKey(std::uint16_t value) { adUserPortKey.emplace(value); return *this; }
     Bond &setAdActorSystem(MacAddress value) { adActorSystem.emplace(value); return *this; }
     Bond &setTlbDynamicLb(Switch value) { tlbDynamicLb.emplace(value.value); return *this; }
     Bond &setCoupledControl(Switch value) { coupledControl.emplace(value.value); return *this; }
     Bond &setBroadcastNeighbor(Switch value) { broadcastNeighbor.emplace(value.value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    Bond settable() const
+    {
+        Bond copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        adInfo = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -433,16 +445,6 @@ struct Bridge {
     Bridge &setPriority(std::uint16_t value) { priority.emplace(value); return *this; }
     Bridge &setVlanFiltering(Switch value) { vlanFiltering.emplace(value.value); return *this; }
     Bridge &setVlanProtocol(VlanProtocol value) { vlanProtocol.emplace(value); return *this; }
-    Bridge &setBridgeId(Text value) { bridgeId.emplace(std::move(value.value)); return *this; }
-    Bridge &setRootId(Text value) { rootId.emplace(std::move(value.value)); return *this; }
-    Bridge &setRootPort(std::uint16_t value) { rootPort.emplace(value); return *this; }
-    Bridge &setRootPathCost(std::uint32_t value) { rootPathCost.emplace(value); return *this; }
-    Bridge &setTopologyChange(Switch value) { topologyChange.emplace(value.value); return *this; }
-    Bridge &setTopologyChangeDetected(Switch value) { topologyChangeDetected.emplace(value.value); return *this; }
-    Bridge &setHelloTimer(Duration<std::uint64_t, std::centi> value) { helloTimer.emplace(value); return *this; }
-    Bridge &setTcnTimer(Duration<std::uint64_t, std::centi> value) { tcnTimer.emplace(value); return *this; }
-    Bridge &setTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { topologyChangeTimer.emplace(value); return *this; }
-    Bridge &setGcTimer(Duration<std::uint64_t, std::centi> value) { gcTimer.emplace(value); return *this; }
     Bridge &setVlanDefaultPvid(std::uint16_t value) { vlanDefaultPvid.emplace(value); return *this; }
     Bridge &setVlanStatsEnabled(Switch value) { vlanStatsEnabled.emplace(value.value); return *this; }
     Bridge &setVlanStatsPerPort(Switch value) { vlanStatsPerPort.emplace(value.value); return *this; }
@@ -452,7 +454,6 @@ struct Bridge {
     Bridge &setNoLinklocalLearn(Switch value) { noLinklocalLearn.emplace(value.value); return *this; }
     Bridge &setMcastVlanSnooping(Switch value) { mcastVlanSnooping.emplace(value.value); return *this; }
     Bridge &setMstEnabled(Switch value) { mstEnabled.emplace(value.value); return *this; }
-    Bridge &setFdbNLearned(std::uint32_t value) { fdbNLearned.emplace(value); return *this; }
     Bridge &setFdbMaxLearned(std::uint32_t value) { fdbMaxLearned.emplace(value); return *this; }
     Bridge &setMcastRouter(std::uint8_t value) { mcastRouter.emplace(value); return *this; }
     Bridge &setMcastSnooping(Switch value) { mcastSnooping.emplace(value.value); return *this; }
@@ -474,6 +475,29 @@ struct Bridge {
     Bridge &setNfCallIptables(Switch value) { nfCallIptables.emplace(value.value); return *this; }
     Bridge &setNfCallIp6tables(Switch value) { nfCallIp6tables.emplace(value.value); return *this; }
     Bridge &setNfCallArptables(Switch value) { nfCallArptables.emplace(value.value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    Bridge settable() const
+    {
+        Bridge copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        bridgeId = {};
+        rootId = {};
+        rootPort = {};
+        rootPathCost = {};
+        topologyChange = {};
+        topologyChangeDetected = {};
+        helloTimer = {};
+        tcnTimer = {};
+        topologyChangeTimer = {};
+        gcTimer = {};
+        fdbNLearned = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1185,11 +1209,23 @@ struct Macvlan {
     Macvlan &setNodst(Switch value) { nodst.emplace(value.value); return *this; }
     Macvlan &setMacaddrMode(MacAddrMode value) { macaddrMode.emplace(value); return *this; }
     Macvlan &setMacaddr(MacAddress value) { macaddr.emplace(value); return *this; }
-    Macvlan &setMacaddrCount(std::uint32_t value) { macaddrCount.emplace(value); return *this; }
     Macvlan &setMacaddrData(std::vector<MacAddress> value) { macaddrData.emplace(std::move(value)); return *this; }
     Macvlan &setBcqueuelen(std::uint32_t value) { bcqueuelen.emplace(value); return *this; }
-    Macvlan &setUsedbcqueuelen(std::uint32_t value) { usedbcqueuelen.emplace(value); return *this; }
     Macvlan &setBclim(std::int32_t value) { bclim.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    Macvlan settable() const
+    {
+        Macvlan copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        macaddrCount = {};
+        usedbcqueuelen = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1270,7 +1306,6 @@ struct Netkit {
     std::optional<std::uint16_t> tailroom = {};
 
     Netkit &setPeer(Boxed<LinkInfo> value) { peer = std::move(value); return *this; }
-    Netkit &setPrimary(Switch value) { primary.emplace(value.value); return *this; }
     Netkit &setMode(NetkitMode value) { mode.emplace(value); return *this; }
     Netkit &setPolicy(NetkitPolicy value) { policy.emplace(value); return *this; }
     Netkit &setPeerPolicy(NetkitPolicy value) { peerPolicy.emplace(value); return *this; }
@@ -1278,6 +1313,19 @@ struct Netkit {
     Netkit &setPeerScrub(NetkitScrub value) { peerScrub.emplace(value); return *this; }
     Netkit &setHeadroom(std::uint16_t value) { headroom.emplace(value); return *this; }
     Netkit &setTailroom(std::uint16_t value) { tailroom.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    Netkit settable() const
+    {
+        Netkit copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        primary = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1443,11 +1491,23 @@ struct Tun {
     Tun &setPi(Switch value) { pi.emplace(value.value); return *this; }
     Tun &setVnetHdr(Switch value) { vnetHdr.emplace(value.value); return *this; }
     Tun &setMultiQueue(Switch value) { multiQueue.emplace(value.value); return *this; }
-    Tun &setNumqueues(std::uint32_t value) { numqueues.emplace(value); return *this; }
-    Tun &setNumdisabled(std::uint32_t value) { numdisabled.emplace(value); return *this; }
     Tun &setPersist(Switch value) { persist.emplace(value.value); return *this; }
     Tun &setUser(std::uint32_t value) { user.emplace(value); return *this; }
     Tun &setGroup(std::uint32_t value) { group.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    Tun settable() const
+    {
+        Tun copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        numqueues = {};
+        numdisabled = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1549,7 +1609,7 @@ struct Vrf {
     static constexpr const char *typeName = "Vrf";
     static const FieldTable typeFields;
 
-    /// Its routing table; needed when it is made.
+    /// Its routing table. Required at creation.
     std::optional<std::uint32_t> table = {};
 
     Vrf &setTable(std::uint32_t value) { table.emplace(value); return *this; }
@@ -1773,14 +1833,26 @@ struct BondPort {
     std::optional<std::uint16_t> adPartnerOperPortState = {};
 
     BondPort &setState(BondPortState value) { state.emplace(value); return *this; }
-    BondPort &setMiiStatus(MiiStatus value) { miiStatus.emplace(value); return *this; }
-    BondPort &setLinkFailureCount(std::uint32_t value) { linkFailureCount.emplace(value); return *this; }
-    BondPort &setPermHwaddr(MacAddress value) { permHwaddr.emplace(value); return *this; }
     BondPort &setQueueId(std::uint16_t value) { queueId.emplace(value); return *this; }
     BondPort &setPrio(std::int32_t value) { prio.emplace(value); return *this; }
-    BondPort &setAdAggregatorId(std::uint16_t value) { adAggregatorId.emplace(value); return *this; }
-    BondPort &setAdActorOperPortState(std::uint8_t value) { adActorOperPortState.emplace(value); return *this; }
-    BondPort &setAdPartnerOperPortState(std::uint16_t value) { adPartnerOperPortState.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    BondPort settable() const
+    {
+        BondPort copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        miiStatus = {};
+        linkFailureCount = {};
+        permHwaddr = {};
+        adAggregatorId = {};
+        adActorOperPortState = {};
+        adPartnerOperPortState = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1895,17 +1967,6 @@ struct BridgePort {
     BridgePort &setFastleave(Switch value) { fastleave.emplace(value.value); return *this; }
     BridgePort &setLearning(Switch value) { learning.emplace(value.value); return *this; }
     BridgePort &setFlood(Switch value) { flood.emplace(value.value); return *this; }
-    BridgePort &setId(std::uint16_t value) { id.emplace(value); return *this; }
-    BridgePort &setNo(std::uint16_t value) { no.emplace(value); return *this; }
-    BridgePort &setDesignatedPort(std::uint16_t value) { designatedPort.emplace(value); return *this; }
-    BridgePort &setDesignatedCost(std::uint16_t value) { designatedCost.emplace(value); return *this; }
-    BridgePort &setBridgeId(Text value) { bridgeId.emplace(std::move(value.value)); return *this; }
-    BridgePort &setRootId(Text value) { rootId.emplace(std::move(value.value)); return *this; }
-    BridgePort &setHoldTimer(Duration<std::uint64_t, std::centi> value) { holdTimer.emplace(value); return *this; }
-    BridgePort &setMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { messageAgeTimer.emplace(value); return *this; }
-    BridgePort &setForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { forwardDelayTimer.emplace(value); return *this; }
-    BridgePort &setTopologyChangeAck(Switch value) { topologyChangeAck.emplace(value.value); return *this; }
-    BridgePort &setConfigPending(Switch value) { configPending.emplace(value.value); return *this; }
     BridgePort &setFdbFlush(Switch value) { fdbFlush.emplace(value.value); return *this; }
     BridgePort &setProxyArp(Switch value) { proxyArp.emplace(value.value); return *this; }
     BridgePort &setProxyArpWifi(Switch value) { proxyArpWifi.emplace(value.value); return *this; }
@@ -1923,9 +1984,32 @@ struct BridgePort {
     BridgePort &setBackupPort(Interface value) { backupPort.emplace(std::move(value)); return *this; }
     BridgePort &setBackupNhid(std::uint32_t value) { backupNhid.emplace(value); return *this; }
     BridgePort &setMcastEhtHostsLimit(std::uint32_t value) { mcastEhtHostsLimit.emplace(value); return *this; }
-    BridgePort &setMcastEhtHostsCnt(std::uint32_t value) { mcastEhtHostsCnt.emplace(value); return *this; }
-    BridgePort &setMcastNGroups(std::uint32_t value) { mcastNGroups.emplace(value); return *this; }
     BridgePort &setMcastMaxGroups(std::uint32_t value) { mcastMaxGroups.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    BridgePort settable() const
+    {
+        BridgePort copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        id = {};
+        no = {};
+        designatedPort = {};
+        designatedCost = {};
+        bridgeId = {};
+        rootId = {};
+        holdTimer = {};
+        messageAgeTimer = {};
+        forwardDelayTimer = {};
+        topologyChangeAck = {};
+        configPending = {};
+        mcastEhtHostsCnt = {};
+        mcastNGroups = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1976,7 +2060,7 @@ struct BridgePort {
     bool operator==(const BridgePort &) const = default;
 };
 
-/// What a VRF tells of a link in it.
+/// What the kernel reports about a port of a VRF.
 struct VrfPort {
     static constexpr const char *typeName = "VrfPort";
     static const FieldTable typeFields;
@@ -1984,7 +2068,19 @@ struct VrfPort {
     /// The routing table. Read-only.
     std::optional<std::uint32_t> table = {};
 
-    VrfPort &setTable(std::uint32_t value) { table.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    VrfPort settable() const
+    {
+        VrfPort copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        table = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -2155,11 +2251,13 @@ struct LinkInfo {
     std::optional<MacAddress> address = {};
     /// The broadcast hardware address; for a tunnel the remote address.
     std::optional<MacAddress> broadcast = {};
+    /// The hardware address of the device itself. Read-only.
     std::optional<MacAddress> permanentAddress = {};
     /// Bytes of the longest packet, without the link-layer header.
     std::optional<std::uint32_t> mtu = {};
+    /// Minimum MTU. Read-only.
     std::optional<std::uint32_t> minMtu = {};
-    /// Maximum MTU; 0 is no limit.
+    /// Maximum MTU; 0 is no limit. Read-only.
     std::optional<std::uint32_t> maxMtu = {};
     /// The lower link, or the peer of a veth. It may be in another namespace.
     std::optional<Interface> lower = {};
@@ -2167,7 +2265,7 @@ struct LinkInfo {
     std::optional<std::int32_t> lowerNamespace = {};
     /// Its bridge, bond or VRF; 0 removes it from its master.
     std::optional<Interface> master = {};
-    /// Name of its queueing discipline.
+    /// Name of its queueing discipline. Read-only.
     std::optional<std::string> qdisc = {};
     /// Length of the transmit queue in packets.
     std::optional<std::uint32_t> txqlen = {};
@@ -2253,7 +2351,7 @@ struct LinkInfo {
     ///
     /// Equals `ip link set NAME type bridge_slave learning off …` and `bridge link set dev NAME learning off …`.
     Boxed<BridgePort> bridgePort = {};
-    /// What a VRF tells of a link in it.
+    /// What the kernel reports about a port of a VRF.
     Boxed<VrfPort> vrfPort = {};
     /// How it generates its addresses.
     std::optional<AddrGenMode> inet6AddrGenMode = {};
@@ -2263,7 +2361,7 @@ struct LinkInfo {
     std::optional<std::string> alias = {};
     /// Its alternative names, which may be longer.
     std::optional<std::vector<std::string>> alternativeNames = {};
-    /// How many users made it promiscuous, captures included.
+    /// How many users made it promiscuous, captures included. Read-only: `promisc` is the administrator's.
     std::optional<std::uint32_t> promiscuity = {};
     /// How many users made it receive all multicast. Read-only; since Linux 6.0.
     std::optional<std::uint32_t> allmulti = {};
@@ -2271,7 +2369,7 @@ struct LinkInfo {
     std::optional<std::uint32_t> rxQueueCount = {};
     /// Whether it has a carrier; settable for some kinds.
     std::optional<bool> carrier = {};
-    /// Number of carrier changes.
+    /// Number of carrier changes. Read-only.
     std::optional<std::uint32_t> carrierChanges = {};
     /// Whether a protocol keeps it down.
     std::optional<bool> protodown = {};
@@ -2287,7 +2385,7 @@ struct LinkInfo {
     std::optional<std::uint32_t> tsoMaxSegs = {};
     /// Its parent device (`0000:03:00.0`).
     std::optional<std::string> parentDevice = {};
-    /// The bus of the parent device.
+    /// The bus of the parent device. Read-only.
     std::optional<std::string> parentBus = {};
     /// The network namespace to create it in or move it to. Never reported.
     std::optional<std::string> netns = {};
@@ -2297,8 +2395,6 @@ struct LinkInfo {
     Boxed<LinkStatistics> statistics = {};
 
     LinkInfo &setIndex(Interface value) { index.emplace(std::move(value)); return *this; }
-    LinkInfo &setHardware(std::uint16_t value) { hardware.emplace(value); return *this; }
-    LinkInfo &setFlags(std::uint32_t value) { flags.emplace(value); return *this; }
     LinkInfo &setAdmin(Switch value) { admin.emplace(value.value); return *this; }
     LinkInfo &setArp(Switch value) { arp.emplace(value.value); return *this; }
     LinkInfo &setMulticast(Switch value) { multicast.emplace(value.value); return *this; }
@@ -2308,14 +2404,10 @@ struct LinkInfo {
     LinkInfo &setName(Text value) { name.emplace(std::move(value.value)); return *this; }
     LinkInfo &setAddress(MacAddress value) { address.emplace(value); return *this; }
     LinkInfo &setBroadcast(MacAddress value) { broadcast.emplace(value); return *this; }
-    LinkInfo &setPermanentAddress(MacAddress value) { permanentAddress.emplace(value); return *this; }
     LinkInfo &setMtu(std::uint32_t value) { mtu.emplace(value); return *this; }
-    LinkInfo &setMinMtu(std::uint32_t value) { minMtu.emplace(value); return *this; }
-    LinkInfo &setMaxMtu(std::uint32_t value) { maxMtu.emplace(value); return *this; }
     LinkInfo &setLower(Interface value) { lower.emplace(std::move(value)); return *this; }
     LinkInfo &setLowerNamespace(std::int32_t value) { lowerNamespace.emplace(value); return *this; }
     LinkInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
-    LinkInfo &setQdisc(Text value) { qdisc.emplace(std::move(value.value)); return *this; }
     LinkInfo &setTxqlen(std::uint32_t value) { txqlen.emplace(value); return *this; }
     LinkInfo &setState(OperState value) { state.emplace(value); return *this; }
     LinkInfo &setLinkmode(std::uint8_t value) { linkmode.emplace(value); return *this; }
@@ -2348,7 +2440,6 @@ struct LinkInfo {
     LinkInfo &setBondAdLacpActive(Switch value) { settings(bond, type, "bond").adLacpActive.emplace(value.value); return *this; }
     LinkInfo &setBondAdLacpRate(LacpRate value) { settings(bond, type, "bond").adLacpRate.emplace(value); return *this; }
     LinkInfo &setBondAdSelect(AdSelect value) { settings(bond, type, "bond").adSelect.emplace(value); return *this; }
-    LinkInfo &setBondAdInfo(Boxed<AdInfo> value) { settings(bond, type, "bond").adInfo = std::move(value); return *this; }
     LinkInfo &setBondAdActorSysPrio(std::uint16_t value) { settings(bond, type, "bond").adActorSysPrio.emplace(value); return *this; }
     LinkInfo &setBondAdUserPortKey(std::uint16_t value) { settings(bond, type, "bond").adUserPortKey.emplace(value); return *this; }
     LinkInfo &setBondAdActorSystem(MacAddress value) { settings(bond, type, "bond").adActorSystem.emplace(value); return *this; }
@@ -2364,16 +2455,6 @@ struct LinkInfo {
     LinkInfo &setBridgePriority(std::uint16_t value) { settings(bridge, type, "bridge").priority.emplace(value); return *this; }
     LinkInfo &setBridgeVlanFiltering(Switch value) { settings(bridge, type, "bridge").vlanFiltering.emplace(value.value); return *this; }
     LinkInfo &setBridgeVlanProtocol(VlanProtocol value) { settings(bridge, type, "bridge").vlanProtocol.emplace(value); return *this; }
-    LinkInfo &setBridgeBridgeId(Text value) { settings(bridge, type, "bridge").bridgeId.emplace(std::move(value.value)); return *this; }
-    LinkInfo &setBridgeRootId(Text value) { settings(bridge, type, "bridge").rootId.emplace(std::move(value.value)); return *this; }
-    LinkInfo &setBridgeRootPort(std::uint16_t value) { settings(bridge, type, "bridge").rootPort.emplace(value); return *this; }
-    LinkInfo &setBridgeRootPathCost(std::uint32_t value) { settings(bridge, type, "bridge").rootPathCost.emplace(value); return *this; }
-    LinkInfo &setBridgeTopologyChange(Switch value) { settings(bridge, type, "bridge").topologyChange.emplace(value.value); return *this; }
-    LinkInfo &setBridgeTopologyChangeDetected(Switch value) { settings(bridge, type, "bridge").topologyChangeDetected.emplace(value.value); return *this; }
-    LinkInfo &setBridgeHelloTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").helloTimer.emplace(value); return *this; }
-    LinkInfo &setBridgeTcnTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").tcnTimer.emplace(value); return *this; }
-    LinkInfo &setBridgeTopologyChangeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").topologyChangeTimer.emplace(value); return *this; }
-    LinkInfo &setBridgeGcTimer(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").gcTimer.emplace(value); return *this; }
     LinkInfo &setBridgeVlanDefaultPvid(std::uint16_t value) { settings(bridge, type, "bridge").vlanDefaultPvid.emplace(value); return *this; }
     LinkInfo &setBridgeVlanStatsEnabled(Switch value) { settings(bridge, type, "bridge").vlanStatsEnabled.emplace(value.value); return *this; }
     LinkInfo &setBridgeVlanStatsPerPort(Switch value) { settings(bridge, type, "bridge").vlanStatsPerPort.emplace(value.value); return *this; }
@@ -2383,7 +2464,6 @@ struct LinkInfo {
     LinkInfo &setBridgeNoLinklocalLearn(Switch value) { settings(bridge, type, "bridge").noLinklocalLearn.emplace(value.value); return *this; }
     LinkInfo &setBridgeMcastVlanSnooping(Switch value) { settings(bridge, type, "bridge").mcastVlanSnooping.emplace(value.value); return *this; }
     LinkInfo &setBridgeMstEnabled(Switch value) { settings(bridge, type, "bridge").mstEnabled.emplace(value.value); return *this; }
-    LinkInfo &setBridgeFdbNLearned(std::uint32_t value) { settings(bridge, type, "bridge").fdbNLearned.emplace(value); return *this; }
     LinkInfo &setBridgeFdbMaxLearned(std::uint32_t value) { settings(bridge, type, "bridge").fdbMaxLearned.emplace(value); return *this; }
     LinkInfo &setBridgeMcastRouter(std::uint8_t value) { settings(bridge, type, "bridge").mcastRouter.emplace(value); return *this; }
     LinkInfo &setBridgeMcastSnooping(Switch value) { settings(bridge, type, "bridge").mcastSnooping.emplace(value.value); return *this; }
@@ -2523,14 +2603,11 @@ struct LinkInfo {
     LinkInfo &setMacvlanNodst(Switch value) { settings(macvlan, type, "macvlan").nodst.emplace(value.value); return *this; }
     LinkInfo &setMacvlanMacaddrMode(MacAddrMode value) { settings(macvlan, type, "macvlan").macaddrMode.emplace(value); return *this; }
     LinkInfo &setMacvlanMacaddr(MacAddress value) { settings(macvlan, type, "macvlan").macaddr.emplace(value); return *this; }
-    LinkInfo &setMacvlanMacaddrCount(std::uint32_t value) { settings(macvlan, type, "macvlan").macaddrCount.emplace(value); return *this; }
     LinkInfo &setMacvlanMacaddrData(std::vector<MacAddress> value) { settings(macvlan, type, "macvlan").macaddrData.emplace(std::move(value)); return *this; }
     LinkInfo &setMacvlanBcqueuelen(std::uint32_t value) { settings(macvlan, type, "macvlan").bcqueuelen.emplace(value); return *this; }
-    LinkInfo &setMacvlanUsedbcqueuelen(std::uint32_t value) { settings(macvlan, type, "macvlan").usedbcqueuelen.emplace(value); return *this; }
     LinkInfo &setMacvlanBclim(std::int32_t value) { settings(macvlan, type, "macvlan").bclim.emplace(value); return *this; }
     LinkInfo &setNetkit(Boxed<Netkit> value) { netkit = std::move(value); return *this; }
     LinkInfo &setNetkitPeer(Boxed<LinkInfo> value) { settings(netkit, type, "netkit").peer = std::move(value); return *this; }
-    LinkInfo &setNetkitPrimary(Switch value) { settings(netkit, type, "netkit").primary.emplace(value.value); return *this; }
     LinkInfo &setNetkitMode(NetkitMode value) { settings(netkit, type, "netkit").mode.emplace(value); return *this; }
     LinkInfo &setNetkitPolicy(NetkitPolicy value) { settings(netkit, type, "netkit").policy.emplace(value); return *this; }
     LinkInfo &setNetkitPeerPolicy(NetkitPolicy value) { settings(netkit, type, "netkit").peerPolicy.emplace(value); return *this; }
@@ -2563,8 +2640,6 @@ struct LinkInfo {
     LinkInfo &setTunPi(Switch value) { settings(tun, type, "tun").pi.emplace(value.value); return *this; }
     LinkInfo &setTunVnetHdr(Switch value) { settings(tun, type, "tun").vnetHdr.emplace(value.value); return *this; }
     LinkInfo &setTunMultiQueue(Switch value) { settings(tun, type, "tun").multiQueue.emplace(value.value); return *this; }
-    LinkInfo &setTunNumqueues(std::uint32_t value) { settings(tun, type, "tun").numqueues.emplace(value); return *this; }
-    LinkInfo &setTunNumdisabled(std::uint32_t value) { settings(tun, type, "tun").numdisabled.emplace(value); return *this; }
     LinkInfo &setTunPersist(Switch value) { settings(tun, type, "tun").persist.emplace(value.value); return *this; }
     LinkInfo &setTunUser(std::uint32_t value) { settings(tun, type, "tun").user.emplace(value); return *this; }
     LinkInfo &setTunGroup(std::uint32_t value) { settings(tun, type, "tun").group.emplace(value); return *this; }
@@ -2618,14 +2693,8 @@ struct LinkInfo {
     LinkInfo &setVxlanMcroute(Switch value) { settings(vxlan, type, "vxlan").mcroute.emplace(value.value); return *this; }
     LinkInfo &setBondPort(Boxed<BondPort> value) { bondPort = std::move(value); return *this; }
     LinkInfo &setBondPortState(BondPortState value) { settings(bondPort, portType, "bond").state.emplace(value); return *this; }
-    LinkInfo &setBondPortMiiStatus(MiiStatus value) { settings(bondPort, portType, "bond").miiStatus.emplace(value); return *this; }
-    LinkInfo &setBondPortLinkFailureCount(std::uint32_t value) { settings(bondPort, portType, "bond").linkFailureCount.emplace(value); return *this; }
-    LinkInfo &setBondPortPermHwaddr(MacAddress value) { settings(bondPort, portType, "bond").permHwaddr.emplace(value); return *this; }
     LinkInfo &setBondPortQueueId(std::uint16_t value) { settings(bondPort, portType, "bond").queueId.emplace(value); return *this; }
     LinkInfo &setBondPortPrio(std::int32_t value) { settings(bondPort, portType, "bond").prio.emplace(value); return *this; }
-    LinkInfo &setBondPortAdAggregatorId(std::uint16_t value) { settings(bondPort, portType, "bond").adAggregatorId.emplace(value); return *this; }
-    LinkInfo &setBondPortAdActorOperPortState(std::uint8_t value) { settings(bondPort, portType, "bond").adActorOperPortState.emplace(value); return *this; }
-    LinkInfo &setBondPortAdPartnerOperPortState(std::uint16_t value) { settings(bondPort, portType, "bond").adPartnerOperPortState.emplace(value); return *this; }
     LinkInfo &setBridgePort(Boxed<BridgePort> value) { bridgePort = std::move(value); return *this; }
     LinkInfo &setBridgePortState(PortState value) { settings(bridgePort, portType, "bridge").state.emplace(value); return *this; }
     LinkInfo &setBridgePortPriority(std::uint16_t value) { settings(bridgePort, portType, "bridge").priority.emplace(value); return *this; }
@@ -2636,17 +2705,6 @@ struct LinkInfo {
     LinkInfo &setBridgePortFastleave(Switch value) { settings(bridgePort, portType, "bridge").fastleave.emplace(value.value); return *this; }
     LinkInfo &setBridgePortLearning(Switch value) { settings(bridgePort, portType, "bridge").learning.emplace(value.value); return *this; }
     LinkInfo &setBridgePortFlood(Switch value) { settings(bridgePort, portType, "bridge").flood.emplace(value.value); return *this; }
-    LinkInfo &setBridgePortId(std::uint16_t value) { settings(bridgePort, portType, "bridge").id.emplace(value); return *this; }
-    LinkInfo &setBridgePortNo(std::uint16_t value) { settings(bridgePort, portType, "bridge").no.emplace(value); return *this; }
-    LinkInfo &setBridgePortDesignatedPort(std::uint16_t value) { settings(bridgePort, portType, "bridge").designatedPort.emplace(value); return *this; }
-    LinkInfo &setBridgePortDesignatedCost(std::uint16_t value) { settings(bridgePort, portType, "bridge").designatedCost.emplace(value); return *this; }
-    LinkInfo &setBridgePortBridgeId(Text value) { settings(bridgePort, portType, "bridge").bridgeId.emplace(std::move(value.value)); return *this; }
-    LinkInfo &setBridgePortRootId(Text value) { settings(bridgePort, portType, "bridge").rootId.emplace(std::move(value.value)); return *this; }
-    LinkInfo &setBridgePortHoldTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").holdTimer.emplace(value); return *this; }
-    LinkInfo &setBridgePortMessageAgeTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").messageAgeTimer.emplace(value); return *this; }
-    LinkInfo &setBridgePortForwardDelayTimer(Duration<std::uint64_t, std::centi> value) { settings(bridgePort, portType, "bridge").forwardDelayTimer.emplace(value); return *this; }
-    LinkInfo &setBridgePortTopologyChangeAck(Switch value) { settings(bridgePort, portType, "bridge").topologyChangeAck.emplace(value.value); return *this; }
-    LinkInfo &setBridgePortConfigPending(Switch value) { settings(bridgePort, portType, "bridge").configPending.emplace(value.value); return *this; }
     LinkInfo &setBridgePortFdbFlush(Switch value) { settings(bridgePort, portType, "bridge").fdbFlush.emplace(value.value); return *this; }
     LinkInfo &setBridgePortProxyArp(Switch value) { settings(bridgePort, portType, "bridge").proxyArp.emplace(value.value); return *this; }
     LinkInfo &setBridgePortProxyArpWifi(Switch value) { settings(bridgePort, portType, "bridge").proxyArpWifi.emplace(value.value); return *this; }
@@ -2664,32 +2722,71 @@ struct LinkInfo {
     LinkInfo &setBridgePortBackupPort(Interface value) { settings(bridgePort, portType, "bridge").backupPort.emplace(std::move(value)); return *this; }
     LinkInfo &setBridgePortBackupNhid(std::uint32_t value) { settings(bridgePort, portType, "bridge").backupNhid.emplace(value); return *this; }
     LinkInfo &setBridgePortMcastEhtHostsLimit(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastEhtHostsLimit.emplace(value); return *this; }
-    LinkInfo &setBridgePortMcastEhtHostsCnt(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastEhtHostsCnt.emplace(value); return *this; }
-    LinkInfo &setBridgePortMcastNGroups(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastNGroups.emplace(value); return *this; }
     LinkInfo &setBridgePortMcastMaxGroups(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastMaxGroups.emplace(value); return *this; }
     LinkInfo &setVrfPort(Boxed<VrfPort> value) { vrfPort = std::move(value); return *this; }
-    LinkInfo &setVrfPortTable(std::uint32_t value) { settings(vrfPort, portType, "vrf").table.emplace(value); return *this; }
     LinkInfo &setInet6AddrGenMode(AddrGenMode value) { inet6AddrGenMode.emplace(value); return *this; }
     LinkInfo &setGroup(std::uint32_t value) { group.emplace(value); return *this; }
     LinkInfo &setAlias(Text value) { alias.emplace(std::move(value.value)); return *this; }
     LinkInfo &setAlternativeNames(std::vector<std::string> value) { alternativeNames.emplace(std::move(value)); return *this; }
-    LinkInfo &setPromiscuity(std::uint32_t value) { promiscuity.emplace(value); return *this; }
-    LinkInfo &setAllmulti(std::uint32_t value) { allmulti.emplace(value); return *this; }
     LinkInfo &setTxQueueCount(std::uint32_t value) { txQueueCount.emplace(value); return *this; }
     LinkInfo &setRxQueueCount(std::uint32_t value) { rxQueueCount.emplace(value); return *this; }
     LinkInfo &setCarrier(Switch value) { carrier.emplace(value.value); return *this; }
-    LinkInfo &setCarrierChanges(std::uint32_t value) { carrierChanges.emplace(value); return *this; }
     LinkInfo &setProtodown(Switch value) { protodown.emplace(value.value); return *this; }
     LinkInfo &setGsoMaxSegs(std::uint32_t value) { gsoMaxSegs.emplace(value); return *this; }
     LinkInfo &setGsoMaxSize(std::uint32_t value) { gsoMaxSize.emplace(value); return *this; }
     LinkInfo &setGroMaxSize(std::uint32_t value) { groMaxSize.emplace(value); return *this; }
-    LinkInfo &setTsoMaxSize(std::uint32_t value) { tsoMaxSize.emplace(value); return *this; }
-    LinkInfo &setTsoMaxSegs(std::uint32_t value) { tsoMaxSegs.emplace(value); return *this; }
     LinkInfo &setParentDevice(Text value) { parentDevice.emplace(std::move(value.value)); return *this; }
-    LinkInfo &setParentBus(Text value) { parentBus.emplace(std::move(value.value)); return *this; }
     LinkInfo &setNetns(Text value) { netns.emplace(std::move(value.value)); return *this; }
     LinkInfo &setNamespacePid(std::uint32_t value) { namespacePid.emplace(value); return *this; }
-    LinkInfo &setStatistics(Boxed<LinkStatistics> value) { statistics = std::move(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    LinkInfo settable() const
+    {
+        LinkInfo copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        hardware = {};
+        flags = {};
+        permanentAddress = {};
+        minMtu = {};
+        maxMtu = {};
+        qdisc = {};
+        if (bond) {
+            bond->removeReadOnly();
+        }
+        if (bridge) {
+            bridge->removeReadOnly();
+        }
+        if (macvlan) {
+            macvlan->removeReadOnly();
+        }
+        if (netkit) {
+            netkit->removeReadOnly();
+        }
+        if (tun) {
+            tun->removeReadOnly();
+        }
+        if (bondPort) {
+            bondPort->removeReadOnly();
+        }
+        if (bridgePort) {
+            bridgePort->removeReadOnly();
+        }
+        if (vrfPort) {
+            vrfPort->removeReadOnly();
+        }
+        promiscuity = {};
+        allmulti = {};
+        carrierChanges = {};
+        tsoMaxSize = {};
+        tsoMaxSegs = {};
+        parentBus = {};
+        statistics = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -2767,41 +2864,33 @@ struct LinkInfo {
     /// Writes the fields that are an attribute each. False if another field is given.
     bool putAttributes(MessageWriter &out) const
     {
-        if (detail::isAnyGiven(portType, bond, bridge, geneve, gre, ip6Gre, ip6Tnl, ipip,
-                               ipvlan, macvlan, netkit, sit, tun, veth, vlan, vrf,
-                               vxlan, bondPort, bridgePort, vrfPort, inet6AddrGenMode, alternativeNames, netns, statistics)) [[unlikely]] {
+        if (detail::isAnyGiven(hardware, flags, permanentAddress, minMtu, maxMtu, qdisc, portType, bond,
+                               bridge, geneve, gre, ip6Gre, ip6Tnl, ipip, ipvlan, macvlan,
+                               netkit, sit, tun, veth, vlan, vrf, vxlan, bondPort,
+                               bridgePort, vrfPort, inet6AddrGenMode, alternativeNames, promiscuity, allmulti, carrierChanges, tsoMaxSize,
+                               tsoMaxSegs, parentBus, netns, statistics)) [[unlikely]] {
             return false;
         }
         out.put(3, name);
         out.put(1, address);
         out.put(2, broadcast);
-        out.put(54, permanentAddress);
         out.put(4, mtu);
-        out.put(50, minMtu);
-        out.put(51, maxMtu);
         out.put(5, lower);
         out.put(37, lowerNamespace);
         out.put(10, master);
-        out.put(6, qdisc);
         out.put(13, txqlen);
         out.put(16, state);
         out.put(17, linkmode);
         out.put(27, group);
         out.put(20, alias);
-        out.put(30, promiscuity);
-        out.put(61, allmulti);
         out.put(31, txQueueCount);
         out.put(32, rxQueueCount);
         out.put(33, carrier);
-        out.put(35, carrierChanges);
         out.put(39, protodown);
         out.put(40, gsoMaxSegs);
         out.put(41, gsoMaxSize);
         out.put(58, groMaxSize);
-        out.put(59, tsoMaxSize);
-        out.put(60, tsoMaxSegs);
         out.put(56, parentDevice);
-        out.put(57, parentBus);
         out.put(19, namespacePid);
         return true;
     }

@@ -74,20 +74,32 @@ struct NeighInfo {
     NeighInfo &setFamily(Family value) { family.emplace(value); return *this; }
     NeighInfo &setState(NeighState value) { state.emplace(value); return *this; }
     NeighInfo &setManaged(Switch value) { managed.emplace(value.value); return *this; }
-    NeighInfo &setUsed(Duration<std::uint32_t> value) { used.emplace(value); return *this; }
-    NeighInfo &setConfirmed(Duration<std::uint32_t> value) { confirmed.emplace(value); return *this; }
-    NeighInfo &setUpdated(Duration<std::uint32_t> value) { updated.emplace(value); return *this; }
-    NeighInfo &setRefcnt(std::uint32_t value) { refcnt.emplace(value); return *this; }
     NeighInfo &setProxy(Switch value) { proxy.emplace(value.value); return *this; }
     NeighInfo &setRouter(Switch value) { router.emplace(value.value); return *this; }
     NeighInfo &setExternLearn(Switch value) { externLearn.emplace(value.value); return *this; }
     NeighInfo &setResolve(Switch value) { resolve.emplace(value.value); return *this; }
-    NeighInfo &setOffload(Switch value) { offload.emplace(value.value); return *this; }
     NeighInfo &setDst(IpAddress value) { dst.emplace(value); return *this; }
     NeighInfo &setLladdr(MacAddress value) { lladdr.emplace(value); return *this; }
-    NeighInfo &setProbes(std::uint32_t value) { probes.emplace(value); return *this; }
     NeighInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
     NeighInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    NeighInfo settable() const
+    {
+        NeighInfo copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        used = {};
+        confirmed = {};
+        updated = {};
+        refcnt = {};
+        offload = {};
+        probes = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -118,9 +130,11 @@ struct NeighInfo {
     /// Writes the fields that are an attribute each. False if another field is given.
     bool putAttributes(MessageWriter &out) const
     {
+        if (detail::isAnyGiven(used, confirmed, updated, refcnt, offload, probes)) [[unlikely]] {
+            return false;
+        }
         out.put(1, dst);
         out.put(2, lladdr);
-        out.put(4, probes);
         out.put(9, master);
         out.put(12, protocol);
         return true;

@@ -36,7 +36,19 @@ struct ResilientArgs {
     ResilientArgs &setBuckets(std::uint16_t value) { buckets.emplace(value); return *this; }
     ResilientArgs &setIdleTimer(Duration<std::uint32_t, std::centi> value) { idleTimer.emplace(value); return *this; }
     ResilientArgs &setUnbalancedTimer(Duration<std::uint32_t, std::centi> value) { unbalancedTimer.emplace(value); return *this; }
-    ResilientArgs &setUnbalancedTime(Duration<std::uint32_t, std::centi> value) { unbalancedTime.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    ResilientArgs settable() const
+    {
+        ResilientArgs copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        unbalancedTime = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -89,9 +101,7 @@ struct NexthopInfo {
     std::optional<Interface> master = {};
 
     NexthopInfo &setFamily(Family value) { family.emplace(value); return *this; }
-    NexthopInfo &setScope(Scope value) { scope.emplace(value); return *this; }
     NexthopInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
-    NexthopInfo &setFlags(RouteFlags value) { flags.emplace(value); return *this; }
     NexthopInfo &setOnlink(Switch value) { onlink.emplace(value.value); return *this; }
     NexthopInfo &setId(std::uint32_t value) { id.emplace(value); return *this; }
     NexthopInfo &setGroup(Text value) { group.emplace(std::move(value.value)); return *this; }
@@ -104,6 +114,23 @@ struct NexthopInfo {
     NexthopInfo &setFdb(Switch value) { fdb.emplace(value.value); return *this; }
     NexthopInfo &setGroups(Switch value) { groups.emplace(value.value); return *this; }
     NexthopInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    NexthopInfo settable() const
+    {
+        NexthopInfo copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        scope = {};
+        flags = {};
+        if (resilientArgs) {
+            resilientArgs->removeReadOnly();
+        }
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

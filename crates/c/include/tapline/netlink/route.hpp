@@ -200,12 +200,24 @@ struct Hop {
 
     Hop &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
     Hop &setWeight(std::uint16_t value) { weight.emplace(value); return *this; }
-    Hop &setFlags(RouteFlags value) { flags.emplace(value); return *this; }
     Hop &setOnlink(Switch value) { onlink.emplace(value.value); return *this; }
     Hop &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
     Hop &setVia(IpAddress value) { via.emplace(value); return *this; }
     Hop &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
     Hop &setRealms(std::uint32_t value) { realms.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    Hop settable() const
+    {
+        Hop copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        flags = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -300,12 +312,6 @@ struct RouteInfo {
     RouteInfo &setTable(RouteTable value) { table.emplace(value); return *this; }
     RouteInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
     RouteInfo &setScope(Scope value) { scope.emplace(value); return *this; }
-    RouteInfo &setFlags(RouteFlags value) { flags.emplace(value); return *this; }
-    RouteInfo &setCache(RouteCacheFlags value) { cache.emplace(value); return *this; }
-    RouteInfo &setUsers(std::uint32_t value) { users.emplace(value); return *this; }
-    RouteInfo &setUsed(std::uint32_t value) { used.emplace(value); return *this; }
-    RouteInfo &setAge(Duration<std::uint32_t> value) { age.emplace(value); return *this; }
-    RouteInfo &setError(std::uint32_t value) { error.emplace(value); return *this; }
     RouteInfo &setOnlink(Switch value) { onlink.emplace(value.value); return *this; }
     RouteInfo &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
     RouteInfo &setVia(IpAddress value) { via.emplace(value); return *this; }
@@ -318,10 +324,33 @@ struct RouteInfo {
     RouteInfo &setPref(RoutePreference value) { pref.emplace(value); return *this; }
     RouteInfo &setExpires(Duration<std::uint32_t> value) { expires.emplace(value); return *this; }
     RouteInfo &setNexthops(std::vector<Hop> value) { nexthops.emplace(std::move(value)); return *this; }
-    RouteInfo &setIif(Interface value) { iif.emplace(std::move(value)); return *this; }
     RouteInfo &setRealms(std::uint32_t value) { realms.emplace(value); return *this; }
-    RouteInfo &setMark(std::uint32_t value) { mark.emplace(value); return *this; }
-    RouteInfo &setUid(std::uint32_t value) { uid.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    RouteInfo settable() const
+    {
+        RouteInfo copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        flags = {};
+        cache = {};
+        users = {};
+        used = {};
+        age = {};
+        error = {};
+        if (nexthops) {
+            for (auto &element : *nexthops) {
+                element.removeReadOnly();
+            }
+        }
+        iif = {};
+        mark = {};
+        uid = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -364,7 +393,8 @@ struct RouteInfo {
     /// Writes the fields that are an attribute each. False if another field is given.
     bool putAttributes(MessageWriter &out) const
     {
-        if (detail::isAnyGiven(via, metrics, encap, nexthops)) [[unlikely]] {
+        if (detail::isAnyGiven(flags, cache, users, used, age, error, via, metrics,
+                               encap, nexthops, iif, mark, uid)) [[unlikely]] {
             return false;
         }
         out.put(5, gateway);
@@ -374,10 +404,7 @@ struct RouteInfo {
         out.put(7, prefsrc);
         out.put(20, pref);
         out.put(23, expires);
-        out.put(3, iif);
         out.put(11, realms);
-        out.put(16, mark);
-        out.put(25, uid);
         return true;
     }
 

@@ -91,9 +91,6 @@ struct RuleInfo {
     RuleInfo &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
     RuleInfo &setAction(RuleAction value) { action.emplace(value); return *this; }
     RuleInfo &setInverted(Switch value) { inverted.emplace(value.value); return *this; }
-    RuleInfo &setUnresolved(Switch value) { unresolved.emplace(value.value); return *this; }
-    RuleInfo &setIifDetached(Switch value) { iifDetached.emplace(value.value); return *this; }
-    RuleInfo &setOifDetached(Switch value) { oifDetached.emplace(value.value); return *this; }
     RuleInfo &setPriority(std::uint32_t value) { priority.emplace(value); return *this; }
     RuleInfo &setIif(Text value) { iif.emplace(std::move(value.value)); return *this; }
     RuleInfo &setOif(Text value) { oif.emplace(std::move(value.value)); return *this; }
@@ -111,6 +108,21 @@ struct RuleInfo {
     RuleInfo &setSuppressIfgroup(std::int32_t value) { suppressIfgroup.emplace(value); return *this; }
     RuleInfo &setFlow(std::uint32_t value) { flow.emplace(value); return *this; }
     RuleInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    RuleInfo settable() const
+    {
+        RuleInfo copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        unresolved = {};
+        iifDetached = {};
+        oifDetached = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

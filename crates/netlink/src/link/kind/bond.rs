@@ -67,7 +67,7 @@ attribute_set! {
         /// How the active aggregator is selected.
         "ad_select" ad_select: AdSelect = IFLA_BOND_AD_SELECT;
         /// LACP state. Read-only.
-        ad_info: AdInfo as Nested = IFLA_BOND_AD_INFO;
+        ad_info @reported: AdInfo as Nested = IFLA_BOND_AD_INFO;
         /// Its priority in LACP.
         "ad_actor_sys_prio" ad_actor_sys_prio: u16 = IFLA_BOND_AD_ACTOR_SYS_PRIO;
         /// User part of the LACP port key: 10 bits.
@@ -247,20 +247,20 @@ attribute_set! {
         /// Whether it is active.
         "state" state: BondPortState = IFLA_BOND_SLAVE_STATE;
         /// Its carrier state. Read-only.
-        mii_status: MiiStatus = IFLA_BOND_SLAVE_MII_STATUS;
+        mii_status @reported: MiiStatus = IFLA_BOND_SLAVE_MII_STATUS;
         /// Number of failures. Read-only.
-        link_failure_count: u32 = IFLA_BOND_SLAVE_LINK_FAILURE_COUNT;
+        link_failure_count @reported: u32 = IFLA_BOND_SLAVE_LINK_FAILURE_COUNT;
         /// Its permanent hardware address. Read-only.
-        perm_hwaddr: MacAddress = IFLA_BOND_SLAVE_PERM_HWADDR;
+        perm_hwaddr @reported: MacAddress = IFLA_BOND_SLAVE_PERM_HWADDR;
         /// The queue id of the bond that uses this port; 0 is none.
         "queue_id" queue_id: u16 = IFLA_BOND_SLAVE_QUEUE_ID;
         /// Failover priority; higher is preferred.
         "prio" prio: i32 = IFLA_BOND_SLAVE_PRIO;
         /// Id of its aggregator. Read-only.
-        ad_aggregator_id: u16 = IFLA_BOND_SLAVE_AD_AGGREGATOR_ID;
+        ad_aggregator_id @reported: u16 = IFLA_BOND_SLAVE_AD_AGGREGATOR_ID;
         /// Its LACP state bits. Read-only.
-        ad_actor_oper_port_state: u8 = IFLA_BOND_SLAVE_AD_ACTOR_OPER_PORT_STATE;
+        ad_actor_oper_port_state @reported: u8 = IFLA_BOND_SLAVE_AD_ACTOR_OPER_PORT_STATE;
         /// The partner's LACP state bits. Read-only.
-        ad_partner_oper_port_state: u16 = IFLA_BOND_SLAVE_AD_PARTNER_OPER_PORT_STATE;
+        ad_partner_oper_port_state @reported: u16 = IFLA_BOND_SLAVE_AD_PARTNER_OPER_PORT_STATE;
     }
 }

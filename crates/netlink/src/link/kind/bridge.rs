@@ -39,25 +39,25 @@ attribute_set! {
         /// EtherType of its VLAN tags.
         "vlan_protocol" vlan_protocol: VlanProtocol as BigEndian = IFLA_BR_VLAN_PROTOCOL;
         /// Its bridge id. Read-only.
-        bridge_id: BridgeId = IFLA_BR_BRIDGE_ID;
+        bridge_id @reported: BridgeId = IFLA_BR_BRIDGE_ID;
         /// Bridge id of the root. Read-only.
-        root_id: BridgeId = IFLA_BR_ROOT_ID;
+        root_id @reported: BridgeId = IFLA_BR_ROOT_ID;
         /// The root port; 0 is none. Read-only.
-        root_port: u16 = IFLA_BR_ROOT_PORT;
+        root_port @reported: u16 = IFLA_BR_ROOT_PORT;
         /// Path cost to the root. Read-only.
-        root_path_cost: u32 = IFLA_BR_ROOT_PATH_COST;
+        root_path_cost @reported: u32 = IFLA_BR_ROOT_PATH_COST;
         /// Whether a topology change is in progress. Read-only.
-        topology_change: bool = IFLA_BR_TOPOLOGY_CHANGE;
+        topology_change @reported: bool = IFLA_BR_TOPOLOGY_CHANGE;
         /// Whether it detected a topology change. Read-only.
-        topology_change_detected: bool = IFLA_BR_TOPOLOGY_CHANGE_DETECTED;
+        topology_change_detected @reported: bool = IFLA_BR_TOPOLOGY_CHANGE_DETECTED;
         /// Hello timer. Read-only.
-        hello_timer: Centiseconds = IFLA_BR_HELLO_TIMER, 100 per second;
+        hello_timer @reported: Centiseconds = IFLA_BR_HELLO_TIMER, 100 per second;
         /// Topology change notification timer. Read-only.
-        tcn_timer: Centiseconds = IFLA_BR_TCN_TIMER, 100 per second;
+        tcn_timer @reported: Centiseconds = IFLA_BR_TCN_TIMER, 100 per second;
         /// Topology change timer. Read-only.
-        topology_change_timer: Centiseconds = IFLA_BR_TOPOLOGY_CHANGE_TIMER, 100 per second;
+        topology_change_timer @reported: Centiseconds = IFLA_BR_TOPOLOGY_CHANGE_TIMER, 100 per second;
         /// Garbage collection timer. Read-only.
-        gc_timer: Centiseconds = IFLA_BR_GC_TIMER, 100 per second;
+        gc_timer @reported: Centiseconds = IFLA_BR_GC_TIMER, 100 per second;
         /// Default PVID of new ports; 0 is none.
         "vlan_default_pvid" vlan_default_pvid: u16 = IFLA_BR_VLAN_DEFAULT_PVID;
         "vlan_stats_enabled" vlan_stats_enabled: bool = IFLA_BR_VLAN_STATS_ENABLED;
@@ -72,7 +72,7 @@ attribute_set! {
         /// Further switches.
         options: BridgeOptions as MaskedBitField = IFLA_BR_MULTI_BOOLOPT, Flatten;
         /// Number of learned addresses. Read-only; since Linux 6.7.
-        fdb_n_learned: u32 = IFLA_BR_FDB_N_LEARNED;
+        fdb_n_learned @reported: u32 = IFLA_BR_FDB_N_LEARNED;
         /// Maximum number of learned addresses; 0 is no limit. Since Linux 6.7.
         "fdb_max_learned" fdb_max_learned: u32 = IFLA_BR_FDB_MAX_LEARNED;
         /// Multicast router: 0 no, 1 if it sees queries, 2 yes.
@@ -162,27 +162,27 @@ attribute_set! {
         /// Flooding of unknown unicast.
         "flood" flood: bool = IFLA_BRPORT_UNICAST_FLOOD;
         /// Its port id, with the priority. Read-only.
-        id: u16 = IFLA_BRPORT_ID;
+        id @reported: u16 = IFLA_BRPORT_ID;
         /// Its port number. Read-only.
-        no: u16 = IFLA_BRPORT_NO;
+        no @reported: u16 = IFLA_BRPORT_NO;
         /// Port id of the designated port. Read-only.
-        designated_port: u16 = IFLA_BRPORT_DESIGNATED_PORT;
+        designated_port @reported: u16 = IFLA_BRPORT_DESIGNATED_PORT;
         /// Path cost of the designated port. Read-only.
-        designated_cost: u16 = IFLA_BRPORT_DESIGNATED_COST;
+        designated_cost @reported: u16 = IFLA_BRPORT_DESIGNATED_COST;
         /// The designated bridge. Read-only.
-        bridge_id: BridgeId = IFLA_BRPORT_BRIDGE_ID;
+        bridge_id @reported: BridgeId = IFLA_BRPORT_BRIDGE_ID;
         /// The root bridge. Read-only.
-        root_id: BridgeId = IFLA_BRPORT_ROOT_ID;
+        root_id @reported: BridgeId = IFLA_BRPORT_ROOT_ID;
         /// Hold timer. Read-only.
-        hold_timer: Centiseconds = IFLA_BRPORT_HOLD_TIMER, 100 per second;
+        hold_timer @reported: Centiseconds = IFLA_BRPORT_HOLD_TIMER, 100 per second;
         /// Message age timer. Read-only.
-        message_age_timer: Centiseconds = IFLA_BRPORT_MESSAGE_AGE_TIMER, 100 per second;
+        message_age_timer @reported: Centiseconds = IFLA_BRPORT_MESSAGE_AGE_TIMER, 100 per second;
         /// Forward delay timer. Read-only.
-        forward_delay_timer: Centiseconds = IFLA_BRPORT_FORWARD_DELAY_TIMER, 100 per second;
+        forward_delay_timer @reported: Centiseconds = IFLA_BRPORT_FORWARD_DELAY_TIMER, 100 per second;
         /// Whether a topology change must be acknowledged. Read-only.
-        topology_change_ack: bool = IFLA_BRPORT_TOPOLOGY_CHANGE_ACK;
+        topology_change_ack @reported: bool = IFLA_BRPORT_TOPOLOGY_CHANGE_ACK;
         /// Whether a spanning tree packet is pending. Read-only.
-        config_pending: bool = IFLA_BRPORT_CONFIG_PENDING;
+        config_pending @reported: bool = IFLA_BRPORT_CONFIG_PENDING;
         /// Flush the addresses learned here. Write-only.
         "fdb_flush" fdb_flush: bool as Flag = IFLA_BRPORT_FLUSH;
         "proxy_arp" proxy_arp: bool = IFLA_BRPORT_PROXYARP;
@@ -216,9 +216,9 @@ attribute_set! {
         /// Maximum number of hosts for explicit host tracking.
         "mcast_eht_hosts_limit" mcast_eht_hosts_limit: u32 = IFLA_BRPORT_MCAST_EHT_HOSTS_LIMIT;
         /// Number of tracked hosts. Read-only.
-        mcast_eht_hosts_cnt: u32 = IFLA_BRPORT_MCAST_EHT_HOSTS_CNT;
+        mcast_eht_hosts_cnt @reported: u32 = IFLA_BRPORT_MCAST_EHT_HOSTS_CNT;
         /// Number of multicast groups. Read-only; since Linux 6.3.
-        mcast_n_groups: u32 = IFLA_BRPORT_MCAST_N_GROUPS;
+        mcast_n_groups @reported: u32 = IFLA_BRPORT_MCAST_N_GROUPS;
         /// Maximum number of multicast groups; 0 is no limit. Since Linux 6.3.
         "mcast_max_groups" mcast_max_groups: u32 = IFLA_BRPORT_MCAST_MAX_GROUPS;
     }

@@ -282,6 +282,21 @@ macro_rules! kinds {
                     _ => {}
                 }
             }
+
+            fn reported_field(value: &$enum) -> Option<String> {
+                let field = match value {
+                    $($enum::$variant(data) => data.reported_field(),)*
+                    _ => None,
+                };
+                field.map(|field| format!("{}.{field}", $data_key))
+            }
+
+            fn remove_reported(value: &mut $enum) {
+                match value {
+                    $($enum::$variant(data) => data.remove_reported(),)*
+                    _ => {}
+                }
+            }
         }
 
         $(crate::link::kind::kinds!(@from $enum, $variant, $type $(, $shared)?);)*

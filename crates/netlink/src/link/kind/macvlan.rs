@@ -25,13 +25,13 @@ attribute_set! {
         /// An address to add or delete. Write-only.
         macaddr: MacAddress = IFLA_MACVLAN_MACADDR;
         /// Number of source addresses. Read-only.
-        macaddr_count: u32 = IFLA_MACVLAN_MACADDR_COUNT;
+        macaddr_count @reported: u32 = IFLA_MACVLAN_MACADDR_COUNT;
         /// The accepted source addresses, in source mode.
         macaddr_data: Vec<MacAddress> as MacList = IFLA_MACVLAN_MACADDR_DATA;
         /// Length of the broadcast queue in packets.
         "bcqueuelen" bcqueuelen: u32 = IFLA_MACVLAN_BC_QUEUE_LEN;
         /// Length of the broadcast queue in use, shared by all macvlans of the lower link. Read-only.
-        usedbcqueuelen: u32 = IFLA_MACVLAN_BC_QUEUE_LEN_USED;
+        usedbcqueuelen @reported: u32 = IFLA_MACVLAN_BC_QUEUE_LEN_USED;
         /// Multicast rate below which packets bypass the broadcast queue; -1 is no limit. Since Linux 6.4.
         "bclim" bclim: i32 = IFLA_MACVLAN_BC_CUTOFF;
     }

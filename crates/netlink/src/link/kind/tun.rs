@@ -25,9 +25,9 @@ attribute_set! {
         /// Whether it supports several queues.
         "multi_queue" multi_queue: bool = IFLA_TUN_MULTI_QUEUE;
         /// Number of open queues. Read-only.
-        numqueues: u32 = IFLA_TUN_NUM_QUEUES;
+        numqueues @reported: u32 = IFLA_TUN_NUM_QUEUES;
         /// Number of disabled queues. Read-only.
-        numdisabled: u32 = IFLA_TUN_NUM_DISABLED_QUEUES;
+        numdisabled @reported: u32 = IFLA_TUN_NUM_DISABLED_QUEUES;
         /// Whether it persists when the last program closes it.
         persist: bool = IFLA_TUN_PERSIST;
         /// The user id that may open it.

@@ -9,16 +9,16 @@ attribute_set! {
     /// # Source
     /// `vrf_nl_policy`, drivers/net/vrf.c.
     pub struct Vrf {
-        /// Its routing table; needed when it is made.
+        /// Its routing table. Required at creation.
         "table" table: u32 = IFLA_VRF_TABLE;
     }
 }
 
 attribute_set! {
-    /// What a VRF tells of a link in it.
+    /// What the kernel reports about a port of a VRF.
     pub struct VrfPort {
         /// The routing table. Read-only.
-        table: u32 = IFLA_VRF_PORT_TABLE;
+        table @reported: u32 = IFLA_VRF_PORT_TABLE;
     }
 }
 

@@ -1,0 +1,61 @@
+//! Numbers that JSON has as a text, because they have names: in requests they may be plain numbers, too.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// A value as JSON has it in a request.
+#[derive(Debug)]
+pub enum Written {
+    /// A text: a name, or digits.
+    Text(String),
+    /// A number.
+    Number(u64),
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => text.fmt(f),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Either)
+    }
+}
+
+struct Either;
+
+impl Visitor<'_> for Either {
+    type Value = Written;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a number")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Written, E> {
+        Ok(Written::Text(text.to_owned()))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Written, E> {
+        Ok(Written::Number(number))
+    }
+}
+
+/// Makes types with a text form read from [`Written`].
+macro_rules! from_written {
+    ($($type:ty),*) => {$(
+        impl TryFrom<crate::schema::Written> for $type {
+            type Error = crate::schema::InvalidValue;
+
+            fn try_from(written: crate::schema::Written) -> Result<Self, Self::Error> {
+                written.to_string().parse()
+            }
+        }
+    )*};
+}
+pub(crate) use from_written;
