@@ -38,7 +38,7 @@ install -d "$folder/include/tapline" "$libraries/pkgconfig" "$libraries/cmake/ta
 install -m 644 "$room/include/tapline.h" "$folder/include/"
 (cd "$room/include/tapline" && find . -name '*.h*' -exec install -D -m 644 {} "$folder/include/tapline/{}" \;)
 fill() {
-    sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|@SONAME@|$soname|" -e "s|@SYSTEM@|$system|" \
+    sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|@SERIES@|${version%.*}|" -e "s|@SONAME@|$soname|" -e "s|@SYSTEM@|$system|" \
         "$room/package/$1.in" >"$2/$1"
     chmod 644 "$2/$1"
 }

@@ -1,5 +1,6 @@
 // bridge NAME: creates a bridge with its settings in one message, and prints what the kernel made of it.
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <tapline/netlink/factory.hpp>
 
@@ -7,7 +8,7 @@ using namespace tapline::netlink;
 using namespace std::chrono_literals;
 
 int main(int argc, char **argv)
-{
+try {
     if (argc != 2) {
         std::cerr << "usage: bridge NAME\n";
         return 2;
@@ -25,4 +26,8 @@ int main(int argc, char **argv)
     }
     std::cout << *created << '\n';
     return 0;
+} catch (const std::exception &failed) {
+    // A value that an attribute cannot have.
+    std::cerr << failed.what() << '\n';
+    return 1;
 }

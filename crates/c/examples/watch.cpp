@@ -6,7 +6,7 @@
 using namespace tapline::netlink;
 
 int main(int argc, char **argv)
-{
+try {
     long left = argc == 2 ? std::atol(argv[1]) : 0;
     if (left <= 0) {
         std::cerr << "usage: watch COUNT\n";
@@ -27,4 +27,7 @@ int main(int argc, char **argv)
         }
     }
     return 0;
+} catch (const tapline::bad_result &failed) {
+    std::cerr << failed.what() << '\n';
+    return 1;
 }

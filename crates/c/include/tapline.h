@@ -8,8 +8,13 @@
  * TAPLINE_STATUS_SYSTEM.
  *
  * Errors. The last argument is a place for an error object, or null. It is written if the function fails and left
- * alone otherwise. The caller frees the object with tapline_error_free. No error and no defect ends the process,
- * unless there is no memory even for small objects.
+ * alone otherwise. The caller frees the object with tapline_error_free. No error and no defect ends the process. A
+ * lack of memory does in one case, below.
+ *
+ * Memory. A call fails with TAPLINE_STATUS_SYSTEM and ENOMEM if there is too little memory for a ring, a queue, the
+ * targets of a ping, a large netlink object, the results of a batch, or for a list or its next objects. Smaller pieces,
+ * such as a handle, a name or the text of an error, are not checked one by one: the process is aborted if the memory
+ * is used up so far that there is none even for one of these, as when other threads use it up meanwhile.
  *
  * Handles. A handle is opaque and never points to memory. A function that gets a handle that is null, closed, or
  * of another kind returns TAPLINE_STATUS_INVALID_HANDLE. Whoever opens a handle closes it; a close function does
@@ -730,11 +735,11 @@ typedef struct tapline_capture_options {
   uint32_t delivery;
   // A `tapline_capture_direction`.
   uint32_t direction;
-  // See `tapline_delivery`.
+  // See `tapline_delivery`. 0 with `IMMEDIATE`.
   uint64_t delivery_ns;
-  // See `tapline_delivery`.
+  // See `tapline_delivery`. 0 with `IMMEDIATE` and `ADAPTIVE`.
   size_t delivery_bytes;
-  // How long to look for the next packet before sleeping. Default: 0.
+  // How long to look for the next packet before sleeping. Default: 0. 0 with `BATCH`.
   uint64_t spin_ns;
   // End after this many packets. Default: never.
   uint64_t max_packets;
@@ -742,13 +747,13 @@ typedef struct tapline_capture_options {
   uint64_t max_ns;
   // A `tapline_backend`.
   uint32_t backend;
-  // A `tapline_xdp_mode`.
+  // A `tapline_xdp_mode`. 0 where no XDP program captures: in mirror mode without the back end `XDP_RINGBUF`.
   uint32_t xdp_mode;
   // Not 0: do not put the interfaces into promiscuous mode.
   uint32_t no_promiscuous;
   // Not 0: time stamps of the interface's hardware clock, instead of the kernel's.
   uint32_t hardware_timestamps;
-  // Not 0: in drop mode, also drop the packets that the filter refuses, instead of passing them to the stack.
+  // Not 0: also drop the packets that the filter refuses, instead of passing them to the stack. Only in drop mode.
   uint32_t drop_others;
   // Not 0: measure the delay of each packet: see `tapline_capture_delays`. Costs a clock read per batch. Requires
   // the kernel's time stamps.
@@ -897,7 +902,7 @@ typedef struct tapline_count_options {
   // A `tapline_count_by`: splits each class into groups.
   uint32_t by;
   // Maximum number of groups of all classes, at most 2^24 or what fits into a quarter of the memory. Packets of further
-  // groups count as others. Default: 4096.
+  // groups count as others. Default: 4096. 0 without `by`.
   uint32_t max_groups;
 } tapline_count_options;
 
@@ -1106,7 +1111,7 @@ typedef struct tapline_sender_options {
   tapline_text interface;
   // Name of its network namespace. Default: that of the calling thread.
   tapline_text netns;
-  // The rate, in units of `rate_unit`.
+  // The rate, in units of `rate_unit`: of `PACKETS`, `BITS` and `WIRE_BITS`. 0 with the others.
   uint64_t rate;
   // A `tapline_rate`.
   uint32_t rate_unit;
@@ -1220,8 +1225,8 @@ tapline_status tapline_capture_interface(struct tapline_capture *capture,
                                          struct tapline_interface *out_interface,
                                          struct tapline_error **error);
 
-// A descriptor for poll(2) and epoll(7): readable when `tapline_capture_next_batch` has work; call that with a timeout
-// of 0 until it lends nothing. It belongs to the capture: do not close it.
+// A descriptor for poll(2) and epoll(7): readable when `tapline_capture_next_batch` has work, which includes the end that
+// `max_ns` sets; call that with a timeout of 0 until it lends nothing. It belongs to the capture: do not close it.
 tapline_status tapline_capture_fd(struct tapline_capture *capture,
                                   int *out_fd,
                                   struct tapline_error **error);
@@ -1265,7 +1270,8 @@ tapline_status tapline_capture_stop_fd(const struct tapline_capture *capture,
                                        struct tapline_error **error);
 
 // Ends and closes a capture, and returns its final account unless `out_stats` is null. Packets still in the rings count
-// as filtered. The handle is invalid afterwards, unless the call returns INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
+// as filtered. Does nothing if `capture` is null. The handle is invalid afterwards, also after an error, unless that is
+// INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
 //
 // Errors: SYSTEM if waiting for packets failed earlier; the account is written nevertheless.
 tapline_status tapline_capture_finish(struct tapline_capture *capture,
@@ -1439,7 +1445,8 @@ tapline_status tapline_sender_generate(struct tapline_sender *sender,
 // Succeeds even if items fail. An item that cannot be read, or that names an interface that does not exist, has failed
 // like one that the kernel rejected. The name of an interface may be one that an earlier item gave to it.
 //
-// Errors: INVALID_ARGUMENT if `items` ends within an item. Nothing is carried out then.
+// Errors: INVALID_ARGUMENT if `items` ends within an item or has more than 1048576 items; SYSTEM with ENOMEM if the results of
+// all would not find memory, which takes at most 1 KiB for each, and with UNDO some KiB. Nothing is carried out then.
 //
 // `items` points to `length` bytes.
 //
@@ -1730,7 +1737,9 @@ tapline_status tapline_ping_fd(struct tapline_ping *ping,
                                struct tapline_error **error);
 
 // Ends and closes a run, and returns the account of all targets unless `out_stats` is null. Does nothing if `ping` is
-// null.
+// null. The handle is invalid afterwards, also after an error, unless that is INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
+//
+// Errors: SYSTEM if the run cannot be closed in order; the account is lost then.
 tapline_status tapline_ping_finish(struct tapline_ping *ping,
                                    struct tapline_ping_stats *out_stats,
                                    struct tapline_error **error);
@@ -1823,7 +1832,10 @@ tapline_status tapline_sender_stop(const struct tapline_sender *sender,
                                    struct tapline_error **error);
 
 // Closes a send job, and returns its account unless `out_stats` is null. Waits up to half a second for the device's
-// counters. Does nothing if `sender` is null.
+// counters. Does nothing if `sender` is null. The handle is invalid afterwards, also after an error, unless that is
+// INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
+//
+// Errors: SYSTEM if the job cannot be closed in order; the account is lost then.
 tapline_status tapline_sender_finish(struct tapline_sender *sender,
                                      struct tapline_sender_stats *out_stats,
                                      struct tapline_error **error);

@@ -162,6 +162,18 @@ unsafe fn size_of_struct<T>(place: *const T, name: &str) -> Result<usize, Error>
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Fails if there is less memory than `bytes`: for a call that allocates as much in small pieces, of which none can fail alone.
+///
+/// # Errors
+/// SYSTEM with ENOMEM; `what` names what the memory is for.
+pub fn check_memory(bytes: usize, what: &str) -> Result<(), Error> {
+    let mut memory = Vec::<u8>::new();
+    let reserved = memory.try_reserve_exact(bytes);
+    // Otherwise the compiler may leave out an allocation that nobody uses.
+    std::hint::black_box(memory.as_ptr());
+    reserved.map_err(|_| Error::no_memory(what))
+}
+
 /// Writes a result to the place that C passed.
 ///
 /// # Errors

@@ -296,8 +296,8 @@ pub extern "C" fn tapline_capture_interface(
     })
 }
 
-/// A descriptor for poll(2) and epoll(7): readable when `tapline_capture_next_batch` has work; call that with a timeout
-/// of 0 until it lends nothing. It belongs to the capture: do not close it.
+/// A descriptor for poll(2) and epoll(7): readable when `tapline_capture_next_batch` has work, which includes the end that
+/// `max_ns` sets; call that with a timeout of 0 until it lends nothing. It belongs to the capture: do not close it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_capture_fd(
     capture: *mut tapline_capture,
@@ -442,7 +442,8 @@ pub extern "C" fn tapline_capture_stop_fd(
 }
 
 /// Ends and closes a capture, and returns its final account unless `out_stats` is null. Packets still in the rings count
-/// as filtered. The handle is invalid afterwards, unless the call returns INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
+/// as filtered. Does nothing if `capture` is null. The handle is invalid afterwards, also after an error, unless that is
+/// INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
 ///
 /// Errors: SYSTEM if waiting for packets failed earlier; the account is written nevertheless.
 #[unsafe(no_mangle)]
@@ -454,6 +455,9 @@ pub unsafe extern "C" fn tapline_capture_finish(
     guard(error, || {
         // SAFETY: a struct of C.
         unsafe { tapline_capture_stats::check(out_stats) }?;
+        if capture.is_null() {
+            return Ok(tapline_status::Ok);
+        }
         let counters = Open::table().shared(capture, |shared| Ok(shared.counters.clone()))?;
         let mut open = Open::table().take(capture)?;
         open.cursor.settle(&mut open.capture);

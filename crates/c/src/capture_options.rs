@@ -92,11 +92,11 @@ pub struct tapline_capture_options<'a> {
     pub delivery: u32,
     /// A `tapline_capture_direction`.
     pub direction: u32,
-    /// See `tapline_delivery`.
+    /// See `tapline_delivery`. 0 with `IMMEDIATE`.
     pub delivery_ns: u64,
-    /// See `tapline_delivery`.
+    /// See `tapline_delivery`. 0 with `IMMEDIATE` and `ADAPTIVE`.
     pub delivery_bytes: usize,
-    /// How long to look for the next packet before sleeping. Default: 0.
+    /// How long to look for the next packet before sleeping. Default: 0. 0 with `BATCH`.
     pub spin_ns: u64,
     /// End after this many packets. Default: never.
     pub max_packets: u64,
@@ -104,13 +104,13 @@ pub struct tapline_capture_options<'a> {
     pub max_ns: u64,
     /// A `tapline_backend`.
     pub backend: u32,
-    /// A `tapline_xdp_mode`.
+    /// A `tapline_xdp_mode`. 0 where no XDP program captures: in mirror mode without the back end `XDP_RINGBUF`.
     pub xdp_mode: u32,
     /// Not 0: do not put the interfaces into promiscuous mode.
     pub no_promiscuous: u32,
     /// Not 0: time stamps of the interface's hardware clock, instead of the kernel's.
     pub hardware_timestamps: u32,
-    /// Not 0: in drop mode, also drop the packets that the filter refuses, instead of passing them to the stack.
+    /// Not 0: also drop the packets that the filter refuses, instead of passing them to the stack. Only in drop mode.
     pub drop_others: u32,
     /// Not 0: measure the delay of each packet: see `tapline_capture_delays`. Costs a clock read per batch. Requires
     /// the kernel's time stamps.
@@ -120,6 +120,35 @@ pub struct tapline_capture_options<'a> {
 // SAFETY: `repr(C)`, its size first, and integers and strings after it: zeros are the defaults.
 unsafe impl Options for tapline_capture_options<'_> {
     const NAME: &'static str = "tapline_capture_options";
+}
+
+/// Refuses options that have no effect together with others: who sets them expects one.
+fn check_effect(given: &tapline_capture_options<'_>) -> Result<(), Error> {
+    const BATCH: u32 = tapline_delivery::Batch as u32;
+    const IMMEDIATE: u32 = tapline_delivery::Immediate as u32;
+    const ADAPTIVE: u32 = tapline_delivery::Adaptive as u32;
+    let without_effect = |field: &str, hint: &str| {
+        Err(Error::argument(format!("{field} has no effect with the other options")).hint(hint))
+    };
+    let is_mirror = given.mode == tapline_capture_mode::Mirror as u32;
+    // Which are XDP programs in mirror mode, too.
+    let has_program = !is_mirror || given.backend == tapline_backend::XdpRingbuf as u32;
+    if is_mirror && given.drop_others != 0 {
+        return without_effect("drop_others", "set mode to DROP");
+    }
+    if !has_program && given.xdp_mode != 0 {
+        return without_effect("xdp_mode", "set mode to DROP, or backend to XDP_RINGBUF");
+    }
+    if given.delivery == IMMEDIATE && given.delivery_ns != 0 {
+        return without_effect("delivery_ns", "set delivery to BATCH or ADAPTIVE");
+    }
+    if matches!(given.delivery, IMMEDIATE | ADAPTIVE) && given.delivery_bytes != 0 {
+        return without_effect("delivery_bytes", "set delivery to BATCH");
+    }
+    if given.delivery == BATCH && given.spin_ns != 0 {
+        return without_effect("spin_ns", "set delivery to IMMEDIATE or ADAPTIVE");
+    }
+    Ok(())
 }
 
 fn delivery(given: &tapline_capture_options<'_>) -> Result<DeliveryMode, Error> {
@@ -148,6 +177,7 @@ fn delivery(given: &tapline_capture_options<'_>) -> Result<DeliveryMode, Error> 
 /// # Safety
 /// The strings of `given` are those of C.
 pub unsafe fn wanted(given: &tapline_capture_options<'_>) -> Result<CaptureOptions, Error> {
+    check_effect(given)?;
     // SAFETY: an array of C (promised by the caller).
     let names = unsafe { array(given.interfaces, given.interface_count, "interfaces") }?;
     let mut wanted = CaptureOptions::default();

@@ -105,7 +105,7 @@ pub struct tapline_count_options<'a> {
     /// A `tapline_count_by`: splits each class into groups.
     pub by: u32,
     /// Maximum number of groups of all classes, at most 2^24 or what fits into a quarter of the memory. Packets of further
-    /// groups count as others. Default: 4096.
+    /// groups count as others. Default: 4096. 0 without `by`.
     pub max_groups: u32,
 }
 
@@ -290,6 +290,10 @@ unsafe fn wanted_options(given: &tapline_count_options<'_>) -> Result<CountOptio
         },
     };
     if given.max_groups > 0 {
+        if wanted.by.is_none() {
+            let text = "max_groups has no effect with the other options";
+            return Err(Error::argument(text).hint("set by to the field that makes groups"));
+        }
         wanted.groups = given.max_groups;
     }
     Ok(wanted)

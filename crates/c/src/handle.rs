@@ -39,8 +39,6 @@ pub enum Kind {
     Watch,
     /// `tapline_batch`
     Batch,
-    /// `tapline_object`
-    Object,
     /// `tapline_list`
     List,
     /// `tapline_fake_kernel`
@@ -49,7 +47,7 @@ pub enum Kind {
     Doctor,
 }
 
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 15] = [
     Kind::Error,
     Kind::Capture,
     Kind::Reader,
@@ -62,7 +60,6 @@ const KINDS: [Kind; 16] = [
     Kind::Netlink,
     Kind::Watch,
     Kind::Batch,
-    Kind::Object,
     Kind::List,
     Kind::FakeKernel,
     Kind::Doctor,

@@ -398,6 +398,9 @@ pub extern "C" fn tapline_ping_next_batch(
             let Some(events) = open.ping.next_batch(timeout)? else {
                 return Ok(tapline_status::End);
             };
+            // Their account has them, too.
+            let reserved = open.events.try_reserve(events.len());
+            reserved.map_err(|_| Error::no_memory("the events"))?;
             open.events
                 .extend(events.map(|event| tapline_ping_event::of(&event)));
             out_events.write(open.events.as_ptr());
@@ -489,7 +492,9 @@ pub extern "C" fn tapline_ping_fd(
 }
 
 /// Ends and closes a run, and returns the account of all targets unless `out_stats` is null. Does nothing if `ping` is
-/// null.
+/// null. The handle is invalid afterwards, also after an error, unless that is INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
+///
+/// Errors: SYSTEM if the run cannot be closed in order; the account is lost then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_ping_finish(
     ping: *mut tapline_ping,

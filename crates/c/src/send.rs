@@ -74,7 +74,7 @@ pub struct tapline_sender_options<'a> {
     pub interface: Text<'a>,
     /// Name of its network namespace. Default: that of the calling thread.
     pub netns: Text<'a>,
-    /// The rate, in units of `rate_unit`.
+    /// The rate, in units of `rate_unit`: of `PACKETS`, `BITS` and `WIRE_BITS`. 0 with the others.
     pub rate: u64,
     /// A `tapline_rate`.
     pub rate_unit: u32,
@@ -256,6 +256,19 @@ pub extern "C" fn tapline_queue_free(
 
 fn rate(given: &tapline_sender_options<'_>) -> Result<Rate, Error> {
     let number = || NonZeroU64::new(given.rate).ok_or_else(|| Error::argument("rate is 0"));
+    if given.rate != 0 && matches!(given.rate_unit, 0 | 4 | 5) {
+        let rate = given.rate;
+        return Err(match given.rate_unit {
+            0 => Error::argument(format!(
+                "rate is {rate}, and rate_unit does not say of what"
+            ))
+            .hint("set rate_unit to PACKETS, BITS or WIRE_BITS"),
+            _ => Error::argument(format!(
+                "rate is {rate}, and rate_unit takes the times of the packets"
+            ))
+            .hint("leave rate at 0"),
+        });
+    }
     Ok(match given.rate_unit {
         0 => Rate::Max,
         1 => Rate::Packets(number()?),
@@ -385,7 +398,10 @@ pub extern "C" fn tapline_sender_stop(
 }
 
 /// Closes a send job, and returns its account unless `out_stats` is null. Waits up to half a second for the device's
-/// counters. Does nothing if `sender` is null.
+/// counters. Does nothing if `sender` is null. The handle is invalid afterwards, also after an error, unless that is
+/// INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
+///
+/// Errors: SYSTEM if the job cannot be closed in order; the account is lost then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_sender_finish(
     sender: *mut tapline_sender,

@@ -86,7 +86,8 @@ fn structs_and_constants_are_the_committed_ones() {
         fs::write(&made, layout).expect("a writable target folder");
         let [committed, made] = [committed, made].map(|path| path.display().to_string());
         panic!(
-            "{committed} differs: a struct may only grow at its end, and a value stays. Review and copy {made}"
+            "{committed} differs: a struct that begins with its size may only grow at its end, one without, such as the \
+             element of an array, stays as it is, and so does a value. Review and copy {made}"
         );
     }
 }

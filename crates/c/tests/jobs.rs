@@ -17,6 +17,42 @@ fn source(name: &str, extension: &str) -> String {
     format!("tests/programs/{name}.{extension}")
 }
 
+/// The program with many options in each language.
+fn options() -> impl Iterator<Item = Checked> {
+    // Valgrind 3.19 does not know the calls that run programs of eBPF.
+    LANGUAGES
+        .into_iter()
+        .map(|extension| sanitized(&source("options", extension)))
+}
+
+#[test]
+fn an_event_loop_ends_with_the_time_limit_of_an_idle_capture() {
+    for program in options() {
+        let [left, _right] = Net::new().pair();
+        let name = left.interface().name.to_string();
+        assert_eq!(program.start(&left, &["idle", &name]).finish(), ["done"]);
+    }
+}
+
+#[test]
+fn options_without_effect_are_refused() {
+    for program in options() {
+        let host = Host::new("alone");
+        assert_eq!(program.start(&host, &["refused", "lo"]).finish(), ["done"]);
+    }
+}
+
+#[test]
+fn a_signal_ends_calls_that_wait() {
+    let program = sanitized(&source("options", "c"));
+    let [left, _right] = Net::new().pair();
+    let name = left.interface().name.to_string();
+    assert_eq!(
+        program.start(&left, &["interrupted", &name]).finish(),
+        ["done"]
+    );
+}
+
 #[test]
 fn a_class_has_groups_until_there_is_no_room() {
     // 30 packets to port 53, 20 to port 443, and 10 to a third.

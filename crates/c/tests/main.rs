@@ -18,4 +18,5 @@ mod netlink_tables;
 mod netlink_types;
 mod python;
 mod service;
+mod settings;
 mod support;

@@ -13,7 +13,9 @@ use tapline::net::{
     Addr, Fdb, IfIndex, Link, LinkKind, Neigh, Nexthop, PortKind, PortVlan, Route, RouteQuery, Rule,
 };
 
-use crate::support::repository;
+use lab::Host;
+
+use crate::support::{repository, sanitized};
 
 const INTRODUCTION: &str = "\
 # Netlink objects as JSON
@@ -23,8 +25,30 @@ const INTRODUCTION: &str = "\
 The fields of the objects that the C functions `tapline_netlink_…` take and return as JSON (`TAPLINE_NETLINK_FORM_JSON`), with an example of each.
 [Coming from libnl](coming-from-libnl.md) shows their use. Every field is optional. A path such as `linkinfo.info_kind` means
 `{\"linkinfo\":{\"info_kind\":\"bridge\"}}`, and `[]` an element of an array. In requests an interface is its index or its name, in replies its index. Numbers
-are plain; times are in the unit that is stated. Encapsulations of routes (`encap`) and the peer of a veth are not listed.
+are plain; times are in the unit that is stated. What has names, such as a routing table, a protocol or a scope, and ranges of ports are texts in replies; in requests
+a number may also be plain: `\"table\":100` and `\"table\":\"100\"` are the same. An object has at most 1 MiB.
+
+The peer of a veth, which is a link, and encapsulations of routes (`encap`) are not listed below. Examples:
 ";
+
+/// Objects that are added one after the other: what they are, their type, and their JSON.
+const EXAMPLES: [(&str, &str, &str); 3] = [
+    (
+        "A veth with its peer, `TAPLINE_NETLINK_OBJECT_LINK`",
+        "1",
+        r#"{"name":"v0","up":true,"linkinfo":{"info_kind":"veth","info_data":{"peer":{"name":"v1","mtu":1400}}}}"#,
+    ),
+    (
+        "A route in a table without a name, `TAPLINE_NETLINK_OBJECT_ROUTE`",
+        "3",
+        r#"{"dst":"203.0.113.0/24","dev":"v0","table":100,"protocol":200}"#,
+    ),
+    (
+        "A route that encapsulates packets: tunnel metadata for a VXLAN, Geneve or GRE link with `external`",
+        "3",
+        r#"{"dst":"198.51.100.0/24","dev":"v0","encap":{"type":"ip","id":42,"dst":"192.0.2.9","ttl":64}}"#,
+    ),
+];
 
 /// Texts of which each field of text takes one.
 const TEXTS: [&str; 12] = [
@@ -267,6 +291,9 @@ fn kinds(out: &mut String) {
 
 fn page() -> String {
     let mut out = INTRODUCTION.to_owned();
+    for (what, _, json) in EXAMPLES {
+        write!(out, "\n{what}:\n\n```json\n{json}\n```\n").expect("text");
+    }
     section::<Link>("TAPLINE_NETLINK_OBJECT_LINK", &mut out);
     kinds(&mut out);
     section::<Addr>("TAPLINE_NETLINK_OBJECT_ADDR", &mut out);
@@ -304,4 +331,32 @@ fn the_page_has_the_fields_of_the_objects() {
         "{} differs from the tables: TAPLINE_WRITE=1 cargo test -p tapline-c --test main netlink_json",
         path.display()
     );
+}
+
+#[test]
+fn the_examples_of_the_page_are_added() {
+    let host = Host::new("alone");
+    let program = sanitized("tests/programs/options.c");
+    let mut arguments = vec!["json"];
+    arguments.extend(
+        EXAMPLES
+            .iter()
+            .flat_map(|(_, object, json)| [*object, *json]),
+    );
+    assert_eq!(program.start(&host, &arguments).finish(), ["done"]);
+    let shown = |words: &str| -> Value {
+        let printed = host.output_of(&format!("ip -json -details {words}"));
+        serde_json::from_str(&printed).expect(&printed)
+    };
+    let peer = &shown("link show v1")[0];
+    assert_eq!((&peer["link"], &peer["mtu"]), (&"v0".into(), &1400.into()));
+    let route = &shown("route show table 100")[0];
+    assert_eq!(
+        [&route["dst"], &route["protocol"]],
+        ["203.0.113.0/24", "200"]
+    );
+    // iproute2 prints the keys of encapsulations beside those of the route.
+    let printed = host.output_of("ip route show 198.51.100.0/24");
+    let encapsulation = "encap ip id 42 src 0.0.0.0 dst 192.0.2.9 ttl 64";
+    assert!(printed.contains(encapsulation), "{printed}");
 }

@@ -226,7 +226,7 @@ fn run(host: &Host, program: &Path, level: &str, task: &Task, report: &mut Repor
 const COMPILE_TITLE: &str = "C++: compile a file with one header, ms";
 
 /// A header of the standard library, for comparison: the interfaces need its `shared_ptr`.
-const BASELINE: &str = "<memory> alone";
+const BASELINE: &str = "`<memory>` alone";
 
 /// A program that uses a factory: the code for all objects is compiled.
 const USE: &str = "#include <tapline/netlink/factory.hpp>\n\

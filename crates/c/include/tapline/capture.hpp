@@ -95,7 +95,8 @@ struct capture_stats {
           duration(known_time(raw.duration_ns)) {}
 };
 
-/// A running capture. One thread at a time; `stats` and `stop` from any.
+/// A running capture. One thread at a time; `stats`, `interface_stats` and `stop` from any, but not beside `finish`, a move
+/// or the destructor.
 class capture {
 public:
     /// As `tapline_capture_open`: CAP_NET_RAW.
@@ -185,7 +186,8 @@ public:
     /// Ends the flow of packets; those in the rings can still be read. Any thread.
     result<void> stop() const { return done(call(&::tapline_capture_stop, handle_.get())); }
 
-    /// For poll(2) and epoll(7); -1 after `finish`.
+    /// For poll(2) and epoll(7): readable when `next_batch` with a timeout of 0 has work, also at the time limit. -1 after
+    /// `finish`.
     int fd() const {
         int descriptor = -1;
         ::tapline_capture_fd(handle_.get(), &descriptor, nullptr);

@@ -45,7 +45,7 @@ struct count_interval {
     std::chrono::nanoseconds span = {};
 };
 
-/// Programs in the kernel that count. One thread at a time; `stop` from any.
+/// Programs in the kernel that count. One thread at a time; `stop` from any, but not beside a move or the destructor.
 class counter {
 public:
     /// As `tapline_count_open`: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.

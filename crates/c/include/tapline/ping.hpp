@@ -108,7 +108,7 @@ struct ping_stats {
           address(raw.address) {}
 };
 
-/// A run of probes. One thread at a time; `stop` from any.
+/// A run of probes. One thread at a time; `stop` from any, but not beside `finish`, a move or the destructor.
 class pinger {
 public:
     /// As `tapline_ping_open`: CAP_NET_RAW, or a group within net.ipv4.ping_group_range.

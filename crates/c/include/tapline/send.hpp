@@ -99,7 +99,7 @@ struct sender_stats {
     std::chrono::nanoseconds duration = {};
 };
 
-/// An open send job. One thread at a time; `stop` from any.
+/// An open send job. One thread at a time; `stop` from any, but not beside `finish`, a move or the destructor.
 class sender {
 public:
     /// As `tapline_sender_open`: CAP_NET_RAW.

@@ -11,13 +11,19 @@ use super::object::{
     Crossing, read, tapline_netlink_form, tapline_netlink_object, tapline_netlink_verb, with_type,
 };
 use super::request::error_of;
-use crate::arguments::array;
+use crate::arguments::{array, check_memory};
 use crate::catch::guard_value;
 use crate::error::{report, tapline_error};
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
 use crate::status::tapline_status;
+
+/// Items of a batch at most: as many as the largest routing tables have routes.
+const MAX_ITEMS: usize = 1 << 20;
+
+/// What the error of an item takes at most.
+const ERROR_BYTES: usize = 1024;
 
 /// What the form of an item is multiplied by, in the number with its verb.
 const FORM_UNIT: u32 = 256;
@@ -176,6 +182,20 @@ impl<'b> Items<'b> {
 }
 
 impl<'b> Framed<'b> {
+    /// The memory that its result may take.
+    fn result_bytes(self, on_error: OnError) -> usize {
+        let Ok(object) = tapline_netlink_object::try_from(self.object) else {
+            return ERROR_BYTES;
+        };
+        match on_error {
+            // Of all items one may fail.
+            OnError::Stop => 0,
+            // The states before and after it, with what they own.
+            OnError::Undo => with_type!(object, O => 4 * size_of::<O>() + ERROR_BYTES),
+            _ => ERROR_BYTES,
+        }
+    }
+
     fn read(self) -> Result<Item<'b>, Error> {
         Ok(Item {
             verb: tapline_netlink_verb::try_from(self.verb % FORM_UNIT)?.into(),
@@ -272,6 +292,21 @@ fn run(open: &mut Open, items: &[u8], on_error: OnError) -> Summary {
     }
 }
 
+/// Checks the frame of all items, and that there is memory for their results.
+fn check_items(items: &[u8], on_error: OnError) -> Result<(), Error> {
+    let (mut count, mut bytes) = (0_usize, 0_usize);
+    for item in (Items { rest: items }) {
+        let item = item.ok_or_else(|| Error::argument("the items are truncated"))?;
+        count += 1;
+        if count > MAX_ITEMS {
+            let text = format!("the batch has more than {MAX_ITEMS} items");
+            return Err(Error::argument(text).hint("divide it"));
+        }
+        bytes += item.result_bytes(on_error);
+    }
+    check_memory(bytes, &format!("the results of {count} items"))
+}
+
 /// Carries out many changes and returns the results of all.
 ///
 /// `items` has, for each, three 32-bit numbers and then its object: its `tapline_netlink_verb` plus 256 times the
@@ -282,7 +317,8 @@ fn run(open: &mut Open, items: &[u8], on_error: OnError) -> Summary {
 /// Succeeds even if items fail. An item that cannot be read, or that names an interface that does not exist, has failed
 /// like one that the kernel rejected. The name of an interface may be one that an earlier item gave to it.
 ///
-/// Errors: INVALID_ARGUMENT if `items` ends within an item. Nothing is carried out then.
+/// Errors: INVALID_ARGUMENT if `items` ends within an item or has more than 1048576 items; SYSTEM with ENOMEM if the results of
+/// all would not find memory, which takes at most 1 KiB for each, and with UNDO some KiB. Nothing is carried out then.
 ///
 /// `items` points to `length` bytes.
 ///
@@ -306,9 +342,7 @@ pub unsafe extern "C" fn tapline_netlink_run(
         };
         // SAFETY: the bytes of C.
         let items = unsafe { array(items, length, "items") }?;
-        if (Items { rest: items }).any(|item| item.is_none()) {
-            return Err(Error::argument("the items are truncated"));
-        }
+        check_items(items, on_error)?;
         Open::table().with(netlink, |open| {
             let summary = run(open, items, on_error);
             out_batch.write(Results::table().insert(Results, summary)?);

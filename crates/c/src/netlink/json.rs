@@ -300,6 +300,39 @@ mod tests {
     }
 
     #[test]
+    fn what_has_names_may_be_a_number() {
+        let same = |number: &str, text: &str| {
+            let route: Route = read(number).expect("numbers");
+            assert_eq!(route, read(text).expect("texts"));
+            assert_eq!(
+                serde_json::to_value(route).expect("JSON"),
+                serde_json::from_str::<Value>(text).expect("JSON")
+            );
+        };
+        same(
+            r#"{"table":100,"protocol":200,"scope":77,"type":99,"flow":{"from":1,"to":2}}"#,
+            r#"{"table":"100","protocol":"200","scope":"77","type":"99","flow":{"from":"1","to":"2"}}"#,
+        );
+        same(
+            r#"{"table":254,"flags":[4]}"#,
+            r#"{"table":"main","flags":["onlink"]}"#,
+        );
+        let rule: Rule = read(r#"{"sport":80,"uidrange":"5-6"}"#).expect("a rule");
+        assert_eq!(
+            rule,
+            read(r#"{"sport":"80","uidrange":"5-6"}"#).expect("a rule")
+        );
+        for wrong in [
+            r#"{"table":-1}"#,
+            r#"{"protocol":256}"#,
+            r#"{"table":4294967296}"#,
+            r#"{"table":[7]}"#,
+        ] {
+            refused::<Route>(wrong);
+        }
+    }
+
+    #[test]
     fn an_invalid_value_is_named() {
         assert_eq!(
             refused::<Link>(r#"{"name":"b0","mtu":"x"}"#),

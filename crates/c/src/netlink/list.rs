@@ -32,6 +32,18 @@ impl Object for List {
     }
 }
 
+/// Memory for the next object of a list. One that is longer is not checked.
+const OBJECT_BYTES: usize = 16 * 1024;
+
+/// Makes room for an object in a list.
+///
+/// # Errors
+/// SYSTEM with ENOMEM.
+pub fn reserve(list: &mut Vec<u8>) -> Result<(), Error> {
+    let reserved = list.try_reserve(OBJECT_BYTES);
+    reserved.map_err(|_| Error::no_memory("the list"))
+}
+
 /// Gives a list a handle.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use tapline::net::{
 };
 
 use super::json;
+use crate::arguments::check_memory;
 use crate::failure::Error;
 
 /// What a request is about.
@@ -169,6 +170,34 @@ impl NameLookup for Nameless {
     }
 }
 
+/// An object has at most this many bytes in any form. The kernel takes attributes of 64 KiB, which JSON writes in some
+/// ten times as many bytes.
+const MAX_OBJECT_BYTES: usize = 1 << 20;
+
+/// What reading a byte of an object takes at most: the shortest element of a list is `{},` in JSON and 4 bytes in fields, and
+/// becomes a struct, in JSON also a value on the way.
+const MEMORY_PER_BYTE: usize = 256;
+
+/// Objects up to this length are read without a look at the memory that is left.
+const SMALL_OBJECT_BYTES: usize = 4096;
+
+fn check_size<T: Crossing>(bytes: &[u8]) -> Result<(), Error> {
+    if bytes.len() <= SMALL_OBJECT_BYTES {
+        return Ok(());
+    }
+    let [what, _] = T::WORDS;
+    if bytes.len() > MAX_OBJECT_BYTES {
+        return Err(Error::argument(format!(
+            "the {what} has {} bytes, more than {MAX_OBJECT_BYTES}",
+            bytes.len()
+        )));
+    }
+    check_memory(
+        bytes.len() * MEMORY_PER_BYTE,
+        &format!("a {what} of {} bytes", bytes.len()),
+    )
+}
+
 /// Reads an object that C passed for `action` into an empty one. It is large, so it stays where the caller has it.
 pub fn read<T: Crossing>(
     object: &mut T,
@@ -177,6 +206,7 @@ pub fn read<T: Crossing>(
     bytes: &[u8],
     names: &mut dyn NameLookup,
 ) -> Result<(), Error> {
+    check_size::<T>(bytes)?;
     match form {
         tapline_netlink_form::Fields => {
             let read = object.take_fields(bytes, &mut FieldReader::new(names));
@@ -204,6 +234,7 @@ pub fn read_change<T: Crossing + tapline::net::Object>(
     if form != tapline_netlink_form::Message {
         return read(object, verb.into(), form, bytes, names);
     }
+    check_size::<T>(bytes)?;
     *object = decode_change(verb, bytes).map_err(|error| Error::argument(error.to_string()))?;
     Ok(())
 }
@@ -216,8 +247,17 @@ fn invalid<T: Crossing>(action: Action, error: &InvalidField) -> Error {
         return Error::no_interface(format!("cannot {action} {what}: {reason} ({path})"));
     }
     let dot = if path.is_empty() { "" } else { "." };
-    Error::argument(format!("{}{dot}{path}: {reason}", T::NAME))
+    let mut message = format!("{}{dot}{path}: {reason}", T::NAME);
+    // It may quote a value of any length, and a batch keeps the errors of all items.
+    if message.len() > MAX_MESSAGE_BYTES {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+        message.push('…');
+    }
+    Error::argument(message)
 }
+
+/// What is left of the message about an object that cannot be read.
+const MAX_MESSAGE_BYTES: usize = 500;
 
 /// Appends an object for C to `bytes`: fields behind their length, or a line of JSON.
 pub fn write<T: Crossing>(

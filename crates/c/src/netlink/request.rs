@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use tapline::net::{Action, Cause, KernelError, NetlinkError, RouteQuery, Verb};
 
 use super::handle::{Open, tapline_netlink};
-use super::list::{list, tapline_list};
+use super::list::{list, reserve, tapline_list};
 use super::object::{
     Crossing, read, read_change, tapline_netlink_form, tapline_netlink_object,
     tapline_netlink_verb, with_type, write,
@@ -35,11 +35,18 @@ pub fn error_of(error: &NetlinkError) -> Error {
         Cause::Invalid(_) => (tapline_status::InvalidArgument, None, None),
         _ => (system.status, None, None),
     };
+    // The kernel has this answer for a link without a type, too.
+    let is_type = system.status == tapline_status::Unsupported
+        && error.action == Action::Add
+        && kernel_text.as_deref() == Some("Unknown device type");
+    let type_hint = is_type.then(|| {
+        "give a type that the kernel has: linkinfo.info_kind in JSON, setType in C++".to_owned()
+    });
     let is_entry = matches!(error.cause, Cause::Namespace(_));
     let hint = (system.status == tapline_status::Privilege && is_entry)
         .then(|| "requires CAP_SYS_ADMIN, to enter the namespace".to_owned());
     Error {
-        hint: hint.or_else(|| system.hint.clone()),
+        hint: hint.or(type_hint).or_else(|| system.hint.clone()),
         status: if error.is_absence() {
             tapline_status::NotFound
         } else {
@@ -95,6 +102,7 @@ impl Open {
         let listing = self.netlink.list(&filter)?;
         let mut out = Vec::new();
         for object in &listing.items {
+            reserve(&mut out)?;
             write(form, object, &mut out, &mut names)?;
         }
         Ok((out, listing.interrupted))

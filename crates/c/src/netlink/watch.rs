@@ -13,7 +13,7 @@ use tapline::net::{Action, Event, Watch};
 use tapline::{Stop, Stopper};
 
 use super::handle::{Open, tapline_netlink};
-use super::list::{list, tapline_list};
+use super::list::{list, reserve, tapline_list};
 use super::names::{Lookup, Names};
 use super::object::{
     Crossing, read, tapline_netlink_form, tapline_netlink_object, with_type, write,
@@ -190,6 +190,8 @@ impl<O: Crossing + tapline::net::Object> AnyWatch for Watch<O> {
         names: &mut Names<'_>,
     ) -> Result<(), Error> {
         for _ in 0..MAX_EVENTS {
+            // Before the event is taken, so that it is not lost.
+            reserve(out)?;
             let Some(event) = self.try_next()? else {
                 break;
             };

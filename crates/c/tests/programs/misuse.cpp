@@ -290,6 +290,18 @@ void netlinks()
     CHECK(batch.size() == 1 && batch.bytes().size() == taken.bytes().size());
     CHECK(factory->run(taken).value().size() == 1);
 
+    // A read-only field would have no effect. What the kernel reported has some.
+    auto observed = net::LinkInfo().setName("d0").setMtu(1400);
+    observed.promiscuity = 1;
+    FAILS(INVALID_ARGUMENT, link->set(observed));
+    CHECK(link->set(observed).error().message.find("promiscuity is read-only") != std::string::npos);
+    CHECK(observed.settable() == net::LinkInfo().setName("d0").setMtu(1400));
+    link->set(observed.settable()).value();
+    auto route = net::RouteInfo().setDst("192.0.2.0/24").setKind(net::RouteType::Blackhole);
+    route.used = 1;
+    FAILS(INVALID_ARGUMENT, factory->route()->add(route));
+    factory->route()->add(route.settable()).value();
+
     // What a factory made lives on without it.
     const auto watch = link->watch(net::LinkInfo()).value();
     factory.reset();

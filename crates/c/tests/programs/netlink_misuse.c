@@ -106,6 +106,71 @@ static void arguments(void) {
     OK(tapline_fake_kernel_free(fake, &error));
 }
 
+/* A request with a field that the kernel only reports would succeed without effect. */
+static void read_only_fields(void) {
+    static const struct {
+        uint32_t object;
+        const char *json, *field;
+    } requests[] = {
+        {LINK, "{\"name\":\"d9\",\"min_mtu\":68}", "min_mtu"},
+        {LINK, "{\"name\":\"d9\",\"mtu\":1400,\"promiscuity\":1}", "promiscuity"},
+        {LINK, "{\"name\":\"d9\",\"hardware\":1}", "hardware"},
+        {LINK, "{\"name\":\"d9\",\"flags\":1}", "flags"},
+        {LINK, "{\"name\":\"d9\",\"carrier_changes\":1}", "carrier_changes"},
+        {LINK, "{\"name\":\"d9\",\"qdisc\":\"fq\"}", "qdisc"},
+        {LINK, "{\"name\":\"d9\",\"statistics\":{\"rx_packets\":1}}", "statistics"},
+        {LINK, "{\"name\":\"d9\",\"linkinfo\":{\"info_kind\":\"bridge\",\"info_data\":{\"root_port\":1}}}",
+         "linkinfo.info_data.root_port"},
+        {TAPLINE_NETLINK_OBJECT_ROUTE, "{\"dst\":\"192.0.2.0/24\",\"nexthops\":[{\"dev\":1,\"flags\":[\"dead\"]}]}",
+         "nexthops.flags"},
+        {TAPLINE_NETLINK_OBJECT_ROUTE, "{\"dst\":\"192.0.2.0/24\",\"type\":\"blackhole\",\"mark\":7}", "mark"},
+    };
+    tapline_fake_kernel *fake = NULL;
+    tapline_netlink *netlink = open_fake(&fake);
+    for (size_t at = 0; at < sizeof requests / sizeof *requests; at++) {
+        char expected[64];
+        snprintf(expected, sizeof expected, ": %s is read-only", requests[at].field);
+        const uint8_t *const json = bytes(requests[at].json);
+        const size_t length = strlen(requests[at].json);
+        for (uint32_t verb = ADD; verb <= TAPLINE_NETLINK_VERB_SET; verb += TAPLINE_NETLINK_VERB_SET - ADD) {
+            FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, expected,
+                  tapline_netlink_change(netlink, verb, requests[at].object, JSON, json, length, &error));
+            uint8_t item[256];
+            const uint32_t header[] = {verb + 256 * JSON, requests[at].object, (uint32_t)length};
+            memcpy(item, header, sizeof header);
+            memcpy(item + sizeof header, json, length);
+            tapline_batch *batch = NULL;
+            tapline_item_state state = TAPLINE_ITEM_STATE_DONE;
+            tapline_error *failure = NULL;
+            OK(tapline_netlink_run(netlink, item, sizeof header + length, 0, &batch, &error));
+            OK(tapline_batch_result(batch, 0, &state, &failure, &error));
+            CHECK(state == TAPLINE_ITEM_STATE_FAILED && strstr(tapline_error_message(failure), expected) != NULL);
+            tapline_error_free(failure);
+            OK(tapline_batch_free(batch, &error));
+        }
+        tapline_list *list = NULL;
+        FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, expected,
+              tapline_netlink_create(netlink, requests[at].object, JSON, json, length, &list, &error));
+        /* They are for filters. */
+        OK(tapline_netlink_list(netlink, requests[at].object, JSON, json, length, &list, &error));
+        OK(tapline_list_free(list, &error));
+    }
+    OK(tapline_netlink_close(netlink, &error));
+    OK(tapline_fake_kernel_free(fake, &error));
+}
+
+/* A link without a type, which the kernel calls unknown. Needs the real kernel, which the fake one does not have. */
+static void link_without_type(void) {
+    tapline_netlink *netlink = NULL;
+    OK(tapline_netlink_open(NULL, &netlink, &error));
+    const char *const text = "{\"name\":\"d9\"}";
+    tapline_error *failure = NULL;
+    CHECK(tapline_netlink_change(netlink, ADD, LINK, JSON, bytes(text), strlen(text), &failure) < 0);
+    CHECK(tapline_error_hint(failure) != NULL && strstr(tapline_error_hint(failure), "give a type") != NULL);
+    tapline_error_free(failure);
+    OK(tapline_netlink_close(netlink, &error));
+}
+
 /* struct nlmsghdr and struct ifinfomsg */
 struct message {
     uint32_t length;
@@ -343,6 +408,8 @@ static void stops(void) {
 int main(void) {
     arguments();
     messages();
+    read_only_fields();
+    link_without_type();
     handles();
     threads();
     stops();

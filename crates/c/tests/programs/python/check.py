@@ -228,6 +228,9 @@ def misuse():
     fails("NOT_FOUND", "nowhere0", tapline.Capture, "nowhere0")
     fails("SYNTAX", "prot", tapline.Filter, "prot 80")
     fails("INVALID_ARGUMENT", "", tapline.Capture, [])
+    fails("INVALID_ARGUMENT", "rate_unit", tapline.Sender, "lo", rate=10)
+    fails("INVALID_ARGUMENT", "mode to DROP", tapline.Capture, "lo", drop_others=True)
+    fails("INVALID_ARGUMENT", "delivery_bytes", tapline.Capture, "lo", delivery="immediate", delivery_bytes=9)
     fails("NOT_FOUND", "/nowhere", tapline.Reader, "/nowhere")
     raises(TypeError, tapline.Capture, "lo", colour="red")
     raises(TypeError, tapline.Capture, "lo", size=3)
@@ -241,6 +244,9 @@ def misuse():
     fails("INVALID_HANDLE", "", closed.matches, b"")
     assert list(tapline.Filter("udp").run([])) == []
     assert not tapline.Filter("udp").matches(b"") and tapline.Filter().matches(b"x")
+    # Nothing arrives: the time limit ends the wait.
+    with tapline.Capture("lo", max_time=0.2) as running:
+        assert list(running) == [] and running.finish().delivered == 0
     with tapline.Capture("lo") as running:
         # Another thread may stop it while this one waits.
         stopper = threading.Timer(0, running.stop)

@@ -1,0 +1,206 @@
+/* options JOB …: options of the jobs that no other program uses. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "check.h"
+
+/* An event loop with a capture that ends by its time limit, although nothing arrives. */
+static void idle(char **words) {
+    const char *interfaces[] = {words[0]};
+    tapline_capture_options options = {
+        .size = sizeof options, .interfaces = interfaces, .interface_count = 1, .max_ns = 200000000};
+    tapline_capture *capture = NULL;
+    OK(tapline_capture_open(&options, &capture, &error));
+    int fd = -1;
+    OK(tapline_capture_fd(capture, &fd, &error));
+    const int loop = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+    CHECK(loop >= 0 && epoll_ctl(loop, EPOLL_CTL_ADD, fd, &event) == 0);
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status != TAPLINE_STATUS_END) {
+        CHECK(epoll_wait(loop, &event, 1, 20000) == 1);
+        const tapline_packet *packets = NULL;
+        size_t count = 0;
+        OK(status = tapline_capture_next_batch(capture, 0, &packets, &count, &error));
+    }
+    close(loop);
+    tapline_capture_stats stats = {.size = sizeof stats};
+    OK(tapline_capture_finish(capture, &stats, &error));
+    CHECK(stats.delivered == 0 && stats.duration_ns >= options.max_ns);
+}
+
+/* Options that have no effect together with others are refused with a hint. */
+static void refused(char **words) {
+    const char *interfaces[] = {words[0]};
+    const struct {
+        tapline_capture_options options;
+        const char *field, *hint;
+    } captures[] = {
+        {{.drop_others = 1}, "drop_others", "mode to DROP"},
+        {{.xdp_mode = TAPLINE_XDP_MODE_GENERIC}, "xdp_mode", "XDP_RINGBUF"},
+        {{.delivery = TAPLINE_DELIVERY_IMMEDIATE, .delivery_ns = 1}, "delivery_ns", "BATCH or ADAPTIVE"},
+        {{.delivery = TAPLINE_DELIVERY_IMMEDIATE, .delivery_bytes = 1}, "delivery_bytes", "BATCH"},
+        {{.delivery = TAPLINE_DELIVERY_ADAPTIVE, .delivery_bytes = 1}, "delivery_bytes", "BATCH"},
+        {{.spin_ns = 1}, "spin_ns", "IMMEDIATE or ADAPTIVE"},
+    };
+    for (size_t at = 0; at < sizeof captures / sizeof *captures; at++) {
+        tapline_capture_options options = captures[at].options;
+        options.size = sizeof options;
+        options.interfaces = interfaces;
+        options.interface_count = 1;
+        tapline_capture *capture = NULL;
+        tapline_error *error = NULL;
+        CHECK(tapline_capture_open(&options, &capture, &error) == TAPLINE_STATUS_INVALID_ARGUMENT);
+        CHECK(strstr(tapline_error_message(error), captures[at].field) != NULL);
+        CHECK(strstr(tapline_error_hint(error), captures[at].hint) != NULL);
+        tapline_error_free(error);
+    }
+    const struct {
+        uint32_t rate_unit;
+        const char *hint;
+    } senders[] = {
+        {TAPLINE_RATE_MAX, "PACKETS, BITS or WIRE_BITS"},
+        {TAPLINE_RATE_RECORDED, "leave rate at 0"},
+        {TAPLINE_RATE_ABSOLUTE, "leave rate at 0"},
+    };
+    for (size_t at = 0; at < sizeof senders / sizeof *senders; at++) {
+        tapline_sender_options options = {
+            .size = sizeof options, .interface = words[0], .rate = 10, .rate_unit = senders[at].rate_unit};
+        tapline_sender *sender = NULL;
+        tapline_error *error = NULL;
+        CHECK(tapline_sender_open(&options, &sender, &error) == TAPLINE_STATUS_INVALID_ARGUMENT);
+        CHECK(strstr(tapline_error_message(error), "rate is 10") != NULL);
+        CHECK(strstr(tapline_error_hint(error), senders[at].hint) != NULL);
+        tapline_error_free(error);
+    }
+    tapline_count_options options = {
+        .size = sizeof options, .interfaces = interfaces, .interface_count = 1, .max_groups = 9};
+    tapline_count *counter = NULL;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "max_groups", tapline_count_open(&options, &counter, &error));
+}
+
+/* What SIGINT stops. */
+static tapline_ping *pinging;
+static tapline_count *counting;
+static tapline_watch *watching;
+static tapline_sender *sending;
+
+/* The thread that gets SIGINT: one for each job. */
+static void *stop_at_signal(void *number) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    int caught = 0;
+    CHECK(sigwait(&signals, &caught) == 0 && caught == SIGINT);
+    switch (*(int *)number) {
+    case 0: OK(tapline_ping_stop(pinging, &error)); break;
+    case 1: OK(tapline_count_stop(counting, &error)); break;
+    case 2: OK(tapline_watch_stop(watching, &error)); break;
+    default: OK(tapline_sender_stop(sending, &error)); break;
+    }
+    return NULL;
+}
+
+/* Runs a job up to END; the signal comes when it is about to wait. */
+static void run_to_signal(int number) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, stop_at_signal, &number) == 0);
+    CHECK(kill(getpid(), SIGINT) == 0);
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status != TAPLINE_STATUS_END) {
+        const tapline_ping_event *events;
+        const tapline_class_count *counts;
+        size_t count;
+        tapline_list *list = NULL;
+        tapline_queue *queue = NULL;
+        const uint8_t frame[60] = {0};
+        switch (number) {
+        case 0: OK(status = tapline_ping_next_batch(pinging, -1, &events, &count, &error)); break;
+        case 1: OK(status = tapline_count_next(counting, &counts, &count, NULL, &error)); break;
+        case 2:
+            OK(status = tapline_watch_next(watching, -1, &list, &error));
+            if (status == TAPLINE_STATUS_OK) {
+                OK(tapline_list_free(list, &error));
+            }
+            break;
+        default:
+            OK(tapline_queue_create(0, 0, &queue, &error));
+            for (int packets = 0; packets < 100; packets++) {
+                OK(tapline_queue_push(queue, 0, frame, sizeof frame, &error));
+            }
+            OK(status = tapline_sender_transmit(sending, queue, &error));
+            OK(tapline_queue_free(queue, &error));
+        }
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* Ctrl-C ends calls that would wait for hours. */
+static void interrupted(char **words) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    CHECK(pthread_sigmask(SIG_BLOCK, &signals, NULL) == 0);
+    const char *names[] = {words[0]}, *targets[] = {"127.0.0.1"};
+    const uint64_t hour_ns = 3600000000000;
+    const tapline_ping_options pings = {
+        .size = sizeof pings, .targets = targets, .target_count = 1, .interval_ns = hour_ns};
+    OK(tapline_ping_open(&pings, &pinging, &error));
+    run_to_signal(0);
+    OK(tapline_ping_finish(pinging, NULL, &error));
+    const tapline_count_options counts = {
+        .size = sizeof counts, .interfaces = names, .interface_count = 1, .interval_ns = hour_ns};
+    OK(tapline_count_open(&counts, &counting, &error));
+    run_to_signal(1);
+    OK(tapline_count_close(counting, &error));
+    tapline_netlink *netlink = NULL;
+    OK(tapline_netlink_open(NULL, &netlink, &error));
+    OK(tapline_watch_open(netlink, TAPLINE_NETLINK_OBJECT_LINK, TAPLINE_NETLINK_FORM_JSON, NULL, 0, &watching, &error));
+    run_to_signal(2);
+    OK(tapline_watch_close(watching, &error));
+    OK(tapline_netlink_close(netlink, &error));
+    const tapline_sender_options senders = {
+        .size = sizeof senders, .interface = words[0], .rate = 1, .rate_unit = TAPLINE_RATE_PACKETS};
+    OK(tapline_sender_open(&senders, &sending, &error));
+    run_to_signal(3);
+    tapline_sender_stats stats = {.size = sizeof stats};
+    OK(tapline_sender_finish(sending, &stats, &error));
+    CHECK(stats.accepted < 100);
+    /* Nothing is closed, and closed again. */
+    OK(tapline_sender_finish(NULL, &stats, &error));
+    OK(tapline_ping_finish(NULL, NULL, &error));
+    OK(tapline_capture_finish(NULL, NULL, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "closed", tapline_sender_finish(sending, &stats, &error));
+}
+
+/* Adds objects in JSON: for each its tapline_netlink_object and its text. */
+static void json(char **words) {
+    tapline_netlink *netlink = NULL;
+    OK(tapline_netlink_open(NULL, &netlink, &error));
+    for (; words[0] != NULL; words += 2) {
+        const uint32_t object = (uint32_t)strtoul(words[0], NULL, 10);
+        OK(tapline_netlink_change(netlink, TAPLINE_NETLINK_VERB_ADD, object, TAPLINE_NETLINK_FORM_JSON,
+                                  (const uint8_t *)words[1], strlen(words[1]), &error));
+    }
+    OK(tapline_netlink_close(netlink, &error));
+}
+
+int main(int count, char **words) {
+    CHECK(count >= 2);
+    if (strcmp(words[1], "idle") == 0) {
+        idle(&words[2]);
+    } else if (strcmp(words[1], "refused") == 0) {
+        refused(&words[2]);
+    } else if (strcmp(words[1], "interrupted") == 0) {
+        interrupted(&words[2]);
+    } else if (strcmp(words[1], "json") == 0) {
+        json(&words[2]);
+    } else {
+        return 2;
+    }
+    printf("done\n");
+    return 0;
+}
