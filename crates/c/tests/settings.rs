@@ -115,14 +115,15 @@ fn packets_are_delivered_by_bytes_by_time_and_at_once() {
     for program in programs() {
         let [left, right] = Net::new().pair();
         for delivery in [
-            "delivery=0 delivery_bytes=1 delivery_ns=3600000000000",
+            // A ring with blocks rounds the bytes up to a block.
+            "delivery=0 delivery_bytes=400 delivery_ns=3600000000000 backend=1",
             "delivery=0 delivery_bytes=1000000000000 delivery_ns=1000000",
             "delivery=1",
             "delivery=2 delivery_ns=1000000",
             "backend=1",
             "backend=2",
         ] {
-            let words = format!("interface=right0 {delivery} max_packets=10");
+            let words = format!("interface=right0 wait=1 {delivery} max_packets=10");
             let running = capture(&program, &right, &words);
             left.send(frames(70, 10));
             assert_eq!(running.finish()[..10], packets(70, 10), "{delivery}");
@@ -135,7 +136,7 @@ fn a_small_buffer_loses_packets_of_a_late_reader() {
     for program in programs() {
         let [left, right] = Net::new().pair();
         for (buffer, loss) in [("", "none lost"), ("buffer_bytes=131072", "some lost")] {
-            let words = format!("interface=right0 filter=udp late=20000 {buffer}");
+            let words = format!("interface=right0 filter=udp snaplen=100 late=20000 {buffer}");
             let mut running = capture(&program, &right, &words);
             left.send(frames(60, 20_000));
             running.end_input();
@@ -366,7 +367,6 @@ fn files_have_the_chosen_format_and_end_where_they_are_to() {
             });
             counts.collect::<Vec<_>>()
         };
-        // A packet each second from 1970 on.
         let folder = written("rotate_ns=10000000000");
         assert_eq!(counts(folder.path()), [10, 10, 10, 5]);
         let folder = written("rotate_packets=20 keep_files=1");

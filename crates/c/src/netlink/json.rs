@@ -313,10 +313,9 @@ mod tests {
             r#"{"table":100,"protocol":200,"scope":77,"type":99,"flow":{"from":1,"to":2}}"#,
             r#"{"table":"100","protocol":"200","scope":"77","type":"99","flow":{"from":"1","to":"2"}}"#,
         );
-        same(
-            r#"{"table":254,"flags":[4]}"#,
-            r#"{"table":"main","flags":["onlink"]}"#,
-        );
+        same(r#"{"table":254}"#, r#"{"table":"main"}"#);
+        let vlan: PortVlan = read(r#"{"flags":[2]}"#).expect("a flag");
+        assert_eq!(vlan, read(r#"{"flags":["PVID"]}"#).expect("a flag"));
         let rule: Rule = read(r#"{"sport":80,"uidrange":"5-6"}"#).expect("a rule");
         assert_eq!(
             rule,

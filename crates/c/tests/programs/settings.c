@@ -43,14 +43,18 @@ static void capture(char **words) {
         CHECK(write(stop_fd, "", 1) == 1);
         has_input = false;
     }
+    /* For packets that are to wait for their batch. */
+    const int64_t timeout_ns = number(words, "wait") != 0 ? -1 : 0;
     tapline_status status = TAPLINE_STATUS_OK;
     while (status != TAPLINE_STATUS_END) {
-        has_input = wait_for_work(fd, stop_fd, has_input);
+        if (timeout_ns == 0) {
+            has_input = wait_for_work(fd, stop_fd, has_input);
+        }
         size_t count = 1;
         while (status != TAPLINE_STATUS_END && count > 0) {
             const tapline_packet *packets = NULL;
             count = 0;
-            OK(status = tapline_capture_next_batch(capture, 0, &packets, &count, &error));
+            OK(status = tapline_capture_next_batch(capture, timeout_ns, &packets, &count, &error));
             for (size_t at = 0; at < count && number(words, "late") == 0; at++) {
                 printf("%u: %u of %u\n", packets[at].interface, packets[at].captured_len, packets[at].len);
             }
@@ -139,7 +143,7 @@ static void ping(char **words) {
            target.rtt_p50_ns == TAPLINE_UNKNOWN ? "no quantiles" : "quantiles");
 }
 
-/* Writes packets of 100 bytes, a second from one to the next. */
+/* Writes packets of 100 bytes, a second from one to the next, the first at a multiple of ten seconds. */
 static void files(char **words) {
     const tapline_writer_options options = {
         .size = sizeof options,
@@ -153,9 +157,10 @@ static void files(char **words) {
     tapline_writer *writer = NULL;
     OK(tapline_writer_create(text(words, "path"), &options, &writer, &error));
     const uint8_t data[100] = {0};
+    const uint64_t start = (uint64_t)time(NULL) / 10 * 10;
     for (uint64_t at = 0; at < number(words, "count"); at++) {
         const tapline_packet packet = {
-            .data = data, .captured_len = sizeof data, .len = sizeof data, .time_ns = at * 1000000000 + 1};
+            .data = data, .captured_len = sizeof data, .len = sizeof data, .time_ns = (start + at) * 1000000000};
         OK(tapline_writer_write(writer, &packet, 1, &error));
     }
     uint64_t packets = 0;

@@ -65,10 +65,14 @@ void capture(char **words)
         CHECK(write(capture.stop_fd(), "", 1) == 1);
         has_input = false;
     }
+    // For packets that are to wait for their batch.
+    const bool waits = number(words, "wait") != 0;
     for (bool is_end = false; !is_end;) {
-        has_input = wait_for_work(capture.fd(), capture.stop_fd(), has_input);
+        if (!waits) {
+            has_input = wait_for_work(capture.fd(), capture.stop_fd(), has_input);
+        }
         for (bool is_empty = false; !is_end && !is_empty;) {
-            const auto batch = capture.next_batch(0ns).value();
+            const auto batch = waits ? capture.next_batch().value() : capture.next_batch(0ns).value();
             is_end = batch.is_end();
             is_empty = batch.empty();
             for (const tapline::packet packet : batch) {
@@ -158,11 +162,12 @@ void files(char **words)
         .keep_files = number(words, "keep_files"),
     }).value();
     const std::uint8_t data[100] = {};
+    const auto start = static_cast<std::uint64_t>(time(nullptr)) / 10 * 10;
     for (std::uint64_t at = 0; at < number(words, "count"); ++at) {
         tapline_packet packet = {};
         packet.data = data;
         packet.captured_len = packet.len = sizeof data;
-        packet.time_ns = at * 1000000000 + 1;
+        packet.time_ns = (start + at) * 1000000000;
         writer.write(std::span(&packet, 1)).value();
     }
     std::printf("%llu written\n", static_cast<ull>(writer.close().value()));
