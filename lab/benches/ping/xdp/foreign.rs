@@ -100,7 +100,7 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     let bare = of(FRAMES, CPU);
     let [responder, kernel, beside] =
         [RESPONDER, KERNEL, BESIDE].map(|name| [CPU, LOST].map(|head| of(name, head)));
-    let came = of(BESIDE, "foreign replies/s");
+    let [came, forged, twice] = ["foreign replies/s", FORGED, TWICE].map(|head| of(BESIDE, head));
     report.at_least("foreign replies/s", &came, 0.9 * FOREIGN_PPS as f64);
     report.at_most(
         "1000 targets by XDP, to a responder: CPU, %",
@@ -117,8 +117,8 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     let more = beyond(&beside[0], &kernel[0]);
     report.at_most("more of it beside foreign replies, %", &more, 0.1);
     report.at_most("probes lost beside them", &beside[1], 0.0);
-    report.at_least("replies refused as forged", &of(BESIDE, FORGED), 1.0);
-    report.at_most("probes answered twice beside them", &of(BESIDE, TWICE), 0.0);
+    report.at_least("replies refused as forged", &forged, 1.0);
+    report.at_most("probes answered twice beside them", &twice, 0.0);
     report.note(
         "1000 targets by XDP: a veth interface delivers a frame within the sender's system call, so the CPU time is also that of \
          the other host's answers. At most 0.3 % is met to a responder, whose answers are an XDP program's. To the kernel it \
