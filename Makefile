@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test browser dashboard engines azurite bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb deb-files rpm static image wheel fuzz clean
+.PHONY: help demo test browser dashboard engines azurite bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -83,13 +83,13 @@ engines:
 	cargo build --locked -p tapline-cli
 	packaging/engines.sh target/debug/tapline target/engines
 
-# What the bench of flows compares with is unpacked into target/flow-peers.
 # Azurite takes 190 MB of packages and needs Node.js, so that make test does without it.
 azurite:
 	@packaging/need.sh azurite
 	cargo build --locked -p tapline-cli
 	packaging/azurite.sh target/debug/tapline target/azurite
 
+# What the bench of flows compares with is unpacked into target/flow-peers.
 bench: build c-library pcap-library
 	@packaging/need.sh bench
 	@packaging/flow-peers.sh target/flow-peers

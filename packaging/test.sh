@@ -2,7 +2,7 @@
 # Runs every test and ends with one line that counts them, skipped ones included.
 #
 # Builds all test programs, then runs as many side by side as there are CPUs. The output of each is in a file of its own.
-# A program that has not ended after TAPLINE_TEST_LIMIT seconds (1500) is ended, and fails; its output names the tests that
+# A program that has not ended after TAPLINE_TEST_LIMIT seconds (2400) is ended, and fails; its output names the tests that
 # were running.
 # Tests in modules called `alone` measure, or need all CPUs: they follow one at a time. A program that crashes, or
 # reports no result, counts as a failed test.
@@ -38,7 +38,7 @@ sed -n 's|.*"manifest_path":"\([^"]*\)/Cargo.toml".*"overflow_checks":[a-z]*,"te
 done | sort -k1,1rn -k2,2rn | cut -d' ' -f3- >"$work/programs"
 [ -s "$work/programs" ] || { echo "no test program was built: 0 passed, 1 failed, 0 skipped"; exit 1; }
 
-limit=${TAPLINE_TEST_LIMIT:-1500}
+limit=${TAPLINE_TEST_LIMIT:-2400}
 
 # run NAME FOLDER COMMAND...: leaves the output, and the exit status, in files called NAME.
 run() {

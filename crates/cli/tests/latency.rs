@@ -28,7 +28,7 @@ fn the_summary_has_every_packet_in_its_percentiles_and_its_histogram() {
         ("", "packet-v2", "adaptive"),
         ("-s 0", "packet-v3", "adaptive"),
         ("--delivery immediate", "packet-v2", "immediate"),
-        ("--delivery batch --timeout 1ms", "packet-v3", "batch"),
+        ("--delivery batch --timeout 1ms", "packet-v2", "batch"),
         ("--spin 50us", "packet-v2", "adaptive"),
         ("--backend xdp", "xdp", "adaptive"),
         ("--backend xdp-ringbuf", "xdp-ringbuf", "adaptive"),

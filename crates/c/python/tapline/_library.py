@@ -205,6 +205,9 @@ class Handle:
 
     def _end(self, function):
         """Calls ``function``, which closes the handle. It stays open only if another thread is in a call with it."""
+        if not self._raw:
+            # The library's functions do nothing then, and have no account.
+            raise Error("INVALID_HANDLE", f"the {type(self).__name__} is closed")
         raw, self._raw = self._raw, ffi.NULL
         try:
             return function(raw)

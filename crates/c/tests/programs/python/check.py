@@ -197,6 +197,7 @@ def ending_while_in_use():
     sender.stop()
     sending.join()
     assert sender.finish().submitted > 0
+    fails("INVALID_HANDLE", "closed", sender.finish)
     sender.close()
 
 
