@@ -109,7 +109,7 @@ fn check<O: Object + Serialize + DeserializeOwned + Debug>(lines: &str, show: &[
     assert_eq!(list(), []);
     for object in &objects {
         netlink
-            .add(object)
+            .add(&object.clone().settable())
             .unwrap_or_else(|error| panic!("{object:?}: {error:?}"));
     }
     assert_eq!(state(&host), before);

@@ -2,7 +2,9 @@
 
 use crate::net_again::NEXTHOPS;
 use crate::witness::{ip_json, refused_with};
-use netlink::{Cause, Event, Group, GroupMember, GroupType, Nexthop, ResilientArgs, Route, Watch};
+use netlink::{
+    Cause, Event, Group, GroupMember, GroupType, Nexthop, Object, ResilientArgs, Route, Watch,
+};
 use rustix::io::Errno;
 use tapline_lab::Net;
 
@@ -29,7 +31,8 @@ fn a_change_reaches_the_routes() {
     let mut next = || watch.try_next().expect("events").expect("an event");
     // Routes are told with what their nexthop says; said again, the number alone counts.
     netlink.del(&route).expect("it goes");
-    netlink.add(&route).expect("it comes back");
+    let again = route.clone().settable();
+    netlink.add(&again).expect("it comes back");
     let Event::Added(first) = next() else {
         panic!("not added")
     };

@@ -126,9 +126,9 @@ static void ping(char **words) {
         .dont_fragment = (uint32_t)number(words, "dont_fragment"),
         .histograms = (uint32_t)number(words, "histograms"),
     };
+    const uint64_t start_ns = monotonic_ns();
     tapline_ping *ping = NULL;
     OK(tapline_ping_open(&options, &ping, &error));
-    const uint64_t start_ns = monotonic_ns();
     tapline_status status = TAPLINE_STATUS_OK;
     while (status != TAPLINE_STATUS_END) {
         const tapline_ping_event *events = NULL;

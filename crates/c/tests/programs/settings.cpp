@@ -128,6 +128,7 @@ void send_packets(char **words)
 
 void ping(char **words)
 {
+    const auto start_ns = monotonic_ns();
     auto pinger = tapline::pinger::open({
         .targets = {text(words, "target")},
         .count = value_of<std::uint32_t>(words, "count"),
@@ -141,7 +142,6 @@ void ping(char **words)
         .dont_fragment = number(words, "dont_fragment") != 0,
         .histograms = number(words, "histograms") != 0,
     }).value();
-    const auto start_ns = monotonic_ns();
     while (!pinger.next_batch().value().is_end()) {
     }
     CHECK(monotonic_ns() - start_ns >= number(words, "least_ns"));

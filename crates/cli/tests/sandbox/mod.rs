@@ -335,11 +335,16 @@ fn pings_of_the_kernel_make_the_calls_of_their_list() {
     responder.ready();
     let folder = scene.folder.path().to_str().expect("text");
     scene.right.ip("route add 10.64.0.0/24 via 10.1.0.1");
+    // ICMP errors are read from a table.
+    scene.left.set_sysctl("ipv4/ip_forward", "1");
+    scene.left.ip("route add unreachable 10.65.0.0/24");
+    scene.right.ip("route add 10.65.0.0/24 via 10.1.0.1");
     let mut made = Calls::default();
     for line in [
         "-q -c 10 -i 10ms 10.1.0.1",
         "-q -c 10 -i 10ms --json --histogram 10.1.0.1 fd00:1::1",
         "-q -c 10 -i 10ms --send-path xdp 10.1.0.1",
+        "-q -c 2 -i 10ms --fail-loss 100% 10.65.0.1",
         "-q -c 1 -W 0.1 --fail-loss 100% --state DIR/state --rate 1kpps 10.64.0.0/24",
     ] {
         let line = format!("ping --backend xdp {}", line.replace("DIR", folder));
