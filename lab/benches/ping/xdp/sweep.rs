@@ -10,7 +10,7 @@ use crate::harness::{Column, Report, column, ratios};
 use crate::rig::{Rig, on_subject_cpu};
 use crate::tool::{Kind, Tool};
 
-const TARGETS: u64 = 1_000_000;
+const TARGETS: u32 = 1_000_000;
 
 const TITLE: &str = "A sweep of 1 000 000 targets that answer by XDP, a row for each, on one CPU";
 const FOR_CPU: &str = "rows for a second of CPU time";
@@ -33,6 +33,7 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
         )
     };
     let zmap = tools.iter().find(|tool| tool.kind == Kind::Zmap);
+    // With the number of lines that are no rows: the header, or the start and the summary.
     let ways = [
         (CSV, Some((&tools[0], sweep("--csv -q"))), 1),
         (
@@ -40,10 +41,13 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
             Some((&tools[0], sweep("--json -q"))),
             2,
         ),
-        (ZMAP, zmap.map(|tool| (tool, tool.sweep(rig, TARGETS))), 0),
+        (
+            ZMAP,
+            zmap.map(|tool| (tool, tool.sweep(rig, TARGETS.into()))),
+            0,
+        ),
     ];
     for _ in report.rounds("sweeps by XDP") {
-        // Lines that are no rows: the header, and the start and the summary.
         for (name, way, others) in &ways {
             let Some((tool, arguments)) = way else {
                 continue;
@@ -52,11 +56,11 @@ pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
             let start = Instant::now();
             let finished = on_subject_cpu(|| tool.start(&rig.left, arguments)).finish();
             let seconds = start.elapsed().as_secs_f64();
-            let rows = finished.text.lines().count().saturating_sub(*others) as f64;
-            let is_whole = rows == TARGETS as f64;
-            if tool.kind == Kind::Tapline && !is_whole {
+            let rows = finished.text.lines().count().saturating_sub(*others);
+            if tool.kind == Kind::Tapline && rows != TARGETS as usize {
                 report.fail(format!("{name}: {rows} rows"));
             }
+            let rows = rows as f64;
             let cpu = finished.used.cpu.as_secs_f64();
             let figures = [rows, rows / seconds, rows / cpu, seconds];
             report.table(TITLE, &COLUMNS).add(name, &figures);
