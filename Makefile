@@ -125,7 +125,7 @@ deny:
 	@packaging/need.sh build
 	@packaging/deny.sh
 
-# CI runs sbom and same-build, which take a minute; reproducible takes two release builds.
+# CI runs sbom, which takes seconds, and same-build, which takes minutes; reproducible takes two release builds.
 RELEASE_FILES := target/release-files
 sbom:
 	@packaging/need.sh sbom

@@ -1,6 +1,6 @@
 //! How many readers a capture has if no flag says it: by the rate of the interface and by the CPUs that are free.
 //!
-//! Several readers that merge into one file take twice the CPU time per packet of one, and one takes millions of packets per second. So
+//! Several readers that merge into one file take more CPU time per packet than one, and one takes millions of packets per second. So
 //! several are worth it where one cannot keep up, which the rate of the interface tells in advance.
 
 use std::fs;
