@@ -13,6 +13,7 @@ pub mod held;
 pub mod kernel;
 pub mod mutate;
 pub mod net;
+pub mod once;
 pub mod oracle;
 pub mod refusal;
 pub mod rerun;

@@ -1,13 +1,12 @@
 //! Builds programs in C and C++ with the library of this build, and runs them on test hosts.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::OnceLock;
 
-use lab::Host;
+use lab::{Host, once};
 
 /// This crate.
 pub fn room() -> &'static Path {
@@ -107,11 +106,7 @@ fn compile(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
     let folder = built().join(compiler);
     fs::create_dir_all(&folder).expect("a folder");
     let program = folder.join(source.replace(['/', '.'], "_"));
-    let once = {
-        let mut programs = PROGRAMS.lock().expect("no test fails here");
-        programs.entry(program.clone()).or_default().clone()
-    };
-    once.get_or_init(|| build(compiler, source, flags, &program));
+    once::build(&program, || build(compiler, source, flags, &program));
     program
 }
 
@@ -123,9 +118,6 @@ fn gcc(source: &str) -> (&'static str, &'static str) {
         ("g++", "-std=c++20")
     }
 }
-
-/// The programs, each of which is built once.
-static PROGRAMS: Mutex<BTreeMap<PathBuf, Arc<OnceLock<()>>>> = Mutex::new(BTreeMap::new());
 
 fn build(compiler: &str, source: &str, flags: &[&str], program: &Path) {
     let library = library();

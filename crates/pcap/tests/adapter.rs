@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use lab::generator::udp_frame;
 use lab::guest::GuestFile;
@@ -23,25 +22,22 @@ static VM: Tests = Tests::with_files(&["adapter::stamps::"], || {
         guest,
     };
     vec![
-        file(program(), GUEST_PROGRAM),
+        file(&program(), GUEST_PROGRAM),
         file(library(), GUEST_LIBRARY),
     ]
 });
 
 const GUEST_PROGRAM: &str = "/bin/adapter";
 
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        if is_guest() {
-            return GUEST_PROGRAM.into();
-        }
-        compile("adapter", &[])
-    })
+fn program() -> PathBuf {
+    if is_guest() {
+        return GUEST_PROGRAM.into();
+    }
+    compile("adapter", &[])
 }
 
 fn begin(host: &Host, library: Library, arguments: &[&str]) -> Running {
-    start(host, library, program(), arguments)
+    start(host, library, &program(), arguments)
 }
 
 /// Packets that a ring of 2 MiB in immediate mode holds.

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use lab::Net;
 use lab::generator::udp_frame;
@@ -52,9 +51,8 @@ pub fn dlt(number: u16) -> i32 {
     }
 }
 
-fn program() -> &'static PathBuf {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| compile("filters", &["-ldl"]))
+fn program() -> PathBuf {
+    compile("filters", &["-ldl"])
 }
 
 /// What the program says about each filter.

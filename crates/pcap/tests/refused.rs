@@ -1,16 +1,14 @@
 //! Packets that a handle refuses: calls end nevertheless, and filters see tagged packets as the kernel does.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
 use crate::support::{BOTH, Library, compile, start};
 
-fn program() -> &'static PathBuf {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| compile("refused", &[]))
+fn program() -> PathBuf {
+    compile("refused", &[])
 }
 
 /// An interface that sends without end does not keep a call from ending whose packets are the received ones. The two threads would
@@ -21,7 +19,7 @@ fn calls_return_after_the_timeout_while_packets_are_refused_by_direction() {
         let [_left, right] = Net::new().pair();
         let own = right.interface().name.to_string();
         let arguments = ["sent", device.unwrap_or(&own), &own];
-        let lines = start(&right, Library::Tapline, program(), &arguments).finish();
+        let lines = start(&right, Library::Tapline, &program(), &arguments).finish();
         let expected = [
             "dispatch 0",
             "next_ex 0",
@@ -42,7 +40,7 @@ fn tagged(mut frame: Vec<u8>) -> Vec<u8> {
 /// What a filter selects on `any`. `accepted` is the number of packets.
 fn selected(library: Library, mode: &str, filter: &str, accepted: u64) -> Vec<String> {
     let [left, right]: [Host; 2] = Net::new().pair();
-    let mut running = start(&right, library, program(), &[mode, "any", filter]);
+    let mut running = start(&right, library, &program(), &[mode, "any", filter]);
     running.ready();
     let [short, long] = [60, 200].map(udp_frame);
     left.send([
@@ -83,7 +81,7 @@ fn packets_on_loopback_count_once_and_no_thread_is_started() {
     let [libpcap, tapline] = BOTH.map(|library| {
         let [_left, right] = Net::new().pair();
         right.ip("link set lo up");
-        start(&right, library, program(), &["loopback", "lo", "-"]).finish()
+        start(&right, library, &program(), &["loopback", "lo", "-"]).finish()
     });
     assert_eq!(libpcap[..11], tapline[..11]);
     assert_eq!(libpcap[10..], ["loop 0", "received 20", "threads 1"]);

@@ -1,16 +1,14 @@
 //! The same program with libpcap and with this library: it prints the same.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
 use lab::generator::udp_frame;
 use lab::{Host, Net, wait};
 
 use crate::support::{BOTH, Library, compile, room, start};
 
-fn program() -> &'static PathBuf {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| compile("scenario", &[]))
+fn program() -> PathBuf {
+    compile("scenario", &[])
 }
 
 /// What a scenario prints, if `sent` is what happens once it is ready. `device` is `any`, or the host's interface.
@@ -23,7 +21,7 @@ fn run(
     let [left, right] = Net::new().pair();
     let own = right.interface().name.to_string();
     let interface = device.unwrap_or(&own).to_owned();
-    let mut running = start(&right, library, program(), &[name, &interface]);
+    let mut running = start(&right, library, &program(), &[name, &interface]);
     let mut lines = match name {
         "nonblock" | "child_breaks" => return running.finish(),
         _ => running.ready(),
@@ -140,7 +138,7 @@ fn a_thousand_handles_leave_nothing_behind() {
     let [_left, right] = Net::new().pair();
     let interface = right.interface().name.to_string();
     for device in [&*interface, "any"] {
-        let running = start(&right, Library::Tapline, program(), &["cycles", device]);
+        let running = start(&right, Library::Tapline, &program(), &["cycles", device]);
         assert_eq!(
             running.finish(),
             ["descriptors +0", "memory as before"],
@@ -181,7 +179,7 @@ fn an_interface_that_goes_down_does_not_end_the_capture() {
     let [libpcap, tapline] = BOTH.map(|library| {
         let [left, right] = Net::new().pair();
         let name = right.interface().name.to_string();
-        let mut running = start(&right, library, program(), &["down", &name]);
+        let mut running = start(&right, library, &program(), &["down", &name]);
         let mut lines = running.ready();
         right.ip(&format!("link set {name} down"));
         running.tell(0);
@@ -255,7 +253,7 @@ fn a_handle_can_be_made_nonblocking_before_it_is_activated() {
 fn names_and_texts_are_libpcaps() {
     let [_left, right] = Net::new().pair();
     let [libpcap, tapline] =
-        BOTH.map(|library| start(&right, library, program(), &["names", "-"]).finish());
+        BOTH.map(|library| start(&right, library, &program(), &["names", "-"]).finish());
     // Newer versions know more link types.
     let missing: Vec<_> = libpcap
         .iter()
@@ -269,7 +267,7 @@ fn calls_that_come_too_early_or_cannot_work_are_refused_alike() {
     let [_left, right] = Net::new().pair();
     let interface = right.interface().name.to_string();
     let [libpcap, tapline] =
-        BOTH.map(|library| start(&right, library, program(), &["refusals", &interface]).finish());
+        BOTH.map(|library| start(&right, library, &program(), &["refusals", &interface]).finish());
     assert_eq!(libpcap, tapline);
 }
 

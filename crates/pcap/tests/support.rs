@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use lab::Host;
 use lab::guest::Guest;
+use lab::once;
 use lab::vm::VirtualMachine;
 
 /// Which library a program runs with.
@@ -189,15 +190,17 @@ pub fn compile(name: &str, flags: &[&str]) -> PathBuf {
 /// The program of a file, as [`compile`].
 pub fn compile_source(source: &Path, name: &str, flags: &[&str]) -> PathBuf {
     let program = built().join(format!("{name}-{}-{}", flags.len(), std::process::id()));
-    let mut command = Command::new("gcc");
-    command
-        .args(["-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror"])
-        .arg(source)
-        .arg("-o")
-        .arg(&program)
-        .args(flags)
-        .args(["-lpcap", "-pthread"]);
-    succeed(&mut command);
+    once::build(&program, || {
+        let mut command = Command::new("gcc");
+        command
+            .args(["-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror"])
+            .arg(source)
+            .arg("-o")
+            .arg(&program)
+            .args(flags)
+            .args(["-lpcap", "-pthread"]);
+        succeed(&mut command);
+    });
     program
 }
 
