@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use lab::tool::command;
 use lab::{Host, wait};
 use rustix::fs::{FileType, Mode, mknodat};
 use rustix::process::Signal;
@@ -261,11 +262,18 @@ fn a_capture_ends_with_its_reader_and_with_a_killed_plugin() {
     };
     captures(&scene.right, 1);
     scene.send(&frames(4, 100));
+    // What the plug-in has not written yet would be lost with it.
+    let file = scene.file("file.pcapng");
+    wait::until("dumpcap has written them", || {
+        let counted = command("tcpdump").args(["--count", "-nr", &file]).output();
+        let counted = counted.expect("tcpdump runs").stdout;
+        counted.starts_with(b"4 packets")
+    });
     extcap.signal(Signal::KILL);
     drop(extcap);
     captures(&scene.right, 0);
     assert!(dumpcap.finish().status.success());
-    assert_eq!(count(&scene.file("file.pcapng")), 4);
+    assert_eq!(count(&file), 4);
 }
 
 #[test]

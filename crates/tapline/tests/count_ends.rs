@@ -49,16 +49,14 @@ fn intervals_add_up_to_the_totals_and_the_duration() {
         left.run(|| send_frames(left.interface().index, vec![&frame; 5000]).unwrap());
     });
     assert_eq!(summary.end, CountEnd::Duration);
-    let totals: Vec<_> = summary
-        .totals
-        .classes
-        .iter()
-        .map(|class| class.traffic)
-        .collect();
-    assert_eq!(sums, totals);
+    let totals = summary.totals.classes.iter().map(|class| class.traffic);
+    assert_eq!(sums, totals.collect::<Vec<_>>());
+    // On a busy machine the duration is over before the last frame is sent.
+    let counted = summary.totals.classes[0].traffic;
+    assert_eq!(counted, traffic(counted.packets, 100 * counted.packets));
+    assert!((1..=5000).contains(&counted.packets), "{counted:?}");
     assert_eq!(span_ns, summary.totals.since_start_ns);
     assert!(span_ns >= 120_000_000);
-    assert_eq!(summary.totals.classes[0].traffic, traffic(5000, 500_000));
 }
 
 #[test]
