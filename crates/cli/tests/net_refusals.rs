@@ -100,6 +100,11 @@ fn a_refusal_says_what_is_wrong() {
             ("rule add prio 105 type local", "\"local\"", 2),
             ("rule add", "rule", 2),
             ("rule del", "rule", 2),
+            (
+                &format!("link set va alias {}", "a".repeat(70_000)),
+                "ifalias has 70005 bytes, and an attribute at most 65535",
+                2,
+            ),
         ],
     );
 }

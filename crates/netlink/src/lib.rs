@@ -54,6 +54,7 @@ mod qdisc;
 mod route;
 mod rule;
 pub mod schema;
+mod sendable;
 mod shown;
 mod socket;
 mod stats;

@@ -6,8 +6,9 @@ use abi::namespace::{NamespaceError, NetNamespace};
 
 use crate::codec::{Malformed, Message, Request};
 use crate::error::{Action, Cause, NetlinkError, RequestTarget};
-use crate::object::{Object, check_settable, decode_reply};
+use crate::object::{Object, check_settable, decode_reply, encode};
 use crate::schema::{FieldMatcher, attribute_path};
+use crate::sendable::check_sendable;
 use crate::socket::{Consistency, Listing, Socket};
 use crate::transport::Transport;
 use crate::uapi::{NLM_F_DUMP_FILTERED, NLM_F_ECHO};
@@ -138,7 +139,7 @@ impl Netlink {
             return first.ok_or_else(|| Self::failure(Verb::Get, key, Cause::Absent));
         }
         let mut request = self.request();
-        let result = match key.encode(Verb::Get, &mut request) {
+        let result = match encode(Verb::Get, key, &mut request) {
             Ok(()) => self.socket.query(&mut request, decode_reply::<O>),
             Err(invalid) => Err(Cause::Invalid(invalid)),
         };
@@ -167,7 +168,7 @@ impl Netlink {
     /// As [`list`](Self::list); `Cause::Refused` with ENOENT.
     pub fn list_present<O: Object>(&mut self, filter: &O) -> Result<Listing<O>, NetlinkError> {
         let mut request = self.request();
-        let result = match filter.encode(Verb::List, &mut request) {
+        let result = match encode(Verb::List, filter, &mut request) {
             Ok(()) => {
                 let mut decoder = FilteringDecoder::new(filter);
                 let mut is_complete = true;
@@ -200,7 +201,7 @@ impl Netlink {
         mut visit: impl FnMut(&O),
     ) -> Result<bool, NetlinkError> {
         let mut request = self.request();
-        let result = match filter.encode(Verb::List, &mut request) {
+        let result = match encode(Verb::List, filter, &mut request) {
             Ok(()) => {
                 let mut decoder = FilteringDecoder::new(filter);
                 self.socket.exchange(&mut request, |message| {
@@ -241,7 +242,7 @@ impl Netlink {
             return self.change_and_read(verb, object).map(|_| ());
         }
         let mut request = self.request();
-        let result = match object.encode(verb, &mut request) {
+        let result = match encode(verb, object, &mut request) {
             Ok(()) => self.socket.change(&mut request),
             Err(invalid) => Err(Cause::Invalid(invalid)),
         };
@@ -258,7 +259,7 @@ impl Netlink {
             return self.create_by_driver(object, namespace);
         }
         let mut request = self.request();
-        let result = match object.encode(verb, &mut request) {
+        let result = match encode(verb, object, &mut request) {
             Ok(()) => {
                 request.add_flags(NLM_F_ECHO);
                 self.socket.query(&mut request, decode_reply::<O>)
@@ -278,7 +279,10 @@ impl Netlink {
             if !object.encode_follow_up(verb, &created, index, &mut request) {
                 break;
             }
-            let result = self.socket.change(&mut request);
+            let result = match check_sendable(&request, O::request_layout(verb)) {
+                Ok(()) => self.socket.change(&mut request),
+                Err(invalid) => Err(Cause::Invalid(invalid)),
+            };
             let result = self.finish(verb, object, request, result);
             if result.is_err() && verb == Verb::Add {
                 // The caller needs the first error, whether or not the deletion succeeds.

@@ -13,6 +13,7 @@ use std::hash::Hash;
 use crate::codec::{KernelError, Malformed, Message, Request};
 use crate::error::{Cause, InvalidRequest, RequestTarget};
 use crate::schema::{AttributeSet, AttributeSpec, FieldMatcher};
+use crate::sendable::check_sendable;
 use crate::verb::{MessageTypes, Verb};
 
 /// Something that the kernel configures through rtnetlink.
@@ -257,6 +258,20 @@ pub trait Object: AttributeSet + Clone + fmt::Debug + PartialEq + Send + Sync + 
     fn reduced_to(self, _change: &Self) -> Self {
         self
     }
+}
+
+/// Appends the request for `verb` on `object`.
+///
+/// # Errors
+/// [`InvalidRequest`] if no request can express it, or a field is too long for an attribute.
+#[inline]
+pub(crate) fn encode<O: Object>(
+    verb: Verb,
+    object: &O,
+    request: &mut Request,
+) -> Result<(), InvalidRequest> {
+    object.encode(verb, request)?;
+    check_sendable(request, O::request_layout(verb))
 }
 
 /// Checks that `object` has no read-only field: a request would succeed without the effect that it asks for.

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use crate::codec::Malformed;
 use crate::codec::{KernelError, Message, Request, messages};
 use crate::error::{Cause, Syscall};
+use crate::sendable::check_sendable;
 use crate::transport::{KernelSocket, Protocols, Transport, Wait};
 use crate::uapi::{
     NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, NLMSG_MIN_TYPE,
@@ -132,6 +133,8 @@ impl Socket {
         request: &mut Request,
         mut visit: impl FnMut(Message<'_>) -> Result<(), Malformed>,
     ) -> Result<Consistency, Cause> {
+        // Requests about objects have been checked, with the names of their attributes.
+        check_sendable(request, (0, &[])).map_err(Cause::Invalid)?;
         let sequence = self.next_sequence();
         request.finish(sequence);
         self.send(request.bytes())?;

@@ -3,8 +3,9 @@
 
 use netlink::transport::{FakeKernel, Fault, Faulty, Player, Recorder, Spoken};
 use netlink::{
-    Addr, Cause, Event, IfIndex, IfName, ItemResult, Link, LinkKind, Neigh, Netlink, OnError,
-    PortState, PortVlan, PortVlanFlags, Prefix, Route, RouteTable, Rule, Watch,
+    Addr, Cause, Event, IfIndex, IfName, ItemResult, Link, LinkKind, Neigh, Netlink, NetlinkError,
+    OnError, PortState, PortVlan, PortVlanFlags, Prefix, QosMapping, Route, RouteTable, Rule, Vlan,
+    Watch,
 };
 use tapline_netlink as netlink;
 
@@ -100,6 +101,72 @@ fn a_batch_has_an_answer_for_each_item() {
         if errno(error) == Some(rustix::io::Errno::EXIST)));
     assert!(matches!(outcome.result(10), Some(ItemResult::Done)));
     assert_eq!(netlink.links().expect("a list").items.len(), 1000);
+}
+
+/// Texts and lists that an attribute cannot hold, and why.
+fn unsendable() -> Vec<(Link, String)> {
+    let name = |number: u32| format!("{number:0>100}");
+    let mapping = |number| QosMapping {
+        from: number,
+        to: 1,
+    };
+    let qos = (0..9000).map(mapping).collect();
+    let length =
+        |path: &str, bytes| format!("{path} has {bytes} bytes, and an attribute at most 65535");
+    vec![
+        (link(0).alias("a".repeat(65_546)), length("ifalias", 65_551)),
+        (
+            link(0).alternative_names(vec!["b".repeat(70_000)]),
+            length("prop-list.alt-ifname", 70_005),
+        ),
+        (
+            link(0).alternative_names((0..700).map(name).collect()),
+            length("prop-list", 75_604),
+        ),
+        (
+            link(0).kind(Vlan::new().id(7).egress_qos(qos)),
+            length("linkinfo.data.vlan-egress-qos", 108_004),
+        ),
+        (
+            link(0).alias("ab\0cd".to_owned()),
+            "ifalias contains a zero byte".to_owned(),
+        ),
+    ]
+}
+
+#[test]
+fn what_an_attribute_cannot_hold_is_refused() {
+    for (link, expected) in unsendable() {
+        let kernel = with_links(1);
+        let before = kernel.netlink().expect("a socket").links().expect("a list");
+        let (recorder, tape) = Recorder::new(kernel.socket().expect("a socket"));
+        let mut netlink = Netlink::over(recorder);
+        let refused = netlink.set(&link).expect_err("too long");
+        assert!(
+            matches!(&refused.cause, Cause::Invalid(invalid) if invalid.reason == expected),
+            "{refused:?}"
+        );
+        let mut batch = netlink.batch(OnError::Continue);
+        batch.set(&self::link(0).mtu(1300)).set(&link);
+        batch.set(&self::link(0).mtu(1400));
+        let summary = batch.finish();
+        assert_eq!(summary.failed.len(), 1);
+        assert!(
+            matches!(&summary.failed[0], (1, NetlinkError { cause: Cause::Invalid(invalid), .. })
+                if invalid.reason == expected),
+            "{:?}",
+            summary.failed
+        );
+        let after = kernel.netlink().expect("a socket").links().expect("a list");
+        assert_eq!(after.items[0].mtu, Some(1400));
+        assert_eq!(after.items.len(), before.items.len());
+        // What went to the kernel says its own length everywhere.
+        for spoken in tape.spoken() {
+            if let Spoken::Sent(bytes) = spoken {
+                assert!(bytes.len() < 1000, "{} bytes were sent", bytes.len());
+            }
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::codec::{HEADER_BYTES, KernelError, Request};
 use crate::encoded::{body_of, decode_change, flags_without_ack};
 use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::netlink::Netlink;
-use crate::object::{Object, check_settable};
+use crate::object::{Object, check_settable, encode};
 use crate::prefix::Prefix;
 use crate::route::Route;
 use crate::schema::attribute_path;
@@ -202,11 +202,11 @@ impl Batch<'_> {
             self.run_alone(item, verb, object);
             return self;
         }
-        let start = self.requests.position();
+        let (start, before) = (self.requests.position(), self.requests.mark());
         let encoded =
-            check_settable(verb, object).and_then(|()| object.encode(verb, &mut self.requests));
+            check_settable(verb, object).and_then(|()| encode(verb, object, &mut self.requests));
         if let Err(invalid) = encoded {
-            self.requests.truncate(start);
+            self.requests.rewind(before);
             self.flush();
             let error = failure(verb, object.target(), Cause::Invalid(invalid));
             self.summary.failed.push((item, error));
@@ -442,7 +442,7 @@ impl Batch<'_> {
                 template.clear();
                 template_for = (!dst.is_everything()
                     && self.is_plain(Verb::Add, &route)
-                    && route.encode(Verb::Add, &mut template).is_ok())
+                    && encode(Verb::Add, &route, &mut template).is_ok())
                 .then(|| (dst.family(), dst.len));
                 if template_for.is_some() {
                     template.remove_flags(NLM_F_ACK);

@@ -3,14 +3,44 @@ use std::net::IpAddr;
 use super::reader::HEADER_BYTES;
 use crate::uapi::{NLA_F_NESTED, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_REQUEST};
 
+/// The largest length of an attribute in bytes, with its header of 4 bytes: the length has 16 bits.
+pub(crate) const MAX_ATTRIBUTE_BYTES: usize = u16::MAX as usize;
+
+/// An attribute that a kernel would read as something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Flawed {
+    /// Its type and where it begins in the requests, and those of the attributes around it, from the inside to the outside.
+    pub path: Vec<(u16, usize)>,
+    /// What is wrong with it.
+    pub flaw: Flaw,
+}
+
+/// What is wrong with an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// Its length, with its header, has more than 16 bits.
+    Length(usize),
+    /// Its text contains a zero byte, at which a kernel ends it.
+    ZeroByte,
+}
+
+/// A state of a [`Request`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    length: usize,
+    start: usize,
+}
+
 /// Builds requests: consecutive messages in one buffer.
 ///
-/// Payloads are far below the maximum of 65,531 bytes: their types bound them.
+/// A message with an attribute that is longer than 65,535 bytes must not be sent: a kernel would read its bytes as further
+/// attributes. Neither must a text with a zero byte, at which a kernel ends it. `Netlink` refuses both.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     bytes: Vec<u8>,
     /// Offset of the current message.
     start: usize,
+    flawed: Option<Box<Flawed>>,
 }
 
 impl Request {
@@ -42,6 +72,7 @@ impl Request {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.start = 0;
+        self.flawed = None;
     }
 
     /// Appends an encoded message.
@@ -80,10 +111,9 @@ impl Request {
 
     fn other(&mut self, kind: u16, payload: &[u8]) {
         let length = payload.len() + 4;
-        debug_assert!(
-            u16::try_from(length).is_ok(),
-            "an attribute of {length} bytes"
-        );
+        if length > MAX_ATTRIBUTE_BYTES {
+            self.note(kind, self.bytes.len(), Flaw::Length(length));
+        }
         let ([l0, l1], [k0, k1]) = ((length as u16).to_ne_bytes(), kind.to_ne_bytes());
         self.bytes.reserve(length + 3);
         self.bytes.extend_from_slice(&[l0, l1, k0, k1]);
@@ -100,6 +130,9 @@ impl Request {
 
     /// Appends text with a trailing NUL.
     pub fn text(&mut self, kind: u16, text: &[u8]) {
+        if text.contains(&0) {
+            self.note(kind, self.bytes.len(), Flaw::ZeroByte);
+        }
         let end = |request: &mut Self| request.bytes.push(0);
         self.nested_with(kind, text, end);
     }
@@ -145,12 +178,36 @@ impl Request {
         self.bytes.extend(payload);
         fill(self);
         let length = self.bytes.len() - start;
-        debug_assert!(
-            u16::try_from(length).is_ok(),
-            "an attribute of {length} bytes"
-        );
+        self.note_around(kind, start);
+        if length > MAX_ATTRIBUTE_BYTES {
+            self.note(kind, start, Flaw::Length(length));
+        }
         self.bytes[start..start + 2].copy_from_slice(&(length as u16).to_ne_bytes());
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+
+    /// Notes an attribute that must not be sent, if it is the first one.
+    #[cold]
+    fn note(&mut self, kind: u16, at: usize, flaw: Flaw) {
+        let path = vec![(kind & !NLA_F_NESTED, at)];
+        self.flawed
+            .get_or_insert_with(|| Box::new(Flawed { path, flaw }));
+    }
+
+    /// Notes the attribute of type `kind` at `at` if it contains the one that must not be sent.
+    #[inline]
+    fn note_around(&mut self, kind: u16, at: usize) {
+        if let Some(inner) = &mut self.flawed
+            && inner.path.iter().all(|(_, inner)| at < *inner)
+        {
+            inner.path.push((kind & !NLA_F_NESTED, at));
+        }
+    }
+
+    /// The first attribute that must not be sent.
+    #[inline]
+    pub(crate) fn flawed(&self) -> Option<&Flawed> {
+        self.flawed.as_deref()
     }
 
     /// Adds `flags` to the current message.
@@ -165,9 +222,20 @@ impl Request {
         self.overwrite(self.start + 6, &left.to_ne_bytes());
     }
 
-    /// Truncates the buffer to `length` bytes, to discard a message.
-    pub(crate) fn truncate(&mut self, length: usize) {
+    /// What [`rewind`](Self::rewind) returns to.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            length: self.bytes.len(),
+            start: self.start,
+        }
+    }
+
+    /// Discards what was appended after a mark: the message before it is the current one again.
+    pub(crate) fn rewind(&mut self, Mark { length, start }: Mark) {
         self.bytes.truncate(length);
+        self.start = start;
+        let is_cut = |flawed: &mut Box<Flawed>| flawed.path.iter().any(|(_, at)| *at >= length);
+        self.flawed.take_if(is_cut);
     }
 
     /// Completes the current message: sets its length and sequence number.

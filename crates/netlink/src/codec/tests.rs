@@ -54,6 +54,73 @@ fn what_is_built_is_read() {
     assert_eq!(&message.body[inner[1].at..][..4], inner[1].bytes);
 }
 
+/// Its length has 16 bits. A kernel would read what is behind a wrapped length as further attributes.
+#[test]
+fn an_attribute_that_is_too_long_is_noted() {
+    let kinds = |build: &dyn Fn(&mut Request)| -> Option<Vec<u16>> {
+        let mut request = Request::new(RTM_NEWLINK, 0, &[7; 16]);
+        request.u32(9, 1);
+        build(&mut request);
+        request.u32(9, 1);
+        let noted = request
+            .flawed()
+            .map(|noted| noted.path.iter().map(|(kind, _)| *kind).collect());
+        request.clear();
+        assert_eq!(request.flawed(), None);
+        noted
+    };
+    for (bytes, fits) in [
+        (65_531, true),
+        (65_532, false),
+        (65_536, false),
+        (1 << 20, false),
+    ] {
+        let payload = vec![7; bytes];
+        let noted = (!fits).then(|| vec![1]);
+        assert_eq!(kinds(&|request| request.attribute(1, &payload)), noted);
+        // With its NUL.
+        let text = &payload[1..];
+        assert_eq!(kinds(&|request| request.text(1, text)), noted);
+        let nested = |request: &mut Request| request.nested(1, &payload, |_| {});
+        assert_eq!(kinds(&nested), noted);
+    }
+    // The first one, and what is around it.
+    let long = vec![0; 70_000];
+    let nested = |request: &mut Request| {
+        request.nested(3, &[], |request| {
+            request.nested(4, &[], |request| request.u32(1, 1));
+            request.nested(5, &[], |request| request.attribute(6, &long));
+            request.nested(7, &[], |request| request.attribute(8, &long));
+        });
+    };
+    assert_eq!(kinds(&nested), Some(vec![6, 5, 3]));
+    // A text ends at its first zero byte.
+    let texts = |request: &mut Request| {
+        request.nested(3, &[], |request| {
+            request.text(4, b"whole");
+            request.text(5, b"cut\0off");
+        });
+    };
+    assert_eq!(kinds(&texts), Some(vec![5, 3]));
+    // Many short ones.
+    let list = |request: &mut Request| {
+        request.nested(3, &[], |request| (0..9000).for_each(|_| request.u32(1, 1)));
+    };
+    assert_eq!(kinds(&list), Some(vec![3]));
+
+    // A message that is discarded takes its attributes with it.
+    let mut request = Request::new(RTM_NEWLINK, 0, &[7; 16]);
+    request.finish(1);
+    let (whole, mark) = (request.bytes().to_vec(), request.mark());
+    request.begin(RTM_NEWLINK, 0, &[7; 16]);
+    request.attribute(1, &long);
+    request.rewind(mark);
+    assert_eq!(request.flawed(), None);
+    // The one before it is the current one.
+    request.finish(1);
+    assert_eq!(request.bytes(), whole);
+}
+
 #[test]
 fn two_messages_in_a_datagram_are_two() {
     let one = finished(Request::new(1, 0, b"odd"), 1);
@@ -152,6 +219,39 @@ proptest! {
     #[test]
     fn near_messages_are_read_without_a_panic(bytes in prop::collection::vec(0_u8..40, 0..300)) {
         read_all(&bytes);
+    }
+
+    /// Whatever the lengths are: a message either is noted, or is read as it was written.
+    #[test]
+    fn attributes_of_any_length_are_read_or_noted(
+        lengths in prop::collection::vec(prop_oneof![0_usize..40, 65_500_usize..65_570, 65_536_usize..200_000], 1..4),
+        depth in 0_usize..3,
+    ) {
+        fn put(request: &mut Request, lengths: &[usize], depth: usize) {
+            if depth > 0 {
+                request.nested(9, &[], |request| put(request, lengths, depth - 1));
+            } else {
+                for length in lengths {
+                    request.attribute(1, &vec![7; *length]);
+                }
+            }
+        }
+        let mut request = Request::new(RTM_NEWLINK, 0, &[]);
+        put(&mut request, &lengths, depth);
+        let padded = |length: &usize| (length + 4).next_multiple_of(4);
+        let all: usize = lengths.iter().map(padded).sum();
+        let fits = lengths.iter().all(|length| length + 4 <= 65_535) && (depth == 0 || all + 4 * depth <= 65_535);
+        prop_assert_eq!(request.flawed().is_none(), fits);
+        if fits {
+            let mut body = request.body();
+            for _ in 0..depth {
+                let outer: Vec<_> = attributes(body, 0).map(Result::unwrap).collect();
+                prop_assert_eq!(outer.len(), 1);
+                body = outer[0].bytes;
+            }
+            let read: Vec<_> = attributes(body, 0).map(|read| read.expect("well formed").bytes.len()).collect();
+            prop_assert_eq!(read, lengths);
+        }
     }
 
     /// Unknown attributes, and bytes that a newer kernel appends to known ones, do not disturb.

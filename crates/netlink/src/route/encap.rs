@@ -217,7 +217,7 @@ impl AttributeCodec<Box<Encap>> for EncapCode {
             Encap::Ip(it) => it.encode_attributes(request),
             Encap::Ip6(it) => it.encode_attributes(request),
             Encap::Seg6(it) => it.put(request),
-            Encap::Other { bytes, .. } => request.raw(&bytes[..bytes.len().min(1024)]),
+            Encap::Other { bytes, .. } => request.raw(bytes),
         };
         request.nested(kind, &[], attributes);
     }

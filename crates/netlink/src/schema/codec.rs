@@ -214,9 +214,8 @@ impl AttributeCodec<String> for Native {
     const TYPE: AttributeType = AttributeType::Text;
 
     fn encode(value: &String, kind: u16, request: &mut Request) {
-        // No text in the kernel is longer. The kernel rejects what exceeds its limit.
-        let text = value.as_bytes();
-        request.text(kind, &text[..text.len().min(4096)]);
+        // The kernel rejects what exceeds its own limit.
+        request.text(kind, value.as_bytes());
     }
 
     fn decode(attribute: Attribute<'_>) -> Result<String, Malformed> {
@@ -228,7 +227,7 @@ impl AttributeCodec<Vec<u8>> for Native {
     const TYPE: AttributeType = AttributeType::Bytes;
 
     fn encode(value: &Vec<u8>, kind: u16, request: &mut Request) {
-        request.attribute(kind, &value[..value.len().min(32 * 1024)]);
+        request.attribute(kind, value);
     }
 
     fn decode(attribute: Attribute<'_>) -> Result<Vec<u8>, Malformed> {
