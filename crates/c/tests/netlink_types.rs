@@ -493,10 +493,7 @@ fn read_only_fields_are_called_so() {
             let is_called = ["read-only", "reported by lookups only"]
                 .iter()
                 .any(|words| doc.contains(words));
-            // An address has flags that IPv4 takes in requests and IPv6 does not.
-            if set.name != "Addr" {
-                assert_eq!(field.is_reported, is_called, "{}.{}", set.name, field.name);
-            }
+            assert_eq!(field.is_reported, is_called, "{}.{}", set.name, field.name);
             count += usize::from(field.is_reported);
         }
     }

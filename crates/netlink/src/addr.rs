@@ -64,20 +64,20 @@ attribute_set! {
             /// The interface joins this multicast group.
             "autojoin" autojoin = IFA_F_MCAUTOJOIN;
             /// It has a finite lifetime; read-only.
-            dynamic = IFA_F_PERMANENT, inverse;
+            dynamic @reported = IFA_F_PERMANENT, inverse;
             /// Its preferred lifetime has expired: new connections do not use it. Read-only.
-            deprecated = IFA_F_DEPRECATED;
+            deprecated @reported = IFA_F_DEPRECATED;
             /// Duplicate address detection is in progress: it cannot be a source address yet. Read-only.
-            tentative = IFA_F_TENTATIVE;
+            tentative @reported = IFA_F_TENTATIVE;
             /// Another host uses it. Read-only.
-            dadfailed = IFA_F_DADFAILED;
+            dadfailed @reported = IFA_F_DADFAILED;
             /// It is not the first address of its network; IPv4; read-only.
-            secondary = IFA_F_SECONDARY;
+            secondary @reported = IFA_F_SECONDARY;
             /// A temporary privacy address (RFC 8981); IPv6; read-only.
-            temporary = IFA_F_TEMPORARY;
+            temporary @reported = IFA_F_TEMPORARY;
             /// Generated from the prefix and a secret (RFC 7217); IPv6; read-only.
             #[serde(rename = "stable-privacy")]
-            stable_privacy = IFA_F_STABLE_PRIVACY;
+            stable_privacy @reported = IFA_F_STABLE_PRIVACY;
         }
         @parts {
             IFA_CACHEINFO: AttributeType::Bytes;
@@ -92,7 +92,7 @@ attribute_set! {
         /// The broadcast address; IPv4. `+` and `-` stand for the prefix followed by ones and by zeros.
         "broadcast" | "brd" broadcast: Broadcast = IFA_BROADCAST;
         /// The anycast address; read-only.
-        anycast: IpAddr = IFA_ANYCAST;
+        anycast @reported: IpAddr = IFA_ANYCAST;
         /// A label that begins with the name of the interface, at most 15 bytes; IPv4.
         "label" label: String = IFA_LABEL;
         /// Metric of the route to its prefix.
@@ -441,6 +441,11 @@ impl Object for Addr {
                 ..other.clone()
             }
     }
+
+    /// All of it: a change clears the flags and lifetimes that it does not give.
+    fn reduced_to(self, _: &Self) -> Self {
+        self.settable()
+    }
 }
 
 impl Addr {
@@ -478,7 +483,6 @@ impl Addr {
             prefix_len > bits,
             "prefix length {prefix_len} is too long for {local}"
         );
-        reject_if!(self.anycast.is_some(), "anycast addresses are read-only");
         self.check_family(local)?;
         Ok((local, prefix_len))
     }

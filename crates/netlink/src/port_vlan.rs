@@ -58,17 +58,21 @@ attribute_set! {
         /// Whether a multicast router is behind the port: 0 never, 1 if queries are seen, 2 always.
         "mcast_router" mcast_router: u8 = BRIDGE_VLANDB_ENTRY_MCAST_ROUTER;
         /// Its counters, if the query requests any. Read-only.
-        statistics @reported: VlanStatistics as Nested = BRIDGE_VLANDB_ENTRY_STATS, Flatten;
+        statistics: VlanStatistics as Nested = BRIDGE_VLANDB_ENTRY_STATS, Flatten;
     }
 }
 
 attribute_set! {
     /// Counters of a VLAN at a port.
     pub struct VlanStatistics {
-        rx_bytes: u64 = BRIDGE_VLANDB_STATS_RX_BYTES;
-        rx_packets: u64 = BRIDGE_VLANDB_STATS_RX_PACKETS;
-        tx_bytes: u64 = BRIDGE_VLANDB_STATS_TX_BYTES;
-        tx_packets: u64 = BRIDGE_VLANDB_STATS_TX_PACKETS;
+        /// Received bytes. Read-only.
+        rx_bytes @reported: u64 = BRIDGE_VLANDB_STATS_RX_BYTES;
+        /// Received packets. Read-only.
+        rx_packets @reported: u64 = BRIDGE_VLANDB_STATS_RX_PACKETS;
+        /// Sent bytes. Read-only.
+        tx_bytes @reported: u64 = BRIDGE_VLANDB_STATS_TX_BYTES;
+        /// Sent packets. Read-only.
+        tx_packets @reported: u64 = BRIDGE_VLANDB_STATS_TX_PACKETS;
     }
 }
 
@@ -348,9 +352,7 @@ impl Object for PortVlan {
 
     /// Membership only; options are set afterwards.
     fn settable(self) -> Self {
-        let mut vlan = without!(self, state, mcast_router);
-        vlan.remove_reported();
-        vlan
+        without!(self, state, mcast_router, statistics)
     }
 
     fn target(&self) -> RequestTarget {

@@ -124,6 +124,10 @@ static void read_only_fields(void) {
         {TAPLINE_NETLINK_OBJECT_ROUTE, "{\"dst\":\"192.0.2.0/24\",\"nexthops\":[{\"dev\":1,\"flags\":[\"dead\"]}]}",
          "nexthops.flags"},
         {TAPLINE_NETLINK_OBJECT_ROUTE, "{\"dst\":\"192.0.2.0/24\",\"type\":\"blackhole\",\"mark\":7}", "mark"},
+        {TAPLINE_NETLINK_OBJECT_ADDR, "{\"dev\":1,\"local\":\"2001:db8::1\",\"tentative\":true}", "tentative"},
+        {TAPLINE_NETLINK_OBJECT_ADDR, "{\"dev\":1,\"local\":\"2001:db8::1\",\"stable-privacy\":true}", "stable_privacy"},
+        {TAPLINE_NETLINK_OBJECT_ADDR, "{\"dev\":1,\"local\":\"2001:db8::1\",\"anycast\":\"2001:db8::2\"}", "anycast"},
+        {TAPLINE_NETLINK_OBJECT_VLAN, "{\"dev\":1,\"vlan\":7,\"rx_bytes\":1}", "rx_bytes"},
     };
     tapline_fake_kernel *fake = NULL;
     tapline_netlink *netlink = open_fake(&fake);

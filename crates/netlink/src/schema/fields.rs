@@ -152,9 +152,11 @@ impl FieldShape {
         match T::shape() {
             // Their attributes are nested in this one.
             Shape::Set(set) if is_spread => {
-                fields.extend((set.fields)().into_iter().map(|field| Self {
+                let is_reported = field.is_reported;
+                fields.extend((set.fields)().into_iter().map(|inner| Self {
                     attribute: None,
-                    ..field
+                    is_reported: is_reported || inner.is_reported,
+                    ..inner
                 }));
             }
             _ => fields.push(field),

@@ -95,20 +95,32 @@ struct AddrInfo {
     AddrInfo &setMngtmpaddr(Switch value) { mngtmpaddr.emplace(value.value); return *this; }
     AddrInfo &setNoprefixroute(Switch value) { noprefixroute.emplace(value.value); return *this; }
     AddrInfo &setAutojoin(Switch value) { autojoin.emplace(value.value); return *this; }
-    AddrInfo &setDynamic(Switch value) { dynamic.emplace(value.value); return *this; }
-    AddrInfo &setDeprecated(Switch value) { deprecated.emplace(value.value); return *this; }
-    AddrInfo &setTentative(Switch value) { tentative.emplace(value.value); return *this; }
-    AddrInfo &setDadfailed(Switch value) { dadfailed.emplace(value.value); return *this; }
-    AddrInfo &setSecondary(Switch value) { secondary.emplace(value.value); return *this; }
-    AddrInfo &setTemporary(Switch value) { temporary.emplace(value.value); return *this; }
-    AddrInfo &setStablePrivacy(Switch value) { stablePrivacy.emplace(value.value); return *this; }
     AddrInfo &setLocal(IpAddress value) { local.emplace(value); return *this; }
     AddrInfo &setPeer(IpAddress value) { peer.emplace(value); return *this; }
     AddrInfo &setBroadcast(Text value) { broadcast.emplace(std::move(value.value)); return *this; }
-    AddrInfo &setAnycast(IpAddress value) { anycast.emplace(value); return *this; }
     AddrInfo &setLabel(Text value) { label.emplace(std::move(value.value)); return *this; }
     AddrInfo &setMetric(std::uint32_t value) { metric.emplace(value); return *this; }
     AddrInfo &setProtocol(AddrProtocol value) { protocol.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    AddrInfo settable() const
+    {
+        AddrInfo copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        dynamic = {};
+        deprecated = {};
+        tentative = {};
+        dadfailed = {};
+        secondary = {};
+        temporary = {};
+        stablePrivacy = {};
+        anycast = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -148,12 +160,12 @@ struct AddrInfo {
     bool putAttributes(MessageWriter &out) const
     {
         if (detail::isAnyGiven(validLifeTime, preferredLifeTime, nodad, optimistic, home, mngtmpaddr, noprefixroute, autojoin,
-                               dynamic, deprecated, tentative, dadfailed, secondary, temporary, stablePrivacy, broadcast)) [[unlikely]] {
+                               dynamic, deprecated, tentative, dadfailed, secondary, temporary, stablePrivacy, broadcast,
+                               anycast)) [[unlikely]] {
             return false;
         }
         out.put(2, local);
         out.put(1, peer);
-        out.put(5, anycast);
         out.put(3, label);
         out.put(9, metric);
         out.put(11, protocol);

@@ -45,9 +45,13 @@ struct VlanInfo {
     std::optional<PortState> state = {};
     /// Whether a multicast router is behind the port: 0 never, 1 if queries are seen, 2 always.
     std::optional<std::uint8_t> mcastRouter = {};
+    /// Received bytes. Read-only.
     std::optional<std::uint64_t> rxBytes = {};
+    /// Received packets. Read-only.
     std::optional<std::uint64_t> rxPackets = {};
+    /// Sent bytes. Read-only.
     std::optional<std::uint64_t> txBytes = {};
+    /// Sent packets. Read-only.
     std::optional<std::uint64_t> txPackets = {};
 
     VlanInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
@@ -58,10 +62,22 @@ struct VlanInfo {
     VlanInfo &setMaster(Switch value) { master.emplace(value.value); return *this; }
     VlanInfo &setState(PortState value) { state.emplace(value); return *this; }
     VlanInfo &setMcastRouter(std::uint8_t value) { mcastRouter.emplace(value); return *this; }
-    VlanInfo &setRxBytes(std::uint64_t value) { rxBytes.emplace(value); return *this; }
-    VlanInfo &setRxPackets(std::uint64_t value) { rxPackets.emplace(value); return *this; }
-    VlanInfo &setTxBytes(std::uint64_t value) { txBytes.emplace(value); return *this; }
-    VlanInfo &setTxPackets(std::uint64_t value) { txPackets.emplace(value); return *this; }
+
+    /// Without the read-only fields, which `add` and `set` refuse.
+    VlanInfo settable() const
+    {
+        VlanInfo copy = *this;
+        copy.removeReadOnly();
+        return copy;
+    }
+    /// Removes the read-only fields.
+    void removeReadOnly()
+    {
+        rxBytes = {};
+        rxPackets = {};
+        txBytes = {};
+        txPackets = {};
+    }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
