@@ -42,11 +42,12 @@ impl Object for Open {
     }
 }
 
-struct Fake(FakeKernel);
+struct Fake;
 
 impl Object for Fake {
     type Handle = tapline_fake_kernel;
-    type Shared = ();
+    // Handles are opened from any number of threads.
+    type Shared = FakeKernel;
     const KIND: Kind = Kind::FakeKernel;
     fn table() -> &'static Table<Self> {
         static TABLE: Table<Fake> = Table::new();
@@ -154,7 +155,10 @@ pub extern "C" fn tapline_netlink_fd(
 
 /// Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
 /// notifies watches, and deletes what stands on a link with the link. It checks neither ranges nor the support of drivers,
-/// and gives a port of a bridge no VLAN of its own accord.
+/// and gives a port of a bridge no VLAN of its own accord. A route lookup takes the longest prefix, and then the lowest
+/// metric, in the tables local, main and default: it follows neither rules nor nexthop objects, and chooses no source address.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_fake_kernel_new(
     out_fake: Option<&mut MaybeUninit<*mut tapline_fake_kernel>>,
@@ -163,7 +167,7 @@ pub extern "C" fn tapline_fake_kernel_new(
     guard(error, || {
         let out_fake = out_fake.ok_or_else(|| Error::null("out_fake"))?;
         let kernel = FakeKernel::new().keeping::<Fdb>().keeping::<Rule>();
-        out_fake.write(Fake::table().insert(Fake(kernel), ())?);
+        out_fake.write(Fake::table().insert(Fake, kernel)?);
         Ok(tapline_status::Ok)
     })
 }

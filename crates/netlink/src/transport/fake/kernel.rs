@@ -26,7 +26,9 @@ const PART_BYTES: usize = 32 * 1024;
 /// other objects after [`keeping`](Self::keeping). It replies, rejects duplicates and missing objects, and notifies watches. Objects on a
 /// link are deleted with the link.
 ///
-/// It checks neither ranges nor driver support. Clones share one kernel.
+/// It checks neither ranges nor driver support. A route lookup takes the longest prefix, and then the lowest metric, in the
+/// tables local, main and default, in this order: it follows neither rules nor nexthop objects, and chooses no source
+/// address. Clones share one kernel.
 #[derive(Clone, Debug)]
 pub struct FakeKernel {
     state: Arc<Mutex<State>>,

@@ -1,6 +1,7 @@
 //! A fake kernel for tests: it stores objects in memory and needs no privilege.
 
 mod kernel;
+mod lookup;
 mod port_vlans;
 mod queue;
 mod store;

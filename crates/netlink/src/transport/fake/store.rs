@@ -4,6 +4,7 @@ use std::fmt;
 
 use rustix::io::Errno;
 
+use super::lookup::look_up;
 use crate::DsField;
 use crate::codec::{HEADER_BYTES, Message, Request};
 use crate::interface::IfIndex;
@@ -34,6 +35,16 @@ pub trait StorableObject: Object {
     /// Whether the request `said` is about this object.
     fn is_identified_by(&self, said: &Self) -> bool {
         said.key().is_some() && said.key() == self.key()
+    }
+
+    /// The answer to the query `said`, whose message has `body`, for one of the `held` objects: the one that it identifies.
+    ///
+    /// # Errors
+    /// The error number of the kernel, [`ABSENT`](Self::ABSENT) without such an object.
+    fn answer(held: &[Self], said: &Self, _body: &[u8]) -> Result<Self, Errno> {
+        let mut held = held.iter();
+        let found = held.find(|held| held.is_identified_by(said));
+        found.cloned().ok_or(Self::ABSENT)
     }
 
     /// Whether the request `said` deletes this object, if it is the first of which that is true.
@@ -163,6 +174,11 @@ impl StorableObject for Rule {
 impl StorableObject for Route {
     const ABSENT: Errno = Errno::SRCH;
 
+    /// The kernel looks up routes by packets.
+    fn answer(held: &[Self], said: &Self, body: &[u8]) -> Result<Self, Errno> {
+        look_up(held, said, body)
+    }
+
     /// Deletion ignores fields that the request does not give.
     fn is_identified_by(&self, said: &Self) -> bool {
         let key = |route: &Self| Object::key(route).map(|key| (key.table, key.dst, key.src));
@@ -244,12 +260,10 @@ impl<O: StorableObject> ObjectStore<O> {
                 done.answers = self.0.iter().map(body).collect();
                 return Ok(done);
             }
-            (Verb::Get, Some(at)) => {
-                done.answers = vec![body(&self.0[at])];
-                return Ok(done);
-            }
             (Verb::Add, Some(_)) => return Err(Errno::EXIST),
-            (Verb::Get | Verb::Set | Verb::Del, None) => return Err(O::ABSENT),
+            // A query is answered where it is read.
+            (Verb::Get, _) => return Ok(done),
+            (Verb::Set | Verb::Del, None) => return Err(O::ABSENT),
             (Verb::Del, Some(at)) => {
                 let gone = self.0.remove(at);
                 done.changes.push((false, body(&gone)));
@@ -301,6 +315,13 @@ impl<O: StorableObject> Store for ObjectStore<O> {
     fn handle(&mut self, message: Message<'_>, index: IfIndex) -> Option<Result<Done, Errno>> {
         let verb = Self::verb(message)?;
         match O::decode_request(message.body) {
+            Ok(Some(said)) if verb == Verb::Get => {
+                let answer = O::answer(&self.0, &said, message.body);
+                Some(answer.map(|object| Done {
+                    answers: vec![body(&object)],
+                    ..Done::default()
+                }))
+            }
             Ok(Some(said)) => {
                 let echo = message.flags & NLM_F_ECHO != 0;
                 Some(self.carry_out(verb, said, echo, index))
