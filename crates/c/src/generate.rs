@@ -11,7 +11,6 @@ use crate::error::tapline_error;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::Object as _;
-use crate::namespace;
 use crate::send::{Job, tapline_sender};
 use crate::status::tapline_status;
 
@@ -132,6 +131,9 @@ unsafe fn generator(given: &tapline_generator_options<'_>) -> Result<Generator, 
 /// Sends generated packets at the rate of the job, and returns when the kernel has taken them. They take no memory.
 /// Returns END if not all were sent, because the job was stopped or has reached its packet limit.
 ///
+/// Privileges: CAP_SYS_ADMIN if the calling thread is in another network namespace than the job. Addresses that are not given
+/// are looked up in that of the job.
+///
 /// Errors: INVALID_ARGUMENT for options that contradict each other and for the rates RECORDED and ABSOLUTE; NOT_FOUND if
 /// the next hop is not in the neighbour table; otherwise as `tapline_sender_transmit`.
 #[unsafe(no_mangle)]
@@ -149,8 +151,7 @@ pub unsafe extern "C" fn tapline_sender_generate(
             if open.needs_times {
                 return Err(Error::argument("generated packets have no times"));
             }
-            let namespace = open.netns.as_deref().map(namespace::named).transpose()?;
-            let wanted = wanted.for_interface(&open.interface, namespace.as_ref())?;
+            let wanted = wanted.for_interface(&open.interface, open.home.to_enter()?)?;
             let is_done = open.sender.run(wanted.into_source()?)?;
             Ok(if is_done {
                 tapline_status::Ok

@@ -8,6 +8,36 @@ use tapline::net::NamespaceError;
 use crate::failure::Error;
 use crate::status::tapline_status;
 
+/// The namespace of a handle, noted when it was opened: threads may move to another one afterwards.
+#[derive(Clone, Debug)]
+pub enum Home {
+    /// This one.
+    Known(Namespace),
+    /// That of the thread that opened the handle, where `/proc` does not say which one it is.
+    Unknown,
+}
+
+impl Home {
+    /// The namespace of the calling thread.
+    pub fn here() -> Self {
+        Namespace::current().map_or(Self::Unknown, Self::Known)
+    }
+
+    /// The namespace to be entered for what belongs to the handle; `None` if the calling thread is in it.
+    ///
+    /// # Errors
+    /// SYSTEM if it is not known.
+    pub fn to_enter(&self) -> Result<Option<&Namespace>, Error> {
+        let Self::Known(namespace) = self else {
+            let text = "the network namespace of the handle is not known";
+            return Err(Error::new(tapline_status::System, text).hint("mount /proc"));
+        };
+        let is_here = Namespace::current().and_then(|here| Ok(here.id()? == namespace.id()?));
+        let is_here = is_here.map_err(|error| Error::system(&error))?;
+        Ok((!is_here).then_some(namespace))
+    }
+}
+
 /// The namespace with this name below /run/netns.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use crate::error::tapline_error;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
-use crate::namespace;
+use crate::namespace::{self, Home};
 use crate::packet::TAPLINE_UNKNOWN;
 use crate::status::tapline_status;
 
@@ -140,7 +140,8 @@ impl Object for Queue {
 pub(crate) struct Job {
     pub sender: Sender,
     pub interface: String,
-    pub netns: Option<String>,
+    /// The namespace of the interface.
+    pub home: Home,
     /// Whether its rate follows the times of the packets.
     pub needs_times: bool,
 }
@@ -298,11 +299,15 @@ pub unsafe extern "C" fn tapline_sender_open(
         // SAFETY: an option struct of C.
         let given = unsafe { options(sender_options) }?;
         let interface = given.interface.required("interface")?.to_owned();
-        let netns = given.netns.optional("netns")?.map(str::to_owned);
         let mut wanted = tapline::send(&interface);
-        if let Some(name) = &netns {
-            wanted = wanted.namespace(namespace::named(name)?);
-        }
+        let home = match given.netns.optional("netns")? {
+            None => Home::here(),
+            Some(name) => {
+                let namespace = namespace::named(name)?;
+                wanted = wanted.namespace(namespace.clone());
+                Home::Known(namespace)
+            }
+        };
         wanted.rate = rate(&given)?;
         let needs_times = matches!(wanted.rate, Rate::Recorded(_) | Rate::Absolute);
         wanted.path = match given.path {
@@ -327,7 +332,7 @@ pub unsafe extern "C" fn tapline_sender_open(
         let open = Job {
             sender,
             interface,
-            netns,
+            home,
             needs_times,
         };
         out_sender.write(Job::table().insert(open, stopper)?);

@@ -23,6 +23,11 @@ fn misuse_is_an_error() {
                 ["done"],
                 "{source}"
             );
+            if source == "tests/programs/netlink_misuse.c" {
+                // Of the namespace that the program has left.
+                let addresses = host.ip("-json address show dev home0");
+                assert!(addresses.contains(r#""local":"192.0.2.77""#), "{addresses}");
+            }
         }
     }
 }

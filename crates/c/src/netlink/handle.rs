@@ -13,7 +13,7 @@ use crate::error::tapline_error;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
-use crate::namespace;
+use crate::namespace::{self, Home};
 use crate::status::tapline_status;
 
 /// A handle on the network configuration of a namespace.
@@ -75,8 +75,9 @@ unsafe impl Options for tapline_netlink_options<'_> {
 
 /// Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up.
 ///
-/// The handle stays in its namespace, even if threads change theirs. Requires no privilege; changes require
-/// CAP_NET_ADMIN. Requires Linux 4.20.
+/// The handle stays in its namespace, even if threads change theirs: names of interfaces are looked up there, and watches are
+/// opened there. From a thread in another namespace, the first name and each watch require CAP_SYS_ADMIN, to enter it.
+/// Otherwise requires no privilege; changes require CAP_NET_ADMIN. Requires Linux 4.20.
 ///
 /// `netlink_options` is null or an option struct.
 #[unsafe(no_mangle)]
@@ -89,8 +90,7 @@ pub unsafe extern "C" fn tapline_netlink_open(
         let out_netlink = out_netlink.ok_or_else(|| Error::null("out_netlink"))?;
         // SAFETY: an option struct of C.
         let given = unsafe { options(netlink_options) }?;
-        let source = source(&given)?;
-        let netlink = source.open()?;
+        let (source, netlink) = open(&given)?;
         let names = Lookup::new(source.clone());
         let open = Open {
             netlink,
@@ -102,14 +102,17 @@ pub unsafe extern "C" fn tapline_netlink_open(
     })
 }
 
-fn source(given: &tapline_netlink_options<'_>) -> Result<Source, Error> {
+fn open(given: &tapline_netlink_options<'_>) -> Result<(Source, Netlink), Error> {
     let netns = given.netns.optional("netns")?;
-    match (netns, given.fake.is_null()) {
-        (Some(_), false) => Err(Error::argument("a fake kernel has no namespaces")),
-        (None, false) => Fake::table().with(given.fake, |fake| Ok(Source::Fake(fake.0.clone()))),
-        (None, true) => Ok(Source::Here),
-        (Some(name), true) => namespace::named_or_at(name).map(Source::Namespace),
-    }
+    let source = match (netns, given.fake.is_null()) {
+        (Some(_), false) => return Err(Error::argument("a fake kernel has no namespaces")),
+        // This socket needs no /proc.
+        (None, true) => return Ok((Source::Namespace(Home::here()), Netlink::open()?)),
+        (None, false) => Fake::table().shared(given.fake, |fake| Ok(Source::Fake(fake.clone())))?,
+        (Some(name), true) => Source::Namespace(Home::Known(namespace::named_or_at(name)?)),
+    };
+    let netlink = source.open()?;
+    Ok((source, netlink))
 }
 
 /// Closes a handle. Its watches stay open. Does nothing if `netlink` is null.
@@ -146,7 +149,7 @@ pub extern "C" fn tapline_netlink_fd(
         Open::table().with(netlink, |open| {
             out_fd.write(match open.source {
                 Source::Fake(_) => -1,
-                Source::Here | Source::Namespace(_) => open.netlink.as_fd().as_raw_fd(),
+                Source::Namespace(_) => open.netlink.as_fd().as_raw_fd(),
             });
             Ok(tapline_status::Ok)
         })

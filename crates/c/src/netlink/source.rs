@@ -1,17 +1,16 @@
 //! Where handles open their sockets.
 
+use tapline::net::Netlink;
 use tapline::net::transport::FakeKernel;
-use tapline::net::{Namespace, Netlink};
 
 use crate::failure::Error;
+use crate::namespace::Home;
 
 /// Where the requests of a handle go.
 #[derive(Clone)]
 pub enum Source {
-    /// The namespace of the calling thread.
-    Here,
     /// A namespace.
-    Namespace(Namespace),
+    Namespace(Home),
     /// A fake kernel.
     Fake(FakeKernel),
 }
@@ -23,8 +22,10 @@ impl Source {
     /// As `Netlink::open` and `Netlink::open_in`.
     pub fn open(&self) -> Result<Netlink, Error> {
         Ok(match self {
-            Self::Here => Netlink::open()?,
-            Self::Namespace(namespace) => Netlink::open_in(namespace)?,
+            Self::Namespace(home) => match home.to_enter()? {
+                None => Netlink::open()?,
+                Some(namespace) => Netlink::open_in(namespace)?,
+            },
             Self::Fake(kernel) => kernel.netlink().map_err(|error| Error::system(&error))?,
         })
     }

@@ -206,8 +206,10 @@ fn open<O: Crossing + tapline::net::Object>(
     filter: O,
 ) -> Result<Box<dyn AnyWatch>, Error> {
     Ok(Box::new(match source {
-        Source::Here => Watch::open(filter)?,
-        Source::Namespace(namespace) => Watch::open_in(namespace, filter)?,
+        Source::Namespace(home) => match home.to_enter()? {
+            None => Watch::open(filter)?,
+            Some(namespace) => Watch::open_in(namespace, filter)?,
+        },
         Source::Fake(kernel) => kernel.watch(filter, FAKE_CAPACITY)?,
     }))
 }
@@ -215,8 +217,8 @@ fn open<O: Crossing + tapline::net::Object>(
 /// Watches the objects that match a filter, as of `tapline_netlink_list`: first those that exist, then every change,
 /// without a gap.
 ///
-/// The watch has sockets of its own in the namespace of the handle; a handle that was opened without a namespace
-/// stands for that of the calling thread. It keeps the last state of each object.
+/// The watch has sockets of its own, in the namespace of the handle, and keeps the last state of each object. From a thread in
+/// another namespace it requires CAP_SYS_ADMIN.
 ///
 /// `bytes` points to `length` bytes, or is null if `length` is 0.
 ///
@@ -338,6 +340,7 @@ pub extern "C" fn tapline_watch_close(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::namespace::Home;
 
     /// Has one event, and then fails. Its descriptor is never readable.
     struct Failing(Stop);
@@ -363,7 +366,12 @@ mod tests {
     fn watching() -> Watching {
         let watch = Box::new(Failing(Stop::new().expect("a pipe")));
         let form = tapline_netlink_form::Json;
-        Watching::new(watch, Lookup::new(Source::Here), form).expect("descriptors")
+        Watching::new(watch, Lookup::new(Source::Namespace(Home::here())), form)
+            .expect("descriptors")
+    }
+
+    fn is_readable(watching: &Watching) -> bool {
+        wait_for(watching.ready.as_fd(), Some(Duration::ZERO)).expect("poll")
     }
 
     #[test]

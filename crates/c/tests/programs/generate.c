@@ -1,4 +1,7 @@
-/* generate INTERFACE: 90 UDP packets to three ports. */
+/* generate INTERFACE: 90 UDP packets to three ports, from a thread that has left the namespace of the job. */
+#define _GNU_SOURCE
+#include <sched.h>
+
 #include "check.h"
 
 int main(int count, char **words) {
@@ -21,6 +24,7 @@ int main(int count, char **words) {
     packets.sizes = "many";
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "sizes: 'many'", tapline_sender_generate(sender, &packets, &error));
     packets.sizes = "100";
+    CHECK(unshare(CLONE_NEWNET) == 0);
     OK(tapline_sender_generate(sender, &packets, &error));
     tapline_sender_stats stats = {.size = sizeof stats};
     OK(tapline_sender_finish(sender, &stats, &error));

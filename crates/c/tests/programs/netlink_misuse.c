@@ -1,8 +1,12 @@
 /* netlink_misuse: what C code may do wrong with netlink is an error, and never a crash. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -173,6 +177,94 @@ static void link_without_type(void) {
     CHECK(tapline_error_hint(failure) != NULL && strstr(tapline_error_hint(failure), "give a type") != NULL);
     tapline_error_free(failure);
     OK(tapline_netlink_close(netlink, &error));
+}
+
+/* A length of 16 bits must not wrap: the rest of the text would be read as attributes. */
+static void long_fields(void) {
+    enum { LENGTH = 70000 };
+    tapline_fake_kernel *fake = NULL;
+    tapline_netlink *netlink = open_fake(&fake);
+    add_link(netlink, "{\"name\":\"d9\",\"linkinfo\":{\"info_kind\":\"dummy\"}}");
+    static char json[LENGTH + 64];
+    char *const rest = stpcpy(json, "{\"name\":\"d9\",\"alias\":\"");
+    memset(rest, 'a', LENGTH);
+    strcpy(rest + LENGTH, "\"}");
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "ifalias has 70005 bytes, and an attribute at most 65535",
+          tapline_netlink_change(netlink, TAPLINE_NETLINK_VERB_SET, LINK, JSON, bytes(json), strlen(json), &error));
+    OK(tapline_netlink_close(netlink, &error));
+    OK(tapline_fake_kernel_free(fake, &error));
+}
+
+/* An interface that cannot be looked for is not one that does not exist. */
+static void no_descriptors(void) {
+    static const char *const address = "{\"dev\":\"lo\",\"local\":\"127.0.0.7\"}";
+    enum { ADDR = TAPLINE_NETLINK_OBJECT_ADDR };
+    tapline_netlink *netlink = NULL;
+    OK(tapline_netlink_open(NULL, &netlink, &error));
+    struct rlimit before;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const int next = dup(0);
+    CHECK(next >= 0 && close(next) == 0);
+    const struct rlimit none = {.rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max};
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    tapline_error *failure = NULL;
+    CHECK(tapline_netlink_change(netlink, ADD, ADDR, JSON, bytes(address), strlen(address), &failure) ==
+          TAPLINE_STATUS_SYSTEM);
+    CHECK(tapline_error_os_error(failure) == EMFILE);
+    CHECK(strstr(tapline_error_message(failure), "cannot add address: ") == tapline_error_message(failure));
+    tapline_error_free(failure);
+    /* Also of an item of a batch. */
+    struct {
+        uint32_t header[3];
+        char item[64];
+    } items = {.header = {ADD + 256 * JSON, ADDR, (uint32_t)strlen(address)}};
+    strcpy(items.item, address);
+    tapline_batch *batch = NULL;
+    tapline_item_state state = TAPLINE_ITEM_STATE_DONE;
+    OK(tapline_netlink_run(netlink, (const uint8_t *)&items, sizeof items.header + strlen(address), 0, &batch, &error));
+    OK(tapline_batch_result(batch, 0, &state, &failure, &error));
+    CHECK(state == TAPLINE_ITEM_STATE_FAILED && tapline_error_os_error(failure) == EMFILE);
+    tapline_error_free(failure);
+    OK(tapline_batch_free(batch, &error));
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    OK(tapline_netlink_change(netlink, ADD, ADDR, JSON, bytes(address), strlen(address), &error));
+    OK(tapline_netlink_close(netlink, &error));
+}
+
+/* Takes the next events of a watch, which contain `expected` and not `other`. */
+static void next_has(tapline_watch *watch, const char *expected, const char *other) {
+    tapline_list *list = NULL;
+    const uint8_t *start = NULL;
+    size_t length = 0;
+    OK(tapline_watch_next(watch, 0, &list, &error));
+    OK(tapline_list_bytes(list, &start, &length, &error));
+    CHECK(memmem(start, length, expected, strlen(expected)) != NULL);
+    CHECK(memmem(start, length, other, strlen(other)) == NULL);
+    OK(tapline_list_free(list, &error));
+    OK(tapline_watch_close(watch, &error));
+}
+
+/* A handle stays in its namespace: there names are looked up and watches opened, although the thread has moved. */
+static void namespaces(void) {
+    enum { ADDR = TAPLINE_NETLINK_OBJECT_ADDR };
+    static const char *const named = "{\"dev\":\"home0\"}";
+    static const char *const address = "{\"dev\":\"home0\",\"local\":\"192.0.2.77\",\"prefixlen\":24}";
+    tapline_netlink *home = NULL, *away = NULL;
+    OK(tapline_netlink_open(NULL, &home, &error));
+    add_link(home, "{\"name\":\"home0\",\"linkinfo\":{\"info_kind\":\"bridge\"}}");
+    CHECK(unshare(CLONE_NEWNET) == 0);
+    OK(tapline_netlink_open(NULL, &away, &error));
+    /* With the index that the other has there. */
+    add_link(away, "{\"name\":\"away0\",\"linkinfo\":{\"info_kind\":\"bridge\"}}");
+    add_link(away, "{\"name\":\"home0\",\"linkinfo\":{\"info_kind\":\"bridge\"}}");
+    OK(tapline_netlink_change(home, ADD, ADDR, JSON, bytes(address), strlen(address), &error));
+    tapline_watch *watch = NULL;
+    OK(tapline_watch_open(home, ADDR, JSON, bytes(named), strlen(named), &watch, &error));
+    next_has(watch, "192.0.2.77", "192.0.2.78");
+    OK(tapline_watch_open(home, ADDR, FIELDS, NULL, 0, &watch, &error));
+    next_has(watch, "home0", "away0");
+    OK(tapline_netlink_close(away, &error));
+    OK(tapline_netlink_close(home, &error));
 }
 
 /* struct nlmsghdr and struct ifinfomsg */
@@ -377,11 +469,14 @@ static void stops(void) {
     tapline_watch *watch = NULL;
     tapline_list *list = NULL;
     int fd = -1;
+    add_link(netlink, "{\"name\":\"d1\",\"linkinfo\":{\"info_kind\":\"dummy\"}}");
     OK(tapline_watch_open(netlink, LINK, JSON, NULL, 0, &watch, &error));
-    OK(tapline_watch_next(watch, 0, &list, &error));
-    OK(tapline_list_free(list, &error));
     OK(tapline_watch_fd(watch, &fd, &error));
     struct pollfd readable = {.fd = fd, .events = POLLIN};
+    /* The link that exists is reported without a notification. */
+    CHECK(poll(&readable, 1, 0) == 1);
+    OK(tapline_watch_next(watch, 0, &list, &error));
+    OK(tapline_list_free(list, &error));
     CHECK(poll(&readable, 1, 0) == 0);
     add_link(netlink, "{\"name\":\"d2\",\"linkinfo\":{\"info_kind\":\"dummy\"}}");
     CHECK(poll(&readable, 1, 0) == 1);
@@ -414,9 +509,12 @@ int main(void) {
     messages();
     read_only_fields();
     link_without_type();
+    long_fields();
+    no_descriptors();
     handles();
     threads();
     stops();
+    namespaces();
     printf("done\n");
     return 0;
 }
