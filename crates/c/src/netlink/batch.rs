@@ -6,7 +6,7 @@ use tapline::net::schema::NameLookup;
 use tapline::net::{Batch, BatchSummary, IfIndex, ItemResult, OnError, Verb};
 
 use super::handle::{Open, tapline_netlink};
-use super::names::Names;
+use super::names::{FallibleLookup, Names};
 use super::object::{
     Crossing, read, tapline_netlink_form, tapline_netlink_object, tapline_netlink_verb, with_type,
 };
@@ -250,6 +250,12 @@ impl NameLookup for Run<'_, '_> {
 
     fn name(&mut self, index: IfIndex) -> Option<String> {
         self.names.name(index)
+    }
+}
+
+impl FallibleLookup for Run<'_, '_> {
+    fn take_failure(&mut self) -> Option<Error> {
+        self.names.take_failure()
     }
 }
 

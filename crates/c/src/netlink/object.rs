@@ -9,6 +9,7 @@ use tapline::net::{
 };
 
 use super::json;
+use super::names::FallibleLookup;
 use crate::arguments::check_memory;
 use crate::failure::Error;
 
@@ -204,23 +205,26 @@ pub fn read<T: Crossing>(
     action: Action,
     form: tapline_netlink_form,
     bytes: &[u8],
-    names: &mut dyn NameLookup,
+    names: &mut dyn FallibleLookup,
 ) -> Result<(), Error> {
     check_size::<T>(bytes)?;
-    match form {
-        tapline_netlink_form::Fields => {
-            let read = object.take_fields(bytes, &mut FieldReader::new(names));
-            read.map_err(|error| invalid::<T>(action, &error))
-        }
+    let read = match form {
+        tapline_netlink_form::Fields => object.take_fields(bytes, &mut FieldReader::new(names)),
         // No bytes: a filter that matches everything.
         tapline_netlink_form::Json if bytes.is_empty() => Ok(()),
-        tapline_netlink_form::Json => {
-            let parsed = json::parse(bytes, names);
-            *object = parsed.map_err(|error| invalid::<T>(action, &error))?;
-            Ok(())
+        tapline_netlink_form::Json => json::parse(bytes, names).map(|parsed| *object = parsed),
+        tapline_netlink_form::Message => {
+            return Err(Error::argument("only a change can be a message"));
         }
-        tapline_netlink_form::Message => Err(Error::argument("only a change can be a message")),
-    }
+    };
+    read.map_err(|error| {
+        // Of the interface at which reading ended.
+        let failure = names.take_failure().filter(|_| error.is_missing_interface);
+        match failure {
+            Some(failure) => not_looked_up::<T>(action, &error, failure),
+            None => invalid::<T>(action, &error),
+        }
+    })
 }
 
 /// Reads an object that C passed for a change into an empty one.
@@ -229,7 +233,7 @@ pub fn read_change<T: Crossing + tapline::net::Object>(
     verb: Verb,
     form: tapline_netlink_form,
     bytes: &[u8],
-    names: &mut dyn NameLookup,
+    names: &mut dyn FallibleLookup,
 ) -> Result<(), Error> {
     if form != tapline_netlink_form::Message {
         return read(object, verb.into(), form, bytes, names);
@@ -239,12 +243,27 @@ pub fn read_change<T: Crossing + tapline::net::Object>(
     Ok(())
 }
 
+/// `cannot add address`
+fn attempt<T: Crossing>(action: Action) -> String {
+    let is_of_several = matches!(action, Action::List | Action::Watch);
+    let what = T::WORDS[usize::from(is_of_several)];
+    format!("cannot {action} {what}")
+}
+
+/// The interface in a field could not be looked for.
+fn not_looked_up<T: Crossing>(action: Action, error: &InvalidField, failure: Error) -> Error {
+    let attempt = attempt::<T>(action);
+    Error {
+        message: format!("{attempt}: {} ({})", failure.message, error.path),
+        ..failure
+    }
+}
+
 fn invalid<T: Crossing>(action: Action, error: &InvalidField) -> Error {
     let InvalidField { path, reason, .. } = error;
     if error.is_missing_interface {
-        let is_of_several = matches!(action, Action::List | Action::Watch);
-        let what = T::WORDS[usize::from(is_of_several)];
-        return Error::no_interface(format!("cannot {action} {what}: {reason} ({path})"));
+        let attempt = attempt::<T>(action);
+        return Error::no_interface(format!("{attempt}: {reason} ({path})"));
     }
     let dot = if path.is_empty() { "" } else { "." };
     let mut message = format!("{}{dot}{path}: {reason}", T::NAME);
