@@ -46,8 +46,9 @@ pub enum Event<O> {
 
 /// Watches the objects of one kind in a namespace: first those that exist, then every change, without a gap.
 ///
-/// The descriptor is readable when events may be available. Holds two sockets and the last state of each
-/// object. Equals `ip monitor OBJECT`.
+/// Its descriptor is readable when notifications are. Before a wait for the descriptor, call [`try_next`](Self::try_next)
+/// until it returns `None`, or ask [`has_pending`](Self::has_pending): the first events, and those of a list after an
+/// overrun, come without a notification. Holds two sockets and the last state of each object. Equals `ip monitor OBJECT`.
 #[derive(Debug)]
 pub struct Watch<O: Object> {
     notifications: Socket,
@@ -199,8 +200,16 @@ impl<O: Object> Watch<O> {
         self.known.values().map(|known| &known.object)
     }
 
-    /// Waits until a notification is available.
+    /// Whether [`try_next`](Self::try_next) has work although the descriptor may not be readable.
+    pub fn has_pending(&self) -> bool {
+        self.needs_list || self.comparison.is_some() || !self.pending.is_empty()
+    }
+
+    /// Waits until there may be an event.
     fn wait(&self, timeout: Option<Duration>) -> Result<(), NetlinkError> {
+        if self.has_pending() {
+            return Ok(());
+        }
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         let mut descriptors = [PollFd::from_borrowed_fd(
             self.notifications.descriptor(),

@@ -195,6 +195,32 @@ fn a_reply_that_cannot_be_read_once_is_read_again() {
     assert!(twice.is_err());
 }
 
+#[test]
+fn a_watch_says_what_comes_without_a_notification() {
+    let kernel = with_links(2);
+    let mut watch = kernel.watch(Link::new(), 8).expect("a watch");
+    for _ in 0..2 {
+        assert!(watch.has_pending());
+        assert!(matches!(watch.try_next(), Ok(Some(Event::Added(_)))));
+    }
+    // The end of the list has not been seen yet.
+    assert!(watch.has_pending());
+    assert!(matches!(watch.try_next(), Ok(None)));
+    assert!(!watch.has_pending());
+    let mut netlink = kernel.netlink().expect("a socket");
+    netlink.add(&link(2)).expect("added");
+    // A notification has come instead.
+    assert!(!watch.has_pending());
+    assert!(matches!(watch.try_next(), Ok(Some(Event::Added(_)))));
+    // The list after an overrun.
+    (3..20).for_each(|number| netlink.add(&link(number)).expect("added"));
+    assert!(matches!(watch.try_next(), Ok(Some(Event::Overrun))));
+    for _ in 3..20 {
+        assert!(watch.has_pending());
+        assert!(matches!(watch.try_next(), Ok(Some(Event::Added(_)))));
+    }
+}
+
 /// What a watch has told so far, as the state it leads to.
 fn follow(watch: &mut Watch<Link>, names: &mut Vec<IfIndex>) -> usize {
     let mut overruns = 0;

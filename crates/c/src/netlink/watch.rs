@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::{Errno, read as read_from, write as write_to};
 use serde::Serialize;
 use tapline::net::{Action, Event, Watch};
 use tapline::{Stop, Stopper};
@@ -59,6 +59,39 @@ trait AnyWatch: AsFd + Send {
         out: &mut Vec<u8>,
         names: &mut Names<'_>,
     ) -> Result<(), Error>;
+
+    /// Whether there may be more, although its descriptor is not readable.
+    fn has_pending(&self) -> bool;
+}
+
+/// A descriptor that is readable while something is set.
+struct Flag {
+    descriptor: OwnedFd,
+    is_set: bool,
+}
+
+impl Flag {
+    fn new() -> io::Result<Self> {
+        let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self {
+            descriptor,
+            is_set: false,
+        })
+    }
+
+    fn set(&mut self, is_set: bool) -> Result<(), Error> {
+        if is_set == self.is_set {
+            return Ok(());
+        }
+        let changed = if is_set {
+            write_to(&self.descriptor, &1_u64.to_ne_bytes())
+        } else {
+            read_from(&self.descriptor, &mut [0; 8])
+        };
+        changed.map_err(|errno| Error::system(&io::Error::from(errno)))?;
+        self.is_set = is_set;
+        Ok(())
+    }
 }
 
 struct Watching {
@@ -68,6 +101,8 @@ struct Watching {
     /// Of the last call, which returned the events before it.
     failure: Option<Error>,
     stop: Stop,
+    /// Readable while events are in memory, or a failure.
+    pending: Flag,
     /// Readable when events may be available, and from the stop on.
     ready: OwnedFd,
 }
@@ -77,20 +112,34 @@ impl Watching {
         watch: Box<dyn AnyWatch>,
         names: Lookup,
         form: tapline_netlink_form,
-    ) -> io::Result<Self> {
-        let stop = Stop::new()?;
-        let ready = epoll::create(CreateFlags::CLOEXEC)?;
-        for source in [watch.as_fd(), stop.as_fd()] {
-            epoll::add(&ready, source, EventData::new_u64(0), EventFlags::IN)?;
-        }
-        Ok(Self {
+    ) -> Result<Self, Error> {
+        let descriptors = || {
+            let (stop, pending) = (Stop::new()?, Flag::new()?);
+            let ready = epoll::create(CreateFlags::CLOEXEC)?;
+            for source in [watch.as_fd(), stop.as_fd(), pending.descriptor.as_fd()] {
+                epoll::add(&ready, source, EventData::new_u64(0), EventFlags::IN)?;
+            }
+            Ok((stop, pending, ready))
+        };
+        let (stop, pending, ready) =
+            descriptors().map_err(|error: io::Error| Error::system(&error))?;
+        let mut watching = Self {
             watch,
             names,
             form,
             failure: None,
             stop,
+            pending,
             ready,
-        })
+        };
+        watching.mark_pending()?;
+        Ok(watching)
+    }
+
+    /// Makes the descriptor readable if the next call has something to return that has been read.
+    fn mark_pending(&mut self) -> Result<(), Error> {
+        let is_pending = self.failure.is_some() || self.watch.has_pending();
+        self.pending.set(is_pending)
     }
 
     /// Waits at most `timeout` for events, without one for ever. `None`: the watch has been stopped.
@@ -102,13 +151,16 @@ impl Watching {
                 return Ok(None);
             }
             if let Some(failure) = self.failure.take() {
+                self.mark_pending()?;
                 return Err(failure);
             }
             let mut names = self.names.for_a_call();
             let taken = self.watch.put_available(self.form, &mut out, &mut names);
-            match taken {
-                Err(failure) if out.is_empty() => return Err(failure),
-                result => self.failure = result.err(),
+            self.failure = taken.err();
+            let failure = self.failure.take_if(|_| out.is_empty());
+            self.mark_pending()?;
+            if let Some(failure) = failure {
+                return Err(failure);
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if !out.is_empty() || left.is_some_and(|left| left.is_zero()) {
@@ -199,6 +251,10 @@ impl<O: Crossing + tapline::net::Object> AnyWatch for Watch<O> {
         }
         Ok(())
     }
+
+    fn has_pending(&self) -> bool {
+        Watch::has_pending(self)
+    }
 }
 
 fn open<O: Crossing + tapline::net::Object>(
@@ -246,8 +302,7 @@ pub unsafe extern "C" fn tapline_watch_open(
                 open(&handle.source, filter)
             })?;
             let names = Lookup::new(handle.source.clone());
-            let watching = Watching::new(watch, names, form);
-            let watching = watching.map_err(|error| Error::system(&error))?;
+            let watching = Watching::new(watch, names, form)?;
             let stopper = watching.stop.stopper();
             out_watch.write(Watching::table().insert(watching, stopper)?);
             Ok(tapline_status::Ok)
@@ -302,8 +357,8 @@ pub extern "C" fn tapline_watch_stop(
     })
 }
 
-/// A descriptor that is readable when events may be available, and once the watch has been stopped. It belongs to the
-/// watch.
+/// A descriptor for poll(2) and epoll(7), which belongs to the watch: readable when events may be available, the first ones
+/// and those that a call has left included, and once the watch has been stopped.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
@@ -361,10 +416,18 @@ mod tests {
             out.extend(b"an event");
             Err(Error::argument("it fails"))
         }
+
+        fn has_pending(&self) -> bool {
+            false
+        }
     }
 
     fn watching() -> Watching {
-        let watch = Box::new(Failing(Stop::new().expect("a pipe")));
+        watching_over(Failing(Stop::new().expect("a pipe")))
+    }
+
+    fn watching_over(watch: impl AnyWatch + 'static) -> Watching {
+        let watch = Box::new(watch);
         let form = tapline_netlink_form::Json;
         Watching::new(watch, Lookup::new(Source::Namespace(Home::here())), form)
             .expect("descriptors")
@@ -380,17 +443,55 @@ mod tests {
         for timeout in [None, Some(Duration::ZERO), None] {
             let events = watching.events(timeout).expect("events");
             assert_eq!(events.as_deref(), Some(&b"an event"[..]));
+            assert!(is_readable(&watching), "the failure is still to come");
             let failure = watching.events(timeout).expect_err("a failure");
             assert_eq!(failure.message, "it fails");
+            assert!(!is_readable(&watching));
         }
+    }
+
+    /// Has events in memory, of which each call gets one.
+    struct InMemory(Stop, usize);
+
+    impl AsFd for InMemory {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.0.as_fd()
+        }
+    }
+
+    impl AnyWatch for InMemory {
+        fn put_available(
+            &mut self,
+            _: tapline_netlink_form,
+            out: &mut Vec<u8>,
+            _: &mut Names<'_>,
+        ) -> Result<(), Error> {
+            if let Some(left) = self.1.checked_sub(1) {
+                self.1 = left;
+                out.push(b'!');
+            }
+            Ok(())
+        }
+
+        fn has_pending(&self) -> bool {
+            self.1 > 0
+        }
+    }
+
+    #[test]
+    fn a_watch_is_readable_while_events_are_in_memory() {
+        let mut watching = watching_over(InMemory(Stop::new().expect("a pipe"), 3));
+        for _ in 0..3 {
+            assert!(is_readable(&watching));
+            let events = watching.events(Some(Duration::ZERO)).expect("events");
+            assert_eq!(events.as_deref(), Some(&b"!"[..]));
+        }
+        assert!(!is_readable(&watching));
     }
 
     #[test]
     fn a_stopped_watch_is_readable_and_has_ended() {
         let mut watching = watching();
-        let is_readable = |watching: &Watching| {
-            wait_for(watching.ready.as_fd(), Some(Duration::ZERO)).expect("poll")
-        };
         assert!(!is_readable(&watching));
         watching.stop.stopper().stop();
         assert!(is_readable(&watching));
