@@ -83,6 +83,9 @@ enum tapline_status
   TAPLINE_STATUS_SYSTEM = -10,
   // A defect of the library. The handle of the call can only be closed.
   TAPLINE_STATUS_INTERNAL = -11,
+  // A change of a batch was not carried out, or was rolled back, because another one failed. Only C++ has it, as the
+  // error of such a change.
+  TAPLINE_STATUS_CANCELED = -12,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

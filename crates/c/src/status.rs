@@ -30,4 +30,7 @@ pub enum tapline_status {
     System = -10,
     /// A defect of the library. The handle of the call can only be closed.
     Internal = -11,
+    /// A change of a batch was not carried out, or was rolled back, because another one failed. Only C++ has it, as the
+    /// error of such a change.
+    Canceled = -12,
 }

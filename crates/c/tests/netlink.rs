@@ -210,6 +210,14 @@ fn an_item_with_an_unknown_name_fails_and_the_mode_decides_about_the_others() {
             let lines = program.start(&host, &[mode]).finish();
             assert_eq!(states(&lines), wanted, "{lines:#?}");
             assert!(lines[3].contains("-6 ") && lines[3].contains("nowhere0"));
+            for (line, state) in lines.iter().zip(wanted) {
+                let text = match state {
+                    2 => "2 -12 not carried out, because an earlier change failed",
+                    3 => "3 -12 rolled back, because another change failed",
+                    _ => continue,
+                };
+                assert_eq!(line, text);
+            }
             let links = host.ip("-json link show type bridge");
             let addresses = host.ip("-json address show");
             for bridge in ["b0", "b1", "b2"] {

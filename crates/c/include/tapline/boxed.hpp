@@ -2,11 +2,18 @@
 #ifndef TAPLINE_BOXED_HPP
 #define TAPLINE_BOXED_HPP
 
+#include <exception>
 #include <utility>
 
 namespace tapline {
 
-/// A value on the heap that can be absent. Copies are deep. Takes one pointer.
+/// Thrown by `*` and `->` of a `boxed` that has no value.
+class empty_boxed : public std::exception {
+public:
+    const char *what() const noexcept override { return "there is no value"; }
+};
+
+/// A value on the heap that can be absent. Copies are deep. Takes one pointer. `*` and `->` throw `empty_boxed` without a value.
 template <class T>
 class boxed {
 public:
@@ -31,10 +38,10 @@ public:
 
     bool has_value() const noexcept { return value_ != nullptr; }
     explicit operator bool() const noexcept { return has_value(); }
-    T &operator*() noexcept { return *value_; }
-    const T &operator*() const noexcept { return *value_; }
-    T *operator->() noexcept { return value_; }
-    const T *operator->() const noexcept { return value_; }
+    T &operator*() { return *present(); }
+    const T &operator*() const { return *present(); }
+    T *operator->() { return present(); }
+    const T *operator->() const { return present(); }
     void reset() noexcept { *this = boxed(); }
     /// The value, which is created if it is absent.
     T &ensure() {
@@ -49,6 +56,12 @@ public:
     }
 
 private:
+    T *present() const {
+        if (value_ == nullptr) [[unlikely]] {
+            throw empty_boxed();
+        }
+        return value_;
+    }
     [[gnu::noinline]] void destroy() noexcept { delete value_; }
 
     T *value_ = nullptr;

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     const auto factory = NetlinkFactory::open().value();
     for (const auto &item : factory->run(batch, mode).value()) {
         std::printf("%d", static_cast<int>(item.state));
-        if (item.error) {
+        if (!item) {
             std::printf(" %d %s", static_cast<int>(item.error->status), item.error->message.c_str());
         }
         std::puts("");

@@ -434,6 +434,13 @@ void values()
     net::Boxed<net::Bridge> box = net::Bridge().setVlanFiltering(true);
     const auto taken = std::move(box);
     CHECK(!box.has_value() && taken->vlanFiltering == true);
+    bool isEmpty = false;
+    try {
+        CHECK(box->vlanFiltering.has_value());
+    } catch (const tapline::empty_boxed &) {
+        isEmpty = true;
+    }
+    CHECK(isEmpty);
 }
 
 }  // namespace

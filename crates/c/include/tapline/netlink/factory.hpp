@@ -497,12 +497,24 @@ public:
             }
             if (error != nullptr) {
                 items[at].error = tapline::error::take(error, tapline_error_status(error));
+            } else if (!items[at]) {
+                items[at].error = canceled(items[at].state);
             }
         }
         return items;
     }
 
 private:
+    /// The error of a change for which another one is the reason.
+    static tapline::error canceled(tapline_item_state state)
+    {
+        tapline::error reason;
+        reason.status = TAPLINE_STATUS_CANCELED;
+        reason.message = state == TAPLINE_ITEM_STATE_UNDONE ? "rolled back, because another change failed"
+                                                            : "not carried out, because an earlier change failed";
+        return reason;
+    }
+
     explicit BasicNetlinkFactory(tapline_netlink *raw) : shared_(std::make_shared<detail::Shared<>>(raw)) {}
 
     static result<std::shared_ptr<BasicNetlinkFactory>> open(const tapline_netlink_options &options)

@@ -176,7 +176,13 @@ private:
         } else {
             bytes_.extend(headerBytes);
         }
-        FieldWriter{bytes_}.put(info);
+        try {
+            FieldWriter{bytes_}.put(info);
+        } catch (...) {
+            // Without the memory for it, the batch is as it was before.
+            bytes_.truncate(start);
+            throw;
+        }
         return finish(start, verb, TAPLINE_NETLINK_FORM_FIELDS, objectNumber<Info>);
     }
     /// Writes the header of the item at `start`, as `tapline_netlink_run` takes it.
@@ -196,10 +202,10 @@ private:
     std::size_t count_ = 0;
 };
 
-/// What became of a change of a batch.
+/// The result of a change of a batch.
 struct ItemResult {
     tapline_item_state state = TAPLINE_ITEM_STATE_DONE;
-    /// Why it failed or could not be rolled back.
+    /// Why it is not DONE: for NOT_RUN and UNDONE an error with TAPLINE_STATUS_CANCELED. Empty if it is DONE.
     Boxed<tapline::error> error;
 
     explicit operator bool() const { return state == TAPLINE_ITEM_STATE_DONE; }
@@ -235,7 +241,8 @@ struct FailedItem {
 /// does not grow with their number. They cannot be rolled back.
 ///
 /// Call `finish` at the end: it says which changes failed. Without it, the destructor carries out the rest, and nobody
-/// learns about failures.
+/// learns about failures. If the factory throws, the exception passes through; the changes that it had got are not repeated,
+/// and `finish` fails, because nothing is known about them.
 class [[nodiscard]] RunningBatch {
 public:
     /// `factory` must outlive it. After a failure the other changes are carried out all the same.
@@ -270,10 +277,17 @@ public:
     {
         run();
         done_ = 0;
+        const bool isUnknown = std::exchange(isUnknown_, false);
         const result<void> state = std::exchange(state_, {});
         auto failed = std::exchange(failed_, {});
         if (!state) {
             return state.error();
+        }
+        if (isUnknown) {
+            tapline::error unknown;
+            unknown.status = TAPLINE_STATUS_INTERNAL;
+            unknown.message = "an exception ended a part of the batch, about which nothing is known";
+            return unknown;
         }
         return failed;
     }
@@ -288,21 +302,35 @@ private:
     }
     [[gnu::noinline]] void run()
     {
-        const std::size_t first = std::exchange(done_, size());
-        if (batch_.size() > 0) {
-            auto results = factory_.run(batch_, TAPLINE_ON_ERROR_CONTINUE);
-            batch_.clear();
-            if (!results) {
-                state_ = results.error();
-                return;
-            }
+        if (batch_.size() == 0) {
+            return;
+        }
+        // Whatever is thrown on the way, these changes are not carried out again.
+        const Taken taken{*this};
+        const std::size_t first = done_;
+        const bool wasUnknown = std::exchange(isUnknown_, true);
+        auto results = factory_.run(batch_, TAPLINE_ON_ERROR_CONTINUE);
+        if (!results) {
+            state_ = results.error();
+        } else {
             for (std::size_t at = 0; at < results->size(); ++at) {
                 if (auto &result = (*results)[at]; !result) {
                     failed_.push_back({first + at, std::move(result)});
                 }
             }
         }
+        isUnknown_ = wasUnknown;
     }
+    /// Removes the changes that are being carried out.
+    struct Taken {
+        RunningBatch &batch;
+
+        ~Taken()
+        {
+            batch.done_ += batch.batch_.size();
+            batch.batch_.clear();
+        }
+    };
 
     /// As many as the library sends in one system call, twice.
     static constexpr std::size_t atOnce = 512;
@@ -313,6 +341,8 @@ private:
     std::size_t done_ = 0;
     std::vector<FailedItem> failed_;
     result<void> state_;
+    /// Whether an exception hides the results of changes.
+    bool isUnknown_ = false;
 };
 
 }  // namespace tapline::netlink

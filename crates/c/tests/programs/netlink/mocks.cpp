@@ -28,7 +28,7 @@ void eachMethodIsExpected(const Info &info)
     EXPECT_CALL(*mock, list(info)).WillOnce(Return(std::vector<Info>(2, info)));
     EXPECT_CALL(*mock, watch(info)).WillOnce([](const Info &) {
         auto watch = std::make_unique<StrictMock<MockWatch<Info>>>();
-        EXPECT_CALL(*watch, next(std::chrono::nanoseconds(-1))).WillOnce(Return(std::vector<Event<Info>>(3)));
+        EXPECT_CALL(*watch, next(std::chrono::nanoseconds::max())).WillOnce(Return(std::vector<Event<Info>>(3)));
         EXPECT_CALL(*watch, fd()).WillOnce(Return(7));
         EXPECT_CALL(*watch, stop()).WillOnce(Return(tapline::result<void>()));
         return tapline::result<std::unique_ptr<IWatch<Info>>>(std::move(watch));
@@ -82,6 +82,62 @@ TEST(Mocks, OfAFactoryHaveEveryKindOfObject)
                 factory.vlan() && factory.rule() && factory.nexthop());
     EXPECT_CALL(mock, run(testing::_, TAPLINE_ON_ERROR_CONTINUE)).WillOnce(Return(std::vector<ItemResult>()));
     EXPECT_TRUE(factory.run(Batch()));
+}
+
+testing::Matcher<const Batch &> hasSize(std::size_t size) { return testing::Property(&Batch::size, size); }
+
+TEST(RunningBatch, DoesNotRepeatChangesAfterAnException)
+{
+    StrictMock<MockNetlinkFactory> factory;
+    const testing::InSequence inOrder;
+    EXPECT_CALL(factory, run(hasSize(512), testing::_)).WillOnce(testing::Throw(std::bad_alloc()));
+    EXPECT_CALL(factory, run(hasSize(3), testing::_)).WillOnce(Return(std::vector<ItemResult>(3)));
+    RunningBatch batch(factory);
+    const auto route = RouteInfo().setDst("192.0.2.0/24").setDev(1);
+    for (int number = 0; number < 511; ++number) {
+        batch.add(route);
+    }
+    EXPECT_THROW(batch.add(route), std::bad_alloc);
+    EXPECT_EQ(batch.size(), 512u);
+    batch.add(route).add(route).add(route);
+    EXPECT_EQ(batch.finish().error().status, TAPLINE_STATUS_INTERNAL) << "nobody knows what the 512 did";
+    // The next one is not affected.
+    std::vector<ItemResult> failed(2);
+    failed[1].state = TAPLINE_ITEM_STATE_FAILED;
+    EXPECT_CALL(factory, run(hasSize(2), testing::_)).WillOnce(Return(failed));
+    const auto items = batch.add(route).add(route).finish().value();
+    ASSERT_EQ(items.size(), 1u);
+    EXPECT_EQ(items[0].number, 1u);
+}
+
+/// An object for the second field of which there is no memory.
+struct Large {
+    static constexpr std::string_view typeName = "Large";
+    static const FieldTable typeFields;
+
+    std::optional<std::uint32_t> number = 7;
+    std::optional<std::vector<VlanInfo>> list = {};
+};
+
+constexpr FieldList noMemory = {
+    [](const void *, const void *&, std::size_t &) -> bool { throw std::bad_alloc(); },
+    [](void *) {},
+    [](void *) -> void * { return nullptr; },
+};
+constexpr Field largeFields[] = {
+    {1, offsetof(Large, number), FieldType::Number, 4},
+    {2, offsetof(Large, list), FieldType::Sets, 0, &VlanInfo::typeFields, &noMemory},
+};
+constexpr FieldTable Large::typeFields = {largeFields, std::size(largeFields), sizeof(Large), nullptr};
+
+TEST(Batch, IsUnchangedIfAChangeFindsNoMemory)
+{
+    Batch batch;
+    batch.add(VlanInfo().setVlan(7));
+    const std::vector<std::uint8_t> before(batch.bytes().data(), batch.bytes().data() + batch.bytes().size());
+    EXPECT_THROW(batch.add(Large()), std::bad_alloc);
+    EXPECT_EQ(batch.size(), 1u);
+    EXPECT_THAT(before, testing::ElementsAreArray(batch.bytes().data(), batch.bytes().size()));
 }
 
 }  // namespace
