@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "chrono.hpp"
 #include "handle.hpp"
+#include "options.hpp"
 #include "packet.hpp"
 
 namespace tapline {
@@ -68,7 +68,7 @@ struct delay_stats {
           max(known_time(raw.max_ns)) {}
 };
 
-/// What became of every packet. A number that cannot be known is none.
+/// The account of a capture. A number that cannot be known is none.
 struct capture_stats {
     std::optional<std::uint64_t> received;
     std::uint64_t delivered = 0;
@@ -106,16 +106,20 @@ public:
                                    {"max_time", options.max_time}})) {
             return *std::move(wrong);
         }
+        c_strings text;
         std::vector<const char *> names;
         for (const std::string &name : options.interfaces) {
-            names.push_back(name.c_str());
+            names.push_back(text("interfaces", name));
         }
         ::tapline_capture_options raw = {};
         raw.size = sizeof raw;
         raw.interfaces = names.data();
         raw.interface_count = names.size();
-        raw.netns = options.netns ? options.netns->c_str() : nullptr;
-        raw.filter = options.filter.empty() ? nullptr : options.filter.c_str();
+        raw.netns = text("netns", options.netns);
+        raw.filter = text.unless_empty("filter", options.filter);
+        if (auto wrong = text.wrong()) {
+            return *std::move(wrong);
+        }
         raw.buffer_bytes = options.buffer_bytes;
         raw.snaplen = options.snaplen;
         raw.mode = options.mode;
@@ -140,13 +144,14 @@ public:
         return capture(opened);
     }
 
-    /// Waits for packets, at most `timeout`, and lends those that are ready. They are valid until the next call.
-    result<batch> next_batch(std::chrono::nanoseconds timeout) { return next(timeout.count()); }
+    /// Waits for packets, at most `timeout`, and lends those that are ready. They are valid until the next call. Does not
+    /// wait if `timeout` is negative.
+    result<batch> next_batch(std::chrono::nanoseconds timeout) { return next(waiting_ns(timeout)); }
     /// Waits for packets without a limit.
     result<batch> next_batch() { return next(-1); }
 
     /// As `next_batch`, for a reader that takes packet after packet.
-    result<packets> next_packets(std::chrono::nanoseconds timeout) { return next_one_by_one(timeout.count()); }
+    result<packets> next_packets(std::chrono::nanoseconds timeout) { return next_one_by_one(waiting_ns(timeout)); }
     /// Waits for packets without a limit.
     result<packets> next_packets() { return next_one_by_one(-1); }
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "chrono.hpp"
 #include "handle.hpp"
+#include "options.hpp"
 
 namespace tapline {
 
@@ -53,13 +53,17 @@ public:
         if (auto wrong = negative({{"interval", options.interval}, {"max_time", options.max_time}})) {
             return *std::move(wrong);
         }
+        c_strings text;
         std::vector<const char *> names;
         for (const std::string &name : options.interfaces) {
-            names.push_back(name.c_str());
+            names.push_back(text("interfaces", name));
         }
         std::vector<::tapline_class> classes;
         for (const auto &[name, filter] : options.classes) {
-            classes.push_back({name.c_str(), filter.c_str()});
+            classes.push_back({text("classes", name), text("classes", filter)});
+        }
+        if (auto wrong = text.wrong()) {
+            return *std::move(wrong);
         }
         ::tapline_count_options raw = {};
         raw.size = sizeof raw;

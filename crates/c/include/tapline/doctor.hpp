@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "handle.hpp"
+#include "options.hpp"
 
 namespace tapline {
 
@@ -24,8 +25,13 @@ struct finding {
 
 /// Checks the host and, unless its name is empty, an interface. The most severe findings come first.
 inline result<std::vector<finding>> examine(const std::string &interface = {}) {
+    c_strings text;
+    const char *const name = text.unless_empty("interface", interface);
+    if (auto wrong = text.wrong()) {
+        return *std::move(wrong);
+    }
     ::tapline_doctor *raw = nullptr;
-    auto status = call(&::tapline_doctor_examine, interface.empty() ? nullptr : interface.c_str(), &raw);
+    auto status = call(&::tapline_doctor_examine, name, &raw);
     if (!status) {
         return std::move(status).error();
     }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "chrono.hpp"
 #include "handle.hpp"
+#include "options.hpp"
 #include "packet.hpp"
 
 namespace tapline {
@@ -26,12 +26,17 @@ struct reader_options {
 class reader {
 public:
     static result<reader> open(const std::string &path, const reader_options &options = {}) {
+        c_strings text;
+        const char *const name = text("path", path);
         ::tapline_reader_options raw = {};
         raw.size = sizeof raw;
-        raw.filter = options.filter.empty() ? nullptr : options.filter.c_str();
+        raw.filter = text.unless_empty("filter", options.filter);
         raw.max_packets = options.max_packets;
+        if (auto wrong = text.wrong()) {
+            return *std::move(wrong);
+        }
         ::tapline_reader *opened = nullptr;
-        auto status = call(&::tapline_reader_open, path.c_str(), &raw, &opened);
+        auto status = call(&::tapline_reader_open, name, &raw, &opened);
         if (!status) {
             return std::move(status).error();
         }
@@ -90,6 +95,11 @@ public:
         if (auto wrong = negative({{"rotate_time", options.rotate_time}})) {
             return *std::move(wrong);
         }
+        c_strings text;
+        const char *const name = text("path", path);
+        if (auto wrong = text.wrong()) {
+            return *std::move(wrong);
+        }
         ::tapline_writer_options raw = {};
         raw.size = sizeof raw;
         raw.interfaces = options.interfaces.data();
@@ -101,7 +111,7 @@ public:
         raw.rotate_packets = options.rotate_packets;
         raw.keep_files = options.keep_files;
         ::tapline_writer *opened = nullptr;
-        auto status = call(&::tapline_writer_create, path.c_str(), &raw, &opened);
+        auto status = call(&::tapline_writer_create, name, &raw, &opened);
         if (!status) {
             return std::move(status).error();
         }

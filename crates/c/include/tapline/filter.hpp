@@ -7,8 +7,9 @@
 #include <span>
 #include <string>
 
+#include "../tapline.h"
 #include "handle.hpp"
-#include "packet.hpp"
+#include "options.hpp"
 
 namespace tapline {
 
@@ -24,12 +25,17 @@ struct filter_options {
 class filter {
 public:
     static result<filter> compile(const std::string &text, const filter_options &options = {}) {
+        c_strings strings;
+        const char *const source = strings("text", text);
+        if (auto wrong = strings.wrong()) {
+            return *std::move(wrong);
+        }
         ::tapline_filter_options raw = {};
         raw.size = sizeof raw;
         raw.link_type = options.link_type;
         raw.snaplen = options.snaplen;
         ::tapline_filter *compiled = nullptr;
-        auto status = call(&::tapline_filter_compile, text.c_str(), &raw, &compiled);
+        auto status = call(&::tapline_filter_compile, source, &raw, &compiled);
         if (!status) {
             return std::move(status).error();
         }

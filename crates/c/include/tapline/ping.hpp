@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "chrono.hpp"
 #include "handle.hpp"
+#include "options.hpp"
 #include "range.hpp"
 
 namespace tapline {
@@ -118,9 +118,10 @@ public:
                                    {"max_time", options.max_time}})) {
             return *std::move(wrong);
         }
+        c_strings text;
         std::vector<const char *> targets;
         for (const std::string &target : options.targets) {
-            targets.push_back(target.c_str());
+            targets.push_back(text("targets", target));
         }
         ::tapline_ping_options raw = {};
         raw.size = sizeof raw;
@@ -133,7 +134,10 @@ public:
         raw.payload_bytes = options.payload_bytes;
         raw.rate_pps = options.rate_pps;
         raw.ttl = options.ttl;
-        raw.interface = options.interface ? options.interface->c_str() : nullptr;
+        raw.interface = text("interface", options.interface);
+        if (auto wrong = text.wrong()) {
+            return *std::move(wrong);
+        }
         raw.dont_fragment = options.dont_fragment ? 1 : 0;
         raw.histograms = options.histograms ? 1 : 0;
         ::tapline_ping *opened = nullptr;
@@ -144,8 +148,8 @@ public:
         return pinger(opened);
     }
 
-    /// Sends what is due and waits for events, at most `timeout`.
-    result<ping_events> next_batch(std::chrono::nanoseconds timeout) { return next(timeout.count()); }
+    /// Sends what is due and waits for events, at most `timeout`. Does not wait if `timeout` is negative.
+    result<ping_events> next_batch(std::chrono::nanoseconds timeout) { return next(waiting_ns(timeout)); }
     /// Sends what is due and waits for events.
     result<ping_events> next_batch() { return next(-1); }
 

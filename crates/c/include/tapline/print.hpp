@@ -1,8 +1,10 @@
 // Prints errors, accounts and findings: `operator<<`, and std::format where the standard library has it (GCC 13, clang 17).
-// Netlink objects print themselves: see netlink/format.hpp for std::format.
+// Include the headers of the accounts as well: this one needs none of them. Netlink objects print themselves: see
+// netlink/format.hpp for std::format.
 #ifndef TAPLINE_PRINT_HPP
 #define TAPLINE_PRINT_HPP
 
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -10,12 +12,16 @@
 #include <utility>
 #include <version>
 
-#include "capture.hpp"
-#include "doctor.hpp"
-#include "ping.hpp"
-#include "send.hpp"
+#include "chrono.hpp"
+#include "error.hpp"
 
 namespace tapline {
+
+struct capture_stats;
+struct delay_stats;
+struct finding;
+struct ping_stats;
+struct sender_stats;
 
 namespace detail {
 
@@ -55,7 +61,9 @@ private:
 inline std::string to_string(const error &failed) { return failed.describe(); }
 
 /// `received: 3, delivered: 2, …`
-inline std::string to_string(const capture_stats &stats) {
+template <class T>
+    requires std::is_same_v<T, capture_stats>
+std::string to_string(const T &stats) {
     return detail::pairs()
         .add("received", stats.received)
         .add("delivered", stats.delivered)
@@ -71,7 +79,9 @@ inline std::string to_string(const capture_stats &stats) {
 }
 
 /// `packets: 2, ahead: 0, …`
-inline std::string to_string(const delay_stats &stats) {
+template <class T>
+    requires std::is_same_v<T, delay_stats>
+std::string to_string(const T &stats) {
     return detail::pairs()
         .add("packets", stats.packets)
         .add("ahead", stats.ahead)
@@ -86,7 +96,9 @@ inline std::string to_string(const delay_stats &stats) {
 }
 
 /// `submitted: 2, accepted: 2, …`
-inline std::string to_string(const sender_stats &stats) {
+template <class T>
+    requires std::is_same_v<T, sender_stats>
+std::string to_string(const T &stats) {
     return detail::pairs()
         .add("submitted", stats.submitted)
         .add("accepted", stats.accepted)
@@ -101,7 +113,9 @@ inline std::string to_string(const sender_stats &stats) {
 }
 
 /// `192.0.2.1: sent: 3, received: 3, …`
-inline std::string to_string(const ping_stats &stats) {
+template <class T>
+    requires std::is_same_v<T, ping_stats>
+std::string to_string(const T &stats) {
     auto text = detail::pairs()
                     .add("sent", stats.sent)
                     .add("received", stats.received)
@@ -122,7 +136,9 @@ inline std::string to_string(const ping_stats &stats) {
 }
 
 /// `link: observed: effect: remedy`; parts that are empty are left out.
-inline std::string to_string(const finding &found) {
+template <class T>
+    requires std::is_same_v<T, finding>
+std::string to_string(const T &found) {
     std::string text = found.id;
     for (const std::string *part : {&found.observed, &found.effect, &found.remedy}) {
         text += part->empty() ? "" : ": " + *part;

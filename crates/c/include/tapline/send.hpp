@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "chrono.hpp"
 #include "handle.hpp"
+#include "options.hpp"
 #include "range.hpp"
 
 namespace tapline {
@@ -28,8 +28,11 @@ public:
         return send_queue(created);
     }
 
-    /// Adds a packet; its bytes are copied. The time counts with the rates RECORDED and ABSOLUTE.
+    /// Adds a packet; its bytes are copied. The time counts with the rates RECORDED and ABSOLUTE, and cannot be negative.
     result<void> push(std::span<const std::byte> frame, std::chrono::nanoseconds time = {}) {
+        if (time < std::chrono::nanoseconds::zero()) [[unlikely]] {
+            return *negative({{"time", time}});
+        }
         return done(call(&::tapline_queue_push, handle_.get(), static_cast<std::uint64_t>(time.count()),
                          reinterpret_cast<const std::uint8_t *>(frame.data()), frame.size()));
     }
@@ -85,7 +88,7 @@ struct generator_options {
     std::uint16_t vlan = 0;
 };
 
-/// What became of the packets: submitted = accepted + failed.
+/// The account of a send job: submitted = accepted + failed.
 struct sender_stats {
     std::uint64_t submitted = 0;
     std::uint64_t accepted = 0;
@@ -104,10 +107,14 @@ class sender {
 public:
     /// As `tapline_sender_open`: CAP_NET_RAW.
     static result<sender> open(const sender_options &options) {
+        c_strings text;
         ::tapline_sender_options raw = {};
         raw.size = sizeof raw;
-        raw.interface = options.interface.c_str();
-        raw.netns = options.netns ? options.netns->c_str() : nullptr;
+        raw.interface = text("interface", options.interface);
+        raw.netns = text("netns", options.netns);
+        if (auto wrong = text.wrong()) {
+            return *std::move(wrong);
+        }
         raw.rate = options.rate;
         raw.rate_unit = options.rate_unit;
         raw.path = options.path;
@@ -139,14 +146,17 @@ public:
 
     /// Sends generated packets at the rate of the job. Returns whether all were sent.
     result<bool> generate(const generator_options &options) {
-        const auto text = [](const std::string &value) { return value.empty() ? nullptr : value.c_str(); };
+        c_strings text;
         ::tapline_generator_options raw = {};
         raw.size = sizeof raw;
-        raw.destinations = text(options.destinations);
-        raw.sources = text(options.sources);
-        raw.destination_ports = text(options.destination_ports);
-        raw.source_ports = text(options.source_ports);
-        raw.sizes = text(options.sizes);
+        raw.destinations = text.unless_empty("destinations", options.destinations);
+        raw.sources = text.unless_empty("sources", options.sources);
+        raw.destination_ports = text.unless_empty("destination_ports", options.destination_ports);
+        raw.source_ports = text.unless_empty("source_ports", options.source_ports);
+        raw.sizes = text.unless_empty("sizes", options.sizes);
+        if (auto wrong = text.wrong()) {
+            return *std::move(wrong);
+        }
         raw.destination_mac = options.destination_mac ? options.destination_mac->data() : nullptr;
         raw.source_mac = options.source_mac ? options.source_mac->data() : nullptr;
         raw.max_packets = options.max_packets;

@@ -2,7 +2,7 @@
 
 import collections
 
-from ._library import Handle, Options, Pollable, account, call, ffi, lib, opened, read, record, text
+from ._library import Handle, Options, Pollable, account, c_string, call, ffi, lib, opened, read, record, text
 
 ClassCount = record("ClassCount", "tapline_class_count")
 GroupCount = record("GroupCount", "tapline_group_count")
@@ -184,7 +184,7 @@ Finding = record("Finding", "tapline_finding")
 
 def examine(interface=None):
     """Checks the host and an interface. The most severe findings come first."""
-    name = ffi.NULL if interface is None else ffi.new("char[]", interface.encode())
+    name = ffi.NULL if interface is None else c_string(interface)
     raw = opened("tapline_doctor", lib.tapline_doctor_examine, name)
     found, findings = ffi.new("tapline_finding *"), []
     try:

@@ -47,6 +47,14 @@ _STATUS = {
 }
 
 
+def c_string(value):
+    """A C string, which ends at its first zero byte: there can be none before."""
+    encoded = os.fsencode(value)
+    if b"\0" in encoded:
+        raise ValueError(f"{value!r} contains a zero byte")
+    return ffi.new("char[]", encoded)
+
+
 def text(raw):
     """A string of the library; empty if there is none."""
     return ffi.string(raw).decode() if raw else ""
@@ -147,7 +155,7 @@ class Options:
 
     def string(self, value):
         """A C string."""
-        return self.keep(ffi.new("char[]", os.fsencode(value)))
+        return self.keep(c_string(value))
 
     def array(self, name, kind, values):
         """Sets an array and its length, ``interfaces`` and ``interface_count``."""
@@ -238,6 +246,10 @@ def opened(kind, function, *arguments):
     return raw[0]
 
 
+#: Seconds of a single wait: poll(2) takes milliseconds of 31 bits.
+_LONGEST_POLL = 3600
+
+
 class Pollable(Handle):
     """A handle with a descriptor. Python's own waits for it, so that signals are handled."""
 
@@ -258,5 +270,5 @@ class Pollable(Handle):
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 return None
-            poll.poll(None if left is None else math.ceil(left * 1e3))
+            poll.poll(None if left is None else math.ceil(min(left, _LONGEST_POLL) * 1e3))
         return found

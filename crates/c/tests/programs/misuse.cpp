@@ -18,6 +18,7 @@
 namespace {
 
 using namespace std::chrono_literals;
+namespace net = tapline::netlink;
 
 void check(bool holds, const char *what, int line)
 {
@@ -142,6 +143,8 @@ void files()
 void filters()
 {
     FAILS(SYNTAX, tapline::filter::compile("udp prot 53"));
+    // A C string would end in the middle.
+    FAILS(INVALID_ARGUMENT, tapline::filter::compile(std::string("udp\0 port 53", 12)));
     auto filter = tapline::filter::compile("udp").value();
     tapline_packet packet = {};
     std::uint32_t keep = 0;
@@ -158,9 +161,20 @@ void senders(const std::string &name)
 {
     FAILS(INVALID_ARGUMENT, tapline::send_queue::create(static_cast<std::size_t>(-1)));
     FAILS(NOT_FOUND, tapline::sender::open({.interface = "nowhere0"}));
+    const std::string cut = name + std::string("\0x", 2);
+    FAILS(INVALID_ARGUMENT, tapline::sender::open({.interface = cut}));
+    FAILS(INVALID_ARGUMENT, tapline::capture::open({.interfaces = {cut}}));
+    FAILS(INVALID_ARGUMENT, tapline::counter::open({.interfaces = {cut}}));
+    FAILS(INVALID_ARGUMENT, tapline::pinger::open({.targets = {std::string("127.0.0.1\0x", 11)}}));
+    FAILS(INVALID_ARGUMENT, tapline::reader::open(std::string("/dev/null\0x", 11)));
+    FAILS(INVALID_ARGUMENT, tapline::writer::create(std::string("/dev/null\0x", 11)));
+    FAILS(INVALID_ARGUMENT, tapline::examine(cut));
+    FAILS(INVALID_ARGUMENT, net::NetlinkFactory::open(std::string_view("a\0b", 3)));
     auto queue = tapline::send_queue::create().value();
     FAILS(INVALID_ARGUMENT, queue.push({}));
     queue.push(frame).value();
+    FAILS(INVALID_ARGUMENT, queue.push(frame, -1s));
+    FAILS(INVALID_ARGUMENT, queue.push(frame, tapline::time_point(-1ns)));
     auto sender = tapline::sender::open({.interface = name}).value();
     const auto other = std::move(queue);
     FAILS(INVALID_HANDLE, queue.push(frame));
@@ -183,6 +197,16 @@ void pingers()
     FAILS(INVALID_ARGUMENT, tapline::pinger::open({.targets = {}}));
     auto pinger = tapline::pinger::open({.targets = {"127.0.0.1"}, .count = 1}).value();
     CHECK(!pinger.target(1).value());
+    {
+        // Between two probes there are no events, and a negative time does not wait for them: an empty batch, and no end.
+        auto run = tapline::pinger::open({.targets = {"127.0.0.1"}, .count = 2, .interval = 2s}).value();
+        auto events = run.next_batch(-1s).value();
+        while (events.size() > 0) {
+            events = run.next_batch(-1s).value();
+        }
+        CHECK(!events.is_end());
+        run.finish().value();
+    }
     auto moved = std::move(pinger);
     FAILS(INVALID_HANDLE, pinger.next_batch(0ns));
     FAILS(INVALID_HANDLE, pinger.stats());
@@ -252,7 +276,6 @@ void results()
 
 // Netlink, with the fake kernel.
 
-namespace net = tapline::netlink;
 
 void netlinks()
 {
@@ -417,6 +440,16 @@ void values()
     CHECK(throws([none] { return net::IpAddress(none); }) && !net::IpAddress::parse(none));
     CHECK(throws([none] { return net::Prefix(none); }) && throws([none] { return net::MacAddress(none); }));
     CHECK(throws([none] { return net::Interface(none); }));
+    CHECK(throws([] { return net::IpAddress(std::string("192.0.2.1\0x", 11)); }));
+    CHECK(!net::Prefix::parse(std::string_view("192.0.2.1\0x", 11)));
+    {
+        const auto kernel = net::FakeKernel::create().value();
+        const auto factory = net::NetlinkFactory::open(kernel).value();
+        const auto cut = net::LinkInfo().setName("d0").setType(std::string("dummy\0x", 7));
+        FAILS(INVALID_ARGUMENT, factory->link()->add(cut));
+        factory->link()->add(net::LinkInfo().setName("d0").setType("dummy")).value();
+        FAILS(INVALID_ARGUMENT, factory->link()->set(net::LinkInfo().setName("d0").setAlias(std::string("a\0b", 3))));
+    }
     // Setters of texts, which std::string would dereference or refuse, depending on the standard library.
     CHECK(throws([none] { return net::LinkInfo().setName(none); }));
     CHECK(throws([none] { return net::LinkInfo().setType(none); }) && throws([none] { return net::RuleInfo().setSport(none); }));

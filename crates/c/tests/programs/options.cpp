@@ -27,6 +27,9 @@ void idle(char **words) {
         is_end = capture.next_batch(0ns).value().is_end();
     }
     close(loop);
+    // A moment that has passed is no wait, and not one until the end of the capture.
+    auto longer = tapline::capture::open({.interfaces = {words[0]}, .max_time = 60s}).value();
+    CHECK(!longer.next_batch(-1s).value().is_end() && !longer.next_packets(-1ns).value().is_end());
     const auto stats = capture.finish().value();
     CHECK(stats.delivered == 0 && stats.duration >= 200ms);
 }

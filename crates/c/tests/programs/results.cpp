@@ -4,8 +4,11 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <tapline/capture.hpp>
+#include <tapline/doctor.hpp>
 #include <tapline/netlink/factory.hpp>
 #include <tapline/print.hpp>
+#include <tapline/send.hpp>
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "../handle.hpp"
+#include "../options.hpp"
 #include "addr.hpp"
 #include "fdb.hpp"
 #include "interfaces.hpp"
@@ -256,7 +257,7 @@ template <class = void>
 result<List> nextEvents(tapline_watch *watch, std::chrono::nanoseconds timeout)
 {
     tapline_list *raw = nullptr;
-    const auto status = call(tapline_watch_next, watch, std::int64_t{timeout.count()}, &raw);
+    const auto status = call(tapline_watch_next, watch, waiting_ns(timeout), &raw);
     if (!status) {
         return status.error();
     }
@@ -449,7 +450,13 @@ public:
     }
     static result<std::shared_ptr<BasicNetlinkFactory>> open(std::string_view netns)
     {
-        return open(std::string(netns).c_str());
+        const std::string name(netns);
+        c_strings text;
+        const char *const string = text("netns", name);
+        if (auto wrong = text.wrong()) {
+            return *std::move(wrong);
+        }
+        return open(string);
     }
     /// A fake kernel. Several factories see the same objects.
     static result<std::shared_ptr<BasicNetlinkFactory>> open(const FakeKernel &kernel)

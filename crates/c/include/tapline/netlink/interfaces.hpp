@@ -74,10 +74,10 @@ template <class Info>
 class IWatch {
 public:
     virtual ~IWatch() = default;
-    /// Waits at most `timeout` for events, for ever if it is negative, and returns those that are available.
+    /// Waits at most `timeout` for events, and returns those that are available. Does not wait if `timeout` is negative.
     virtual result<std::vector<Event<Info>>> next(std::chrono::nanoseconds timeout) = 0;
-    /// Waits for events without a limit.
-    result<std::vector<Event<Info>>> next() { return next(std::chrono::nanoseconds(-1)); }
+    /// Waits for events without a limit: as long as std::chrono can say, 292 years.
+    result<std::vector<Event<Info>>> next() { return next(std::chrono::nanoseconds::max()); }
     /// Ends the watch: a `next` that waits, and all later ones, fail with TAPLINE_STATUS_END. Any thread.
     virtual result<void> stop() const = 0;
     /// Readable when events may be available, and once the watch has been stopped.

@@ -66,14 +66,15 @@ public:
     {
         attribute(type, &value, sizeof value);
     }
-    /// Text ends with a NUL. The library checks text that is not ASCII.
+    /// Text ends with a NUL. The library checks text that is not ASCII, and refuses one with a NUL in it.
     void put(std::uint16_t type, const std::string &text)
     {
-        unsigned bits = 0;
+        unsigned others = 0;
         for (const char letter : text) {
-            bits |= static_cast<unsigned char>(letter);
+            // Those are not between 1 and 127.
+            others |= static_cast<unsigned char>(letter) - 1u >= 127u;
         }
-        isComplete_ = isComplete_ && bits < 0x80;
+        isComplete_ = isComplete_ && others == 0;
         attribute(type, text.c_str(), text.size() + 1);
     }
     void put(std::uint16_t type, const IpAddress &ip)

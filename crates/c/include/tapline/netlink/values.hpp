@@ -35,6 +35,12 @@ inline const char *notNull(const char *text)
     return text;
 }
 
+/// Text up to its end. One with a zero byte before that is no text of an address: the empty one stands for it.
+inline const char *whole(const std::string &text)
+{
+    return text.find('\0') == std::string::npos ? text.c_str() : "";
+}
+
 /// A number, and neither a letter nor a truth value.
 template <class T>
 inline constexpr bool isInteger = std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>;
@@ -69,7 +75,7 @@ public:
     /// From text. Throws `std::invalid_argument` if it is not an address, or null; `parse` does not throw.
     IpAddress(std::nullptr_t) = delete;
     IpAddress(const char *text) : IpAddress(parsed(detail::notNull(text))) {}
-    IpAddress(const std::string &text) : IpAddress(parsed(text.c_str())) {}
+    IpAddress(const std::string &text) : IpAddress(parsed(detail::whole(text))) {}
 
     static std::optional<IpAddress> parse(const char *text)
     {
@@ -151,7 +157,8 @@ struct Prefix {
             return Prefix();
         }
         const auto slash = text.find('/');
-        const auto ip = IpAddress::parse(std::string(text.substr(0, slash)).c_str());
+        const std::string address(text.substr(0, slash));
+        const auto ip = IpAddress::parse(detail::whole(address));
         if (!ip) {
             return std::nullopt;
         }

@@ -129,6 +129,10 @@ TEST(Kernel, ANameIsLookedUpWhenTheRequestIsMade)
     const auto absent = factory->neigh()->replace(NeighInfo(named).setDev(2'000'000'000));
     EXPECT_EQ(absent.error().status, TAPLINE_STATUS_NOT_FOUND);
     EXPECT_EQ(absent.error().os_error, ENODEV);
+    // The kernel has another answer for a master: by a name it is not asked.
+    const auto port = LinkInfo().setName("new0");
+    EXPECT_EQ(link->set(LinkInfo(port).setMaster(2'000'000'000)).error().os_error, EINVAL);
+    EXPECT_EQ(link->set(LinkInfo(port).setMaster("nowhere0")).error().os_error, ENODEV);
     EXPECT_THAT(absent.error().message, HasSubstr("cannot replace neighbour 198.51.100.1 on link 2000000000"));
     ASSERT_TRUE(factory->neigh()->add(numbered));
     EXPECT_EQ(factory->neigh()->get(numbered).value().dev->name, "new0");

@@ -2,7 +2,9 @@
 // not.
 #include <tapline/netlink/addr.hpp>
 #include <tapline/netlink/format.hpp>
+#include <tapline/doctor.hpp>
 #include <tapline/print.hpp>
+#include <tapline/send.hpp>
 
 #include <cstdio>
 

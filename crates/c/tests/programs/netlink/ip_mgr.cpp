@@ -101,10 +101,11 @@ public:
             }
         }
         for (const auto &event : links_->next(0s).value()) {
-            const auto &link = *event.object;
-            if (event.kind == TAPLINE_EVENT_REMOVED) {
+            // An overrun has no object: what was lost follows as differences to the current state.
+            if (event.kind == TAPLINE_EVENT_REMOVED || event.kind == TAPLINE_EVENT_OVERRUN) {
                 continue;
             }
+            const auto &link = *event.object;
             names_[link.index->index] = *link.name;
             for (auto &address : event.kind == TAPLINE_EVENT_ADDED ? wanted_[*link.name] : std::vector<AddrInfo>()) {
                 const auto add = AddrInfo().setDev(*link.index).setLocal(*address.local).setPrefixlen(*address.prefixlen);
@@ -198,6 +199,9 @@ TEST(FakeKernel, StoresEveryKind)
     ASSERT_TRUE(factory->vlan()->add(VlanInfo().setDev("br0").setVlan(2).setVlanEnd(4).setFlags(PortVlanFlags::Untagged)));
     ASSERT_TRUE(factory->vlan()->del(VlanInfo().setDev("br0").setVlan(3)));
     EXPECT_EQ(factory->vlan()->list(VlanInfo().setDev("br0").setFlags(PortVlanFlags::Untagged)).value().size(), 2u);
+    // Its length would wrap, and what follows would be further attributes.
+    const auto alias = factory->link()->set(LinkInfo().setName("br0").setAlias(std::string(65541, 'a')));
+    EXPECT_EQ(alias.error().status, TAPLINE_STATUS_INVALID_ARGUMENT);
     const auto second = NetlinkFactory::open(kernel).value();
     EXPECT_EQ(second->link()->list({}).value().size(), 1u) << "factories share the kernel";
 }

@@ -157,12 +157,23 @@ def netlink():
     for event in watch:
         if event.kind == "added" and event.object["name"] == "br7":
             break
+    # A wait may be longer than poll(2) takes.
+    watch.next(timeout=0)
+    other = network.watch("link")
+    for forever in float("inf"), 2.0**40:
+        assert other._until_ready(forever, iter([None, "found"]).__next__) == "found"
     # Another thread may stop it while this one waits.
     stopper = threading.Timer(0, watch.stop)
     stopper.start()
     assert watch.next(timeout=20) is None and list(watch) == []
     stopper.join()
     fails("NOT_FOUND", "nowhere", network.get, "link", name="nowhere")
+    # A C string would end in the middle.
+    raises(ValueError, tapline.Netlink, netns="blue\0x")
+    raises(ValueError, tapline.Filter, "udp\0 port 53")
+    raises(ValueError, tapline.Sender, "lo\0x")
+    raises(ValueError, tapline.examine, "lo\0x")
+    fails("INVALID_ARGUMENT", "ifalias contains a zero byte", network.set, "link", name="br7", alias="a\0b")
     subprocess.run(["ip", "-json", "-details", "link", "show", "br7"], check=True)
 
     fake = tapline.Netlink(fake=tapline.FakeKernel())
