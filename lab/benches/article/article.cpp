@@ -339,6 +339,25 @@ void ourRoutes(INetlinkFactory &factory)
     }
 }
 
+/// The same, with all changes in memory before the first is carried out, and a result for each.
+void ourBatch(INetlinkFactory &factory)
+{
+    const auto index = if_nametoindex(device);
+    Batch batch;
+    auto route = RouteInfo()
+                     .setTable(static_cast<RouteTable>(100))
+                     .setProtocol(RouteProtocol::Static)
+                     .setGateway(IpAddress::v4(0x0a010002))
+                     .setDev(index);
+    for (std::uint32_t number = 0; number < routeCount; ++number) {
+        batch.add(route.setDst(Prefix(IpAddress::v4(0x14000000 + number), 32)));
+    }
+    const auto results = factory.run(batch).value();
+    if (results.size() != routeCount || !std::all_of(results.begin(), results.end(), [](const auto &it) { return bool(it); })) {
+        die("a route");
+    }
+}
+
 }  // namespace
 
 int main(int count, char **words)
@@ -396,6 +415,7 @@ int main(int count, char **words)
     bench("routes/turns", 3, [&](benchmark::State &state) {
         inTurns(state, [&] { rawRoutes(raw); }, [&] { ourRoutes(*factory); }, removeRoutes);
     });
+    bench("routes/batch", 2, [&](benchmark::State &state) { alone(state, [&] { ourBatch(*factory); }, removeRoutes); });
     bench("routes/libnl", 1, [&](benchmark::State &state) {
         const auto index = static_cast<int>(if_nametoindex(device));
         const auto add = [&] {

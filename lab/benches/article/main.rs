@@ -29,7 +29,8 @@ use tempfile::TempDir;
 const LEVELS: [&str; 2] = ["-O0", "-O2"];
 /// The methods that take turns.
 const TURNS: [&str; 2] = ["raw", "tapline"];
-const OTHERS: [&str; 3] = ["libnl", "exec", "system"];
+/// `batch` is tapline with all changes in memory first: `Batch` and `INetlinkFactory::run`.
+const OTHERS: [&str; 4] = ["batch", "libnl", "exec", "system"];
 const FIGURE: &str = "figure";
 const RATIO: &str = "to raw";
 const COLUMNS: [Column; 1] = [column(FIGURE, 1.0, 2)];
