@@ -4,7 +4,7 @@
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
-use crate::support::{Checked, LANGUAGES, checked_languages, hex, sanitized};
+use crate::support::{CHECKERS, Checked, LANGUAGES, checked_languages, hex, sanitized};
 
 /// UDP frames of different lengths, some of which have a VLAN tag, and as many that are not IPv4.
 fn frames(count: usize) -> [Vec<Vec<u8>>; 2] {
@@ -65,14 +65,16 @@ fn programs_receive_what_was_sent() {
 
 #[test]
 fn a_cursor_takes_no_packet_outside_its_block_or_frame() {
-    let program = sanitized("tests/programs/cursor.c");
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("trace.pcapng");
-    let path = path.to_str().expect("text");
-    let host = Host::new("alone");
-    assert_eq!(program.start(&host, &[path]).finish(), ["done"]);
-    let counted = host.output_of(&format!("tcpdump --count -nr {path}"));
-    assert!(counted.starts_with("202 packets"), "{counted}");
+    for checker in CHECKERS {
+        let program = checker.program("tests/programs/cursor.c", &[]);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("trace.pcapng");
+        let path = path.to_str().expect("text");
+        let host = Host::new("alone");
+        assert_eq!(program.start(&host, &[path]).finish(), ["done"]);
+        let counted = host.output_of(&format!("tcpdump --count -nr {path}"));
+        assert!(counted.starts_with("202 packets"), "{counted}");
+    }
 }
 
 #[test]

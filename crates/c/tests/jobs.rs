@@ -17,17 +17,9 @@ fn source(name: &str, extension: &str) -> String {
     format!("tests/programs/{name}.{extension}")
 }
 
-/// The program with many options in each language.
-fn options() -> impl Iterator<Item = Checked> {
-    // Valgrind 3.19 does not know the calls that run programs of eBPF.
-    LANGUAGES
-        .into_iter()
-        .map(|extension| sanitized(&source("options", extension)))
-}
-
 #[test]
 fn an_event_loop_ends_with_the_time_limit_of_an_idle_capture() {
-    for program in options() {
+    for program in programs("options") {
         let [left, _right] = Net::new().pair();
         let name = left.interface().name.to_string();
         assert_eq!(program.start(&left, &["idle", &name]).finish(), ["done"]);
@@ -36,7 +28,7 @@ fn an_event_loop_ends_with_the_time_limit_of_an_idle_capture() {
 
 #[test]
 fn options_without_effect_are_refused() {
-    for program in options() {
+    for program in programs("options") {
         let host = Host::new("alone");
         assert_eq!(program.start(&host, &["refused", "lo"]).finish(), ["done"]);
     }

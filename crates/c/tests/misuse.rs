@@ -5,7 +5,7 @@ use std::fs;
 
 use lab::{Host, Net};
 
-use crate::support::{CHECKERS, Checker, room, sanitized, succeed};
+use crate::support::{CHECKERS, Checked, Checker, room, sanitized, succeed};
 
 #[test]
 fn misuse_is_an_error() {
@@ -57,7 +57,11 @@ fn misuse_of_counts_and_reports_is_an_error() {
 #[test]
 fn an_option_struct_of_each_smaller_size_works() {
     // Valgrind 3.19 does not know the calls that attach programs of eBPF.
-    let program = sanitized("tests/programs/versions.c");
+    let source = "tests/programs/versions.c";
+    let programs: [(Checked, &[&str]); 2] = [
+        (sanitized(source), &[]),
+        (Checker::Valgrind.program(source, &[]), &["without-bpf"]),
+    ];
     // Every option struct is in it.
     let [header, source] = ["include/tapline.h", "tests/programs/versions.c"]
         .map(|path| fs::read_to_string(room().join(path)).expect("a source"));
@@ -79,8 +83,10 @@ fn an_option_struct_of_each_smaller_size_works() {
     let name = left.interface().name.to_string();
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("trace.pcapng");
-    let arguments = [name.as_str(), file.to_str().expect("text")];
-    assert_eq!(program.start(&left, &arguments).finish(), ["done"]);
+    for (program, more) in programs {
+        let arguments = [&[name.as_str(), file.to_str().expect("text")], more].concat();
+        assert_eq!(program.start(&left, &arguments).finish(), ["done"]);
+    }
 }
 
 #[test]
