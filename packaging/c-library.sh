@@ -10,7 +10,8 @@ archive=$1 folder=$2 prefix=${3:-}
 here=$(cd "$(dirname "$0")/.." && pwd)
 room=$here/crates/c
 version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
-# Programs that were linked with a library of this number run with every later one of the same number.
+# Programs that were linked with a library of this number run with every later one of the same number: the binary interface only
+# grows, as the tests in crates/c/tests/abi.rs hold.
 soname=libtapline.so.${version%%.*}
 # What Rust's standard library links to. The compiler itself adds the unwinder, libgcc_s or libgcc_eh, which suits -static.
 system="-lutil -lrt -lpthread -lm -ldl"

@@ -21,7 +21,8 @@
  * nothing with null.
  *
  * Threads. Any thread may use a handle, one at a time: a function that finds another thread in a call with the
- * same handle returns TAPLINE_STATUS_IN_USE. Functions that say `Threads: any` may run beside such a call.
+ * same handle returns TAPLINE_STATUS_IN_USE. Functions that say `Threads: any` may run beside such a call, and any
+ * number of them at once: also those that open or create something.
  * The functions are not for signal handlers, and not for the child of a fork without exec.
  *
  * Option structs. The first field is the size of the struct, as the caller knows it: `{.size = sizeof(options)}`.
@@ -95,7 +96,7 @@ typedef int32_t tapline_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// What became of an item of a batch.
+// The state of an item of a batch.
 enum tapline_item_state
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -822,7 +823,7 @@ typedef struct tapline_interface {
   uint16_t reserved;
 } tapline_interface;
 
-// What became of every packet: received = delivered + filtered + the sum of all lost. A number that cannot be known is
+// The account of a capture: received = delivered + filtered + the sum of all lost. A number that cannot be known is
 // `TAPLINE_UNKNOWN`.
 typedef struct tapline_capture_stats {
   // `sizeof(tapline_capture_stats)`; the caller sets it. The library writes no more than that.
@@ -1128,7 +1129,7 @@ typedef struct tapline_sender_options {
   uint64_t max_packets;
 } tapline_sender_options;
 
-// What became of the packets: submitted = accepted + failed. A number that cannot be known is `TAPLINE_UNKNOWN`.
+// The account of a send job: submitted = accepted + failed. A number that cannot be known is `TAPLINE_UNKNOWN`.
 typedef struct tapline_sender_stats {
   // `sizeof(tapline_sender_stats)`; the caller sets it. The library writes no more than that.
   size_t size;
@@ -1185,6 +1186,8 @@ extern "C" {
 // CAP_SYS_ADMIN to enter a network namespace. Kernel: Linux 4.20; 5.9 in drop mode.
 //
 // Errors: NOT_FOUND without such an interface, SYNTAX of the filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
+//
+// Threads: any.
 tapline_status tapline_capture_open(const struct tapline_capture_options *capture_options,
                                     struct tapline_capture **out_capture,
                                     struct tapline_error **error);
@@ -1201,6 +1204,8 @@ tapline_status tapline_capture_open(const struct tapline_capture_options *captur
 // Packets of several interfaces come in the order of their times, as far as they are ready together.
 //
 // Returns END when the capture has ended and its rings are empty.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_capture_next_batch(struct tapline_capture *capture,
                                           int64_t timeout_ns,
                                           const struct tapline_packet **out_packets,
@@ -1216,6 +1221,8 @@ tapline_status tapline_capture_next_batch(struct tapline_capture *capture,
 // or as delivered if they were in an array.
 //
 // Returns END when the capture has ended and its rings are empty.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_capture_next_packets(struct tapline_capture *capture,
                                             int64_t timeout_ns,
                                             struct tapline_cursor **out_cursor,
@@ -1223,6 +1230,8 @@ tapline_status tapline_capture_next_packets(struct tapline_capture *capture,
 
 // The interfaces of a capture by position. END if there is none at `index`. The name is valid until the capture is
 // closed.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_capture_interface(struct tapline_capture *capture,
                                          size_t index,
                                          struct tapline_interface *out_interface,
@@ -1230,6 +1239,8 @@ tapline_status tapline_capture_interface(struct tapline_capture *capture,
 
 // A descriptor for poll(2) and epoll(7): readable when `tapline_capture_next_batch` has work, which includes the end that
 // `max_ns` sets; call that with a timeout of 0 until it lends nothing. It belongs to the capture: do not close it.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_capture_fd(struct tapline_capture *capture,
                                   int *out_fd,
                                   struct tapline_error **error);
@@ -1254,6 +1265,8 @@ tapline_status tapline_capture_interface_stats(const struct tapline_capture *cap
 // waits because the caller is busy has a longer delay.
 //
 // Errors: INVALID_ARGUMENT without the option.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_capture_delays(struct tapline_capture *capture,
                                       struct tapline_delays *out_delays,
                                       struct tapline_error **error);
@@ -1277,12 +1290,16 @@ tapline_status tapline_capture_stop_fd(const struct tapline_capture *capture,
 // INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
 //
 // Errors: SYSTEM if waiting for packets failed earlier; the account is written nevertheless.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_capture_finish(struct tapline_capture *capture,
                                       struct tapline_capture_stats *out_stats,
                                       struct tapline_error **error);
 
 // Ends and closes a capture. Does nothing if `capture` is null. Packets and cursors that it has lent are not valid any
 // more: unlike the use of a closed handle, their use cannot be noticed.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_capture_close(struct tapline_capture *capture,
                                      struct tapline_error **error);
 
@@ -1292,6 +1309,8 @@ tapline_status tapline_capture_close(struct tapline_capture *capture,
 // Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. Kernel: Linux 5.9.
 //
 // Errors: NOT_FOUND without such an interface, SYNTAX of a filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
+//
+// Threads: any.
 tapline_status tapline_count_open(const struct tapline_count_options *count_options,
                                   struct tapline_count **out_count,
                                   struct tapline_error **error);
@@ -1301,6 +1320,8 @@ tapline_status tapline_count_open(const struct tapline_count_options *count_opti
 // `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
 //
 // Returns END when the count has ended, after its last interval.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_count_next(struct tapline_count *count,
                                   const struct tapline_class_count **out_figures,
                                   size_t *out_figure_count,
@@ -1309,6 +1330,8 @@ tapline_status tapline_count_next(struct tapline_count *count,
 
 // Lends the totals of each class since the count was opened, as of now. Does not affect the intervals. Otherwise as
 // `tapline_count_next`. Costs a system call per interface and direction.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_count_totals(struct tapline_count *count,
                                     const struct tapline_class_count **out_figures,
                                     size_t *out_figure_count,
@@ -1318,6 +1341,8 @@ tapline_status tapline_count_totals(struct tapline_count *count,
 // valid as long as those. `out_other`, the number of packets of groups for which there was no room, may be null.
 //
 // Returns END if there is no such class, and no groups without the option `by`.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_count_groups(struct tapline_count *count,
                                     size_t class_,
                                     const struct tapline_group_count **out_groups,
@@ -1332,11 +1357,15 @@ tapline_status tapline_count_stop(const struct tapline_count *count, struct tapl
 
 // A descriptor for poll(2) and epoll(7): readable when `tapline_count_next` does not block. It belongs to the count: do
 // not close it.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_count_fd(struct tapline_count *count,
                                 int *out_fd,
                                 struct tapline_error **error);
 
 // Detaches the programs. Does nothing if `count` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_count_close(struct tapline_count *count, struct tapline_error **error);
 
 // Checks the host, the network namespace of the calling thread and, unless `interface` is null, that interface. Takes
@@ -1345,6 +1374,8 @@ tapline_status tapline_count_close(struct tapline_count *count, struct tapline_e
 // Privileges: CAP_NET_RAW, CAP_BPF and CAP_NET_ADMIN for all checks; without them fewer are made.
 //
 // Errors: NOT_FOUND without such an interface.
+//
+// Threads: any.
 tapline_status tapline_doctor_examine(tapline_text interface,
                                       struct tapline_doctor **out_doctor,
                                       struct tapline_error **error);
@@ -1359,6 +1390,8 @@ tapline_status tapline_doctor_finding(const struct tapline_doctor *doctor,
                                       struct tapline_error **error);
 
 // Frees the result of an examination. Does nothing if `doctor` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_doctor_free(struct tapline_doctor *doctor, struct tapline_error **error);
 
 // The status that the failed call returned. `TAPLINE_STATUS_INVALID_HANDLE` if `error` is null or freed.
@@ -1376,8 +1409,8 @@ const char *tapline_error_message(const struct tapline_error *error);
 // Threads: any.
 const char *tapline_error_hint(const struct tapline_error *error);
 
-// The kernel's own text (extended acknowledgement of netlink, verifier); null without one. Valid until the error is
-// freed.
+// The kernel's own text in its reply to a netlink request (extended acknowledgement); null without one. What the kernel says
+// about a program that it does not load is in the message. Valid until the error is freed.
 //
 // Threads: any.
 const char *tapline_error_kernel_text(const struct tapline_error *error);
@@ -1403,6 +1436,8 @@ void tapline_error_free(struct tapline_error *error);
 //
 // Privileges: none. Errors: SYNTAX, with the position in the message, also for a condition that the link type does not
 // have; UNSUPPORTED link type above 65535.
+//
+// Threads: any.
 tapline_status tapline_filter_compile(tapline_text text,
                                       const struct tapline_filter_options *filter_options,
                                       struct tapline_filter **out_filter,
@@ -1421,19 +1456,28 @@ tapline_status tapline_filter_run(struct tapline_filter *filter,
 // The filter as a program of classic BPF, for SO_ATTACH_FILTER or libpcap. Valid until the filter is freed.
 //
 // Errors: UNSUPPORTED if it is too long for classic BPF.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_filter_classic(struct tapline_filter *filter,
                                       const struct tapline_instruction **out_instructions,
                                       size_t *out_count,
                                       struct tapline_error **error);
 
 // Frees a filter. Does nothing if `filter` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_filter_free(struct tapline_filter *filter, struct tapline_error **error);
 
 // Sends generated packets at the rate of the job, and returns when the kernel has taken them. They take no memory.
 // Returns END if not all were sent, because the job was stopped or has reached its packet limit.
 //
+// Privileges: CAP_SYS_ADMIN if the calling thread is in another network namespace than the job. Addresses that are not given
+// are looked up in that of the job.
+//
 // Errors: INVALID_ARGUMENT for options that contradict each other and for the rates RECORDED and ABSOLUTE; NOT_FOUND if
 // the next hop is not in the neighbour table; otherwise as `tapline_sender_transmit`.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_sender_generate(struct tapline_sender *sender,
                                        const struct tapline_generator_options *generator_options,
                                        struct tapline_error **error);
@@ -1489,10 +1533,13 @@ tapline_status tapline_batch_free(struct tapline_batch *batch, struct tapline_er
 
 // Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up.
 //
-// The handle stays in its namespace, even if threads change theirs. Requires no privilege; changes require
-// CAP_NET_ADMIN. Requires Linux 4.20.
+// The handle stays in its namespace, even if threads change theirs: names of interfaces are looked up there, and watches are
+// opened there. From a thread in another namespace, the first name and each watch require CAP_SYS_ADMIN, to enter it.
+// Otherwise requires no privilege; changes require CAP_NET_ADMIN. Requires Linux 4.20.
 //
 // `netlink_options` is null or an option struct.
+//
+// Threads: any.
 tapline_status tapline_netlink_open(const struct tapline_netlink_options *netlink_options,
                                     struct tapline_netlink **out_netlink,
                                     struct tapline_error **error);
@@ -1515,7 +1562,10 @@ tapline_status tapline_netlink_fd(struct tapline_netlink *netlink,
 
 // Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
 // notifies watches, and deletes what stands on a link with the link. It checks neither ranges nor the support of drivers,
-// and gives a port of a bridge no VLAN of its own accord.
+// and gives a port of a bridge no VLAN of its own accord. A route lookup takes the longest prefix, and then the lowest
+// metric, in the tables local, main and default: it follows neither rules nor nexthop objects, and chooses no source address.
+//
+// Threads: any.
 tapline_status tapline_fake_kernel_new(struct tapline_fake_kernel **out_fake,
                                        struct tapline_error **error);
 
@@ -1645,8 +1695,8 @@ tapline_status tapline_netlink_lookup(struct tapline_netlink *netlink,
 // Watches the objects that match a filter, as of `tapline_netlink_list`: first those that exist, then every change,
 // without a gap.
 //
-// The watch has sockets of its own in the namespace of the handle; a handle that was opened without a namespace
-// stands for that of the calling thread. It keeps the last state of each object.
+// The watch has sockets of its own, in the namespace of the handle, and keeps the last state of each object. From a thread in
+// another namespace it requires CAP_SYS_ADMIN.
 //
 // `bytes` points to `length` bytes, or is null if `length` is 0.
 //
@@ -1681,8 +1731,8 @@ tapline_status tapline_watch_next(struct tapline_watch *watch,
 tapline_status tapline_watch_stop(const struct tapline_watch *watch,
                                   struct tapline_error **error);
 
-// A descriptor that is readable when events may be available, and once the watch has been stopped. It belongs to the
-// watch.
+// A descriptor for poll(2) and epoll(7), which belongs to the watch: readable when events may be available, the first ones
+// and those that a call has left included, and once the watch has been stopped.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_watch_fd(struct tapline_watch *watch,
@@ -1701,6 +1751,8 @@ tapline_status tapline_watch_close(struct tapline_watch *watch, struct tapline_e
 //
 // Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE; SYSTEM with ENOMEM if there is no
 // memory for the statistics of all targets.
+//
+// Threads: any.
 tapline_status tapline_ping_open(const struct tapline_ping_options *ping_options,
                                  struct tapline_ping **out_ping,
                                  struct tapline_error **error);
@@ -1710,6 +1762,8 @@ tapline_status tapline_ping_open(const struct tapline_ping_options *ping_options
 // `tapline_ping_stop`. Probes are sent within this function only.
 //
 // Returns END when the run is over.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_ping_next_batch(struct tapline_ping *ping,
                                        int64_t timeout_ns,
                                        const struct tapline_ping_event **out_events,
@@ -1717,12 +1771,16 @@ tapline_status tapline_ping_next_batch(struct tapline_ping *ping,
                                        struct tapline_error **error);
 
 // The account of all targets so far.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_ping_stats_read(struct tapline_ping *ping,
                                        struct tapline_ping_stats *out_stats,
                                        struct tapline_error **error);
 
 // The account of the target at position `target` so far. A prefix or range is as many targets as it has addresses.
 // Returns END behind the last one.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_ping_target_stats(struct tapline_ping *ping,
                                          uint32_t target,
                                          struct tapline_ping_stats *out_stats,
@@ -1735,6 +1793,8 @@ tapline_status tapline_ping_stop(const struct tapline_ping *ping, struct tapline
 
 // A descriptor for poll(2) and epoll(7): readable when `tapline_ping_next_batch` has work; call that with a timeout of
 // 0. It belongs to the run: do not close it.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_ping_fd(struct tapline_ping *ping,
                                int *out_fd,
                                struct tapline_error **error);
@@ -1743,6 +1803,8 @@ tapline_status tapline_ping_fd(struct tapline_ping *ping,
 // null. The handle is invalid afterwards, also after an error, unless that is INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
 //
 // Errors: SYSTEM if the run cannot be closed in order; the account is lost then.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_ping_finish(struct tapline_ping *ping,
                                    struct tapline_ping_stats *out_stats,
                                    struct tapline_error **error);
@@ -1751,6 +1813,8 @@ tapline_status tapline_ping_finish(struct tapline_ping *ping,
 //
 // Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter, SYSTEM if it cannot be read, e.g.
 // a directory.
+//
+// Threads: any.
 tapline_status tapline_reader_open(tapline_text path,
                                    const struct tapline_reader_options *reader_options,
                                    struct tapline_reader **out_reader,
@@ -1760,6 +1824,8 @@ tapline_status tapline_reader_open(tapline_text path,
 // handle. Blocks while a pipe has no data. Returns END at the end of the file.
 //
 // Errors: DAMAGED behind the last packet that could be read.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_reader_next_batch(struct tapline_reader *reader,
                                          const struct tapline_packet **out_packets,
                                          size_t *out_count,
@@ -1767,18 +1833,24 @@ tapline_status tapline_reader_next_batch(struct tapline_reader *reader,
 
 // The interfaces of the packets that were read so far, by position. END if there is none at `index`. The name is valid
 // until the reader is closed.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_reader_interface(struct tapline_reader *reader,
                                         size_t index,
                                         struct tapline_interface *out_interface,
                                         struct tapline_error **error);
 
 // Closes a reader. Does nothing if `reader` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_reader_close(struct tapline_reader *reader, struct tapline_error **error);
 
-// Creates a queue with memory for `packets` packets of `bytes` bytes in total; 0 are a good choice, too. Free it with
-// `tapline_queue_free`.
+// Creates a queue with memory for `packets` packets of `bytes` bytes in total. It grows when more are added: both may be 0.
+// Free it with `tapline_queue_free`.
 //
 // Privileges: none. Errors: INVALID_ARGUMENT above 2^32 packets or 2^40 bytes, SYSTEM with ENOMEM.
+//
+// Threads: any.
 tapline_status tapline_queue_create(size_t packets,
                                     size_t bytes,
                                     struct tapline_queue **out_queue,
@@ -1788,6 +1860,8 @@ tapline_status tapline_queue_create(size_t packets,
 // the rates `RECORDED` and `ABSOLUTE`. Allocates only if the queue's memory is used up.
 //
 // Errors: SYSTEM with ENOMEM; the queue is unchanged then.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_queue_push(struct tapline_queue *queue,
                                   uint64_t time_ns,
                                   const uint8_t *data,
@@ -1795,9 +1869,13 @@ tapline_status tapline_queue_push(struct tapline_queue *queue,
                                   struct tapline_error **error);
 
 // Removes all packets from a queue and keeps its memory.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_queue_clear(struct tapline_queue *queue, struct tapline_error **error);
 
 // Frees a queue. Does nothing if `queue` is null.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_queue_free(struct tapline_queue *queue, struct tapline_error **error);
 
 // Opens a send job. Close it with `tapline_sender_finish`.
@@ -1807,6 +1885,8 @@ tapline_status tapline_queue_free(struct tapline_queue *queue, struct tapline_er
 // Privileges: CAP_NET_RAW; CAP_SYS_ADMIN to enter a network namespace; see also `tapline_send_path`.
 //
 // Errors: NOT_FOUND without such an interface, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT, SYSTEM if it is down.
+//
+// Threads: any.
 tapline_status tapline_sender_open(const struct tapline_sender_options *sender_options,
                                    struct tapline_sender **out_sender,
                                    struct tapline_error **error);
@@ -1814,6 +1894,8 @@ tapline_status tapline_sender_open(const struct tapline_sender_options *sender_o
 // Sends one packet now, whatever the rate.
 //
 // Errors: SYSTEM with the kernel's error; INVALID_ARGUMENT above the MTU. The account stays true.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_sender_inject(struct tapline_sender *sender,
                                      const uint8_t *data,
                                      size_t len,
@@ -1824,6 +1906,8 @@ tapline_status tapline_sender_inject(struct tapline_sender *sender,
 // sent, because the job was stopped or has reached its packet limit.
 //
 // Errors: as `tapline_sender_inject`; SYSTEM if the device takes no packets any more.
+//
+// Threads: one at a time with either handle.
 tapline_status tapline_sender_transmit(struct tapline_sender *sender,
                                        struct tapline_queue *queue,
                                        struct tapline_error **error);
@@ -1839,6 +1923,8 @@ tapline_status tapline_sender_stop(const struct tapline_sender *sender,
 // INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
 //
 // Errors: SYSTEM if the job cannot be closed in order; the account is lost then.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_sender_finish(struct tapline_sender *sender,
                                      struct tapline_sender_stats *out_stats,
                                      struct tapline_error **error);
@@ -1855,6 +1941,8 @@ const char *tapline_version(void);
 // and the local time of the file's start. Each file is complete.
 //
 // Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM.
+//
+// Threads: any.
 tapline_status tapline_writer_create(tapline_text path,
                                      const struct tapline_writer_options *writer_options,
                                      struct tapline_writer **out_writer,
@@ -1865,6 +1953,8 @@ tapline_status tapline_writer_create(tapline_text path,
 //
 // Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface.
 // Packets before the wrong one are written.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_writer_write(struct tapline_writer *writer,
                                     const struct tapline_packet *packets,
                                     size_t count,
@@ -1873,12 +1963,16 @@ tapline_status tapline_writer_write(struct tapline_writer *writer,
 // Writes what is in the buffer.
 //
 // Errors: as `tapline_writer_write`.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_writer_flush(struct tapline_writer *writer, struct tapline_error **error);
 
 // Writes what is left, closes the file, and returns the number of packets in it unless `out_packets` is null. Does
 // nothing if `writer` is null. The handle is invalid afterwards, also if writing fails.
 //
 // Errors: as `tapline_writer_write`.
+//
+// Threads: one at a time with this handle.
 tapline_status tapline_writer_close(struct tapline_writer *writer,
                                     uint64_t *out_packets,
                                     struct tapline_error **error);

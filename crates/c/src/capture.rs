@@ -23,7 +23,7 @@ use crate::status::tapline_status;
 /// A running capture: packets gather in its rings.
 pub struct tapline_capture(());
 
-/// What became of every packet: received = delivered + filtered + the sum of all lost. A number that cannot be known is
+/// The account of a capture: received = delivered + filtered + the sum of all lost. A number that cannot be known is
 /// `TAPLINE_UNKNOWN`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -137,6 +137,8 @@ impl From<CaptureError> for Error {
 /// CAP_SYS_ADMIN to enter a network namespace. Kernel: Linux 4.20; 5.9 in drop mode.
 ///
 /// Errors: NOT_FOUND without such an interface, SYNTAX of the filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_capture_open(
     capture_options: *const tapline_capture_options<'_>,
@@ -182,6 +184,8 @@ pub unsafe extern "C" fn tapline_capture_open(
 /// Packets of several interfaces come in the order of their times, as far as they are ready together.
 ///
 /// Returns END when the capture has ended and its rings are empty.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_capture_next_batch(
     capture: *mut tapline_capture,
@@ -237,6 +241,8 @@ impl Open {
 /// or as delivered if they were in an array.
 ///
 /// Returns END when the capture has ended and its rings are empty.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_capture_next_packets(
     capture: *mut tapline_capture,
@@ -272,6 +278,8 @@ pub extern "C" fn tapline_capture_next_packets(
 
 /// The interfaces of a capture by position. END if there is none at `index`. The name is valid until the capture is
 /// closed.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_capture_interface(
     capture: *mut tapline_capture,
@@ -298,6 +306,8 @@ pub extern "C" fn tapline_capture_interface(
 
 /// A descriptor for poll(2) and epoll(7): readable when `tapline_capture_next_batch` has work, which includes the end that
 /// `max_ns` sets; call that with a timeout of 0 until it lends nothing. It belongs to the capture: do not close it.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_capture_fd(
     capture: *mut tapline_capture,
@@ -385,6 +395,8 @@ fn stats(
 /// waits because the caller is busy has a longer delay.
 ///
 /// Errors: INVALID_ARGUMENT without the option.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_capture_delays(
     capture: *mut tapline_capture,
@@ -446,6 +458,8 @@ pub extern "C" fn tapline_capture_stop_fd(
 /// INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
 ///
 /// Errors: SYSTEM if waiting for packets failed earlier; the account is written nevertheless.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_capture_finish(
     capture: *mut tapline_capture,
@@ -483,6 +497,8 @@ pub unsafe extern "C" fn tapline_capture_finish(
 
 /// Ends and closes a capture. Does nothing if `capture` is null. Packets and cursors that it has lent are not valid any
 /// more: unlike the use of a closed handle, their use cannot be noticed.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_capture_close(
     capture: *mut tapline_capture,

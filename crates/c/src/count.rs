@@ -305,6 +305,8 @@ unsafe fn wanted_options(given: &tapline_count_options<'_>) -> Result<CountOptio
 /// Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. Kernel: Linux 5.9.
 ///
 /// Errors: NOT_FOUND without such an interface, SYNTAX of a filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_count_open(
     count_options: *const tapline_count_options<'_>,
@@ -336,6 +338,8 @@ pub unsafe extern "C" fn tapline_count_open(
 /// `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
 ///
 /// Returns END when the count has ended, after its last interval.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_count_next(
     count: *mut tapline_count,
@@ -369,6 +373,8 @@ pub extern "C" fn tapline_count_next(
 
 /// Lends the totals of each class since the count was opened, as of now. Does not affect the intervals. Otherwise as
 /// `tapline_count_next`. Costs a system call per interface and direction.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_count_totals(
     count: *mut tapline_count,
@@ -398,6 +404,8 @@ pub extern "C" fn tapline_count_totals(
 /// valid as long as those. `out_other`, the number of packets of groups for which there was no room, may be null.
 ///
 /// Returns END if there is no such class, and no groups without the option `by`.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_count_groups(
     count: *mut tapline_count,
@@ -442,6 +450,8 @@ pub extern "C" fn tapline_count_stop(
 
 /// A descriptor for poll(2) and epoll(7): readable when `tapline_count_next` does not block. It belongs to the count: do
 /// not close it.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_count_fd(
     count: *mut tapline_count,
@@ -456,6 +466,8 @@ pub extern "C" fn tapline_count_fd(
 }
 
 /// Detaches the programs. Does nothing if `count` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_count_close(
     count: *mut tapline_count,

@@ -87,6 +87,8 @@ impl Object for Report {
 /// Privileges: CAP_NET_RAW, CAP_BPF and CAP_NET_ADMIN for all checks; without them fewer are made.
 ///
 /// Errors: NOT_FOUND without such an interface.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_doctor_examine(
     interface: Text<'_>,
@@ -137,6 +139,8 @@ pub extern "C" fn tapline_doctor_finding(
 }
 
 /// Frees the result of an examination. Does nothing if `doctor` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_doctor_free(
     doctor: *mut tapline_doctor,

@@ -91,8 +91,8 @@ pub extern "C" fn tapline_error_hint(error: *const tapline_error) -> *const c_ch
     })
 }
 
-/// The kernel's own text (extended acknowledgement of netlink, verifier); null without one. Valid until the error is
-/// freed.
+/// The kernel's own text in its reply to a netlink request (extended acknowledgement); null without one. What the kernel says
+/// about a program that it does not load is in the message. Valid until the error is freed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

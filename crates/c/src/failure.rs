@@ -17,7 +17,7 @@ pub struct Error {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// The kernel's own text (extended acknowledgement or verifier).
+    /// The kernel's own text in its reply to a netlink request (extended acknowledgement).
     pub kernel_text: Option<String>,
     /// Path of the netlink attribute that the kernel rejected.
     pub attribute: Option<String>,

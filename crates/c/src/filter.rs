@@ -86,6 +86,8 @@ impl Object for Compiled {
 ///
 /// Privileges: none. Errors: SYNTAX, with the position in the message, also for a condition that the link type does not
 /// have; UNSUPPORTED link type above 65535.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_filter_compile(
     text: Text<'_>,
@@ -162,6 +164,8 @@ pub unsafe extern "C" fn tapline_filter_run(
 /// The filter as a program of classic BPF, for SO_ATTACH_FILTER or libpcap. Valid until the filter is freed.
 ///
 /// Errors: UNSUPPORTED if it is too long for classic BPF.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_filter_classic(
     filter: *mut tapline_filter,
@@ -195,6 +199,8 @@ pub extern "C" fn tapline_filter_classic(
 }
 
 /// Frees a filter. Does nothing if `filter` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_filter_free(
     filter: *mut tapline_filter,

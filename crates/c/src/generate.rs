@@ -136,6 +136,8 @@ unsafe fn generator(given: &tapline_generator_options<'_>) -> Result<Generator, 
 ///
 /// Errors: INVALID_ARGUMENT for options that contradict each other and for the rates RECORDED and ABSOLUTE; NOT_FOUND if
 /// the next hop is not in the neighbour table; otherwise as `tapline_sender_transmit`.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_sender_generate(
     sender: *mut tapline_sender,

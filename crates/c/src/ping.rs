@@ -321,6 +321,8 @@ impl tapline_ping_stats {
 ///
 /// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE; SYSTEM with ENOMEM if there is no
 /// memory for the statistics of all targets.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_ping_open(
     ping_options: *const tapline_ping_options<'_>,
@@ -381,6 +383,8 @@ pub unsafe extern "C" fn tapline_ping_open(
 /// `tapline_ping_stop`. Probes are sent within this function only.
 ///
 /// Returns END when the run is over.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_ping_next_batch(
     ping: *mut tapline_ping,
@@ -414,6 +418,8 @@ pub extern "C" fn tapline_ping_next_batch(
 const FOR_EVER: Duration = Duration::from_nanos(i64::MAX as u64);
 
 /// The account of all targets so far.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_ping_stats_read(
     ping: *mut tapline_ping,
@@ -435,6 +441,8 @@ pub unsafe extern "C" fn tapline_ping_stats_read(
 
 /// The account of the target at position `target` so far. A prefix or range is as many targets as it has addresses.
 /// Returns END behind the last one.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_ping_target_stats(
     ping: *mut tapline_ping,
@@ -478,6 +486,8 @@ pub extern "C" fn tapline_ping_stop(
 
 /// A descriptor for poll(2) and epoll(7): readable when `tapline_ping_next_batch` has work; call that with a timeout of
 /// 0. It belongs to the run: do not close it.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_ping_fd(
     ping: *mut tapline_ping,
@@ -495,6 +505,8 @@ pub extern "C" fn tapline_ping_fd(
 /// null. The handle is invalid afterwards, also after an error, unless that is INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
 ///
 /// Errors: SYSTEM if the run cannot be closed in order; the account is lost then.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_ping_finish(
     ping: *mut tapline_ping,

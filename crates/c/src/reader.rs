@@ -80,6 +80,8 @@ impl From<ReadError> for Error {
 ///
 /// Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter, SYSTEM if it cannot be read, e.g.
 /// a directory.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_reader_open(
     path: Text<'_>,
@@ -147,6 +149,8 @@ impl Open {
 /// handle. Blocks while a pipe has no data. Returns END at the end of the file.
 ///
 /// Errors: DAMAGED behind the last packet that could be read.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_reader_next_batch(
     reader: *mut tapline_reader,
@@ -170,6 +174,8 @@ pub extern "C" fn tapline_reader_next_batch(
 
 /// The interfaces of the packets that were read so far, by position. END if there is none at `index`. The name is valid
 /// until the reader is closed.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_reader_interface(
     reader: *mut tapline_reader,
@@ -203,6 +209,8 @@ pub extern "C" fn tapline_reader_interface(
 }
 
 /// Closes a reader. Does nothing if `reader` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_reader_close(
     reader: *mut tapline_reader,

@@ -93,7 +93,7 @@ unsafe impl Options for tapline_sender_options<'_> {
     const NAME: &'static str = "tapline_sender_options";
 }
 
-/// What became of the packets: submitted = accepted + failed. A number that cannot be known is `TAPLINE_UNKNOWN`.
+/// The account of a send job: submitted = accepted + failed. A number that cannot be known is `TAPLINE_UNKNOWN`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct tapline_sender_stats {
@@ -174,10 +174,12 @@ impl From<SendError> for Error {
     }
 }
 
-/// Creates a queue with memory for `packets` packets of `bytes` bytes in total; 0 are a good choice, too. Free it with
-/// `tapline_queue_free`.
+/// Creates a queue with memory for `packets` packets of `bytes` bytes in total. It grows when more are added: both may be 0.
+/// Free it with `tapline_queue_free`.
 ///
 /// Privileges: none. Errors: INVALID_ARGUMENT above 2^32 packets or 2^40 bytes, SYSTEM with ENOMEM.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_queue_create(
     packets: usize,
@@ -205,6 +207,8 @@ pub extern "C" fn tapline_queue_create(
 /// the rates `RECORDED` and `ABSOLUTE`. Allocates only if the queue's memory is used up.
 ///
 /// Errors: SYSTEM with ENOMEM; the queue is unchanged then.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_queue_push(
     queue: *mut tapline_queue,
@@ -228,6 +232,8 @@ pub unsafe extern "C" fn tapline_queue_push(
 }
 
 /// Removes all packets from a queue and keeps its memory.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_queue_clear(
     queue: *mut tapline_queue,
@@ -242,6 +248,8 @@ pub extern "C" fn tapline_queue_clear(
 }
 
 /// Frees a queue. Does nothing if `queue` is null.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_queue_free(
     queue: *mut tapline_queue,
@@ -288,6 +296,8 @@ fn rate(given: &tapline_sender_options<'_>) -> Result<Rate, Error> {
 /// Privileges: CAP_NET_RAW; CAP_SYS_ADMIN to enter a network namespace; see also `tapline_send_path`.
 ///
 /// Errors: NOT_FOUND without such an interface, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT, SYSTEM if it is down.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_sender_open(
     sender_options: *const tapline_sender_options<'_>,
@@ -343,6 +353,8 @@ pub unsafe extern "C" fn tapline_sender_open(
 /// Sends one packet now, whatever the rate.
 ///
 /// Errors: SYSTEM with the kernel's error; INVALID_ARGUMENT above the MTU. The account stays true.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_sender_inject(
     sender: *mut tapline_sender,
@@ -366,6 +378,8 @@ pub unsafe extern "C" fn tapline_sender_inject(
 /// sent, because the job was stopped or has reached its packet limit.
 ///
 /// Errors: as `tapline_sender_inject`; SYSTEM if the device takes no packets any more.
+///
+/// Threads: one at a time with either handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_sender_transmit(
     sender: *mut tapline_sender,
@@ -407,6 +421,8 @@ pub extern "C" fn tapline_sender_stop(
 /// INVALID_HANDLE, IN_USE or INVALID_ARGUMENT.
 ///
 /// Errors: SYSTEM if the job cannot be closed in order; the account is lost then.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_sender_finish(
     sender: *mut tapline_sender,

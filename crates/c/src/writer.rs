@@ -120,6 +120,8 @@ unsafe fn interface(given: &tapline_interface) -> Result<Interface, Error> {
 /// and the local time of the file's start. Each file is complete.
 ///
 /// Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_writer_create(
     path: Text<'_>,
@@ -181,6 +183,8 @@ pub unsafe extern "C" fn tapline_writer_create(
 ///
 /// Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface.
 /// Packets before the wrong one are written.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_writer_write(
     writer: *mut tapline_writer,
@@ -207,6 +211,8 @@ pub unsafe extern "C" fn tapline_writer_write(
 /// Writes what is in the buffer.
 ///
 /// Errors: as `tapline_writer_write`.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_writer_flush(
     writer: *mut tapline_writer,
@@ -222,6 +228,8 @@ pub extern "C" fn tapline_writer_flush(
 /// nothing if `writer` is null. The handle is invalid afterwards, also if writing fails.
 ///
 /// Errors: as `tapline_writer_write`.
+///
+/// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_writer_close(
     writer: *mut tapline_writer,

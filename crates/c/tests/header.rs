@@ -62,6 +62,32 @@ fn the_map_exports_what_the_header_declares() {
     assert_eq!(declared, exported);
 }
 
+#[test]
+fn each_function_says_which_threads_may_call_it() {
+    let header = generated();
+    let map = fs::read_to_string(root().join("tapline.map")).expect("the map");
+    let mut count = 0;
+    // A blank line separates the declarations.
+    for declaration in header.split("\n\n") {
+        let comment = |line: &&str| line.starts_with("//");
+        let code: String = declaration.lines().skip_while(comment).collect();
+        let Some(name) = names(&map, ';')
+            .into_iter()
+            .find(|name| code.contains(&format!("{name}(")))
+        else {
+            continue;
+        };
+        let says = declaration.lines().take_while(comment);
+        assert!(
+            says.into_iter()
+                .any(|line| line.starts_with("// Threads: ")),
+            "{name}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, names(&map, ';').len());
+}
+
 /// The exported functions below `folder`, with their code.
 fn exported(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder") {

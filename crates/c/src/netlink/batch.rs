@@ -40,7 +40,7 @@ pub enum tapline_on_error {
     Undo = 2,
 }
 
-/// What became of an item of a batch.
+/// The state of an item of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum tapline_item_state {
@@ -72,7 +72,7 @@ struct Summary {
     item_count: usize,
 }
 
-/// What became of an item, and why.
+/// The result of an item.
 enum Outcome<'s> {
     Unread(&'s Error),
     NotRun,

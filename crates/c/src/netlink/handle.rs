@@ -80,6 +80,8 @@ unsafe impl Options for tapline_netlink_options<'_> {
 /// Otherwise requires no privilege; changes require CAP_NET_ADMIN. Requires Linux 4.20.
 ///
 /// `netlink_options` is null or an option struct.
+///
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_netlink_open(
     netlink_options: *const tapline_netlink_options<'_>,
