@@ -92,6 +92,7 @@ pub struct IpfixEncoder {
     ipv4: Vec<u8>,
     ipv6: Vec<u8>,
     records: u32,
+    if_indexes: Vec<u32>,
 }
 
 impl IpfixEncoder {
@@ -108,7 +109,14 @@ impl IpfixEncoder {
             ipv4: Vec::new(),
             ipv6: Vec::new(),
             records: 0,
+            if_indexes: Vec::new(),
         }
+    }
+
+    /// Sets the kernel's index (`ifIndex`) of each interface, in the order of their numbers in [`Flow::interface`]. Records of
+    /// other interfaces, such as those of capture files, have 0 as their ingressInterface: unknown.
+    pub fn set_if_indexes(&mut self, if_indexes: Vec<u32>) {
+        self.if_indexes = if_indexes;
     }
 
     /// Adds a record. Returns whether the message is to be taken before another one is added.
@@ -117,7 +125,8 @@ impl IpfixEncoder {
             IpAddr::V4(_) => &mut self.ipv4,
             IpAddr::V6(_) => &mut self.ipv6,
         };
-        write_record(out, flow);
+        let if_index = self.if_indexes.get(flow.interface as usize);
+        write_record(out, flow, if_index.copied().unwrap_or(0));
         self.records += 1;
         let longest = record_bytes(&IPV6_ADDRESSES);
         let used = HEADER_BYTES + templates().len() + 2 * SET_HEADER_BYTES;
@@ -184,7 +193,7 @@ fn record_bytes(addresses: &[Element; 2]) -> usize {
     elements.map(|element| usize::from(element.bytes)).sum()
 }
 
-fn write_record(out: &mut Vec<u8>, flow: &Flow) {
+fn write_record(out: &mut Vec<u8>, flow: &Flow, if_index: u32) {
     out.extend((flow.first_ns / 1_000_000).to_be_bytes());
     out.extend((flow.last_ns / 1_000_000).to_be_bytes());
     for end in [flow.initiator, flow.responder] {
@@ -203,7 +212,7 @@ fn write_record(out: &mut Vec<u8>, flow: &Flow) {
     for flags in flow.tcp.map_or([0; 2], |tcp| tcp.flags) {
         out.extend(u16::from(flags).to_be_bytes());
     }
-    out.extend(flow.interface.to_be_bytes());
+    out.extend(if_index.to_be_bytes());
     out.push(end_reason(flow.end));
     out.push(INITIATOR);
 }

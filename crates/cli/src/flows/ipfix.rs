@@ -131,6 +131,11 @@ impl Collector {
             self.flush()?;
         }
         Ok(())
+    /// Sets the kernel's index of each interface, in the order of their numbers in flows.
+    pub fn set_if_indexes(&mut self, if_indexes: Vec<u32>) {
+        self.encoder.set_if_indexes(if_indexes);
+    }
+
     }
 
     /// Sends what there is.

@@ -4,8 +4,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, SocketType, socket};
 use serde_json::json;
 use tapline::capture::{CaptureOptions, LiveCounters};
+use tapline::file::model::Interface;
 use tapline::filter::SystemNames;
 use tapline::flows::{FlowMeter, FlowTable, TableOptions};
 use tapline::read::ReadError;
@@ -167,6 +170,9 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         text.as_deref().unwrap_or_default(),
         capture.filter_warnings(),
     );
+    if let Some(collector) = &mut outputs.collector {
+        collector.set_if_indexes(if_indexes(capture.interfaces()));
+    }
     user::leave(&args.user, privilege::to_read(text.is_some()))?;
     let mut sandbox = Sandbox::new(
         columns
@@ -208,6 +214,18 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     shown.map_err(|error| Failure::stdout(&error))?;
     not_uploaded.map_or(Ok(()), Err)?;
     Ok(Exit::Done)
+}
+
+/// The kernel's indexes of the interfaces; 0 for one that no longer exists.
+fn if_indexes(interfaces: &[Interface]) -> Vec<u32> {
+    let Ok(socket) = socket(AddressFamily::INET, SocketType::DGRAM, None) else {
+        return Vec::new();
+    };
+    let index = |interface: &Interface| {
+        let name = interface.name.as_deref().unwrap_or_default();
+        name_to_index(&socket, name).unwrap_or(0)
+    };
+    interfaces.iter().map(index).collect()
 }
 
 /// The filter of a capture.
