@@ -1,12 +1,13 @@
 //! `tapline flows --ipfix`: tshark decodes what a collector gets, and nfdump is one.
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::process::Stdio;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
-use lab::wait;
+use lab::generator::udp_frame;
+use lab::{Host, wait};
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -14,12 +15,11 @@ use wire::MacAddress;
 use wire::build::Frame;
 
 use crate::support::files::{capture, tshark};
-use crate::support::run::{events, run, spawn_silent};
-use crate::support::{Scene, assert_refused, number, text};
+use crate::support::run::{begin, command, events, run, spawn, spawn_silent};
+use crate::support::{Scene, assert_refused, ip_json, number, output, text};
 
-/// Records of IPFIX messages by tshark, as `initiator port responder port protocol bytes packets bytes packets end flags flags`,
-/// sorted.
-fn decoded(messages: &[Vec<u8>]) -> Vec<String> {
+/// Fields of IPFIX messages by tshark, a row for each message.
+fn fields(messages: &[Vec<u8>], names: &[&str]) -> Vec<Vec<String>> {
     let mac = MacAddress([2, 0, 0, 0, 0, 1]);
     let mut pcap = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 262_144, 1]
         .map(u32::to_le_bytes)
@@ -35,15 +35,21 @@ fn decoded(messages: &[Vec<u8>]) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = text(&folder.path().join("messages.pcap"));
     fs::write(&file, pcap).expect("a file");
+    tshark(&file, names)
+}
+
+/// Records of IPFIX messages by tshark, as `initiator port responder port protocol bytes packets bytes packets end flags flags`,
+/// sorted.
+fn decoded(messages: &[Vec<u8>]) -> Vec<String> {
     let of = |version: &str| {
-        let fields = format!(
+        let names = format!(
             "cflow.srcaddr{version} cflow.srcport cflow.dstaddr{version} cflow.dstport cflow.protocol cflow.octets cflow.packets cflow.flow_end_reason cflow.tcpflags"
         );
-        let fields: Vec<&str> = fields.split(' ').collect();
-        tshark(&file, &fields)
+        let names: Vec<&str> = names.split(' ').collect();
+        fields(messages, &names)
     };
-    let expert = tshark(
-        &file,
+    let expert = fields(
+        messages,
         &[
             "cflow.sequence_analysis.expected_sn",
             "_ws.malformed",
@@ -148,6 +154,41 @@ fn captures(folder: &TempDir) -> String {
     format!("{} {many}", names.map(capture).join(" "))
 }
 
+/// The datagrams that wait in a socket.
+fn waiting(socket: &UdpSocket) -> Vec<Vec<u8>> {
+    socket.set_nonblocking(true).expect("it does not block");
+    let mut messages = Vec::new();
+    let mut buffer = [0; 2048];
+    while let Ok(bytes) = socket.recv(&mut buffer) {
+        assert!(bytes <= 1400, "{bytes}");
+        messages.push(buffer[..bytes].to_vec());
+    }
+    messages
+}
+
+/// The messages of a connection.
+fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut messages = Vec::new();
+    let mut rest = bytes;
+    while let Some(header) = rest.first_chunk::<4>() {
+        let (message, behind) =
+            rest.split_at(usize::from(u16::from_be_bytes([header[2], header[3]])));
+        messages.push(message.to_vec());
+        rest = behind;
+    }
+    messages
+}
+
+/// Takes one connection, and all that comes over it.
+fn collect(listener: TcpListener) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("messages");
+        bytes
+    })
+}
+
 #[test]
 fn datagrams_are_what_tshark_decodes() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -158,13 +199,7 @@ fn datagrams_are_what_tshark_decodes() {
         captures(&folder)
     ));
     // All was sent when the program ended, and waits in the socket.
-    socket.set_nonblocking(true).expect("it does not block");
-    let mut messages = Vec::new();
-    let mut buffer = [0; 2048];
-    while let Ok(bytes) = socket.recv(&mut buffer) {
-        assert!(bytes <= 1400, "{bytes}");
-        messages.push(buffer[..bytes].to_vec());
-    }
+    let messages = waiting(&socket);
     let wanted = printed(&events);
     assert_eq!(decoded(&messages), wanted);
     let addresses = |version: char| {
@@ -190,25 +225,12 @@ fn a_connection_carries_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
     let to = listener.local_addr().expect("an address");
-    let collector = thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("a connection");
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).expect("messages");
-        bytes
-    });
+    let collector = collect(listener);
     let events = events(&format!(
         "flows --idle 1s --ipfix tcp:{to} {}",
         captures(&folder)
     ));
-    let bytes = collector.join().expect("the collector");
-    let mut messages = Vec::new();
-    let mut rest = &bytes[..];
-    while let Some(header) = rest.first_chunk::<4>() {
-        let (message, behind) =
-            rest.split_at(usize::from(u16::from_be_bytes([header[2], header[3]])));
-        messages.push(message.to_vec());
-        rest = behind;
-    }
+    let messages = split(&collector.join().expect("the collector"));
     assert_eq!(decoded(&messages), printed(&events));
     assert!(messages.len() > 1, "{}", messages.len());
 }
@@ -246,16 +268,142 @@ fn a_collector_that_is_not_there_is_told() {
         ended.stdout[3].contains(&format!("to udp:127.0.0.1:{port}")),
         "{ended:?}"
     );
-    // A connection that ends: whether that is noticed depends on how much was to be sent then.
+}
+
+/// The kernel's counters of UDP in /proc/net/snmp.
+fn udp_counter(host: &Host, name: &str) -> u64 {
+    let shown = output(host, "cat", "/proc/net/snmp");
+    let mut lines = shown.lines().filter_map(|line| line.strip_prefix("Udp: "));
+    let mut words = || lines.next().expect("a line").split(' ');
+    let (names, values) = (words(), words());
+    let found = names.zip(values).find(|(known, _)| *known == name);
+    found.expect(name).1.parse().expect("a number")
+}
+
+#[test]
+fn refused_datagrams_have_left_the_host_and_are_counted() {
+    let scene = Scene::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = scene.right.run(|| UdpSocket::bind("127.0.0.1:0"));
+    let socket = socket.expect("a socket");
+    let to = socket.local_addr().expect("an address");
+    let line = format!("flows --json --idle 1s --ipfix {to} {}", captures(&folder));
+    let summary = || {
+        let ended = scene.run(&line);
+        ended.exit(0);
+        let events = ended.events();
+        events[events.len() - 1].clone()
+    };
+    let wanted = summary();
+    let messages = number(&wanted["ipfix"], "messages");
+    assert_eq!(waiting(&socket).len() as u64, messages);
+    assert!(messages > 2, "{messages}");
+    drop(socket);
+    let refused = || udp_counter(&scene.right, "NoPorts");
+    let before = refused();
+    let ipfix = &summary()["ipfix"];
+    assert_eq!(refused() - before, messages);
+    assert_eq!(
+        ["flows", "messages"].map(|key| number(ipfix, key)),
+        [0, 0],
+        "{ipfix}"
+    );
+    assert_eq!(number(ipfix, "failed_flows"), number(&wanted, "flows"));
+}
+
+#[test]
+fn a_collector_that_does_not_read_is_a_failure() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
     let to = listener.local_addr().expect("an address");
-    let collector = thread::spawn(move || drop(listener.accept()));
-    let ended = run(&format!(
-        "flows --max-flows 1 --idle 1ms --ipfix tcp:{to} {}",
-        captures(&folder)
-    ));
-    collector.join().expect("the collector");
-    assert!(matches!(ended.status.code(), Some(0 | 1)), "{ended:?}");
+    let file = capture("dns_tcp_8053.pcap");
+    // All flows fit into one message, which waits unread when the connection is closed.
+    let collector = thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("a connection");
+        stream.peek(&mut [0; 1]).expect("a message");
+        listener
+    });
+    let ended = run(&format!("flows --ipfix tcp:{to} {file}"));
+    let listener = collector.join().expect("the collector");
+    ended.exit(1);
+    let start = format!("tapline: cannot send flows to tcp:{to}: ");
+    assert!(ended.stderr[0].starts_with(&start), "{start} in {ended:?}");
+    // The connection is closed before there are flows.
+    let (input, mut packets) = std::io::pipe().expect("a pipe");
+    let mut command = command(&format!("flows --ipfix tcp:{to} -"));
+    command.stdin(input).stdout(Stdio::piped());
+    command.stderr(Stdio::piped());
+    let running = begin(command);
+    drop(listener.accept().expect("a connection"));
+    packets
+        .write_all(&fs::read(file).expect("a capture"))
+        .expect("it reads");
+    drop(packets);
+    let ended = running.finish();
+    ended.exit(1);
+    assert_eq!(
+        ended.stderr,
+        [format!("{start}the collector has closed the connection")]
+    );
+}
+
+#[test]
+fn every_kind_of_run_closes_its_connection() {
+    let scene = Scene::new();
+    let frames: Vec<_> = (1..=5).map(|size| udp_frame(64 * size)).collect();
+    let file = capture("dns_tcp_8053.pcap");
+    for line in [
+        &format!("{file}"),
+        &format!("{file} -w a.parquet"),
+        "-i right0 -c 5 udp",
+        "-i right0 -c 5 -w b.parquet udp",
+    ] {
+        let listener = scene.right.run(|| TcpListener::bind("127.0.0.1:0"));
+        let listener = listener.expect("a socket");
+        let to = listener.local_addr().expect("an address");
+        let collector = collect(listener);
+        let line = format!("flows --json --ipfix tcp:{to} {line}");
+        let mut running = spawn(scene.command(&line));
+        if line.contains("right0") {
+            running.ready();
+            scene.send(&frames);
+        }
+        let ended = running.finish();
+        ended.exit(0);
+        let messages = split(&collector.join().expect("the collector"));
+        let records = decoded(&messages);
+        assert_eq!(records, printed(&ended.events()), "{line}");
+        assert!(!records.is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn the_interface_of_a_live_flow_has_the_kernels_index() {
+    let scene = Scene::new();
+    let socket = scene.right.run(|| UdpSocket::bind("127.0.0.1:0"));
+    let socket = socket.expect("a socket");
+    let to = socket.local_addr().expect("an address");
+    // The second interface of the capture.
+    let line = format!("flows -i lo -i right0 -c 2 --json --ipfix {to} ether src 2:0:0:0:0:1");
+    let mut running = spawn(scene.command(&line));
+    running.ready();
+    let mac = MacAddress([2, 0, 0, 0, 0, 1]);
+    let frame = Frame::ethernet(mac, mac).ipv4([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+    let frame = frame.udp(5000, 9).payload(b"");
+    scene.send(&[frame.clone(), frame]);
+    running.finish().exit(0);
+    let link = ip_json(&scene.right, "link show right0");
+    let index = number(&link[0], "ifindex").to_string();
+    let names = ["cflow.inputint"];
+    assert_eq!(fields(&waiting(&socket), &names), [[index]]);
+    // Of a file it is unknown.
+    let file = capture("dns_tcp_8053.pcap");
+    scene.run(&format!("flows --ipfix {to} {file}")).exit(0);
+    let known = fields(&waiting(&socket), &names);
+    let known: Vec<_> = known.iter().flat_map(|row| row[0].split(',')).collect();
+    assert!(
+        !known.is_empty() && known.iter().all(|index| *index == "0"),
+        "{known:?}"
+    );
 }
 
 /// A collector at the host, which has received all that is sent when the program has ended and its socket is empty.
@@ -266,7 +414,7 @@ fn nfdump_has_the_same_flows() {
     let captures = captures(&folder);
     let received = scene.file("received");
     fs::create_dir(&received).expect("a folder");
-    let waiting = || {
+    let unread = || {
         let output = scene.right.command("ss").args(["-Hlun"]).output();
         let text = String::from_utf8_lossy(&output.expect("ss runs").stdout).into_owned();
         // State, waiting bytes, and more.
@@ -288,12 +436,12 @@ fn nfdump_has_the_same_flows() {
         collector.stderr(Stdio::null());
         collector
     });
-    wait::until("the collector listens", || waiting().is_some());
+    wait::until("the collector listens", || unread().is_some());
     let ended = scene.run(&format!(
         "flows --json --idle 1s --ipfix 127.0.0.1:4739 {captures}"
     ));
     ended.exit(0);
-    wait::until("the collector has read all", || waiting() == Some(0));
+    wait::until("the collector has read all", || unread() == Some(0));
     collector.signal(Signal::TERM);
     collector.finish();
     let mut nfdump = scene.right.command("nfdump");

@@ -274,7 +274,7 @@ mod tests {
             ),
         ] {
             let mut out = Vec::new();
-            write_record(&mut out, &flow);
+            write_record(&mut out, &flow, 0);
             assert_eq!(out.len(), record_bytes(addresses));
         }
     }

@@ -1,9 +1,11 @@
 //! Sends flows to a collector, as IPFIX over UDP or TCP.
 
 use std::io::{self, ErrorKind, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use tapline::flows::{Flow, IpfixEncoder};
 
 use crate::failure::{Exit, Failure};
@@ -20,8 +22,12 @@ const MESSAGE_BYTES: usize = 1400;
 /// How often a collector of datagrams gets the templates again, which it may have lost or been started after.
 const TEMPLATES: Duration = Duration::from_mins(1);
 
-/// How long a collector may take to accept a connection or data.
+/// How long a collector may take to accept a connection or data, and to close the connection at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Collectors do not answer. If one does, so many pieces of its answer are discarded before each message.
+const IGNORED_PIECES: usize = 16;
+const PIECE_BYTES: usize = 2048;
 
 /// Where to send flows.
 #[derive(Clone, Debug)]
@@ -71,6 +77,8 @@ pub struct Collector {
     socket: Socket,
     encoder: IpfixEncoder,
     templates_at: Option<Instant>,
+    /// Flows in the last datagram, which may be refused later.
+    last_flows: u64,
     pub sent: Sent,
 }
 
@@ -79,7 +87,7 @@ pub struct Collector {
 pub struct Sent {
     pub flows: u64,
     pub messages: u64,
-    /// Flows in datagrams that could not be sent or were refused.
+    /// Flows in datagrams that could not be sent, or are known to have been refused.
     pub failed_flows: u64,
 }
 
@@ -92,6 +100,7 @@ impl Collector {
             if to.is_tcp {
                 let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
                 stream.set_write_timeout(Some(PATIENCE))?;
+                stream.set_read_timeout(Some(PATIENCE))?;
                 stream.set_nodelay(true)?;
                 return Ok(Socket::Tcp(stream));
             }
@@ -117,8 +126,14 @@ impl Collector {
             socket,
             encoder: IpfixEncoder::new(DOMAIN, MESSAGE_BYTES),
             templates_at: None,
+            last_flows: 0,
             sent: Sent::default(),
         })
+    }
+
+    /// Sets the kernel's index of each interface, in the order of their numbers in flows.
+    pub fn set_if_indexes(&mut self, if_indexes: Vec<u32>) {
+        self.encoder.set_if_indexes(if_indexes);
     }
 
     pub fn name(&self) -> &str {
@@ -131,11 +146,6 @@ impl Collector {
             self.flush()?;
         }
         Ok(())
-    /// Sets the kernel's index of each interface, in the order of their numbers in flows.
-    pub fn set_if_indexes(&mut self, if_indexes: Vec<u32>) {
-        self.encoder.set_if_indexes(if_indexes);
-    }
-
     }
 
     /// Sends what there is.
@@ -146,6 +156,7 @@ impl Collector {
         if flows == 0 {
             return Ok(());
         }
+        self.count_refused();
         let is_due = match (&self.socket, self.templates_at) {
             (_, None) => true,
             (Socket::Udp(_), Some(at)) => at.elapsed() >= TEMPLATES,
@@ -155,18 +166,16 @@ impl Collector {
         let message = self.encoder.take(export_s as u32, is_due);
         let sent = match &mut self.socket {
             Socket::Tcp(stream) => {
-                let written = stream.write_all(&message);
-                written.map_err(|error| {
-                    io::Error::other(format!("cannot send flows to {}: {error}", self.name))
-                })?;
+                let written = check_open(stream).and_then(|()| stream.write_all(&message));
+                written.map_err(|error| self.failed(&error))?;
                 true
             }
-            // A refusal is about the datagram before this one, which is sent all the same then.
-            Socket::Udp(socket) => socket.send(&message).is_ok(),
+            Socket::Udp(_) => self.send_datagram(&message),
         };
         if sent {
             self.sent.flows += flows;
             self.sent.messages += 1;
+            self.last_flows = flows;
             if is_due {
                 self.templates_at = Some(Instant::now());
             }
@@ -174,5 +183,156 @@ impl Collector {
             self.sent.failed_flows += flows;
         }
         Ok(())
+    }
+
+    /// Ends the sending. A connection is closed, and the collector, too, has to close it: it resets it if it has not read all.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.count_refused();
+        if self.sent.messages == 0 {
+            return Ok(());
+        }
+        let Socket::Tcp(stream) = &self.socket else {
+            return Ok(());
+        };
+        close(stream).map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &io::Error) -> io::Error {
+        io::Error::other(format!("cannot send flows to {}: {error}", self.name))
+    }
+
+    /// Sends a datagram. Returns whether it was sent.
+    fn send_datagram(&mut self, message: &[u8]) -> bool {
+        let Socket::Udp(socket) = &self.socket else {
+            return false;
+        };
+        let is_refusal = match socket.send(message) {
+            Ok(_) => return true,
+            Err(error) => error.kind() == ErrorKind::ConnectionRefused,
+        };
+        // It came since the last look, is about the datagram before this one, and took the place of the sending.
+        let sent = is_refusal && socket.send(message).is_ok();
+        if is_refusal {
+            self.refused();
+        }
+        sent
+    }
+
+    /// Counts the last datagram as failed if it was refused: nobody listened at the collector's port.
+    ///
+    /// The kernel reports a refusal to the next call on the socket, which then does nothing else (`udp_sendmsg` and `udp_recvmsg`
+    /// in net/ipv4/udp.c). Here it is a call that has nothing to do.
+    fn count_refused(&mut self) {
+        let Socket::Udp(socket) = &self.socket else {
+            return;
+        };
+        let received = recv(socket, &mut [0; 1], RecvFlags::DONTWAIT);
+        if received.is_err_and(|error| !matches!(error, Errno::AGAIN | Errno::INTR)) {
+            self.refused();
+        }
+    }
+
+    /// The last datagram was refused. A collector that comes back has no templates.
+    fn refused(&mut self) {
+        let flows = std::mem::take(&mut self.last_flows);
+        if flows > 0 {
+            self.sent.flows -= flows;
+            self.sent.messages -= 1;
+            self.sent.failed_flows += flows;
+        }
+        self.templates_at = None;
+    }
+}
+
+/// Fails if the collector has closed the connection: it reads nothing more.
+fn check_open(stream: &TcpStream) -> io::Result<()> {
+    let mut piece = [0; PIECE_BYTES];
+    for _ in 0..IGNORED_PIECES {
+        match recv(stream, &mut piece, RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => {
+                let text = "the collector has closed the connection";
+                return Err(io::Error::new(ErrorKind::ConnectionAborted, text));
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Closes the connection to the collector, and waits until the collector has closed it after it read everything.
+fn close(stream: &TcpStream) -> io::Result<()> {
+    check_open(stream)?;
+    stream.shutdown(Shutdown::Write)?;
+    let until = Instant::now() + PATIENCE;
+    let mut piece = [0; PIECE_BYTES];
+    // Bound: each wait has a limit, and so do all together.
+    while Instant::now() < until {
+        match recv(stream, &mut piece, RecvFlags::empty()) {
+            Ok((_, 0)) => return Ok(()),
+            Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let text = "the collector did not close the connection, so that it may not have all of them";
+    Err(io::Error::new(ErrorKind::TimedOut, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use tapline::flows::FlowEnd;
+
+    use super::*;
+
+    /// Set 2 of a message has templates (RFC 7011, section 3.3.2). It is the first one here.
+    fn has_templates(message: &[u8]) -> bool {
+        message[16..18] == [0, 2]
+    }
+
+    #[test]
+    fn a_collector_that_comes_back_gets_the_next_datagram_with_templates() {
+        let end = |last| FlowEnd {
+            address: IpAddr::from([10, 0, 0, last]),
+            port: 7,
+        };
+        let flow = Flow::new(17, end(1), end(2));
+        let listener = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let address = listener.local_addr().expect("an address");
+        let to = collector(&address.to_string()).expect("an address");
+        let mut collector = Collector::open(&to).expect("a socket");
+        let Socket::Udp(socket) = &collector.socket else {
+            panic!("a datagram needs no connection");
+        };
+        let from = socket.local_addr().expect("an address");
+        let mut send = || {
+            collector.add(&flow).expect("added");
+            collector.flush().expect("sent");
+            (collector.sent.flows, collector.sent.failed_flows)
+        };
+        let mut buffer = [0; 2048];
+        let mut received = || {
+            let bytes = listener.recv(&mut buffer).expect("a message");
+            buffer[..bytes].to_vec()
+        };
+        assert_eq!(send(), (1, 0));
+        assert!(has_templates(&received()));
+        assert_eq!(send(), (2, 0));
+        assert!(!has_templates(&received()));
+        // A socket that is connected to another port does not receive; the kernel refuses what comes from elsewhere.
+        listener.connect("127.0.0.1:9").expect("elsewhere");
+        // The last one is not known to be refused yet.
+        assert_eq!(send(), (3, 0));
+        assert_eq!(send(), (3, 1));
+        assert_eq!(send(), (3, 2));
+        listener.connect(from).expect("back");
+        assert_eq!(send(), (3, 3));
+        assert!(has_templates(&received()));
+        assert_eq!(send(), (4, 3));
+        assert!(!has_templates(&received()));
+        collector.finish().expect("the end");
+        assert_eq!(collector.sent.messages, 4);
     }
 }

@@ -49,9 +49,12 @@ impl FlowSink for Outputs {
     }
 
     fn finish(&mut self) -> Result<(), ConsumerError> {
-        match &mut self.columns {
+        let sent = self.collector.as_mut().map_or(Ok(()), Collector::finish);
+        let written = match &mut self.columns {
             Some(columns) => columns.finish(),
             None => Ok(()),
-        }
+        };
+        sent?;
+        written
     }
 }

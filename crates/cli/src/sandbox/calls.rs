@@ -192,6 +192,9 @@ const CHILD: &[c_long] = &[libc::SYS_wait4];
 /// Connections to a server.
 const SERVER: &[c_long] = &[libc::SYS_accept4, libc::SYS_recvfrom];
 
+/// The end of a connection to a collector of flows, and what the kernel says of the datagrams that it refused.
+const COLLECTOR: &[c_long] = &[libc::SYS_recvfrom, libc::SYS_shutdown];
+
 /// Looking names up, by the C library and its modules, and requests to the kernel over new sockets. For commands that do so,
 /// beside their list, in which are those that open and read files.
 pub const NEW_SOCKETS: &[c_long] = &[
@@ -230,6 +233,7 @@ pub static READ: List = List {
         CREATE,
         CUT,
         CHILD,
+        COLLECTOR,
         &[
             libc::SYS_pread64,
             #[cfg(target_arch = "x86_64")]
@@ -251,6 +255,7 @@ pub static COLUMNS: List = List {
         CREATE,
         CUT,
         REPLACE,
+        COLLECTOR,
         &[libc::SYS_pread64],
     ],
     bpf_commands: &[],
@@ -260,7 +265,7 @@ pub static COLUMNS: List = List {
 pub static FLOWS: List = List {
     name: "flows",
     calls: &[
-        PROCESS, FILES, TERMINAL, CREATE, CUT, REPLACE, NETLINK, WAIT, READER,
+        PROCESS, FILES, TERMINAL, CREATE, CUT, REPLACE, NETLINK, WAIT, READER, COLLECTOR,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };
@@ -269,7 +274,7 @@ pub static CAPTURE: List = List {
     name: "capture",
     calls: &[
         PROCESS, FILES, TERMINAL, CREATE, CUT, OUTPUT, NETLINK, WAIT, READER, READERS, COMMAND,
-        CHILD, SERVER, OWNERS,
+        CHILD, SERVER, OWNERS, COLLECTOR,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };

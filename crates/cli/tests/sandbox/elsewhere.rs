@@ -30,6 +30,9 @@ const SCREEN: &str = "a screen on a terminal";
 const STATUS_LINE: &str = "the width of a terminal";
 const PIPES: &str = "files that cannot be mapped, and pipes";
 const SPOOL: &str = "directories of the spool";
+const COLLECTOR: &str = "the end of a connection to a collector of flows";
+
+const CLOSE: &[&str] = &["flows_ipfix::every_kind_of_run_closes_its_connection"];
 
 const CUT: &[i64] = &[libc::SYS_ftruncate, libc::SYS_lseek];
 
@@ -45,6 +48,12 @@ const SCREEN_CALLS: &[i64] = &[
 ];
 
 pub const ELSEWHERE: &[Elsewhere] = &[
+    elsewhere(
+        "capture",
+        &[libc::SYS_shutdown],
+        COLLECTOR,
+        CLOSE,
+    ),
     elsewhere(
         "capture",
         &[libc::SYS_getdents64, libc::SYS_readlink],
@@ -74,6 +83,12 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         &[libc::SYS_ioctl],
         STATUS_LINE,
         &["sandbox::streams::a_status_line_of_a_capture_is_drawn"],
+    ),
+    elsewhere(
+        "columns",
+        &[libc::SYS_recvfrom, libc::SYS_shutdown],
+        COLLECTOR,
+        CLOSE,
     ),
     elsewhere(
         "columns",
@@ -122,6 +137,12 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         &[libc::SYS_read],
         PIPES,
         &["sandbox::streams::pipes_are_read"],
+    ),
+    elsewhere(
+        "flows",
+        &[libc::SYS_shutdown],
+        COLLECTOR,
+        CLOSE,
     ),
     elsewhere(
         "flows",
@@ -218,6 +239,12 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         SCREEN_CALLS,
         SCREEN,
         &["ping_xdp_forms::the_live_table_has_answers_and_losses"],
+    ),
+    elsewhere(
+        "read",
+        &[libc::SYS_recvfrom, libc::SYS_shutdown],
+        COLLECTOR,
+        CLOSE,
     ),
     elsewhere(
         "read",
