@@ -1,6 +1,9 @@
 //! Object storage that cannot be used, and a spool without room.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use lab::wait;
 use serde_json::Value;
@@ -8,7 +11,9 @@ use serde_json::Value;
 use crate::support::engines;
 use crate::support::files::capture;
 use crate::support::frames::udp;
-use crate::support::objects::{KEY_ID, SECRET, Server, command, spooled, start};
+use crate::support::objects::{
+    KEY_ID, SECRET, Server, command, command_to, denying_port, spooled, start,
+};
 use crate::support::run::{Ended, spawn};
 use crate::support::scrape::{address, scrape};
 use crate::support::{Scene, assert_refused, number};
@@ -80,6 +85,61 @@ fn wrong_credentials_are_refused_and_not_printed() {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains(SECRET) && !text.contains(KEY_ID), "{name}");
     }
+}
+
+#[test]
+fn files_that_cannot_be_uploaded_do_not_hold_up_others() {
+    let scene = Scene::new();
+    let server = Server::start(&scene.right, scene.folder.path());
+    let port = denying_port(&scene.right, "/logs/teama/");
+    // What earlier runs left: of another team, and of nobody.
+    let root = PathBuf::from(scene.file("spool/s3/logs"));
+    fs::create_dir_all(root.join("teamA")).expect("the spool");
+    let odd = OsStr::from_bytes(b"odd\xff.parquet");
+    for name in [
+        OsStr::new("teamA/a.parquet"),
+        OsStr::new("teamA/b.parquet"),
+        odd,
+    ] {
+        fs::write(root.join(name), "rows").expect("a file");
+    }
+    let line = "flows -i right0 --json --direction in --idle 10ms -w s3://logs/teamB --partition=one --rotate-interval 200ms --spool-wait 0s udp";
+    let mut running = spawn(command_to(&scene, port, line));
+    running.ready();
+    // One for each reason.
+    let mut warnings = [running.error_line(), running.error_line()];
+    warnings.sort();
+    for (warning, texts) in warnings.iter().zip([
+        ["/odd", "its name is not UTF-8; it waits, and others go first"],
+        [
+            "/teamA/",
+            "the service answered 403 AccessDenied (check the credentials and their permissions); it waits, and others go first",
+        ],
+    ]) {
+        let has_all = texts.iter().all(|text| warning.contains(text));
+        assert!(has_all, "{texts:?} in {warning}");
+    }
+    wait::until("a file is uploaded", || {
+        scene.send(&[udp(b"hello")]);
+        !server.keys().is_empty()
+    });
+    let ended = running.stop();
+    let line = ended.exit(1);
+    assert!(line.contains("(3 files wait in "), "{line}");
+    let summary = ended.events().pop().expect("a summary");
+    let uploads = &summary["columns"]["uploads"];
+    let keys = server.keys();
+    assert!(keys.iter().all(|key| key.starts_with("teamB/")), "{keys:?}");
+    assert_eq!(keys.len() as u64, number(uploads, "uploaded_files"));
+    assert_eq!(keys.len() as u64, number(&summary["columns"], "files"));
+    // Whoever may write there uploads them.
+    fs::remove_file(root.join(odd)).expect("removed");
+    read_to(&scene, "s3://logs/teamB/d.parquet", "").exit(0);
+    let keys = server.keys();
+    assert!(
+        keys.iter().filter(|key| key.starts_with("teamA/")).count() == 2,
+        "{keys:?}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::queue::{Queue, Trouble, Waiting};
+use super::queue::{Queue, Trouble, TroubleKind, Waiting};
 use super::spool::{self, Spool};
 use super::store::UploadError;
 use super::url::ObjectUrl;
@@ -21,14 +21,14 @@ pub struct Attempts {
     pub spool: Arc<Spool>,
     pub url: ObjectUrl,
     pub is_quiet: bool,
-    /// Failures since the last success.
+    /// Failures since the last success, but for refused files.
     pub failures: u32,
 }
 
 impl Attempts {
     /// The next file, once the pause is over. `None` at the end of the queue.
     pub fn next(&self) -> Option<Waiting> {
-        self.queue.next(pause(self.failures))
+        self.queue.next(pause(self.failures), &pause)
     }
 
     /// The attempt with `file` has ended.
@@ -42,20 +42,23 @@ impl Attempts {
                 }
             }
             Err(UploadError::Vanished) => self.queue.vanished(),
-            Err(UploadError::Trouble(trouble)) => {
-                self.failures += 1;
-                self.fail(trouble);
-            }
+            Err(UploadError::Trouble(trouble)) => self.fail(file, trouble),
         }
     }
 
-    fn fail(&self, trouble: Trouble) {
-        let line = format!(
-            "warning: cannot upload to {}: {}; files wait in {}",
-            self.url,
-            trouble.text,
-            self.spool.root.display()
-        );
+    fn fail(&mut self, file: &Waiting, trouble: Trouble) {
+        let text = &trouble.text;
+        let line = if trouble.kind == TroubleKind::OfFile {
+            let path = file.path.display();
+            format!("warning: cannot upload {path}: {text}; it waits, and others go first")
+        } else {
+            self.failures += 1;
+            let root = self.spool.root.display();
+            format!(
+                "warning: cannot upload to {}: {text}; files wait in {root}",
+                self.url
+            )
+        };
         if self.queue.failed(trouble) {
             self.say(&line);
         }
@@ -174,11 +177,14 @@ mod tests {
         fn upload(&mut self, from: Duration, until: Duration) {
             self.now = self.now.max(from);
             while self.now < until && self.attempts.queue.account().waiting.files > 0 {
-                let file = self.attempts.queue.next(Duration::ZERO).expect("it waits");
+                let queue = &self.attempts.queue;
+                let file = queue.next(Duration::ZERO, &|_| Duration::ZERO);
+                let file = file.expect("it waits");
                 self.tried += 1;
                 let result = if self.now < self.away_until {
                     let text = "Connection refused".to_owned();
-                    let trouble = Trouble { text, lasts: false };
+                    let kind = TroubleKind::Passing;
+                    let trouble = Trouble { text, kind };
                     Err(UploadError::Trouble(trouble))
                 } else {
                     assert!(file.path.exists(), "{file:?}");

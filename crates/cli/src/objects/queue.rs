@@ -23,12 +23,25 @@ pub struct Waiting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     pub text: String,
-    /// Waiting does not help, for example against wrong credentials.
-    pub lasts: bool,
+    pub kind: TroubleKind,
+}
+
+/// What helps against trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TroubleKind {
+    /// Waiting: the service is away or busy.
+    Passing,
+    /// Nothing that this run can do, for any file: the bucket is missing.
+    Lasting,
+    /// The service refuses this file, or it cannot be read. Others may be uploaded.
+    OfFile,
 }
 
 /// An attempt ends by its own time limit. This only bounds one wait meanwhile.
 const ATTEMPT: Duration = Duration::from_mins(1);
+
+/// Different reasons for the refusal of files that a run tells.
+const MOST_REASONS: usize = 16;
 
 /// Limits of the spool.
 #[derive(Clone, Copy, Debug)]
@@ -46,17 +59,33 @@ pub struct Queue {
     changed: Condvar,
 }
 
+/// A file in the queue.
+#[derive(Debug)]
+struct Entry {
+    /// Older ones have lower numbers.
+    number: u64,
+    file: Waiting,
+    /// Attempts that failed because of the file itself.
+    refusals: u32,
+}
+
 #[derive(Debug)]
 struct State {
     /// Oldest first.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Entry>,
     /// The file that is uploaded, which also counts as waiting.
-    current: Option<Waiting>,
+    current: Option<Entry>,
+    /// Number of the next file.
+    number: u64,
     /// Files that have gone, whose directories may be empty.
     gone: Vec<PathBuf>,
     account: Account,
-    /// Of the last attempt, if it failed.
+    /// Of the last attempt, if it failed, and not because of the file.
     trouble: Option<Trouble>,
+    /// Why the last file was refused, and when.
+    refusal: Option<(String, Instant)>,
+    /// Reasons of refusals that somebody was told, at most [`MOST_REASONS`].
+    told: Vec<String>,
     progress_at: Instant,
     /// No more files come.
     is_closed: bool,
@@ -74,14 +103,47 @@ impl State {
             .map(|(before, rows)| before + rows);
     }
 
-    /// How long to wait for uploads; `None` if that is over: the last attempt failed, and there was no progress for `wait`.
+    fn add(&mut self, file: Waiting) {
+        self.waiting.push_back(Entry {
+            number: self.number,
+            file,
+            refusals: 0,
+        });
+        self.number += 1;
+    }
+
+    /// Puts a file back to its place by age.
+    fn put_back(&mut self, entry: Entry) {
+        let at = self
+            .waiting
+            .partition_point(|other| other.number < entry.number);
+        self.waiting.insert(at, entry);
+    }
+
+    /// The place of the file to upload next: the oldest of those that were refused least often.
+    fn best(&self) -> Option<usize> {
+        let places = 0..self.waiting.len();
+        places.min_by_key(|&at| self.waiting[at].refusals)
+    }
+
+    /// How long to wait for uploads; `None` if that is over: all files were refused, or the last attempt failed, and there was no
+    /// progress for `wait`.
     fn patience(&self, since: Instant, wait: Duration) -> Option<Duration> {
         let Some(trouble) = &self.trouble else {
-            return Some(ATTEMPT);
+            let mut waiting = self.waiting.iter();
+            let has_more = self.current.is_some() || waiting.any(|entry| entry.refusals == 0);
+            return has_more.then_some(ATTEMPT);
         };
         let idle = self.progress_at.max(since).elapsed();
         let left = wait.saturating_sub(idle);
-        (!trouble.lasts && !left.is_zero()).then_some(left)
+        (trouble.kind == TroubleKind::Passing && !left.is_zero()).then_some(left)
+    }
+
+    /// Why files wait.
+    fn reason(&self) -> Option<&str> {
+        let trouble = self.trouble.as_ref().map(|trouble| &trouble.text);
+        let refusal = self.refusal.as_ref().map(|(text, _)| text);
+        trouble.or(refusal).map(String::as_str)
     }
 }
 
@@ -97,18 +159,23 @@ impl Queue {
             account.found.add(file.bytes);
             account.waiting.add(file.bytes);
         }
+        let mut state = State {
+            waiting: VecDeque::new(),
+            current: None,
+            number: 0,
+            gone: Vec::new(),
+            account,
+            trouble: None,
+            refusal: None,
+            told: Vec::new(),
+            progress_at: Instant::now(),
+            is_closed: false,
+            is_urgent: false,
+        };
+        found.into_iter().for_each(|file| state.add(file));
         Self {
             limits,
-            state: Mutex::new(State {
-                waiting: found.into(),
-                current: None,
-                gone: Vec::new(),
-                account,
-                trouble: None,
-                progress_at: Instant::now(),
-                is_closed: false,
-                is_urgent: false,
-            }),
+            state: Mutex::new(state),
             changed: Condvar::new(),
         }
     }
@@ -138,7 +205,7 @@ impl Queue {
             }
             if self.limits.when_full == WhenFull::Wait {
                 let Some(left) = state.patience(since, self.limits.wait) else {
-                    let reason = state.trouble.as_ref().map_or("", |trouble| &trouble.text);
+                    let reason = state.reason().unwrap_or_default();
                     let text = format!("the spool is full, and nothing can be uploaded: {reason}");
                     return Err(io::Error::new(io::ErrorKind::StorageFull, text));
                 };
@@ -146,9 +213,9 @@ impl Queue {
                 continue;
             }
             // The current file stays: if there is no room beside it, the others are of no use.
-            let current = state.current.as_ref().map_or(0, |current| current.bytes);
+            let current = state.current.as_ref().map_or(0, |entry| entry.file.bytes);
             let can_fit = current.saturating_add(file.bytes) <= self.limits.bytes;
-            let Some(oldest) = state.waiting.pop_front_if(|_| can_fit) else {
+            let Some(Entry { file: oldest, .. }) = state.waiting.pop_front_if(|_| can_fit) else {
                 state.give_up(&file);
                 given_up.push(file);
                 return Ok(given_up);
@@ -158,13 +225,18 @@ impl Queue {
             given_up.push(oldest);
         }
         state.account.waiting.add(file.bytes);
-        state.waiting.push_back(file);
+        state.add(file);
         self.changed.notify_all();
         Ok(given_up)
     }
 
-    /// The next file, after a pause that follows a failure. `None` at the end.
-    pub fn next(&self, pause: Duration) -> Option<Waiting> {
+    /// The next file, after a pause that follows a failure. A file that was refused comes behind the others, and after a pause,
+    /// by the number of its refusals, since the last refusal of any. `None` at the end.
+    pub fn next(
+        &self,
+        pause: Duration,
+        pause_of_refused: &dyn Fn(u32) -> Duration,
+    ) -> Option<Waiting> {
         let until = Instant::now() + pause;
         let mut state = self.lock();
         loop {
@@ -176,15 +248,25 @@ impl Queue {
         }
         state.is_urgent = false;
         loop {
-            if let Some(file) = state.waiting.pop_front() {
-                state.current = Some(file.clone());
-                return Some(file);
+            let Some(at) = state.best() else {
+                if state.is_closed {
+                    return None;
+                }
+                let slept = self.changed.wait(state);
+                state = slept.unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = match (state.waiting[at].refusals, &state.refusal) {
+                (0, _) | (_, None) => Duration::ZERO,
+                (refusals, Some((_, refused_at))) => {
+                    pause_of_refused(refusals).saturating_sub(refused_at.elapsed())
+                }
+            };
+            if left.is_zero() {
+                state.current = state.waiting.remove(at);
+                return state.current.as_ref().map(|entry| entry.file.clone());
             }
-            if state.is_closed {
-                return None;
-            }
-            let slept = self.changed.wait(state);
-            state = slept.unwrap_or_else(PoisonError::into_inner);
+            state = self.wait_for(state, left);
         }
     }
 
@@ -194,10 +276,10 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The current file was uploaded. Returns whether the attempt before failed.
+    /// The current file was uploaded. Returns whether the attempt before failed, but for refused files.
     pub fn uploaded(&self) -> bool {
         let mut state = self.lock();
-        if let Some(file) = state.current.take() {
+        if let Some(Entry { file, .. }) = state.current.take() {
             state.account.waiting.remove(file.bytes);
             state.account.uploaded.add(file.bytes);
             state.gone.push(file.path);
@@ -210,7 +292,7 @@ impl Queue {
     /// The current file no longer exists.
     pub fn vanished(&self) {
         let mut state = self.lock();
-        if let Some(file) = state.current.take() {
+        if let Some(Entry { file, .. }) = state.current.take() {
             state.account.waiting.remove(file.bytes);
             state.give_up(&file);
             state.gone.push(file.path);
@@ -218,26 +300,42 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The attempt failed: the current file is the next one again. Returns whether somebody should be told, which is once for
-    /// each reason.
+    /// The attempt failed: the current file waits again. Returns whether somebody should be told, which is once for each reason.
     pub fn failed(&self, trouble: Trouble) -> bool {
         let mut state = self.lock();
-        if let Some(file) = state.current.take() {
-            state.waiting.push_front(file);
+        let is_of_file = trouble.kind == TroubleKind::OfFile;
+        if let Some(mut entry) = state.current.take() {
+            entry.refusals = entry.refusals.saturating_add(is_of_file.into());
+            state.put_back(entry);
         }
         state.account.failures += 1;
-        let is_news = state.trouble.as_ref() != Some(&trouble) && !state.is_closed;
-        state.trouble = Some(trouble);
+        let is_news = if is_of_file {
+            let text = trouble.text;
+            let is_news = state.told.len() < MOST_REASONS && !state.told.contains(&text);
+            if is_news {
+                state.told.push(text.clone());
+            }
+            state.refusal = Some((text, Instant::now()));
+            // It is not known to be in trouble any longer.
+            state.trouble = None;
+            is_news
+        } else {
+            state.trouble.replace(trouble.clone()) != Some(trouble)
+        };
         self.changed.notify_all();
-        is_news
+        is_news && !state.is_closed
     }
 
-    /// Ends the queue and waits for the uploads, as long as there is progress.
-    pub fn finish(&self) -> (Account, Option<Trouble>) {
+    /// Ends the queue and waits for the uploads, as long as there is progress. Returns why files still wait.
+    pub fn finish(&self) -> (Account, Option<String>) {
         let since = Instant::now();
         let mut state = self.lock();
-        // The attempt that follows decides.
+        // The attempts that follow decide.
         state.trouble = None;
+        state.refusal = None;
+        for entry in &mut state.waiting {
+            entry.refusals = 0;
+        }
         state.is_closed = true;
         state.is_urgent = true;
         self.changed.notify_all();
@@ -246,7 +344,8 @@ impl Queue {
         {
             state = self.wait_for(state, left);
         }
-        (state.account, state.trouble.clone())
+        let reason = state.reason().filter(|_| state.account.waiting.files > 0);
+        (state.account, reason.map(str::to_owned))
     }
 
     pub fn account(&self) -> Account {
@@ -283,8 +382,20 @@ mod tests {
     fn trouble(text: &str) -> Trouble {
         Trouble {
             text: text.into(),
-            lasts: false,
+            kind: TroubleKind::Passing,
         }
+    }
+
+    fn refusal(text: &str) -> Trouble {
+        Trouble {
+            kind: TroubleKind::OfFile,
+            ..trouble(text)
+        }
+    }
+
+    /// The next file, without pauses.
+    fn next(queue: &Queue) -> Option<Waiting> {
+        queue.next(Duration::ZERO, &|_| Duration::ZERO)
     }
 
     fn names(files: &[Waiting]) -> Vec<&str> {
@@ -296,7 +407,7 @@ mod tests {
         let queue = queue(WhenFull::GiveUp, vec![file("a", 40)]);
         assert!(queue.add(file("b", 40)).expect("room").is_empty());
         // The one that is uploaded stays.
-        assert_eq!(queue.next(Duration::ZERO), Some(file("a", 40)));
+        assert_eq!(next(&queue), Some(file("a", 40)));
         let given_up = queue.add(file("c", 50)).expect("given up");
         assert_eq!(names(&given_up), ["b"]);
         let given_up = queue.add(file("d", 90)).expect("given up");
@@ -323,7 +434,7 @@ mod tests {
         let queue = queue(WhenFull::Wait, Vec::new());
         // Larger than the spool, which is empty.
         assert!(queue.add(file("a", 200)).expect("room").is_empty());
-        queue.next(Duration::ZERO);
+        next(&queue);
         queue.failed(trouble("away"));
         let error = queue.add(file("b", 1)).expect_err("full");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
@@ -334,16 +445,86 @@ mod tests {
     fn a_file_that_failed_is_the_next_one_and_told_about_once() {
         let queue = queue(WhenFull::GiveUp, vec![file("a", 1), file("b", 1)]);
         for (text, is_news) in [("away", true), ("away", false), ("denied", true)] {
-            assert_eq!(queue.next(Duration::ZERO), Some(file("a", 1)));
+            assert_eq!(next(&queue), Some(file("a", 1)));
             assert_eq!(queue.failed(trouble(text)), is_news);
         }
-        queue.next(Duration::ZERO);
+        next(&queue);
         assert!(queue.uploaded());
-        queue.next(Duration::ZERO);
+        next(&queue);
         assert!(!queue.uploaded());
-        let (account, trouble) = queue.finish();
+        let (account, reason) = queue.finish();
         assert_eq!((account.uploaded.files, account.failures), (2, 3));
-        assert_eq!(trouble, None);
-        assert_eq!(queue.next(Duration::from_hours(1)), None);
+        assert_eq!(reason, None);
+        assert_eq!(next(&queue), None);
+    }
+
+    #[test]
+    fn a_file_that_is_refused_does_not_hold_up_others() {
+        let queue = queue(WhenFull::GiveUp, vec![file("a", 10), file("b", 10)]);
+        // Each is told about once, and the service works.
+        for (name, text, is_news) in [("a", "denied", true), ("b", "denied", false)] {
+            assert_eq!(next(&queue), Some(file(name, 10)));
+            assert_eq!(queue.failed(refusal(text)), is_news);
+        }
+        queue.add(file("c", 10)).expect("room");
+        assert_eq!(next(&queue), Some(file("c", 10)));
+        assert!(!queue.uploaded());
+        // Nothing else waits: they are tried again, the one after the other.
+        for name in ["a", "b", "a"] {
+            assert_eq!(next(&queue), Some(file(name, 10)));
+            queue.failed(refusal("denied"));
+        }
+        // They are the oldest still.
+        assert_eq!(names(&queue.add(file("d", 80)).expect("given up")), ["a"]);
+        assert_eq!(next(&queue), Some(file("d", 80)));
+    }
+
+    #[test]
+    fn a_refused_file_is_tried_again_after_its_pause_unless_another_comes() {
+        let queue = queue(WhenFull::GiveUp, vec![file("a", 10)]);
+        next(&queue);
+        queue.failed(refusal("denied"));
+        std::thread::scope(|scope| {
+            let hour = |refusals| Duration::from_hours(refusals.into());
+            let waits = scope.spawn(|| queue.next(Duration::ZERO, &hour));
+            queue.add(file("b", 10)).expect("room");
+            assert_eq!(waits.join().expect("no panic"), Some(file("b", 10)));
+        });
+    }
+
+    #[test]
+    fn the_end_waits_for_files_behind_refused_ones() {
+        let found = ["a", "b", "c", "d"].map(|name| file(name, 10));
+        let queue = queue(WhenFull::GiveUp, found.into());
+        for _ in 0..2 {
+            next(&queue);
+            queue.failed(refusal("denied"));
+        }
+        std::thread::scope(|scope| {
+            let end = scope.spawn(|| queue.finish());
+            while !end.is_finished() {
+                let file = next(&queue).expect("two are left");
+                if names(&[file]) < vec!["c"] {
+                    queue.failed(refusal("denied"));
+                } else {
+                    queue.uploaded();
+                }
+            }
+            let (account, reason) = end.join().expect("no panic");
+            assert_eq!((account.uploaded.files, account.waiting.files), (2, 2));
+            assert_eq!(reason.as_deref(), Some("denied"));
+        });
+    }
+
+    #[test]
+    fn trouble_that_lasts_ends_the_wait() {
+        let queue = queue(WhenFull::Wait, vec![file("a", 10), file("b", 10)]);
+        next(&queue);
+        queue.failed(Trouble {
+            kind: TroubleKind::Lasting,
+            ..trouble("no bucket")
+        });
+        let error = queue.add(file("c", 100)).expect_err("full");
+        assert!(error.to_string().ends_with(": no bucket"), "{error}");
     }
 }

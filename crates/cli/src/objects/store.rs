@@ -15,7 +15,7 @@ use object_store::{ClientConfigKey, Error as StoreError, ObjectStore, PutOptions
 
 use super::environment::{AZURE_EMULATOR, is_on};
 use super::journal::{Journal, Upload};
-use super::queue::Trouble;
+use super::queue::{Trouble, TroubleKind};
 use super::url::{ObjectUrl, Service};
 
 /// Larger files are uploaded in parts of this size, one at a time: it bounds the memory.
@@ -115,7 +115,8 @@ impl Store {
         path: &Path,
         progressed: &dyn Fn(),
     ) -> Result<(), UploadError> {
-        let key = Key::parse(key).map_err(StoreError::from)?;
+        let key = Key::parse(key)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
         let mut file = File::open(path)?;
         let bytes = file.metadata()?.len();
         if bytes <= PART_BYTES {
@@ -128,7 +129,7 @@ impl Store {
         if let Some(journal) = Journal::resume(path, bytes)? {
             match self.parts(&key, &mut file, journal, progressed).await {
                 // The service has forgotten the upload: it begins anew.
-                Err(UploadError::Trouble(trouble)) if trouble.lasts => {}
+                Err(UploadError::Trouble(trouble)) if trouble.kind != TroubleKind::Passing => {}
                 other => return other,
             }
         }
@@ -186,7 +187,7 @@ fn refuse_azure(builder: &MicrosoftAzureBuilder) -> Result<(), Trouble> {
     };
     Err(Trouble {
         text: text.to_owned(),
-        lasts: true,
+        kind: TroubleKind::Lasting,
     })
 }
 

@@ -7,7 +7,7 @@ use object_store::Error as StoreError;
 use object_store::client::{HttpError, HttpErrorKind};
 
 use super::environment::printable;
-use super::queue::Trouble;
+use super::queue::{Trouble, TroubleKind};
 use crate::failure::innermost;
 
 impl From<&StoreError> for Trouble {
@@ -30,7 +30,7 @@ impl From<&StoreError> for Trouble {
             Some(status) => of_status(status, code(&text)),
             None => Self {
                 text: printable(&innermost(cause)),
-                lasts: true,
+                kind: TroubleKind::Lasting,
             },
         }
     }
@@ -41,7 +41,7 @@ impl From<&io::Error> for Trouble {
     fn from(error: &io::Error) -> Self {
         Self {
             text: printable(&innermost(error)),
-            lasts: true,
+            kind: TroubleKind::OfFile,
         }
     }
 }
@@ -60,25 +60,26 @@ fn of_json(error: &serde_json::Error) -> Trouble {
         text: format!(
             "the credentials are not the JSON that was expected (line {line}, column {column})"
         ),
-        lasts: true,
+        kind: TroubleKind::Lasting,
     }
 }
 
 /// There was no answer.
 fn of_http(error: &HttpError) -> Trouble {
     let text = innermost(error);
-    let (text, lasts) = if text.contains("URL scheme is not allowed") {
+    let (text, kind) = if text.contains("URL scheme is not allowed") {
         let text = "the endpoint is not HTTPS (AWS_ALLOW_HTTP, GOOGLE_ALLOW_HTTP or AZURE_ALLOW_HTTP=true permits HTTP)";
-        (text.to_owned(), true)
+        (text.to_owned(), TroubleKind::Lasting)
     } else if error.kind() == HttpErrorKind::Timeout {
-        ("no answer in time".to_owned(), false)
+        ("no answer in time".to_owned(), TroubleKind::Passing)
+    } else if text.contains("certificate") {
+        (text, TroubleKind::Lasting)
     } else {
-        let lasts = text.contains("certificate");
-        (text, lasts)
+        (text, TroubleKind::Passing)
     };
     Trouble {
         text: printable(&text),
-        lasts,
+        kind,
     }
 }
 
@@ -92,8 +93,13 @@ fn of_status(status: u16, code: Option<&str>) -> Trouble {
     let code = code.map_or(String::new(), |code| format!(" {code}"));
     Trouble {
         text: format!("the service answered {status}{code}{advice}"),
-        // Those of the server pass, and so do time limits and throttling.
-        lasts: status < 500 && ![408, 409, 425, 429].contains(&status),
+        kind: match status {
+            500.. | 408 | 409 | 425 | 429 => TroubleKind::Passing,
+            // They concern the bucket, or whoever asks.
+            301 | 307 | 401 | 404 => TroubleKind::Lasting,
+            // Permissions may differ between keys.
+            _ => TroubleKind::OfFile,
+        },
     }
 }
 
@@ -154,12 +160,12 @@ mod tests {
             trouble.text,
             "the service answered 403 SignatureDoesNotMatch (check the credentials and their permissions)"
         );
-        assert!(trouble.lasts);
+        assert_eq!(trouble.kind, TroubleKind::OfFile);
         let slow =
             generic("Server returned non-2xx status code: 503 Slow: <Code>Slow Down&</Code>");
         assert_eq!(slow.text, "the service answered 503");
-        assert!(!slow.lasts);
-        assert!(generic("Missing region").lasts);
+        assert_eq!(slow.kind, TroubleKind::Passing);
+        assert_eq!(generic("Missing region").kind, TroubleKind::Lasting);
         // Azure's answers begin with a mark of their encoding.
         let denied = generic(
             "Server returned non-2xx status code: 403 Forbidden: \u{feff}<?xml version=\"1.0\"?><Error><Code>AuthenticationFailed</Code><Message>of account logs</Message></Error>",

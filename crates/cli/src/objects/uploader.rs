@@ -6,6 +6,7 @@ use std::path::Path;
 use tokio::runtime;
 
 use super::attempts::Attempts;
+use super::queue::{Trouble, TroubleKind};
 use super::store::{Store, UploadError};
 
 /// Uploads the files of a queue.
@@ -23,7 +24,11 @@ impl Uploader {
             Err(error) => {
                 // Nothing is ever uploaded. The end reports it.
                 while let Some(file) = self.attempts.next() {
-                    let failed = Err(UploadError::Trouble((&error).into()));
+                    let trouble = Trouble {
+                        kind: TroubleKind::Lasting,
+                        ..(&error).into()
+                    };
+                    let failed = Err(UploadError::Trouble(trouble));
                     self.attempts.ended(&file, failed);
                 }
                 return;

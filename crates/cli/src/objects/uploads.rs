@@ -11,7 +11,7 @@ use super::attempts::{Attempts, say};
 use super::environment;
 use super::journal;
 use super::options::UploadOptions;
-use super::queue::{Limits, Queue, Trouble, Waiting};
+use super::queue::{Limits, Queue, Waiting};
 use super::spool::{self, Spool};
 use super::store::Store;
 use super::uploader::Uploader;
@@ -140,17 +140,14 @@ impl Uploads {
 
     /// Waits for the uploads. Returns what became of all files, and the failure if some were not uploaded.
     pub fn finish(&self) -> (Account, Option<Failure>) {
-        let (account, trouble) = self.queue.finish();
+        let (account, reason) = self.queue.finish();
         self.spool.prune(&self.queue.take_gone(), &self.spool.root);
-        let failure = self.failure(&account, trouble.as_ref());
+        let failure = self.failure(&account, reason.as_deref());
         (account, failure)
     }
 
-    fn failure(&self, account: &Account, trouble: Option<&Trouble>) -> Option<Failure> {
-        let reason = match trouble {
-            Some(trouble) => trouble.text.as_str(),
-            None => "the spool was too small for the time it took",
-        };
+    fn failure(&self, account: &Account, reason: Option<&str>) -> Option<Failure> {
+        let reason = reason.unwrap_or("the spool was too small for the time it took");
         let root = self.spool.root.display();
         let (given_up, waiting) = (account.given_up.files, account.waiting.files);
         let consequence = match (waiting, given_up) {

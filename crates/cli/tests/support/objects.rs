@@ -205,6 +205,71 @@ pub fn spooled_in(root: &Path, hidden: bool) -> Vec<String> {
     keys
 }
 
+/// Passes requests on to the server at a host, but refuses those whose line has `denied`, as a bucket without permissions for a
+/// part of its keys. Returns the port.
+#[track_caller]
+pub fn denying_port(host: &Host, denied: &'static str) -> u16 {
+    let to = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let (listener, mut servers) = host.run(|| {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        // The thread of the test is outside of the host.
+        let servers: Vec<_> = (0..64).map(|_| TcpStream::connect(to)).collect();
+        (listener, servers)
+    });
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let Some(Ok(server)) = servers.pop() else {
+                return;
+            };
+            // Who has an answer goes away.
+            let _ = pass_one(client, server, denied);
+        }
+    });
+    port
+}
+
+/// Answers one request, which has a body.
+fn pass_one(mut client: TcpStream, mut server: TcpStream, denied: &str) -> io::Result<()> {
+    let mut request = Vec::new();
+    let mut buffer = [0; 1 << 16];
+    let end = loop {
+        let read = client.read(&mut buffer)?;
+        request.extend(&buffer[..read]);
+        if let Some(end) = request.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end;
+        }
+        if read == 0 {
+            return Ok(());
+        }
+    };
+    let head = String::from_utf8_lossy(&request[..end]).to_lowercase();
+    let length = head.split("content-length: ").nth(1);
+    let length = length.and_then(|rest| rest.lines().next()?.parse().ok());
+    let whole = end + 4 + length.unwrap_or(0);
+    while request.len() < whole {
+        let read = client.read(&mut buffer)?;
+        request.extend(&buffer[..read]);
+    }
+    if head
+        .lines()
+        .next()
+        .is_some_and(|line| line.contains(denied))
+    {
+        let body = "<Error><Code>AccessDenied</Code></Error>";
+        return write!(
+            client,
+            "HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+    }
+    // The next request comes over another connection.
+    server.write_all(&request[..end])?;
+    server.write_all(b"\r\nConnection: close")?;
+    server.write_all(&request[end..])?;
+    io::copy(&mut server, &mut client).map(drop)
+}
+
 /// Passes connections on to the server at a host until `bytes` have gone there, and then nothing more. Returns the port.
 #[track_caller]
 pub fn stalling_port(host: &Host, bytes: u64) -> u16 {
