@@ -1,8 +1,10 @@
 //! Parquet and Arrow: DuckDB and nanoarrow read what the program writes, and tshark has the same figures.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::thread;
 
 use lab::wait;
 use rustix::process::Signal;
@@ -13,7 +15,8 @@ use wire::build::Frame;
 use crate::support::engines::{duckdb, nanoarrow};
 use crate::support::files::{capture, tshark};
 use crate::support::frames::{frames, udp};
-use crate::support::run::{command, events, run, spawn, spawn_into};
+use crate::support::objects::spooled_in;
+use crate::support::run::{Running, begin, command, events, run, spawn, spawn_into};
 use crate::support::{PROGRAM, Scene, assert_refused, number, text};
 
 /// Fields of tshark, and the columns that are equal to them. Of two fields, one is empty.
@@ -266,6 +269,88 @@ fn files_of_a_long_run_are_completed_while_it_runs() {
         "select distinct host from read_parquet('{table}/*/*/*/*.parquet', hive_partitioning = true)"
     ));
     assert_eq!(hosts, [[Value::from(node)]]);
+}
+
+/// A capture file of these frames, at one time.
+fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
+    let header = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 262_144, 1];
+    let mut bytes = header.map(u32::to_le_bytes).concat();
+    for frame in frames {
+        let length = frame.len() as u32;
+        bytes.extend(
+            [1_764_288_000, 1, length, length]
+                .map(u32::to_le_bytes)
+                .concat(),
+        );
+        bytes.extend(frame);
+    }
+    bytes
+}
+
+/// Waits for a complete file below `table` while `running` runs, and ends it.
+#[track_caller]
+fn assert_completes(running: Running, table: &str) {
+    wait::until("a file is complete", || {
+        !spooled_in(Path::new(table), false).is_empty()
+    });
+    running.stop().exit(0);
+}
+
+#[test]
+fn files_are_completed_while_pipes_are_quiet() {
+    let scene = Scene::new();
+    for (table, names) in [("one", &["a"][..]), ("two", &["b", "c"])] {
+        let pipes = names.iter().map(|name| {
+            let path = scene.file(name);
+            assert!(
+                Command::new("mkfifo")
+                    .arg(&path)
+                    .status()
+                    .expect("it runs")
+                    .success()
+            );
+            path
+        });
+        let pipes: Vec<_> = pipes.collect();
+        let line = format!(
+            "read {} -w {table} --partition --rotate-interval 600ms",
+            pipes.join(" ")
+        );
+        let running = spawn(scene.command(&line));
+        let writers = pipes.iter().map(|path| {
+            let mut pipe = File::create(path).expect("a reader");
+            pipe.write_all(&pcap(&[udp(b"hello")])).expect("it reads");
+            pipe
+        });
+        let _open: Vec<_> = writers.collect();
+        assert_completes(running, &scene.file(table));
+    }
+}
+
+#[test]
+fn files_are_completed_while_a_compressed_pipe_is_busy() {
+    let scene = Scene::new();
+    let frames = vec![udp(b"hello"); 10_000];
+    let compressed = |name: &str, bytes: &[u8]| {
+        let file = scene.write(name, bytes);
+        let output = Command::new("gzip").args(["-c", &file]).output();
+        output.expect("gzip runs").stdout
+    };
+    let (input, mut pipe) = std::io::pipe().expect("a pipe");
+    let mut reading = scene.command("read - -w table --partition --rotate-interval 600ms");
+    reading.stdin(input).stdout(Stdio::piped());
+    reading.stderr(Stdio::piped());
+    let running = begin(reading);
+    let mut next = compressed("begin", &pcap(&frames));
+    // Members of gzip follow each other. This one has no header of the capture.
+    let more = compressed("more", &pcap(&frames)[24..]);
+    let writer = thread::spawn(move || {
+        while pipe.write_all(&next).is_ok() {
+            next.clone_from(&more);
+        }
+    });
+    assert_completes(running, &scene.file("table"));
+    writer.join().expect("it ends with its reader");
 }
 
 #[test]

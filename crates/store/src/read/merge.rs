@@ -121,6 +121,14 @@ impl Merge {
         })
     }
 
+    /// Index of an input that has to be read for the next item, and whose next one is not completely there yet: see
+    /// [`Reader::must_wait`].
+    #[inline]
+    pub fn awaited(&self) -> Option<usize> {
+        let mut inputs = self.to_advance.iter().copied();
+        inputs.find(|&input| self.inputs[input].reader.must_wait())
+    }
+
     /// The interfaces read so far, of all inputs.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces

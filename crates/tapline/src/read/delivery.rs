@@ -1,6 +1,7 @@
 //! Selects packets, truncates them to the snaplen, counts them, and hands them to a destination.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use store::block::{Block, Options};
 use store::model::{self, Interface, Statistics};
@@ -11,6 +12,9 @@ use super::input::is_stopped;
 use super::selection::{PacketMatcher, Selection};
 use crate::analysis::Analysis;
 use crate::{Packet, Stop};
+
+/// The time between two calls of [`ReadConsumer::idle`], about.
+pub(super) const TICK: Duration = Duration::from_millis(500);
 
 /// Items between two checks of the stop.
 const STOP_CHECK_ITEMS: u32 = 256;
@@ -33,7 +37,10 @@ pub trait ReadConsumer {
         Ok(())
     }
 
-    /// All packets received so far were delivered, and the job waits for more: the time to flush.
+    /// The time to flush: all packets received so far were delivered, and the job begins to wait for more. Also about every half
+    /// second while it waits, and while packets keep coming.
+    ///
+    /// Waiting for a compressed stream is not noticed.
     ///
     /// # Errors
     /// Why the flush failed.
@@ -94,6 +101,10 @@ pub(super) trait Destination {
     /// Takes packets as native blocks (see [`store::read::PacketBlock`]).
     fn blocks(&mut self, blocks: &[u8], packets: u64) -> Result<(), ReadError>;
     fn flush(&mut self) -> Result<(), ReadError>;
+    /// At every [`TICK`], about.
+    fn tick(&mut self) -> Result<(), ReadError> {
+        Ok(())
+    }
 }
 
 /// A consumer as a destination.
@@ -121,6 +132,10 @@ impl<C: ReadConsumer + ?Sized> Destination for ConsumerDestination<'_, C> {
 
     fn flush(&mut self) -> Result<(), ReadError> {
         self.0.idle().map_err(ReadError::Consumer)
+    }
+
+    fn tick(&mut self) -> Result<(), ReadError> {
+        self.flush()
     }
 }
 
@@ -221,8 +236,10 @@ pub(super) trait ItemReceiver {
     }
     /// Counts packets that the matcher rejects.
     fn rejected(&mut self, packets: u64);
-    /// Everything before this offset was received.
-    fn read_to(&mut self, _offset: u64) {}
+    /// Everything before this offset was received. Called now and then.
+    fn read_to(&mut self, _offset: u64) -> Result<(), ReadError> {
+        Ok(())
+    }
 }
 
 /// Delivers selected packets to a destination.
@@ -236,6 +253,8 @@ pub(super) struct Delivery<'a, D> {
     pub stop: &'a mut StopCheck,
     /// Bytes read, for other threads.
     pub read_bytes: &'a AtomicU64,
+    /// Time of the last tick.
+    pub ticked: Instant,
 }
 
 /// Checks the stop now and then, since each check is a system call.
@@ -290,9 +309,14 @@ impl<D: Destination> Delivery<'_, D> {
 }
 
 impl<D: Destination> ItemReceiver for Delivery<'_, D> {
-    fn read_to(&mut self, offset: u64) {
+    fn read_to(&mut self, offset: u64) -> Result<(), ReadError> {
         // Relaxed: the number stands alone.
         self.read_bytes.store(offset, Ordering::Relaxed);
+        if self.ticked.elapsed() < TICK {
+            return Ok(());
+        }
+        self.ticked = Instant::now();
+        self.destination.tick()
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use store::model::{Packet, Section};
@@ -32,6 +32,8 @@ pub(super) struct Input {
     pub reader: Reader,
     /// Bytes received from a stream, still compressed.
     pub received: Option<Arc<AtomicU64>>,
+    /// The stream, to wait for.
+    pub stream: Option<OwnedFd>,
     /// Length of a regular file.
     pub file_bytes: u64,
 }
@@ -58,18 +60,20 @@ impl InputSource {
             Self::Stream { file, .. } => (file, false),
         };
         let metadata = file.metadata().map_err(open_error)?;
-        let (reader, received) = if is_path && metadata.is_file() {
-            (Reader::from_file(file), None)
+        let (reader, received, stream) = if is_path && metadata.is_file() {
+            (Reader::from_file(file), None, None)
         } else {
+            let waited = file.as_fd().try_clone_to_owned().map_err(open_error)?;
             let stream = StoppableStream::new(file, stop).map_err(open_error)?;
             let received = Arc::clone(&stream.received);
-            (Reader::from_stream(stream), Some(received))
+            (Reader::from_stream(stream), Some(received), Some(waited))
         };
         match reader {
             Ok(reader) => Ok(Input {
                 name,
                 reader,
                 received,
+                stream,
                 file_bytes: metadata.len(),
             }),
             Err(source) => Err(InputError {
@@ -135,6 +139,7 @@ impl InputSource {
                 name,
                 reader,
                 received: None,
+                stream: None,
                 file_bytes: bytes,
             })),
             Err(source) => Err(InputError {
@@ -204,7 +209,7 @@ impl Read for StoppableStream {
 /// Whether the job was asked to stop.
 pub(super) fn is_stopped(stop: &Stop) -> bool {
     let mut waits = [PollFd::new(stop, PollFlags::IN)];
-    let no_wait = rustix::event::Timespec {
+    let no_wait = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
@@ -215,6 +220,8 @@ pub(super) fn is_stopped(stop: &Stop) -> bool {
 pub(super) struct Inputs {
     pub names: Vec<String>,
     pub kind: InputKind,
+    /// Those of the inputs that are streams.
+    streams: Vec<Option<OwnedFd>>,
 }
 
 pub(super) enum InputKind {
@@ -225,6 +232,7 @@ pub(super) enum InputKind {
 impl Inputs {
     pub(super) fn new(mut inputs: Vec<Input>) -> Self {
         let names = inputs.iter().map(|input| input.name.clone()).collect();
+        let streams = inputs.iter_mut().map(|input| input.stream.take()).collect();
         let kind = match (inputs.pop(), inputs.is_empty()) {
             (Some(input), true) => InputKind::One(Box::new(input)),
             (last, _) => {
@@ -233,7 +241,11 @@ impl Inputs {
                 InputKind::Several(Box::new(Merge::new(readers)))
             }
         };
-        Self { names, kind }
+        Self {
+            names,
+            kind,
+            streams,
+        }
     }
 
     /// Lends the next item. After an error of one input, the next call continues with the others.
@@ -281,13 +293,33 @@ impl Inputs {
         }
     }
 
-    /// Whether the next item has to be waited for. Known only of a single, uncompressed stream.
+    /// Whether the next item has to be waited for. Known only of uncompressed streams.
     #[inline]
     pub(super) fn must_wait(&self) -> bool {
+        self.awaited().is_some()
+    }
+
+    /// The input for which the next item has to wait.
+    #[inline]
+    fn awaited(&self) -> Option<usize> {
         match &self.kind {
-            InputKind::One(input) => input.reader.must_wait(),
-            InputKind::Several(_) => false,
+            InputKind::One(input) => input.reader.must_wait().then_some(0),
+            InputKind::Several(merge) => merge.awaited(),
         }
+    }
+
+    /// Waits for at most `time` until more of the next item is there. Returns whether that may be so, or the job is stopped.
+    pub(super) fn wait(&self, stop: &Stop, time: &Timespec) -> bool {
+        let stream = self.awaited().and_then(|input| self.streams.get(input));
+        let Some(Some(stream)) = stream else {
+            return true;
+        };
+        let mut waits = [
+            PollFd::new(stream, PollFlags::IN),
+            PollFd::new(stop, PollFlags::IN),
+        ];
+        // Other errors are also those of reading.
+        !matches!(poll(&mut waits, Some(time)), Ok(0) | Err(Errno::INTR))
     }
 }
 

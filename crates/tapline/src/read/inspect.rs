@@ -129,6 +129,7 @@ impl Inspection {
             mut reader,
             received,
             file_bytes,
+            ..
         } = source.open(self.next - 1, self.stop.stop())?;
         self.selection.begin_file();
         let mut counter = PacketCounter {

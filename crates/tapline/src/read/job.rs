@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
+use rustix::event::Timespec;
 use store::block::{ByteOrder, Options};
 use store::model::{Interface, Section};
 use store::read::Item;
@@ -11,7 +13,7 @@ use store::write::CaptureFileOptions;
 use super::copy::{CopyDestination, FileCopy};
 use super::delivery::{
     ClosureConsumer, ConsumerDestination, Delivery, Destination, ItemReceiver, PacketCounts,
-    ReadConsumer, Snaplen, StopCheck,
+    ReadConsumer, Snaplen, StopCheck, TICK,
 };
 use super::edit::{EditedCopy, Edits};
 use super::error::{BrokenInputs, ConsumerError, InputError, ReadError};
@@ -35,6 +37,12 @@ pub(super) struct JobOptions {
     pub edits: Edits,
     pub uses_indexes: bool,
 }
+
+/// How long to wait for a stream before the next tick.
+const TICK_WAIT: Timespec = Timespec {
+    tv_sec: TICK.as_secs().cast_signed(),
+    tv_nsec: TICK.subsec_nanos() as i64,
+};
 
 /// Items between two updates of the progress.
 const PROGRESS_ITEMS: u32 = 4096;
@@ -365,6 +373,7 @@ impl Read {
             limit: self.limit,
             stop: &mut self.stop,
             read_bytes: &self.progress.bytes,
+            ticked: Instant::now(),
         };
         let mut broken = Vec::new();
         match &mut self.inputs.kind {
@@ -402,7 +411,7 @@ fn deliver_in_order<D: Destination>(
         items += 1;
         if items - shown >= u64::from(PROGRESS_ITEMS) {
             shown = items;
-            delivery.read_to(inputs.offset());
+            delivery.read_to(inputs.offset())?;
         }
         let buffered = inputs.take_buffered(|packet| {
             delivery.packet(packet)?;
@@ -414,6 +423,10 @@ fn deliver_in_order<D: Destination>(
         }
         if inputs.must_wait() {
             delivery.destination.flush()?;
+            // Bound: it ends with the stream, or when the job is stopped.
+            while !inputs.wait(delivery.stop.stop(), &TICK_WAIT) {
+                delivery.destination.tick()?;
+            }
         }
         match inputs.next_item() {
             Ok(Some(item)) => delivery.item(item)?,

@@ -137,7 +137,7 @@ impl<'a, R: ItemReceiver> ParallelReader<'a, R> {
             // For parts with a wrong guess.
             let mut rescanner = matcher.clone();
             while let Some(part) = pool.next_part() {
-                self.receiver.read_to(self.reader.offset());
+                self.receiver.read_to(self.reader.offset())?;
                 let blocks = match self.deliver(&mut rescanner, &mut decoder, part)? {
                     (Stopped::Bound, blocks) => blocks,
                     (stopped, _) => return Ok(stopped),
