@@ -271,18 +271,19 @@ fn files_of_a_long_run_are_completed_while_it_runs() {
     assert_eq!(hosts, [[Value::from(node)]]);
 }
 
-/// A capture file of these frames, at one time.
-fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
+/// A capture file of one frame at these hours since 2025-11-28 00:00 UTC.
+fn pcap(hours: impl IntoIterator<Item = u32>) -> Vec<u8> {
     let header = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 262_144, 1];
     let mut bytes = header.map(u32::to_le_bytes).concat();
-    for frame in frames {
+    let frame = udp(b"hello");
+    for hour in hours {
         let length = frame.len() as u32;
         bytes.extend(
-            [1_764_288_000, 1, length, length]
+            [1_764_288_000 + hour * 3600, 1, length, length]
                 .map(u32::to_le_bytes)
                 .concat(),
         );
-        bytes.extend(frame);
+        bytes.extend(&frame);
     }
     bytes
 }
@@ -319,7 +320,7 @@ fn files_are_completed_while_pipes_are_quiet() {
         let running = spawn(scene.command(&line));
         let writers = pipes.iter().map(|path| {
             let mut pipe = File::create(path).expect("a reader");
-            pipe.write_all(&pcap(&[udp(b"hello")])).expect("it reads");
+            pipe.write_all(&pcap([0])).expect("it reads");
             pipe
         });
         let _open: Vec<_> = writers.collect();
@@ -330,7 +331,7 @@ fn files_are_completed_while_pipes_are_quiet() {
 #[test]
 fn files_are_completed_while_a_compressed_pipe_is_busy() {
     let scene = Scene::new();
-    let frames = vec![udp(b"hello"); 10_000];
+    let packets = pcap([0; 10_000]);
     let compressed = |name: &str, bytes: &[u8]| {
         let file = scene.write(name, bytes);
         let output = Command::new("gzip").args(["-c", &file]).output();
@@ -341,9 +342,9 @@ fn files_are_completed_while_a_compressed_pipe_is_busy() {
     reading.stdin(input).stdout(Stdio::piped());
     reading.stderr(Stdio::piped());
     let running = begin(reading);
-    let mut next = compressed("begin", &pcap(&frames));
+    let mut next = compressed("begin", &packets);
     // Members of gzip follow each other. This one has no header of the capture.
-    let more = compressed("more", &pcap(&frames)[24..]);
+    let more = compressed("more", &packets[24..]);
     let writer = thread::spawn(move || {
         while pipe.write_all(&next).is_ok() {
             next.clone_from(&more);
@@ -351,6 +352,41 @@ fn files_are_completed_while_a_compressed_pipe_is_busy() {
     });
     assert_completes(running, &scene.file("table"));
     writer.join().expect("it ends with its reader");
+}
+
+#[test]
+fn times_in_disorder_make_few_files() {
+    let scene = Scene::new();
+    let file = scene.write("five.pcap", pcap((0..50_000).map(|packet| packet % 5)));
+    scene
+        .run(&format!("read {file} -w table --partition=one"))
+        .exit(0);
+    let table = scene.file("table");
+    let rows = duckdb(&format!(
+        "select hour::int, count(*), count(distinct filename) from read_parquet('{table}/*/*/*/*.parquet', hive_partitioning = true, filename = true) group by hour order by hour"
+    ));
+    // 8192 rows of an hour are encoded together, into one of four open files: the first is completed for that of the fifth hour.
+    let wanted = [2, 1, 1, 1, 1].into_iter().enumerate();
+    let wanted: Vec<_> = wanted.map(|(hour, files)| [hour, 10_000, files]).collect();
+    assert_eq!(Value::from(rows), serde_json::json!(wanted));
+    let many = scene.write("many.pcap", pcap((0..10_000).map(|packet| packet % 30)));
+    let ended = scene.run(&format!("read {many} -w many --partition=one"));
+    let complaint = ended.exit(1);
+    assert!(
+        complaint.contains("times go back too often between more than 24 hours (sort the packets by time first, for example with reordercap)"),
+        "{complaint}"
+    );
+    let files = spooled_in(Path::new(&scene.file("many")), false).len();
+    assert!((1000..1100).contains(&files), "{files}");
+    // Sorted, they may have any number of hours.
+    let sorted = scene.write("sorted.pcap", pcap(0..1500));
+    scene
+        .run(&format!("read {sorted} -w sorted --partition=one"))
+        .exit(0);
+    assert_eq!(
+        spooled_in(Path::new(&scene.file("sorted")), false).len(),
+        1500
+    );
 }
 
 #[test]

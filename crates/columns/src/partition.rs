@@ -11,13 +11,16 @@ use jiff::tz::TimeZone;
 /// Files that are open at the same time, at most. Of more, the one that was written to the longest ago is completed.
 pub const OPEN_FILES: usize = 4;
 
+/// Hours of which rows are kept that are in no complete file. Files of those with few rows are not open.
+pub const MOST_HOURS: usize = 24;
+
 const HOUR_NS: u64 = 3_600_000_000_000;
 
 /// Hive's word for null.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// An hour of UTC, or none: of rows without a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hour(Option<u64>);
 
 impl Hour {

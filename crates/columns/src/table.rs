@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::batch::{BATCH_ROWS, Rows};
 use crate::encoder::{ColumnFormat, Encoder};
 use crate::output::Output;
-use crate::partition::{self, Hour, OPEN_FILES};
+use crate::partition::{self, Hour, MOST_HOURS, OPEN_FILES};
 
 /// Where rows go.
 #[derive(Debug)]
@@ -77,12 +77,20 @@ pub struct Written {
     pub last: Option<PathBuf>,
 }
 
+/// Small files that are completed because times go back to earlier hours, at most: of the more than [`MOST_HOURS`] hours among which
+/// they change, each row could be in a file of its own.
+const MOST_SMALL_FILES: u64 = 1000;
+
 /// Writes rows.
 pub struct Table<R: Rows> {
     format: ColumnFormat,
     partitions: Option<Partitions>,
-    /// Those that were written to last are at the end.
-    open: Vec<OpenFile<R>>,
+    /// Those that were written to last are at the end. Without partitions there is one until the end.
+    open: Vec<OpenHour<R>>,
+    /// The latest hour of a row.
+    latest: Hour,
+    /// Completed because times went back.
+    small_files: u64,
     /// Number of the interval of the last flush.
     interval: Option<u64>,
     numbered: u64,
@@ -92,15 +100,22 @@ pub struct Table<R: Rows> {
     written: Written,
 }
 
-/// A file that is written.
-struct OpenFile<R> {
-    path: PathBuf,
+/// The rows of an hour that are not in a complete file.
+struct OpenHour<R> {
     hour: Hour,
+    /// Fewer than [`BATCH_ROWS`].
     rows: R,
-    encoder: Encoder<Output>,
+    /// What is encoded; none of the partitions of few rows.
+    file: Option<OpenFile>,
     count: u64,
     /// Rows are missing: it is never completed.
     is_broken: bool,
+}
+
+/// A file that is written.
+struct OpenFile {
+    path: PathBuf,
+    encoder: Encoder<Output>,
 }
 
 impl<R: Rows> Table<R> {
@@ -113,6 +128,8 @@ impl<R: Rows> Table<R> {
             format,
             partitions: None,
             open: Vec::new(),
+            latest: Hour::of(None),
+            small_files: 0,
             interval: None,
             numbered: 0,
             now_ns,
@@ -131,10 +148,12 @@ impl<R: Rows> Table<R> {
             }
             Place::Descriptor { file, name } => (name.into(), Ok(Output::descriptor(file))),
         };
-        let opened = output
-            .and_then(|output| OpenFile::new(format, path.clone(), Hour::of(None), output))
-            .map_err(|source| TableError { path, source })?;
-        table.open.push(opened);
+        let encoder = output.and_then(|output| Encoder::new::<R>(format, output));
+        let encoder = encoder.map_err(|source| error(&path, source))?;
+        table.open.push(OpenHour {
+            file: Some(OpenFile { path, encoder }),
+            ..OpenHour::new(Hour::of(None))
+        });
         Ok(table)
     }
 
@@ -163,49 +182,102 @@ impl<R: Rows> Table<R> {
             Some(_) => Hour::of(time_ns),
             None => Hour::of(None),
         };
-        let is_encoded = match self.open.last_mut() {
-            Some(file) if file.hour == hour => file.add(row)?,
-            _ => self.file_of(hour)?.add(row)?,
+        let is_full = match self.open.last_mut() {
+            Some(open) if open.hour == hour => open.add(row),
+            _ => self.hour(hour)?.add(row),
         };
-        if is_encoded {
+        if is_full {
+            self.encode_last()?;
             self.limit_last()?;
         }
         Ok(())
     }
 
+    /// Encodes the rows of the hour that was written to last.
+    fn encode_last(&mut self) -> Result<(), TableError> {
+        let Some(mut last) = self.open.pop() else {
+            return Ok(());
+        };
+        let result = self.encode(&mut last);
+        self.open.push(last);
+        result
+    }
+
+    /// Encodes the rows of an hour into its file, which is created if it has none.
+    fn encode(&mut self, open: &mut OpenHour<R>) -> Result<(), TableError> {
+        if open.file.is_none() {
+            let mut others = self.open.iter();
+            let files = others.clone().filter(|other| other.file.is_some());
+            if files.count() >= OPEN_FILES
+                && let Some(oldest) = others.position(|other| other.file.is_some())
+            {
+                let oldest = self.open.remove(oldest);
+                self.complete(oldest)?;
+            }
+            let created = self.create(open.hour);
+            open.is_broken = created.is_err();
+            open.file = Some(created?);
+        }
+        open.encode()
+    }
+
     /// Completes the file that was written to last, or fails, if it has reached the limit.
     fn limit_last(&mut self) -> Result<(), TableError> {
         let limit = self.max_file_bytes;
-        match self.open.pop_if(|file| file.encoder.bytes() >= limit) {
+        let bytes = |open: &OpenHour<R>| open.file.as_ref().map_or(0, |file| file.encoder.bytes());
+        match self.open.pop_if(|open| bytes(open) >= limit) {
             None => Ok(()),
-            Some(file) if self.partitions.is_some() => self.complete(file),
-            Some(file) => {
+            Some(open) if self.partitions.is_some() => self.complete(open),
+            Some(open) => {
                 let text = format!("it has reached the limit of {limit} bytes");
                 let source = io::Error::new(io::ErrorKind::FileTooLarge, text);
-                let path = file.path;
+                let path = open.file.map(|file| file.path).unwrap_or_default();
                 Err(TableError { path, source })
             }
         }
     }
 
-    /// The file of an hour, moved to the end or created.
-    fn file_of(&mut self, hour: Hour) -> Result<&mut OpenFile<R>, TableError> {
-        let known = self.open.iter().position(|file| file.hour == hour);
-        let file = if let Some(at) = known {
+    /// The rows of an hour, moved to the end or new.
+    fn hour(&mut self, hour: Hour) -> Result<&mut OpenHour<R>, TableError> {
+        let known = self.open.iter().position(|open| open.hour == hour);
+        let open = if let Some(at) = known {
             self.open.remove(at)
         } else {
-            if self.open.len() == OPEN_FILES {
+            if self.open.len() == MOST_HOURS {
                 let oldest = self.open.remove(0);
+                self.limit_small_files(&oldest, hour)?;
                 self.complete(oldest)?;
             }
-            self.create(hour)?
+            self.latest = self.latest.max(hour);
+            OpenHour::new(hour)
         };
-        self.open.push(file);
+        self.open.push(open);
         let at = self.open.len() - 1;
         Ok(&mut self.open[at])
     }
 
-    fn create(&mut self, hour: Hour) -> Result<OpenFile<R>, TableError> {
+    /// Fails if too many files have few rows because rows of earlier hours follow. Without this, a file whose times change with
+    /// each row would make as many files as it has rows, each of which is waited for until it is on the disk.
+    fn limit_small_files(&mut self, oldest: &OpenHour<R>, next: Hour) -> Result<(), TableError> {
+        if oldest.file.is_none() && next < self.latest {
+            self.small_files += 1;
+        }
+        let root = self.partitions.as_ref().map(|to| to.directory.as_path());
+        match root {
+            Some(root) if self.small_files > MOST_SMALL_FILES => {
+                let text = format!(
+                    "times go back too often between more than {MOST_HOURS} hours (sort the packets by time first, for example with reordercap)"
+                );
+                Err(error(
+                    root,
+                    io::Error::new(io::ErrorKind::InvalidData, text),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn create(&mut self, hour: Hour) -> Result<OpenFile, TableError> {
         let Some(partitions) = &self.partitions else {
             unreachable!("a place without partitions has one file, which is open until the end");
         };
@@ -218,9 +290,11 @@ impl<R: Rows> Table<R> {
                 source,
             },
         )?;
-        let opened = Output::create(&path)
-            .and_then(|output| OpenFile::new(self.format, path.clone(), hour, output));
-        opened.map_err(|source| TableError { path, source })
+        let output = Output::create(&path);
+        match output.and_then(|output| Encoder::new::<R>(self.format, output)) {
+            Ok(encoder) => Ok(OpenFile { path, encoder }),
+            Err(source) => Err(TableError { path, source }),
+        }
     }
 
     /// Hands over what can be read before the end, and completes the files of partitions whose interval is over. `now_ns` is the
@@ -237,7 +311,7 @@ impl<R: Rows> Table<R> {
                 return self.complete_all();
             }
         }
-        self.open.iter_mut().try_for_each(OpenFile::flush)
+        self.open.iter_mut().try_for_each(OpenHour::flush)
     }
 
     /// Completes all files but those in which rows are missing because of an earlier error.
@@ -252,21 +326,19 @@ impl<R: Rows> Table<R> {
     fn complete_all(&mut self) -> Result<(), TableError> {
         std::mem::take(&mut self.open)
             .into_iter()
-            .try_for_each(|file| self.complete(file))
+            .try_for_each(|open| self.complete(open))
     }
 
-    fn complete(&mut self, mut file: OpenFile<R>) -> Result<(), TableError> {
-        if file.is_broken {
+    fn complete(&mut self, mut open: OpenHour<R>) -> Result<(), TableError> {
+        if open.is_broken {
             // The error was returned when its rows were added.
             return Ok(());
         }
-        file.encode()?;
-        let OpenFile {
-            path,
-            encoder,
-            count,
-            ..
-        } = file;
+        self.encode(&mut open)?;
+        let count = open.count;
+        let Some(OpenFile { path, encoder }) = open.file else {
+            return Ok(());
+        };
         let completed = encoder.finish().and_then(|output| {
             let bytes = output.bytes();
             output.complete().map(|()| bytes)
@@ -298,45 +370,49 @@ fn error(path: &Path, source: io::Error) -> TableError {
     TableError { path, source }
 }
 
-impl<R: Rows> OpenFile<R> {
-    fn new(format: ColumnFormat, path: PathBuf, hour: Hour, output: Output) -> io::Result<Self> {
-        Ok(Self {
-            path,
+impl<R: Rows> OpenHour<R> {
+    fn new(hour: Hour) -> Self {
+        Self {
             hour,
             rows: R::default(),
-            encoder: Encoder::new::<R>(format, output)?,
+            file: None,
             count: 0,
             is_broken: false,
-        })
+        }
     }
 
-    /// Returns whether rows were encoded.
+    /// Returns whether the rows are to be encoded.
     #[inline]
-    fn add(&mut self, row: &R::Row<'_>) -> Result<bool, TableError> {
+    fn add(&mut self, row: &R::Row<'_>) -> bool {
         self.rows.add(row);
         self.count += 1;
-        if self.rows.len() < BATCH_ROWS {
-            return Ok(false);
-        }
-        self.encode().map(|()| true)
+        self.rows.len() >= BATCH_ROWS
     }
 
     fn flush(&mut self) -> Result<(), TableError> {
-        if let Encoder::Parquet(_) = self.encoder {
+        // Nobody reads a file of partitions before it is complete.
+        if !matches!(&self.file, Some(file) if matches!(file.encoder, Encoder::Arrow(_))) {
             return Ok(());
         }
         self.encode()?;
-        let flushed = self.encoder.flush();
-        flushed.map_err(|source| error(&self.path, source))
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        let flushed = file.encoder.flush();
+        flushed.map_err(|source| error(&file.path, source))
     }
 
+    /// Encodes the rows, if there is a file.
     fn encode(&mut self) -> Result<(), TableError> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
         if self.rows.is_empty() {
             return Ok(());
         }
         let batch = self.rows.take();
-        let written = self.encoder.write(&batch);
+        let written = file.encoder.write(&batch);
         self.is_broken = written.is_err();
-        written.map_err(|source| error(&self.path, source))
+        written.map_err(|source| error(&file.path, source))
     }
 }

@@ -18,7 +18,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use columns::{
-    BATCH_ROWS, ColumnFormat, CompleteFile, OPEN_FILES, OnComplete, Partitions, Place,
+    BATCH_ROWS, ColumnFormat, CompleteFile, MOST_HOURS, OPEN_FILES, OnComplete, Partitions, Place,
     ROW_GROUP_BYTES, ROW_GROUP_ROWS, TableError, Written,
 };
 use columns::{FlowRow, FlowRows, PacketRow, PacketRows, Rows, Table};
