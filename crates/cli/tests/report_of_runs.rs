@@ -80,6 +80,26 @@ fn the_page_of_a_run_has_every_probe_and_answer() {
 }
 
 #[test]
+fn the_page_of_many_targets_shows_those_with_losses() {
+    let scene = Scene::new();
+    let page = page(|flag| {
+        let line = format!("127.0.0.0/21 10.1.0.77 -c 1 -i 1ms -W 300ms -q {flag}");
+        assert_eq!(ping(&scene, &line).status.code(), Some(1));
+    });
+    let targets = rows(&page, "Each target");
+    assert_eq!(targets.len(), 1000);
+    assert_eq!(targets[0][0], "10.1.0.77");
+    let sent = fact(&page, "Sent").replace(' ', "");
+    let others = sent.parse::<u64>().expect("a number") - 1000;
+    assert!((1000..1100).contains(&others), "{others}");
+    let line = format!(
+        "<p>These are the 1 000 targets with the most losses; 1 {:03} others are not shown.</p>",
+        others - 1000
+    );
+    assert!(page.contains(&line), "{line}");
+}
+
+#[test]
 fn the_page_of_a_measurement_has_every_packet() {
     let scene = Scene::new();
     let measured = |flags: &str, packets: u64| {

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write};
 use super::chart::Chart;
 
 /// Rows of a table that are shown.
-const ROWS_MAX: usize = 1000;
+pub const ROWS_MAX: usize = 1000;
 
 /// Longer texts in tables are broken into lines.
 const LINE_MAX: usize = 60;

@@ -7,4 +7,4 @@ pub mod chart;
 mod html;
 
 pub use chart::{Bars, Panel, Panels};
-pub use html::{Column, Page, Table};
+pub use html::{Column, Page, ROWS_MAX, Table};

@@ -1,5 +1,7 @@
 //! The page of `--report`.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use tapline::ping::{PingSummary, Prober};
@@ -8,7 +10,7 @@ use super::output::account;
 use super::output::figures::{self, PingFigures};
 use super::timeline::{Step, Timeline};
 use crate::durations::duration;
-use crate::page::{Column, Page, Panel, Panels, Table};
+use crate::page::{Column, Page, Panel, Panels, ROWS_MAX, Table};
 use crate::units::grouped;
 
 /// ICMP errors that are listed.
@@ -115,15 +117,41 @@ fn targets(page: &mut Page, statistics: &Prober) {
         Column::Number("Most"),
         Column::Number("Jitter"),
     ];
-    let rows = statistics
-        .targets()
-        .indices()
-        .map(|target| row(statistics, target));
+    let all = statistics.targets().len();
+    let shown = shown(statistics);
+    let rows = shown.iter().map(|&target| row(statistics, target));
     page.table(&Table {
         caption: "Each target",
         columns: columns.into(),
         rows: rows.collect(),
     });
+    if shown.len() < all {
+        page.paragraph(&format!(
+            "These are the {} targets with the most losses; {} others are not shown.",
+            grouped(shown.len() as u64),
+            grouped((all - shown.len()) as u64)
+        ));
+    }
+}
+
+/// The targets that are shown: all if there is room, otherwise those with the most losses, which come first.
+fn shown(statistics: &Prober) -> Vec<u32> {
+    let targets = statistics.targets();
+    if targets.len() <= ROWS_MAX {
+        return targets.indices().collect();
+    }
+    // The one with the least losses is on top.
+    let mut most = BinaryHeap::with_capacity(ROWS_MAX + 1);
+    for target in targets.indices() {
+        let loss = figures::loss_percent(&statistics.counts(target)).unwrap_or(0.0);
+        // To a millionth of a percent.
+        most.push((Reverse((loss * 1e6) as u64), target));
+        if most.len() > ROWS_MAX {
+            most.pop();
+        }
+    }
+    let most = most.into_sorted_vec().into_iter();
+    most.map(|(_, target)| target).collect()
 }
 
 fn row(statistics: &Prober, target: u32) -> Vec<String> {

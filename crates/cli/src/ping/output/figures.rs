@@ -73,13 +73,18 @@ impl PingFigures {
     /// Percentage of probes without an answer in time. Ignores probes in flight if others have ended. `None` if nothing
     /// was sent.
     pub fn loss_percent(&self) -> Option<f64> {
-        let ProbeCounts { sent, received, .. } = self.counts;
-        let settled = match sent - self.counts.pending() {
-            0 => sent,
-            settled => settled,
-        };
-        (settled > 0).then(|| (settled - received) as f64 * 100.0 / settled as f64)
+        loss_percent(&self.counts)
     }
+}
+
+/// As [`PingFigures::loss_percent`].
+pub fn loss_percent(counts: &ProbeCounts) -> Option<f64> {
+    let ProbeCounts { sent, received, .. } = *counts;
+    let settled = match sent - counts.pending() {
+        0 => sent,
+        settled => settled,
+    };
+    (settled > 0).then(|| (settled - received) as f64 * 100.0 / settled as f64)
 }
 
 impl RttFigures {
