@@ -304,7 +304,7 @@ impl Entries {
     pub(crate) fn deadline(&self, number: u32, timeouts: &Timeouts) -> (u64, EndReason) {
         let last_clock = self.last_clock(number);
         if let Some(reason) = self.closed(number) {
-            return (last_clock + timeouts.linger, reason);
+            return (last_clock.saturating_add(timeouts.linger), reason);
         }
         let idle = last_clock.saturating_add(timeouts.idle);
         let first_clock = self.beginnings[number as usize].clock;

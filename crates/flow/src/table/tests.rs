@@ -246,6 +246,32 @@ fn a_time_far_ahead_does_not_end_everything_after_it() {
 }
 
 #[test]
+fn flows_end_at_any_time_that_a_file_can_have() {
+    const SYN: u16 = 2;
+    const RST: u16 = 4;
+    for idle_ns in [1, 10 * SECOND, u64::MAX] {
+        for time_ns in [0, u64::MAX - SECOND, u64::MAX] {
+            let options = TableOptions {
+                idle_ns,
+                active_ns: idle_ns,
+                ..TableOptions::default()
+            };
+            let mut rig = Rig {
+                table: FlowTable::new(&options),
+                flows: Vec::new(),
+            };
+            rig.tcp(time_ns, 1, 2, SYN, 0);
+            rig.tcp(time_ns, 1, 2, RST, 1);
+            rig.udp(time_ns, 1, 2);
+            rig.expire(u64::MAX);
+            let (flows, account) = rig.finish();
+            assert_eq!(flows.iter().map(Flow::packets).sum::<u64>(), 3);
+            assert_eq!((flows.len(), account.in_flows), (2, 3), "{flows:?}");
+        }
+    }
+}
+
+#[test]
 fn a_table_of_many_flows_finds_each() {
     let mut rig = Rig::new(50_000);
     for round in 0..2 {
