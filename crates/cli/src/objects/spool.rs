@@ -53,7 +53,7 @@ impl Spool {
                 failure.line + " (--spool DIR chooses another one)",
             )
         };
-        create(&root).map_err(|error| failed(&error))?;
+        create_owned(spool, &url.spooled()).map_err(|error| failed(&error))?;
         let lock = lock(&root.join(LOCK)).map_err(|error| failed(&error))?;
         let mut found = Found::default();
         let mut times = Vec::new();
@@ -116,13 +116,38 @@ pub fn create(directory: &Path) -> io::Result<()> {
         .create(directory)
 }
 
-/// Locks the spool until the file is closed. Another user's spool is refused: he could choose what is uploaded.
-fn lock(path: &Path) -> io::Result<File> {
-    let directory = path.parent().unwrap_or(path);
-    if directory.metadata()?.uid() != geteuid().as_raw() {
-        let text = "it belongs to another user";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+/// Creates `place` below the spool. Directories through which another user could choose what is uploaded are refused: his own,
+/// and links, which he may have put into a spool that others can write to.
+fn create_owned(spool: &Path, place: &Path) -> io::Result<()> {
+    create(spool)?;
+    let refused = |text| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    let user = geteuid().as_raw();
+    let is_trusted = |about: &Metadata| [0, user].contains(&about.uid());
+    let about = fs::metadata(spool)?;
+    let is_shared = about.mode() & 0o1002 == 0o002;
+    if !is_trusted(&about) || is_shared {
+        return refused("other users can write to it");
     }
+    let mut path = spool.to_owned();
+    for name in place {
+        path.push(name);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let about = fs::symlink_metadata(&path)?;
+        if !about.is_dir() {
+            return refused("it is no directory, or a link to one");
+        }
+        if !is_trusted(&about) {
+            return refused("it belongs to another user");
+        }
+    }
+    Ok(())
+}
+
+/// Locks the spool until the file is closed.
+fn lock(path: &Path) -> io::Result<File> {
     let file = OpenOutput::create().open(path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
@@ -185,6 +210,8 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
@@ -192,6 +219,63 @@ mod tests {
     fn url() -> ObjectUrl {
         let url = ObjectUrl::parse(Path::new("s3://logs/table")).expect("a URL");
         url.expect("a bucket")
+    }
+
+    /// Opens a spool after `prepare`, which gets its directory. Returns why it is refused.
+    fn refusal(prepare: impl FnOnce(&Path)) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let spool = folder.path().join("spool");
+        create(&spool).expect("a folder");
+        prepare(&spool);
+        let error = Spool::open(&spool, &url()).expect_err("it is refused");
+        error.line
+    }
+
+    #[test]
+    fn a_spool_in_which_others_choose_the_files_is_refused() {
+        let private = tempfile::tempdir().expect("a folder");
+        fs::write(private.path().join("id_rsa"), "a key").expect("a file");
+        let link = |from: &Path| symlink(private.path(), from).expect("a link");
+        for place in ["s3", "s3/logs"] {
+            let line = refusal(|spool| {
+                let place = spool.join(place);
+                create(place.parent().expect("one above")).expect("a folder");
+                link(&place);
+            });
+            assert!(
+                line.contains("it is no directory, or a link to one"),
+                "{line}"
+            );
+        }
+        // Nothing was created behind the link.
+        assert_eq!(fs::read_dir(private.path()).expect("a folder").count(), 1);
+        let nobody = Some(65534);
+        for place in ["", "s3", "s3/logs"] {
+            let line = refusal(|spool| {
+                let place = spool.join(place);
+                create(&place).expect("a folder");
+                chown(place, nobody, nobody).expect("another owner");
+            });
+            assert!(
+                line.contains("it belongs to another user")
+                    || line.contains("other users can write to it"),
+                "{line}"
+            );
+        }
+        let writable = |mode| {
+            move |spool: &Path| {
+                fs::set_permissions(spool, Permissions::from_mode(mode)).expect("a mode");
+            }
+        };
+        let line = refusal(writable(0o777));
+        assert!(line.contains("other users can write to it"), "{line}");
+        // As /tmp, and a link that the user names himself.
+        let folder = tempfile::tempdir().expect("a folder");
+        writable(0o1777)(folder.path());
+        Spool::open(folder.path(), &url()).expect("a spool");
+        let named = private.path().join("spool");
+        symlink(folder.path(), &named).expect("a link");
+        Spool::open(&named, &url()).expect("a spool");
     }
 
     #[test]
