@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use lab::wait;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use crate::support::frames::udp;
 use crate::support::objects::{
     KEY_ID, SECRET, Server, command, command_to, denying_port, spooled, start,
 };
-use crate::support::run::{Ended, spawn};
+use crate::support::run::{Ended, begin, spawn};
 use crate::support::scrape::{address, scrape};
 use crate::support::{Scene, assert_refused, number};
 
@@ -227,6 +228,12 @@ fn a_full_spool_holds_up_the_reading_of_files() {
         complaint.contains("the spool is full, and nothing can be uploaded: Connection refused"),
         "{complaint}"
     );
+    // The account has every file that is complete.
+    let columns = &ended.events().pop().expect("a summary")["columns"];
+    let waiting = number(&columns["uploads"], "waiting_files");
+    assert_eq!(waiting, spooled(&scene, false).len() as u64);
+    assert_eq!(waiting, number(columns, "files"), "{columns}");
+    assert!(waiting > 1, "{columns}");
     // It says what is too large for a spool.
     let single = format!("read {many} -w s3://logs/a.parquet --spool-limit 100k");
     let ended = spawn(command(&scene, &single)).finish();
@@ -245,6 +252,43 @@ fn a_full_spool_holds_up_the_reading_of_files() {
     assert_eq!(number(columns, "rows"), 50_000);
     assert_eq!(columns["uploads"]["given_up_rows"], Value::from(0));
     assert_eq!(server.keys().len() as u64, number(columns, "files"));
+}
+
+#[test]
+fn packets_of_a_pipe_do_not_wait_for_room_in_the_spool() {
+    let scene = Scene::new();
+    let many = scene.file("many.pcapng");
+    scene.run(&format!("send --udp --src 10.1.0.1-10.1.200.200 --sport 1024-60000 --dst 10.9.0.1 --dport 443 --flows 50000 -c 50000 -w {many}")).exit(0);
+    for command_line in [
+        "read - --json -w s3://logs/packets --partition=one --spool-limit 150k --spool-wait 0s",
+        "flows - --json -w s3://logs/flows --partition=one --spool-limit 150k --spool-wait 0s",
+    ] {
+        let mut cat = Command::new("cat")
+            .arg(&many)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("cat runs");
+        let mut command = command(&scene, command_line);
+        command
+            .stdin(cat.stdout.take().expect("a pipe"))
+            .stdout(Stdio::piped());
+        command.stderr(Stdio::piped());
+        let ended = begin(command).finish();
+        assert!(cat.wait().expect("its end").success());
+        let line = ended.exit(1);
+        assert!(line.contains("Connection refused"), "{line}");
+        let summary = ended.events().pop().expect("a summary");
+        assert_eq!(number(&summary, "delivered"), 50_000, "{summary}");
+        let columns = &summary["columns"];
+        let uploads = &columns["uploads"];
+        assert_eq!(number(columns, "rows"), 50_000, "{columns}");
+        assert!(number(uploads, "given_up_rows") > 0, "{columns}");
+        let root = scene.file("spool/s3/logs");
+        let rows = engines::duckdb(&format!("select count(*) from '{root}/*/*/*/*/*.parquet'"));
+        let kept = rows[0][0].as_u64().expect("a number");
+        assert_eq!(kept + number(uploads, "given_up_rows"), 50_000);
+        fs::remove_dir_all(scene.file("spool")).expect("removed");
+    }
 }
 
 #[test]

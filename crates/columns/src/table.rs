@@ -318,9 +318,13 @@ impl<R: Rows> Table<R> {
     ///
     /// # Errors
     /// [`TableError`] if one cannot be written; those that follow are not completed.
-    pub fn finish(mut self) -> Result<Written, TableError> {
-        self.complete_all()?;
-        Ok(self.written)
+    pub fn finish(&mut self) -> Result<(), TableError> {
+        self.complete_all()
+    }
+
+    /// What was written so far.
+    pub fn written(&self) -> &Written {
+        &self.written
     }
 
     fn complete_all(&mut self) -> Result<(), TableError> {

@@ -70,10 +70,12 @@ impl<R: Rows> Output<R> {
     }
 
     fn finish(&mut self) -> Result<(), ConsumerError> {
-        if let Some(table) = self.table.take() {
-            self.written = table.finish()?;
-        }
-        Ok(())
+        let Some(mut table) = self.table.take() else {
+            return Ok(());
+        };
+        let finished = table.finish();
+        self.written = table.written().clone();
+        Ok(finished?)
     }
 }
 

@@ -179,13 +179,22 @@ impl ColumnOutput {
         self.objects.as_ref()?.uploads.as_ref()
     }
 
-    /// Waits for the uploads at the end of the job. Returns the failure if not all files are uploaded.
-    pub fn finish(&mut self) -> Option<Failure> {
-        let (account, failure) = self.uploads()?.finish();
+    /// Waits for the uploads at the end of the job, unless it has `failed`. Returns the failure to report behind the account:
+    /// that of the job, or that not all files are uploaded.
+    ///
+    /// Fails with that of the job if there are no uploads, of which an account could be given.
+    pub fn finish(&mut self, failed: Option<Failure>) -> Result<Option<Failure>, Failure> {
+        let Some(uploads) = self.uploads() else {
+            return failed.map_or(Ok(None), Err);
+        };
+        let (account, failure) = match failed {
+            Some(failure) => (uploads.stop(), Some(failure)),
+            None => uploads.finish(),
+        };
         if let Some(objects) = &mut self.objects {
             objects.account = Some(account);
         }
-        failure
+        Ok(failure)
     }
 
     /// Reads the counters of the uploads, for Prometheus.

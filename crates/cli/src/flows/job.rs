@@ -59,7 +59,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         builder = builder.count(packets);
     }
     let stop = signals::stop_as(&args.user)?;
-    let mut columns = columns(args)?;
+    let mut columns = columns(args, arguments.when_full())?;
     let mut outputs = outputs(args)?;
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
@@ -79,12 +79,15 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     sandbox.enter(args.sandbox, args.quiet)?;
     let mut meter = meter(args, Printer::new(args, outputs))?;
     let result = job.run_consumer(&mut meter);
-    let broken = match result {
-        Err(ReadError::Incomplete(broken)) => broken.0,
-        Err(error) => return Err(failure(&error)),
-        Ok(()) => Vec::new(),
+    let (broken, failed) = match result {
+        Err(ReadError::Incomplete(broken)) => (broken.0, None),
+        Err(error) => (Vec::new(), Some(failure(&error))),
+        Ok(()) => (Vec::new(), None),
     };
-    let not_uploaded = columns.as_mut().and_then(ColumnOutput::finish);
+    let failed = match &mut columns {
+        Some(columns) => columns.finish(failed)?,
+        None => failed.map_or(Ok(None), Err)?,
+    };
     let origin = job.summary();
     let account = *meter.account();
     let ended = Ended {
@@ -93,8 +96,10 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         outputs: meter.sink().outputs(),
         columns: columns.as_ref(),
     };
-    summary::show(&ended, &Origin::Files(&origin)).map_err(|error| Failure::stdout(&error))?;
-    not_uploaded.map_or(Ok(()), Err)?;
+    let shown = summary::show(&ended, &Origin::Files(&origin));
+    // The failure of the job is reported before that of printing its summary.
+    failed.map_or(Ok(()), Err)?;
+    shown.map_err(|error| Failure::stdout(&error))?;
     read::fail_if_broken(broken.iter().map(|error| chain(error)).collect())
 }
 
@@ -113,7 +118,7 @@ fn outputs(args: &FlowsArgs) -> Result<Outputs, Failure> {
 }
 
 /// The columns that the flags ask for, if they do.
-fn columns(args: &FlowsArgs) -> Result<Option<ColumnOutput>, Failure> {
+fn columns(args: &FlowsArgs, when_full: WhenFull) -> Result<Option<ColumnOutput>, Failure> {
     let Some(path) = &args.write else {
         return Ok(None);
     };
@@ -138,11 +143,7 @@ fn columns(args: &FlowsArgs) -> Result<Option<ColumnOutput>, Failure> {
         partition: &args.partition,
         rotate_interval: args.rotate_interval,
         spool: &args.spool,
-        when_full: if args.interface.is_empty() {
-            WhenFull::Wait
-        } else {
-            WhenFull::GiveUp
-        },
+        when_full,
         prints_json: prints,
         is_quiet: args.quiet,
     };
@@ -161,7 +162,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     let text = filter(args)?;
     let stop = signals::stop_as(&args.user)?;
     let server = args.metrics.map(Server::bind).transpose()?;
-    let mut columns = columns(args)?;
+    let mut columns = columns(args, WhenFull::GiveUp)?;
     let mut outputs = outputs(args)?;
     let mut capture = options(args, text.as_deref())
         .open()
@@ -200,7 +201,10 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::job(&*error))?;
     }
     let summary = capture::summary(capture.run_consumer(&mut meter, &stop))?;
-    let not_uploaded = columns.as_mut().and_then(ColumnOutput::finish);
+    let not_uploaded = match &mut columns {
+        Some(columns) => columns.finish(None)?,
+        None => None,
+    };
     let account = *meter.account();
     let ended = Ended {
         args,

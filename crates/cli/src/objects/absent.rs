@@ -52,4 +52,7 @@ impl Uploads {
     pub fn finish(&self) -> (Account, Option<Failure>) {
         match self.0 {}
     }
+    pub fn stop(&self) -> Account {
+        match self.0 {}
+    }
 }

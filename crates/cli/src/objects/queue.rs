@@ -91,6 +91,8 @@ struct State {
     is_closed: bool,
     /// The next attempt is not to wait for the end of its pause.
     is_urgent: bool,
+    /// A file got no room, after which the job ends.
+    is_full: bool,
 }
 
 impl State {
@@ -171,6 +173,7 @@ impl Queue {
             progress_at: Instant::now(),
             is_closed: false,
             is_urgent: false,
+            is_full: false,
         };
         found.into_iter().for_each(|file| state.add(file));
         Self {
@@ -191,7 +194,7 @@ impl Queue {
 
     /// Adds a file. Returns those that are given up for it, which may be the file itself.
     ///
-    /// Fails if the job is to wait for room and gets none.
+    /// Fails if the job is to wait for room and gets none. The file waits for its upload all the same, as it is in the spool.
     pub fn add(&self, file: Waiting) -> io::Result<Vec<Waiting>> {
         let since = Instant::now();
         let mut given_up = Vec::new();
@@ -204,9 +207,14 @@ impl Queue {
                 break;
             }
             if self.limits.when_full == WhenFull::Wait {
-                let Some(left) = state.patience(since, self.limits.wait) else {
+                let left = state.patience(since, self.limits.wait);
+                let Some(left) = left.filter(|_| !state.is_full) else {
                     let reason = state.reason().unwrap_or_default();
                     let text = format!("the spool is full, and nothing can be uploaded: {reason}");
+                    state.is_full = true;
+                    state.account.waiting.add(file.bytes);
+                    state.add(file);
+                    self.changed.notify_all();
                     return Err(io::Error::new(io::ErrorKind::StorageFull, text));
                 };
                 state = self.wait_for(state, left);
@@ -438,7 +446,8 @@ mod tests {
         queue.failed(trouble("away"));
         let error = queue.add(file("b", 1)).expect_err("full");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert_eq!(queue.account().given_up.files, 0);
+        let account = queue.account();
+        assert_eq!((account.given_up.files, account.waiting.files), (0, 2));
     }
 
     #[test]

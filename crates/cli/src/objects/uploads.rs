@@ -146,6 +146,12 @@ impl Uploads {
         (account, failure)
     }
 
+    /// Returns what became of all files so far, without waiting.
+    pub fn stop(&self) -> Account {
+        self.spool.prune(&self.queue.take_gone(), &self.spool.root);
+        self.queue.account()
+    }
+
     fn failure(&self, account: &Account, reason: Option<&str>) -> Option<Failure> {
         let reason = reason.unwrap_or("the spool was too small for the time it took");
         let root = self.spool.root.display();

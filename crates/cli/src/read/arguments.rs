@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::{FileType, fstat};
 use tapline::filter::{
     CompiledFilter, FilterOptions, LinkType, NameResolver, NoNames, SystemNames, Transport,
 };
@@ -19,6 +20,7 @@ use crate::args::{OutputArgs, ReadArgs};
 use crate::failure::{Exit, Failure};
 use crate::filter::warn;
 use crate::filter_file;
+use crate::objects::WhenFull;
 use crate::output;
 
 /// The words of the command line, separated into files and filter.
@@ -100,6 +102,16 @@ impl Arguments {
             filter: (!words.is_empty()).then(|| words.join(" ")),
             guess: if is_guessed { guess(&words) } else { None },
         })
+    }
+
+    /// What happens to files for object storage that find the spool full: packets of a pipe do not wait, as a capture may write
+    /// them, and cannot be read again.
+    pub fn when_full(&self) -> WhenFull {
+        if self.files.iter().any(|file| is_stream(file)) {
+            WhenFull::GiveUp
+        } else {
+            WhenFull::Wait
+        }
     }
 
     /// The job for these files, with the options in `args`.
@@ -276,6 +288,16 @@ fn refuse_overwrite(args: &OutputArgs, files: &[PathBuf]) -> Result<(), Failure>
 pub fn file_id(path: &Path) -> Option<(u64, u64)> {
     let file = fs::metadata(path).ok()?;
     file.is_file().then(|| (file.dev(), file.ino()))
+}
+
+/// Whether `file` is a pipe or something else that cannot be read again.
+fn is_stream(file: &Path) -> bool {
+    let is_regular = if output::is_stdout(file) {
+        fstat(io::stdin()).is_ok_and(|about| FileType::from_raw_mode(about.st_mode).is_file())
+    } else {
+        file.is_file()
+    };
+    !is_regular
 }
 
 /// Whether `file` is in the folder of `path` and has a name that rotation can create: `STEM_…`.

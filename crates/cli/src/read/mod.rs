@@ -44,11 +44,11 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         let line = "--split flow needs the name of a pcapng file: each flow gets a file of its own";
         return Err(Failure::new(Exit::Usage, line));
     }
-    let columns = columns(args)?;
+    let arguments = Arguments::new(args)?;
+    let columns = columns(args, arguments.when_full())?;
     if columns.is_none() {
         output::refuse_objects(&args.output)?;
     }
-    let arguments = Arguments::new(args)?;
     let builder = arguments.builder(args)?.edits(edits::edits(&args.edit)?);
     let stop = signals::stop_as(&args.user)?;
     if args.summary {
@@ -127,7 +127,7 @@ fn write(read: &mut Read, options: CaptureFileOptions, quiet: bool) -> Result<()
 }
 
 /// The columns that the flags ask for, if they do.
-fn columns(args: &ReadArgs) -> Result<Option<ColumnOutput>, Failure> {
+fn columns(args: &ReadArgs, when_full: WhenFull) -> Result<Option<ColumnOutput>, Failure> {
     let (output, edit) = (&args.output, &args.edit);
     let is_partitioned = args.partition.partition.is_some();
     let format = match output::column_format(output) {
@@ -167,7 +167,7 @@ fn columns(args: &ReadArgs) -> Result<Option<ColumnOutput>, Failure> {
         partition: &args.partition,
         rotate_interval: output.rotate_interval,
         spool: &args.spool,
-        when_full: WhenFull::Wait,
+        when_full,
         prints_json: args.json,
         is_quiet: args.quiet,
     };
@@ -186,13 +186,13 @@ fn write_columns(
     let mut columns = output.packets()?;
     output.allow(sandbox).enter(args.sandbox, args.quiet)?;
     let result = read.run_consumer(&mut columns);
-    let broken = match result {
-        Err(ReadError::Incomplete(broken)) => broken.0,
-        Err(error) => return Err(failure(&error, arguments)),
-        Ok(()) => Vec::new(),
+    let (broken, failed) = match result {
+        Err(ReadError::Incomplete(broken)) => (broken.0, None),
+        Err(error) => (Vec::new(), Some(failure(&error, arguments))),
+        Ok(()) => (Vec::new(), None),
     };
     let written = Written::from(&columns);
-    let not_uploaded = output.finish();
+    let failed = output.finish(failed)?;
     let summary = read.summary();
     let shown = if args.json {
         let mut object = summary_json(&summary, &broken);
@@ -206,8 +206,9 @@ fn write_columns(
         let mut out = output::screen(&args.output);
         tell(&mut *out, &summary).and_then(|()| output.tell(&mut *out, &written, "packets"))
     };
+    // The failure of the job is reported before that of printing its summary.
+    failed.map_or(Ok(()), Err)?;
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
-    not_uploaded.map_or(Ok(()), Err)?;
     fail_if_broken(broken.iter().map(|error| chain(error)).collect())
 }
 
