@@ -9,7 +9,7 @@ use wire::{MacAddress, TcpFields, TcpFlags};
 
 use crate::support::files::{capture, known_corpus, tshark};
 use crate::support::frames::{frames, udp};
-use crate::support::run::{events, printed, run, spawn};
+use crate::support::run::{events, printed, run, spawn, spawn_into};
 use crate::support::scrape::{address, scrape};
 use crate::support::{Scene, assert_refused, number, text};
 
@@ -78,16 +78,25 @@ fn sum(flow: &Value, what: &str) -> u64 {
     of("forward") + of("backward")
 }
 
-/// What the program says, and checks that its account is complete.
+/// What the program says of a file.
 #[track_caller]
 fn by_tapline(file: &str) -> BTreeMap<Ends, Figures> {
-    let mut events = run(&format!("flows --json {file}")).events();
+    figures(run(&format!("flows --json {file}")).events())
+}
+
+/// The flows of these events. Checks that the account is complete.
+#[track_caller]
+fn figures(mut events: Vec<Value>) -> BTreeMap<Ends, Figures> {
     let summary = events.pop().expect("a summary");
     let places = ["in_flows", "not_ip", "fragments", "malformed"];
     let all: u64 = places.iter().map(|place| number(&summary, place)).sum();
     assert_eq!(all, number(&summary, "packets"), "{summary}");
+    events.retain(|event| event["event"] == "flow");
     let exported: u64 = events.iter().map(|flow| sum(flow, "packets")).sum();
     assert_eq!(exported, number(&summary, "in_flows"), "{summary}");
+    let of_protocols = summary["protocols"].as_object().expect("protocols");
+    let of_protocols = of_protocols.values().map(|one| number(one, "packets"));
+    assert_eq!(of_protocols.sum::<u64>(), exported, "{summary}");
     let mut flows = BTreeMap::<Ends, Figures>::new();
     for event in events {
         let end = |who: &str| {
@@ -408,6 +417,51 @@ fn flows_of_an_interface_end_while_it_runs_and_are_counted() {
         "{summary}"
     );
     assert!(number(&summary, "max_memory_bytes") > 0);
+}
+
+#[test]
+fn flows_of_an_interface_are_those_of_tshark_in_the_same_packets() {
+    let scene = Scene::new();
+    let mut dice = Dice(7);
+    let segments = (2000..2020).flat_map(|port| connection(port, &mut dice));
+    let mut segments: Vec<_> = segments.collect();
+    segments.sort_by_key(|(time_ns, _)| *time_ns);
+    let frames: Vec<_> = segments.into_iter().map(|(_, frame)| frame).collect();
+    let count = frames.len().to_string();
+    let file = scene.file("tcpdump.pcap");
+    let mut tcpdump = scene.right.command("tcpdump");
+    tcpdump.args(["-i", "right0", "-Q", "in", "-Z", "root", "-B", "16384"]);
+    tcpdump.args(["-c", &count, "-w", &file, "tcp"]);
+    let mut tcpdump = spawn_into(tcpdump);
+    while !tcpdump.error_line().contains("listening on") {}
+    let line = format!("flows -i right0 --json --direction in -c {count} tcp");
+    let mut running = spawn(scene.command(&line));
+    running.ready();
+    scene.send(&frames);
+    let ended = running.finish();
+    ended.exit(0);
+    assert!(tcpdump.finish().status.success());
+    let mut events = ended.events();
+    let summary = events.last().expect("a summary").clone();
+    events.remove(0);
+    // The two stamp packets some microseconds apart, on which it depends what is a retransmission and what is late.
+    let comparable = |flows: BTreeMap<Ends, Figures>| -> BTreeMap<_, _> {
+        let flows = flows.into_iter();
+        flows
+            .map(|(ends, [packets, bytes, again, late, _])| (ends, [packets, bytes, again + late]))
+            .collect()
+    };
+    let wanted = comparable(by_tshark(&file));
+    assert_eq!(comparable(figures(events)), wanted);
+    assert_eq!(wanted.len(), 20);
+    let again: u64 = wanted.values().map(|figures| figures[2]).sum();
+    assert!(again > 10, "{again}");
+    let tcp = &summary["protocols"]["tcp"];
+    let bytes: u64 = wanted.values().map(|figures| figures[1]).sum();
+    assert_eq!(
+        (number(tcp, "packets"), number(tcp, "bytes")),
+        (frames.len() as u64, bytes)
+    );
 }
 
 #[test]

@@ -46,7 +46,7 @@ mod table;
 mod tcp;
 mod wheel;
 
-pub use account::FlowAccount;
+pub use account::{FlowAccount, ProtocolClass};
 pub use batch::FlowBatch;
 pub use decode::{FlowPacket, Outside, TcpSegment};
 pub use flow::{EndReason, Flow, FlowEnd, TcpFlow, TcpState, Traffic};

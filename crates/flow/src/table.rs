@@ -1,6 +1,6 @@
 //! The table.
 
-use crate::account::FlowAccount;
+use crate::account::{FlowAccount, ProtocolClass};
 use crate::batch::{FlowBatch, Waiting};
 use crate::decode::{Arrival, FlowPacket, Outside, Segment};
 use crate::entries::{Entries, Timeouts};
@@ -153,6 +153,11 @@ impl FlowTable {
         match &waiting.segment {
             Ok(segment) => {
                 self.account.in_flows += 1;
+                let class = ProtocolClass::of(segment.key.protocol());
+                let traffic = &mut self.account.protocols[class as usize];
+                traffic.packets += 1;
+                traffic.bytes += arrival.len;
+                traffic.ip_bytes += segment.ip_bytes;
                 self.add_segment(segment, waiting, (time_ns, clock), ended);
             }
             Err(Outside::NotIp) => self.account.not_ip += 1,

@@ -22,7 +22,7 @@ use store::model::{Interface, Statistics};
 
 pub use flow::{
     EndReason, Flow, FlowAccount, FlowBatch, FlowEnd, FlowPacket, FlowTable, IpfixEncoder,
-    TableOptions, TcpFlow, TcpState, Traffic,
+    ProtocolClass, TableOptions, TcpFlow, TcpState, Traffic,
 };
 
 use crate::Packet;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 use tapline::capture::CaptureSummary;
-use tapline::flows::{EndReason, FlowAccount, FlowTable};
+use tapline::flows::{EndReason, FlowAccount, FlowTable, ProtocolClass, Traffic};
 use tapline::read::ReadSummary;
 
 use super::outputs::Outputs;
@@ -134,6 +134,16 @@ fn summary_json(ended: &Ended<'_>, origin: &Origin<'_>) -> Value {
     for (name, packets) in places(account) {
         object[name] = packets.into();
     }
+    let protocols = ProtocolClass::ALL.map(|class| {
+        let traffic = account.of_protocol(class);
+        let shown = json!({
+            "packets": traffic.packets,
+            "bytes": traffic.bytes,
+            "ip_bytes": traffic.ip_bytes,
+        });
+        (class.name().to_owned(), shown)
+    });
+    object["protocols"] = Value::Object(protocols.into_iter().collect::<Map<_, _>>());
     object["flows"] = account.exported().into();
     object["ended"] = Value::Object(reasons.into_iter().collect::<Map<_, _>>());
     object["most_flows"] = account.most_flows.into();
@@ -199,12 +209,32 @@ pub fn families(account: &FlowAccount) -> Vec<Family> {
         is_bytes: false,
         samples,
     };
+    let of_protocols = |pick: fn(Traffic) -> u64| {
+        let samples = ProtocolClass::ALL.map(|class| {
+            let value = pick(account.of_protocol(class));
+            sample(Some(("protocol", class.name())), value)
+        });
+        Samples::Counters(samples.into())
+    };
     vec![
         family(
             "flow_packets",
             "Packets in flows, and packets that belong to none, by reason",
             Samples::Counters(packets.into()),
         ),
+        family(
+            "flow_protocol_packets",
+            "Packets in flows, by protocol",
+            of_protocols(|traffic| traffic.packets),
+        ),
+        Family {
+            is_bytes: true,
+            ..family(
+                "flow",
+                "Bytes on the wire of packets in flows, by protocol",
+                of_protocols(|traffic| traffic.bytes),
+            )
+        },
         family(
             "flow_exports",
             "Exported flows, by what ended them",
