@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,12 @@ COMMANDS = {
     "ping": ["ping", "10.0.0.1", "-i", "0.1", "-q"],
     # Nobody listens there: the counters and the failures of uploads are there without a server.
     "uploads": ["flows", "-i", "v1", "-q", "-w", "s3://logs/", "--partition", "--rotate-interval", "1s", "--spool", "spool", "--spool-wait", "0s"],
+    "read": ["read", "packets", "-w", "read.parquet", "-q"],
+    "serve": ["serve", "rpcap"],
+    "remote": ["capture", "-i", "rpcap://127.0.0.1/v1", "-w", "remote.pcapng", "-q"],
+    "respond": ["ping", "--respond", "-I", "v1"],
+    "latency": ["latency", "-i", "v1"],
+    "monitor": ["monitor", "link"],
     "send": ["send", "-i", "v0", "--udp", "--dst", "10.0.0.2", "--dst-mac", "02:00:00:00:00:02", "--rate", "100pps", "-c", "9000", "-q"],
 }
 
@@ -75,7 +82,13 @@ def start(program, folder, rules):
         return subprocess.Popen(words, cwd=folder, stdout=log, stderr=log, env=os.environ | STORAGE)
 
     ports = dict(zip(COMMANDS, range(9101, 9200)))
-    processes = {name: run(name, [program, *words, "--metrics", str(ports[name])]) for name, words in COMMANDS.items()}
+    os.mkfifo(folder / "packets")
+    processes = {"writer": run("writer", [program, "capture", "-i", "v1", "-w", "packets", "-q"])}
+    for name, words in COMMANDS.items():
+        processes[name] = run(name, [program, *words, "--metrics", str(ports[name])])
+        if name == "serve":
+            # The next command connects to it.
+            until("it serves", lambda: socket.create_connection(("127.0.0.1", 2002)), processes)
     jobs = [{"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]} for name, port in ports.items()]
     config = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"}, "rule_files": [str(rules)], "scrape_configs": jobs}
     (folder / "prometheus.yml").write_text(json.dumps(config))

@@ -72,6 +72,7 @@ mod flows_kafka;
 mod hwtstamp;
 mod index;
 mod latency;
+mod metrics;
 mod net_absent;
 mod net_addr;
 mod net_batch;

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::support::frames::frames;
 use crate::support::rpcap::{FRAMES, PEER, peer, scripted, serve, served};
 use crate::support::run::{Ended, spawn};
-use crate::support::{PROGRAM, Scene, assert_has, assert_refused, words};
+use crate::support::{PROGRAM, Scene, assert_has, assert_refused, tapline, words};
 
 /// Longest time for an answer.
 const TIME: Duration = Duration::from_mins(1);
@@ -291,6 +291,44 @@ fn wrong_passwords_are_refused_and_not_printed() {
     let why = refused(&format!("me:wrong-horse@127.0.0.1:{port}/right0"));
     assert!(why.contains("this server has no password"), "{why}");
     other.stop().exit(0);
+}
+
+#[test]
+fn both_ends_warn_before_a_password_leaves_the_host() {
+    let scene = Scene::new();
+    let secret = scene.write("secret", "correct-horse\n");
+    std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o600)).expect("ours");
+    for flag in ["", "--json", "--quiet"] {
+        let line = format!("serve rpcap --listen 10.1.0.2:0 --password-file {secret} {flag}");
+        let mut server = spawn(scene.command(&line));
+        let mut line = server.error_line();
+        if flag.is_empty() {
+            line = server.error_line();
+        }
+        assert_eq!(
+            line,
+            "warning: rpcap is not encrypted: who sees the connections reads the password and the packets"
+        );
+        server.stop().exit(0);
+    }
+    let (server, port) = serve(
+        &scene.right,
+        &format!("--listen 10.1.0.2:0 --password-file {secret}"),
+    );
+    let url = format!("rpcap://me:wrong-horse@10.1.0.2:{port}/right0");
+    for (words, lines) in [("", 2), ("-D", 2), ("-q", 1)] {
+        let line = format!("capture {words} -i {url}");
+        let ended = without_secret(spawn(tapline(&scene.left, &line)).finish());
+        assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+        assert_eq!(ended.stderr.len(), lines, "{ended:?}");
+        if lines > 1 {
+            assert_eq!(
+                ended.stderr[0],
+                "warning: rpcap is not encrypted: who sees the connection reads the password and the packets"
+            );
+        }
+    }
+    server.stop().exit(0);
 }
 
 #[test]

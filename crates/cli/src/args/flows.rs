@@ -131,8 +131,8 @@ pub struct FlowsArgs {
     #[arg(help_heading = "Output", long, value_name = "[udp:|tcp:]HOST[:PORT]", value_parser = collector)]
     pub ipfix: Option<CollectorAddress>,
 
-    /// With -i: serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
-    #[arg(help_heading = "Output", long, value_name = "[ADDR:]PORT", value_parser = metrics::address, requires = "interface")]
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
+    #[arg(help_heading = "Output", long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
     pub metrics: Option<SocketAddr>,
 
     /// Print JSON Lines instead of text

@@ -1,5 +1,6 @@
 //! Flags of `tapline latency`.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use tapline::capture::DirectionFilter;
 
 use super::capture::{backend, direction, timestamps};
 use super::{BackendChoice, DeliveryArgs, SandboxArgs, TimestampChoice, UserArgs};
-use crate::units;
+use crate::{metrics, units};
 
 /// Measure the time from a packet's time stamp to its delivery: percentiles and a histogram
 #[derive(Args, Debug)]
@@ -91,6 +92,17 @@ pub struct LatencyArgs {
         help_heading = "Output"
     )]
     pub report: Option<PathBuf>,
+
+    /// Serve the delays to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "[ADDR:]PORT",
+        value_parser = metrics::address,
+        conflicts_with = "compare",
+        help_heading = "Output"
+    )]
+    pub metrics: Option<SocketAddr>,
 
     /// JSON Lines instead of text
     #[arg(help_heading = "Output format", long)]

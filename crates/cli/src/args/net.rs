@@ -1,11 +1,13 @@
 //! Flags of the commands that configure the network.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 use tapline::net::Family;
 
 use super::{SandboxArgs, UserArgs};
+use crate::metrics;
 
 /// Flags of every object command. Flags may stand before the object, and before or after its words.
 #[derive(Args, Debug)]
@@ -206,6 +208,10 @@ pub struct MonitorArgs {
     /// Print JSON Lines
     #[arg(short, long, help_heading = "Output")]
     pub json: bool,
+
+    /// Serve the number of changes to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address, help_heading = "Output")]
+    pub metrics: Option<SocketAddr>,
 
     /// Objects to follow: link, address, route … vlan, mdb, netns [default: all]
     #[arg(value_name = "OBJECT")]

@@ -175,7 +175,7 @@ pub struct PingArgs {
     #[arg(
         long,
         requires = "interface",
-        conflicts_with_all = ["targets", "file", "csv", "live", "dry_run", "metrics", "count", "duration", "state", "report"],
+        conflicts_with_all = ["targets", "file", "csv", "live", "dry_run", "count", "duration", "state", "report"],
         hide_short_help = true,
         help_heading = "Probes"
     )]

@@ -1,12 +1,14 @@
 //! Flags of `tapline read`.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{EditArgs, OutputArgs, PartitionArgs, PrintArgs, SandboxArgs, SpoolArgs, UserArgs};
+use crate::metrics;
 use crate::moment::Moment;
 
 /// Print, filter, convert, merge and summarise capture files
@@ -103,6 +105,17 @@ pub struct ReadArgs {
         help_heading = "Output"
     )]
     pub stamps: bool,
+
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "[ADDR:]PORT",
+        value_parser = metrics::address,
+        conflicts_with_all = ["summary", "stamps"],
+        help_heading = "Output"
+    )]
+    pub metrics: Option<SocketAddr>,
 
     /// Print JSON Lines instead of text
     #[arg(long, help_heading = "Output format")]

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use tapline::rpcap::PORT;
 
 use super::{SandboxArgs, UserArgs};
+use crate::metrics;
 
 /// Flags of a capture from `rpcap://`.
 #[derive(Args, Debug)]
@@ -62,6 +63,16 @@ pub struct ServeRpcapArgs {
     /// Clients need the password in the first line of FILE, 8 bytes or more; only its owner may read FILE
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub password_file: Option<PathBuf>,
+
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "[ADDR:]PORT",
+        value_parser = metrics::address,
+        help_heading = "Output"
+    )]
+    pub metrics: Option<SocketAddr>,
 
     /// Print JSON Lines instead of text
     #[arg(long, help_heading = "Output format")]

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::args::{ColumnFormat, PartitionArgs, SandboxArgs, SpoolArgs};
 use crate::failure::{Exit, Failure};
-use crate::metrics::Family;
+use crate::metrics::Counters;
 use crate::objects::{Account, ObjectUrl, UploadOptions, Uploads, WhenFull, is_url};
 use crate::output::is_stdout;
 use crate::sandbox::Sandbox;
@@ -198,7 +198,7 @@ impl ColumnOutput {
     }
 
     /// Reads the counters of the uploads, for Prometheus.
-    pub fn counters(&self) -> Option<Box<dyn Fn() -> Vec<Family> + Send>> {
+    pub fn counters(&self) -> Option<Counters> {
         self.uploads().map(Uploads::counters)
     }
 

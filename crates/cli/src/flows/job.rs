@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 use serde_json::json;
-use tapline::capture::{CaptureOptions, LiveCounters};
+use tapline::capture::CaptureOptions;
 use tapline::file::model::Interface;
 use tapline::filter::SystemNames;
 use tapline::flows::{FlowMeter, FlowTable, TableOptions};
@@ -21,7 +21,7 @@ use super::summary::{self, Ended, Origin};
 use crate::args::{ColumnFormat, FlowsArgs};
 use crate::columns::{ColumnFlags, ColumnOutput};
 use crate::failure::{Exit, Failure, chain};
-use crate::metrics::{Board, Family, Server, capture_families};
+use crate::metrics::{Board, Counters, Server, capture_families, read_families};
 use crate::objects::WhenFull;
 use crate::read::{self, Arguments};
 use crate::sandbox::{self, Sandbox};
@@ -59,6 +59,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         builder = builder.count(packets);
     }
     let stop = signals::stop_as(&args.user)?;
+    let server = args.metrics.map(Server::bind).transpose()?;
     let mut columns = columns(args, arguments.when_full())?;
     let mut outputs = outputs(args)?;
     read::raise_descriptor_limit();
@@ -76,8 +77,17 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         outputs.columns = Some(columns.flows()?);
         sandbox = columns.allow(sandbox);
     }
+    let mut printer = Printer::new(args, outputs);
+    if let Some(server) = server {
+        let url = server.url();
+        let progress = job.progress();
+        let read: Counters = Box::new(move || read_families(&progress));
+        let uploads = columns.as_ref().and_then(ColumnOutput::counters);
+        printer.post_to(serve(args, server, read, uploads)?);
+        read::tell_metrics(&url, args.json, args.quiet).map_err(|error| Failure::stdout(&error))?;
+    }
     sandbox.enter(args.sandbox, args.quiet)?;
-    let mut meter = meter(args, Printer::new(args, outputs))?;
+    let mut meter = meter(args, printer)?;
     let result = job.run_consumer(&mut meter);
     let (broken, failed) = match result {
         Err(ReadError::Incomplete(broken)) => (broken.0, None),
@@ -189,8 +199,10 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     let mut printer = Printer::new(args, outputs);
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
+        let live = capture.live();
+        let captured: Counters = Box::new(move || capture_families(&live.accounts()));
         let uploads = columns.as_ref().and_then(ColumnOutput::counters);
-        printer.post_to(serve(args, server, capture.live(), uploads)?);
+        printer.post_to(serve(args, server, captured, uploads)?);
     }
     sandbox.enter(args.sandbox, args.quiet)?;
     show_start(args, url.as_deref()).map_err(|error| Failure::stdout(&error))?;
@@ -277,17 +289,17 @@ fn options(args: &FlowsArgs, filter: Option<&str>) -> CaptureOptions {
     options
 }
 
-/// Serves the counters of the meter, which are posted to the board, and those of the capture and of uploads.
+/// Serves the counters of the meter, which are posted to the board, those of the `origin` of packets and those of uploads.
 fn serve(
     args: &FlowsArgs,
     server: Server,
-    live: LiveCounters,
-    uploads: Option<Box<dyn Fn() -> Vec<Family> + Send>>,
+    origin: Counters,
+    uploads: Option<Counters>,
 ) -> Result<Arc<Board>, Failure> {
     let board = Board::new(summary::families(&tapline::flows::FlowAccount::default()));
     let posted = Arc::clone(&board);
     server.serve(args.sandbox, move || {
-        let mut families = capture_families(&live.accounts());
+        let mut families = origin();
         families.extend(posted.read().iter().cloned());
         families.extend(uploads.iter().flat_map(|uploads| uploads()));
         families

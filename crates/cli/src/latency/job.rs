@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use rustix::thread::CapabilitySet;
 use tapline::capture::{
-    Backend, CaptureOptions, DirectionFilter, Expression, Filter, Limits, Mode, OpenInterface,
+    Account, Backend, CaptureOptions, DirectionFilter, Expression, Filter, Limits, Mode,
+    OpenInterface,
 };
 use tapline::control::directory;
-use tapline::latency::{Comparison, DeliverySetting, DeviceMeter};
+use tapline::latency::{Comparison, Delays, DeliverySetting, DeviceMeter};
 
 use super::device::RunningMeasurement;
 use super::page;
@@ -16,6 +17,7 @@ use super::report;
 use super::watch::{self, Watch};
 use crate::args::{BATCH_BYTES, BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
+use crate::metrics::{Board, Server, latency_families};
 use crate::page_file::PageFile;
 use crate::sandbox::{self, Sandbox};
 use crate::{capture, privilege, signals, user};
@@ -46,6 +48,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     if let Some(duration) = args.duration {
         builder = builder.duration(duration);
     }
+    let server = args.metrics.map(Server::bind).transpose()?;
     let latency = builder
         .open()
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
@@ -58,6 +61,8 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     needed.set(CapabilitySet::NET_ADMIN, restores);
     user::leave(&args.user, needed)?;
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
+    let url = server.as_ref().map(Server::url);
+    let board = serve(args, server)?;
     let mut sandbox = Sandbox::new(&sandbox::LATENCY).local_time(args.each && !args.json);
     if restores {
         sandbox = sandbox.read(capture::BOOT_ID).open_sockets(true);
@@ -71,10 +76,13 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let Some(opened) = latency.capture().links().next() else {
         return Err(Failure::new(Exit::Usage, "no interface to capture from"));
     };
-    let start = report::Start::new(args, &opened);
+    let start = report::Start::new(args, &opened, url);
     // The start is printed while another thread already measures.
     let is_printed = OnceLock::new();
-    let watch = Watch::new(args, &is_printed, stop.stopper());
+    let mut watch = Watch::new(args, &is_printed, stop.stopper());
+    if let Some(board) = board {
+        watch.post_to(&args.interface, board);
+    }
     let measured = latency.measure(&stop, watch, |start_ns| {
         start.show(start_ns)?;
         is_printed.get_or_init(|| ());
@@ -91,6 +99,18 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     }
     capture::ended(&summary.capture.ended)?;
     Ok(Exit::Done)
+}
+
+/// Serves the delays. Returns the board on which they are posted.
+fn serve(args: &LatencyArgs, server: Option<Server>) -> Result<Option<Arc<Board>>, Failure> {
+    let Some(server) = server else {
+        return Ok(None);
+    };
+    let (delays, account) = (Delays::default(), Account::default());
+    let board = Board::new(latency_families(&args.interface, &delays, &account));
+    let posted = Arc::clone(&board);
+    server.serve(args.sandbox, move || posted.read().to_vec())?;
+    Ok(Some(board))
 }
 
 fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
@@ -175,5 +195,5 @@ fn options(args: &LatencyArgs) -> Result<CaptureOptions, Failure> {
         )
         .spin(args.delivery.spin.unwrap_or_default())
         .stall(args.delivery.stall)
-        .tick(args.stats_interval.unwrap_or(watch::KEYS)))
+        .tick(watch::tick(args).0))
 }

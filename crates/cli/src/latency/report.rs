@@ -36,16 +36,19 @@ pub struct Start<'a> {
     timestamps: TimestampSource,
     /// Why it is not the hardware, if that was tried.
     refusal: Option<String>,
+    /// URL of the metrics.
+    metrics: Option<String>,
 }
 
 impl<'a> Start<'a> {
-    pub fn new(args: &'a LatencyArgs, opened: &OpenInterface<'_>) -> Self {
+    pub fn new(args: &'a LatencyArgs, opened: &OpenInterface<'_>, metrics: Option<String>) -> Self {
         Self {
             args,
             backend: opened.backend,
             buffer_bytes: opened.buffer_bytes,
             timestamps: opened.timestamps,
             refusal: opened.timestamp_refusal.map(|refusal| chain(refusal)),
+            metrics,
         }
     }
 
@@ -61,6 +64,7 @@ impl<'a> Start<'a> {
                 "buffer_bytes": self.buffer_bytes,
                 "timestamp_source": self.timestamps.name(),
                 "timestamp_refusal": self.refusal,
+                "metrics": self.metrics,
             }));
         }
         let mut out = io::stderr();
@@ -74,6 +78,9 @@ impl<'a> Start<'a> {
             binary(self.buffer_bytes),
             self.timestamps.name()
         );
+        if let Some(url) = &self.metrics {
+            let _ = writeln!(out, "metrics at {url}");
+        }
         Ok(())
     }
 }

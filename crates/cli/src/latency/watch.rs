@@ -1,7 +1,7 @@
 //! Output while packets are measured.
 
 use std::io::{self, Write};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use tapline::capture::{Account, ConsumerError};
@@ -11,6 +11,7 @@ use tapline::{Packet, Stopper};
 use super::delays::{delays_json, extend, percentiles, time};
 use super::live::Live;
 use crate::args::LatencyArgs;
+use crate::metrics::{Board, latency_families, ticks};
 use crate::screen::{Screen, Status};
 use crate::{json, moment};
 
@@ -39,10 +40,22 @@ pub struct Watch<'a> {
     interval: IntervalOutput,
     /// When to draw next.
     next: Instant,
+    /// Ticks of an interval, and those of the present one.
+    ticks: (u32, u32),
+    metrics: Option<(String, Arc<Board>)>,
+}
+
+/// The time between two ticks, and how many of them are an interval.
+pub fn tick(args: &LatencyArgs) -> (Duration, u32) {
+    match args.stats_interval {
+        Some(interval) => ticks(interval, args.metrics.is_some()),
+        None => (KEYS, 1),
+    }
 }
 
 impl<'a> Watch<'a> {
     pub fn new(args: &LatencyArgs, start_is_printed: &'a OnceLock<()>, stopper: Stopper) -> Self {
+        let (_, of_interval) = tick(args);
         let interval = match args.stats_interval {
             Some(_) if args.json => IntervalOutput::Json,
             Some(_) => IntervalOutput::Lines,
@@ -56,7 +69,25 @@ impl<'a> Watch<'a> {
             json: args.json,
             interval,
             next: Instant::now(),
+            ticks: (of_interval, 0),
+            metrics: None,
         }
+    }
+
+    /// Also posts the delays on `interface` to `board`.
+    pub fn post_to(&mut self, interface: &str, board: Arc<Board>) {
+        self.metrics = Some((interface.to_owned(), board));
+    }
+
+    /// Whether an interval is over.
+    fn is_interval(&mut self) -> bool {
+        let (of_interval, ticks) = &mut self.ticks;
+        *ticks += 1;
+        let is_over = *ticks >= *of_interval;
+        if is_over {
+            *ticks = 0;
+        }
+        is_over
     }
 
     /// Removes live output, for the summary.
@@ -116,10 +147,16 @@ impl DelayObserver for Watch<'_> {
         Ok(())
     }
 
-    fn tick(&mut self, delays: &Delays, _account: &Account) -> Result<(), ConsumerError> {
+    fn tick(&mut self, delays: &Delays, account: &Account) -> Result<(), ConsumerError> {
         self.start_is_printed.wait();
         let line = || percentiles(delays);
         let is_due = self.is_due();
+        if let Some((interface, board)) = &self.metrics {
+            board.post(latency_families(interface, delays, account));
+        }
+        if !self.is_interval() {
+            return Ok(());
+        }
         match &mut self.interval {
             IntervalOutput::Live(live) if is_due => live.draw(delays)?,
             IntervalOutput::Live(live) => live.input()?,

@@ -43,6 +43,9 @@ pub struct Durations {
     pub buckets: Vec<(f64, u64)>,
 }
 
+/// Reads counters when they are asked for.
+pub type Counters = Box<dyn Fn() -> Vec<Family> + Send>;
+
 /// One counter. What is unknown is none: a sample is not there rather than 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {

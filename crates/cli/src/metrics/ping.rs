@@ -1,10 +1,11 @@
 //! The counters of probes.
 
 use tapline::ping::{
-    AddressAccount, Histogram, NetworkError, ProbeCounts, Prober, RttStatistics, TargetChange,
+    AddressAccount, NetworkError, ProbeCounts, Prober, RttStatistics, TargetChange,
 };
 
 use super::family::{Durations, Family, Sample, Samples};
+use super::histogram::{buckets, durations};
 use crate::ping::{address, name};
 
 /// Maximum targets with metrics of their own. More targets are summed, because each adds several time series.
@@ -122,7 +123,7 @@ pub fn families(statistics: &Prober, overruns: Option<u64>, changes: &ChangeCoun
 fn rows(statistics: &Prober) -> (Vec<(Labels, ProbeCounts)>, Vec<Durations>) {
     let targets = statistics.targets();
     if targets.len() > MOST_TARGETS {
-        let durations = durations_of_all(statistics.histogram());
+        let durations = durations(Vec::new(), statistics.histogram(), DECADES);
         return (vec![(Vec::new(), statistics.total())], vec![durations]);
     }
     let labels = |target, address: String| {
@@ -251,15 +252,6 @@ fn network_errors(statistics: &Prober) -> Vec<Sample> {
     errors.iter().map(sample).chain(others).collect()
 }
 
-fn durations_of_all(histogram: &Histogram) -> Durations {
-    Durations {
-        labels: Vec::new(),
-        sum_seconds: histogram.sum_ns() as f64 / 1e9,
-        count: histogram.count(),
-        buckets: buckets(histogram.buckets()),
-    }
-}
-
 fn durations_of(statistics: &Prober, target: u32, labels: Labels) -> Durations {
     let rtt = statistics.rtt(target);
     let sum_ns = |rtt: &RttStatistics| rtt.mean_ns * rtt.count as f64;
@@ -267,21 +259,6 @@ fn durations_of(statistics: &Prober, target: u32, labels: Labels) -> Durations {
         labels,
         sum_seconds: rtt.as_ref().map_or(0.0, sum_ns) / 1e9,
         count: rtt.map_or(0, |rtt| rtt.count),
-        buckets: buckets(statistics.buckets(target)),
+        buckets: buckets(statistics.buckets(target), DECADES),
     }
-}
-
-/// Sums fine buckets (lowest, highest, count) into the exported ones, by their lowest duration.
-fn buckets(fine: impl Iterator<Item = (u64, u64, u64)>) -> Vec<(f64, u64)> {
-    let bounds = DECADES.flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)));
-    let bounds: Vec<u64> = bounds.chain([u64::MAX]).collect();
-    let mut counts = vec![0; bounds.len()];
-    for (low, _, count) in fine {
-        counts[bounds.partition_point(|bound| *bound < low)] += count;
-    }
-    let seconds = |bound| match bound {
-        u64::MAX => f64::INFINITY,
-        bound => bound as f64 / 1e9,
-    };
-    bounds.into_iter().map(seconds).zip(counts).collect()
 }

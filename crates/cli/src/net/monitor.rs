@@ -1,7 +1,9 @@
 //! `tapline monitor`: changes as they happen.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -15,6 +17,7 @@ use super::object::NetObject;
 use super::output::{Record, printable};
 use crate::args::MonitorArgs;
 use crate::failure::{Exit, Failure};
+use crate::metrics::{Board, Server, monitor_families};
 use crate::sandbox::{self, Sandbox};
 use crate::{json, signals, user};
 
@@ -29,8 +32,11 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
             while stream.next(&mut names, args.json)?.is_some() {}
         }
     }
+    let server = args.metrics.map(Server::bind).transpose()?;
     // The sockets are open, and listing objects again takes no privilege.
     user::leave(&args.user, CapabilitySet::empty())?;
+    let mut counts = BTreeMap::new();
+    let board = serve(args, server)?;
     Sandbox::new(&sandbox::MONITOR)
         .read("/run/netns")
         .read("/var/run/netns")
@@ -41,9 +47,13 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
             while args.count != Some(count)
                 && let Some(change) = stream.next(&mut names, args.json)?
             {
+                *counts.entry((change.object, change.event)).or_default() += 1;
                 print(change, args)?;
                 count += 1;
             }
+        }
+        if let Some(board) = &board {
+            board.post(monitor_families(&counts));
         }
         if args.count == Some(count) || !wait(&streams, &stop)? {
             break;
@@ -53,6 +63,23 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
         json::print(&json!({ "event": "summary", "events": count }))?;
     }
     Ok(Exit::Done)
+}
+
+/// Serves the counters, and says where. Returns the board on which they are posted.
+fn serve(args: &MonitorArgs, server: Option<Server>) -> Result<Option<Arc<Board>>, Failure> {
+    let Some(server) = server else {
+        return Ok(None);
+    };
+    let (url, board) = (server.url(), Board::new(monitor_families(&BTreeMap::new())));
+    let posted = Arc::clone(&board);
+    server.serve(args.sandbox, move || posted.read().to_vec())?;
+    if args.json {
+        json::print(&json!({ "event": "start", "metrics": url }))?;
+    } else {
+        // A closed standard error is not a failure.
+        let _ = writeln!(io::stderr(), "metrics at {url}");
+    }
+    Ok(Some(board))
 }
 
 fn streams(args: &MonitorArgs) -> Result<Vec<Box<dyn ChangeStream>>, Failure> {

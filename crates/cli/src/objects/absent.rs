@@ -9,7 +9,7 @@ use super::options::UploadOptions;
 use super::url::ObjectUrl;
 use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
-use crate::metrics::Family;
+use crate::metrics::Counters;
 use crate::sandbox::Sandbox;
 
 pub struct Uploads(Infallible);
@@ -35,7 +35,7 @@ impl Uploads {
         match self.0 {}
     }
 
-    pub fn counters(&self) -> Box<dyn Fn() -> Vec<Family> + Send> {
+    pub fn counters(&self) -> Counters {
         match self.0 {}
     }
 

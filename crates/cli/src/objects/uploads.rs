@@ -18,7 +18,7 @@ use super::uploader::Uploader;
 use super::url::ObjectUrl;
 use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
-use crate::metrics::{Family, Sample, Samples};
+use crate::metrics::{Counters, Family, Sample, Samples};
 use crate::sandbox::{self, Sandbox};
 use crate::units::grouped;
 
@@ -171,7 +171,7 @@ impl Uploads {
     }
 
     /// Reads the counters for Prometheus.
-    pub fn counters(&self) -> Box<dyn Fn() -> Vec<Family> + Send> {
+    pub fn counters(&self) -> Counters {
         let queue = Arc::clone(&self.queue);
         Box::new(move || families(&queue.account()))
     }

@@ -1,6 +1,7 @@
 //! `tapline ping --respond`: answering echo requests.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use super::output::lines::realtime_ns;
 use super::output::warnings::warn;
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure, NO_LINK, chain};
+use crate::metrics::{Board, Server, respond_families};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::say;
 use crate::units::grouped;
@@ -32,17 +34,27 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let options = tapline::ping::respond(link)
         .rate_pps(args.rate.0)
         .mode(args.xdp);
+    let server = args.metrics.map(Server::bind).transpose()?;
     let responder = options.stop(signals::stop_as(&args.user)?).open();
     let mut responder = responder.map_err(failure)?;
     // Kernels before Linux 5.19 require it for reading and changing maps.
     user::leave(&args.user, CapabilitySet::BPF)?;
     let status_request = signals::quit()?;
+    let url = server.as_ref().map(Server::url);
+    let board = Board::new(respond_families(link, &EchoAnswerCounts::default()));
+    if let Some(server) = server {
+        let posted = Arc::clone(&board);
+        server.serve(args.sandbox, move || posted.read().to_vec())?;
+    }
     Sandbox::new(&sandbox::RESPOND).enter(args.sandbox, args.quiet)?;
-    begin(args, link, &responder).map_err(|error| Failure::stdout(&error))?;
+    begin(args, link, &responder, url.as_deref()).map_err(|error| Failure::stdout(&error))?;
     let mut printed = Instant::now();
     let mut failed = None;
     let stopper = responder.stopper();
     let ran = responder.run(args.interval.min(TICK), |counts| {
+        if url.is_some() {
+            board.post(respond_families(link, counts));
+        }
         if status_request.swap(false, Ordering::Relaxed) {
             say(&status(counts));
         }
@@ -61,7 +73,12 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn begin(args: &PingArgs, link: &str, responder: &Responder) -> io::Result<()> {
+fn begin(
+    args: &PingArgs,
+    link: &str,
+    responder: &Responder,
+    metrics: Option<&str>,
+) -> io::Result<()> {
     let mode = responder.mode().to_string();
     if responder.avoids_peer() {
         warn(PEER);
@@ -73,6 +90,7 @@ fn begin(args: &PingArgs, link: &str, responder: &Responder) -> io::Result<()> {
             "interface": link,
             "mode": mode,
             "rate_pps": args.rate.0,
+            "metrics": metrics,
         }));
     }
     if !args.quiet {
@@ -83,6 +101,9 @@ fn begin(args: &PingArgs, link: &str, responder: &Responder) -> io::Result<()> {
         say(&format!(
             "answering echo requests on {link}, {limit} ({mode} XDP), Ctrl-C ends"
         ));
+        if let Some(url) = metrics {
+            say(&format!("metrics at {url}"));
+        }
     }
     Ok(())
 }

@@ -15,12 +15,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tapline::file::model::Section;
 use tapline::file::write::{CaptureFileOptions, Format, WriteError};
-use tapline::read::{IndexUse, InputError, LeftOut, Read, ReadError, ReadSummary};
+use tapline::read::{IndexUse, InputError, LeftOut, Read, ReadError, ReadProgress, ReadSummary};
 
 use crate::args::{ColumnFormat, CountOrTime, FileSplit, ReadArgs};
 use crate::columns::{ColumnFlags, ColumnOutput, Written};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
+use crate::metrics::{Counters, Server, read_families};
 use crate::objects::WhenFull;
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
@@ -56,13 +57,15 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     }
     raise_descriptor_limit();
     let failure = |error: &ReadError| failure(error, &arguments);
+    let server = args.metrics.map(Server::bind).transpose()?;
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
     user::leave(&args.user, privilege::to_read(false))?;
     let files = arguments.files.iter();
     if let Some(columns) = columns {
         let sandbox = files.fold(Sandbox::new(&sandbox::COLUMNS), Sandbox::read);
-        return write_columns(args, &mut read, &arguments, columns, sandbox);
+        return write_columns(args, &mut read, &arguments, columns, (sandbox, server));
     }
+    serve_metrics(server, args, read.progress(), None)?;
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     let prints = args.output.write.is_none() && !args.json;
     let names_files = output::rotation(&args.output).is_any() || args.edit.split.is_some();
@@ -126,6 +129,37 @@ fn write(read: &mut Read, options: CaptureFileOptions, quiet: bool) -> Result<()
     }
 }
 
+/// Serves the counters of the job and of its uploads, and says where.
+fn serve_metrics(
+    server: Option<Server>,
+    args: &ReadArgs,
+    progress: ReadProgress,
+    uploads: Option<Counters>,
+) -> Result<(), Failure> {
+    let Some(server) = server else {
+        return Ok(());
+    };
+    let url = server.url();
+    server.serve(args.sandbox, move || {
+        let mut families = read_families(&progress);
+        families.extend(uploads.iter().flat_map(|uploads| uploads()));
+        families
+    })?;
+    tell_metrics(&url, args.json, args.quiet).map_err(|error| Failure::stdout(&error))
+}
+
+/// Says where the metrics of a job without a start are.
+pub fn tell_metrics(url: &str, is_json: bool, is_quiet: bool) -> io::Result<()> {
+    if is_json {
+        return crate::json::print(&json!({ "event": "start", "metrics": url }));
+    }
+    if !is_quiet {
+        // A closed standard error is not a failure.
+        let _ = writeln!(io::stderr(), "metrics at {url}");
+    }
+    Ok(())
+}
+
 /// The columns that the flags ask for, if they do.
 fn columns(args: &ReadArgs, when_full: WhenFull) -> Result<Option<ColumnOutput>, Failure> {
     let (output, edit) = (&args.output, &args.edit);
@@ -180,9 +214,10 @@ fn write_columns(
     read: &mut Read,
     arguments: &Arguments,
     mut output: ColumnOutput,
-    sandbox: Sandbox,
+    (sandbox, server): (Sandbox, Option<Server>),
 ) -> Result<Exit, Failure> {
     output.start(args.sandbox)?;
+    serve_metrics(server, args, read.progress(), output.counters())?;
     let mut columns = output.packets()?;
     output.allow(sandbox).enter(args.sandbox, args.quiet)?;
     let result = read.run_consumer(&mut columns);

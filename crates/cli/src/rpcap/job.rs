@@ -1,6 +1,7 @@
 //! The capture: opens it, restricts this program, takes packets and prints the summary.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use serde_json::json;
 use tapline::capture::{DirectionFilter, FileConsumer, Limits, Mode, TimestampSource};
@@ -11,18 +12,16 @@ use tapline::rpcap::{
 };
 
 use super::Url;
+use super::counted::{CaptureBoard, Counted};
 use super::summary::Summary;
 use crate::args::{BackendChoice, CaptureArgs};
 use crate::capture::{self, flush};
 use crate::failure::{Exit, Failure, chain, is_closed_output};
+use crate::metrics::Server;
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
 use crate::{filter, json, privilege, signals, user};
-
-/// Said when a password leaves this host.
-const NOT_ENCRYPTED: &str =
-    "rpcap is not encrypted: who sees the connection reads the password and the packets";
 
 pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<Exit, Failure> {
     refuse_misplaced(args)?;
@@ -47,23 +46,21 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
         packets: args.count.map(Into::into),
         duration: args.duration,
     };
-    let has_password = options.credentials.is_some();
+    let server = args.metrics.map(Server::bind).transpose()?;
     let stop = signals::stop_as(&args.user)?;
     let remote = options.open().map_err(|error| failure(&error, args))?;
     let text = args.filter.join(" ");
     filter::warn(&text, remote.filter_warnings());
-    if has_password && !args.quiet && !remote.is_on_loopback() {
-        // A closed standard error is no reason to end.
-        let _ = writeln!(io::stderr(), "warning: {NOT_ENCRYPTED}");
-    }
     user::leave(&args.user, privilege::to_read(false))?;
+    let (metrics, board) = serve(args, url, server)?;
+    let begin = |written: &Written| begin(args, url, &remote, written, metrics.as_deref());
     let (written, result) = if let Some(path) = &args.output.write {
         let interfaces = remote.interfaces().to_vec();
         let options = output::options(&args.output, path, Section::default(), interfaces)?;
         let file = create(options)?;
-        begin(args, url, &remote, &Written::from(&file))?;
+        begin(&Written::from(&file))?;
         let mut consumer = FileConsumer::new(file, flush(args, path));
-        let result = remote.run_consumer(&mut consumer, &stop);
+        let result = remote.run_consumer(&mut Counted::new(&mut consumer, board), &stop);
         (capture::written(std::slice::from_ref(&consumer)), result)
     } else {
         let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
@@ -71,8 +68,8 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
             .interfaces()
             .iter()
             .for_each(|one| printer.add_interface(one));
-        begin(args, url, &remote, &Written::default())?;
-        let result = remote.run_consumer(&mut printer, &stop);
+        begin(&Written::default())?;
+        let result = remote.run_consumer(&mut Counted::new(&mut printer, board), &stop);
         (Written::default(), result)
     };
     let shown = Summary {
@@ -85,6 +82,22 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
     let exit = finish(args, result)?;
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
     Ok(exit)
+}
+
+/// Serves the counters of the capture. Returns where, and the board on which they are posted.
+fn serve(
+    args: &CaptureArgs,
+    url: &Url,
+    server: Option<Server>,
+) -> Result<(Option<String>, Option<CaptureBoard>), Failure> {
+    let Some(server) = server else {
+        return Ok((None, None));
+    };
+    let address = server.url();
+    let posted = CaptureBoard::new(&url.interface);
+    let board = Arc::clone(&posted.board);
+    server.serve(args.sandbox, move || board.read().to_vec())?;
+    Ok((Some(address), Some(posted)))
 }
 
 fn create(options: CaptureFileOptions) -> Result<CaptureFile, Failure> {
@@ -103,6 +116,7 @@ fn begin(
     url: &Url,
     remote: &RemoteCapture,
     written: &Written,
+    metrics: Option<&str>,
 ) -> Result<(), Failure> {
     let link_type = remote.interfaces().first().map(|one| one.link_type.0);
     if args.json {
@@ -113,6 +127,7 @@ fn begin(
             "link_type": link_type,
             "transport": if args.rpcap.udp { "udp" } else { "tcp" },
             "files": written.names(),
+            "metrics": metrics,
             "sandbox": !args.sandbox.no_sandbox,
         }));
         shown.map_err(|error| Failure::stdout(&error))?;
@@ -120,6 +135,9 @@ fn begin(
         let way = if args.rpcap.udp { "UDP" } else { "TCP" };
         // A closed standard error is no reason to end.
         let _ = writeln!(io::stderr(), "capturing on {url}, packets by {way}");
+        if let Some(metrics) = metrics {
+            let _ = writeln!(io::stderr(), "metrics at {metrics}");
+        }
     }
     let makes_files = output::rotation(&args.output).is_any();
     let prints = args.output.write.is_none() && !args.json;
@@ -187,7 +205,6 @@ fn refuse_misplaced(args: &CaptureArgs) -> Result<(), Failure> {
             args.timestamp.source != TimestampSource::Kernel,
         ),
         ("--stats-interval", args.stats_interval.is_some()),
-        ("--metrics", args.metrics.is_some()),
         ("--name", args.name.is_some()),
         ("--buffer", args.buffer.is_some()),
         ("--delivery", args.delivery.delivery.is_some()),

@@ -1,5 +1,6 @@
 //! `tapline capture -i rpcap://…`: packets of another host, by libpcap's remote protocol.
 
+mod counted;
 mod job;
 mod summary;
 mod url;
@@ -40,6 +41,7 @@ pub fn run(args: &CaptureArgs, url: &Url) -> Result<Exit, Failure> {
     let mut options = RemoteOptions::new(url.host.clone(), url.interface.clone());
     options.port = url.port;
     options.credentials = credentials(args, url)?;
+    options.before_password = (!args.quiet).then_some(warn_of_password);
     if !args.list_interfaces {
         return job::run(args, url, options);
     }
@@ -48,6 +50,15 @@ pub fn run(args: &CaptureArgs, url: &Url) -> Result<Exit, Failure> {
     let printed = interfaces.iter().try_for_each(|one| print(one, args.json));
     printed.map_err(|error| Failure::stdout(&error))?;
     Ok(Exit::Done)
+}
+
+/// Says that others may read the password.
+fn warn_of_password() {
+    // A closed standard error is no reason to end.
+    let _ = writeln!(
+        io::stderr(),
+        "warning: rpcap is not encrypted: who sees the connection reads the password and the packets"
+    );
 }
 
 /// User and password. None of them is printed.

@@ -5,6 +5,7 @@ mod rpcap;
 
 use crate::args::{Protocol, ServeArgs};
 use crate::failure::{Exit, Failure};
+pub use report::ClientCounts;
 
 pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     match &args.protocol {

@@ -13,14 +13,30 @@ use crate::failure::chain;
 use crate::json;
 use crate::units::{counted, grouped};
 
+/// Said when others may see the connections.
+const NOT_ENCRYPTED: &str =
+    "rpcap is not encrypted: who sees the connections reads the password and the packets";
+
 /// Prints for all threads.
 pub struct Reporter {
     is_json: bool,
     is_quiet: bool,
+    /// Clients that are served now.
+    open: AtomicU64,
+    /// Clients that were served and have gone.
+    served: AtomicU64,
     clients: AtomicU64,
     refused: AtomicU64,
     captures: AtomicU64,
     sent: AtomicU64,
+}
+
+/// Clients so far.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientCounts {
+    pub open: u64,
+    pub served: u64,
+    pub refused: u64,
 }
 
 impl Reporter {
@@ -28,6 +44,8 @@ impl Reporter {
         Self {
             is_json: args.json,
             is_quiet: args.quiet,
+            open: AtomicU64::new(0),
+            served: AtomicU64::new(0),
             clients: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             captures: AtomicU64::new(0),
@@ -36,7 +54,12 @@ impl Reporter {
     }
 
     /// The server listens at `address`.
-    pub fn start(&self, address: SocketAddr, access: &Access) -> io::Result<()> {
+    pub fn start(
+        &self,
+        address: SocketAddr,
+        access: &Access,
+        metrics: Option<&str>,
+    ) -> io::Result<()> {
         let has_password = matches!(access, Access::Password(_));
         if self.is_json {
             let way = if has_password {
@@ -49,6 +72,7 @@ impl Reporter {
                 "at_ns": crate::moment::now_ns(),
                 "listen": address.to_string(),
                 "access": way,
+                "metrics": metrics,
             }))?;
         }
         let who = if has_password {
@@ -57,12 +81,28 @@ impl Reporter {
             "root and the user who started it"
         };
         self.line(&format!("serving rpcap at {address}, for {who}"));
+        if let Some(url) = metrics {
+            self.line(&format!("metrics at {url}"));
+        }
         if !address.ip().is_loopback() {
-            self.line(
-                "warning: rpcap is not encrypted: who sees the connections reads the password and the packets",
-            );
+            // Also to those who want no lines about clients. A closed standard error is no reason to end.
+            let _ = writeln!(io::stderr(), "warning: {NOT_ENCRYPTED}");
         }
         Ok(())
+    }
+
+    /// A client is served from now on.
+    pub fn begin(&self) {
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn counts(&self) -> ClientCounts {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        ClientCounts {
+            open: count(&self.open),
+            served: count(&self.served),
+            refused: count(&self.refused),
+        }
     }
 
     /// A capture of a client has ended.
@@ -106,10 +146,14 @@ impl Reporter {
 
     /// A client has gone.
     pub fn client(&self, peer: SocketAddr, end: &SessionEnd) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
         self.clients.fetch_add(1, Ordering::Relaxed);
-        if matches!(end, SessionEnd::NotAllowed(_)) {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-        }
+        let outcome = if matches!(end, SessionEnd::NotAllowed(_)) {
+            &self.refused
+        } else {
+            &self.served
+        };
+        outcome.fetch_add(1, Ordering::Relaxed);
         let (end, why) = words(end);
         if self.is_json {
             event(&json!({

@@ -10,11 +10,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 use tapline::Stop;
-use tapline::rpcap::{Access, Client, Listener, LocalUsers, Opener, Password, Session};
+use tapline::rpcap::{
+    Access, Client, Listener, LocalUsers, Opener, Password, ServerCounters, Session,
+};
 
 use super::report::Reporter;
 use crate::args::ServeRpcapArgs;
 use crate::failure::{Exit, Failure};
+use crate::metrics::{self, serve_families};
 use crate::sandbox::{self, Sandbox};
 use crate::{privilege, signals, user};
 
@@ -51,13 +54,22 @@ pub fn run(args: &ServeRpcapArgs) -> Result<Exit, Failure> {
         };
         Failure::new(exit, line)
     })?;
+    let metrics = args.metrics.map(metrics::Server::bind).transpose()?;
     let trusted = LocalUsers::usual();
     let kept = CapabilitySet::NET_RAW | CapabilitySet::NET_ADMIN | CapabilitySet::BPF;
     user::leave(&args.user, kept)?;
     let reporter = Arc::new(Reporter::new(args));
+    let counters = Arc::new(ServerCounters::default());
+    let url = metrics.as_ref().map(metrics::Server::url);
+    if let Some(metrics) = metrics {
+        let (clients, captures) = (Arc::clone(&reporter), Arc::clone(&counters));
+        metrics.serve(args.sandbox, move || {
+            serve_families(clients.counts(), &captures)
+        })?;
+    }
     let address = listener.address()?;
     reporter
-        .start(address, &access)
+        .start(address, &access, url.as_deref())
         .map_err(|error| Failure::stdout(&error))?;
     let mut server = Server {
         args,
@@ -66,6 +78,7 @@ pub fn run(args: &ServeRpcapArgs) -> Result<Exit, Failure> {
         users: has_users.then_some(trusted),
         stop,
         reporter,
+        counters,
         sessions: Vec::new(),
     };
     server.serve()?;
@@ -100,6 +113,7 @@ struct Server<'s> {
     users: Option<Vec<u32>>,
     stop: Arc<Stop>,
     reporter: Arc<Reporter>,
+    counters: Arc<ServerCounters>,
     sessions: Vec<JoinHandle<Option<()>>>,
 }
 
@@ -150,12 +164,14 @@ impl Server<'_> {
         let (opener, opening) = Opener::pair();
         let users = self.users.clone().map(LocalUsers::open).transpose()?;
         let session = Session::new(client, users, opening)?;
+        let session = session.counters(Arc::clone(&self.counters));
         let thread = thread::Builder::new().name("opener".into());
         // It ends with the session.
         thread.spawn(move || opener.run())?;
         let (access, stop) = (Arc::clone(&self.access), Arc::clone(&self.stop));
         let reporter = Arc::clone(&self.reporter);
         let serve = move || {
+            reporter.begin();
             let end = session.run(&access, &stop, &mut |report| reporter.capture(report));
             reporter.client(peer, &end);
         };

@@ -48,12 +48,7 @@ const SCREEN_CALLS: &[i64] = &[
 ];
 
 pub const ELSEWHERE: &[Elsewhere] = &[
-    elsewhere(
-        "capture",
-        &[libc::SYS_shutdown],
-        COLLECTOR,
-        CLOSE,
-    ),
+    elsewhere("capture", &[libc::SYS_shutdown], COLLECTOR, CLOSE),
     elsewhere(
         "capture",
         &[libc::SYS_getdents64, libc::SYS_readlink],
@@ -138,12 +133,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         PIPES,
         &["sandbox::streams::pipes_are_read"],
     ),
-    elsewhere(
-        "flows",
-        &[libc::SYS_shutdown],
-        COLLECTOR,
-        CLOSE,
-    ),
+    elsewhere("flows", &[libc::SYS_shutdown], COLLECTOR, CLOSE),
     elsewhere(
         "flows",
         &[

@@ -89,13 +89,13 @@ pub fn scrape(host: &Host, to: SocketAddr) -> BTreeMap<String, u64> {
 }
 
 /// Parses the text format of OpenMetrics 1.0: HELP, TYPE and UNIT of each family come once and directly before its
-/// samples, and `# EOF` ends it.
+/// samples, and `# EOF` ends it. Of histograms, the sums are left out, which are no whole numbers.
 #[track_caller]
 fn samples(text: &str) -> BTreeMap<String, u64> {
     let text = text.strip_suffix("# EOF\n").expect("the end");
     let mut families: Vec<&str> = Vec::new();
     let mut samples = BTreeMap::new();
-    let mut suffix = "";
+    let mut suffixes: &[&str] = &[];
     for line in text.lines() {
         let family = families.last().copied().unwrap_or("");
         if let Some(help) = line.strip_prefix("# HELP ") {
@@ -107,18 +107,25 @@ fn samples(text: &str) -> BTreeMap<String, u64> {
             );
             families.push(name);
         } else if let Some(kind) = line.strip_prefix("# TYPE ") {
-            suffix = match kind.strip_prefix(family) {
-                Some(" counter") => "_total",
-                Some(" gauge") => "",
+            suffixes = match kind.strip_prefix(family) {
+                Some(" counter") => &["_total"],
+                Some(" gauge") => &[""],
+                Some(" histogram") => &["_sum", "_count", "_bucket"],
                 _ => panic!("{kind}"),
             };
         } else if let Some(unit) = line.strip_prefix("# UNIT ") {
-            assert_eq!(unit, format!("{family} bytes"));
-            assert!(family.ends_with("_bytes"), "{family}");
+            let is_histogram = suffixes.len() > 1;
+            let wanted = if is_histogram { "seconds" } else { "bytes" };
+            assert_eq!(unit, format!("{family} {wanted}"));
+            assert!(family.ends_with(&format!("_{wanted}")), "{family}");
         } else {
             let (sample, value) = line.rsplit_once(' ').expect("a sample");
             let name = sample.split('{').next().expect("a name");
-            assert_eq!(name, format!("{family}{suffix}"), "{line}");
+            let suffix = name.strip_prefix(family);
+            assert!(suffix.is_some_and(|one| suffixes.contains(&one)), "{line}");
+            if suffix == Some("_sum") {
+                continue;
+            }
             let value = value.parse().expect("a number");
             let before = samples.insert(sample.to_owned(), value);
             assert_eq!(before, None, "{sample} comes twice");

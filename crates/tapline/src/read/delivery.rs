@@ -1,6 +1,5 @@
 //! Selects packets, truncates them to the snaplen, counts them, and hands them to a destination.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use store::block::{Block, Options};
@@ -9,6 +8,7 @@ use store::read::{Header, Item};
 
 use super::error::{ConsumerError, ReadError};
 use super::input::is_stopped;
+use super::job::Shown;
 use super::selection::{PacketMatcher, Selection};
 use crate::analysis::Analysis;
 use crate::{Packet, Stop};
@@ -251,8 +251,8 @@ pub(super) struct Delivery<'a, D> {
     /// Maximum number of packets to deliver.
     pub limit: u64,
     pub stop: &'a mut StopCheck,
-    /// Bytes read, for other threads.
-    pub read_bytes: &'a AtomicU64,
+    /// The counters for other threads.
+    pub shown: &'a Shown,
     /// Time of the last tick.
     pub ticked: Instant,
 }
@@ -310,8 +310,7 @@ impl<D: Destination> Delivery<'_, D> {
 
 impl<D: Destination> ItemReceiver for Delivery<'_, D> {
     fn read_to(&mut self, offset: u64) -> Result<(), ReadError> {
-        // Relaxed: the number stands alone.
-        self.read_bytes.store(offset, Ordering::Relaxed);
+        self.shown.store(offset, self.counts);
         if self.ticked.elapsed() < TICK {
             return Ok(());
         }

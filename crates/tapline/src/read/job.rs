@@ -82,15 +82,40 @@ pub struct Read {
 /// How far a read job is, for another thread. Made by [`Read::progress`].
 #[derive(Clone, Debug)]
 pub struct ReadProgress {
-    bytes: Arc<AtomicU64>,
+    shown: Arc<Shown>,
     total_bytes: Option<u64>,
+}
+
+/// Counters of a running job. Each stands alone, so that their order is relaxed.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub bytes: AtomicU64,
+    pub received: AtomicU64,
+    pub selected: AtomicU64,
+}
+
+impl Shown {
+    pub(super) fn store(&self, bytes: u64, counts: &PacketCounts) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+        self.received.store(counts.received, Ordering::Relaxed);
+        self.selected.store(counts.selected, Ordering::Relaxed);
+    }
 }
 
 impl ReadProgress {
     /// Bytes of the (uncompressed) captures read so far.
     pub fn bytes(&self) -> u64 {
-        // Relaxed: the number stands alone.
-        self.bytes.load(Ordering::Relaxed)
+        self.shown.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Packets read so far.
+    pub fn received(&self) -> u64 {
+        self.shown.received.load(Ordering::Relaxed)
+    }
+
+    /// Of these, the packets that were selected.
+    pub fn selected(&self) -> u64 {
+        self.shown.selected.load(Ordering::Relaxed)
     }
 
     /// Bytes of all inputs; `None` if one is compressed or no regular file.
@@ -131,7 +156,7 @@ impl Read {
         };
         let section = common_section(&inputs);
         let progress = ReadProgress {
-            bytes: Arc::default(),
+            shown: Arc::default(),
             total_bytes: total_bytes(&inputs),
         };
         let section_options = match inputs.as_slice() {
@@ -183,8 +208,9 @@ impl Read {
                 return Ok(None);
             }
             if self.counts.received.is_multiple_of(PROGRESS_ITEMS.into()) {
-                let offset = self.inputs.offset();
-                self.progress.bytes.store(offset, Ordering::Relaxed);
+                self.progress
+                    .shown
+                    .store(self.inputs.offset(), &self.counts);
             }
             match self.inputs.next_item() {
                 Ok(Some(Item::Packet(packet))) => {
@@ -372,7 +398,7 @@ impl Read {
             snaplen: self.snaplen,
             limit: self.limit,
             stop: &mut self.stop,
-            read_bytes: &self.progress.bytes,
+            shown: &self.progress.shown,
             ticked: Instant::now(),
         };
         let mut broken = Vec::new();
@@ -393,7 +419,11 @@ impl Read {
         for error in &broken {
             note(&mut self.input_summaries, error);
         }
-        if !delivery.is_done() {
+        let is_done = delivery.is_done();
+        self.progress
+            .shown
+            .store(self.inputs.offset(), &self.counts);
+        if !is_done {
             self.is_complete = true;
             self.selection.check()?;
         }
@@ -423,6 +453,7 @@ fn deliver_in_order<D: Destination>(
         }
         if inputs.must_wait() {
             delivery.destination.flush()?;
+            delivery.read_to(inputs.offset())?;
             // Bound: it ends with the stream, or when the job is stopped.
             while !inputs.wait(delivery.stop.stop(), &TICK_WAIT) {
                 delivery.destination.tick()?;

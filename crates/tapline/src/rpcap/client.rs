@@ -107,6 +107,13 @@ fn enter(options: &RemoteOptions) -> Result<(Connection, SocketAddr), RemoteErro
     };
     let (stream, address) = connect(host, port).map_err(failed)?;
     let mut control = Connection::new(stream).map_err(RemoteError::Connection)?;
+    let is_local = || control.local().is_ok_and(|local| local.ip().is_loopback());
+    if let Some(warn) = options.before_password
+        && options.credentials.is_some()
+        && !is_local()
+    {
+        warn();
+    }
     let request = Request::Authenticate(options.credentials.clone());
     let Reply::Authenticated(versions) = ask(&mut control, &request)? else {
         return Err(RemoteError::Unexpected);

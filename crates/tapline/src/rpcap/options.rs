@@ -46,6 +46,8 @@ pub struct RemoteOptions {
     pub limits: Limits,
     /// Interval of [`Consumer::tick`](crate::capture::Consumer::tick). Default: 1 s.
     pub tick: Duration,
+    /// Called before the credentials are sent beyond this host: who sees the connection reads them. Default: nothing.
+    pub before_password: Option<fn()>,
 }
 
 impl RemoteOptions {
@@ -62,6 +64,7 @@ impl RemoteOptions {
             transport: DataTransport::default(),
             limits: Limits::default(),
             tick: Duration::from_secs(1),
+            before_password: None,
         }
     }
 }

@@ -157,6 +157,17 @@ pub struct LiveAccount {
     pub bytes: u64,
 }
 
+impl LiveAccount {
+    /// The account of interface `link`.
+    pub fn new(link: impl Into<String>, account: Account, bytes: u64) -> Self {
+        Self {
+            link: link.into(),
+            account,
+            bytes,
+        }
+    }
+}
+
 /// The counters of a capture, for any thread. They stay readable after the capture has ended. Clones show the
 /// same interfaces, also those that join a [`CaptureGroup`](super::super::CaptureGroup) later.
 #[derive(Clone, Debug, Default)]

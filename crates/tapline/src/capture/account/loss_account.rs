@@ -41,7 +41,7 @@ impl Lost {
 }
 
 /// What became of every packet: `received = delivered + filtered + Σ lost`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Packets that the consumer took and, if it writes them, that are written.
     pub delivered: u64,

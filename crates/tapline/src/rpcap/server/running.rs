@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use filter::classic::ClassicProgram;
@@ -14,6 +15,7 @@ use super::super::error::RemoteError;
 use super::super::message::{RemoteSampling, RemoteStatistics};
 use super::super::packet::PacketMessage;
 use super::access::LocalUsers;
+use super::counters::ServerCounters;
 use super::opener::{OpenCapture, OpenChannel, for_kernel};
 use crate::capture::{Capture, CaptureSummary, Ended};
 use crate::packet::Packet;
@@ -82,6 +84,9 @@ pub struct Running {
     /// Whether the capture is being ended.
     pub is_ending: bool,
     has_ended: bool,
+    counters: Arc<ServerCounters>,
+    /// What of it is in the counters.
+    counted: [u64; 4],
 }
 
 /// What is chosen of the packets, and waits for the client.
@@ -126,6 +131,13 @@ impl Sampler {
 }
 
 impl Out {
+    /// In the order of [`ServerCounters::add`].
+    fn counts(&self) -> [u64; 4] {
+        // What is abandoned is no longer sent.
+        let chosen = self.sent + self.unsent;
+        [chosen, self.refused, self.unsampled, self.unsent]
+    }
+
     fn is_empty(&self) -> bool {
         self.begin == self.bytes.len()
     }
@@ -225,7 +237,9 @@ impl Running {
         snaplen: u32,
         filter: Option<ClassicProgram>,
         sampling: RemoteSampling,
+        counters: Arc<ServerCounters>,
     ) -> Self {
+        counters.begin();
         let channel = match opened.channel {
             OpenChannel::Listener(listener) => Channel::Awaited(listener, client),
             OpenChannel::Stream(stream) => Channel::Stream(stream),
@@ -255,6 +269,8 @@ impl Running {
             progress: Instant::now(),
             is_ending: false,
             has_ended: false,
+            counters,
+            counted: [0; 4],
         }
     }
 
@@ -292,6 +308,12 @@ impl Running {
 
     /// Reads packets and sends them, without waiting.
     pub fn pump(&mut self) -> Pumped {
+        let pumped = self.read_and_send();
+        self.counters.add(self.out.counts(), &mut self.counted);
+        pumped
+    }
+
+    fn read_and_send(&mut self) -> Pumped {
         if self.is_awaited() {
             return Pumped::Waits;
         }
@@ -379,6 +401,7 @@ impl Running {
     /// Ends it, whatever is left.
     pub fn finish(mut self, peer: SocketAddr) -> SessionReport {
         self.out.abandon();
+        self.counters.add(self.out.counts(), &mut self.counted);
         if let Channel::Stream(stream) = &self.channel {
             // It may have been closed from the other side.
             let _ = stream.shutdown(Shutdown::Both);

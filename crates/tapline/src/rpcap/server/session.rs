@@ -4,6 +4,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use filter::classic::{ClassicProgram, Instruction};
@@ -21,6 +22,7 @@ use super::super::{
     REQUEST_BYTES_MAX, STALL_TIME,
 };
 use super::access::{Access, LocalUsers};
+use super::counters::ServerCounters;
 use super::listener::Client;
 use super::opener::{CaptureRequest, ChannelRequest, Opened, Opening, Wanted};
 use super::running::{Pumped, Running, SessionReport};
@@ -72,6 +74,7 @@ pub struct Session {
     requested: Instant,
     /// When a request began that is not complete.
     begun: Option<Instant>,
+    counters: Arc<ServerCounters>,
 }
 
 impl Session {
@@ -92,7 +95,15 @@ impl Session {
             last: RemoteStatistics::default(),
             requested: Instant::now(),
             begun: None,
+            counters: Arc::default(),
         })
+    }
+
+    /// Adds what its captures do to `counters`, while they run.
+    #[must_use]
+    pub fn counters(mut self, counters: Arc<ServerCounters>) -> Self {
+        self.counters = counters;
+        self
     }
 
     /// Serves the client until it closes the connection, or until `stop`. `report` is called at the end of each capture. Opens nothing and
@@ -450,7 +461,10 @@ impl Session {
             port: opened.channel.port().map_err(SessionEnd::Connection)?,
         };
         let sampling = self.sampling;
-        let running = Running::new(interface, opened, client, snaplen, filter, sampling);
+        let counters = Arc::clone(&self.counters);
+        let running = Running::new(
+            interface, opened, client, snaplen, filter, sampling, counters,
+        );
         self.running = Some(running);
         self.reply(&Reply::Started(reply))
     }
