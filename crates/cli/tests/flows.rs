@@ -465,6 +465,17 @@ fn flows_of_an_interface_are_those_of_tshark_in_the_same_packets() {
 }
 
 #[test]
+fn the_summary_states_the_memory_that_a_full_table_takes() {
+    let file = capture("dns_tcp_8053.pcap");
+    let line = format!("flows --max-flows 1048576 {file}");
+    let bytes = number(events(&line).last().expect("a summary"), "max_memory_bytes");
+    let ended = run(&line);
+    ended.exit(0);
+    let wanted = format!("room for 1 048 576 flows in {} MiB", bytes >> 20);
+    ended.assert_mentions(&wanted);
+}
+
+#[test]
 fn wrong_uses_are_refused() {
     let file = capture("dns_tcp_8053.pcap");
     assert_refused(

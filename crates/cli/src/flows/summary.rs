@@ -89,10 +89,10 @@ pub fn show(ended: &Ended<'_>, origin: &Origin<'_>) -> io::Result<()> {
     };
     writeln!(
         out,
-        "{} flows{reasons}; at most {} at the same time, room for {}",
+        "{} flows{reasons}; at most {} at the same time, {}",
         grouped(account.exported()),
         grouped(account.most_flows),
-        grouped(args.max_flows as u64)
+        room(args)
     )?;
     if let Some((columns, written)) = ended.written() {
         columns.tell(&mut *out, &written, "flows")?;
