@@ -5,7 +5,7 @@
 set -euo pipefail
 
 folder=$(realpath -m "$1")
-packages=(nfdump softflowd pmacct argus-server)
+packages=(nfdump softflowd pmacct argus-server argus-client)
 [ "$(cat "$folder/packages" 2>/dev/null)" = "${packages[*]}" ] && exit 0
 rm -rf "$folder"
 mkdir -p "$folder/archives"

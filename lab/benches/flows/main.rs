@@ -144,6 +144,7 @@ impl Bench {
             Peer {
                 program: "sbin/argus",
                 words: format!("-r {trace} -w {folder}/argus"),
+                // Its client counts what is in the file.
                 printed: "",
             },
         ];
@@ -163,7 +164,9 @@ impl Bench {
                 let (used, text) = run(self.peer(program), words);
                 assert!(text.contains(printed), "{program}: {text}");
                 table.add(name_of(program), &used.per_packet());
-                let _ = fs::remove_file(self.folder.join("argus"));
+                if *program == "sbin/argus" {
+                    self.check_argus();
+                }
             }
             for program in &self.own {
                 let (used, _) = run(self.at(program), &own);
@@ -185,6 +188,21 @@ impl Bench {
         let (name, best) = best.expect("peers");
         let what = format!("CPU time for each packet, {name} (the best peer) / tapline flows");
         report.at_least(&what, &ratios(&best, &own), 2.0);
+    }
+
+    /// The file of argus has all flows and packets.
+    fn check_argus(&self) {
+        let file = self.folder.join("argus");
+        let mut command = self.peer("bin/racount");
+        command.arg("-r").arg(&file).args(["-", "udp"]);
+        let output = command.output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        // Records, packets, and more.
+        let sum = text.lines().find_map(|line| line.trim().strip_prefix("sum"));
+        let mut figures = sum.unwrap_or_default().split_whitespace();
+        let figures = [figures.next(), figures.next()].map(|figure| figure?.parse().ok());
+        assert_eq!(figures, [Some(FLOWS), Some(PACKETS)], "{text}");
+        fs::remove_file(file).expect("removed");
     }
 
     /// All packets are in flows, and none was evicted.
