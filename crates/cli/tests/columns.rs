@@ -272,20 +272,12 @@ fn files_of_a_long_run_are_completed_while_it_runs() {
 }
 
 /// A capture file of one frame at these hours since 2025-11-28 00:00 UTC.
-fn pcap(hours: impl IntoIterator<Item = u32>) -> Vec<u8> {
-    let header = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 262_144, 1];
-    let mut bytes = header.map(u32::to_le_bytes).concat();
-    let frame = udp(b"hello");
-    for hour in hours {
-        let length = frame.len() as u32;
-        bytes.extend(
-            [1_764_288_000 + hour * 3600, 1, length, length]
-                .map(u32::to_le_bytes)
-                .concat(),
-        );
-        bytes.extend(&frame);
-    }
-    bytes
+fn hourly(hours: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    let seconds: Vec<u32> = hours
+        .into_iter()
+        .map(|hour| 1_764_288_000 + hour * 3600)
+        .collect();
+    pcap(&udp(b"hello"), &seconds)
 }
 
 /// Waits for a complete file below `table` while `running` runs, and ends it.
@@ -320,7 +312,7 @@ fn files_are_completed_while_pipes_are_quiet() {
         let running = spawn(scene.command(&line));
         let writers = pipes.iter().map(|path| {
             let mut pipe = File::create(path).expect("a reader");
-            pipe.write_all(&pcap([0])).expect("it reads");
+            pipe.write_all(&hourly([0])).expect("it reads");
             pipe
         });
         let _open: Vec<_> = writers.collect();
@@ -331,7 +323,7 @@ fn files_are_completed_while_pipes_are_quiet() {
 #[test]
 fn files_are_completed_while_a_compressed_pipe_is_busy() {
     let scene = Scene::new();
-    let packets = pcap([0; 10_000]);
+    let packets = hourly([0; 10_000]);
     let compressed = |name: &str, bytes: &[u8]| {
         let file = scene.write(name, bytes);
         let output = Command::new("gzip").args(["-c", &file]).output();
@@ -357,11 +349,17 @@ fn files_are_completed_while_a_compressed_pipe_is_busy() {
 #[test]
 fn times_in_disorder_make_few_files() {
     let scene = Scene::new();
-    let file = scene.write("five.pcap", pcap((0..50_000).map(|packet| packet % 5)));
+    // Where thousands of files are completed in no time.
+    let memory = tempfile::tempdir_in("/dev/shm").expect("a folder");
+    let place = |name: &str| text(&memory.path().join(name));
+    let file = scene.write("five.pcap", hourly((0..50_000).map(|packet| packet % 5)));
     scene
-        .run(&format!("read {file} -w table --partition=one"))
+        .run(&format!(
+            "read {file} -w {} --partition=one",
+            place("table")
+        ))
         .exit(0);
-    let table = scene.file("table");
+    let table = place("table");
     let rows = duckdb(&format!(
         "select hour::int, count(*), count(distinct filename) from read_parquet('{table}/*/*/*/*.parquet', hive_partitioning = true, filename = true) group by hour order by hour"
     ));
@@ -369,24 +367,24 @@ fn times_in_disorder_make_few_files() {
     let wanted = [2, 1, 1, 1, 1].into_iter().enumerate();
     let wanted: Vec<_> = wanted.map(|(hour, files)| [hour, 10_000, files]).collect();
     assert_eq!(Value::from(rows), serde_json::json!(wanted));
-    let many = scene.write("many.pcap", pcap((0..10_000).map(|packet| packet % 30)));
-    let ended = scene.run(&format!("read {many} -w many --partition=one"));
+    let many = scene.write("many.pcap", hourly((0..10_000).map(|packet| packet % 30)));
+    let ended = scene.run(&format!("read {many} -w {} --partition=one", place("many")));
     let complaint = ended.exit(1);
     assert!(
         complaint.contains("times go back too often between more than 24 hours (sort the packets by time first, for example with reordercap)"),
         "{complaint}"
     );
-    let files = spooled_in(Path::new(&scene.file("many")), false).len();
+    let files = spooled_in(Path::new(&place("many")), false).len();
     assert!((1000..1100).contains(&files), "{files}");
     // Sorted, they may have any number of hours.
-    let sorted = scene.write("sorted.pcap", pcap(0..1500));
+    let sorted = scene.write("sorted.pcap", hourly(0..1500));
     scene
-        .run(&format!("read {sorted} -w sorted --partition=one"))
+        .run(&format!(
+            "read {sorted} -w {} --partition=one",
+            place("sorted")
+        ))
         .exit(0);
-    assert_eq!(
-        spooled_in(Path::new(&scene.file("sorted")), false).len(),
-        1500
-    );
+    assert_eq!(spooled_in(Path::new(&place("sorted")), false).len(), 1500);
 }
 
 #[test]

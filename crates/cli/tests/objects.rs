@@ -192,10 +192,9 @@ fn what_a_killed_run_left_is_uploaded_by_the_next_one() {
     wait::until("a file is complete", || !spooled(&scene, false).is_empty());
     running.signal(Signal::KILL);
     running.finish();
-    // The file of the next one stays open from its first row.
-    let mut running = start(&scene, &FLOWS.replace("200ms", "1h"));
+    // The file of the next one is open from its start.
+    let mut running = start(&scene, "flows -i right0 --json -w s3://logs/open.parquet");
     running.ready();
-    scene.send(&[udp(b"hello")]);
     wait::until("a file is open", || {
         let names = spooled(&scene, true);
         names

@@ -198,7 +198,9 @@ impl Bench {
         let output = command.output().expect("it starts");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         // Records, packets, and more.
-        let sum = text.lines().find_map(|line| line.trim().strip_prefix("sum"));
+        let sum = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("sum"));
         let mut figures = sum.unwrap_or_default().split_whitespace();
         let figures = [figures.next(), figures.next()].map(|figure| figure?.parse().ok());
         assert_eq!(figures, [Some(FLOWS), Some(PACKETS)], "{text}");

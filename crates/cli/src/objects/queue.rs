@@ -484,8 +484,8 @@ mod tests {
             queue.failed(refusal("denied"));
         }
         // They are the oldest still.
-        assert_eq!(names(&queue.add(file("d", 80)).expect("given up")), ["a"]);
-        assert_eq!(next(&queue), Some(file("d", 80)));
+        assert_eq!(names(&queue.add(file("d", 90)).expect("given up")), ["a"]);
+        assert_eq!(next(&queue), Some(file("d", 90)));
     }
 
     #[test]
@@ -494,8 +494,11 @@ mod tests {
         next(&queue);
         queue.failed(refusal("denied"));
         std::thread::scope(|scope| {
-            let hour = |refusals| Duration::from_hours(refusals.into());
-            let waits = scope.spawn(|| queue.next(Duration::ZERO, &hour));
+            let hours = |refusals: u32| Duration::from_hours(refusals.into());
+            let waits = scope.spawn({
+                let queue = &queue;
+                move || queue.next(Duration::ZERO, &hours)
+            });
             queue.add(file("b", 10)).expect("room");
             assert_eq!(waits.join().expect("no panic"), Some(file("b", 10)));
         });

@@ -117,7 +117,7 @@ fn targets(page: &mut Page, statistics: &Prober) {
         Column::Number("Most"),
         Column::Number("Jitter"),
     ];
-    let all = statistics.targets().len();
+    let all = statistics.targets().len() as usize;
     let shown = shown(statistics);
     let rows = shown.iter().map(|&target| row(statistics, target));
     page.table(&Table {
@@ -137,7 +137,7 @@ fn targets(page: &mut Page, statistics: &Prober) {
 /// The targets that are shown: all if there is room, otherwise those with the most losses, which come first.
 fn shown(statistics: &Prober) -> Vec<u32> {
     let targets = statistics.targets();
-    if targets.len() <= ROWS_MAX {
+    if targets.len() as usize <= ROWS_MAX {
         return targets.indices().collect();
     }
     // The one with the least losses is on top.
