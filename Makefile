@@ -1,6 +1,7 @@
 # The two commands of the README are `make demo` and `make test`; each sees to what it needs.
 SHELL := /bin/bash
 PREFIX ?= /usr/local
+LIBDIR ?= lib
 BINARY := target/release/tapline
 MANUAL := target/manual
 
@@ -35,7 +36,7 @@ help:
 	@echo "make static   the program as one file for every Linux (musl), into target/static; needs rustup"
 	@echo "make image    an OCI image with that file, into target/image; made without a daemon"
 	@echo "make wheel    the Python package, with the C library in it, into target/wheel"
-	@echo "make install  program, manual pages, completions and the C libraries below PREFIX ($(PREFIX))"
+	@echo "make install  program, manual pages, completions and the C libraries below PREFIX ($(PREFIX)); libraries into LIBDIR ($(LIBDIR))"
 
 demo: build
 	$(BINARY) demo
@@ -218,15 +219,16 @@ install: build c-library pcap-library
 	install -D -m 644 $(MANUAL)/completions/tapline.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tapline.fish
 	install -D -m 644 packaging/grafana/tapline.json $(DESTDIR)$(PREFIX)/share/tapline/grafana.json
 	install -D -m 644 packaging/prometheus/tapline-alerts.yml $(DESTDIR)$(PREFIX)/share/tapline/prometheus-alerts.yml
-	packaging/c-library.sh $(C_LIBRARY) $(DESTDIR)$(PREFIX) $(PREFIX)
-	packaging/pcap-library.sh $(PCAP_LIBRARY) $(DESTDIR)$(PREFIX)
+	packaging/c-library.sh $(C_LIBRARY) $(DESTDIR)$(PREFIX) $(PREFIX) $(LIBDIR)
+	packaging/pcap-library.sh $(PCAP_LIBRARY) $(DESTDIR)$(PREFIX) $(LIBDIR)
 
-# Root also has the packages installed, used and purged in a new Debian 12, which takes two minutes.
+# Debugging information goes into a package of its own. Root also has the packages installed, used and purged in a new Debian 12,
+# which takes two minutes.
 DEB := target/deb
 deb: build c-library pcap-library
 	@packaging/need.sh deb
 	rm -rf $(DEB)
-	$(MAKE) --no-print-directory install DESTDIR=$(DEB)/tree PREFIX=/usr \
+	KEEP_DEBUG=1 $(MAKE) --no-print-directory install DESTDIR=$(DEB)/tree PREFIX=/usr LIBDIR=lib \
 		EXTCAP=/usr/lib/$$(dpkg-architecture --query DEB_HOST_MULTIARCH)/wireshark/extcap
 	packaging/deb.sh $(DEB)/tree $(DEB)
 	[ "$$(id -u)" -ne 0 ] || packaging/deb-check.sh $(DEB)

@@ -3,10 +3,12 @@
 #
 #   c-library.sh libtapline_c.a FOLDER           libtapline.so and its links into FOLDER
 #   c-library.sh libtapline_c.a FOLDER PREFIX    the library, headers, pkg-config and CMake files into FOLDER, for use
-#                                                as PREFIX (FOLDER is $DESTDIR$PREFIX)
+#                [LIBDIR]                        as PREFIX (FOLDER is $DESTDIR$PREFIX). LIBDIR is one name: lib or lib64
+#
+# With KEEP_DEBUG set, the installed shared library keeps its debugging information.
 set -euo pipefail
 
-archive=$1 folder=$2 prefix=${3:-}
+archive=$1 folder=$2 prefix=${3:-} libdir=${4:-lib}
 here=$(cd "$(dirname "$0")/.." && pwd)
 room=$here/crates/c
 version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
@@ -17,7 +19,7 @@ soname=libtapline.so.${version%%.*}
 system="-lutil -lrt -lpthread -lm -ldl"
 
 libraries=$folder
-[ -z "$prefix" ] || libraries=$folder/lib
+[ -z "$prefix" ] || libraries=$folder/$libdir
 # Whatever the umask, others may read it.
 install -d "$libraries"
 
@@ -32,14 +34,14 @@ ln -sf "libtapline.so.$version" "$libraries/$soname"
 ln -sf "$soname" "$libraries/libtapline.so"
 [ -n "$prefix" ] || exit 0
 
-strip --strip-debug "$libraries/libtapline.so.$version"
+[ -n "${KEEP_DEBUG:-}" ] || strip --strip-debug "$libraries/libtapline.so.$version"
 strip --strip-debug -o "$libraries/libtapline.a" "$archive"
 chmod 644 "$libraries/libtapline.a"
 install -d "$folder/include/tapline" "$libraries/pkgconfig" "$libraries/cmake/tapline"
 install -m 644 "$room/include/tapline.h" "$folder/include/"
 (cd "$room/include/tapline" && find . -name '*.h*' -exec install -D -m 644 {} "$folder/include/tapline/{}" \;)
 fill() {
-    sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|@SERIES@|${version%.*}|" -e "s|@SONAME@|$soname|" -e "s|@SYSTEM@|$system|" \
+    sed -e "s|@PREFIX@|$prefix|" -e "s|@LIBDIR@|$libdir|" -e "s|@VERSION@|$version|" -e "s|@SERIES@|${version%.*}|" -e "s|@SONAME@|$soname|" -e "s|@SYSTEM@|$system|" \
         "$room/package/$1.in" >"$2/$1"
     chmod 644 "$2/$1"
 }

@@ -9,37 +9,9 @@
 set -euo pipefail
 
 tree=$1 folder=$2
-here=$(cd "$(dirname "$0")/.." && pwd)
-version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
+# shellcheck source=packaging/packages.sh
+. "$(dirname "$0")/packages.sh"
 architecture=$(dpkg --print-architecture)
-multiarch=$(dpkg-architecture --query DEB_HOST_MULTIARCH)
-soname=libtapline.so.${version%%.*}
-# The same input makes the same packages.
-export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-# take PACKAGE PATH...: moves paths of the tree into the package. Paths are relative to /usr.
-take() {
-    local package=$1 path
-    shift
-    for path; do
-        install -d "$work/$package/usr/$(dirname "$path")"
-        mv "$work/tree/usr/$path" "$work/$package/usr/$path"
-    done
-}
-
-# split PACKAGE FILE: moves the debugging information of an object into tapline-dbgsym.
-split() {
-    local object=$work/$1/usr/$2 id place
-    id=$(readelf --notes "$object" | sed -n 's/^ *Build ID: //p')
-    place=$work/tapline-dbgsym/usr/lib/debug/.build-id/${id:0:2}
-    install -d "$place"
-    objcopy --only-keep-debug --compress-debug-sections "$object" "$place/${id:2}.debug"
-    chmod 644 "$place/${id:2}.debug"
-    strip --strip-unneeded --remove-section=.comment "$object"
-    objcopy --add-gnu-debuglink="$place/${id:2}.debug" "$object"
-}
 
 # What the objects of a package need from others, with the oldest version that serves.
 depends() {
@@ -89,30 +61,17 @@ END
 }
 
 mkdir -p "$folder"
-cp -a "$tree" "$work/tree"
-install -d "$work/tree/usr/lib/systemd/system"
-install -m 644 "$here"/packaging/systemd/tapline-capture@.* "$work/tree/usr/lib/systemd/system/"
-install -D -m 644 "$here/packaging/sysusers/tapline.conf" "$work/tree/usr/lib/sysusers.d/tapline.conf"
-install -D -m 644 "$here/README.md" "$work/tree/usr/share/doc/tapline/README.md"
-cp -a "$here/docs/guide" "$work/tree/usr/share/doc/tapline/"
-
-take libtapline0 "lib/$soname" "lib/libtapline.so.$version"
-take libtapline-dev include lib/libtapline.so lib/libtapline.a lib/pkgconfig lib/cmake
-take tapline bin lib/systemd lib/sysusers.d "lib/$multiarch/wireshark" lib/tapline lib/libtapline_pcap.so.1 share
+sort_files "$tree" lib
+mv "$work/library" "$work/libtapline0"
+mv "$work/development" "$work/libtapline-dev"
+mv "$work/debug" "$work/tapline-dbgsym"
 install -D -m 644 "$here/packaging/apparmor/tapline-capture" "$work/tapline/etc/apparmor.d/tapline-capture"
-left=$(cd "$work/tree" && find . ! -type d)
-[ -z "$left" ] || { echo "files in no package: $left" >&2; exit 1; }
-
-split tapline bin/tapline
-split tapline lib/libtapline_pcap.so.1
-split libtapline0 "lib/libtapline.so.$version"
-gzip -9n "$work"/tapline/usr/share/man/man1/*.1
 for package in tapline libtapline0; do
     install -d "$work/$package/DEBIAN"
     echo 'activate-noawait ldconfig' >"$work/$package/DEBIAN/triggers"
 done
 echo /etc/apparmor.d/tapline-capture >"$work/tapline/DEBIAN/conffiles"
-cat >"$work/tapline/DEBIAN/postinst" <<'END'
+sed "s/@CAPABILITIES@/$capabilities/" >"$work/tapline/DEBIAN/postinst" <<'END'
 #!/bin/sh
 # Members of the group 'tapline' may run the program with its capabilities, and nobody else may run it, if an
 # administrator says so:
@@ -123,7 +82,13 @@ if [ "$1" = configure ]; then
     getent group tapline >/dev/null || groupadd --system tapline
     case $(dpkg-statoverride --list /usr/bin/tapline || true) in
         *' tapline 0750 '* | *' tapline 750 '*)
-            setcap cap_net_raw,cap_bpf,cap_perfmon,cap_net_admin+ep /usr/bin/tapline
+            setcap @CAPABILITIES@ /usr/bin/tapline
+            ;;
+        # The override is gone, and leaves the file as it was.
+        '')
+            chown root:root /usr/bin/tapline
+            chmod 0755 /usr/bin/tapline
+            setcap -q -r /usr/bin/tapline 2>/dev/null || true
             ;;
         *) setcap -q -r /usr/bin/tapline 2>/dev/null || true ;;
     esac

@@ -17,7 +17,12 @@ use crate::failure::{Exit, Failure};
 const LIBRARY: &str = "libtapline_pcap.so.1";
 
 /// Where it is looked for, beside the folders of this program.
-const FOLDERS: [&str; 2] = ["/usr/local/lib", "/usr/lib"];
+const FOLDERS: [&str; 4] = [
+    "/usr/local/lib",
+    "/usr/local/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+];
 
 /// The variable that names libraries to load before those that a program asks for.
 const PRELOAD: &str = "LD_PRELOAD";
@@ -108,9 +113,13 @@ fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
 fn candidates() -> Vec<PathBuf> {
     let program = env::current_exe().ok();
     let folder = program.as_deref().and_then(Path::parent);
-    let beside = folder
-        .into_iter()
-        .flat_map(|folder| [folder.join("../lib"), folder.to_owned()]);
+    let beside = folder.into_iter().flat_map(|folder| {
+        [
+            folder.join("../lib"),
+            folder.join("../lib64"),
+            folder.to_owned(),
+        ]
+    });
     let folders = beside.chain(FOLDERS.map(PathBuf::from));
     folders.map(|folder| folder.join(LIBRARY)).collect()
 }
