@@ -5,7 +5,7 @@ LIBDIR ?= lib
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test browser dashboard engines azurite bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb static image wheel fuzz clean
+.PHONY: help demo test browser dashboard engines azurite bench lint deny sbom reproducible checksums package aarch64 soak soak-cycles faults kernels install deb rpm static image wheel fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -33,6 +33,7 @@ help:
 	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
 	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) at the same time"
 	@echo "make deb      Debian packages into target/deb; root also tries them in a new Debian 12"
+	@echo "make rpm      RPM packages into target/rpm; root also tries them in a new root"
 	@echo "make static   the program as one file for every Linux (musl), into target/static; needs rustup"
 	@echo "make image    an OCI image with that file, into target/image; made without a daemon"
 	@echo "make wheel    the Python package, with the C library in it, into target/wheel"
@@ -232,6 +233,16 @@ deb: build c-library pcap-library
 		EXTCAP=/usr/lib/$$(dpkg-architecture --query DEB_HOST_MULTIARCH)/wireshark/extcap
 	packaging/deb.sh $(DEB)/tree $(DEB)
 	[ "$$(id -u)" -ne 0 ] || packaging/deb-check.sh $(DEB)
+
+# Root also has them installed, used, verified and erased in a new root.
+RPM := target/rpm
+rpm: build c-library pcap-library
+	@packaging/need.sh rpm
+	rm -rf $(RPM)
+	KEEP_DEBUG=1 $(MAKE) --no-print-directory install DESTDIR=$(RPM)/tree PREFIX=/usr LIBDIR=lib64 \
+		EXTCAP=/usr/lib64/wireshark/extcap
+	packaging/rpm.sh $(RPM)/tree $(RPM)
+	[ "$$(id -u)" -ne 0 ] || packaging/rpm-check.sh $(RPM)
 
 STATIC := target/static
 static:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|static|image|wheel|sbom.
+# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -28,6 +28,7 @@ sbom=("${build[@]}" jq:jq cpio:cpio git:git objcopy:binutils strings:binutils)
 static=("${build[@]}" musl-gcc:musl-tools objcopy:binutils readelf:binutils)
 image=("${static[@]}" jq:jq skopeo:skopeo unshare:util-linux ip:iproute2)
 deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
+rpm=("${build[@]}" rpmbuild:rpm pkg-config:pkg-config mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
 
 target=${1:-}
 case $target in
@@ -41,10 +42,11 @@ case $target in
     bench) needed=("${bench[@]}") ;;
     aarch64) needed=("${aarch64[@]}") ;;
     deb) needed=("${deb[@]}") ;;
+    rpm) needed=("${rpm[@]}") ;;
     static) needed=("${static[@]}") ;;
     image) needed=("${image[@]}") ;;
     sbom) needed=("${sbom[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|static|image|wheel|sbom" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
