@@ -9,17 +9,24 @@ import base64
 import json
 import os
 import pathlib
+import select
 import subprocess
 import sys
 import tempfile
+import time
 
 WIDTHS = (400, 1600)
 SCHEMES = ("light", "dark")
-# For all views of all pages: the tab key is pressed hundreds of times on a long one.
+# For all views of all pages, and for one answer of the browser.
 SECONDS = 600
+ANSWER_SECONDS = 60
 # WCAG 2.2, 1.4.3.
 CONTRAST = 4.5
 
+# What the tab key is to reach, and what it has reached.
+OPERABLE = "[...document.querySelectorAll('a, summary, [tabindex]')].filter(e => e.tagName === 'SUMMARY' || !e.closest('details:not([open])'))"
+WATCH = "window.reached = new Set(); addEventListener('focusin', event => reached.add(event.target))"
+REACHED = OPERABLE + ".filter(element => reached.has(element)).length"
 # Whether a page is wider than its window; the contrast of each text with the colour of the page; what can be operated.
 MEASURE = """(() => {
   const light = text => {
@@ -48,7 +55,7 @@ MEASURE = """(() => {
     const scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
     smallest = Math.min(smallest, parseFloat(style.fontSize) * scale);
   }
-  const operable = [...document.querySelectorAll('a, summary, [tabindex]')].filter(e => e.tagName === 'SUMMARY' || !e.closest('details:not([open])'));
+  const operable = """ + OPERABLE + """;
   return JSON.stringify({
     overflow: document.documentElement.scrollWidth - innerWidth, contrast: least, of, smallest,
     paper: getComputedStyle(document.body).backgroundColor, operable: operable.length,
@@ -79,8 +86,11 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network", "Accessibility"):
             self.call(domain + ".enable")
 
-    def message(self):
+    def message(self, awaited, deadline):
         while b"\0" not in self.rest:
+            readable, _, _ = select.select([self.replies], [], [], max(0, deadline - time.monotonic()))
+            if not readable:
+                raise SystemExit(f"{awaited}: the browser does not answer within {ANSWER_SECONDS} s")
             more = os.read(self.replies, 1 << 20)
             if not more:
                 raise SystemExit("the browser ended early")
@@ -90,6 +100,7 @@ class Browser:
 
     def call(self, method, **params):
         self.number += 1
+        deadline = time.monotonic() + ANSWER_SECONDS
         request = {"id": self.number, "method": method, "params": params}
         if self.session:
             request["sessionId"] = self.session
@@ -97,7 +108,7 @@ class Browser:
         while text:
             text = text[os.write(self.requests, text):]
         while True:
-            message = self.message()
+            message = self.message(method, deadline)
             if message.get("id") == self.number:
                 if "error" in message:
                     raise SystemExit(f"{method}: {message['error']}")
@@ -105,8 +116,9 @@ class Browser:
             self.events.append(message)
 
     def wait(self, method):
+        deadline = time.monotonic() + ANSWER_SECONDS
         while not any(event.get("method") == method for event in self.events):
-            self.events.append(self.message())
+            self.events.append(self.message(method, deadline))
 
     def evaluate(self, text):
         return self.call("Runtime.evaluate", expression=text)["result"].get("value")
@@ -114,7 +126,7 @@ class Browser:
     def end(self):
         self.session = None
         self.call("Browser.close")
-        self.process.wait()
+        self.process.wait(ANSWER_SECONDS)
 
 
 def check(browser, page, width, scheme, screenshots):
@@ -146,15 +158,13 @@ def check(browser, page, width, scheme, screenshots):
     names = [node.get("name", {}).get("value", "") for node in images]
     if len(names) != measured["charts"] or not all(len(name) > 10 for name in names):
         offences.append(f"names of charts: {names}")
-    reached = set()
+    browser.evaluate(WATCH)
     for _ in range(measured["operable"] + 1):
         for kind in ("keyDown", "keyUp"):
             browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
-        reached.add(browser.evaluate(
-            "[...document.querySelectorAll('a, summary, [tabindex]')].indexOf(document.activeElement)"))
-    reached.discard(-1)
-    if len(reached) != measured["operable"]:
-        offences.append(f"the tab key reaches {len(reached)} of {measured['operable']}")
+    reached = browser.evaluate(REACHED)
+    if reached != measured["operable"]:
+        offences.append(f"the tab key reaches {reached} of {measured['operable']}")
     # A key opens the numbers of a chart.
     opened = browser.evaluate("document.querySelector('summary').focus(); document.querySelector('details').open")
     browser.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", text="\r", windowsVirtualKeyCode=13)
@@ -180,7 +190,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         browser = Browser(program, folder)
         for page in pages:
-            papers = {}
+            papers, start = {}, time.monotonic()
             for width in WIDTHS:
                 for scheme in SCHEMES:
                     offences, papers[scheme] = check(browser, page, width, scheme, screenshots)
@@ -191,6 +201,7 @@ def main():
             if papers["light"] == papers["dark"]:
                 failed += 1
                 print(f"{page}: dark is as light")
+            print(f"{pathlib.Path(page).name}: {time.monotonic() - start:.1f} s", flush=True)
         browser.end()
     print(f"{len(pages)} pages, {checked} views, {failed} offences; pictures in {screenshots}")
     sys.exit(1 if failed else 0)
