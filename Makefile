@@ -209,10 +209,12 @@ libpcap-fuzz:
 
 # Wireshark's folder for capture plug-ins: that of the installed tshark, or below a PREFIX of one's own.
 EXTCAP ?= $(shell packaging/extcap-folder.sh $(PREFIX))
+# With KEEP_DEBUG the program and the shared libraries keep their debugging information.
 install: build c-library pcap-library
 	$(BINARY) generate $(MANUAL)
 	packaging/extcap.sh $(DESTDIR)$(EXTCAP) $(PREFIX)/bin/tapline
-	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tapline
+	if [ -n "$$KEEP_DEBUG" ]; then install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tapline; \
+		else packaging/split-debug.sh $(BINARY) $(DESTDIR)$(PREFIX)/bin .debug; fi
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(MANUAL)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -D -m 644 $(MANUAL)/completions/tapline.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tapline

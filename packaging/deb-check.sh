@@ -7,7 +7,7 @@ set -euo pipefail
 folder=$1
 # shellcheck source=packaging/new-root.sh
 . "$(dirname "$0")/new-root.sh"
-make_root tshark,apparmor
+make_root ,tshark,apparmor
 cp "$folder"/*.deb "$root/packages/"
 
 files >"$work/before"
@@ -32,6 +32,7 @@ members_capture
 inside 'dpkg-statoverride --remove /usr/bin/tapline && dpkg-reconfigure tapline'
 everybody_runs
 remove_users
+enable_capture
 inside '
     dpkg-statoverride --update --add root tapline 0750 /usr/bin/tapline
     dpkg --purge tapline-dbgsym libtapline-dev libtapline0 tapline >/dev/null

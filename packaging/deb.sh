@@ -53,7 +53,7 @@ END
     (cd "$root" && find . -type f ! -path './DEBIAN/*' -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' md5sum) \
         >"$root/DEBIAN/md5sums"
     chmod 644 "$root/DEBIAN/"*
-    for script in postinst postrm; do
+    for script in postinst prerm postrm; do
         [ ! -e "$root/DEBIAN/$script" ] || chmod 755 "$root/DEBIAN/$script"
     done
     dpkg-deb --root-owner-group -Zxz -z2 --build "$root" "$folder/$1_${version}_$architecture.deb" >/dev/null
@@ -95,8 +95,13 @@ if [ "$1" = configure ]; then
     if aa-enabled --quiet 2>/dev/null; then
         apparmor_parser --replace --write-cache /etc/apparmor.d/tapline-capture || true
     fi
+    [ ! -d /run/systemd/system ] || systemctl daemon-reload || true
 fi
 END
+{
+    printf '#!/bin/sh\nset -e\n'
+    cat "$here/packaging/systemd/before-removal.sh"
+} >"$work/tapline/DEBIAN/prerm"
 cat >"$work/tapline/DEBIAN/postrm" <<'END'
 #!/bin/sh
 set -e
@@ -105,6 +110,7 @@ case $1 in
         if aa-enabled --quiet 2>/dev/null && [ -e /etc/apparmor.d/tapline-capture ]; then
             apparmor_parser --remove /etc/apparmor.d/tapline-capture || true
         fi
+        [ ! -d /run/systemd/system ] || systemctl daemon-reload || true
         ;;
     purge)
         dpkg-statoverride --quiet --remove /usr/bin/tapline 2>/dev/null || true

@@ -68,14 +68,14 @@ jq --null-input --compact-output --arg digest "sha256:$manifest" --argjson bytes
         schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json",
         manifests: [{mediaType: "application/vnd.oci.image.manifest.v1+json", digest: $digest, size: $bytes,
             platform: {architecture: $architecture, os: "linux"},
-            annotations: {"org.opencontainers.image.ref.name": $version}}]
+            annotations: {"org.opencontainers.image.ref.name": "localhost/tapline:\($version)"}}]
     }' >"$work/image/index.json"
 echo -n '{"imageLayoutVersion":"1.0.0"}' >"$work/image/oci-layout"
 image=$folder/tapline-$version.oci.tar
 pack --directory "$work/image" --file "$image" .
 
 # Another program reads it, and unpacks it; what it unpacked runs in a network namespace of its own.
-skopeo --tmpdir "$work" copy --quiet --insecure-policy "oci-archive:$image:$version" "dir:$work/copy"
+skopeo --tmpdir "$work" copy --quiet --insecure-policy "oci-archive:$image:localhost/tapline:$version" "dir:$work/copy"
 [ "$(sha256sum <"$work/copy/$layer" | cut -d' ' -f1)" = "$layer" ]
 if [ "$(id -u)" -eq 0 ]; then
     mkdir "$work/container"
@@ -90,7 +90,16 @@ if [ "$(id -u)" -eq 0 ]; then
         inside capture -i lo -q -w /captures/two.pcapng -c 2 icmp & capture=$!
         inside ping -q -c 20 -i 100ms 127.0.0.1 >/dev/null
         wait $capture
-        inside read /captures/two.pcapng >"$0/captures/lines"' "$work/container"
-    [ "$(wc -l <"$work/container/captures/lines")" = 2 ]
+        inside read /captures/two.pcapng >"$0/captures/lines"
+        # As another user than root, who has these capabilities, and who has none.
+        user() { capabilities=$1; shift
+            setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps="$capabilities" --ambient-caps="$capabilities" \
+                --bounding-set="$capabilities" chroot "$root" /usr/bin/tapline "$@"; }
+        user -all,+net_raw,+bpf,+sys_chroot capture -i lo -q -w /tmp/two.pcapng -c 2 icmp & capture=$!
+        inside ping -q -c 20 -i 100ms 127.0.0.1 >/dev/null
+        wait $capture
+        user -all,+sys_chroot read /tmp/two.pcapng >>"$0/captures/lines"
+        status=0; user -all,+sys_chroot capture -i lo -q -c 1 2>/dev/null || status=$?; test $status = 3' "$work/container"
+    [ "$(wc -l <"$work/container/captures/lines")" = 4 ]
 fi
 echo "$image: $(stat --format=%s "$image") bytes"

@@ -5,10 +5,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
 
-# make_root PACKAGE,...: a system in a temporary folder, with these packages of Debian beside those that every system has.
+# make_root [,PACKAGE...]: a system in a temporary folder, with these packages of Debian beside those that each check needs.
 # It is made from the package sources of this machine.
 make_root() {
-    mmdebstrap --quiet --variant=minbase --include="g++,libc6-dev,cmake,make,pkg-config,libcap2-bin,tcpdump,$1" bookworm "$root" \
+    mmdebstrap --quiet --variant=minbase --include="passwd,g++,libc6-dev,cmake,make,pkg-config,libcap2-bin,tcpdump,systemd$1" bookworm "$root" \
         /etc/apt/sources.list.d/debian.sources
     mkdir "$root/packages"
 }
@@ -92,6 +92,11 @@ members_capture() {
         test "$(tapline read /tmp/member.pcapng | wc -l)" = 2
         if as other tapline --version 2>/dev/null; then exit 1; fi
         rm /tmp/member.pcapng'
+}
+
+# A capture starts with the system; the links for that go with the package.
+enable_capture() {
+    inside 'systemctl --quiet enable tapline-capture@edge.service tapline-capture@edge.socket'
 }
 
 remove_users() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the program twice, from two copies of the committed sources in folders of different names, and ends with an
-# error if the two files differ: reproducible.sh FOLDER. The program is left in FOLDER.
+# error if the two files differ: reproducible.sh FOLDER. The program is left in FOLDER, and its debugging information beside it.
 #
 # Paths are the only trace that the place of a build leaves: they are replaced by fixed names.
 set -euo pipefail
@@ -33,5 +33,5 @@ for name in "$sources" "$cargo_home"; do
         exit 1
     fi
 done
-install -m 755 "$sources/one/target/release/tapline" "$folder/tapline"
+packaging/split-debug.sh "$sources/one/target/release/tapline" "$folder"
 sha256sum "$folder/tapline"

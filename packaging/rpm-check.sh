@@ -7,7 +7,7 @@ set -euo pipefail
 folder=$1
 # shellcheck source=packaging/new-root.sh
 . "$(dirname "$0")/new-root.sh"
-make_root passwd
+make_root ""
 # Debian's rpm(8) asks whether one knows that it is not dpkg(1).
 rpm() { command rpm --force-debian --root "$root" --dbpath /var/lib/rpm "$@"; }
 
@@ -60,6 +60,7 @@ rpm --verify tapline tapline-group
 rpm --erase tapline-group
 everybody_runs
 remove_users
+enable_capture
 
 # The library is needed.
 if rpm --erase tapline-libs 2>/dev/null; then exit 1; fi

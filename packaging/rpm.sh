@@ -37,5 +37,6 @@ for package in tapline library development debug; do
 done
 rpmbuild -bb --quiet --define "_topdir $work/rpmbuild" --define "_rpmdir $folder" \
     --define '_rpmfilename %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' \
-    --define "work $work" --define "tapline_version $version" --define "capabilities $capabilities" "$here/packaging/tapline.spec"
+    --define "work $work" --define "tapline_version $version" --define "capabilities $capabilities" --define "units $here/packaging/systemd" \
+    "$here/packaging/tapline.spec"
 ls "$folder"/*.rpm
