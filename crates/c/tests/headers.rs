@@ -4,52 +4,53 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use lab::once;
 use lab::skip::{self, Feature};
 
-use crate::support::{WARNINGS, built, repository, room, succeed};
-
-/// The headers in a folder and below.
-fn headers(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    let found = paths.flat_map(|path| {
-        if path.is_dir() {
-            headers(&path)
-        } else {
-            vec![path]
-        }
-    });
-    found.collect()
-}
+use crate::support::{WARNINGS, built, files, repository, room, succeed};
 
 #[test]
 fn each_header_is_complete_and_causes_no_warning() {
     let include = room().join("include");
-    let headers = headers(&include);
+    let headers = files(&include);
     assert!(headers.len() > 20, "{headers:?}");
     let name = |header: &Path| {
         let name = header.strip_prefix(&include).expect("below it");
-        format!("#include <{}>\n", name.display())
+        name.display().to_string()
     };
     let is_c = |header: &Path| header.extension().is_some_and(|end| end == "h");
-    let all: String = headers.iter().map(|header| name(header)).collect();
+    let all: String = headers
+        .iter()
+        .map(|header| included(&name(header)))
+        .collect();
     let all_of_c = headers.iter().filter(|header| is_c(header));
-    let all_of_c: String = all_of_c.map(|header| name(header)).collect();
+    let all_of_c: String = all_of_c.map(|header| included(&name(header))).collect();
     for header in &headers {
-        // A file that includes it twice, as a program does through others.
-        let text = name(header).repeat(2);
-        has_no_warning_alone("g++", "c++", "-std=c++20", &text);
+        dependencies(&name(header));
         if is_c(header) {
-            has_no_warning_alone("gcc", "c", "-std=c11", &text);
+            let text = include_twice(&name(header));
+            has_no_warning_alone("gcc", "c", "-std=c11", &text, &[SYNTAX]);
         }
     }
     // Both compilers have the same standard library: what is complete for one is for the other.
-    has_no_warning_alone("clang++", "c++", "-std=c++20", &all);
-    has_no_warning_alone("clang", "c", "-std=c11", &all_of_c);
+    let object = built().join("headers/all.o");
+    let path = object.to_str().expect("text");
+    has_no_warning_alone("clang++", "c++", "-std=c++20", &all, &["-c", "-o", path]);
+    has_no_warning_alone("clang", "c", "-std=c11", &all_of_c, &[SYNTAX]);
+    // Several files of a program may include them: they define nothing that the linker would find twice.
+    let mut command = Command::new("nm");
+    command.args(["--defined-only", "--extern-only", "--format=posix"]);
+    let symbols = String::from_utf8(succeed(command.arg(&object)).stdout).expect("text");
+    let is_shared = |line: &&str| matches!(line.split(' ').nth(1), Some("W" | "V" | "u"));
+    let twice: Vec<_> = symbols.lines().filter(|line| !is_shared(line)).collect();
+    assert!(twice.is_empty(), "{twice:#?}");
 }
+
+/// A flag of the compilers: nothing of a header alone is compiled to code, so optimisation would see no more.
+const SYNTAX: &str = "-fsyntax-only";
 
 /// Compilers that are newer than the default ones, with the flags of their standard libraries.
 const NEWER: [(&str, &[&str]); 3] = [
@@ -84,7 +85,7 @@ fn newer_compilers_report_no_warning_in_headers_and_examples() {
     let include = room().join("include");
     let mut text = String::new();
     // GoogleTest is built with the default compiler's standard library.
-    let headers = headers(&include).into_iter();
+    let headers = files(&include).into_iter();
     for path in headers.filter(|path| !path.ends_with("netlink/mock.hpp")) {
         writeln!(text, "#include \"{}\"", path.display()).expect("text");
     }
@@ -134,7 +135,7 @@ fn a_netlink_header_expands_to_at_most_twice_the_text_of_memory() {
     };
     let largest_of_the_library = bytes("memory");
     let folder = room().join("include/tapline/netlink");
-    let headers = headers(&folder).into_iter();
+    let headers = files(&folder).into_iter();
     for path in headers.filter(|path| !path.ends_with("mock.hpp")) {
         let name = path.file_name().expect("a name").to_string_lossy();
         let expanded = bytes(&format!("tapline/netlink/{name}"));
@@ -168,29 +169,49 @@ fn a_file_that_opens_a_factory_compiles_few_functions() {
     assert!((100..6500).contains(&shared), "{shared}");
 }
 
-/// Nothing of a header alone is compiled to code, so optimisation would see no more.
-fn has_no_warning_alone(compiler: &str, language: &str, standard: &str, text: &str) {
+fn included(header: &str) -> String {
+    format!("#include <{header}>\n")
+}
+
+/// A file that includes a header twice, as a program does through others.
+fn include_twice(header: &str) -> String {
+    included(header).repeat(2)
+}
+
+fn has_no_warning_alone(
+    compiler: &str,
+    language: &str,
+    standard: &str,
+    text: &str,
+    flags: &[&str],
+) {
     let folder = built().join("headers");
     fs::create_dir_all(&folder).expect("a folder");
-    let source = folder.join(format!("alone_{compiler}"));
-    fs::write(&source, text).expect("a file");
+    let source = tempfile::NamedTempFile::new_in(&folder).expect("a file");
+    fs::write(source.path(), text).expect("a file");
     let mut command = Command::new(compiler);
-    command.args([standard, "-fsyntax-only"]).args(WARNINGS);
+    command.arg(standard).args(WARNINGS).args(flags);
     command.arg("-I").arg(room().join("include"));
-    succeed(command.args(["-x", language]).arg(source));
+    succeed(command.args(["-x", language]).arg(source.path()));
+}
+
+/// GCC, which must report no warning for the header alone, makes a rule for make(1) with the headers that it includes, also
+/// through others, except those of the system.
+fn dependencies(name: &str) -> String {
+    let file = format!("{}.d", name.replace('/', "_"));
+    let rule = built().join("headers").join(file);
+    once::build(&rule, || {
+        let path = rule.to_str().expect("text");
+        let text = include_twice(name);
+        let flags = [SYNTAX, "-MMD", "-MF", path];
+        has_no_warning_alone("g++", "c++", "-std=c++20", &text, &flags);
+    });
+    fs::read_to_string(rule).expect("the rule")
 }
 
 /// The headers of this library that a header includes, also through others, as the compiler reports them.
 fn own_headers(include: &Path, name: &str) -> BTreeSet<String> {
-    let source = built()
-        .join("headers")
-        .join(format!("closure_{}", name.replace('/', "_")));
-    fs::create_dir_all(source.parent().expect("a folder")).expect("a folder");
-    fs::write(&source, format!("#include <{name}>\n")).expect("a file");
-    let mut command = Command::new("g++");
-    command.args(["-std=c++20", "-MM", "-x", "c++"]);
-    command.arg("-I").arg(include).arg(source);
-    let rule = String::from_utf8(succeed(&mut command).stdout).expect("text");
+    let rule = dependencies(name);
     let found = rule.split_whitespace().filter_map(|word| {
         let path = fs::canonicalize(word).ok()?;
         let own = path.strip_prefix(include).ok()?;
@@ -213,7 +234,7 @@ fn standard_headers(text: &str) -> BTreeSet<String> {
 #[test]
 fn headers_include_what_the_committed_list_says() {
     let include = fs::canonicalize(room().join("include")).expect("the headers");
-    let mut lines: Vec<String> = headers(&include)
+    let mut lines: Vec<String> = files(&include)
         .iter()
         .map(|path| {
             let name = path.strip_prefix(&include).expect("below it");
@@ -307,7 +328,7 @@ const REASONS: [(&str, &[&str]); 25] = [
 #[test]
 fn headers_use_the_standard_headers_that_they_include() {
     let include = room().join("include");
-    for path in headers(&include) {
+    for path in files(&include) {
         if path.extension().is_none_or(|end| end != "hpp") {
             continue;
         }

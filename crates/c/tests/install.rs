@@ -45,7 +45,7 @@ fn make_install(folder: &Path, prefix: &Path) {
     }
     for (variable, value) in [
         ("PREFIX", prefix.to_owned()),
-        ("C_LIBRARY", archive()),
+        ("C_LIBRARY", archive().to_owned()),
         ("PCAP_LIBRARY", library().join("libtapline.so")),
         ("BINARY", program),
         ("MANUAL", folder.join("manual")),

@@ -23,8 +23,22 @@ pub fn built() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("c")
 }
 
-/// The static library that cargo built with this program: the newest one beside it.
-pub fn archive() -> PathBuf {
+/// The static library that cargo built with this program, without debugging information. That would be most of it:
+/// linkers would copy it, and valgrind would read that of the library at each start, for seconds.
+pub fn archive() -> &'static Path {
+    static ARCHIVE: OnceLock<PathBuf> = OnceLock::new();
+    ARCHIVE.get_or_init(|| {
+        fs::create_dir_all(built()).expect("a folder");
+        let stripped = built().join("libtapline_c.a");
+        let mut command = Command::new("strip");
+        command.args(["--strip-debug", "-o"]).arg(&stripped);
+        succeed(command.arg(newest_archive()));
+        stripped
+    })
+}
+
+/// Of the static libraries beside this program, the newest.
+fn newest_archive() -> PathBuf {
     let program = std::env::current_exe().expect("this program");
     let folder = program.parent().expect("its folder");
     let entries = fs::read_dir(folder).expect("the folder of dependencies");
@@ -85,6 +99,20 @@ pub fn pkg_config(prefix: &Path, words: &[&str]) -> String {
     command.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
     let output = succeed(command.args(words).arg("tapline"));
     String::from_utf8(output.stdout).expect("text")
+}
+
+/// The files in a folder and below.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let found = paths.flat_map(|path| {
+        if path.is_dir() {
+            files(&path)
+        } else {
+            vec![path]
+        }
+    });
+    found.collect()
 }
 
 /// Warnings that the headers must not cause.
@@ -170,10 +198,14 @@ impl Checker {
 #[track_caller]
 pub fn sanitized(source: &str) -> Checked {
     let (compiler, standard) = gcc(source);
-    let mut command = Command::new(compiler);
-    command.args([standard, "-fsyntax-only"]).args(WARNINGS);
-    command.arg("-I").arg(room().join("include"));
-    succeed(command.arg(room().join(source)));
+    // Nothing is built there: each source has its path, and is compiled once.
+    let checked = built().join(compiler).join(source);
+    once::build(&checked, || {
+        let mut command = Command::new(compiler);
+        command.args([standard, "-fsyntax-only"]).args(WARNINGS);
+        command.arg("-I").arg(room().join("include"));
+        succeed(command.arg(room().join(source)));
+    });
     Checker::Sanitizers.program(source, &[])
 }
 
