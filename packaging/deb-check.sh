@@ -4,7 +4,7 @@
 # What the packages leave behind is an error.
 set -euo pipefail
 
-folder=$1
+folder=$(realpath "$1")
 # shellcheck source=packaging/new-root.sh
 . "$(dirname "$0")/new-root.sh"
 make_root ,tshark,apparmor

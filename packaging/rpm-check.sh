@@ -4,7 +4,7 @@
 # What the packages leave behind is an error. The root is a Debian 12, since Debian has rpm(8).
 set -euo pipefail
 
-folder=$1
+folder=$(realpath "$1")
 # shellcheck source=packaging/new-root.sh
 . "$(dirname "$0")/new-root.sh"
 make_root ""
