@@ -78,6 +78,8 @@ pack --directory "$work/image" --file "$image" .
 skopeo --tmpdir "$work" copy --quiet --insecure-policy "oci-archive:$image:localhost/tapline:$version" "dir:$work/copy"
 [ "$(sha256sum <"$work/copy/$layer" | cut -d' ' -f1)" = "$layer" ]
 if [ "$(id -u)" -eq 0 ]; then
+    # Other users may pass.
+    chmod go+x "$work"
     mkdir "$work/container"
     tar --extract --directory "$work/container" --file "$work/copy/$layer"
     mkdir "$work/container/proc"
