@@ -30,7 +30,7 @@ COMMANDS = {
     "read": ["read", "packets", "-w", "read.parquet", "-q"],
     "serve": ["serve", "rpcap"],
     "remote": ["capture", "-i", "rpcap://127.0.0.1/v1", "-w", "remote.pcapng", "-q"],
-    "respond": ["ping", "--respond", "-I", "v1"],
+    "respond": ["ping", "--respond", "-I", "v0"],
     "latency": ["latency", "-i", "v1"],
     "monitor": ["monitor", "link"],
     "send": ["send", "-i", "v0", "--udp", "--dst", "10.0.0.2", "--dst-mac", "02:00:00:00:00:02", "--rate", "100pps", "-c", "9000", "-q"],

@@ -323,7 +323,7 @@ fn files_are_completed_while_pipes_are_quiet() {
 #[test]
 fn files_are_completed_while_a_compressed_pipe_is_busy() {
     let scene = Scene::new();
-    let packets = hourly([0; 10_000]);
+    let packets = hourly(vec![0; 10_000]);
     let compressed = |name: &str, bytes: &[u8]| {
         let file = scene.write(name, bytes);
         let output = Command::new("gzip").args(["-c", &file]).output();

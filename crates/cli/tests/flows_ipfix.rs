@@ -351,7 +351,7 @@ fn every_kind_of_run_closes_its_connection() {
     let frames: Vec<_> = (1..=5).map(|size| udp_frame(64 * size)).collect();
     let file = capture("dns_tcp_8053.pcap");
     for line in [
-        &format!("{file}"),
+        &file,
         &format!("{file} -w a.parquet"),
         "-i right0 -c 5 udp",
         "-i right0 -c 5 -w b.parquet udp",

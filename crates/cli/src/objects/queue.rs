@@ -175,7 +175,9 @@ impl Queue {
             is_urgent: false,
             is_full: false,
         };
-        found.into_iter().for_each(|file| state.add(file));
+        for file in found {
+            state.add(file);
+        }
         Self {
             limits,
             state: Mutex::new(state),

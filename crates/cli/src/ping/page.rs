@@ -144,8 +144,8 @@ fn shown(statistics: &Prober) -> Vec<u32> {
     let mut most = BinaryHeap::with_capacity(ROWS_MAX + 1);
     for target in targets.indices() {
         let loss = figures::loss_percent(&statistics.counts(target)).unwrap_or(0.0);
-        // To a millionth of a percent.
-        most.push((Reverse((loss * 1e6) as u64), target));
+        // The bits of numbers that are not negative have their order.
+        most.push((Reverse(loss.to_bits()), target));
         if most.len() > ROWS_MAX {
             most.pop();
         }

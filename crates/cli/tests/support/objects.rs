@@ -232,7 +232,7 @@ pub fn denying_port(host: &Host, denied: &'static str) -> u16 {
 /// Answers one request, which has a body.
 fn pass_one(mut client: TcpStream, mut server: TcpStream, denied: &str) -> io::Result<()> {
     let mut request = Vec::new();
-    let mut buffer = [0; 1 << 16];
+    let mut buffer = [0; 4 << 10];
     let end = loop {
         let read = client.read(&mut buffer)?;
         request.extend(&buffer[..read]);

@@ -8,7 +8,7 @@ use store::read::{Header, Item};
 
 use super::error::{ConsumerError, ReadError};
 use super::input::is_stopped;
-use super::job::Shown;
+use super::progress::Shown;
 use super::selection::{PacketMatcher, Selection};
 use crate::analysis::Analysis;
 use crate::{Packet, Stop};
@@ -310,7 +310,8 @@ impl<D: Destination> Delivery<'_, D> {
 
 impl<D: Destination> ItemReceiver for Delivery<'_, D> {
     fn read_to(&mut self, offset: u64) -> Result<(), ReadError> {
-        self.shown.store(offset, self.counts);
+        self.shown
+            .store(offset, self.counts.received, self.counts.selected);
         if self.ticked.elapsed() < TICK {
             return Ok(());
         }

@@ -1,7 +1,5 @@
 //! The read job.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rustix::event::Timespec;
@@ -21,6 +19,7 @@ use super::flows::FlowCopy;
 use super::indexed::IndexUse;
 use super::input::{InputKind, InputSource, Inputs, common_section, total_bytes};
 use super::parallel::{ParallelPlan, ParallelReader};
+use super::progress::ReadProgress;
 use super::selection::Selection;
 use super::summary::{InputSummary, ReadSummary, WrittenFiles};
 use crate::analysis::Analysis;
@@ -79,51 +78,6 @@ pub struct Read {
     index: Option<IndexUse>,
 }
 
-/// How far a read job is, for another thread. Made by [`Read::progress`].
-#[derive(Clone, Debug)]
-pub struct ReadProgress {
-    shown: Arc<Shown>,
-    total_bytes: Option<u64>,
-}
-
-/// Counters of a running job. Each stands alone, so that their order is relaxed.
-#[derive(Debug, Default)]
-pub(super) struct Shown {
-    pub bytes: AtomicU64,
-    pub received: AtomicU64,
-    pub selected: AtomicU64,
-}
-
-impl Shown {
-    pub(super) fn store(&self, bytes: u64, counts: &PacketCounts) {
-        self.bytes.store(bytes, Ordering::Relaxed);
-        self.received.store(counts.received, Ordering::Relaxed);
-        self.selected.store(counts.selected, Ordering::Relaxed);
-    }
-}
-
-impl ReadProgress {
-    /// Bytes of the (uncompressed) captures read so far.
-    pub fn bytes(&self) -> u64 {
-        self.shown.bytes.load(Ordering::Relaxed)
-    }
-
-    /// Packets read so far.
-    pub fn received(&self) -> u64 {
-        self.shown.received.load(Ordering::Relaxed)
-    }
-
-    /// Of these, the packets that were selected.
-    pub fn selected(&self) -> u64 {
-        self.shown.selected.load(Ordering::Relaxed)
-    }
-
-    /// Bytes of all inputs; `None` if one is compressed or no regular file.
-    pub fn total_bytes(&self) -> Option<u64> {
-        self.total_bytes
-    }
-}
-
 impl Read {
     pub(super) fn open(options: JobOptions) -> Result<Self, ReadError> {
         let mut inputs = Vec::with_capacity(options.inputs.len());
@@ -155,10 +109,7 @@ impl Read {
             error: None,
         };
         let section = common_section(&inputs);
-        let progress = ReadProgress {
-            shown: Arc::default(),
-            total_bytes: total_bytes(&inputs),
-        };
+        let progress = ReadProgress::new(total_bytes(&inputs));
         let section_options = match inputs.as_slice() {
             [input] => {
                 let header = input.reader.header();
@@ -208,9 +159,11 @@ impl Read {
                 return Ok(None);
             }
             if self.counts.received.is_multiple_of(PROGRESS_ITEMS.into()) {
-                self.progress
-                    .shown
-                    .store(self.inputs.offset(), &self.counts);
+                self.progress.shown.store(
+                    self.inputs.offset(),
+                    self.counts.received,
+                    self.counts.selected,
+                );
             }
             match self.inputs.next_item() {
                 Ok(Some(Item::Packet(packet))) => {
@@ -420,9 +373,11 @@ impl Read {
             note(&mut self.input_summaries, error);
         }
         let is_done = delivery.is_done();
-        self.progress
-            .shown
-            .store(self.inputs.offset(), &self.counts);
+        self.progress.shown.store(
+            self.inputs.offset(),
+            self.counts.received,
+            self.counts.selected,
+        );
         if !is_done {
             self.is_complete = true;
             self.selection.check()?;

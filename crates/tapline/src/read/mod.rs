@@ -29,6 +29,7 @@ mod inspect;
 mod job;
 mod left_out;
 mod parallel;
+mod progress;
 mod selection;
 mod summary;
 
@@ -52,8 +53,9 @@ pub use edit::{DuplicateWindow, Edits};
 pub use error::{BrokenInputs, ConsumerError, InputError, ReadError};
 pub use indexed::IndexUse;
 pub use inspect::{FileReport, FileTraffic, Inspection, ReportedInterface};
-pub use job::{Read, ReadProgress};
+pub use job::Read;
 pub use left_out::LeftOut;
+pub use progress::ReadProgress;
 pub use summary::{InputSummary, ReadSummary, WrittenFiles};
 
 /// Reads the capture file at `path`. See the [module](mod@crate::read).
