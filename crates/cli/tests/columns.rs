@@ -1,7 +1,8 @@
 //! Parquet and Arrow: DuckDB and nanoarrow read what the program writes, and tshark has the same figures.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -434,6 +435,28 @@ fn a_full_disk_leaves_no_half_file() {
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
     assert_eq!(ended.stderr, [complaint.clone(), complaint], "{ended:?}");
     assert!(ended.stdout.is_empty(), "{ended:?}");
+}
+
+/// A file is complete when its directory is on the disk, too.
+#[test]
+fn a_directory_that_cannot_be_read_gets_no_hidden_file() {
+    let scene = Scene::new();
+    let folder = scene.file("folder");
+    fs::create_dir(&folder).expect("a folder");
+    let user = 12_345;
+    chown(&folder, Some(user), Some(user)).expect("root");
+    for (folder, mode) in [(Path::new(&folder), 0o300), (scene.folder.path(), 0o755)] {
+        fs::set_permissions(folder, Permissions::from_mode(mode)).expect("ours");
+    }
+    let mut command = scene.right.command("setpriv");
+    let user = user.to_string();
+    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]);
+    let (file, columns) = (capture("dns_tcp_8053.pcap"), format!("{folder}/a.parquet"));
+    command.args([PROGRAM, "read", &file, "-w", &columns]);
+    let ended = spawn(command).finish();
+    let complaint = ended.refusal(1);
+    assert!(complaint.contains("Permission denied"), "{ended:?}");
+    assert_eq!(fs::read_dir(folder).expect("a folder").count(), 0);
 }
 
 #[test]

@@ -53,6 +53,8 @@ impl Output {
         hidden.push(name);
         hidden.push(format!(".{:016x}.part", u64::from_ne_bytes(number)));
         let path = directory.join(hidden);
+        // First: behind the file, a failure would leave it.
+        let directory = File::open(directory)?;
         let file = OpenOutput::create().open(&path)?;
         Ok(Self {
             file,
@@ -60,7 +62,7 @@ impl Output {
             hidden: Some(Hidden {
                 path,
                 target: target.to_owned(),
-                directory: File::open(directory)?,
+                directory,
                 is_complete: false,
             }),
         })
