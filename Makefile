@@ -188,12 +188,12 @@ kernels:
 
 FUZZ_SECONDS ?= 60
 fuzz:
-	@packaging/need.sh build
+	@packaging/need.sh fuzz
 	@packaging/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: fuzz-coverage
 fuzz-coverage:
-	@packaging/need.sh build
+	@packaging/need.sh fuzz
 	@packaging/fuzz-coverage.sh target/fuzz-coverage docs/fuzz-coverage.md
 
 # libpcap's sources are Debian's, or those in LIBPCAP_SOURCE.

@@ -14,6 +14,9 @@ tools=$(rustc +nightly --print sysroot)/lib/rustlib/$host/bin
     exit 1
 }
 
+# An input has at most so many bytes.
+max_bytes=6000
+
 # What each target tests: files, and folders, below crates.
 tested() {
     case $1 in
@@ -46,8 +49,15 @@ RUSTC_WRAPPER=$PWD/packaging/instrument.sh RUSTFLAGS="--cfg fuzzing" CARGO_INCRE
 {
     echo "# What the fuzz targets reach"
     echo
-    echo "\`make fuzz-coverage\` writes this table: the code that each target tests, and the share of it that its seeds reach before any"
-    echo "fuzzing: those in \`lab/corpus\`, and packets of the captures there in the form that the target reads (\`packaging/fuzz-seeds.py\`). Files and folders are below \`crates\`."
+    echo "\`make fuzz-coverage\` writes this page: the code that each fuzz target tests, and the share of it that the seeds of the target reach"
+    echo "before any fuzzing. \`make fuzz\` starts from the same seeds."
+    echo
+    echo "- **Seeds** are the captures in \`lab/corpus/captures\` and \`lab/corpus/made\`, the folder of \`lab/corpus\` that has the target's name,"
+    echo "  and packets of the captures in the form that the target reads (\`packaging/fuzz-seeds.py\`). Of each, $max_bytes bytes are read."
+    echo "- **Tests** names files and folders below \`crates\`. Code beside them that the target also runs is not counted."
+    echo "- **Lines and regions** are those that llvm-cov counts in tapline's crates, which $(rustc +nightly --version | cut -d ' ' -f 1,2) builds"
+    echo "  with \`-C instrument-coverage\`. Each program runs its seeds once (\`-runs=0\`)."
+    echo "- The lines that no seed reaches are then in \`target/fuzz-coverage/TARGET.uncovered\`."
     echo
     echo "| target | tests | seeds | KiB | lines | covered | regions | covered |"
     echo "|---|---|---:|---:|---:|---:|---:|---:|"
@@ -61,15 +71,18 @@ for source in lab/fuzz/fuzz_targets/*.rs; do
     rm -rf "$folder/seeds"
     packaging/fuzz-seeds.py "$target" "$folder/seeds" lab/corpus/captures/* lab/corpus/filters/captures/*
     seeds+=("$folder/seeds")
-    LLVM_PROFILE_FILE=$folder/$target.profraw "$program" -runs=0 -max_len=6000 "${seeds[@]}" >"$folder/$target.log" 2>&1 ||
+    LLVM_PROFILE_FILE=$folder/$target.profraw "$program" -runs=0 -max_len=$max_bytes "${seeds[@]}" >"$folder/$target.log" 2>&1 ||
         { tail -n 5 "$folder/$target.log" >&2; exit 1; }
     "$tools/llvm-profdata" merge --sparse --output "$folder/$target.profdata" "$folder/$target.profraw"
     rm "$folder/$target.profraw"
     pattern=$(printf '^%s|' $(printf 'crates/%s\n' $tested))
+    bytes=$(find "${seeds[@]}" -type f -printf '%s\n' | awk -v most="$max_bytes" '{ bytes += $1 < most ? $1 : most } END { print bytes }')
+    # Sources that a target includes have names such as "lab/fuzz/fuzz_targets/../../../crates/…".
     "$tools/llvm-cov" export --format=text --summary-only --instr-profile "$folder/$target.profdata" "$program" |
         jq --raw-output --arg root "$PWD/" --arg pattern "${pattern%|}" --arg target "$target" --arg tested "$(tr ' ' '\n' <<<"$tested" | sed 's/.*/`&`/' | paste -s -d ' ')" \
-            --arg seeds "$(find "${seeds[@]}" -type f | wc -l)" --arg bytes "$(find "${seeds[@]}" -type f -printf '%s\n' | paste -s -d + | bc)" '
-            [.data[0].files[] | select(.filename | sub($root; "") | test($pattern)) | .summary]
+            --arg seeds "$(find "${seeds[@]}" -type f | wc -l)" --arg bytes "$bytes" '
+            def plain: if test("[^/]+/\\.\\./") then sub("[^/]+/\\.\\./"; "") | plain else . end;
+            [.data[0].files[] | select(.filename | plain | ltrimstr($root) | test($pattern)) | .summary]
             | (map(.lines.count) | add) as $lines | (map(.lines.covered) | add) as $line
             | (map(.regions.count) | add) as $regions | (map(.regions.covered) | add) as $region
             | def share($part; $whole): "\(1000 * $part / $whole | round / 10) %";
@@ -78,7 +91,12 @@ for source in lab/fuzz/fuzz_targets/*.rs; do
     # Lines that no seed reaches, with their text.
     "$tools/llvm-cov" export --format=lcov --instr-profile "$folder/$target.profdata" "$program" |
         awk -F '[:,]' -v root="$PWD/" -v pattern="${pattern%|}" '
-            $1 == "SF" { file = $2; sub(root, "", file); chosen = file ~ pattern }
+            $1 == "SF" {
+                file = $2
+                while (match(file, "[^/]+/[.][.]/")) file = substr(file, 1, RSTART - 1) substr(file, RSTART + RLENGTH)
+                sub(root, "", file)
+                chosen = file ~ pattern
+            }
             chosen && $1 == "DA" && $3 == 0 { print file ":" $2 }' |
         awk -F : '
             $1 != file { file = $1; lines = 0; while ((getline line < file) > 0) text[++lines] = line; close(file) }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom.
+# Sees to the programs that a make target needs: need.sh build|lint|test|fuzz|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -19,6 +19,8 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
 [ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod
     qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils make:make
     strip:binutils)
+# Seeds of fuzz targets, and what they reach.
+fuzz=("${build[@]}" python3:python3 jq:jq)
 # libpcap's own test programs and fuzz targets.
 libpcap=("${build[@]}" clang:clang python3:python3 ip:iproute2 unshare:util-linux dpkg-source:dpkg-dev tshark:tshark)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
@@ -34,6 +36,7 @@ target=${1:-}
 case $target in
     build | lint | wheel) needed=("${build[@]}") ;;
     test) needed=("${test[@]}") ;;
+    fuzz) needed=("${fuzz[@]}") ;;
     browser) needed=("${build[@]}" chromium:chromium python3:python3 unshare:util-linux ip:iproute2) ;;
     dashboard) needed=("${build[@]}" prometheus:prometheus promtool:prometheus python3:python3 unshare:util-linux ip:iproute2) ;;
     engines) needed=("${build[@]}" java:default-jre-headless tshark:tshark unshare:util-linux ip:iproute2) ;;
@@ -46,7 +49,7 @@ case $target in
     static) needed=("${static[@]}") ;;
     image) needed=("${image[@]}") ;;
     sbom) needed=("${sbom[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|fuzz|browser|dashboard|engines|azurite|libpcap|bench|aarch64|deb|rpm|static|image|wheel|sbom" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
