@@ -1,7 +1,7 @@
 //! What is wrong with a run.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -15,6 +15,8 @@ pub struct Expected {
     pub plain: Outcome,
     /// `out.pcapng` of it.
     pub file: Option<Vec<u8>>,
+    /// The length of the file of [`Check::Bytes`].
+    pub bytes: Option<u64>,
     /// The state of the network before any run.
     pub before: String,
 }
@@ -47,7 +49,9 @@ pub fn misbehaves(case: &Case, outcome: &Outcome, folder: &Path) -> Option<Strin
     if status != 0 && !is_mute && !is_silence && complaint.is_none_or(|text| text.len() < 10) {
         return Some(format!("exit status {status} without an error"));
     }
-    unreadable(folder)
+    // What cannot be removed stays.
+    let keeps_parts = has_no_memory || outcome.trace.contains("unlink");
+    unreadable(folder).or_else(|| part(folder).filter(|_| !keeps_parts))
 }
 
 /// Why a run is wrong; `None` if it is right.
@@ -121,6 +125,12 @@ fn unlike(case: &Case, expected: &Expected, outcome: &Outcome, folder: &Path) ->
             difference(&plain.state, &outcome.state)
         )),
         Check::File if file(folder) != expected.file => Some("success with another file".into()),
+        Check::Bytes(name) if bytes(case, folder) != expected.bytes => {
+            let (seen, expected) = (bytes(case, folder), expected.bytes);
+            Some(format!(
+                "success with {name} of {seen:?} bytes, not {expected:?}"
+            ))
+        }
         Check::Captured(name) => captured(name, outcome, folder),
         Check::Sends => {
             let delivered = last(&outcome.stdout)?["delivered"].as_u64()?;
@@ -181,18 +191,53 @@ pub fn file(folder: &Path) -> Option<Vec<u8>> {
     Some(packets)
 }
 
-/// A capture file that ends within a block.
-pub fn unreadable(folder: &Path) -> Option<String> {
-    for entry in fs::read_dir(folder).ok()? {
-        let path = entry.ok()?.path();
-        let is_capture = path
-            .extension()
-            .is_some_and(|end| end == "pcapng" || end == "pcap");
-        if is_capture && packets(&fs::read(&path).ok()?).is_none() {
-            return Some(format!("{} is damaged", path.display()));
+/// The length of the file of [`Check::Bytes`].
+pub fn bytes(case: &Case, folder: &Path) -> Option<u64> {
+    let Check::Bytes(name) = case.check else {
+        return None;
+    };
+    Some(fs::metadata(folder.join(name)).ok()?.len())
+}
+
+/// The files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.push(path);
+            }
         }
     }
-    None
+    files
+}
+
+/// A capture file that ends within a block, or a file of columns that ends before its end.
+pub fn unreadable(folder: &Path) -> Option<String> {
+    let is_damaged = |path: &PathBuf| {
+        let end = path.extension().unwrap_or_default();
+        let bytes = || fs::read(path).unwrap_or_default();
+        match end.to_str() {
+            Some("pcapng" | "pcap") => packets(&bytes()).is_none(),
+            Some("parquet") => {
+                let bytes = bytes();
+                !(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"))
+            }
+            _ => false,
+        }
+    };
+    let damaged = files(folder).into_iter().find(is_damaged)?;
+    Some(format!("{} is damaged", damaged.display()))
+}
+
+/// A file that was to be completed.
+fn part(folder: &Path) -> Option<String> {
+    let is_part = |path: &PathBuf| path.extension().is_some_and(|end| end == "part");
+    let part = files(folder).into_iter().find(is_part)?;
+    Some(format!("left: {}", part.display()))
 }
 
 /// The number of packets in a capture file of this machine's byte order. `None` if it does not end behind a whole packet.

@@ -11,6 +11,8 @@ pub enum Check {
     Printed,
     /// Left `DIR/out.pcapng` as it is without a fault, but for the times in it.
     File,
+    /// Left a file of this name, as large as without a fault.
+    Bytes(&'static str),
     /// Sent to the left host what its summary reports.
     Sends,
     /// Accounted for each probe.
@@ -26,7 +28,8 @@ pub enum Check {
 /// A command line of `tapline`.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// `DIR` is a folder, `SEND` a command that sends [`SENT`] packets from the left host, `CORPUS` a file.
+    /// `DIR` is a folder with the captures `in.pcap` and `ip.pcap`, `SEND` a command that sends [`SENT`] packets from the left
+    /// host, `CORPUS` a file.
     pub line: &'static str,
     pub check: Check,
 }
@@ -38,7 +41,7 @@ const fn case(line: &'static str, check: Check) -> Case {
     Case { line, check }
 }
 
-/// Every command. They run at the right host, whose interface is `right0`.
+/// Commands that end by themselves. They run at the right host, whose interface is `right0`.
 pub const CASES: &[Case] = &[
     case(
         "capture -i right0 --buffer 1M --json -w DIR/a.pcapng udp dst port 9 -- SEND",
@@ -112,6 +115,22 @@ pub const CASES: &[Case] = &[
     case("read CORPUS -w DIR/out.pcapng.zst", Check::Ends),
     case("read CORPUS -c 3 -x ether[0]>0", Check::Same),
     case("read CORPUS --anonymize -w DIR/out.pcapng.zst", Check::Ends),
+    case(
+        "read DIR/ip.pcap -w DIR/out.parquet",
+        Check::Bytes("out.parquet"),
+    ),
+    case("read DIR/ip.pcap -w DIR/table --partition", Check::Ends),
+    case("flows DIR/ip.pcap", Check::Same),
+    case("flows --json DIR/ip.pcap", Check::Same),
+    case(
+        "flows -q DIR/ip.pcap -w DIR/out.parquet",
+        Check::Bytes("out.parquet"),
+    ),
+    case("flows -i right0 --json --duration 20ms", Check::Ends),
+    case(
+        "report -q DIR/ip.pcap -o DIR/page.html",
+        Check::Bytes("page.html"),
+    ),
     case("index --again DIR/in.pcap", Check::Ends),
     case("read --index DIR/in.pcap host 10.0.0.1", Check::Ends),
     case(
@@ -134,6 +153,10 @@ pub const CASES: &[Case] = &[
     ),
     case(
         "ping -q -c 1 -W 0.1 --json --backend xdp -I right0 10.1.0.1",
+        Check::Pings,
+    ),
+    case(
+        "ping -q -c 1 -W 0.1 --fail-loss 100% --json --backend xdp -I right0 --state DIR/state 10.1.0.0/28",
         Check::Pings,
     ),
     case("ping -c 2 -i 0.01 -W 0.2 10.1.0.1 fd00:1::1", Check::Ends),
@@ -179,6 +202,11 @@ pub const CASES: &[Case] = &[
     case("netns", Check::Same),
     case("vrf show", Check::Same),
     case("maddr show", Check::Same),
+    case("fdb show", Check::Same),
+    case("vlan show", Check::Same),
+    case("mdb show", Check::Same),
+    case("ethtool show right0", Check::Same),
+    case("extcap --extcap-interfaces", Check::Same),
     case(
         "link add b0 address 02:00:00:00:00:b0 type bridge",
         Check::Configures,

@@ -77,6 +77,7 @@ fn plain(stage: &Stage, case: &Case) -> Result<(Expected, Vec<Fault>), String> {
     let faults = faults(&plain.trace);
     let expected = Expected {
         file: check::file(stage.folder()),
+        bytes: check::bytes(case, stage.folder()),
         plain,
         before,
     };

@@ -115,7 +115,12 @@ impl Stage {
         }
         self.scene.write("batch", BATCH);
         let corpus = capture("802.1w_rapid_STP.pcap");
-        fs::copy(&corpus, self.scene.file("in.pcap")).expect("copied");
+        for (name, from) in [
+            ("in.pcap", &corpus),
+            ("ip.pcap", &capture("accecn_handshake.pcap")),
+        ] {
+            fs::copy(from, self.scene.file(name)).expect("copied");
+        }
         self.scene
             .write("message", "14000000 03000500 01000000 02000000 00000000");
         let line = case
