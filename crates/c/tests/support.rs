@@ -153,16 +153,51 @@ fn build(compiler: &str, source: &str, flags: &[&str], program: &Path) {
     let mut command = Command::new(compiler);
     // Lines for the reports of the checkers; more would double the time that it takes.
     command.args([standard, "-g1", "-O2"]).args(WARNINGS);
-    command
-        .arg("-I")
-        .arg(room().join("include"))
-        .arg(room().join(source))
-        .args(flags);
+    command.arg("-I").arg(room().join("include"));
+    if compiler == "clang++" {
+        let (headers, code) = precompiled();
+        command.arg("-include-pch").arg(headers).arg(code);
+    }
+    command.arg(room().join(source)).args(flags);
     command.arg("-o").arg(program).arg("-L").arg(library);
     command
         .arg(format!("-Wl,-rpath,{}", library.display()))
         .args(["-ltapline", "-pthread"]);
     succeed(&mut command);
+}
+
+/// The headers of this library as clang has read them, once for all C++ programs under the sanitizers, and the object with
+/// the functions that they define. That is most of what a program that configures the network is compiled to.
+///
+/// GCC compiles each program without them, and reports what one uses and does not include.
+fn precompiled() -> &'static (PathBuf, PathBuf) {
+    static PRECOMPILED: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+    PRECOMPILED.get_or_init(|| {
+        let folder = built().join("clang++");
+        fs::create_dir_all(&folder).expect("a folder");
+        let [source, headers, object] =
+            ["all.hpp", "all.pch", "all.o"].map(|name| folder.join(name));
+        let include = room().join("include");
+        // Mocks need GoogleTest, which these programs do not link to.
+        let all = files(&include).into_iter();
+        let all = all.filter(|path| !path.ends_with("netlink/mock.hpp"));
+        let all = all.map(|path| format!("#include \"{}\"\n", path.display()));
+        let factory = "template class tapline::netlink::BasicNetlinkFactory<void>;\n\
+            inline void openFactory() { tapline::netlink::NetlinkFactory::open().value(); }\n";
+        fs::write(&source, all.collect::<String>() + factory).expect("a file");
+        let clang = || {
+            let mut command = Command::new("clang++");
+            command.args(["-std=c++20", "-g1", "-pthread"]);
+            command.args(WARNINGS).args(SANITIZERS);
+            command
+        };
+        let mut command = clang();
+        command.args(["-fpch-instantiate-templates", "-fpch-codegen"]);
+        command.args(["-x", "c++-header"]).arg(&source);
+        succeed(command.arg("-o").arg(&headers));
+        succeed(clang().arg("-c").arg(&headers).arg("-o").arg(&object));
+        (headers, object)
+    })
 }
 
 /// What watches how a program uses memory, and makes it fail if it does so wrongly. Each has another compiler, so that
