@@ -8,7 +8,10 @@
 # With KEEP_DEBUG set, the installed shared library keeps its debugging information.
 set -euo pipefail
 
-archive=$1 folder=$2 prefix=${3:-} libdir=${4:-lib}
+archive=$1 prefix=${3:-} libdir=${4:-lib}
+# Whatever the umask, others may read it.
+install -d "$2"
+folder=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")/.." && pwd)
 room=$here/crates/c
 version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
@@ -20,7 +23,6 @@ system="-lutil -lrt -lpthread -lm -ldl"
 
 libraries=$folder
 [ -z "$prefix" ] || libraries=$folder/$libdir
-# Whatever the umask, others may read it.
 install -d "$libraries"
 
 # The linker takes from the archive what the exported functions need.

@@ -61,6 +61,21 @@ fn make_install(folder: &Path, prefix: &Path) {
 }
 
 #[test]
+fn a_relative_folder_gets_the_headers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(repository().join("packaging/c-library.sh"));
+    command.arg(archive()).args(["tree/usr", "/usr"]);
+    succeed(command.current_dir(&folder));
+    let include = folder.path().join("tree/usr/include/tapline");
+    for header in ["capture.hpp", "netlink/link.hpp"] {
+        assert_eq!(
+            fs::read(include.join(header)).expect("a header"),
+            fs::read(room().join("include/tapline").join(header)).expect("its source"),
+        );
+    }
+}
+
+#[test]
 fn an_installed_library_is_found_by_pkg_config_and_by_cmake() {
     let folder = built().join("install");
     let _ = fs::remove_dir_all(&folder);

@@ -15,8 +15,8 @@
 
 namespace tapline {
 
-/// The time that a call waits, as the C interface has it: there a negative time is no limit, and here the wait until a
-/// moment that has passed, which is none.
+/// The timeout of a call in the form of the C interface, where a negative time means no limit. Here it means that a deadline
+/// has passed, so that the call does not wait.
 constexpr std::int64_t waiting_ns(std::chrono::nanoseconds timeout) {
     return timeout.count() < 0 ? 0 : timeout.count();
 }

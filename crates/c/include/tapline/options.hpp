@@ -1,4 +1,4 @@
-// Times of option structs.
+// Times and texts of option structs.
 #ifndef TAPLINE_OPTIONS_HPP
 #define TAPLINE_OPTIONS_HPP
 
