@@ -24,20 +24,12 @@ pub(super) fn look_up(routes: &[Route], query: &Route, body: &[u8]) -> Result<Ro
     let (header, _) = RouteHeader::split(body).map_err(|_| Errno::INVAL)?;
     let to = query.dst.ok_or(Errno::INVAL)?;
     for table in TABLES {
-        let mut matching = routes
-            .iter()
-            .filter(|route| route.table.unwrap_or(RouteTable::Main) == table)
-            .filter(|route| is_for(route, query, to));
-        let Some(first) = matching.next() else {
+        let in_table = |route: &&Route| route.table.unwrap_or(RouteTable::Main) == table;
+        let matching = routes.iter().filter(in_table);
+        let matching = matching.filter(|route| is_for(route, query, to));
+        let Some(best) = matching.min_by_key(|route| rank(route)) else {
             continue;
         };
-        let best = matching.fold(first, |best, route| {
-            if rank(route) < rank(best) {
-                route
-            } else {
-                best
-            }
-        });
         match best.kind.unwrap_or(RouteType::Unicast) {
             // The next rule, which is for the next table.
             RouteType::Throw => {}
@@ -64,7 +56,7 @@ fn is_for(route: &Route, query: &Route, to: Prefix) -> bool {
         && query.dev.is_none_or(leaves_by)
 }
 
-/// The route with the lowest is used, the first of several.
+/// The order in which routes are preferred. Of several with the same rank, the kernel uses the first.
 fn rank(route: &Route) -> (Reverse<u8>, Reverse<u8>, u32) {
     let key = route.route_key();
     let tos = route.tos.unwrap_or_default().0;
