@@ -4,11 +4,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::net::netdevice::name_to_index;
-use rustix::net::{AddressFamily, SocketType, socket};
 use serde_json::json;
 use tapline::capture::CaptureOptions;
-use tapline::file::model::Interface;
 use tapline::filter::SystemNames;
 use tapline::flows::{FlowMeter, FlowTable, TableOptions};
 use tapline::read::ReadError;
@@ -182,7 +179,8 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         capture.filter_warnings(),
     );
     if let Some(collector) = &mut outputs.collector {
-        collector.set_if_indexes(if_indexes(capture.interfaces()));
+        let indexes = capture.links().map(|opened| opened.link.index);
+        collector.set_if_indexes(indexes.collect());
     }
     user::leave(&args.user, privilege::to_read(text.is_some()))?;
     let mut sandbox = Sandbox::new(
@@ -230,18 +228,6 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     shown.map_err(|error| Failure::stdout(&error))?;
     not_uploaded.map_or(Ok(()), Err)?;
     Ok(Exit::Done)
-}
-
-/// The kernel's indexes of the interfaces; 0 for one that no longer exists.
-fn if_indexes(interfaces: &[Interface]) -> Vec<u32> {
-    let Ok(socket) = socket(AddressFamily::INET, SocketType::DGRAM, None) else {
-        return Vec::new();
-    };
-    let index = |interface: &Interface| {
-        let name = interface.name.as_deref().unwrap_or_default();
-        name_to_index(&socket, name).unwrap_or(0)
-    };
-    interfaces.iter().map(index).collect()
 }
 
 /// The filter of a capture.
