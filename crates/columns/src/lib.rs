@@ -11,7 +11,7 @@
 //! `timestamp(ns, UTC)`; addresses, IP and MAC, are text as `inet_ntop(3)` and Wireshark print them. What a packet does not have is null.
 //!
 //! **Memory.** A table holds [`BATCH_ROWS`] rows as they came and at most [`ROW_GROUP_ROWS`] rows or [`ROW_GROUP_BYTES`] encoded, for each
-//! open file; with partitions, [`OPEN_FILES`] files are open at most, and rows as they came are those of [`MOST_HOURS`] hours.
+//! open file; with partitions, [`OPEN_FILES`] files are open at most, and rows of [`MOST_HOURS`] hours wait to be encoded.
 //!
 //! **Files** appear under their names when they are complete: they are written under a hidden name, synchronised with the disk
 //! and renamed.

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 /// Files that are open at the same time, at most. Of more, the one that was written to the longest ago is completed.
 pub const OPEN_FILES: usize = 4;
 
-/// Hours of which rows are kept that are in no complete file. Files of those with few rows are not open.
+/// Most hours whose rows wait in memory. An hour has no open file until it has enough rows to encode.
 pub const MOST_HOURS: usize = 24;
 
 const HOUR_NS: u64 = 3_600_000_000_000;

@@ -77,8 +77,8 @@ pub struct Written {
     pub last: Option<PathBuf>,
 }
 
-/// Small files that are completed because times go back to earlier hours, at most: of the more than [`MOST_HOURS`] hours among which
-/// they change, each row could be in a file of its own.
+/// Most small files that are completed because times go back to an earlier hour. Times that jump between more than
+/// [`MOST_HOURS`] hours could put each row into a file of its own.
 const MOST_SMALL_FILES: u64 = 1000;
 
 /// Writes rows.

@@ -12,7 +12,7 @@ use crate::args::FlowsArgs;
 use crate::capture::{account_line, lost_json};
 use crate::columns::{ColumnOutput, Written};
 use crate::json;
-use crate::metrics::{Family, Sample, Samples};
+use crate::metrics::{Family, Sample};
 use crate::output::is_stdout;
 use crate::read;
 use crate::units::{binary, grouped};
@@ -193,57 +193,39 @@ pub fn room(args: &FlowsArgs) -> String {
 
 /// The counters for Prometheus.
 pub fn families(account: &FlowAccount) -> Vec<Family> {
-    let sample = |label: Option<(&'static str, &str)>, value| Sample {
-        labels: label
-            .map(|(name, value)| (name, value.to_owned()))
-            .into_iter()
-            .collect(),
-        value,
-    };
-    let packets = places(account).map(|(place, value)| sample(Some(("place", place)), value));
-    let ended =
-        EndReason::ALL.map(|reason| sample(Some(("reason", reason.name())), account.ended(reason)));
-    let family = |name, help, samples| Family {
-        name,
-        help,
-        is_bytes: false,
-        samples,
-    };
     let of_protocols = |pick: fn(Traffic) -> u64| {
-        let samples = ProtocolClass::ALL.map(|class| {
+        ProtocolClass::ALL.map(|class| {
             let value = pick(account.of_protocol(class));
-            sample(Some(("protocol", class.name())), value)
-        });
-        Samples::Counters(samples.into())
+            Sample::new([("protocol", class.name())], value)
+        })
     };
     vec![
-        family(
+        Family::counters(
             "flow_packets",
             "Packets in flows, and packets that belong to none, by reason",
-            Samples::Counters(packets.into()),
+            places(account).map(|(place, value)| Sample::new([("place", place)], value)),
         ),
-        family(
+        Family::counters(
             "flow_protocol_packets",
             "Packets in flows, by protocol",
             of_protocols(|traffic| traffic.packets),
         ),
-        Family {
-            is_bytes: true,
-            ..family(
-                "flow",
-                "Bytes on the wire of packets in flows, by protocol",
-                of_protocols(|traffic| traffic.bytes),
-            )
-        },
-        family(
+        Family::counters(
+            "flow",
+            "Bytes on the wire of packets in flows, by protocol",
+            of_protocols(|traffic| traffic.bytes),
+        )
+        .of_bytes(),
+        Family::counters(
             "flow_exports",
             "Exported flows, by what ended them",
-            Samples::Counters(ended.into()),
+            EndReason::ALL
+                .map(|reason| Sample::new([("reason", reason.name())], account.ended(reason))),
         ),
-        family(
+        Family::gauges(
             "flows",
             "Flows in the table",
-            Samples::Gauges(vec![sample(None, account.flows)]),
+            [Sample::new([], account.flows)],
         ),
     ]
 }

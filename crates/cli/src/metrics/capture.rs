@@ -2,9 +2,9 @@
 
 use tapline::capture::LiveAccount;
 
-use super::family::{Family, Sample, Samples};
+use super::family::{Family, Sample};
 
-/// Packets by interface and what became of them, and the bytes of those delivered.
+/// Packets by interface and state, and the bytes of those delivered.
 pub fn families(accounts: &[LiveAccount]) -> Vec<Family> {
     let mut packets = Vec::new();
     let mut lost = Vec::new();
@@ -29,36 +29,27 @@ pub fn families(accounts: &[LiveAccount]) -> Vec<Family> {
         left_out.extend(account.sampled_out.map(|value| sample(None, value)));
         bytes.push(sample(None, live.bytes));
     }
-    let family = |name, is_bytes, help, samples| Family {
-        name,
-        help,
-        is_bytes,
-        samples: Samples::Counters(samples),
-    };
     vec![
-        family(
+        Family::counters(
             "capture_packets",
-            false,
             "Packets delivered, and packets that the filter refused or sampling left out",
             packets,
         ),
-        family(
+        Family::counters(
             "capture_lost_packets",
-            false,
             "Packets lost, by place; one that cannot be known is absent",
             lost,
         ),
-        family(
+        Family::counters(
             "capture_sampled_out_packets",
-            false,
             "Of the filtered packets, those that sampling left out",
             left_out,
         ),
-        family(
+        Family::counters(
             "capture",
-            true,
             "Bytes that the delivered packets had on the wire",
             bytes,
-        ),
+        )
+        .of_bytes(),
     ]
 }

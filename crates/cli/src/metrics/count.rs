@@ -2,7 +2,7 @@
 
 use tapline::count::{ClassTotals, CountPoint, CountTotals, GroupBy, PacketDirection, Traffic};
 
-use super::family::{Family, Sample, Samples};
+use super::family::{Family, Sample};
 
 /// Packets and bytes by class, interface and direction. If classes are split by a key, also those of the
 /// largest groups of each class. Their number is limited, because each group adds a time series.
@@ -22,43 +22,40 @@ pub fn families(
 /// of them only grows. What is left of a class is not among them, as it shrinks when another group
 /// becomes one of the largest.
 fn by_group(totals: &CountTotals, key: GroupBy, most: usize) -> [Family; 2] {
-    let family = |name, is_bytes, help, pick: fn(Traffic) -> u64| {
+    let family = |name, help, pick: fn(Traffic) -> u64| {
         let of_class = |class: &ClassTotals| {
             let top = class.groups.iter().take(most);
             let top = top.map(|group| (group.key.to_string(), group.traffic));
             let rest = [("(other)", class.other), ("(none)", class.without_key)];
             let rest = rest.map(|(name, traffic)| (name.to_owned(), traffic));
-            let sample = |(group, traffic)| Sample {
-                labels: vec![("class", class.name.clone()), (key.name(), group)],
-                value: pick(traffic),
+            let sample = |(group, traffic): (String, _)| {
+                Sample::new(
+                    [("class", &class.name), (key.name(), &group)],
+                    pick(traffic),
+                )
             };
             top.chain(rest).map(sample).collect::<Vec<_>>()
         };
-        Family {
-            name,
-            help,
-            is_bytes,
-            samples: Samples::Counters(totals.classes.iter().flat_map(of_class).collect()),
-        }
+        let samples = totals.classes.iter().flat_map(of_class);
+        Family::counters(name, help, samples.collect::<Vec<_>>())
     };
     [
         family(
             "count_group_packets",
-            false,
             "Packets of the largest groups of the class",
             |traffic| traffic.packets,
         ),
         family(
             "count_group",
-            true,
             "Bytes of the packets of the largest groups of the class",
             |traffic| traffic.bytes,
-        ),
+        )
+        .of_bytes(),
     ]
 }
 
 fn by_point(points: &[CountPoint], totals: &CountTotals) -> Vec<Family> {
-    let family = |name, is_bytes, help, pick: fn(&Traffic) -> u64| {
+    let family = |name, help, pick: fn(&Traffic) -> u64| {
         let mut samples = Vec::with_capacity(totals.classes.len() * points.len());
         for class in &totals.classes {
             for (point, traffic) in points.iter().zip(&class.points) {
@@ -66,32 +63,23 @@ fn by_point(points: &[CountPoint], totals: &CountTotals) -> Vec<Family> {
                     PacketDirection::In => "in",
                     PacketDirection::Out => "out",
                 };
-                samples.push(Sample {
-                    labels: vec![
-                        ("interface", point.link.clone()),
-                        ("direction", direction.to_owned()),
-                        ("class", class.name.clone()),
-                    ],
-                    value: pick(traffic),
-                });
+                let labels = [
+                    ("interface", point.link.as_str()),
+                    ("direction", direction),
+                    ("class", &class.name),
+                ];
+                samples.push(Sample::new(labels, pick(traffic)));
             }
         }
-        Family {
-            name,
-            help,
-            is_bytes,
-            samples: Samples::Counters(samples),
-        }
+        Family::counters(name, help, samples)
     };
     vec![
-        family("count_packets", false, "Packets of the class", |traffic| {
+        family("count_packets", "Packets of the class", |traffic| {
             traffic.packets
         }),
-        family(
-            "count",
-            true,
-            "Bytes of the packets of the class",
-            |traffic| traffic.bytes,
-        ),
+        family("count", "Bytes of the packets of the class", |traffic| {
+            traffic.bytes
+        })
+        .of_bytes(),
     ]
 }

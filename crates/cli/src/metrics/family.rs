@@ -43,7 +43,7 @@ pub struct Durations {
     pub buckets: Vec<(f64, u64)>,
 }
 
-/// Reads counters when they are asked for.
+/// Returns the current counters. The server calls it for each request.
 pub type Counters = Box<dyn Fn() -> Vec<Family> + Send>;
 
 /// One counter. What is unknown is none: a sample is not there rather than 0.
@@ -51,6 +51,48 @@ pub type Counters = Box<dyn Fn() -> Vec<Family> + Send>;
 pub struct Sample {
     pub labels: Vec<(&'static str, String)>,
     pub value: u64,
+}
+
+impl Family {
+    /// Counters of anything but bytes.
+    pub fn counters(
+        name: &'static str,
+        help: &'static str,
+        samples: impl Into<Vec<Sample>>,
+    ) -> Self {
+        Self {
+            name,
+            help,
+            is_bytes: false,
+            samples: Samples::Counters(samples.into()),
+        }
+    }
+
+    /// Gauges of anything but bytes.
+    pub fn gauges(name: &'static str, help: &'static str, samples: impl Into<Vec<Sample>>) -> Self {
+        Self {
+            samples: Samples::Gauges(samples.into()),
+            ..Self::counters(name, help, [])
+        }
+    }
+
+    /// The same, counting bytes.
+    pub fn of_bytes(self) -> Self {
+        Self {
+            is_bytes: true,
+            ..self
+        }
+    }
+}
+
+impl Sample {
+    /// A counter with these labels and their values.
+    pub fn new<const N: usize>(labels: [(&'static str, &str); N], value: u64) -> Self {
+        Self {
+            labels: labels.map(|(name, label)| (name, label.to_owned())).into(),
+            value,
+        }
+    }
 }
 
 /// The families in the text format of OpenMetrics.
@@ -118,16 +160,8 @@ mod tests {
     /// family, `_total` is the sample's, label values are escaped.
     #[test]
     fn the_text_is_openmetrics() {
-        let sample = |name: &str, value| Sample {
-            labels: vec![("interface", name.to_owned())],
-            value,
-        };
-        let family = |name, is_bytes, samples| Family {
-            name,
-            help: "What it counts",
-            is_bytes,
-            samples: Samples::Counters(samples),
-        };
+        let help = "What it counts";
+        let sample = |name: &str, value| Sample::new([("interface", name)], value);
         let durations = Durations {
             labels: vec![("target", "a".to_owned())],
             sum_seconds: 1.5,
@@ -141,17 +175,11 @@ mod tests {
             samples: Samples::Durations(vec![durations]),
         };
         let families = vec![
-            family("packets", false, vec![sample("eth0", u64::MAX)]),
-            family(
-                "kept",
-                true,
-                vec![sample("a\"b\\c\nd", 0), sample("größe", 1)],
-            ),
-            family("unknown", false, vec![]),
-            Family {
-                samples: Samples::Gauges(vec![sample("eth0", 3)]),
-                ..family("waiting", false, vec![])
-            },
+            Family::counters("packets", help, [sample("eth0", u64::MAX)]),
+            Family::counters("kept", help, [sample("a\"b\\c\nd", 0), sample("größe", 1)])
+                .of_bytes(),
+            Family::counters("unknown", help, []),
+            Family::gauges("waiting", help, [sample("eth0", 3)]),
             spread,
         ];
         let expected = "\

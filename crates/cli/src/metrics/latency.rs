@@ -11,13 +11,8 @@ const DECADES: std::ops::Range<u32> = 3..10;
 
 /// Delays so far, and packets that are not among them.
 pub fn families(interface: &str, delays: &Delays, account: &Account) -> Vec<Family> {
-    let sample = |label: (&'static str, &str), value| Sample {
-        labels: vec![
-            ("interface", interface.to_owned()),
-            (label.0, label.1.to_owned()),
-        ],
-        value,
-    };
+    let sample =
+        |(name, label), value| Sample::new([("interface", interface), (name, label)], value);
     let places = account.lost.places();
     let lost = places
         .into_iter()
@@ -32,17 +27,15 @@ pub fn families(interface: &str, delays: &Delays, account: &Account) -> Vec<Fami
             is_bytes: false,
             samples: Samples::Durations(vec![durations(labels, &delays.histogram, DECADES)]),
         },
-        Family {
-            name: "latency_unmeasured_packets",
-            help: "Packets stamped later than they were delivered, and packets without a time stamp",
-            is_bytes: false,
-            samples: Samples::Counters(unmeasured.into()),
-        },
-        Family {
-            name: "latency_lost_packets",
-            help: "Packets lost, by place; one that cannot be known is absent",
-            is_bytes: false,
-            samples: Samples::Counters(lost.collect()),
-        },
+        Family::counters(
+            "latency_unmeasured_packets",
+            "Packets stamped later than they were delivered, and packets without a time stamp",
+            unmeasured,
+        ),
+        Family::counters(
+            "latency_lost_packets",
+            "Packets lost, by place; one that cannot be known is absent",
+            lost.collect::<Vec<_>>(),
+        ),
     ]
 }

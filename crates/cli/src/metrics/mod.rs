@@ -25,7 +25,7 @@ mod server;
 pub use board::{Board, ticks};
 pub use capture::families as capture_families;
 pub use count::families as count_families;
-pub use family::{Counters, Family, Sample, Samples};
+pub use family::{Counters, Family, Sample};
 pub use latency::families as latency_families;
 pub use monitor::families as monitor_families;
 pub use ping::{ChangeCounts, MOST_TARGETS as MOST_PING_TARGETS, families as ping_families};

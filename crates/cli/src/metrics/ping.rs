@@ -40,12 +40,7 @@ pub fn families(statistics: &Prober, overruns: Option<u64>, changes: &ChangeCoun
         }
         samples
     };
-    let family = |name, help, states: &[CountState]| Family {
-        name,
-        help,
-        is_bytes: false,
-        samples: Samples::Counters(samples(states)),
-    };
+    let family = |name, help, states: &[CountState]| Family::counters(name, help, samples(states));
     vec![
         family(
             "ping_sent_probes",
@@ -61,12 +56,11 @@ pub fn families(statistics: &Prober, overruns: Option<u64>, changes: &ChangeCoun
                 ("error", |counts| counts.errors),
             ],
         ),
-        Family {
-            name: "ping_lost_probes",
-            help: "Probes that timed out; a late answer removes its probe from this number",
-            is_bytes: false,
-            samples: Samples::Gauges(samples(&[("", |counts| counts.lost)])),
-        },
+        Family::gauges(
+            "ping_lost_probes",
+            "Probes that timed out; a late answer removes its probe from this number",
+            samples(&[("", |counts| counts.lost)]),
+        ),
         family(
             "ping_unsent_probes",
             "Probes that this host could not send",
@@ -80,36 +74,34 @@ pub fn families(statistics: &Prober, overruns: Option<u64>, changes: &ChangeCoun
                 ("corrupt", |counts| counts.corrupt),
             ],
         ),
-        Family {
-            name: "ping_stray_answers",
-            help: "Answers that belong to no target",
-            is_bytes: false,
-            samples: Samples::Counters(strays(statistics)),
-        },
-        Family {
-            name: "ping_network_errors",
-            help: "ICMP errors and notices about probes; those beyond 1024 kinds are other",
-            is_bytes: false,
-            samples: Samples::Counters(network_errors(statistics)),
-        },
-        Family {
-            name: "ping_overruns",
-            help: "Answers that the kernel dropped because the buffer was full; absent if unknown",
-            is_bytes: false,
-            samples: Samples::Counters(overruns.map(unlabelled).into_iter().collect()),
-        },
-        Family {
-            name: "ping_targets",
-            help: "Targets that are pinged, and names that have no address; each path is one",
-            is_bytes: false,
-            samples: Samples::Gauges(states(statistics)),
-        },
-        Family {
-            name: "ping_target_changes",
-            help: "Changes of the targets",
-            is_bytes: false,
-            samples: Samples::Counters(changes.samples()),
-        },
+        Family::counters(
+            "ping_stray_answers",
+            "Answers that belong to no target",
+            strays(statistics),
+        ),
+        Family::counters(
+            "ping_network_errors",
+            "ICMP errors and notices about probes; those beyond 1024 kinds are other",
+            network_errors(statistics),
+        ),
+        Family::counters(
+            "ping_overruns",
+            "Answers that the kernel dropped because the buffer was full; absent if unknown",
+            overruns
+                .map(|value| Sample::new([], value))
+                .into_iter()
+                .collect::<Vec<_>>(),
+        ),
+        Family::gauges(
+            "ping_targets",
+            "Targets that are pinged, and names that have no address; each path is one",
+            states(statistics),
+        ),
+        Family::counters(
+            "ping_target_changes",
+            "Changes of the targets",
+            changes.samples(),
+        ),
         Family {
             name: "ping_rtt",
             help: "Round-trip times of answers in time",
@@ -179,10 +171,7 @@ impl ChangeCounts {
     }
 
     fn samples(&self) -> Vec<Sample> {
-        let sample = |(change, value): (&str, u64)| Sample {
-            labels: vec![("change", change.to_owned())],
-            value,
-        };
+        let sample = |(change, value)| Sample::new([("change", change)], value);
         let all = [
             ("added", self.added),
             ("removed", self.removed),
@@ -200,20 +189,11 @@ fn states(statistics: &Prober) -> Vec<Sample> {
     let targets = statistics.targets();
     let (resolved, unresolved): (Vec<u32>, Vec<u32>) =
         (targets.indices()).partition(|target| targets.address(*target).is_some());
-    let sample = |(state, targets): (&str, Vec<u32>)| Sample {
-        labels: vec![("state", state.to_owned())],
-        value: targets.len() as u64,
-    };
+    let sample =
+        |(state, targets): (&str, Vec<u32>)| Sample::new([("state", state)], targets.len() as u64);
     [("pinged", resolved), ("unresolved", unresolved)]
         .map(sample)
         .into()
-}
-
-fn unlabelled(value: u64) -> Sample {
-    Sample {
-        labels: Vec::new(),
-        value,
-    }
 }
 
 fn strays(statistics: &Prober) -> Vec<Sample> {
@@ -225,10 +205,7 @@ fn strays(statistics: &Prober) -> Vec<Sample> {
         ("foreign", others.foreign),
         ("stale", others.stale),
     ];
-    let sample = |(state, value): (&str, u64)| Sample {
-        labels: vec![("state", state.to_owned())],
-        value,
-    };
+    let sample = |(state, value)| Sample::new([("state", state)], value);
     states.map(sample).into()
 }
 
@@ -242,12 +219,8 @@ fn network_errors(statistics: &Prober) -> Vec<Sample> {
         value,
     };
     let errors = statistics.errors();
-    let others = Sample {
-        labels: ["router", "type", "code"]
-            .map(|label| (label, "other".to_owned()))
-            .into(),
-        value: errors.others(),
-    };
+    let labels = ["router", "type", "code"].map(|label| (label, "other"));
+    let others = Sample::new(labels, errors.others());
     let others = (others.value > 0).then_some(others);
     errors.iter().map(sample).chain(others).collect()
 }

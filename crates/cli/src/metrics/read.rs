@@ -2,36 +2,25 @@
 
 use tapline::read::ReadProgress;
 
-use super::family::{Family, Sample, Samples};
+use super::family::{Family, Sample};
 
 /// Packets by whether they were selected, and the bytes of the captures.
 pub fn families(progress: &ReadProgress) -> Vec<Family> {
     let (received, selected) = (progress.received(), progress.selected());
-    let packets = [
-        ("selected", selected),
-        // The two are read one after the other.
-        ("filtered", received.saturating_sub(selected)),
-    ];
-    let packets = packets.map(|(state, value)| Sample {
-        labels: vec![("state", state.to_owned())],
-        value,
-    });
-    let bytes = Sample {
-        labels: Vec::new(),
-        value: progress.bytes(),
-    };
+    // The job may go on between the two readings.
+    let filtered = received.saturating_sub(selected);
     vec![
-        Family {
-            name: "read_packets",
-            help: "Packets that were read and selected, and packets that filter and other conditions refused",
-            is_bytes: false,
-            samples: Samples::Counters(packets.into()),
-        },
-        Family {
-            name: "read",
-            help: "Bytes of the captures that were read, uncompressed",
-            is_bytes: true,
-            samples: Samples::Counters(vec![bytes]),
-        },
+        Family::counters(
+            "read_packets",
+            "Packets that were read and selected, and packets that filter and other conditions refused",
+            [("selected", selected), ("filtered", filtered)]
+                .map(|(state, value)| Sample::new([("state", state)], value)),
+        ),
+        Family::counters(
+            "read",
+            "Bytes of the captures that were read, uncompressed",
+            [Sample::new([], progress.bytes())],
+        )
+        .of_bytes(),
     ]
 }

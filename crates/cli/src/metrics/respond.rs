@@ -2,9 +2,9 @@
 
 use tapline::ping::EchoAnswerCounts;
 
-use super::family::{Family, Sample, Samples};
+use super::family::{Family, Sample};
 
-/// Requests by what became of them.
+/// Requests by outcome.
 pub fn families(interface: &str, counts: &EchoAnswerCounts) -> Vec<Family> {
     let outcomes = [
         ("answered", counts.answered),
@@ -12,17 +12,11 @@ pub fn families(interface: &str, counts: &EchoAnswerCounts) -> Vec<Family> {
         ("damaged", counts.damaged),
         ("passed", counts.passed),
     ];
-    let samples = outcomes.map(|(outcome, value)| Sample {
-        labels: vec![
-            ("interface", interface.to_owned()),
-            ("outcome", outcome.to_owned()),
-        ],
-        value,
-    });
-    vec![Family {
-        name: "respond_requests",
-        help: "Echo requests: answered, above the limit, damaged, or passed on to the network stack",
-        is_bytes: false,
-        samples: Samples::Counters(samples.into()),
-    }]
+    vec![Family::counters(
+        "respond_requests",
+        "Echo requests: answered, above the limit, damaged, or passed on to the network stack",
+        outcomes.map(|(outcome, value)| {
+            Sample::new([("interface", interface), ("outcome", outcome)], value)
+        }),
+    )]
 }

@@ -2,58 +2,47 @@
 
 use tapline::rpcap::ServerCounters;
 
-use super::family::{Family, Sample, Samples};
+use super::family::{Family, Sample};
 use crate::serve::ClientCounts;
 
 /// Clients, captures and packets.
 pub fn families(clients: ClientCounts, captures: &ServerCounters) -> Vec<Family> {
-    let sample = |label: Option<(&'static str, &str)>, value| Sample {
-        labels: label
-            .map(|(name, value)| (name, value.to_owned()))
-            .into_iter()
-            .collect(),
-        value,
-    };
-    let family = |name, help, samples| Family {
-        name,
-        help,
-        is_bytes: false,
-        samples,
-    };
-    // Read before those of which it is a part.
+    let outcome = |outcome, value| Sample::new([("outcome", outcome)], value);
+    let state = |state, value| Sample::new([("state", state)], value);
+    // Read before the number of which it is a part.
     let unsent = captures.unsent();
     vec![
-        family(
+        Family::gauges(
             "serve_open_clients",
             "Clients that are served now",
-            Samples::Gauges(vec![sample(None, clients.open)]),
+            [Sample::new([], clients.open)],
         ),
-        family(
+        Family::counters(
             "serve_clients",
-            "Clients that have gone, and clients that were refused",
-            Samples::Counters(vec![
-                sample(Some(("outcome", "served")), clients.served),
-                sample(Some(("outcome", "refused")), clients.refused),
-            ]),
+            "Clients that have left, and clients that were refused",
+            [
+                outcome("served", clients.served),
+                outcome("refused", clients.refused),
+            ],
         ),
-        family(
+        Family::counters(
             "serve_captures",
             "Captures that clients started",
-            Samples::Counters(vec![sample(None, captures.captures())]),
+            [Sample::new([], captures.captures())],
         ),
-        family(
+        Family::counters(
             "serve_packets",
-            "Packets for clients, packets that their filters refused here, and packets that their sampling left out",
-            Samples::Counters(vec![
-                sample(Some(("state", "sent")), captures.sent()),
-                sample(Some(("state", "refused")), captures.refused()),
-                sample(Some(("state", "sampled_out")), captures.sampled_out()),
-            ]),
+            "Packets for clients, and packets that the client's filter refused or its sampling left out",
+            [
+                state("sent", captures.sent()),
+                state("refused", captures.refused()),
+                state("sampled_out", captures.sampled_out()),
+            ],
         ),
-        family(
+        Family::counters(
             "serve_unsent_packets",
-            "Of the packets for clients, those that were not sent because the client had gone",
-            Samples::Counters(vec![sample(None, unsent)]),
+            "Of the packets for clients, those that were not sent because the client had left",
+            [Sample::new([], unsent)],
         ),
     ]
 }

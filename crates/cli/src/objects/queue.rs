@@ -26,21 +26,21 @@ pub struct Trouble {
     pub kind: TroubleKind,
 }
 
-/// What helps against trouble.
+/// Which files fail, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TroubleKind {
-    /// Waiting: the service is away or busy.
+    /// All files, until the service is back or less busy.
     Passing,
-    /// Nothing that this run can do, for any file: the bucket is missing.
+    /// All files of this run, for example because the bucket is missing.
     Lasting,
-    /// The service refuses this file, or it cannot be read. Others may be uploaded.
+    /// This file: the service refuses it, or it cannot be read. Others may be uploaded.
     OfFile,
 }
 
 /// An attempt ends by its own time limit. This only bounds one wait meanwhile.
 const ATTEMPT: Duration = Duration::from_mins(1);
 
-/// Different reasons for the refusal of files that a run tells.
+/// Different reasons for the refusal of files that a run reports.
 const MOST_REASONS: usize = 16;
 
 /// Limits of the spool.
@@ -84,8 +84,8 @@ struct State {
     trouble: Option<Trouble>,
     /// Why the last file was refused, and when.
     refusal: Option<(String, Instant)>,
-    /// Reasons of refusals that somebody was told, at most [`MOST_REASONS`].
-    told: Vec<String>,
+    /// Reasons for refusals that have been reported, at most [`MOST_REASONS`].
+    reported: Vec<String>,
     progress_at: Instant,
     /// No more files come.
     is_closed: bool,
@@ -169,7 +169,7 @@ impl Queue {
             account,
             trouble: None,
             refusal: None,
-            told: Vec::new(),
+            reported: Vec::new(),
             progress_at: Instant::now(),
             is_closed: false,
             is_urgent: false,
@@ -310,7 +310,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The attempt failed: the current file waits again. Returns whether somebody should be told, which is once for each reason.
+    /// The attempt failed: the current file waits again. Returns whether it should be reported: each reason is reported once.
     pub fn failed(&self, trouble: Trouble) -> bool {
         let mut state = self.lock();
         let is_of_file = trouble.kind == TroubleKind::OfFile;
@@ -321,9 +321,9 @@ impl Queue {
         state.account.failures += 1;
         let is_news = if is_of_file {
             let text = trouble.text;
-            let is_news = state.told.len() < MOST_REASONS && !state.told.contains(&text);
+            let is_news = state.reported.len() < MOST_REASONS && !state.reported.contains(&text);
             if is_news {
-                state.told.push(text.clone());
+                state.reported.push(text.clone());
             }
             state.refusal = Some((text, Instant::now()));
             // It is not known to be in trouble any longer.
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_failed_is_the_next_one_and_told_about_once() {
+    fn a_file_that_failed_is_the_next_one_and_reported_once() {
         let queue = queue(WhenFull::GiveUp, vec![file("a", 1), file("b", 1)]);
         for (text, is_news) in [("away", true), ("away", false), ("denied", true)] {
             assert_eq!(next(&queue), Some(file("a", 1)));
@@ -472,7 +472,7 @@ mod tests {
     #[test]
     fn a_file_that_is_refused_does_not_hold_up_others() {
         let queue = queue(WhenFull::GiveUp, vec![file("a", 10), file("b", 10)]);
-        // Each is told about once, and the service works.
+        // The reason is reported once. The service itself works.
         for (name, text, is_news) in [("a", "denied", true), ("b", "denied", false)] {
             assert_eq!(next(&queue), Some(file(name, 10)));
             assert_eq!(queue.failed(refusal(text)), is_news);

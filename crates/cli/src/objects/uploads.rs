@@ -18,7 +18,7 @@ use super::uploader::Uploader;
 use super::url::ObjectUrl;
 use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
-use crate::metrics::{Counters, Family, Sample, Samples};
+use crate::metrics::{Counters, Family, Sample};
 use crate::sandbox::{self, Sandbox};
 use crate::units::grouped;
 
@@ -146,7 +146,7 @@ impl Uploads {
         (account, failure)
     }
 
-    /// Returns what became of all files so far, without waiting.
+    /// Returns the account of all files so far, without waiting.
     pub fn stop(&self) -> Account {
         self.spool.prune(&self.queue.take_gone(), &self.spool.root);
         self.queue.account()
@@ -178,53 +178,39 @@ impl Uploads {
 }
 
 fn families(account: &Account) -> Vec<Family> {
-    let sample = |outcome: Option<&str>, value| Sample {
-        labels: outcome
-            .map(|outcome| ("outcome", outcome.to_owned()))
-            .into_iter()
-            .collect(),
-        value,
-    };
     let outcomes = |uploaded, given_up| {
-        Samples::Counters(vec![
-            sample(Some("uploaded"), uploaded),
-            sample(Some("given_up"), given_up),
-        ])
-    };
-    let gauge = |value| Samples::Gauges(vec![sample(None, value)]);
-    let family = |name, help, is_bytes, samples| Family {
-        name,
-        help,
-        is_bytes,
-        samples,
+        [("uploaded", uploaded), ("given_up", given_up)]
+            .map(|(outcome, value)| Sample::new([("outcome", outcome)], value))
     };
     let (uploaded, given_up, waiting) = (account.uploaded, account.given_up, account.waiting);
     vec![
-        family(
+        Family::counters(
             "upload_files",
             "Files for object storage, by outcome",
-            false,
             outcomes(uploaded.files, given_up.files),
         ),
-        family(
+        Family::counters(
             "upload",
             "Bytes of these files",
-            true,
             outcomes(uploaded.bytes, given_up.bytes),
-        ),
-        family(
+        )
+        .of_bytes(),
+        Family::counters(
             "upload_failures",
             "Failed attempts to upload a file",
-            false,
-            Samples::Counters(vec![sample(None, account.failures)]),
+            [Sample::new([], account.failures)],
         ),
-        family(
+        Family::gauges(
             "spool_files",
             "Files that wait for their upload",
-            false,
-            gauge(waiting.files),
+            [Sample::new([], waiting.files)],
         ),
-        family("spool", "Bytes of these files", true, gauge(waiting.bytes)),
+        Family::gauges(
+            "spool",
+            "Bytes of these files",
+            [Sample::new([], waiting.bytes)],
+        )
+        .of_bytes(),
     ]
 }
 

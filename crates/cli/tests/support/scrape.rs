@@ -89,7 +89,7 @@ pub fn scrape(host: &Host, to: SocketAddr) -> BTreeMap<String, u64> {
 }
 
 /// Parses the text format of OpenMetrics 1.0: HELP, TYPE and UNIT of each family come once and directly before its
-/// samples, and `# EOF` ends it. Of histograms, the sums are left out, which are no whole numbers.
+/// samples, and `# EOF` ends it. The sums of histograms, which are fractions, are left out.
 #[track_caller]
 fn samples(text: &str) -> BTreeMap<String, u64> {
     let text = text.strip_suffix("# EOF\n").expect("the end");

@@ -1,8 +1,8 @@
-//! What a server does, while it does it.
+//! Counters of a running server.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a server has done, for other threads. Each number stands alone and only grows.
+/// Counters of a server, which other threads may read while it runs. Each number stands alone and only grows.
 #[derive(Debug, Default)]
 pub struct ServerCounters {
     captures: AtomicU64,
@@ -43,8 +43,8 @@ impl ServerCounters {
         self.captures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds what a capture did since `before`, and stores there what it has done: packets for the client, refused, sampled out,
-    /// unsent.
+    /// Adds the difference between the counters `now` and `before` of a capture, and stores `now` in `before`: packets for the
+    /// client, refused, sampled out, unsent.
     pub(super) fn add(&self, now: [u64; 4], before: &mut [u64; 4]) {
         let all = [&self.sent, &self.refused, &self.sampled_out, &self.unsent];
         for ((counter, now), before) in all.into_iter().zip(now).zip(before) {
