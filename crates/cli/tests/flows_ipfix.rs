@@ -1,6 +1,6 @@
 //! `tapline flows --ipfix`: tshark decodes what a collector gets, and nfdump is one.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::process::Stdio;
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use wire::MacAddress;
 use wire::build::Frame;
 
+use crate::support::engines::duckdb;
 use crate::support::files::{capture, tshark};
 use crate::support::run::{begin, command, events, run, spawn, spawn_silent};
 use crate::support::{Scene, assert_refused, ip_json, number, output, text};
@@ -343,6 +344,45 @@ fn a_collector_that_does_not_read_is_a_failure() {
         ended.stderr,
         [format!("{start}the collector has closed the connection")]
     );
+}
+
+/// Rows of a file, by DuckDB.
+fn rows(file: &str) -> u64 {
+    let rows = duckdb(&format!("select count(*) from '{file}'"));
+    rows[0][0].as_u64().expect("a number")
+}
+
+#[test]
+fn a_failed_output_leaves_the_others_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+    let to = listener.local_addr().expect("an address");
+    let many = text(&folder.path().join("many.pcapng"));
+    let flows = "--udp --src 10.1.0.1-10.1.0.250 --dst 10.9.0.1 --dport 443 --flows 250 -c 250";
+    run(&format!("send {flows} -w {many}")).exit(0);
+    let columns = text(&folder.path().join("flows.parquet"));
+    // The collector goes away before there are flows, of which several messages would be full.
+    let (input, mut packets) = std::io::pipe().expect("a pipe");
+    let mut piped = command(&format!("flows --json --ipfix tcp:{to} -w {columns} -"));
+    piped.stdin(input).stdout(Stdio::piped());
+    piped.stderr(Stdio::piped());
+    let running = begin(piped);
+    drop(listener.accept().expect("a connection"));
+    packets
+        .write_all(&fs::read(&many).expect("a capture"))
+        .expect("it reads");
+    drop(packets);
+    let ended = running.finish();
+    ended.exit(1);
+    assert_eq!(printed(&ended.events()).len(), 250);
+    assert_eq!(rows(&columns), 250);
+    // Nothing can be printed.
+    let columns = text(&folder.path().join("printed.parquet"));
+    let mut full = command(&format!("flows --json -w {columns} {many}"));
+    full.stdout(File::create("/dev/full").expect("the device"));
+    full.stderr(Stdio::piped());
+    begin(full).finish().exit(1);
+    assert_eq!(rows(&columns), 250);
 }
 
 #[test]

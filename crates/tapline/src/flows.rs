@@ -31,7 +31,8 @@ use crate::read::ReadConsumer;
 
 /// Receives flows that have ended. A closure is one.
 ///
-/// An error from any method ends the job.
+/// An error from any method ends the job. The remaining flows, a flush and the end still follow: what the sink wrote elsewhere can
+/// be completed.
 pub trait FlowSink {
     /// Takes a flow.
     ///
@@ -142,17 +143,19 @@ impl<S: FlowSink> FlowMeter<S> {
         taken.result
     }
 
+    /// Ends every flow and the sink, also after errors, of which it returns the first.
     fn end_all(&mut self) -> Result<(), ConsumerError> {
-        self.add_batch()?;
+        let added = self.add_batch();
         let mut taken = Taken::new(&mut self.sink);
         self.table.finish(&mut |flow| taken.take(flow));
-        taken.result?;
-        self.sink.flush(self.table.account())?;
-        self.sink.finish()
+        let ended = taken.result;
+        let flushed = self.sink.flush(self.table.account());
+        let finished = self.sink.finish();
+        added.and(ended).and(flushed).and(finished)
     }
 }
 
-/// Hands flows on up to the first error.
+/// Hands every flow on, and keeps the first error.
 struct Taken<'a, S> {
     sink: &'a mut S,
     result: Result<(), ConsumerError>,
@@ -167,8 +170,9 @@ impl<'a, S: FlowSink> Taken<'a, S> {
     }
 
     fn take(&mut self, flow: &Flow) {
+        let taken = self.sink.flow(flow);
         if self.result.is_ok() {
-            self.result = self.sink.flow(flow);
+            self.result = taken;
         }
     }
 }

@@ -23,7 +23,7 @@ const MESSAGE_BYTES: usize = 1400;
 const TEMPLATES: Duration = Duration::from_mins(1);
 
 /// How long a collector may take to accept a connection or data, and to close the connection at the end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Collectors do not answer. If one does, so many pieces of its answer are discarded before each message.
 const IGNORED_PIECES: usize = 16;
@@ -50,20 +50,55 @@ pub fn collector(text: &str) -> Result<CollectorAddress, String> {
 }
 
 impl CollectorAddress {
-    fn resolve(&self) -> io::Result<SocketAddr> {
+    fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         let host = &self.host;
         let has_port = host.parse::<SocketAddr>().is_ok()
             || host
                 .rsplit_once(':')
                 .is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
-        let mut addresses = if has_port {
+        let addresses = if has_port {
             host.to_socket_addrs()?
         } else {
             (host.trim_matches(['[', ']']), PORT).to_socket_addrs()?
         };
-        let none = || io::Error::new(ErrorKind::NotFound, "it has no address");
-        addresses.next().ok_or_else(none)
+        Ok(addresses.collect())
     }
+
+    /// Connects to the first of its addresses that accepts.
+    fn connect(&self) -> io::Result<Socket> {
+        let mut last = io::Error::new(ErrorKind::NotFound, "it has no address");
+        for address in self.resolve()? {
+            let connected = if self.is_tcp {
+                connect_tcp(address).map(Socket::Tcp)
+            } else {
+                connect_udp(address).map(Socket::Udp)
+            };
+            match connected {
+                Ok(socket) => return Ok(socket),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+fn connect_tcp(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn connect_udp(address: SocketAddr) -> io::Result<UdpSocket> {
+    let any = if address.is_ipv4() {
+        "0.0.0.0:0"
+    } else {
+        "[::]:0"
+    };
+    let socket = UdpSocket::bind(any)?;
+    socket.connect(address)?;
+    Ok(socket)
 }
 
 enum Socket {
@@ -87,7 +122,8 @@ pub struct Collector {
 pub struct Sent {
     pub flows: u64,
     pub messages: u64,
-    /// Flows in datagrams that could not be sent, or are known to have been refused.
+    /// Flows in messages that could not be sent, in datagrams that are known to have been refused, and after the end of a
+    /// connection.
     pub failed_flows: u64,
 }
 
@@ -96,24 +132,7 @@ impl Collector {
     pub fn open(to: &CollectorAddress) -> Result<Self, Failure> {
         let kind = if to.is_tcp { "tcp" } else { "udp" };
         let name = format!("{kind}:{}", to.host);
-        let opened = to.resolve().and_then(|address| {
-            if to.is_tcp {
-                let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-                stream.set_write_timeout(Some(PATIENCE))?;
-                stream.set_read_timeout(Some(PATIENCE))?;
-                stream.set_nodelay(true)?;
-                return Ok(Socket::Tcp(stream));
-            }
-            let any = if address.is_ipv4() {
-                "0.0.0.0:0"
-            } else {
-                "[::]:0"
-            };
-            let socket = UdpSocket::bind(any)?;
-            socket.connect(address)?;
-            Ok(Socket::Udp(socket))
-        });
-        let socket = opened.map_err(|error| {
+        let socket = to.connect().map_err(|error| {
             let hint = match error.kind() {
                 ErrorKind::ConnectionRefused => " (does the collector listen there?)",
                 _ => "",
@@ -167,7 +186,10 @@ impl Collector {
         let sent = match &mut self.socket {
             Socket::Tcp(stream) => {
                 let written = check_open(stream).and_then(|()| stream.write_all(&message));
-                written.map_err(|error| self.failed(&error))?;
+                if let Err(error) = written {
+                    self.sent.failed_flows += flows;
+                    return Err(self.failed(&error));
+                }
                 true
             }
             Socket::Udp(_) => self.send_datagram(&message),
@@ -265,7 +287,7 @@ fn check_open(stream: &TcpStream) -> io::Result<()> {
 fn close(stream: &TcpStream) -> io::Result<()> {
     check_open(stream)?;
     stream.shutdown(Shutdown::Write)?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     let mut piece = [0; PIECE_BYTES];
     // Bound: each wait has a limit, and so do all together.
     while Instant::now() < until {

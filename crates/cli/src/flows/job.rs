@@ -12,7 +12,7 @@ use tapline::read::ReadError;
 use tapline::{Expression, Filter};
 
 use super::ipfix::Collector;
-use super::outputs::Outputs;
+use super::outputs::{Output, Outputs};
 use super::print::Printer;
 use super::summary::{self, Ended, Origin};
 use crate::args::{ColumnFormat, FlowsArgs};
@@ -71,7 +71,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     sandbox = sandbox.local_time(prints_text(args));
     if let Some(columns) = &mut columns {
         columns.start(args.sandbox)?;
-        outputs.columns = Some(columns.flows()?);
+        outputs.columns = Some(Output::new(columns.flows()?));
         sandbox = columns.allow(sandbox);
     }
     let mut printer = Printer::new(args, outputs);
@@ -119,7 +119,7 @@ fn prints_text(args: &FlowsArgs) -> bool {
 fn outputs(args: &FlowsArgs) -> Result<Outputs, Failure> {
     let collector = args.ipfix.as_ref().map(Collector::open).transpose()?;
     Ok(Outputs {
-        collector,
+        collector: collector.map(Output::new),
         ..Outputs::default()
     })
 }
@@ -178,9 +178,9 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         text.as_deref().unwrap_or_default(),
         capture.filter_warnings(),
     );
-    if let Some(collector) = &mut outputs.collector {
+    if let Some(output) = &mut outputs.collector {
         let indexes = capture.links().map(|opened| opened.link.index);
-        collector.set_if_indexes(indexes.collect());
+        output.sink_mut().set_if_indexes(indexes.collect());
     }
     user::leave(&args.user, privilege::to_read(text.is_some()))?;
     let mut sandbox = Sandbox::new(
@@ -191,7 +191,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     .local_time(prints_text(args));
     if let Some(columns) = &mut columns {
         columns.start(args.sandbox)?;
-        outputs.columns = Some(columns.flows()?);
+        outputs.columns = Some(Output::new(columns.flows()?));
         sandbox = columns.allow(sandbox);
     }
     let mut printer = Printer::new(args, outputs);

@@ -7,54 +7,93 @@ use tapline::flows::{Flow, FlowAccount, FlowSink};
 use super::ipfix::Collector;
 use crate::columns::FlowColumns;
 
+/// One of several outputs. It is not called again after its first error, and the others can be completed.
+pub struct Output<S> {
+    sink: S,
+    has_failed: bool,
+}
+
+impl<S> Output<S> {
+    pub fn new(sink: S) -> Self {
+        Self {
+            sink,
+            has_failed: false,
+        }
+    }
+
+    pub fn sink(&self) -> &S {
+        &self.sink
+    }
+
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// Does nothing, successfully, after an error.
+    pub fn call(
+        &mut self,
+        what: impl FnOnce(&mut S) -> Result<(), ConsumerError>,
+    ) -> Result<(), ConsumerError> {
+        if self.has_failed {
+            return Ok(());
+        }
+        let result = what(&mut self.sink);
+        self.has_failed = result.is_err();
+        result
+    }
+}
+
 /// With one of these, flows are printed only as JSON or CSV.
 #[derive(Default)]
 pub struct Outputs {
-    pub collector: Option<Collector>,
-    pub columns: Option<FlowColumns>,
+    pub collector: Option<Output<Collector>>,
+    pub columns: Option<Output<FlowColumns>>,
 }
 
 impl Outputs {
     pub fn is_any(&self) -> bool {
         self.collector.is_some() || self.columns.is_some()
     }
+
+    /// Calls both. The first error is returned.
+    fn call(
+        &mut self,
+        collect: impl FnOnce(&mut Collector) -> Result<(), ConsumerError>,
+        write: impl FnOnce(&mut FlowColumns) -> Result<(), ConsumerError>,
+    ) -> Result<(), ConsumerError> {
+        let sent = self.collector.as_mut();
+        let sent = sent.map_or(Ok(()), |output| output.call(collect));
+        let written = self.columns.as_mut();
+        let written = written.map_or(Ok(()), |output| output.call(write));
+        sent.and(written)
+    }
 }
 
 impl FlowSink for Outputs {
     fn flow(&mut self, flow: &Flow) -> Result<(), ConsumerError> {
-        if let Some(collector) = &mut self.collector {
-            collector.add(flow)?;
+        if let Some(output) = self.collector.as_mut()
+            && output.has_failed
+        {
+            output.sink.sent.failed_flows += 1;
         }
-        match &mut self.columns {
-            Some(columns) => columns.flow(flow),
-            None => Ok(()),
-        }
+        self.call(
+            |collector| Ok(collector.add(flow)?),
+            |columns| columns.flow(flow),
+        )
     }
 
     fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
-        match &mut self.columns {
-            Some(columns) => columns.interface(interface),
-            None => Ok(()),
-        }
+        self.call(|_collector| Ok(()), |columns| columns.interface(interface))
     }
 
     fn flush(&mut self, account: &FlowAccount) -> Result<(), ConsumerError> {
-        if let Some(collector) = &mut self.collector {
-            collector.flush()?;
-        }
-        match &mut self.columns {
-            Some(columns) => columns.flush(account),
-            None => Ok(()),
-        }
+        self.call(
+            |collector| Ok(collector.flush()?),
+            |columns| columns.flush(account),
+        )
     }
 
     fn finish(&mut self) -> Result<(), ConsumerError> {
-        let sent = self.collector.as_mut().map_or(Ok(()), Collector::finish);
-        let written = match &mut self.columns {
-            Some(columns) => columns.finish(),
-            None => Ok(()),
-        };
-        sent?;
-        written
+        self.call(|collector| Ok(collector.finish()?), FlowColumns::finish)
     }
 }

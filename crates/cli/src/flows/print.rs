@@ -11,7 +11,7 @@ use tapline::file::model::Interface;
 use tapline::flows::{Flow, FlowAccount, FlowEnd, FlowSink};
 
 use super::fields::{Field, fields};
-use super::outputs::Outputs;
+use super::outputs::{Output, Outputs};
 use super::summary::families;
 use crate::args::FlowsArgs;
 use crate::json;
@@ -39,6 +39,7 @@ pub struct Printer {
     interfaces: Vec<String>,
     has_heading: bool,
     board: Option<Arc<Board>>,
+    stdout: Output<io::Stdout>,
     outputs: Outputs,
 }
 
@@ -54,6 +55,7 @@ impl Printer {
             interfaces: Vec::new(),
             has_heading: false,
             board: None,
+            stdout: Output::new(io::stdout()),
             outputs,
         }
     }
@@ -68,13 +70,14 @@ impl Printer {
         &self.outputs
     }
 
-    fn write(&mut self) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        let written = out
-            .write_all(self.text.as_bytes())
-            .and_then(|()| out.flush());
+    fn write(&mut self) -> Result<(), ConsumerError> {
+        let text = self.text.as_bytes();
+        let written = self.stdout.call(|out| {
+            let written = out.write_all(text).and_then(|()| out.flush());
+            Ok(written.map_err(|error| output::named(&error))?)
+        });
         self.text.clear();
-        written.map_err(|error| output::named(&error))
+        written
     }
 
     /// The line above the first flow, also if there is none: a reader of CSV needs it.
@@ -226,16 +229,16 @@ fn time(ns: u64) -> String {
 
 impl FlowSink for Printer {
     fn flow(&mut self, flow: &Flow) -> Result<(), ConsumerError> {
-        self.outputs.flow(flow)?;
+        let sent = self.outputs.flow(flow);
         if self.outputs.is_any() && self.format == Format::Text {
-            return Ok(());
+            return sent;
         }
         self.heading();
         self.print(flow);
         if self.text.len() >= BUFFER_BYTES {
-            self.write()?;
+            return sent.and(self.write());
         }
-        Ok(())
+        sent
     }
 
     fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
@@ -248,8 +251,8 @@ impl FlowSink for Printer {
         if let Some(board) = &self.board {
             board.post(families(account));
         }
-        self.outputs.flush(account)?;
-        Ok(self.write()?)
+        let flushed = self.outputs.flush(account);
+        flushed.and(self.write())
     }
 
     fn finish(&mut self) -> Result<(), ConsumerError> {

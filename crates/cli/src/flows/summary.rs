@@ -7,7 +7,7 @@ use tapline::capture::CaptureSummary;
 use tapline::flows::{EndReason, FlowAccount, FlowTable, ProtocolClass, Traffic};
 use tapline::read::ReadSummary;
 
-use super::outputs::Outputs;
+use super::outputs::{Output, Outputs};
 use crate::args::FlowsArgs;
 use crate::capture::{account_line, lost_json};
 use crate::columns::{ColumnOutput, Written};
@@ -45,7 +45,7 @@ impl Ended<'_> {
     /// Where columns were written, and how much.
     fn written(&self) -> Option<(&ColumnOutput, Written)> {
         let columns = self.outputs.columns.as_ref()?;
-        Some((self.columns?, Written::from(columns)))
+        Some((self.columns?, Written::from(columns.sink())))
     }
 }
 
@@ -97,7 +97,7 @@ pub fn show(ended: &Ended<'_>, origin: &Origin<'_>) -> io::Result<()> {
     if let Some((columns, written)) = ended.written() {
         columns.tell(&mut *out, &written, "flows")?;
     }
-    let Some(collector) = &ended.outputs.collector else {
+    let Some(collector) = ended.outputs.collector.as_ref().map(Output::sink) else {
         return Ok(());
     };
     let sent = collector.sent;
@@ -169,7 +169,8 @@ fn summary_json(ended: &Ended<'_>, origin: &Origin<'_>) -> Value {
         .written()
         .map(|(columns, written)| columns.json(&written))
         .into();
-    object["ipfix"] = outputs.collector.as_ref().map_or(Value::Null, |collector| {
+    object["ipfix"] = outputs.collector.as_ref().map_or(Value::Null, |output| {
+        let collector = output.sink();
         let sent = collector.sent;
         json!({
             "collector": collector.name(),
