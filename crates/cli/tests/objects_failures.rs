@@ -13,7 +13,7 @@ use crate::support::engines;
 use crate::support::files::capture;
 use crate::support::frames::udp;
 use crate::support::objects::{
-    KEY_ID, SECRET, Server, command, command_to, denying_port, spooled, start,
+    KEY_ID, SECRET, Server, command, command_to, denying_port, losing_port, spooled, start,
 };
 use crate::support::run::{Ended, begin, spawn};
 use crate::support::scrape::{address, scrape};
@@ -141,6 +141,44 @@ fn files_that_cannot_be_uploaded_do_not_hold_up_others() {
         keys.iter().filter(|key| key.starts_with("teamA/")).count() == 2,
         "{keys:?}"
     );
+}
+
+/// A directory has the name of the journal, which cannot be written then, as on a full disk.
+#[test]
+fn a_file_of_several_parts_is_uploaded_without_a_journal() {
+    let scene = Scene::new();
+    let server = Server::start(&scene.right, scene.folder.path());
+    let root = PathBuf::from(scene.file("spool/s3/logs"));
+    fs::create_dir_all(root.join(".large.parquet.upload")).expect("the spool");
+    let rows = large_file();
+    fs::write(root.join("large.parquet"), &rows).expect("a file");
+    read_to(&scene, "s3://logs/small.parquet", "").exit(0);
+    assert!(server.get("large.parquet") == rows);
+}
+
+#[test]
+fn a_lost_answer_at_the_end_of_an_upload_is_no_failure() {
+    let scene = Scene::new();
+    let server = Server::start(&scene.right, scene.folder.path());
+    let port = losing_port(&scene.right, "?uploadid=");
+    let root = PathBuf::from(scene.file("spool/s3/logs"));
+    fs::create_dir_all(&root).expect("the spool");
+    let rows = large_file();
+    fs::write(root.join("large.parquet"), &rows).expect("a file");
+    let file = capture("dns_tcp_8053.pcap");
+    let line = format!("read {file} -w s3://logs/small.parquet");
+    let ended = spawn(command_to(&scene, port, &line)).finish();
+    ended.exit(0);
+    assert!(server.get("large.parquet") == rows);
+    // The upload that was complete is unknown, and the file is uploaded again.
+    assert_eq!(server.requests("?uploads"), 2, "{ended:?}");
+}
+
+/// More than a part of an upload has.
+fn large_file() -> Vec<u8> {
+    (0..9_000_000_u32)
+        .map(|number| number.to_le_bytes()[1])
+        .collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The progress of an upload in parts, in a hidden file beside the one that is uploaded: another run continues it.
 //!
 //! The first line has the upload, each further one a part that the service has. A line that is not whole, as after a crash, is
-//! the end.
+//! the end. An upload goes on without a journal that cannot be written: on a full disk, uploads are what makes room.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -27,7 +27,8 @@ pub struct Upload {
 /// An upload, and its parts in their order.
 #[derive(Debug)]
 pub struct Journal {
-    file: File,
+    /// `None` once it could not be written.
+    file: Option<File>,
     pub upload: Upload,
     pub parts: Vec<String>,
 }
@@ -36,6 +37,11 @@ pub struct Journal {
 pub fn path(of: &Path) -> PathBuf {
     let name = of.file_name().unwrap_or_default().to_string_lossy();
     of.with_file_name(format!(".{name}{SUFFIX}"))
+}
+
+/// Removes the journal of a file, if there is one.
+pub fn remove(of: &Path) {
+    let _ = fs::remove_file(path(of));
 }
 
 /// The file of a journal; `None` if the name is another one.
@@ -47,14 +53,20 @@ pub fn file_of(journal: &Path) -> Option<PathBuf> {
 
 impl Journal {
     /// Begins the journal of an upload.
-    pub fn create(of: &Path, upload: Upload) -> io::Result<Self> {
-        let mut file = OpenOutput::create().truncate().open(&path(of))?;
-        write(&mut file, &upload)?;
-        Ok(Self {
-            file,
-            upload,
+    pub fn create(of: &Path, upload: Upload) -> Self {
+        let mut journal = Self {
+            file: OpenOutput::create().truncate().open(&path(of)).ok(),
             parts: Vec::new(),
-        })
+            upload,
+        };
+        let upload = journal.upload.clone();
+        journal.write(&upload);
+        journal
+    }
+
+    /// Whether another run can continue the upload.
+    pub fn is_kept(&self) -> bool {
+        self.file.is_some()
     }
 
     /// Continues the upload of a file of `bytes`; `None` if there is none, or the file is another one.
@@ -78,24 +90,32 @@ impl Journal {
         let file = File::options().append(true).open(&path)?;
         file.set_len(whole as u64)?;
         Ok(Some(Self {
-            file,
+            file: Some(file),
             upload,
             parts,
         }))
     }
 
     /// Adds the next part.
-    pub fn add(&mut self, part: &str) -> io::Result<()> {
-        write(&mut self.file, &part)?;
+    pub fn add(&mut self, part: &str) {
+        self.write(&part);
         self.parts.push(part.to_owned());
-        Ok(())
     }
-}
 
-fn write(file: &mut File, line: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec(line)?;
-    text.push(b'\n');
-    file.write_all(&text)
+    fn write(&mut self, line: &impl Serialize) {
+        let Some(file) = &mut self.file else {
+            return;
+        };
+        let written = serde_json::to_vec(line)
+            .map_err(io::Error::from)
+            .and_then(|mut text| {
+                text.push(b'\n');
+                file.write_all(&text)
+            });
+        if written.is_err() {
+            self.file = None;
+        }
+    }
 }
 
 /// The upload, its parts, and the length of the lines that are whole.
@@ -129,9 +149,9 @@ mod tests {
             bytes: 20,
             part_bytes: 8,
         };
-        let mut journal = Journal::create(&file, upload.clone()).expect("a journal");
-        journal.add("\"first\"").expect("written");
-        journal.add("second").expect("written");
+        let mut journal = Journal::create(&file, upload.clone());
+        journal.add("\"first\"");
+        journal.add("second");
         let whole = fs::read(path(&file)).expect("the journal");
         let lines = |end: usize| whole[..end].split(|byte| *byte == b'\n').count() - 1;
         for end in 0..=whole.len() {
@@ -144,7 +164,7 @@ mod tests {
             assert_eq!(resumed.upload, upload);
             assert_eq!(resumed.parts, ["\"first\"", "second"][..lines(end) - 1]);
             // It goes on behind what was whole.
-            resumed.add("third").expect("written");
+            resumed.add("third");
             let parts = resumed.parts;
             let again = Journal::resume(&file, 20)
                 .expect("read")

@@ -130,7 +130,7 @@ impl State {
 
     /// How long to wait for uploads; `None` if that is over: all files were refused, or the last attempt failed, and there was no
     /// progress for `wait`.
-    fn patience(&self, since: Instant, wait: Duration) -> Option<Duration> {
+    fn remaining_wait(&self, since: Instant, wait: Duration) -> Option<Duration> {
         let Some(trouble) = &self.trouble else {
             let mut waiting = self.waiting.iter();
             let has_more = self.current.is_some() || waiting.any(|entry| entry.refusals == 0);
@@ -209,7 +209,7 @@ impl Queue {
                 break;
             }
             if self.limits.when_full == WhenFull::Wait {
-                let left = state.patience(since, self.limits.wait);
+                let left = state.remaining_wait(since, self.limits.wait);
                 let Some(left) = left.filter(|_| !state.is_full) else {
                     let reason = state.reason().unwrap_or_default();
                     let text = format!("the spool is full, and nothing can be uploaded: {reason}");
@@ -350,7 +350,7 @@ impl Queue {
         state.is_urgent = true;
         self.changed.notify_all();
         while state.account.waiting.files > 0
-            && let Some(left) = state.patience(since, self.limits.wait)
+            && let Some(left) = state.remaining_wait(since, self.limits.wait)
         {
             state = self.wait_for(state, left);
         }

@@ -105,7 +105,7 @@ impl Spool {
 pub fn remove(path: &Path) {
     // What cannot be removed is uploaded again by the next run, under the same key.
     let _ = fs::remove_file(path);
-    let _ = fs::remove_file(journal::path(path));
+    journal::remove(path);
 }
 
 /// Creates a directory for its owner alone, with those above it.

@@ -14,7 +14,7 @@ use object_store::path::Path as Key;
 use object_store::{ClientConfigKey, Error as StoreError, ObjectStore, PutOptions, RetryConfig};
 
 use super::environment::{AZURE_EMULATOR, is_on};
-use super::journal::{Journal, Upload};
+use super::journal::{self, Journal, Upload};
 use super::queue::{Trouble, TroubleKind};
 use super::url::{ObjectUrl, Service};
 
@@ -127,7 +127,7 @@ impl Store {
             return Ok(());
         }
         if let Some(journal) = Journal::resume(path, bytes)? {
-            match self.parts(&key, &mut file, journal, progressed).await {
+            match self.parts(&key, path, &mut file, journal, progressed).await {
                 // The service has forgotten the upload: it begins anew.
                 Err(UploadError::Trouble(trouble)) if trouble.kind != TroubleKind::Passing => {}
                 other => return other,
@@ -138,16 +138,46 @@ impl Store {
             bytes,
             part_bytes: part_bytes(bytes),
         };
-        let journal = Journal::create(path, upload)?;
-        self.parts(&key, &mut file, journal, progressed).await
+        let journal = Journal::create(path, upload);
+        self.parts(&key, path, &mut file, journal, progressed).await
     }
 
     /// Uploads the parts that are missing, and completes the object.
     async fn parts(
         &self,
         key: &Key,
+        path: &Path,
         file: &mut File,
         mut journal: Journal,
+        progressed: &dyn Fn(),
+    ) -> Result<(), UploadError> {
+        let result = self.add_parts(key, file, &mut journal, progressed).await;
+        let upload = &journal.upload.id;
+        if result.is_err() && !journal.is_kept() {
+            // No other run can continue it. A service that cannot be reached keeps its parts.
+            let _ = self.0.abort_multipart(key, upload).await;
+        }
+        result?;
+        let parts = journal.parts.iter().cloned();
+        let parts = parts.map(|content_id| PartId { content_id }).collect();
+        let Err(error) = self.0.complete_multipart(key, upload, parts).await else {
+            return Ok(());
+        };
+        let mut trouble = Trouble::from(&error);
+        if matches!(error, StoreError::NotFound { .. }) {
+            // It has just been there. Either the answer to an earlier request was lost, or the service has dropped it: the next
+            // attempt begins anew.
+            journal::remove(path);
+            trouble.kind = TroubleKind::Passing;
+        }
+        Err(UploadError::Trouble(trouble))
+    }
+
+    async fn add_parts(
+        &self,
+        key: &Key,
+        file: &mut File,
+        journal: &mut Journal,
         progressed: &dyn Fn(),
     ) -> Result<(), UploadError> {
         let Upload {
@@ -163,13 +193,10 @@ impl Store {
             let part = read(file, length)?;
             let number = journal.parts.len();
             let part = self.0.put_part(key, &id, number, part.into()).await?;
-            journal.add(&part.content_id)?;
+            journal.add(&part.content_id);
             progressed();
             at += length;
         }
-        let parts = journal.parts.into_iter();
-        let parts = parts.map(|content_id| PartId { content_id }).collect();
-        self.0.complete_multipart(key, &id, parts).await?;
         Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! The uploads of a job, from its start to its end.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -51,7 +50,7 @@ impl Uploads {
         if !options.has_partitions {
             // This run writes the same object. If it fails, what is there waits for the next one.
             found.files.retain(|file| file.path != local);
-            let _ = fs::remove_file(journal::path(&local));
+            journal::remove(&local);
         }
         let folder = if options.has_partitions {
             Some(local.as_path())

@@ -209,6 +209,42 @@ pub fn spooled_in(root: &Path, hidden: bool) -> Vec<String> {
 /// part of its keys. Returns the port.
 #[track_caller]
 pub fn denying_port(host: &Host, denied: &'static str) -> u16 {
+    passing_port(host, move |line| {
+        if line.contains(denied) {
+            Answer::Denied
+        } else {
+            Answer::Passed
+        }
+    })
+}
+
+/// Passes requests on to the server at a host. The answer to the first one whose line has `lost` does not come back, and when it
+/// is made again, the upload is unknown, as at S3. Returns the port.
+#[track_caller]
+pub fn losing_port(host: &Host, lost: &'static str) -> u16 {
+    let mut first: Option<String> = None;
+    passing_port(host, move |line| match &first {
+        Some(first) if first == line => Answer::Unknown,
+        None if line.contains(lost) => {
+            first = Some(line.to_owned());
+            Answer::Lost
+        }
+        _ => Answer::Passed,
+    })
+}
+
+/// What a client gets.
+enum Answer {
+    Passed,
+    Denied,
+    Unknown,
+    /// The connection is closed.
+    Lost,
+}
+
+/// `answer` chooses by the line of each request, in lower case.
+#[track_caller]
+fn passing_port(host: &Host, mut answer: impl FnMut(&str) -> Answer + Send + 'static) -> u16 {
     let to = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     let (listener, mut servers) = host.run(|| {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
@@ -223,14 +259,18 @@ pub fn denying_port(host: &Host, denied: &'static str) -> u16 {
                 return;
             };
             // Who has an answer goes away.
-            let _ = pass_one(client, server, denied);
+            let _ = pass_one(client, server, &mut answer);
         }
     });
     port
 }
 
 /// Answers one request, which has a body.
-fn pass_one(mut client: TcpStream, mut server: TcpStream, denied: &str) -> io::Result<()> {
+fn pass_one(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    answer: &mut dyn FnMut(&str) -> Answer,
+) -> io::Result<()> {
     let mut request = Vec::new();
     let mut buffer = [0; 4 << 10];
     let end = loop {
@@ -251,15 +291,17 @@ fn pass_one(mut client: TcpStream, mut server: TcpStream, denied: &str) -> io::R
         let read = client.read(&mut buffer)?;
         request.extend(&buffer[..read]);
     }
-    if head
-        .lines()
-        .next()
-        .is_some_and(|line| line.contains(denied))
-    {
-        let body = "<Error><Code>AccessDenied</Code></Error>";
+    let answer = answer(head.lines().next().unwrap_or_default());
+    let refusal = match answer {
+        Answer::Denied => Some(("403 Forbidden", "AccessDenied")),
+        Answer::Unknown => Some(("404 Not Found", "NoSuchUpload")),
+        Answer::Passed | Answer::Lost => None,
+    };
+    if let Some((status, code)) = refusal {
+        let body = format!("<Error><Code>{code}</Code></Error>");
         return write!(
             client,
-            "HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()
         );
     }
@@ -267,6 +309,9 @@ fn pass_one(mut client: TcpStream, mut server: TcpStream, denied: &str) -> io::R
     server.write_all(&request[..end])?;
     server.write_all(b"\r\nConnection: close")?;
     server.write_all(&request[end..])?;
+    if matches!(answer, Answer::Lost) {
+        return io::copy(&mut server, &mut io::sink()).map(drop);
+    }
     io::copy(&mut server, &mut client).map(drop)
 }
 
