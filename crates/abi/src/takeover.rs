@@ -6,7 +6,7 @@ use libc::c_long;
 
 /// The calls that [`attempt`] makes, by name.
 ///
-/// Each refuses −1 for all its arguments, or has no arguments and changes nothing.
+/// Each refuses its [`arguments`], or has none and changes nothing.
 pub const CALLS: &[(&str, c_long)] = &[
     ("add_key", libc::SYS_add_key),
     ("bind", libc::SYS_bind),
@@ -51,22 +51,40 @@ pub const CALLS: &[(&str, c_long)] = &[
     ("setns", libc::SYS_setns),
     ("sigaltstack", libc::SYS_sigaltstack),
     ("statx", libc::SYS_statx),
+    ("socket-unix", libc::SYS_socket),
     ("swapon", libc::SYS_swapon),
     ("tgkill", libc::SYS_tgkill),
+    ("tgkill-another", libc::SYS_tgkill),
+    ("ioctl-tiocsti", libc::SYS_ioctl),
     ("umount2", libc::SYS_umount2),
     ("uname", libc::SYS_uname),
     ("unshare", libc::SYS_unshare),
     ("userfaultfd", libc::SYS_userfaultfd),
 ];
 
-/// Makes the call `name` of [`CALLS`], with −1 for all arguments. `None` if it is none of them.
+/// Types a character into a terminal (include/uapi/asm-generic/ioctls.h).
+const TIOCSTI: i64 = 0x5412;
+
+/// −1 for all, but for those by which a sandbox chooses: the calling process, a kind of socket, and a request to a terminal.
+fn arguments(name: &str) -> [i64; 2] {
+    match name {
+        "tgkill" => [std::process::id().into(), -1],
+        "socket-unix" => [libc::AF_UNIX.into(), -1],
+        "ioctl-tiocsti" => [-1, TIOCSTI],
+        _ => [-1, -1],
+    }
+}
+
+/// Makes the call `name` of [`CALLS`] with arguments that it refuses. `None` if it is none of them.
 ///
 /// The result is an error of the kernel that names the arguments; ENOSYS of a sandbox, or the process ends.
 pub fn attempt(name: &str) -> Option<io::Result<()>> {
     let (_, number) = CALLS.iter().find(|(known, _)| *known == name)?;
+    let [first, second] = arguments(name);
     // SAFETY: none of these calls accesses memory: addresses of −1 are outside of user space, where the kernel reads and writes
-    // nothing. None changes the process: no descriptor, process or flags are −1, and lengths of −1 exceed every limit.
-    let answer = unsafe { libc::syscall(*number, -1_i64, -1_i64, -1_i64, -1_i64, -1_i64, -1_i64) };
+    // nothing. None changes the process: no descriptor, process, thread, type of socket or flags are −1, and lengths of −1 exceed
+    // every limit.
+    let answer = unsafe { libc::syscall(*number, first, second, -1_i64, -1_i64, -1_i64, -1_i64) };
     Some(if answer < 0 {
         Err(io::Error::last_os_error())
     } else {

@@ -19,6 +19,10 @@ type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 /// The result of a call that is not allowed. Libraries fall back to an older call, as in an older kernel.
 const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
 
+/// Types a character into a terminal, and pastes a selection (include/uapi/asm-generic/ioctls.h).
+const TIOCSTI: u64 = 0x5412;
+const TIOCLINUX: u64 = 0x541c;
+
 /// Restricts the calling thread. Returns whether the kernel has seccomp, a container around this program allows it, and there
 /// are filters for this machine.
 ///
@@ -78,8 +82,9 @@ fn strict(
     machine: TargetArch,
 ) -> Result<SeccompFilter, seccompiler::BackendError> {
     let mut survived = allowed(list, more)?;
-    // The C library falls back to clone(2).
+    // The C library falls back to clone(2), and does without a cache of names.
     survived.insert(libc::SYS_clone3, Vec::new());
+    survived.entry(libc::SYS_socket).and_modify(Vec::clear);
     survived.insert(libc::SYS_seccomp, Vec::new());
     let installs = first_is(libc::PR_SET_NO_NEW_PRIVS.unsigned_abs())?;
     survived.entry(libc::SYS_prctl).or_insert(vec![installs]);
@@ -102,8 +107,24 @@ fn allowed(list: &List, more: &[c_long]) -> Result<Rules, seccompiler::BackendEr
         allowed.insert(libc::SYS_bpf, commands);
     }
     allowed.insert(START_THREAD, vec![without_namespaces()?]);
-    // A screen that is suspended stops its own process.
-    allowed.insert(libc::SYS_kill, vec![first_is(std::process::id())?]);
+    // A panic, and a screen that is suspended, signal their own process.
+    for call in [libc::SYS_kill, libc::SYS_tgkill] {
+        allowed.insert(call, vec![first_is(std::process::id())?]);
+    }
+    if let Some(rules) = allowed.get_mut(&libc::SYS_ioctl) {
+        rules.push(types_nothing()?);
+    }
+    if let Some(rules) = allowed.get_mut(&libc::SYS_socket) {
+        // Landlock does not restrict the sockets of other programs on this host, which may do as root what somebody asks there.
+        let domains: &[i32] = if more.is_empty() {
+            &[libc::AF_UNIX]
+        } else {
+            &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]
+        };
+        for domain in domains {
+            rules.push(first_is(domain.unsigned_abs())?);
+        }
+    }
     #[cfg(debug_assertions)]
     allowed.retain(|&call, _| !variation::lacks(list.name, !more.is_empty(), call));
     Ok(allowed)
@@ -121,6 +142,13 @@ fn without_namespaces() -> Result<SeccompRule, seccompiler::BackendError> {
     let none = SeccompCmpOp::MaskedEq(flags.cast_unsigned().into());
     let condition = SeccompCondition::new(0, SeccompCmpArgLen::Qword, none, 0)?;
     SeccompRule::new(vec![condition])
+}
+
+/// The request, which is the second argument, does not put text into the input of a terminal, where a shell would run it.
+fn types_nothing() -> Result<SeccompRule, seccompiler::BackendError> {
+    let other =
+        |request: u64| SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, request);
+    SeccompRule::new(vec![other(TIOCSTI)?, other(TIOCLINUX)?])
 }
 
 /// The first argument is `value`.

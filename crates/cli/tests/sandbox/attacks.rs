@@ -108,6 +108,25 @@ fn an_attacker_opens_no_other_files_and_connects_to_nobody() {
     fails("write /tmp/tapline-takeover");
     fails("connect 127.0.0.1:9");
     fails("call bpf");
+    fails("call ioctl-tiocsti");
+    fails("call tgkill-another");
+}
+
+/// Programs that run as root do there what they are asked. Only `ctl` asks one: a capture.
+#[test]
+fn an_attacker_opens_no_socket_of_this_host() {
+    for (line, status, got) in taken_over("call socket-unix", "") {
+        let refusal = if line.starts_with("ctl") {
+            libc::EINVAL
+        } else {
+            libc::ENOSYS
+        };
+        let is_refused = got.contains(&format!("code: {refusal},"));
+        assert!(
+            status.code().is_some() && is_refused,
+            "{line}: {status} {got}"
+        );
+    }
 }
 
 /// Calls that end the process, by name.
