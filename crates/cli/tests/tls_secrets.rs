@@ -87,6 +87,29 @@ fn keys_that_are_logged_during_a_capture_decrypt_it() {
     assert_eq!(pages(&scene.file("tls.pcapng")), [PAGE; 3]);
 }
 
+/// More than is read at a time, in a file that is written once.
+#[test]
+fn all_keys_of_a_large_log_are_in_a_short_capture() {
+    let sessions = Sessions::new();
+    let scene = &sessions.0;
+    let random = "0123456789abcdef".repeat(4);
+    let secret = "fedcba9876543210".repeat(6);
+    let line = format!("CLIENT_RANDOM {random} {secret}\n");
+    // Comments alone fill the first reads.
+    let log = "# comment\n".repeat(60_000) + &line.repeat(5_000);
+    scene.write("keys.log", &log);
+    let ended = sessions
+        .capture("-w tls.pcapng --keylog keys.log", "own.log", 1)
+        .finish();
+    ended.exit(0);
+    let summary = ended.events().pop().expect("a summary");
+    assert_has(&summary, &json!({ "keylog": { "secrets": 5_000 } }));
+    let file = fs::read(scene.file("tls.pcapng")).expect("a file");
+    let line = line.as_bytes();
+    let written = file.windows(line.len()).filter(|part| part == &line);
+    assert_eq!(written.count(), 5_000);
+}
+
 #[test]
 fn rotated_files_begin_with_all_keys_so_far() {
     let sessions = Sessions::new();

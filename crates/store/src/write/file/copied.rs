@@ -7,6 +7,9 @@ use super::CaptureFile;
 use crate::block::{Block, ByteOrder, Options, kind};
 use crate::model::{Interface, Statistics};
 
+/// Blocks of secrets that are written at once: a file may begin while the log has many.
+const MAX_SECRETS_BLOCKS: usize = 64;
+
 impl CaptureFile {
     /// As [`add_interface`](Self::add_interface), with all options of an interface of another file. If there are
     /// any, they are written instead of the fields, except the unit of time.
@@ -75,7 +78,8 @@ impl CaptureFile {
         Ok(())
     }
 
-    /// `blocks`, or else the buffer, behind a block of new secrets. `None` if there are no secrets.
+    /// `blocks`, or else the buffer, behind blocks of all new secrets, up to [`MAX_SECRETS_BLOCKS`]. `None` if there are no
+    /// secrets.
     pub(super) fn new_secrets(&mut self, blocks: Option<&[u8]>) -> Option<Vec<u8>> {
         let source = self.secrets.as_mut()?;
         let data = blocks.unwrap_or_else(|| self.buffer.filled());
@@ -84,16 +88,25 @@ impl CaptureFile {
         if data.is_empty() || !is_begun || self.encoder.unit().is_some() {
             return None;
         }
-        let body = source()?;
-        let block = Block {
-            kind: kind::SECRETS,
-            order: ByteOrder::NATIVE,
-            body: &body,
-        };
-        let encoded = block.encode();
-        let all = [&encoded, data].concat();
-        self.budget.reserve(encoded.len() as u64);
-        let _ = self.encoder.preface.repeat(block.kind, encoded);
+        let mut all = Vec::new();
+        for _ in 0..MAX_SECRETS_BLOCKS {
+            let Some(body) = source() else {
+                break;
+            };
+            let block = Block {
+                kind: kind::SECRETS,
+                order: ByteOrder::NATIVE,
+                body: &body,
+            };
+            let encoded = block.encode();
+            all.extend_from_slice(&encoded);
+            self.budget.reserve(encoded.len() as u64);
+            let _ = self.encoder.preface.repeat(block.kind, encoded);
+        }
+        if all.is_empty() {
+            return None;
+        }
+        all.extend_from_slice(data);
         Some(all)
     }
 
