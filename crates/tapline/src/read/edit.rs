@@ -1,7 +1,6 @@
 //! Changes to packets and blocks on their way into a copy.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::hash::{DefaultHasher, Hasher};
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use store::block::{self, Block, ByteOrder, COMMENT, Options, kind};
@@ -10,6 +9,7 @@ use store::read::Header;
 
 use super::anonymize::{AnonymizationKey, Anonymizer, keeps_option};
 use super::delivery::Destination;
+use super::duplicates::{DuplicateWindow, Recent};
 use super::error::ReadError;
 use crate::key_log::KeyLog;
 
@@ -23,7 +23,7 @@ use crate::key_log::KeyLog;
 pub struct Edits {
     /// Comments that the first section gets in addition to its own.
     pub section_comments: Vec<String>,
-    /// Comments that packets get in addition to their own, by the packet's number among the selected ones, from 1.
+    /// Comments that a packet gets in addition to its own, by its number among the written packets, from 1.
     pub packet_comments: BTreeMap<u64, Vec<String>>,
     /// Whether comments of sections, interfaces, packets and statistics are left out. New ones are added nevertheless.
     pub strips_comments: bool,
@@ -50,19 +50,6 @@ pub struct Edits {
     /// and of options those without addresses and text.
     pub anonymize: Option<AnonymizationKey>,
 }
-
-/// How far back a packet is compared with earlier ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DuplicateWindow {
-    /// With this many packets before it, at most 1 000 000.
-    Packets(usize),
-    /// With the packets before it, back to the first that is more than this many nanoseconds older, and at most
-    /// 1 000 000 of them. Packets with a later time are left out of the comparison.
-    Nanoseconds(u64),
-}
-
-/// Packets that are remembered at most.
-const WINDOW_PACKETS_MAX: usize = 1_000_000;
 
 impl Edits {
     /// Whether no packet and no block is changed.
@@ -149,10 +136,10 @@ impl Edits {
 pub(super) struct EditedCopy<'a, C> {
     edits: &'a Edits,
     copy: &'a mut C,
-    /// Packets so far.
+    /// Packets written so far.
     number: u64,
-    /// The packets to compare with, oldest first: time, length and hash.
-    recent: VecDeque<(u64, usize, u64)>,
+    /// The packets to compare with.
+    recent: Option<Recent>,
     anonymizer: Option<Anonymizer>,
     /// The link types of all interfaces, which anonymizing needs.
     link_types: Vec<LinkType>,
@@ -169,7 +156,7 @@ impl<'a, C: Destination> EditedCopy<'a, C> {
             edits,
             copy,
             number: 0,
-            recent: VecDeque::new(),
+            recent: edits.duplicates.map(Recent::new),
             anonymizer: edits.anonymize.as_ref().map(Anonymizer::new),
             link_types: Vec::new(),
             duplicates: 0,
@@ -190,35 +177,6 @@ impl<'a, C: Destination> EditedCopy<'a, C> {
             order: ByteOrder::NATIVE,
             body: &keys.secrets(),
         })
-    }
-
-    /// Whether an earlier packet in the window has the same bytes. Remembers this one.
-    fn is_duplicate(&mut self, packet: &Packet<'_>) -> bool {
-        let Some(window) = self.edits.duplicates else {
-            return false;
-        };
-        let time_ns = packet.timestamp_ns.unwrap_or(0);
-        let mut hasher = DefaultHasher::new();
-        hasher.write(packet.bytes);
-        let (length, hash) = (packet.bytes.len(), hasher.finish());
-        let (packets_max, most_ns) = match window {
-            DuplicateWindow::Packets(packets) => (packets.min(WINDOW_PACKETS_MAX), u64::MAX),
-            DuplicateWindow::Nanoseconds(most_ns) => (WINDOW_PACKETS_MAX, most_ns),
-        };
-        while self.recent.len() > packets_max {
-            self.recent.pop_front();
-        }
-        let is_near =
-            |&&(earlier_ns, ..): &&(u64, usize, u64)| time_ns.saturating_sub(earlier_ns) <= most_ns;
-        // Packets that are later in time are no earlier ones, if the window is a time.
-        let is_same = |&(earlier_ns, other_length, other): &(u64, usize, u64)| {
-            (other_length, other) == (length, hash)
-                && (most_ns == u64::MAX || earlier_ns <= time_ns)
-        };
-        let mut near = self.recent.iter().rev().take_while(is_near);
-        let is_duplicate = near.any(is_same);
-        self.recent.push_back((time_ns, length, hash));
-        is_duplicate
     }
 }
 
@@ -246,11 +204,13 @@ impl<C: Destination> Destination for EditedCopy<'_, C> {
     }
 
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ReadError> {
-        self.number += 1;
-        if self.is_duplicate(packet) {
+        let time_ns = packet.timestamp_ns.unwrap_or(0);
+        let recent = self.recent.as_mut();
+        if recent.is_some_and(|recent| recent.has(time_ns, packet.bytes)) {
             self.duplicates += 1;
             return Ok(());
         }
+        self.number += 1;
         let mut packet = Packet {
             timestamp_ns: self.edits.time(packet.timestamp_ns),
             ..*packet

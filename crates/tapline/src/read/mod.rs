@@ -20,6 +20,7 @@
 mod anonymize;
 mod copy;
 mod delivery;
+mod duplicates;
 mod edit;
 mod error;
 mod flows;
@@ -49,7 +50,8 @@ use selection::{Conditions, Selection};
 pub use crate::key_log::{KeyLog, KeyLogError};
 pub use anonymize::{AnonymizationKey, AnonymizationKeyError, Anonymizer};
 pub use delivery::ReadConsumer;
-pub use edit::{DuplicateWindow, Edits};
+pub use duplicates::DuplicateWindow;
+pub use edit::Edits;
 pub use error::{BrokenInputs, ConsumerError, InputError, ReadError};
 pub use indexed::IndexUse;
 pub use inspect::{FileReport, FileTraffic, Inspection, ReportedInterface};
