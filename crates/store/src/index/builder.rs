@@ -69,12 +69,19 @@ impl Default for Builder {
             flows: Hashes::default(),
             dropped: 0,
             keys_max: 0,
-            recent: vec![0; RECENT],
+            recent: no_flows(),
             waiting: Vec::with_capacity(PACKETS_BETWEEN as usize),
         };
         builder.begin_extent(0);
         builder
     }
+}
+
+/// No flows: nothing that is looked for in a place is in it.
+fn no_flows() -> Vec<u64> {
+    let mut recent = vec![0; RECENT];
+    recent[0] = 1;
+    recent
 }
 
 fn empty(offset: u64) -> Extent {
@@ -288,7 +295,7 @@ impl Builder {
         self.addresses.clear();
         self.ports.clear();
         self.flows.clear();
-        self.recent.fill(0);
+        self.recent = no_flows();
         if extent.classes != 0 {
             hashes.sort_unstable();
             hashes.dedup();

@@ -1,18 +1,34 @@
 //! Sets of keys that are filled with each packet.
 
+use std::hash::{BuildHasher, RandomState};
+
 use abi::prefetch::prefetch_value;
 
 /// Fewest places of a set.
 const PLACES_MIN: usize = 1 << 10;
 
-/// Hashes, each in the first free place from the one that its low bits name.
-#[derive(Default)]
+/// Hashes, each in the first free place from its own.
+///
+/// Strangers choose the hashes, by their addresses. So random numbers choose the places: strangers cannot fill neighbouring ones,
+/// which would be searched one by one.
 pub(super) struct Hashes {
+    random: [u64; 2],
     /// A power of two, at least half of them 0: free.
     places: Vec<u64>,
     count: usize,
     /// The hash 0, which no place can have.
     has_zero: bool,
+}
+
+impl Default for Hashes {
+    fn default() -> Self {
+        Self {
+            random: [0, 1].map(|word| RandomState::new().hash_one(word)),
+            places: Vec::new(),
+            count: 0,
+            has_zero: false,
+        }
+    }
 }
 
 impl Hashes {
@@ -30,7 +46,7 @@ impl Hashes {
             self.grow();
         }
         let mask = self.places.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = self.place(hash);
         // Ends: half of the places are free.
         loop {
             match self.places[at] {
@@ -45,12 +61,23 @@ impl Hashes {
         }
     }
 
+    /// The first place to look at, if there are places.
+    #[inline]
+    fn place(&self, hash: u64) -> usize {
+        let [first, second] = self.random.map(u128::from);
+        let product = (u128::from(hash) ^ first) * second;
+        let folded = (product >> 64) as u64 ^ product as u64;
+        folded as usize & (self.places.len() - 1)
+    }
+
     /// Has the processor fetch the places of hashes that are about to be added.
     #[inline]
     pub(super) fn prefetch(&self, hashes: impl Iterator<Item = u64>) {
-        let mask = self.places.len().wrapping_sub(1);
+        if self.places.is_empty() {
+            return;
+        }
         for hash in hashes {
-            if let Some(place) = self.places.get(hash as usize & mask) {
+            if let Some(place) = self.places.get(self.place(hash)) {
                 prefetch_value(place);
             }
         }
@@ -124,6 +151,26 @@ mod tests {
 
     use super::super::fuse::mix;
     use super::*;
+
+    /// How far hashes are from their places, on average.
+    fn distance(hashes: &Hashes) -> f64 {
+        let mask = hashes.places.len() - 1;
+        let places = hashes.places.iter().enumerate();
+        let far = places.filter(|(_, hash)| **hash != 0);
+        let far = far.map(|(at, &hash)| at.wrapping_sub(hashes.place(hash)) & mask);
+        far.sum::<usize>() as f64 / hashes.count as f64
+    }
+
+    #[test]
+    fn hashes_that_somebody_chose_do_not_share_places() {
+        for shift in [0, 16, 32, 46] {
+            let mut hashes = Hashes::default();
+            for n in 1..=40_000 {
+                hashes.insert(n << shift);
+            }
+            assert!(distance(&hashes) < 100.0, "{shift}: {}", distance(&hashes));
+        }
+    }
 
     #[test]
     fn a_set_has_what_was_added() {
