@@ -8,7 +8,7 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
     ethtool:ethtool fping:fping zstd:zstd gzip:gzip unshare:util-linux script:bsdutils setpriv:util-linux ping:iputils-ping
     python3:python3 openssl:openssl jq:jq nft:nftables strace:strace ssh:openssh-client sshd:openssh-server
     # Units run under a systemd of the test's own.
-    systemctl:systemd nsenter:util-linux
+    systemctl:systemd nsenter:util-linux setcap:libcap2-bin
     # Programs in C and C++ with the C library.
     clang:clang cmake:cmake make:make pkg-config:pkg-config valgrind:valgrind
     # A collector of flows, and a client of Kafka.

@@ -42,7 +42,9 @@ sort_files() {
     local libdir=$2 wireshark left
     cp -a "$1" "$work/tree"
     install -d "$work/tree/usr/lib/systemd/system"
-    install -m 644 "$here"/packaging/systemd/tapline-capture@.* "$work/tree/usr/lib/systemd/system/"
+    install -m 644 "$here"/packaging/systemd/tapline-capture@.{service,socket} "$work/tree/usr/lib/systemd/system/"
+    install -D -m 644 "$here/packaging/systemd/tapline-capture@.service.d/group.conf" \
+        "$work/tree/usr/lib/systemd/system/tapline-capture@.service.d/group.conf"
     install -D -m 644 "$here/packaging/sysusers/tapline.conf" "$work/tree/usr/lib/sysusers.d/tapline.conf"
     install -D -m 644 "$here/README.md" "$work/tree/usr/share/doc/tapline/README.md"
     cp -a "$here/docs/guide" "$work/tree/usr/share/doc/tapline/"

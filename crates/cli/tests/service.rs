@@ -43,7 +43,7 @@ fn systemd_starts_restarts_and_stops_a_capture() {
     // A started capture has opened its rings: systemd waits for its message.
     run(
         &systemd,
-        "cp packaging/systemd/tapline-capture@.* /etc/systemd/system/
+        "cp packaging/systemd/tapline-capture@.service packaging/systemd/tapline-capture@.socket /etc/systemd/system/
         mkdir /etc/tapline
         echo 'FLAGS=-i right0 -w trace.pcapng' >/etc/tapline/edge.conf
         systemctl start tapline-capture@edge",
@@ -79,4 +79,19 @@ fn systemd_starts_restarts_and_stops_a_capture() {
     assert_eq!(property(&systemd, "Result"), "success");
     assert_eq!(delivered(&systemd), 0);
     assert_eq!(property(&systemd, "ActiveState"), "active");
+
+    // As on a host whose administrator lets only a group run the program.
+    run(
+        &systemd,
+        "systemctl stop tapline-capture@edge
+        groupadd --system tapline
+        chown root:tapline /usr/local/bin/tapline
+        chmod 750 /usr/local/bin/tapline
+        setcap cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon=ep /usr/local/bin/tapline
+        cp -r packaging/systemd/tapline-capture@.service.d /etc/systemd/system/
+        systemctl daemon-reload
+        systemctl start tapline-capture@edge",
+    );
+    scene.send(&frames(10, 100));
+    lab::wait::until("the packets are delivered", || delivered(&systemd) == 10);
 }
