@@ -11,8 +11,10 @@ target=$(uname -m)-unknown-linux-musl
 if [ ! -d "$(rustc --print target-libdir --target "$target")" ]; then
     rustup target add "$target"
 fi
-# Without Parquet and Arrow: the file is to stay small.
-cargo build --profile small --locked -p tapline-cli --no-default-features --target "$target"
+# Without Parquet and Arrow, and without the tables that print a backtrace, a twelfth of the file: it is to stay small. A debugger has
+# them in the other file.
+cargo build --profile small --locked -p tapline-cli --no-default-features --target "$target" \
+    --config "target.$target.rustflags = ['-Cforce-unwind-tables=no']"
 packaging/split-debug.sh "target/$target/small/tapline" "$folder"
 
 program=$folder/tapline
