@@ -87,11 +87,11 @@ pub struct FlowsArgs {
     #[arg(help_heading = "Flows", long, value_name = "TIME", default_value = "60s", value_parser = units::nonzero_time)]
     pub idle: Duration,
 
-    /// A flow that lasts is printed at this interval, and counts anew
+    /// Print a long flow at this interval, and count it from zero again
     #[arg(help_heading = "Flows", long, value_name = "TIME", default_value = "30m", value_parser = units::nonzero_time)]
     pub active: Duration,
 
-    /// Flows at the same time; for a further one, another one ends that had no packet for long
+    /// Concurrent flows at most; if there are more, those without a packet for the longest time end
     ///
     /// This bounds the memory, which is reserved at the start and printed.
     #[arg(help_heading = "Flows", long, value_name = "N", default_value = "262144", value_parser = max_flows)]

@@ -29,7 +29,7 @@ pub struct SpoolArgs {
     #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "SIZE", requires = "write", value_parser = units::nonzero_size)]
     pub spool_limit: Option<NonZeroU64>,
 
-    /// How long to wait for object storage that takes nothing, at the end and when files are read into a full spool [default: 1m]
+    /// Give up after this time without progress of uploads, at the end and when files are read into a full spool [default: 1m]
     #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "TIME", requires = "write", value_parser = units::time)]
     pub spool_wait: Option<Duration>,
 }

@@ -28,18 +28,18 @@ const VLAN_TAG_PRESENT: u32 = Ancillary::BASE + 48;
 
 /// The side that opens, for a thread with the privileges of a capture.
 pub struct Opener {
-    wanted: Receiver<Wanted>,
+    requests: Receiver<OpenRequest>,
     opened: SyncSender<Opened>,
 }
 
 /// The side that asks, for a [`Session`](super::Session).
 pub struct Opening {
-    wanted: SyncSender<Wanted>,
+    requests: SyncSender<OpenRequest>,
     opened: Receiver<Opened>,
 }
 
 /// What a session needs.
-pub(super) enum Wanted {
+pub(super) enum OpenRequest {
     Interfaces,
     /// The link type of an interface.
     LinkType(String),
@@ -101,14 +101,14 @@ impl Opener {
     /// Both sides. They belong to one session.
     pub fn pair() -> (Self, Opening) {
         // The session waits for each answer.
-        let (ask, wanted) = sync_channel(1);
+        let (ask, requests) = sync_channel(1);
         let (answer, opened) = sync_channel(1);
         let opener = Self {
-            wanted,
+            requests,
             opened: answer,
         };
         let opening = Opening {
-            wanted: ask,
+            requests: ask,
             opened,
         };
         (opener, opening)
@@ -119,11 +119,11 @@ impl Opener {
     /// # Privileges
     /// Those of a [`Capture`], and `CAP_NET_ADMIN` for promiscuous mode of some devices.
     pub fn run(self) {
-        for wanted in &self.wanted {
-            let opened = match wanted {
-                Wanted::Interfaces => Opened::Interfaces(interfaces().map_err(words)),
-                Wanted::LinkType(name) => Opened::LinkType(link_type(&name).map_err(words)),
-                Wanted::Capture(request) => Opened::Capture(open(request).map_err(words)),
+        for request in &self.requests {
+            let opened = match request {
+                OpenRequest::Interfaces => Opened::Interfaces(interfaces().map_err(words)),
+                OpenRequest::LinkType(name) => Opened::LinkType(link_type(&name).map_err(words)),
+                OpenRequest::Capture(request) => Opened::Capture(open(request).map_err(words)),
             };
             if self.opened.send(opened).is_err() {
                 return;
@@ -134,8 +134,8 @@ impl Opener {
 
 impl Opening {
     /// Asks, and waits for the answer; `None` if the opener has ended.
-    pub(super) fn ask(&self, wanted: Wanted) -> Option<Opened> {
-        self.wanted.send(wanted).ok()?;
+    pub(super) fn ask(&self, request: OpenRequest) -> Option<Opened> {
+        self.requests.send(request).ok()?;
         self.opened.recv().ok()
     }
 }

@@ -24,7 +24,7 @@ use super::super::{
 use super::access::{Access, LocalUsers};
 use super::counters::ServerCounters;
 use super::listener::Client;
-use super::opener::{CaptureRequest, ChannelRequest, Opened, Opening, Wanted};
+use super::opener::{CaptureRequest, ChannelRequest, OpenRequest, Opened, Opening};
 use super::running::{Pumped, Running, SessionReport};
 use crate::Stop;
 use crate::capture::{DEFAULT_SNAPLEN, DirectionFilter, Ended};
@@ -378,7 +378,7 @@ impl Session {
                 let text = "the client is authenticated already";
                 self.refuse(error_code::WRONG_MESSAGE, text)
             }
-            Request::List => match self.opening.ask(Wanted::Interfaces) {
+            Request::List => match self.opening.ask(OpenRequest::Interfaces) {
                 Some(Opened::Interfaces(Ok(interfaces))) => {
                     self.reply(&Reply::Interfaces(interfaces))
                 }
@@ -417,7 +417,7 @@ impl Session {
         let Some(name) = name else {
             return self.refuse(error_code::OPEN, "this is no name of an interface");
         };
-        match self.opening.ask(Wanted::LinkType(name.clone())) {
+        match self.opening.ask(OpenRequest::LinkType(name.clone())) {
             Some(Opened::LinkType(Ok(number))) => {
                 self.interface = Some(name);
                 self.reply(&Reply::Opened(number))
@@ -451,7 +451,7 @@ impl Session {
             filter: filter.clone(),
             channel: self.channel(start, client),
         };
-        let opened = match self.opening.ask(Wanted::Capture(request)) {
+        let opened = match self.opening.ask(OpenRequest::Capture(request)) {
             Some(Opened::Capture(Ok(opened))) => *opened,
             Some(Opened::Capture(Err(why))) => return self.refuse(error_code::START, why),
             _ => return Err(SessionEnd::Stopped),
