@@ -108,3 +108,43 @@ fn the_kernel_follows_the_database_and_is_restored_in_one_loop() {
         assert!(last.finish().is_empty());
     }
 }
+
+/// Number of changes of a database so far: the file change counter in its header.
+fn commits(database: &Path) -> u32 {
+    let bytes = fs::read(database).expect("a database");
+    u32::from_be_bytes(bytes[24..28].try_into().expect("four bytes"))
+}
+
+#[test]
+fn a_link_that_the_kernel_refuses_is_not_tried_for_ever() {
+    let service = CHECKERS[0].program("examples/service/main.cpp", &["-lsqlite3"]);
+    let host = Host::new("alone");
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("interfaces.db");
+    change(
+        &database,
+        "CREATE TABLE interfaces(name TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, mtu INTEGER, address TEXT)",
+    );
+    change(
+        &database,
+        "INSERT INTO interfaces VALUES ('s0', 'nonsense', NULL, '')",
+    );
+    let before = commits(&database);
+    let mut running = run(start(&service, &host, &database));
+    let refusal = running.line();
+    assert!(refusal.starts_with("failed: "), "{refusal}");
+    // Events of the kernel are no reason to try it again.
+    host.ip("link set lo mtu 9000");
+    change(
+        &database,
+        "INSERT INTO interfaces VALUES ('s1', 'bridge', NULL, '')",
+    );
+    assert_eq!(running.line(), "changes: 1");
+    assert!(shown(&host, "s1").contains(r#""mtu":1500"#));
+    // Another row may have been the reason.
+    assert_eq!(running.line(), refusal);
+    running.end_input();
+    assert_eq!(running.finish(), [""; 0]);
+    // One here and one for the table; two for each attempt, and two for the new link.
+    assert_eq!(commits(&database) - before, 2 + 2 * 2 + 2);
+}

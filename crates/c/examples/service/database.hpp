@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -54,13 +55,22 @@ public:
                 "name TEXT PRIMARY KEY NOT NULL, place TEXT NOT NULL, ifindex INTEGER NOT NULL, addresses TEXT NOT NULL)");
     }
 
+    /// Whether another program may have changed the database since the last call, or this is the first one. Changes that the
+    /// service itself makes do not count.
+    bool hasChanged()
+    {
+        std::int64_t version = 0;
+        query("PRAGMA data_version", {}, [&version](sqlite3_stmt *row) { version = sqlite3_column_int64(row, 0); });
+        return std::exchange(version_, version) != version;
+    }
+
     void execute(const char *statement) { check(sqlite3_exec(database_.get(), statement, nullptr, nullptr, nullptr)); }
 
     Interfaces interfaces()
     {
         Interfaces found;
         query("SELECT name, type, mtu, address FROM interfaces", {}, [&found](sqlite3_stmt *row) {
-            found[text(row, 0)] = {text(row, 1), number(row, 2), text(row, 3)};
+            found[text(row, 0)] = {text(row, 1), optionalNumber(row, 2), text(row, 3)};
         });
         return found;
     }
@@ -112,9 +122,18 @@ private:
         query(statement, parameters, [](sqlite3_stmt *) {});
     }
 
+    /// What is out of range becomes the nearest number, which the kernel refuses.
     static std::uint32_t number(sqlite3_stmt *row, int column)
     {
-        return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
+        const std::int64_t greatest = std::numeric_limits<std::uint32_t>::max();
+        return static_cast<std::uint32_t>(std::clamp<std::int64_t>(sqlite3_column_int64(row, column), 0, greatest));
+    }
+    static std::optional<std::uint32_t> optionalNumber(sqlite3_stmt *row, int column)
+    {
+        if (sqlite3_column_type(row, column) == SQLITE_NULL) {
+            return std::nullopt;
+        }
+        return number(row, column);
     }
     static std::string text(sqlite3_stmt *row, int column)
     {
@@ -133,10 +152,12 @@ private:
     };
 
     std::string place_;
+    std::int64_t version_ = -1;
     std::unique_ptr<sqlite3, Close> database_;
 };
 
-/// Notices changes of a database: of its file, and of the journal whose removal commits a change.
+/// Notices changes of a database: of its file, and of the journal whose removal commits a change. `Database::hasChanged`
+/// says whether another program made them.
 class DatabaseWatch {
 public:
     explicit DatabaseWatch(const std::filesystem::path &path)
@@ -154,7 +175,7 @@ public:
     /// Readable when a file in the folder has changed.
     int fd() const { return fd_; }
 
-    /// Whether the database may have changed since the last call.
+    /// Whether the files may have changed since the last call.
     bool hasChanged()
     {
         bool changed = false;

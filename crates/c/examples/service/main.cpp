@@ -16,8 +16,13 @@ void run(const char *path)
     service::Database database(path);
     service::DatabaseWatch changed(path);
     service::Reconciler reconciler(*factory, database);
-    auto wanted = database.interfaces();
+    service::Interfaces wanted;
+    bool isNew = database.hasChanged();
     for (;;) {
+        if (isNew) {
+            wanted = database.interfaces();
+            reconciler.retryRefused();
+        }
         const auto outcome = reconciler.reconcile(wanted);
         if (outcome.changes > 0) {
             std::printf("changes: %d\n", outcome.changes);
@@ -27,22 +32,25 @@ void run(const char *path)
         }
         std::fflush(stdout);
 
-        pollfd waiting[4] = {};
         const auto [links, addresses] = reconciler.fds();
         const int fds[] = {links, addresses, changed.fd(), STDIN_FILENO};
-        for (std::size_t at = 0; at < 4; ++at) {
-            waiting[at].fd = fds[at];
-            waiting[at].events = POLLIN;
-        }
-        if (poll(waiting, 4, -1) < 0 && errno != EINTR) {
-            throw std::system_error(errno, std::generic_category(), "poll");
-        }
-        if (waiting[3].revents != 0) {
-            return;
-        }
-        if (changed.hasChanged()) {
-            wanted = database.interfaces();
-        }
+        bool isKernel = false;
+        // What the service itself writes into the database wakes it, too, and is no reason for another run.
+        do {
+            pollfd waiting[4] = {};
+            for (std::size_t at = 0; at < 4; ++at) {
+                waiting[at].fd = fds[at];
+                waiting[at].events = POLLIN;
+            }
+            if (poll(waiting, 4, -1) < 0 && errno != EINTR) {
+                throw std::system_error(errno, std::generic_category(), "poll");
+            }
+            if (waiting[3].revents != 0) {
+                return;
+            }
+            isKernel = waiting[0].revents != 0 || waiting[1].revents != 0;
+            isNew = changed.hasChanged() && database.hasChanged();
+        } while (!isKernel && !isNew);
     }
 }
 

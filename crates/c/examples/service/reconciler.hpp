@@ -22,9 +22,12 @@ using namespace tapline::netlink;
 struct Wanted {
     /// The kind of a new interface; that of an existing one stays.
     std::string type;
-    std::uint32_t mtu = 1500;
+    /// None: it does not matter.
+    std::optional<std::uint32_t> mtu;
     /// An address with its prefix length. Empty for none.
     std::string address;
+
+    bool operator==(const Wanted &) const = default;
 };
 
 /// All wanted interfaces, by their names.
@@ -33,7 +36,8 @@ using Interfaces = std::map<std::string, Wanted>;
 /// What a run of the loop did.
 struct Outcome {
     int changes = 0;
-    /// What failed, and is tried again at the next event.
+    /// What failed. It is tried again at the next event, but a link that the kernel refused to create only if its row is
+    /// another one, or after `retryRefused`.
     std::vector<std::string> failures;
 };
 
@@ -97,6 +101,9 @@ public:
         }
         return std::exchange(outcome_, {});
     }
+
+    /// Links that the kernel refused to create are to be tried once more.
+    void retryRefused() { refused_.clear(); }
 
 private:
     /// Gives the links their indices that the service was about to create when it ended. One that is there now is its own:
@@ -171,12 +178,16 @@ private:
     {
         const auto found = known_.find(name);
         if (found == known_.end()) {
-            if (!save(name, Own())) {
+            const auto refused = refused_.find(name);
+            // An attempt is written down, and may cause events itself: repeating it at each event could go on for ever.
+            if ((refused != refused_.end() && refused->second == wanted) || !save(name, Own())) {
                 return false;
             }
-            const auto created =
-                link_->create(LinkInfo().setName(name).setType(wanted.type).setMtu(wanted.mtu).setAdmin(true));
+            auto link = LinkInfo().setName(name).setType(wanted.type).setAdmin(true);
+            link.mtu = wanted.mtu;
+            const auto created = link_->create(link);
             if (!created) {
+                refused_[name] = wanted;
                 outcome_.failures.push_back(created.error().describe());
                 own_.erase(name);
                 written([&] { ownership_.forget(name); });
@@ -189,10 +200,13 @@ private:
             return true;
         }
         auto &link = found->second;
-        if (link.mtu != wanted.mtu || link.admin != true) {
-            const auto change = LinkInfo().setMtu(wanted.mtu).setAdmin(true);
-            if (done(link_->set(LinkInfo(change).setIndex(link.index->index)))) {
-                link.setMtu(wanted.mtu).setAdmin(true);
+        const auto mtu = wanted.mtu ? wanted.mtu : link.mtu;
+        if (link.mtu != mtu || link.admin != true) {
+            auto change = LinkInfo().setIndex(link.index->index).setAdmin(true);
+            change.mtu = mtu;
+            if (done(link_->set(change))) {
+                link.mtu = mtu;
+                link.setAdmin(true);
             }
         }
         return true;
@@ -260,6 +274,8 @@ private:
     Ownership &ownership_;
     /// The links that this service created and may delete.
     std::map<std::string, Own> own_;
+    /// The rows of links that the kernel refused to create.
+    Interfaces refused_;
     Outcome outcome_;
 };
 

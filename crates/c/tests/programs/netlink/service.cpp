@@ -201,6 +201,61 @@ TEST_P(Service, WhatCannotBeWrittenIsNotDone)
     kernel_.ours->link()->del(LinkInfo().setName("t4")).value();
 }
 
+/// Counts what is written.
+class Counted final : public service::Ownership {
+public:
+    explicit Counted(service::Ownership &inner) : inner_(inner) {}
+    std::map<std::string, service::Own> owned() override { return inner_.owned(); }
+    void save(const std::string &name, const service::Own &own) override
+    {
+        ++writes;
+        inner_.save(name, own);
+    }
+    void forget(const std::string &name) override
+    {
+        ++writes;
+        inner_.forget(name);
+    }
+
+    int writes = 0;
+
+private:
+    service::Ownership &inner_;
+};
+
+TEST_P(Service, ALinkThatTheKernelRefusesIsNotTriedAndWrittenAgainUntilItsRowIsAnother)
+{
+    Counted counted(database_);
+    service::Reconciler reconciler(*kernel_.theirs, counted);
+    database_.execute("INSERT INTO interfaces VALUES ('t5/', 'bridge', 1400, '')");
+    const auto first = reconciler.reconcile(database_.interfaces());
+    ASSERT_EQ(first.failures.size(), 1u);
+    EXPECT_THAT(first.failures[0], testing::HasSubstr("t5/"));
+    EXPECT_EQ(counted.writes, 2) << "before and after the attempt";
+    for (int round = 0; round < 10; ++round) {
+        EXPECT_EQ(reconciler.reconcile(database_.interfaces()).changes, 0);
+    }
+    EXPECT_EQ(counted.writes, 2);
+    reconciler.retryRefused();
+    EXPECT_EQ(reconciler.reconcile(database_.interfaces()).failures, first.failures);
+    EXPECT_EQ(counted.writes, 4);
+    database_.execute("UPDATE interfaces SET name = 't5'");
+    EXPECT_EQ(reconciler.reconcile(database_.interfaces()).changes, 1);
+    kernel_.ours->link()->del(LinkInfo().setName("t5")).value();
+}
+
+TEST_P(Service, WithoutAnMtuThatOfTheKernelStays)
+{
+    database_.execute("DROP TABLE interfaces");
+    database_.execute("CREATE TABLE interfaces(name TEXT PRIMARY KEY, type TEXT, mtu INTEGER, address TEXT)");
+    database_.execute("INSERT INTO interfaces VALUES ('t6', 'bridge', NULL, '')");
+    EXPECT_EQ(reconcile(), 1);
+    kernel_.ours->link()->set(LinkInfo().setName("t6").setMtu(1234)).value();
+    EXPECT_EQ(reconcile(), 0);
+    EXPECT_EQ(link("t6").value().mtu, 1234u);
+    kernel_.ours->link()->del(LinkInfo().setName("t6")).value();
+}
+
 TEST(Database, ThatCannotBeOpenedIsAnErrorAndLeaksNothing)
 {
     EXPECT_THROW(service::Database("/nowhere/interfaces.db"), std::runtime_error);
