@@ -110,7 +110,9 @@ class Packet:
 
 
 class Batch:
-    """Packets that are ready: a sequence. Valid until the next batch is read, or its source is closed."""
+    """Packets that are ready: a sequence, of which a slice is a list. Valid until the next batch is read, or its source is
+    closed.
+    """
 
     def __init__(self, raw, count):
         self._raw, self._count, self._views = raw, count, []
@@ -136,7 +138,8 @@ class Batch:
 
     def __getitem__(self, index):
         # Also turns negative ones around, and reports those that are too great.
-        return Packet(self, range(self._count)[index])
+        found = range(self._count)[index]
+        return Packet(self, found) if isinstance(found, int) else [Packet(self, each) for each in found]
 
     @property
     def records(self):

@@ -84,6 +84,9 @@ def views(path):
     """A view ends with its batch, unless something uses its memory: then the batch cannot end."""
     reader = tapline.Reader(path)
     batch = reader.next_batch()
+    copies = [bytes(packet) for packet in batch]
+    for part in (slice(0, 3), slice(None, None, -1), slice(len(batch), None)):
+        assert [bytes(packet) for packet in batch[part]] == copies[part]
     view = batch[0].view
     assert view.readonly and bytes(view) == batch[0].data
     # It uses the memory as an array of numpy does.
