@@ -4,7 +4,7 @@
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
-use crate::support::{CHECKERS, Checked, LANGUAGES, checked_languages, hex, sanitized};
+use crate::support::{CHECKERS, Checked, Checker, LANGUAGES, checked_languages, hex, sanitized};
 
 /// UDP frames of different lengths, some of which have a VLAN tag, and as many that are not IPv4.
 fn frames(count: usize) -> [Vec<Vec<u8>>; 2] {
@@ -75,6 +75,14 @@ fn a_cursor_takes_no_packet_outside_its_block_or_frame() {
         let counted = host.output_of(&format!("tcpdump --count -nr {path}"));
         assert!(counted.starts_with("202 packets"), "{counted}");
     }
+}
+
+/// With GCC only: clang does not compile the views of its library.
+#[test]
+fn views_over_packets_take_as_many_as_they_give() {
+    let program = Checker::Valgrind.program("tests/programs/packets.cpp", &[]);
+    let host = Host::new("alone");
+    assert_eq!(program.start(&host, &[]).finish(), ["done"]);
 }
 
 #[test]

@@ -58,6 +58,7 @@ using batch = lent_range<packet, ::tapline_packet>;
 /// the capture. Packets that the iterator has not passed come again with that call.
 class packets {
 public:
+    /// Takes a packet when it is compared with the end or read, and not before: `packets | std::views::take(n)` takes n.
     class iterator {
     public:
         using iterator_concept = std::input_iterator_tag;
@@ -65,19 +66,35 @@ public:
         using difference_type = std::ptrdiff_t;
 
         iterator() = default;
-        [[gnu::always_inline]] explicit iterator(::tapline_cursor *cursor) noexcept : cursor_(cursor) { ++*this; }
-        packet operator*() const noexcept { return packet(raw_); }
+        explicit iterator(::tapline_cursor *cursor) noexcept : cursor_(cursor) {}
+        [[gnu::always_inline]] packet operator*() const noexcept {
+            take();
+            return packet(raw_);
+        }
         [[gnu::always_inline]] iterator &operator++() noexcept {
-            has_packet_ = ::tapline_cursor_next(cursor_, &raw_);
+            take();
+            is_taken_ = false;
             return *this;
         }
         void operator++(int) noexcept { ++*this; }
-        friend bool operator==(const iterator &at, std::default_sentinel_t) noexcept { return !at.has_packet_; }
+        [[gnu::always_inline]] friend bool operator==(const iterator &at, std::default_sentinel_t) noexcept {
+            at.take();
+            return !at.has_packet_;
+        }
 
     private:
+        /// In a loop the compiler knows whether the packet is taken, and leaves the question out.
+        [[gnu::always_inline]] void take() const noexcept {
+            if (!is_taken_) {
+                has_packet_ = ::tapline_cursor_next(cursor_, &raw_);
+                is_taken_ = true;
+            }
+        }
+
         ::tapline_cursor *cursor_ = nullptr;
-        ::tapline_packet raw_ = {};
-        bool has_packet_ = false;
+        mutable ::tapline_packet raw_ = {};
+        mutable bool has_packet_ = false;
+        mutable bool is_taken_ = false;
     };
 
     packets() = default;

@@ -1,0 +1,42 @@
+// packets: views over the packets of a cursor take as many as they give.
+#include <cstdio>
+#include <ranges>
+#include <tapline/packet.hpp>
+#include <vector>
+
+namespace {
+
+/// The lengths of what a range gives.
+template <class Range>
+std::vector<std::size_t> lengths(Range &&range)
+{
+    std::vector<std::size_t> found;
+    for (const auto packet : range) {
+        found.push_back(packet.len());
+    }
+    return found;
+}
+
+}  // namespace
+
+int main()
+{
+    tapline_packet array[7] = {};
+    for (std::uint32_t at = 0; at < 7; ++at) {
+        array[at].len = 100 + at;
+    }
+    tapline_cursor cursor = {};
+    cursor.left = 7;
+    cursor.array = array;
+    const tapline::packets packets(&cursor);
+    using Lengths = std::vector<std::size_t>;
+    const auto isEven = [](tapline::packet packet) { return packet.len() % 2 == 0; };
+    const bool holds = lengths(packets | std::views::take(0)) == Lengths{} && cursor.left == 7 &&
+                       lengths(packets | std::views::take(2)) == Lengths{100, 101} && cursor.left == 5 &&
+                       lengths(packets | std::views::drop(1) | std::views::take(1)) == Lengths{103} && cursor.left == 3 &&
+                       (*packets.begin()).len() == 104 && cursor.left == 2 &&
+                       lengths(packets | std::views::filter(isEven)) == Lengths{106} && cursor.left == 0 &&
+                       lengths(packets) == Lengths{};
+    std::puts(holds ? "done" : "a packet is lost or repeated");
+    return 0;
+}
