@@ -34,6 +34,16 @@ pub fn parse<T: Object>(bytes: &[u8], names: &mut dyn NameLookup) -> Result<T, I
     Ok(object)
 }
 
+/// The lower link of a link, and the namespace that it is in.
+pub const LOWER: &str = "lower";
+pub const LOWER_NAMESPACE: &str = "lower_namespace";
+
+/// A link has the name of its lower link, which is in another namespace.
+pub fn name_in_other_namespace() -> InvalidField {
+    let reason = "an interface in another namespace cannot be named: give its index there";
+    InvalidField::new(reason).within(LOWER)
+}
+
 /// The names of the fields of `T`, and of the sets in it, that are interfaces. No other field with such a name is a text.
 fn interfaces<T: FieldSet>() -> HashSet<&'static str> {
     let mut found = HashSet::new();
@@ -68,6 +78,10 @@ fn resolve(
 ) -> Result<(), InvalidField> {
     match given {
         Value::Object(fields) => {
+            let is_given = |name| fields.get(name).is_some_and(|field| !field.is_null());
+            if is_given(LOWER_NAMESPACE) && fields.get(LOWER).is_some_and(Value::is_string) {
+                return Err(name_in_other_namespace());
+            }
             for (key, field) in fields {
                 let index = match field {
                     Value::String(name) if interfaces.contains(key.as_str()) => names
@@ -253,6 +267,24 @@ mod tests {
         let missing = read::<Route>(missing).expect_err("no such interface");
         assert!(missing.is_missing_interface);
         assert_eq!(missing.path, "nexthops.dev");
+    }
+
+    /// Otherwise the index that the name has in this namespace would be used in the other one.
+    #[test]
+    fn a_lower_link_in_another_namespace_has_an_index() {
+        let named = r#"{"name":"v","lower":"eth0","lower_namespace":3}"#;
+        assert_eq!(
+            refused::<Link>(named),
+            "lower: an interface in another namespace cannot be named: give its index there"
+        );
+        let numbered: Link = read(r#"{"name":"v","lower":9,"lower_namespace":3}"#).expect("a link");
+        assert_eq!(
+            (numbered.lower, numbered.lower_namespace),
+            (Some(IfIndex(9)), Some(3))
+        );
+        let here: Link =
+            read(r#"{"name":"v","lower":"eth0","lower_namespace":null}"#).expect("a link");
+        assert_eq!(here.lower, Some(IfIndex(7)));
     }
 
     /// A text under one of these names is an interface, wherever it stands.

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tapline::net::encoded::decode_change;
-use tapline::net::schema::{FieldReader, FieldSet, FieldWriter, InvalidField, NameLookup};
+use tapline::net::schema::{
+    FieldReader, FieldSet, FieldWriter, InvalidField, NameLookup, field_id,
+};
 use tapline::net::{
     Action, Addr, Fdb, IfIndex, Link, Neigh, Nexthop, PortVlan, Route, RouteQuery, Rule, Verb,
 };
@@ -129,6 +131,11 @@ pub trait Crossing: FieldSet + PartialEq + Serialize + DeserializeOwned {
     fn is_of_this_namespace(&self) -> bool {
         true
     }
+
+    /// Checks fields before names in them are looked up.
+    fn check_names(_bytes: &[u8]) -> Result<(), InvalidField> {
+        Ok(())
+    }
 }
 
 impl Crossing for Link {
@@ -137,6 +144,10 @@ impl Crossing for Link {
     /// The lower link may be in another namespace.
     fn is_of_this_namespace(&self) -> bool {
         self.lower_namespace.is_none()
+    }
+
+    fn check_names(bytes: &[u8]) -> Result<(), InvalidField> {
+        check_lower_name(bytes)
     }
 }
 
@@ -156,6 +167,24 @@ crossing! {
     Route: "route", "routes";
     RouteQuery: "route", "routes";
     Rule: "rule", "rules";
+}
+
+/// Refuses a name where `bytes`, the fields of a link, also give a namespace for it: the name would be looked up in the
+/// handle's own namespace, and the index that it has there used in the other one.
+fn check_lower_name(bytes: &[u8]) -> Result<(), InvalidField> {
+    const LOWER: u32 = field_id(json::LOWER);
+    const NAMESPACE: u32 = field_id(json::LOWER_NAMESPACE);
+    let (mut is_named, mut has_namespace) = (false, false);
+    FieldReader::new(&mut Nameless).each(bytes, |_, id, value| {
+        // A name stands behind an index of 0.
+        is_named |= id == LOWER && value.len() > 4 && value.starts_with(&[0; 4]);
+        has_namespace |= id == NAMESPACE;
+        Ok(())
+    })?;
+    if is_named && has_namespace {
+        return Err(json::name_in_other_namespace());
+    }
+    Ok(())
 }
 
 /// Knows no names.
@@ -209,7 +238,8 @@ pub fn read<T: Crossing>(
 ) -> Result<(), Error> {
     check_size::<T>(bytes)?;
     let read = match form {
-        tapline_netlink_form::Fields => object.take_fields(bytes, &mut FieldReader::new(names)),
+        tapline_netlink_form::Fields => T::check_names(bytes)
+            .and_then(|()| object.take_fields(bytes, &mut FieldReader::new(names))),
         // No bytes: a filter that matches everything.
         tapline_netlink_form::Json if bytes.is_empty() => Ok(()),
         tapline_netlink_form::Json => json::parse(bytes, names).map(|parsed| *object = parsed),
