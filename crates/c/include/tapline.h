@@ -8,8 +8,8 @@
  * TAPLINE_STATUS_SYSTEM.
  *
  * Errors. The last argument is a place for an error object, or null. It is written if the function fails and left
- * alone otherwise. The caller frees the object with tapline_error_free. No error and no defect ends the process. A
- * lack of memory does in one case, below.
+ * alone otherwise. The caller frees the object with tapline_error_free. Errors never end the process. Exception: see
+ * Memory.
  *
  * Memory. A call fails with TAPLINE_STATUS_SYSTEM and ENOMEM if there is too little memory for a ring, a queue, the
  * targets of a ping, a large netlink object, the results of a batch, or for a list or its next objects. Smaller pieces,
@@ -21,8 +21,9 @@
  * nothing with null.
  *
  * Threads. Any thread may use a handle, one at a time: a function that finds another thread in a call with the
- * same handle returns TAPLINE_STATUS_IN_USE. Functions that say `Threads: any` may run beside such a call, and any
- * number of them at once: also those that open or create something.
+ * same handle returns TAPLINE_STATUS_IN_USE. Functions that say `Threads: any` may be called at any time from any
+ * number of threads, also while another thread is in a call with the same handle. Functions that open or create
+ * something are among them.
  * The functions are not for signal handlers, and not for the child of a fork without exec.
  *
  * Option structs. The first field is the size of the struct, as the caller knows it: `{.size = sizeof(options)}`.
@@ -739,11 +740,12 @@ typedef struct tapline_capture_options {
   uint32_t delivery;
   // A `tapline_capture_direction`.
   uint32_t direction;
-  // See `tapline_delivery`. 0 with `IMMEDIATE`.
+  // See `tapline_delivery`. Must be 0 with `IMMEDIATE`, otherwise INVALID_ARGUMENT.
   uint64_t delivery_ns;
-  // See `tapline_delivery`. 0 with `IMMEDIATE` and `ADAPTIVE`.
+  // See `tapline_delivery`. Must be 0 with `IMMEDIATE` and `ADAPTIVE`, otherwise INVALID_ARGUMENT.
   size_t delivery_bytes;
-  // How long to look for the next packet before sleeping. Default: 0. 0 with `BATCH`.
+  // How long to look for the next packet before sleeping. Default: 0. Must be 0 with
+  // `BATCH`, otherwise INVALID_ARGUMENT.
   uint64_t spin_ns;
   // End after this many packets. Default: never.
   uint64_t max_packets;
@@ -751,7 +753,8 @@ typedef struct tapline_capture_options {
   uint64_t max_ns;
   // A `tapline_backend`.
   uint32_t backend;
-  // A `tapline_xdp_mode`. 0 where no XDP program captures: in mirror mode without the back end `XDP_RINGBUF`.
+  // A `tapline_xdp_mode`. Must be 0 where no XDP program captures, otherwise INVALID_ARGUMENT: in mirror mode without the
+  // back end `XDP_RINGBUF`.
   uint32_t xdp_mode;
   // Not 0: do not put the interfaces into promiscuous mode.
   uint32_t no_promiscuous;
@@ -906,7 +909,7 @@ typedef struct tapline_count_options {
   // A `tapline_count_by`: splits each class into groups.
   uint32_t by;
   // Maximum number of groups of all classes, at most 2^24 or what fits into a quarter of the memory. Packets of further
-  // groups count as others. Default: 4096. 0 without `by`.
+  // groups count as others. Default: 4096. Must be 0 without `by`, otherwise INVALID_ARGUMENT.
   uint32_t max_groups;
 } tapline_count_options;
 
@@ -1115,7 +1118,8 @@ typedef struct tapline_sender_options {
   tapline_text interface;
   // Name of its network namespace. Default: that of the calling thread.
   tapline_text netns;
-  // The rate, in units of `rate_unit`: of `PACKETS`, `BITS` and `WIRE_BITS`. 0 with the others.
+  // The rate, in units of `rate_unit`: of `PACKETS`, `BITS` and `WIRE_BITS`. Must be 0 with the others, otherwise
+  // INVALID_ARGUMENT.
   uint64_t rate;
   // A `tapline_rate`.
   uint32_t rate_unit;
@@ -1216,9 +1220,9 @@ tapline_status tapline_capture_next_batch(struct tapline_capture *capture,
 // tapline/cursor.h. That costs less per packet: where packets lie in a packet ring, only the fields that the caller
 // reads are made.
 //
-// The cursor, the packets and their bytes are valid as the array of `tapline_capture_next_batch` is. The next call lends
-// the packets that the cursor has not passed again, with others. Those that it has not passed at the end count as filtered,
-// or as delivered if they were in an array.
+// The cursor, the packets and their bytes are valid as the array of `tapline_capture_next_batch` is. Packets that the
+// cursor has not passed are lent again by the next call, which may add newer ones. At the end of the capture they count as
+// filtered, or as delivered if they were in an array.
 //
 // Returns END when the capture has ended and its rings are empty.
 //
@@ -1296,8 +1300,8 @@ tapline_status tapline_capture_finish(struct tapline_capture *capture,
                                       struct tapline_capture_stats *out_stats,
                                       struct tapline_error **error);
 
-// Ends and closes a capture. Does nothing if `capture` is null. Packets and cursors that it has lent are not valid any
-// more: unlike the use of a closed handle, their use cannot be noticed.
+// Ends and closes a capture. Does nothing if `capture` is null. Packets and cursors that it has lent become invalid.
+// Using them is undefined behaviour; using the closed handle is an error.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_capture_close(struct tapline_capture *capture,
@@ -1551,9 +1555,9 @@ tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tap
 
 // The descriptor of the socket for requests, or -1 with a fake kernel. It belongs to the handle.
 //
-// The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. Their
-// sequence numbers have bit 31 set, and the library skips replies to them. A reply that is not received in 10 s fails
-// with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
+// The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. The caller
+// must set bit 31 of their sequence numbers: the library uses numbers without it, and skips replies with it. A reply that
+// is not received in 10 s fails with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_netlink_fd(struct tapline_netlink *netlink,
@@ -1604,7 +1608,7 @@ tapline_status tapline_list_free(struct tapline_list *list, struct tapline_error
 // further request for each. A link to be changed is not looked up: its name goes to the kernel.
 //
 // Errors: EXISTS or NOT_FOUND if the object does or does not exist, NOT_FOUND if an interface does not, INVALID_ARGUMENT
-// if DEL is not told which object, PRIVILEGE without CAP_NET_ADMIN. The error has the kernel's own text and the path of
+// if no key field is given for DEL, PRIVILEGE without CAP_NET_ADMIN. The error has the kernel's own text and the path of
 // the attribute that it rejected.
 //
 // `bytes` points to `length` bytes.
@@ -1968,7 +1972,8 @@ tapline_status tapline_writer_write(struct tapline_writer *writer,
 tapline_status tapline_writer_flush(struct tapline_writer *writer, struct tapline_error **error);
 
 // Writes what is left, closes the file, and returns the number of packets in it unless `out_packets` is null. Does
-// nothing if `writer` is null. The handle is invalid afterwards, also if writing fails.
+// nothing if `writer` is null. The handle is invalid afterwards, also if writing fails. Exception: after IN_USE the writer
+// stays open.
 //
 // Errors: as `tapline_writer_write`.
 //

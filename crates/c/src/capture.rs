@@ -236,9 +236,9 @@ impl Open {
 /// tapline/cursor.h. That costs less per packet: where packets lie in a packet ring, only the fields that the caller
 /// reads are made.
 ///
-/// The cursor, the packets and their bytes are valid as the array of `tapline_capture_next_batch` is. The next call lends
-/// the packets that the cursor has not passed again, with others. Those that it has not passed at the end count as filtered,
-/// or as delivered if they were in an array.
+/// The cursor, the packets and their bytes are valid as the array of `tapline_capture_next_batch` is. Packets that the
+/// cursor has not passed are lent again by the next call, which may add newer ones. At the end of the capture they count as
+/// filtered, or as delivered if they were in an array.
 ///
 /// Returns END when the capture has ended and its rings are empty.
 ///
@@ -495,8 +495,8 @@ pub unsafe extern "C" fn tapline_capture_finish(
     })
 }
 
-/// Ends and closes a capture. Does nothing if `capture` is null. Packets and cursors that it has lent are not valid any
-/// more: unlike the use of a closed handle, their use cannot be noticed.
+/// Ends and closes a capture. Does nothing if `capture` is null. Packets and cursors that it has lent become invalid.
+/// Using them is undefined behaviour; using the closed handle is an error.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]

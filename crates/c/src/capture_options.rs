@@ -92,11 +92,12 @@ pub struct tapline_capture_options<'a> {
     pub delivery: u32,
     /// A `tapline_capture_direction`.
     pub direction: u32,
-    /// See `tapline_delivery`. 0 with `IMMEDIATE`.
+    /// See `tapline_delivery`. Must be 0 with `IMMEDIATE`, otherwise INVALID_ARGUMENT.
     pub delivery_ns: u64,
-    /// See `tapline_delivery`. 0 with `IMMEDIATE` and `ADAPTIVE`.
+    /// See `tapline_delivery`. Must be 0 with `IMMEDIATE` and `ADAPTIVE`, otherwise INVALID_ARGUMENT.
     pub delivery_bytes: usize,
-    /// How long to look for the next packet before sleeping. Default: 0. 0 with `BATCH`.
+    /// How long to look for the next packet before sleeping. Default: 0. Must be 0 with
+    /// `BATCH`, otherwise INVALID_ARGUMENT.
     pub spin_ns: u64,
     /// End after this many packets. Default: never.
     pub max_packets: u64,
@@ -104,7 +105,8 @@ pub struct tapline_capture_options<'a> {
     pub max_ns: u64,
     /// A `tapline_backend`.
     pub backend: u32,
-    /// A `tapline_xdp_mode`. 0 where no XDP program captures: in mirror mode without the back end `XDP_RINGBUF`.
+    /// A `tapline_xdp_mode`. Must be 0 where no XDP program captures, otherwise INVALID_ARGUMENT: in mirror mode without the
+    /// back end `XDP_RINGBUF`.
     pub xdp_mode: u32,
     /// Not 0: do not put the interfaces into promiscuous mode.
     pub no_promiscuous: u32,

@@ -105,7 +105,7 @@ pub struct tapline_count_options<'a> {
     /// A `tapline_count_by`: splits each class into groups.
     pub by: u32,
     /// Maximum number of groups of all classes, at most 2^24 or what fits into a quarter of the memory. Packets of further
-    /// groups count as others. Default: 4096. 0 without `by`.
+    /// groups count as others. Default: 4096. Must be 0 without `by`, otherwise INVALID_ARGUMENT.
     pub max_groups: u32,
 }
 

@@ -74,7 +74,8 @@ pub struct tapline_sender_options<'a> {
     pub interface: Text<'a>,
     /// Name of its network namespace. Default: that of the calling thread.
     pub netns: Text<'a>,
-    /// The rate, in units of `rate_unit`: of `PACKETS`, `BITS` and `WIRE_BITS`. 0 with the others.
+    /// The rate, in units of `rate_unit`: of `PACKETS`, `BITS` and `WIRE_BITS`. Must be 0 with the others, otherwise
+    /// INVALID_ARGUMENT.
     pub rate: u64,
     /// A `tapline_rate`.
     pub rate_unit: u32,

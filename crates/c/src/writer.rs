@@ -225,7 +225,8 @@ pub extern "C" fn tapline_writer_flush(
 }
 
 /// Writes what is left, closes the file, and returns the number of packets in it unless `out_packets` is null. Does
-/// nothing if `writer` is null. The handle is invalid afterwards, also if writing fails.
+/// nothing if `writer` is null. The handle is invalid afterwards, also if writing fails. Exception: after IN_USE the writer
+/// stays open.
 ///
 /// Errors: as `tapline_writer_write`.
 ///

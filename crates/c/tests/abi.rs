@@ -1,5 +1,5 @@
-//! The binary interface is the committed one: exported symbols with their version, the layout of each struct, and the values
-//! of enumerations and constants.
+//! The binary interface is the committed one: exported symbols with their version, the types of their parameters and results,
+//! the layout of each struct, and the values of enumerations and constants.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -76,31 +76,76 @@ fn layout(header: &str) -> String {
     String::from_utf8(succeed(&mut Command::new(program)).stdout).expect("text")
 }
 
-#[test]
-fn structs_and_constants_are_the_committed_ones() {
-    let header = fs::read_to_string(room().join("include/tapline.h")).expect("the header");
-    let layout = layout(&header);
-    let committed = room().join("tests/layout.txt");
-    if fs::read_to_string(&committed).ok().as_ref() != Some(&layout) {
-        let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("layout.txt");
-        fs::write(&made, layout).expect("a writable target folder");
+/// The functions that the header declares, each in a line.
+fn functions(header: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut lines = header.lines();
+    while let Some(line) = lines.next() {
+        if !line.starts_with(|letter: char| letter.is_ascii_lowercase())
+            || line.starts_with("typedef ")
+            || !line.contains('(')
+        {
+            continue;
+        }
+        let mut declaration = line.to_owned();
+        while !declaration.ends_with(';') {
+            let next = lines.next().expect("the rest of a declaration");
+            declaration.push(' ');
+            declaration.push_str(next.trim_start());
+        }
+        found.push(declaration);
+    }
+    found
+}
+
+fn header() -> String {
+    fs::read_to_string(room().join("include/tapline.h")).expect("the header")
+}
+
+/// Compares with the list in `tests/NAME`.
+#[track_caller]
+fn is_committed(name: &str, found: &str, rule: &str) {
+    let committed = room().join("tests").join(name);
+    if fs::read_to_string(&committed).ok().as_deref() != Some(found) {
+        let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::write(&made, found).expect("a writable target folder");
         let [committed, made] = [committed, made].map(|path| path.display().to_string());
-        panic!(
-            "{committed} differs: a struct that begins with its size may only grow at its end, one without, such as the \
-             element of an array, stays as it is, and so does a value. Review and copy {made}"
-        );
+        panic!("{committed} differs: {rule}. Review and copy {made}");
     }
 }
 
 #[test]
-fn the_library_exports_the_symbols_of_the_map_with_their_version_and_no_other() {
+fn structs_and_constants_are_the_committed_ones() {
+    let rule = "a struct that begins with its size may only grow at its end, one without, such as the element of an array, \
+         stays as it is, and so does a value";
+    is_committed("layout.txt", &layout(&header()), rule);
+}
+
+#[test]
+fn functions_have_the_committed_parameters_and_results() {
+    let functions = functions(&header());
+    let declared: BTreeSet<_> = functions
+        .iter()
+        .filter_map(|function| function.split_once('(')?.0.rsplit([' ', '*']).next())
+        .map(|name| format!("{name}@@TAPLINE_0.1"))
+        .collect();
+    assert_eq!(declared, mapped(), "the declarations are found");
+    let rule = "a program that was built with an older header calls a function as it was declared there, so none changes";
+    is_committed("functions.txt", &(functions.join("\n") + "\n"), rule);
+}
+
+/// The exported symbols of the map with their version.
+fn mapped() -> BTreeSet<String> {
     let map = fs::read_to_string(room().join("tapline.map")).expect("the map");
-    let mapped: BTreeSet<_> = map
-        .lines()
+    map.lines()
         .filter_map(|line| line.trim().strip_suffix(';'))
         .filter(|name| name.starts_with("tapline_"))
         .map(|name| format!("{name}@@TAPLINE_0.1"))
-        .collect();
+        .collect()
+}
+
+#[test]
+fn the_library_exports_the_symbols_of_the_map_with_their_version_and_no_other() {
     let mut command = Command::new("nm");
     command.args(["-D", "--defined-only", "--format=posix"]);
     command.arg(library().join("libtapline.so"));
@@ -111,5 +156,5 @@ fn the_library_exports_the_symbols_of_the_map_with_their_version_and_no_other() 
         .filter(|name| *name != "TAPLINE_0.1")
         .map(str::to_owned)
         .collect();
-    assert_eq!(exported, mapped);
+    assert_eq!(exported, mapped());
 }

@@ -135,9 +135,9 @@ pub extern "C" fn tapline_netlink_close(
 
 /// The descriptor of the socket for requests, or -1 with a fake kernel. It belongs to the handle.
 ///
-/// The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. Their
-/// sequence numbers have bit 31 set, and the library skips replies to them. A reply that is not received in 10 s fails
-/// with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
+/// The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. The caller
+/// must set bit 31 of their sequence numbers: the library uses numbers without it, and skips replies with it. A reply that
+/// is not received in 10 s fails with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]

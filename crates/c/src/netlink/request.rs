@@ -116,7 +116,7 @@ impl Open {
 /// further request for each. A link to be changed is not looked up: its name goes to the kernel.
 ///
 /// Errors: EXISTS or NOT_FOUND if the object does or does not exist, NOT_FOUND if an interface does not, INVALID_ARGUMENT
-/// if DEL is not told which object, PRIVILEGE without CAP_NET_ADMIN. The error has the kernel's own text and the path of
+/// if no key field is given for DEL, PRIVILEGE without CAP_NET_ADMIN. The error has the kernel's own text and the path of
 /// the attribute that it rejected.
 ///
 /// `bytes` points to `length` bytes.
