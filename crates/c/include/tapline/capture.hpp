@@ -21,20 +21,35 @@ struct capture_options {
     std::optional<std::string> netns = {};
     /// Packets to capture, in the language of pcap-filter(7). Default: all.
     std::string filter = {};
+    /// Whether the network stack also gets the packets.
     ::tapline_capture_mode mode = TAPLINE_CAPTURE_MODE_MIRROR;
+    /// When packets are delivered: in batches, at once, or within `delivery_time`.
     ::tapline_delivery delivery = TAPLINE_DELIVERY_BATCH;
+    /// Received packets, sent ones, or both.
     ::tapline_capture_direction direction = TAPLINE_CAPTURE_DIRECTION_BOTH;
+    /// How packets cross from the kernel. AUTO: as suits mode and delivery.
     ::tapline_backend backend = TAPLINE_BACKEND_AUTO;
+    /// Where XDP programs may run. Must be AUTO where none captures.
     ::tapline_xdp_mode xdp_mode = TAPLINE_XDP_MODE_AUTO;
+    /// The longest that a packet waits for its delivery. 0: as `tapline_delivery` says. Must be 0 with IMMEDIATE.
     std::chrono::nanoseconds delivery_time = {};
+    /// With BATCH: deliver when so many bytes have gathered. 0: 1 MiB. Must be 0 otherwise.
     std::size_t delivery_bytes = 0;
+    /// How long to look for the next packet before sleeping. Must be 0 with BATCH.
     std::chrono::nanoseconds spin = {};
+    /// Ring size per interface, bytes. 0: 32 MiB.
     std::size_t buffer_bytes = 0;
+    /// Bytes to keep of each packet. 0: 262144.
     std::uint32_t snaplen = 0;
+    /// End after this many packets. 0: never.
     std::uint64_t max_packets = 0;
+    /// End after this time. 0: never.
     std::chrono::nanoseconds max_time = {};
+    /// Put the interfaces into promiscuous mode.
     bool promiscuous = true;
+    /// Time stamps of the interface's hardware clock, instead of the kernel's.
     bool hardware_timestamps = false;
+    /// Also drop the packets that the filter refuses. Only in drop mode.
     bool drop_others = false;
     /// Measure the delay of each packet: see `capture::delays`.
     bool measure_delays = false;
@@ -99,7 +114,7 @@ struct capture_stats {
 /// or the destructor.
 class capture {
 public:
-    /// As `tapline_capture_open`: CAP_NET_RAW.
+    /// Opens and starts a capture. Requires CAP_NET_RAW; `tapline_capture_open` says what else some options require.
     static result<capture> open(const capture_options &options) {
         if (auto wrong = negative({{"delivery_time", options.delivery_time},
                                    {"spin", options.spin},

@@ -26,6 +26,8 @@ class BasicNetlinkFactory;
 
 /// A kernel in memory, for tests: it stores objects, needs no privilege and notifies watches. What it does not do is
 /// described at `tapline_fake_kernel_new`.
+///
+/// Threads: any number may open factories on it at once, but none beside a move or the destructor.
 class FakeKernel {
 public:
     static result<FakeKernel> create()

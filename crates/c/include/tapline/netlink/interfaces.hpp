@@ -70,6 +70,9 @@ template <class Info>
 inline constexpr bool isPrintable<Event<Info>> = true;
 
 /// The objects of one kind: first those that exist, and then every change, without a gap.
+///
+/// Threads: one at a time. `next` and `fd` fail with TAPLINE_STATUS_IN_USE while another thread is in either of them. `stop`
+/// is for any thread.
 template <class Info>
 class IWatch {
 public:
@@ -128,6 +131,9 @@ public:
 };
 
 /// Changes to be carried out together, in few system calls.
+///
+/// Threads: as a container of the standard library. Several may read it, for example in `INetlinkFactory::run`, and one may
+/// change it while no other uses it.
 class Batch {
 public:
     Batch() = default;
@@ -214,6 +220,9 @@ struct ItemResult {
 /// Makes the objects through which the network is configured. They share one socket for each netlink protocol, of which
 /// rtnetlink is the only one so far, and live as long as they are used, also when the factory does not. A second socket of
 /// rtnetlink is opened when the first name of an interface is looked up: that may be while a batch uses the other one.
+///
+/// Threads: any may call each method, also `run`, and the objects that the factory makes. Requests of one factory wait for
+/// each other, and for the end of a batch.
 class INetlinkFactory {
 public:
     virtual ~INetlinkFactory() = default;
@@ -243,6 +252,8 @@ struct FailedItem {
 /// Call `finish` at the end: it says which changes failed. Without it, the destructor carries out the rest, and nobody
 /// learns about failures. If the factory throws, the exception passes through; the changes that it had got are not repeated,
 /// and `finish` fails, because nothing is known about them.
+///
+/// Threads: one at a time, without a check. Several threads have one each, also with the same factory.
 class [[nodiscard]] RunningBatch {
 public:
     /// `factory` must outlive it. After a failure the other changes are carried out all the same.
