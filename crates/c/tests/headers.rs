@@ -261,7 +261,7 @@ fn headers_include_what_the_committed_list_says() {
 }
 
 /// Standard headers, and the names for which one includes them.
-const REASONS: [(&str, &[&str]); 25] = [
+const REASONS: [(&str, &[&str]); 26] = [
     (
         "algorithm",
         &[
@@ -295,6 +295,7 @@ const REASONS: [(&str, &[&str]); 25] = [
         "iterator",
         &["std::random_access_iterator_tag", "std::input_iterator_tag"],
     ),
+    ("limits", &["std::numeric_limits"]),
     ("memory", &["std::shared_ptr", "std::unique_ptr"]),
     ("optional", &["std::optional"]),
     ("ostream", &["std::ostream"]),

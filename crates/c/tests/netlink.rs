@@ -16,10 +16,11 @@ use crate::support::{
 pub static UML: Tests = Tests::named(&["netlink::links_of_rare_kinds_are_created"]);
 
 /// The tests that use a kernel, and then those that do not.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
     "article.cpp",
     "ip_mgr.cpp",
     "service.cpp",
+    "settable.cpp",
     "sockets.cpp",
     "mocks.cpp",
 ];
@@ -61,7 +62,7 @@ fn build(use_of_it: &str, compiler: &str, flags: &[&str], count: usize) -> PathB
 
 #[test]
 fn the_examples_of_the_article_work_and_sanitizers_find_nothing() {
-    let program = build("sanitizers", "clang++", &SANITIZERS, 5);
+    let program = build("sanitizers", "clang++", &SANITIZERS, 6);
     let [host, _peer] = Net::new().pair();
     let mut command = host.command(program.to_str().expect("a path of text"));
     command.arg("--gtest_filter=-Kinds.*");
@@ -72,7 +73,7 @@ fn the_examples_of_the_article_work_and_sanitizers_find_nothing() {
 
 #[test]
 fn valgrind_finds_nothing_in_the_examples_of_the_article() {
-    let program = build("valgrind", "g++", &[], 4);
+    let program = build("valgrind", "g++", &[], 5);
     let [host, _peer] = Net::new().pair();
     let mut command = host.command("valgrind");
     command.args(["--error-exitcode=9", "--quiet", "--leak-check=full"]);

@@ -130,7 +130,8 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
     }
 }
 
-/// The path and the value of the leaf that an object has and `base` does not.
+/// The path and the value of the leaf that an object has and `base` does not, whatever the order of the leaves. None for an
+/// encapsulation, which has a type beside each field, and is not listed.
 fn leaf<T: FieldSet + Serialize>(bytes: &[u8], base: &[u8]) -> Option<(String, Value)> {
     let value = |bytes: &[u8]| {
         let mut object = T::default();
@@ -141,8 +142,12 @@ fn leaf<T: FieldSet + Serialize>(bytes: &[u8], base: &[u8]) -> Option<(String, V
     leaves("", &value(base)?, &mut without);
     leaves("", &value(&[base, bytes].concat())?, &mut with);
     let is_new = |(path, _): &&(String, Value)| !without.iter().any(|(known, _)| known == path);
+    let is_type = |(path, _): &(String, Value)| path.ends_with(".type");
+    if with.iter().any(|leaf| is_new(&leaf) && is_type(leaf)) {
+        return None;
+    }
     // Counters are all there if one is.
-    let is_given = |leaf: &&(String, Value)| is_new(leaf) && leaf.1 != 0;
+    let is_given = |leaf: &&(String, Value)| is_new(leaf) && leaf.1 != 0 && !leaf.1.is_null();
     let found = with.iter().find(is_given);
     found.or_else(|| with.iter().find(is_new)).cloned()
 }
@@ -224,11 +229,8 @@ fn rows<T: FieldSet + Serialize>(
         let found = samples(&field.shape)
             .into_iter()
             .find_map(|value| leaf::<T>(&wrap(encoded(field.name, &value)), base));
-        // `None` is a field that JSON leaves out, such as a namespace, which is a descriptor. Encapsulations have a type
-        // beside each field, and are not listed.
-        if let Some((path, value)) =
-            found.filter(|(path, _)| path.rsplit_once('.').is_none_or(|(_, last)| last != "type"))
-        {
+        // `None` is also a field that JSON leaves out, such as a namespace, which is a descriptor.
+        if let Some((path, value)) = found {
             let value = match element {
                 Shape::Interface => r#""eth0""#.to_owned(),
                 _ => value.to_string(),

@@ -206,24 +206,30 @@ fn member_type(field: &FieldShape) -> String {
     }
 }
 
-/// The type of a setter's parameter. Those of texts and switches refuse what would convert silently: a null pointer to
-/// a text, and a text to `true`.
+/// The type of a setter's parameter. Those of texts, switches and numbers refuse what would convert silently: a null
+/// pointer to a text, a text to `true`, and a number to another one.
 fn parameter_type(field: &FieldShape) -> String {
     match field.shape {
         Shape::Set(_) => member_type(field),
         Shape::Text => "Text".to_owned(),
         Shape::Bool => "Switch".to_owned(),
+        Shape::Unsigned(_) | Shape::Signed(_) if field.units_per_second.is_none() => {
+            format!("Number<{}>", value_type(field))
+        }
         _ => value_type(field),
     }
 }
 
 /// What follows a member that gets the value of a parameter. Compilers take much less time for `emplace` than for the
 /// assignment of an optional.
-fn assigned(shape: &Shape) -> &'static str {
-    match shape {
+fn assigned(field: &FieldShape) -> &'static str {
+    match &field.shape {
         Shape::Set(_) => " = std::move(value)",
         Shape::Text => ".emplace(std::move(value.value))",
         Shape::Bool => ".emplace(value.value)",
+        Shape::Unsigned(_) | Shape::Signed(_) if field.units_per_second.is_none() => {
+            ".emplace(value.value)"
+        }
         Shape::Interface | Shape::List(_) => ".emplace(std::move(value))",
         _ => ".emplace(value)",
     }
@@ -317,15 +323,40 @@ fn has_reported(of: &FieldSetShape) -> bool {
     })
 }
 
-/// Writes the functions that remove the read-only fields, if there are any.
+/// Writes the functions that remove the read-only fields, and those that a copy leaves out, if there are any.
 fn read_only(of: &FieldSetShape, out: &mut String) {
     if !has_reported(of) {
         return;
     }
     let name = cpp_name(of.name);
+    let fields = (of.fields)();
+    let uncopied: Vec<_> = fields
+        .iter()
+        .filter(|field| field.is_uncopied && !field.is_reported)
+        .map(member)
+        .collect();
+    let also = match uncopied.as_slice() {
+        [] => String::new(),
+        [one] => format!(", and without `{one}`"),
+        [first @ .., last] => format!(", and without `{}` and `{last}`", first.join("`, `")),
+    };
+    let advice = match name {
+        "LinkInfo" => {
+            "\n    /// To change a link, give its index and what changes: drivers refuse settings that they cannot change, also with the\n    /// same value."
+        }
+        _ => "",
+    };
     writeln!(
         out,
-        "\n    /// Without the read-only fields, which `add` and `set` refuse.\n    {name} settable() const\n    {{\n        {name} copy = *this;\n        copy.removeReadOnly();\n        return copy;\n    }}\n    /// Removes the read-only fields.\n    void removeReadOnly()\n    {{"
+        "\n    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`\n    /// refuse{also}.{advice}\n    {name} settable() const\n    {{\n        {name} copy = *this;\n        copy.removeReadOnly();"
+    )
+    .expect("text");
+    for member in uncopied {
+        writeln!(out, "        copy.{member} = {{}};").expect("text");
+    }
+    writeln!(
+        out,
+        "        return copy;\n    }}\n    /// Removes the read-only fields.\n    void removeReadOnly()\n    {{"
     )
     .expect("text");
     for field in (of.fields)() {
@@ -370,7 +401,7 @@ fn set(of: &FieldSetShape, out: &mut String) {
         let member = member(field);
         let setter = format!("set{}", pascal(&member));
         let parameter = parameter_type(field);
-        let assign = assigned(&field.shape);
+        let assign = assigned(field);
         writeln!(
             out,
             "    {name} &{setter}({parameter} value) {{ {member}{assign}; return *this; }}"
@@ -386,7 +417,7 @@ fn set(of: &FieldSetShape, out: &mut String) {
                 let inner_member = self::member(&inner_field);
                 let setter = format!("set{}{}", field.name, pascal(&inner_member));
                 let parameter = parameter_type(&inner_field);
-                let assign = assigned(&inner_field.shape);
+                let assign = assigned(&inner_field);
                 writeln!(
                     out,
                     "    {name} &{setter}({parameter} value) {{ settings({member}, {kind}, \"{text}\").{inner_member}{assign}; return *this; }}"

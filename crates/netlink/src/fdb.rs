@@ -25,7 +25,8 @@ attribute_set! {
     /// A forwarding entry of a bridge, of a VXLAN or of a device: the desired state, or the state that the kernel
     /// reported.
     ///
-    /// Equals `bridge fdb add LLADDR dev DEV …`. Without flags the entry belongs to the device itself, without a
+    /// Equals `bridge fdb add LLADDR dev DEV …`. Without the flags `self` and `master` the entry belongs to the bridge that
+    /// `master` names, as in what the kernel reports, or else to the device itself. Without a
     /// state it is permanent, as with `bridge(8)`. A VXLAN sends packets without an entry of their own to the remote ends of the
     /// address of zeros. Further remote ends of one address are appended.
     ///
@@ -60,7 +61,7 @@ attribute_set! {
         /// The interface through which the remote end is reached.
         #[serde(rename = "viaIf")]
         "via" via: IfIndex = NDA_IFINDEX;
-        /// The bridge.
+        /// The bridge that has it. In a change, the flag `master` if neither `self` nor `master` is given.
         "br" master: IfIndex = NDA_MASTER;
         /// Network identifier of the packets to which it applies, on a device with several.
         "src_vni" [0..=16_777_215] src_vni: u32 = NDA_SRC_VNI;
@@ -278,21 +279,6 @@ impl Object for Fdb {
         own.contains(flags) && AttributeSet::fields_match(self, &wanted)
     }
 
-    /// Replies name the bridge of an entry; requests use a flag.
-    fn settable(self) -> Self {
-        let place = match self.master {
-            Some(_) => FdbFlags::MASTER,
-            None => FdbFlags::SELF,
-        };
-        let mut entry = Self {
-            flags: Some(self.flags.unwrap_or_default() | place),
-            master: None,
-            ..self
-        };
-        entry.remove_reported();
-        entry
-    }
-
     fn target(&self) -> RequestTarget {
         match self.lladdr {
             Some(lladdr) => RequestTarget::ForwardingEntry(lladdr, self.ifindex()),
@@ -347,14 +333,19 @@ impl Fdb {
         Ok(())
     }
 
-    /// The flags of a request. Default table: that of the device itself.
+    /// The flags of a request. Default table: that of the bridge if one is named, as in a reply, which has no flag then;
+    /// otherwise that of the device itself. A bridge has its own addresses in its own table.
     fn request_flags(&self, verb: Verb) -> FdbFlags {
         let said = self.flags.unwrap_or_default();
         let places = FdbFlags::SELF | FdbFlags::MASTER;
         let of_place = FdbFlags(said.0 & places.0);
         let said = if verb == Verb::Get { of_place } else { said };
+        let default = match (self.master, self.dev) {
+            (Some(master), Some(dev)) if master != dev => FdbFlags::MASTER,
+            _ => FdbFlags::SELF,
+        };
         if of_place == FdbFlags::default() {
-            said | FdbFlags::SELF
+            said | default
         } else {
             said
         }

@@ -12,7 +12,7 @@ use crate::addr::Scope;
 use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfIndex;
-use crate::object::{Object, without};
+use crate::object::Object;
 use crate::prefix::Family;
 use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol};
 use crate::schema::{
@@ -67,9 +67,9 @@ attribute_set! {
         /// Whether it is for forwarding entries.
         "fdb" fdb: bool as Flag = NHA_FDB;
         /// Groups only; a filter in queries.
-        "groups" groups: bool as Flag = NHA_GROUPS;
+        "groups" groups @uncopied: bool as Flag = NHA_GROUPS;
         /// The bridge, bond or VRF of its link; a filter in queries.
-        "master" | "vrf" master: IfIndex = NHA_MASTER;
+        "master" | "vrf" master @uncopied: IfIndex = NHA_MASTER;
     }
 }
 
@@ -352,12 +352,6 @@ impl Object for Nexthop {
             ..wanted.clone()
         };
         groups && AttributeSet::fields_match(self, &wanted)
-    }
-
-    fn settable(self) -> Self {
-        let mut nexthop = without!(self, groups, master);
-        nexthop.remove_reported();
-        nexthop
     }
 
     fn target(&self) -> RequestTarget {

@@ -86,9 +86,14 @@ pub trait Object: AttributeSet + Clone + fmt::Debug + PartialEq + Send + Sync + 
     /// How error messages name it.
     fn target(&self) -> RequestTarget;
 
-    /// This object without the fields that the kernel only reports: the request that creates an equal one.
+    /// The part of a reported object that a request can give again: without the read-only fields, and without those that
+    /// only some drivers take or that only mean something in a reply, such as the carrier of a link.
+    ///
+    /// Adding it creates an equal object where there is none with its key. To change a link, give its index and what
+    /// changes: drivers refuse settings that they cannot change, also with the same value.
     #[must_use]
     fn settable(mut self) -> Self {
+        self.remove_uncopied();
         self.remove_reported();
         self
     }

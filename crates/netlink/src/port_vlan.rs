@@ -5,7 +5,7 @@ use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::header::{BridgeHeader, LinkHeader};
 use crate::interface::IfIndex;
 use crate::link::PortState;
-use crate::object::{Object, decode_several, without};
+use crate::object::{Object, decode_several};
 use crate::schema::{
     Arguments, AttributeSet, AttributeSpec, AttributeType, InvalidValue, Nested, Parsed,
     attribute_set, flag_set, specs,
@@ -54,11 +54,11 @@ attribute_set! {
         }
         @own parse_special_keyword;
         /// Spanning tree state.
-        "state" state: PortState = BRIDGE_VLANDB_ENTRY_STATE;
+        "state" state @uncopied: PortState = BRIDGE_VLANDB_ENTRY_STATE;
         /// Whether a multicast router is behind the port: 0 never, 1 if queries are seen, 2 always.
-        "mcast_router" mcast_router: u8 = BRIDGE_VLANDB_ENTRY_MCAST_ROUTER;
+        "mcast_router" mcast_router @uncopied: u8 = BRIDGE_VLANDB_ENTRY_MCAST_ROUTER;
         /// Its counters, if the query requests any. Read-only.
-        statistics: VlanStatistics as Nested = BRIDGE_VLANDB_ENTRY_STATS, Flatten;
+        statistics @uncopied: VlanStatistics as Nested = BRIDGE_VLANDB_ENTRY_STATS, Flatten;
     }
 }
 
@@ -348,11 +348,6 @@ impl Object for PortVlan {
             ..wanted.clone()
         };
         holds && AttributeSet::fields_match(self, &wanted)
-    }
-
-    /// Membership only; options are set afterwards.
-    fn settable(self) -> Self {
-        without!(self, state, mcast_router, statistics)
     }
 
     fn target(&self) -> RequestTarget {

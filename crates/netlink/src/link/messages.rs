@@ -7,7 +7,7 @@ use crate::error::{Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName};
 use crate::netlink::Netlink;
-use crate::object::{Object, without};
+use crate::object::Object;
 use crate::schema::{AttributeCodec, AttributeSet, FieldMatcher};
 use crate::socket::Listing;
 use crate::uapi::{
@@ -102,12 +102,6 @@ impl Object for Link {
 
     fn key(&self) -> Option<IfIndex> {
         self.index
-    }
-
-    fn settable(self) -> Self {
-        let mut link = without!(self, state, carrier, parent_device, lower_namespace);
-        link.remove_reported();
-        link
     }
 
     fn target(&self) -> RequestTarget {

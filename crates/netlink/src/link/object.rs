@@ -79,7 +79,7 @@ attribute_set! {
         /// Length of the transmit queue in packets.
         "txqueuelen" | "txqlen" | "qlen" txqlen: u32 = IFLA_TXQLEN;
         /// Its operational state.
-        state: OperState = IFLA_OPERSTATE;
+        state @uncopied: OperState = IFLA_OPERSTATE;
         /// How the operational state follows the carrier: 0 automatically, 1 under control of a program.
         linkmode: u8 = IFLA_LINKMODE;
         /// Its kind, and the settings of that kind.
@@ -99,11 +99,11 @@ attribute_set! {
         "numtxqueues" tx_queue_count: u32 = IFLA_NUM_TX_QUEUES;
         "numrxqueues" rx_queue_count: u32 = IFLA_NUM_RX_QUEUES;
         /// Whether it has a carrier; settable for some kinds.
-        "carrier" carrier: bool = IFLA_CARRIER;
+        "carrier" carrier @uncopied: bool = IFLA_CARRIER;
         /// Number of carrier changes. Read-only.
         carrier_changes @reported: u32 = IFLA_CARRIER_CHANGES;
         /// Whether a protocol keeps it down.
-        "protodown" protodown: bool = IFLA_PROTO_DOWN;
+        "protodown" protodown @uncopied: bool = IFLA_PROTO_DOWN;
         /// Maximum segments of a GSO packet.
         "gso_max_segs" gso_max_segs: u32 = IFLA_GSO_MAX_SEGS;
         /// Maximum size of a GSO packet in bytes.
@@ -115,7 +115,7 @@ attribute_set! {
         /// Maximum segments of a packet for hardware segmentation. Read-only; since Linux 5.19.
         tso_max_segs @reported: u32 = IFLA_TSO_MAX_SEGS;
         /// Its parent device (`0000:03:00.0`).
-        parent_device: String = IFLA_PARENT_DEV_NAME;
+        parent_device @uncopied: String = IFLA_PARENT_DEV_NAME;
         /// The bus of the parent device. Read-only.
         parent_bus @reported: String = IFLA_PARENT_DEV_BUS_NAME;
         /// The network namespace to create it in or move it to. Never reported.

@@ -82,6 +82,7 @@ attribute_set! {
         gateway: IpAddr = RTA_GATEWAY;
         /// The next hop, if it belongs to another family: IPv4 via IPv6.
         via: Via = RTA_VIA;
+        /// The interface through which packets leave.
         "dev" | "oif" dev: IfIndex = RTA_OIF;
         /// The nexthop object that it uses.
         "nhid" nhid: u32 = RTA_NH_ID;
@@ -92,6 +93,7 @@ attribute_set! {
         /// Metrics of the path.
         #[serde(with = "super::metrics::in_a_list")]
         metrics: Box<Metrics> as Boxed = RTA_METRICS;
+        /// How packets are encapsulated on this route: in MPLS, SRv6 or an IP tunnel, for example.
         encap: Box<Encap> as EncapCode = RTA_ENCAP;
         /// Router preference; IPv6 only.
         "pref" pref: RoutePreference = RTA_PREF;

@@ -92,6 +92,34 @@ pub struct FieldShape {
     pub units_per_second: Option<u32>,
     /// Whether it is read-only: the kernel reports it, and no request takes it.
     pub is_reported: bool,
+    /// Whether requests take it, but a copy of what was reported is to leave it out.
+    pub is_uncopied: bool,
+}
+
+/// What a table says of a field behind an `@`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// `@reported`: it is read-only. The kernel reports it, and no request takes it.
+    Reported,
+    /// `@uncopied`: a request may give it, but sending back what was reported fails or does something else, so
+    /// [`Object::settable`](crate::object::Object::settable) leaves it out.
+    Uncopied,
+}
+
+impl Mark {
+    /// The mark that this word of a table means. Tables are constant: another word does not compile.
+    pub(crate) const fn named(word: &str) -> Self {
+        match word.as_bytes() {
+            b"reported" => Self::Reported,
+            b"uncopied" => Self::Uncopied,
+            _ => panic!("no mark of a field has this name"),
+        }
+    }
+
+    /// Whether no request takes the field.
+    pub(crate) const fn is_read_only(self) -> bool {
+        matches!(self, Self::Reported)
+    }
 }
 
 /// A bit among flags.
@@ -114,6 +142,7 @@ impl FieldShape {
             flag: None,
             units_per_second: None,
             is_reported: false,
+            is_uncopied: false,
         }
     }
 
@@ -138,11 +167,11 @@ impl FieldShape {
         }
     }
 
-    /// The same field, which is only `"reported"`.
-    pub(crate) fn reported(self, word: &str) -> Self {
-        let is_reported = word == "reported";
+    /// The same field, with a mark.
+    pub(crate) fn marked(self, mark: Mark) -> Self {
         Self {
-            is_reported,
+            is_reported: mark == Mark::Reported,
+            is_uncopied: mark == Mark::Uncopied,
             ..self
         }
     }
@@ -152,10 +181,15 @@ impl FieldShape {
         match T::shape() {
             // Their attributes are nested in this one.
             Shape::Set(set) if is_spread => {
-                let is_reported = field.is_reported;
+                let Self {
+                    is_reported,
+                    is_uncopied,
+                    ..
+                } = field;
                 fields.extend((set.fields)().into_iter().map(|inner| Self {
                     attribute: None,
                     is_reported: is_reported || inner.is_reported,
+                    is_uncopied: is_uncopied || inner.is_uncopied,
                     ..inner
                 }));
             }

@@ -30,6 +30,8 @@
 ///         "max_age" max_age: u32 = IFLA_BR_MAX_AGE, 100 per second;        a time in such units
 ///         /// Documentation of the field.
 ///         root_port @reported: u16 = IFLA_BR_ROOT_PORT;                    read-only: no request takes it
+///         /// Documentation of the field.
+///         carrier @uncopied: bool = IFLA_CARRIER;                          `settable` leaves it out
 ///     }
 /// }
 /// ```
@@ -151,7 +153,7 @@ macro_rules! attribute_set {
             #[allow(unused_imports, reason = "a set may be empty")]
             use crate::schema::{
                 Arguments, AttributeCodec, AttributeSet, AttributeSpec, FieldMatcher, FieldReader, FieldSet,
-                FieldShape, FieldValue, FieldVisitor, FieldWriter, Flatten, InvalidField, NameLookup, Parsed,
+                FieldShape, FieldValue, FieldVisitor, FieldWriter, Flatten, InvalidField, Mark, NameLookup, Parsed,
                 TextValue, check_range, codec, field_id,
             };
             use crate::codec::{Attribute, Malformed, Request};
@@ -253,18 +255,15 @@ macro_rules! attribute_set {
                 }
 
                 fn reported_field(&self) -> Option<String> {
-                    $($($(if self.$hfield.is_some() {
-                        const { assert!(matches!(stringify!($hreported).as_bytes(), b"reported")) };
+                    $($($(if const { Mark::named(stringify!($hreported)).is_read_only() } && self.$hfield.is_some() {
                         return Some(stringify!($hfield).to_owned());
                     })?)*)?
                     // Off is what they are without a request, too.
-                    $($($(if self.$flag == Some(true) {
-                        const { assert!(matches!(stringify!($freported).as_bytes(), b"reported")) };
+                    $($($(if const { Mark::named(stringify!($freported)).is_read_only() } && self.$flag == Some(true) {
                         return Some(stringify!($flag).to_owned());
                     })?)*)?
                     $(
-                        $(if self.$field.is_some() {
-                            const { assert!(matches!(stringify!($reported).as_bytes(), b"reported")) };
+                        $(if const { Mark::named(stringify!($reported)).is_read_only() } && self.$field.is_some() {
                             return Some(stringify!($field).to_owned());
                         })?
                         if let Some(value) = &self.$field
@@ -278,23 +277,29 @@ macro_rules! attribute_set {
                 }
 
                 fn remove_reported(&mut self) {
-                    $($($(
-                        const { assert!(!stringify!($hreported).is_empty()) };
+                    $($($(if const { Mark::named(stringify!($hreported)).is_read_only() } {
                         self.$hfield = None;
-                    )?)*)?
-                    $($($(
-                        const { assert!(!stringify!($freported).is_empty()) };
+                    })?)*)?
+                    $($($(if const { Mark::named(stringify!($freported)).is_read_only() } {
                         self.$flag = None;
-                    )?)*)?
+                    })?)*)?
                     $(
-                        $(
-                            const { assert!(!stringify!($reported).is_empty()) };
+                        $(if const { Mark::named(stringify!($reported)).is_read_only() } {
                             self.$field = None;
-                        )?
+                        })?
                         if let Some(value) = &mut self.$field {
                             <codec!($($code)?) as AttributeCodec<$type>>::remove_reported(value);
                         }
                     )*
+                }
+
+                fn remove_uncopied(&mut self) {
+                    $($($(if const { !Mark::named(stringify!($hreported)).is_read_only() } {
+                        self.$hfield = None;
+                    })?)*)?
+                    $($(if const { !Mark::named(stringify!($reported)).is_read_only() } {
+                        self.$field = None;
+                    })?)*
                 }
 
                 #[allow(unused_variables, reason = "a set may be empty")]
@@ -319,12 +324,12 @@ macro_rules! attribute_set {
                     let mut fields = vec![
                         $($(
                             FieldShape::of::<$htype>(stringify!($hfield), concat!($($hdoc, "\n"),*))
-                                $(.in_units($hunits))? $(.reported(stringify!($hreported)))?,
+                                $(.in_units($hunits))? $(.marked(Mark::named(stringify!($hreported))))?,
                         )*)?
                         $($(
                             FieldShape::of::<bool>(stringify!($flag), concat!($($fdoc, "\n"),*))
                                 .in_flags(stringify!($bit), crate::uapi::$bit as u32)
-                                $(.reported(stringify!($freported)))?,
+                                $(.marked(Mark::named(stringify!($freported))))?,
                         )*)?
                     ];
                     $(FieldShape::push::<$type>(
@@ -335,7 +340,7 @@ macro_rules! attribute_set {
                                 constant: stringify!($id),
                                 contents: <codec!($($code)?) as AttributeCodec<$type>>::TYPE,
                             })
-                            $(.in_units($units))? $(.reported(stringify!($reported)))?,
+                            $(.in_units($units))? $(.marked(Mark::named(stringify!($reported))))?,
                         <$type as FieldValue>::IS_SPREAD $(|| !stringify!($spread).is_empty())?,
                     );)*
                     fields

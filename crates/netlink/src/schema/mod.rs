@@ -26,7 +26,7 @@ pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested, 
 pub(crate) use codec::{fixed_size, join};
 pub use fields::{
     FieldReader, FieldSet, FieldSetShape, FieldShape, FieldValue, FieldWriter, FlagSpec,
-    InvalidField, NamedNumber, Shape, field_id,
+    InvalidField, Mark, NamedNumber, Shape, field_id,
 };
 pub(crate) use fields::{field_set_value, field_values, text_field_values, utf8, wrong_length};
 pub(crate) use macros::{attribute_set, codec};
@@ -88,4 +88,7 @@ pub trait AttributeSet: Default + Flatten {
 
     /// Removes the fields that are read-only.
     fn remove_reported(&mut self);
+
+    /// Removes the fields of this set itself that a copy of what was reported leaves out.
+    fn remove_uncopied(&mut self) {}
 }

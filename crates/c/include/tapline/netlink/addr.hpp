@@ -85,7 +85,7 @@ struct AddrInfo {
 
     AddrInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
     AddrInfo &setFamily(Family value) { family.emplace(value); return *this; }
-    AddrInfo &setPrefixlen(std::uint8_t value) { prefixlen.emplace(value); return *this; }
+    AddrInfo &setPrefixlen(Number<std::uint8_t> value) { prefixlen.emplace(value.value); return *this; }
     AddrInfo &setScope(Scope value) { scope.emplace(value); return *this; }
     AddrInfo &setValidLifeTime(Duration<std::uint32_t> value) { validLifeTime.emplace(value); return *this; }
     AddrInfo &setPreferredLifeTime(Duration<std::uint32_t> value) { preferredLifeTime.emplace(value); return *this; }
@@ -99,10 +99,11 @@ struct AddrInfo {
     AddrInfo &setPeer(IpAddress value) { peer.emplace(value); return *this; }
     AddrInfo &setBroadcast(Text value) { broadcast.emplace(std::move(value.value)); return *this; }
     AddrInfo &setLabel(Text value) { label.emplace(std::move(value.value)); return *this; }
-    AddrInfo &setMetric(std::uint32_t value) { metric.emplace(value); return *this; }
+    AddrInfo &setMetric(Number<std::uint32_t> value) { metric.emplace(value.value); return *this; }
     AddrInfo &setProtocol(AddrProtocol value) { protocol.emplace(value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     AddrInfo settable() const
     {
         AddrInfo copy = *this;

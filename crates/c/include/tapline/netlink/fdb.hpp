@@ -40,7 +40,8 @@ struct Names<FdbFlags> {
 /// A forwarding entry of a bridge, of a VXLAN or of a device: the desired state, or the state that the kernel
 /// reported.
 ///
-/// Equals `bridge fdb add LLADDR dev DEV …`. Without flags the entry belongs to the device itself, without a
+/// Equals `bridge fdb add LLADDR dev DEV …`. Without the flags `self` and `master` the entry belongs to the bridge that
+/// `master` names, as in what the kernel reports, or else to the device itself. Without a
 /// state it is permanent, as with `bridge(8)`. A VXLAN sends packets without an entry of their own to the remote ends of the
 /// address of zeros. Further remote ends of one address are appended.
 struct FdbInfo {
@@ -68,7 +69,7 @@ struct FdbInfo {
     std::optional<std::uint32_t> vni = {};
     /// The interface through which the remote end is reached.
     std::optional<Interface> via = {};
-    /// The bridge.
+    /// The bridge that has it. In a change, the flag `master` if neither `self` nor `master` is given.
     std::optional<Interface> master = {};
     /// Network identifier of the packets to which it applies, on a device with several.
     std::optional<std::uint32_t> srcVni = {};
@@ -80,15 +81,16 @@ struct FdbInfo {
     FdbInfo &setFlags(FdbFlags value) { flags.emplace(value); return *this; }
     FdbInfo &setLladdr(MacAddress value) { lladdr.emplace(value); return *this; }
     FdbInfo &setDst(IpAddress value) { dst.emplace(value); return *this; }
-    FdbInfo &setVlan(std::uint16_t value) { vlan.emplace(value); return *this; }
-    FdbInfo &setPort(std::uint16_t value) { port.emplace(value); return *this; }
-    FdbInfo &setVni(std::uint32_t value) { vni.emplace(value); return *this; }
+    FdbInfo &setVlan(Number<std::uint16_t> value) { vlan.emplace(value.value); return *this; }
+    FdbInfo &setPort(Number<std::uint16_t> value) { port.emplace(value.value); return *this; }
+    FdbInfo &setVni(Number<std::uint32_t> value) { vni.emplace(value.value); return *this; }
     FdbInfo &setVia(Interface value) { via.emplace(std::move(value)); return *this; }
     FdbInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
-    FdbInfo &setSrcVni(std::uint32_t value) { srcVni.emplace(value); return *this; }
-    FdbInfo &setNhid(std::uint32_t value) { nhid.emplace(value); return *this; }
+    FdbInfo &setSrcVni(Number<std::uint32_t> value) { srcVni.emplace(value.value); return *this; }
+    FdbInfo &setNhid(Number<std::uint32_t> value) { nhid.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     FdbInfo settable() const
     {
         FdbInfo copy = *this;

@@ -146,10 +146,10 @@ struct AdInfo {
     /// Partner's address.
     std::optional<MacAddress> partnerMac = {};
 
-    AdInfo &setAggregator(std::uint16_t value) { aggregator.emplace(value); return *this; }
-    AdInfo &setNumPorts(std::uint16_t value) { numPorts.emplace(value); return *this; }
-    AdInfo &setActorKey(std::uint16_t value) { actorKey.emplace(value); return *this; }
-    AdInfo &setPartnerKey(std::uint16_t value) { partnerKey.emplace(value); return *this; }
+    AdInfo &setAggregator(Number<std::uint16_t> value) { aggregator.emplace(value.value); return *this; }
+    AdInfo &setNumPorts(Number<std::uint16_t> value) { numPorts.emplace(value.value); return *this; }
+    AdInfo &setActorKey(Number<std::uint16_t> value) { actorKey.emplace(value.value); return *this; }
+    AdInfo &setPartnerKey(Number<std::uint16_t> value) { partnerKey.emplace(value.value); return *this; }
     AdInfo &setPartnerMac(MacAddress value) { partnerMac.emplace(value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
@@ -251,28 +251,29 @@ struct Bond {
     Bond &setNsIp6Target(std::vector<IpAddress> value) { nsIp6Target.emplace(std::move(value)); return *this; }
     Bond &setArpValidate(ArpValidate value) { arpValidate.emplace(value); return *this; }
     Bond &setArpAllTargets(ArpAllTargets value) { arpAllTargets.emplace(value); return *this; }
-    Bond &setArpMissedMax(std::uint8_t value) { arpMissedMax.emplace(value); return *this; }
+    Bond &setArpMissedMax(Number<std::uint8_t> value) { arpMissedMax.emplace(value.value); return *this; }
     Bond &setPrimary(Interface value) { primary.emplace(std::move(value)); return *this; }
     Bond &setPrimaryReselect(PrimaryReselect value) { primaryReselect.emplace(value); return *this; }
     Bond &setFailOverMac(FailOverMac value) { failOverMac.emplace(value); return *this; }
     Bond &setXmitHashPolicy(XmitHashPolicy value) { xmitHashPolicy.emplace(value); return *this; }
-    Bond &setResendIgmp(std::uint32_t value) { resendIgmp.emplace(value); return *this; }
-    Bond &setNumPeerNotif(std::uint8_t value) { numPeerNotif.emplace(value); return *this; }
-    Bond &setAllSlavesActive(std::uint8_t value) { allSlavesActive.emplace(value); return *this; }
-    Bond &setMinLinks(std::uint32_t value) { minLinks.emplace(value); return *this; }
+    Bond &setResendIgmp(Number<std::uint32_t> value) { resendIgmp.emplace(value.value); return *this; }
+    Bond &setNumPeerNotif(Number<std::uint8_t> value) { numPeerNotif.emplace(value.value); return *this; }
+    Bond &setAllSlavesActive(Number<std::uint8_t> value) { allSlavesActive.emplace(value.value); return *this; }
+    Bond &setMinLinks(Number<std::uint32_t> value) { minLinks.emplace(value.value); return *this; }
     Bond &setLpInterval(Duration<std::uint32_t> value) { lpInterval.emplace(value); return *this; }
-    Bond &setPacketsPerSlave(std::uint32_t value) { packetsPerSlave.emplace(value); return *this; }
+    Bond &setPacketsPerSlave(Number<std::uint32_t> value) { packetsPerSlave.emplace(value.value); return *this; }
     Bond &setAdLacpActive(Switch value) { adLacpActive.emplace(value.value); return *this; }
     Bond &setAdLacpRate(LacpRate value) { adLacpRate.emplace(value); return *this; }
     Bond &setAdSelect(AdSelect value) { adSelect.emplace(value); return *this; }
-    Bond &setAdActorSysPrio(std::uint16_t value) { adActorSysPrio.emplace(value); return *this; }
-    Bond &setAdUserPortKey(std::uint16_t value) { adUserPortKey.emplace(value); return *this; }
+    Bond &setAdActorSysPrio(Number<std::uint16_t> value) { adActorSysPrio.emplace(value.value); return *this; }
+    Bond &setAdUserPortKey(Number<std::uint16_t> value) { adUserPortKey.emplace(value.value); return *this; }
     Bond &setAdActorSystem(MacAddress value) { adActorSystem.emplace(value); return *this; }
     Bond &setTlbDynamicLb(Switch value) { tlbDynamicLb.emplace(value.value); return *this; }
     Bond &setCoupledControl(Switch value) { coupledControl.emplace(value.value); return *this; }
     Bond &setBroadcastNeighbor(Switch value) { broadcastNeighbor.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     Bond settable() const
     {
         Bond copy = *this;
@@ -441,28 +442,28 @@ struct Bridge {
     Bridge &setHelloTime(Duration<std::uint32_t, std::centi> value) { helloTime.emplace(value); return *this; }
     Bridge &setMaxAge(Duration<std::uint32_t, std::centi> value) { maxAge.emplace(value); return *this; }
     Bridge &setAgeingTime(Duration<std::uint32_t, std::centi> value) { ageingTime.emplace(value); return *this; }
-    Bridge &setStpState(std::uint32_t value) { stpState.emplace(value); return *this; }
-    Bridge &setPriority(std::uint16_t value) { priority.emplace(value); return *this; }
+    Bridge &setStpState(Number<std::uint32_t> value) { stpState.emplace(value.value); return *this; }
+    Bridge &setPriority(Number<std::uint16_t> value) { priority.emplace(value.value); return *this; }
     Bridge &setVlanFiltering(Switch value) { vlanFiltering.emplace(value.value); return *this; }
     Bridge &setVlanProtocol(VlanProtocol value) { vlanProtocol.emplace(value); return *this; }
-    Bridge &setVlanDefaultPvid(std::uint16_t value) { vlanDefaultPvid.emplace(value); return *this; }
+    Bridge &setVlanDefaultPvid(Number<std::uint16_t> value) { vlanDefaultPvid.emplace(value.value); return *this; }
     Bridge &setVlanStatsEnabled(Switch value) { vlanStatsEnabled.emplace(value.value); return *this; }
     Bridge &setVlanStatsPerPort(Switch value) { vlanStatsPerPort.emplace(value.value); return *this; }
-    Bridge &setGroupFwdMask(std::uint16_t value) { groupFwdMask.emplace(value); return *this; }
+    Bridge &setGroupFwdMask(Number<std::uint16_t> value) { groupFwdMask.emplace(value.value); return *this; }
     Bridge &setGroupAddr(MacAddress value) { groupAddr.emplace(value); return *this; }
     Bridge &setFdbFlush(Switch value) { fdbFlush.emplace(value.value); return *this; }
     Bridge &setNoLinklocalLearn(Switch value) { noLinklocalLearn.emplace(value.value); return *this; }
     Bridge &setMcastVlanSnooping(Switch value) { mcastVlanSnooping.emplace(value.value); return *this; }
     Bridge &setMstEnabled(Switch value) { mstEnabled.emplace(value.value); return *this; }
-    Bridge &setFdbMaxLearned(std::uint32_t value) { fdbMaxLearned.emplace(value); return *this; }
-    Bridge &setMcastRouter(std::uint8_t value) { mcastRouter.emplace(value); return *this; }
+    Bridge &setFdbMaxLearned(Number<std::uint32_t> value) { fdbMaxLearned.emplace(value.value); return *this; }
+    Bridge &setMcastRouter(Number<std::uint8_t> value) { mcastRouter.emplace(value.value); return *this; }
     Bridge &setMcastSnooping(Switch value) { mcastSnooping.emplace(value.value); return *this; }
     Bridge &setMcastQueryUseIfaddr(Switch value) { mcastQueryUseIfaddr.emplace(value.value); return *this; }
     Bridge &setMcastQuerier(Switch value) { mcastQuerier.emplace(value.value); return *this; }
-    Bridge &setMcastHashElasticity(std::uint32_t value) { mcastHashElasticity.emplace(value); return *this; }
-    Bridge &setMcastHashMax(std::uint32_t value) { mcastHashMax.emplace(value); return *this; }
-    Bridge &setMcastLastMemberCnt(std::uint32_t value) { mcastLastMemberCnt.emplace(value); return *this; }
-    Bridge &setMcastStartupQueryCnt(std::uint32_t value) { mcastStartupQueryCnt.emplace(value); return *this; }
+    Bridge &setMcastHashElasticity(Number<std::uint32_t> value) { mcastHashElasticity.emplace(value.value); return *this; }
+    Bridge &setMcastHashMax(Number<std::uint32_t> value) { mcastHashMax.emplace(value.value); return *this; }
+    Bridge &setMcastLastMemberCnt(Number<std::uint32_t> value) { mcastLastMemberCnt.emplace(value.value); return *this; }
+    Bridge &setMcastStartupQueryCnt(Number<std::uint32_t> value) { mcastStartupQueryCnt.emplace(value.value); return *this; }
     Bridge &setMcastLastMemberIntvl(Duration<std::uint64_t, std::centi> value) { mcastLastMemberIntvl.emplace(value); return *this; }
     Bridge &setMcastMembershipIntvl(Duration<std::uint64_t, std::centi> value) { mcastMembershipIntvl.emplace(value); return *this; }
     Bridge &setMcastQuerierIntvl(Duration<std::uint64_t, std::centi> value) { mcastQuerierIntvl.emplace(value); return *this; }
@@ -470,13 +471,14 @@ struct Bridge {
     Bridge &setMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { mcastQueryResponseIntvl.emplace(value); return *this; }
     Bridge &setMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { mcastStartupQueryIntvl.emplace(value); return *this; }
     Bridge &setMcastStatsEnabled(Switch value) { mcastStatsEnabled.emplace(value.value); return *this; }
-    Bridge &setMcastIgmpVersion(std::uint8_t value) { mcastIgmpVersion.emplace(value); return *this; }
-    Bridge &setMcastMldVersion(std::uint8_t value) { mcastMldVersion.emplace(value); return *this; }
+    Bridge &setMcastIgmpVersion(Number<std::uint8_t> value) { mcastIgmpVersion.emplace(value.value); return *this; }
+    Bridge &setMcastMldVersion(Number<std::uint8_t> value) { mcastMldVersion.emplace(value.value); return *this; }
     Bridge &setNfCallIptables(Switch value) { nfCallIptables.emplace(value.value); return *this; }
     Bridge &setNfCallIp6tables(Switch value) { nfCallIp6tables.emplace(value.value); return *this; }
     Bridge &setNfCallArptables(Switch value) { nfCallArptables.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     Bridge settable() const
     {
         Bridge copy = *this;
@@ -605,15 +607,15 @@ struct Geneve {
     /// Whether it carries protocols other than Ethernet.
     std::optional<bool> innerProtoInherit = {};
 
-    Geneve &setId(std::uint32_t value) { id.emplace(value); return *this; }
+    Geneve &setId(Number<std::uint32_t> value) { id.emplace(value.value); return *this; }
     Geneve &setRemote(IpAddress value) { remote.emplace(value); return *this; }
     Geneve &setRemote6(IpAddress value) { remote6.emplace(value); return *this; }
-    Geneve &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    Geneve &setTtl(Number<std::uint8_t> value) { ttl.emplace(value.value); return *this; }
     Geneve &setTtlInherit(Switch value) { ttlInherit.emplace(value.value); return *this; }
-    Geneve &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    Geneve &setTos(Number<std::uint8_t> value) { tos.emplace(value.value); return *this; }
     Geneve &setDf(DontFragment value) { df.emplace(value); return *this; }
-    Geneve &setLabel(std::uint32_t value) { label.emplace(value); return *this; }
-    Geneve &setPort(std::uint16_t value) { port.emplace(value); return *this; }
+    Geneve &setLabel(Number<std::uint32_t> value) { label.emplace(value.value); return *this; }
+    Geneve &setPort(Number<std::uint16_t> value) { port.emplace(value.value); return *this; }
     Geneve &setPortRange(Text value) { portRange.emplace(std::move(value.value)); return *this; }
     Geneve &setExternal(Switch value) { external.emplace(value.value); return *this; }
     Geneve &setUdpCsum(Switch value) { udpCsum.emplace(value.value); return *this; }
@@ -713,8 +715,8 @@ struct Gre {
     Gre &setRemote(IpAddress value) { remote.emplace(value); return *this; }
     Gre &setLocal(IpAddress value) { local.emplace(value); return *this; }
     Gre &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
-    Gre &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
-    Gre &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    Gre &setTtl(Number<std::uint8_t> value) { ttl.emplace(value.value); return *this; }
+    Gre &setTos(Number<std::uint8_t> value) { tos.emplace(value.value); return *this; }
     Gre &setPmtudisc(Switch value) { pmtudisc.emplace(value.value); return *this; }
     Gre &setIgnoreDf(Switch value) { ignoreDf.emplace(value.value); return *this; }
     Gre &setIkeyed(Switch value) { ikeyed.emplace(value.value); return *this; }
@@ -723,16 +725,16 @@ struct Gre {
     Gre &setOkeyed(Switch value) { okeyed.emplace(value.value); return *this; }
     Gre &setOseq(Switch value) { oseq.emplace(value.value); return *this; }
     Gre &setOcsum(Switch value) { ocsum.emplace(value.value); return *this; }
-    Gre &setIkey(std::uint32_t value) { ikey.emplace(value); return *this; }
-    Gre &setOkey(std::uint32_t value) { okey.emplace(value); return *this; }
+    Gre &setIkey(Number<std::uint32_t> value) { ikey.emplace(value.value); return *this; }
+    Gre &setOkey(Number<std::uint32_t> value) { okey.emplace(value.value); return *this; }
     Gre &setExternal(Switch value) { external.emplace(value.value); return *this; }
     Gre &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
     Gre &setCsum(Switch value) { csum.emplace(value.value); return *this; }
     Gre &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
     Gre &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
-    Gre &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
-    Gre &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
-    Gre &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
+    Gre &setEncapSport(Number<std::uint16_t> value) { encapSport.emplace(value.value); return *this; }
+    Gre &setEncapDport(Number<std::uint16_t> value) { encapDport.emplace(value.value); return *this; }
+    Gre &setFwmark(Number<std::uint32_t> value) { fwmark.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -832,9 +834,9 @@ struct Ip6Gre {
     Ip6Gre &setRemote(IpAddress value) { remote.emplace(value); return *this; }
     Ip6Gre &setLocal(IpAddress value) { local.emplace(value); return *this; }
     Ip6Gre &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
-    Ip6Gre &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
-    Ip6Gre &setEncapLimit(std::uint8_t value) { encapLimit.emplace(value); return *this; }
-    Ip6Gre &setFlowinfo(std::uint32_t value) { flowinfo.emplace(value); return *this; }
+    Ip6Gre &setTtl(Number<std::uint8_t> value) { ttl.emplace(value.value); return *this; }
+    Ip6Gre &setEncapLimit(Number<std::uint8_t> value) { encapLimit.emplace(value.value); return *this; }
+    Ip6Gre &setFlowinfo(Number<std::uint32_t> value) { flowinfo.emplace(value.value); return *this; }
     Ip6Gre &setIgnoreEncapLimit(Switch value) { ignoreEncapLimit.emplace(value.value); return *this; }
     Ip6Gre &setUseOrigTclass(Switch value) { useOrigTclass.emplace(value.value); return *this; }
     Ip6Gre &setUseOrigFlowlabel(Switch value) { useOrigFlowlabel.emplace(value.value); return *this; }
@@ -848,16 +850,16 @@ struct Ip6Gre {
     Ip6Gre &setOkeyed(Switch value) { okeyed.emplace(value.value); return *this; }
     Ip6Gre &setOseq(Switch value) { oseq.emplace(value.value); return *this; }
     Ip6Gre &setOcsum(Switch value) { ocsum.emplace(value.value); return *this; }
-    Ip6Gre &setIkey(std::uint32_t value) { ikey.emplace(value); return *this; }
-    Ip6Gre &setOkey(std::uint32_t value) { okey.emplace(value); return *this; }
+    Ip6Gre &setIkey(Number<std::uint32_t> value) { ikey.emplace(value.value); return *this; }
+    Ip6Gre &setOkey(Number<std::uint32_t> value) { okey.emplace(value.value); return *this; }
     Ip6Gre &setExternal(Switch value) { external.emplace(value.value); return *this; }
     Ip6Gre &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
     Ip6Gre &setCsum(Switch value) { csum.emplace(value.value); return *this; }
     Ip6Gre &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
     Ip6Gre &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
-    Ip6Gre &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
-    Ip6Gre &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
-    Ip6Gre &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
+    Ip6Gre &setEncapSport(Number<std::uint16_t> value) { encapSport.emplace(value.value); return *this; }
+    Ip6Gre &setEncapDport(Number<std::uint16_t> value) { encapDport.emplace(value.value); return *this; }
+    Ip6Gre &setFwmark(Number<std::uint32_t> value) { fwmark.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -962,9 +964,9 @@ struct Ip6Tnl {
     Ip6Tnl &setRemote(IpAddress value) { remote.emplace(value); return *this; }
     Ip6Tnl &setLocal(IpAddress value) { local.emplace(value); return *this; }
     Ip6Tnl &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
-    Ip6Tnl &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
-    Ip6Tnl &setEncapLimit(std::uint8_t value) { encapLimit.emplace(value); return *this; }
-    Ip6Tnl &setFlowinfo(std::uint32_t value) { flowinfo.emplace(value); return *this; }
+    Ip6Tnl &setTtl(Number<std::uint8_t> value) { ttl.emplace(value.value); return *this; }
+    Ip6Tnl &setEncapLimit(Number<std::uint8_t> value) { encapLimit.emplace(value.value); return *this; }
+    Ip6Tnl &setFlowinfo(Number<std::uint32_t> value) { flowinfo.emplace(value.value); return *this; }
     Ip6Tnl &setIgnoreEncapLimit(Switch value) { ignoreEncapLimit.emplace(value.value); return *this; }
     Ip6Tnl &setUseOrigTclass(Switch value) { useOrigTclass.emplace(value.value); return *this; }
     Ip6Tnl &setUseOrigFlowlabel(Switch value) { useOrigFlowlabel.emplace(value.value); return *this; }
@@ -977,9 +979,9 @@ struct Ip6Tnl {
     Ip6Tnl &setCsum(Switch value) { csum.emplace(value.value); return *this; }
     Ip6Tnl &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
     Ip6Tnl &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
-    Ip6Tnl &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
-    Ip6Tnl &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
-    Ip6Tnl &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
+    Ip6Tnl &setEncapSport(Number<std::uint16_t> value) { encapSport.emplace(value.value); return *this; }
+    Ip6Tnl &setEncapDport(Number<std::uint16_t> value) { encapDport.emplace(value.value); return *this; }
+    Ip6Tnl &setFwmark(Number<std::uint32_t> value) { fwmark.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1062,8 +1064,8 @@ struct Ipip {
     Ipip &setRemote(IpAddress value) { remote.emplace(value); return *this; }
     Ipip &setLocal(IpAddress value) { local.emplace(value); return *this; }
     Ipip &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
-    Ipip &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
-    Ipip &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    Ipip &setTtl(Number<std::uint8_t> value) { ttl.emplace(value.value); return *this; }
+    Ipip &setTos(Number<std::uint8_t> value) { tos.emplace(value.value); return *this; }
     Ipip &setPmtudisc(Switch value) { pmtudisc.emplace(value.value); return *this; }
     Ipip &setProto(IpipMode value) { proto.emplace(value); return *this; }
     Ipip &setExternal(Switch value) { external.emplace(value.value); return *this; }
@@ -1071,9 +1073,9 @@ struct Ipip {
     Ipip &setCsum(Switch value) { csum.emplace(value.value); return *this; }
     Ipip &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
     Ipip &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
-    Ipip &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
-    Ipip &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
-    Ipip &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
+    Ipip &setEncapSport(Number<std::uint16_t> value) { encapSport.emplace(value.value); return *this; }
+    Ipip &setEncapDport(Number<std::uint16_t> value) { encapDport.emplace(value.value); return *this; }
+    Ipip &setFwmark(Number<std::uint32_t> value) { fwmark.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1210,10 +1212,11 @@ struct Macvlan {
     Macvlan &setMacaddrMode(MacAddrMode value) { macaddrMode.emplace(value); return *this; }
     Macvlan &setMacaddr(MacAddress value) { macaddr.emplace(value); return *this; }
     Macvlan &setMacaddrData(std::vector<MacAddress> value) { macaddrData.emplace(std::move(value)); return *this; }
-    Macvlan &setBcqueuelen(std::uint32_t value) { bcqueuelen.emplace(value); return *this; }
-    Macvlan &setBclim(std::int32_t value) { bclim.emplace(value); return *this; }
+    Macvlan &setBcqueuelen(Number<std::uint32_t> value) { bcqueuelen.emplace(value.value); return *this; }
+    Macvlan &setBclim(Number<std::int32_t> value) { bclim.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     Macvlan settable() const
     {
         Macvlan copy = *this;
@@ -1311,10 +1314,11 @@ struct Netkit {
     Netkit &setPeerPolicy(NetkitPolicy value) { peerPolicy.emplace(value); return *this; }
     Netkit &setScrub(NetkitScrub value) { scrub.emplace(value); return *this; }
     Netkit &setPeerScrub(NetkitScrub value) { peerScrub.emplace(value); return *this; }
-    Netkit &setHeadroom(std::uint16_t value) { headroom.emplace(value); return *this; }
-    Netkit &setTailroom(std::uint16_t value) { tailroom.emplace(value); return *this; }
+    Netkit &setHeadroom(Number<std::uint16_t> value) { headroom.emplace(value.value); return *this; }
+    Netkit &setTailroom(Number<std::uint16_t> value) { tailroom.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     Netkit settable() const
     {
         Netkit copy = *this;
@@ -1404,22 +1408,22 @@ struct Sit {
     Sit &setRemote(IpAddress value) { remote.emplace(value); return *this; }
     Sit &setLocal(IpAddress value) { local.emplace(value); return *this; }
     Sit &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
-    Sit &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
-    Sit &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    Sit &setTtl(Number<std::uint8_t> value) { ttl.emplace(value.value); return *this; }
+    Sit &setTos(Number<std::uint8_t> value) { tos.emplace(value.value); return *this; }
     Sit &setPmtudisc(Switch value) { pmtudisc.emplace(value.value); return *this; }
     Sit &setProto(SitMode value) { proto.emplace(value); return *this; }
     Sit &setIsatap(Switch value) { isatap.emplace(value.value); return *this; }
     Sit &setSixrdPrefix(IpAddress value) { sixrdPrefix.emplace(value); return *this; }
-    Sit &setSixrdPrefixlen(std::uint16_t value) { sixrdPrefixlen.emplace(value); return *this; }
+    Sit &setSixrdPrefixlen(Number<std::uint16_t> value) { sixrdPrefixlen.emplace(value.value); return *this; }
     Sit &setSixrdRelayPrefix(IpAddress value) { sixrdRelayPrefix.emplace(value); return *this; }
-    Sit &setSixrdRelayPrefixlen(std::uint16_t value) { sixrdRelayPrefixlen.emplace(value); return *this; }
+    Sit &setSixrdRelayPrefixlen(Number<std::uint16_t> value) { sixrdRelayPrefixlen.emplace(value.value); return *this; }
     Sit &setEncap(TunnelEncap value) { encap.emplace(value); return *this; }
     Sit &setCsum(Switch value) { csum.emplace(value.value); return *this; }
     Sit &setCsum6(Switch value) { csum6.emplace(value.value); return *this; }
     Sit &setRemcsum(Switch value) { remcsum.emplace(value.value); return *this; }
-    Sit &setEncapSport(std::uint16_t value) { encapSport.emplace(value); return *this; }
-    Sit &setEncapDport(std::uint16_t value) { encapDport.emplace(value); return *this; }
-    Sit &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
+    Sit &setEncapSport(Number<std::uint16_t> value) { encapSport.emplace(value.value); return *this; }
+    Sit &setEncapDport(Number<std::uint16_t> value) { encapDport.emplace(value.value); return *this; }
+    Sit &setFwmark(Number<std::uint32_t> value) { fwmark.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1492,10 +1496,11 @@ struct Tun {
     Tun &setVnetHdr(Switch value) { vnetHdr.emplace(value.value); return *this; }
     Tun &setMultiQueue(Switch value) { multiQueue.emplace(value.value); return *this; }
     Tun &setPersist(Switch value) { persist.emplace(value.value); return *this; }
-    Tun &setUser(std::uint32_t value) { user.emplace(value); return *this; }
-    Tun &setGroup(std::uint32_t value) { group.emplace(value); return *this; }
+    Tun &setUser(Number<std::uint32_t> value) { user.emplace(value.value); return *this; }
+    Tun &setGroup(Number<std::uint32_t> value) { group.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     Tun settable() const
     {
         Tun copy = *this;
@@ -1575,7 +1580,7 @@ struct Vlan {
     std::optional<std::vector<std::string>> egressQos = {};
 
     Vlan &setProtocol(VlanProtocol value) { protocol.emplace(value); return *this; }
-    Vlan &setId(std::uint16_t value) { id.emplace(value); return *this; }
+    Vlan &setId(Number<std::uint16_t> value) { id.emplace(value.value); return *this; }
     Vlan &setReorderHdr(Switch value) { reorderHdr.emplace(value.value); return *this; }
     Vlan &setGvrp(Switch value) { gvrp.emplace(value.value); return *this; }
     Vlan &setLooseBinding(Switch value) { looseBinding.emplace(value.value); return *this; }
@@ -1612,7 +1617,7 @@ struct Vrf {
     /// Its routing table. Required at creation.
     std::optional<std::uint32_t> table = {};
 
-    Vrf &setTable(std::uint32_t value) { table.emplace(value); return *this; }
+    Vrf &setTable(Number<std::uint32_t> value) { table.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -1706,27 +1711,27 @@ struct Vxlan {
     /// Whether multicast packets are routed as forwarded ones. Since Linux 6.17.
     std::optional<bool> mcroute = {};
 
-    Vxlan &setId(std::uint32_t value) { id.emplace(value); return *this; }
+    Vxlan &setId(Number<std::uint32_t> value) { id.emplace(value.value); return *this; }
     Vxlan &setRemote(IpAddress value) { remote.emplace(value); return *this; }
     Vxlan &setRemote6(IpAddress value) { remote6.emplace(value); return *this; }
     Vxlan &setLocal(IpAddress value) { local.emplace(value); return *this; }
     Vxlan &setLocal6(IpAddress value) { local6.emplace(value); return *this; }
     Vxlan &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
     Vxlan &setPortRange(Text value) { portRange.emplace(std::move(value.value)); return *this; }
-    Vxlan &setPort(std::uint16_t value) { port.emplace(value); return *this; }
+    Vxlan &setPort(Number<std::uint16_t> value) { port.emplace(value.value); return *this; }
     Vxlan &setLearning(Switch value) { learning.emplace(value.value); return *this; }
     Vxlan &setProxy(Switch value) { proxy.emplace(value.value); return *this; }
     Vxlan &setRsc(Switch value) { rsc.emplace(value.value); return *this; }
     Vxlan &setL2miss(Switch value) { l2miss.emplace(value.value); return *this; }
     Vxlan &setL3miss(Switch value) { l3miss.emplace(value.value); return *this; }
-    Vxlan &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
-    Vxlan &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    Vxlan &setTos(Number<std::uint8_t> value) { tos.emplace(value.value); return *this; }
+    Vxlan &setTtl(Number<std::uint8_t> value) { ttl.emplace(value.value); return *this; }
     Vxlan &setTtlInherit(Switch value) { ttlInherit.emplace(value.value); return *this; }
     Vxlan &setDf(DontFragment value) { df.emplace(value); return *this; }
-    Vxlan &setLabel(std::uint32_t value) { label.emplace(value); return *this; }
+    Vxlan &setLabel(Number<std::uint32_t> value) { label.emplace(value.value); return *this; }
     Vxlan &setLabelPolicy(LabelPolicy value) { labelPolicy.emplace(value); return *this; }
     Vxlan &setAgeing(Duration<std::uint32_t> value) { ageing.emplace(value); return *this; }
-    Vxlan &setLimit(std::uint32_t value) { limit.emplace(value); return *this; }
+    Vxlan &setLimit(Number<std::uint32_t> value) { limit.emplace(value.value); return *this; }
     Vxlan &setUdpCsum(Switch value) { udpCsum.emplace(value.value); return *this; }
     Vxlan &setUdpZeroCsum6Tx(Switch value) { udpZeroCsum6Tx.emplace(value.value); return *this; }
     Vxlan &setUdpZeroCsum6Rx(Switch value) { udpZeroCsum6Rx.emplace(value.value); return *this; }
@@ -1833,10 +1838,11 @@ struct BondPort {
     std::optional<std::uint16_t> adPartnerOperPortState = {};
 
     BondPort &setState(BondPortState value) { state.emplace(value); return *this; }
-    BondPort &setQueueId(std::uint16_t value) { queueId.emplace(value); return *this; }
-    BondPort &setPrio(std::int32_t value) { prio.emplace(value); return *this; }
+    BondPort &setQueueId(Number<std::uint16_t> value) { queueId.emplace(value.value); return *this; }
+    BondPort &setPrio(Number<std::int32_t> value) { prio.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     BondPort settable() const
     {
         BondPort copy = *this;
@@ -1959,8 +1965,8 @@ struct BridgePort {
     std::optional<std::uint32_t> mcastMaxGroups = {};
 
     BridgePort &setState(PortState value) { state.emplace(value); return *this; }
-    BridgePort &setPriority(std::uint16_t value) { priority.emplace(value); return *this; }
-    BridgePort &setCost(std::uint32_t value) { cost.emplace(value); return *this; }
+    BridgePort &setPriority(Number<std::uint16_t> value) { priority.emplace(value.value); return *this; }
+    BridgePort &setCost(Number<std::uint32_t> value) { cost.emplace(value.value); return *this; }
     BridgePort &setHairpin(Switch value) { hairpin.emplace(value.value); return *this; }
     BridgePort &setGuard(Switch value) { guard.emplace(value.value); return *this; }
     BridgePort &setRootBlock(Switch value) { rootBlock.emplace(value.value); return *this; }
@@ -1970,23 +1976,24 @@ struct BridgePort {
     BridgePort &setFdbFlush(Switch value) { fdbFlush.emplace(value.value); return *this; }
     BridgePort &setProxyArp(Switch value) { proxyArp.emplace(value.value); return *this; }
     BridgePort &setProxyArpWifi(Switch value) { proxyArpWifi.emplace(value.value); return *this; }
-    BridgePort &setMulticastRouter(std::uint8_t value) { multicastRouter.emplace(value); return *this; }
+    BridgePort &setMulticastRouter(Number<std::uint8_t> value) { multicastRouter.emplace(value.value); return *this; }
     BridgePort &setMcastFlood(Switch value) { mcastFlood.emplace(value.value); return *this; }
     BridgePort &setBcastFlood(Switch value) { bcastFlood.emplace(value.value); return *this; }
     BridgePort &setMcastToUnicast(Switch value) { mcastToUnicast.emplace(value.value); return *this; }
     BridgePort &setNeighSuppress(Switch value) { neighSuppress.emplace(value.value); return *this; }
     BridgePort &setNeighVlanSuppress(Switch value) { neighVlanSuppress.emplace(value.value); return *this; }
-    BridgePort &setGroupFwdMask(std::uint16_t value) { groupFwdMask.emplace(value); return *this; }
+    BridgePort &setGroupFwdMask(Number<std::uint16_t> value) { groupFwdMask.emplace(value.value); return *this; }
     BridgePort &setVlanTunnel(Switch value) { vlanTunnel.emplace(value.value); return *this; }
     BridgePort &setIsolated(Switch value) { isolated.emplace(value.value); return *this; }
     BridgePort &setLocked(Switch value) { locked.emplace(value.value); return *this; }
     BridgePort &setMab(Switch value) { mab.emplace(value.value); return *this; }
     BridgePort &setBackupPort(Interface value) { backupPort.emplace(std::move(value)); return *this; }
-    BridgePort &setBackupNhid(std::uint32_t value) { backupNhid.emplace(value); return *this; }
-    BridgePort &setMcastEhtHostsLimit(std::uint32_t value) { mcastEhtHostsLimit.emplace(value); return *this; }
-    BridgePort &setMcastMaxGroups(std::uint32_t value) { mcastMaxGroups.emplace(value); return *this; }
+    BridgePort &setBackupNhid(Number<std::uint32_t> value) { backupNhid.emplace(value.value); return *this; }
+    BridgePort &setMcastEhtHostsLimit(Number<std::uint32_t> value) { mcastEhtHostsLimit.emplace(value.value); return *this; }
+    BridgePort &setMcastMaxGroups(Number<std::uint32_t> value) { mcastMaxGroups.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     BridgePort settable() const
     {
         BridgePort copy = *this;
@@ -2069,7 +2076,8 @@ struct VrfPort {
     std::optional<std::uint32_t> table = {};
 
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     VrfPort settable() const
     {
         VrfPort copy = *this;
@@ -2161,31 +2169,31 @@ struct LinkStatistics {
     /// Packets dropped because of another host's destination IP address. Since Linux 5.19.
     std::optional<std::uint64_t> rxOtherhostDropped = {};
 
-    LinkStatistics &setRxPackets(std::uint64_t value) { rxPackets.emplace(value); return *this; }
-    LinkStatistics &setTxPackets(std::uint64_t value) { txPackets.emplace(value); return *this; }
-    LinkStatistics &setRxBytes(std::uint64_t value) { rxBytes.emplace(value); return *this; }
-    LinkStatistics &setTxBytes(std::uint64_t value) { txBytes.emplace(value); return *this; }
-    LinkStatistics &setRxErrors(std::uint64_t value) { rxErrors.emplace(value); return *this; }
-    LinkStatistics &setTxErrors(std::uint64_t value) { txErrors.emplace(value); return *this; }
-    LinkStatistics &setRxDropped(std::uint64_t value) { rxDropped.emplace(value); return *this; }
-    LinkStatistics &setTxDropped(std::uint64_t value) { txDropped.emplace(value); return *this; }
-    LinkStatistics &setMulticast(std::uint64_t value) { multicast.emplace(value); return *this; }
-    LinkStatistics &setCollisions(std::uint64_t value) { collisions.emplace(value); return *this; }
-    LinkStatistics &setRxLengthErrors(std::uint64_t value) { rxLengthErrors.emplace(value); return *this; }
-    LinkStatistics &setRxOverErrors(std::uint64_t value) { rxOverErrors.emplace(value); return *this; }
-    LinkStatistics &setRxCrcErrors(std::uint64_t value) { rxCrcErrors.emplace(value); return *this; }
-    LinkStatistics &setRxFrameErrors(std::uint64_t value) { rxFrameErrors.emplace(value); return *this; }
-    LinkStatistics &setRxFifoErrors(std::uint64_t value) { rxFifoErrors.emplace(value); return *this; }
-    LinkStatistics &setRxMissedErrors(std::uint64_t value) { rxMissedErrors.emplace(value); return *this; }
-    LinkStatistics &setTxAbortedErrors(std::uint64_t value) { txAbortedErrors.emplace(value); return *this; }
-    LinkStatistics &setTxCarrierErrors(std::uint64_t value) { txCarrierErrors.emplace(value); return *this; }
-    LinkStatistics &setTxFifoErrors(std::uint64_t value) { txFifoErrors.emplace(value); return *this; }
-    LinkStatistics &setTxHeartbeatErrors(std::uint64_t value) { txHeartbeatErrors.emplace(value); return *this; }
-    LinkStatistics &setTxWindowErrors(std::uint64_t value) { txWindowErrors.emplace(value); return *this; }
-    LinkStatistics &setRxCompressed(std::uint64_t value) { rxCompressed.emplace(value); return *this; }
-    LinkStatistics &setTxCompressed(std::uint64_t value) { txCompressed.emplace(value); return *this; }
-    LinkStatistics &setRxNohandler(std::uint64_t value) { rxNohandler.emplace(value); return *this; }
-    LinkStatistics &setRxOtherhostDropped(std::uint64_t value) { rxOtherhostDropped.emplace(value); return *this; }
+    LinkStatistics &setRxPackets(Number<std::uint64_t> value) { rxPackets.emplace(value.value); return *this; }
+    LinkStatistics &setTxPackets(Number<std::uint64_t> value) { txPackets.emplace(value.value); return *this; }
+    LinkStatistics &setRxBytes(Number<std::uint64_t> value) { rxBytes.emplace(value.value); return *this; }
+    LinkStatistics &setTxBytes(Number<std::uint64_t> value) { txBytes.emplace(value.value); return *this; }
+    LinkStatistics &setRxErrors(Number<std::uint64_t> value) { rxErrors.emplace(value.value); return *this; }
+    LinkStatistics &setTxErrors(Number<std::uint64_t> value) { txErrors.emplace(value.value); return *this; }
+    LinkStatistics &setRxDropped(Number<std::uint64_t> value) { rxDropped.emplace(value.value); return *this; }
+    LinkStatistics &setTxDropped(Number<std::uint64_t> value) { txDropped.emplace(value.value); return *this; }
+    LinkStatistics &setMulticast(Number<std::uint64_t> value) { multicast.emplace(value.value); return *this; }
+    LinkStatistics &setCollisions(Number<std::uint64_t> value) { collisions.emplace(value.value); return *this; }
+    LinkStatistics &setRxLengthErrors(Number<std::uint64_t> value) { rxLengthErrors.emplace(value.value); return *this; }
+    LinkStatistics &setRxOverErrors(Number<std::uint64_t> value) { rxOverErrors.emplace(value.value); return *this; }
+    LinkStatistics &setRxCrcErrors(Number<std::uint64_t> value) { rxCrcErrors.emplace(value.value); return *this; }
+    LinkStatistics &setRxFrameErrors(Number<std::uint64_t> value) { rxFrameErrors.emplace(value.value); return *this; }
+    LinkStatistics &setRxFifoErrors(Number<std::uint64_t> value) { rxFifoErrors.emplace(value.value); return *this; }
+    LinkStatistics &setRxMissedErrors(Number<std::uint64_t> value) { rxMissedErrors.emplace(value.value); return *this; }
+    LinkStatistics &setTxAbortedErrors(Number<std::uint64_t> value) { txAbortedErrors.emplace(value.value); return *this; }
+    LinkStatistics &setTxCarrierErrors(Number<std::uint64_t> value) { txCarrierErrors.emplace(value.value); return *this; }
+    LinkStatistics &setTxFifoErrors(Number<std::uint64_t> value) { txFifoErrors.emplace(value.value); return *this; }
+    LinkStatistics &setTxHeartbeatErrors(Number<std::uint64_t> value) { txHeartbeatErrors.emplace(value.value); return *this; }
+    LinkStatistics &setTxWindowErrors(Number<std::uint64_t> value) { txWindowErrors.emplace(value.value); return *this; }
+    LinkStatistics &setRxCompressed(Number<std::uint64_t> value) { rxCompressed.emplace(value.value); return *this; }
+    LinkStatistics &setTxCompressed(Number<std::uint64_t> value) { txCompressed.emplace(value.value); return *this; }
+    LinkStatistics &setRxNohandler(Number<std::uint64_t> value) { rxNohandler.emplace(value.value); return *this; }
+    LinkStatistics &setRxOtherhostDropped(Number<std::uint64_t> value) { rxOtherhostDropped.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -2404,13 +2412,13 @@ struct LinkInfo {
     LinkInfo &setName(Text value) { name.emplace(std::move(value.value)); return *this; }
     LinkInfo &setAddress(MacAddress value) { address.emplace(value); return *this; }
     LinkInfo &setBroadcast(MacAddress value) { broadcast.emplace(value); return *this; }
-    LinkInfo &setMtu(std::uint32_t value) { mtu.emplace(value); return *this; }
+    LinkInfo &setMtu(Number<std::uint32_t> value) { mtu.emplace(value.value); return *this; }
     LinkInfo &setLower(Interface value) { lower.emplace(std::move(value)); return *this; }
-    LinkInfo &setLowerNamespace(std::int32_t value) { lowerNamespace.emplace(value); return *this; }
+    LinkInfo &setLowerNamespace(Number<std::int32_t> value) { lowerNamespace.emplace(value.value); return *this; }
     LinkInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
-    LinkInfo &setTxqlen(std::uint32_t value) { txqlen.emplace(value); return *this; }
+    LinkInfo &setTxqlen(Number<std::uint32_t> value) { txqlen.emplace(value.value); return *this; }
     LinkInfo &setState(OperState value) { state.emplace(value); return *this; }
-    LinkInfo &setLinkmode(std::uint8_t value) { linkmode.emplace(value); return *this; }
+    LinkInfo &setLinkmode(Number<std::uint8_t> value) { linkmode.emplace(value.value); return *this; }
     LinkInfo &setType(Text value) { type.emplace(std::move(value.value)); return *this; }
     LinkInfo &setPortType(Text value) { portType.emplace(std::move(value.value)); return *this; }
     LinkInfo &setBond(Boxed<Bond> value) { bond = std::move(value); return *this; }
@@ -2426,22 +2434,22 @@ struct LinkInfo {
     LinkInfo &setBondNsIp6Target(std::vector<IpAddress> value) { settings(bond, type, "bond").nsIp6Target.emplace(std::move(value)); return *this; }
     LinkInfo &setBondArpValidate(ArpValidate value) { settings(bond, type, "bond").arpValidate.emplace(value); return *this; }
     LinkInfo &setBondArpAllTargets(ArpAllTargets value) { settings(bond, type, "bond").arpAllTargets.emplace(value); return *this; }
-    LinkInfo &setBondArpMissedMax(std::uint8_t value) { settings(bond, type, "bond").arpMissedMax.emplace(value); return *this; }
+    LinkInfo &setBondArpMissedMax(Number<std::uint8_t> value) { settings(bond, type, "bond").arpMissedMax.emplace(value.value); return *this; }
     LinkInfo &setBondPrimary(Interface value) { settings(bond, type, "bond").primary.emplace(std::move(value)); return *this; }
     LinkInfo &setBondPrimaryReselect(PrimaryReselect value) { settings(bond, type, "bond").primaryReselect.emplace(value); return *this; }
     LinkInfo &setBondFailOverMac(FailOverMac value) { settings(bond, type, "bond").failOverMac.emplace(value); return *this; }
     LinkInfo &setBondXmitHashPolicy(XmitHashPolicy value) { settings(bond, type, "bond").xmitHashPolicy.emplace(value); return *this; }
-    LinkInfo &setBondResendIgmp(std::uint32_t value) { settings(bond, type, "bond").resendIgmp.emplace(value); return *this; }
-    LinkInfo &setBondNumPeerNotif(std::uint8_t value) { settings(bond, type, "bond").numPeerNotif.emplace(value); return *this; }
-    LinkInfo &setBondAllSlavesActive(std::uint8_t value) { settings(bond, type, "bond").allSlavesActive.emplace(value); return *this; }
-    LinkInfo &setBondMinLinks(std::uint32_t value) { settings(bond, type, "bond").minLinks.emplace(value); return *this; }
+    LinkInfo &setBondResendIgmp(Number<std::uint32_t> value) { settings(bond, type, "bond").resendIgmp.emplace(value.value); return *this; }
+    LinkInfo &setBondNumPeerNotif(Number<std::uint8_t> value) { settings(bond, type, "bond").numPeerNotif.emplace(value.value); return *this; }
+    LinkInfo &setBondAllSlavesActive(Number<std::uint8_t> value) { settings(bond, type, "bond").allSlavesActive.emplace(value.value); return *this; }
+    LinkInfo &setBondMinLinks(Number<std::uint32_t> value) { settings(bond, type, "bond").minLinks.emplace(value.value); return *this; }
     LinkInfo &setBondLpInterval(Duration<std::uint32_t> value) { settings(bond, type, "bond").lpInterval.emplace(value); return *this; }
-    LinkInfo &setBondPacketsPerSlave(std::uint32_t value) { settings(bond, type, "bond").packetsPerSlave.emplace(value); return *this; }
+    LinkInfo &setBondPacketsPerSlave(Number<std::uint32_t> value) { settings(bond, type, "bond").packetsPerSlave.emplace(value.value); return *this; }
     LinkInfo &setBondAdLacpActive(Switch value) { settings(bond, type, "bond").adLacpActive.emplace(value.value); return *this; }
     LinkInfo &setBondAdLacpRate(LacpRate value) { settings(bond, type, "bond").adLacpRate.emplace(value); return *this; }
     LinkInfo &setBondAdSelect(AdSelect value) { settings(bond, type, "bond").adSelect.emplace(value); return *this; }
-    LinkInfo &setBondAdActorSysPrio(std::uint16_t value) { settings(bond, type, "bond").adActorSysPrio.emplace(value); return *this; }
-    LinkInfo &setBondAdUserPortKey(std::uint16_t value) { settings(bond, type, "bond").adUserPortKey.emplace(value); return *this; }
+    LinkInfo &setBondAdActorSysPrio(Number<std::uint16_t> value) { settings(bond, type, "bond").adActorSysPrio.emplace(value.value); return *this; }
+    LinkInfo &setBondAdUserPortKey(Number<std::uint16_t> value) { settings(bond, type, "bond").adUserPortKey.emplace(value.value); return *this; }
     LinkInfo &setBondAdActorSystem(MacAddress value) { settings(bond, type, "bond").adActorSystem.emplace(value); return *this; }
     LinkInfo &setBondTlbDynamicLb(Switch value) { settings(bond, type, "bond").tlbDynamicLb.emplace(value.value); return *this; }
     LinkInfo &setBondCoupledControl(Switch value) { settings(bond, type, "bond").coupledControl.emplace(value.value); return *this; }
@@ -2451,28 +2459,28 @@ struct LinkInfo {
     LinkInfo &setBridgeHelloTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").helloTime.emplace(value); return *this; }
     LinkInfo &setBridgeMaxAge(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").maxAge.emplace(value); return *this; }
     LinkInfo &setBridgeAgeingTime(Duration<std::uint32_t, std::centi> value) { settings(bridge, type, "bridge").ageingTime.emplace(value); return *this; }
-    LinkInfo &setBridgeStpState(std::uint32_t value) { settings(bridge, type, "bridge").stpState.emplace(value); return *this; }
-    LinkInfo &setBridgePriority(std::uint16_t value) { settings(bridge, type, "bridge").priority.emplace(value); return *this; }
+    LinkInfo &setBridgeStpState(Number<std::uint32_t> value) { settings(bridge, type, "bridge").stpState.emplace(value.value); return *this; }
+    LinkInfo &setBridgePriority(Number<std::uint16_t> value) { settings(bridge, type, "bridge").priority.emplace(value.value); return *this; }
     LinkInfo &setBridgeVlanFiltering(Switch value) { settings(bridge, type, "bridge").vlanFiltering.emplace(value.value); return *this; }
     LinkInfo &setBridgeVlanProtocol(VlanProtocol value) { settings(bridge, type, "bridge").vlanProtocol.emplace(value); return *this; }
-    LinkInfo &setBridgeVlanDefaultPvid(std::uint16_t value) { settings(bridge, type, "bridge").vlanDefaultPvid.emplace(value); return *this; }
+    LinkInfo &setBridgeVlanDefaultPvid(Number<std::uint16_t> value) { settings(bridge, type, "bridge").vlanDefaultPvid.emplace(value.value); return *this; }
     LinkInfo &setBridgeVlanStatsEnabled(Switch value) { settings(bridge, type, "bridge").vlanStatsEnabled.emplace(value.value); return *this; }
     LinkInfo &setBridgeVlanStatsPerPort(Switch value) { settings(bridge, type, "bridge").vlanStatsPerPort.emplace(value.value); return *this; }
-    LinkInfo &setBridgeGroupFwdMask(std::uint16_t value) { settings(bridge, type, "bridge").groupFwdMask.emplace(value); return *this; }
+    LinkInfo &setBridgeGroupFwdMask(Number<std::uint16_t> value) { settings(bridge, type, "bridge").groupFwdMask.emplace(value.value); return *this; }
     LinkInfo &setBridgeGroupAddr(MacAddress value) { settings(bridge, type, "bridge").groupAddr.emplace(value); return *this; }
     LinkInfo &setBridgeFdbFlush(Switch value) { settings(bridge, type, "bridge").fdbFlush.emplace(value.value); return *this; }
     LinkInfo &setBridgeNoLinklocalLearn(Switch value) { settings(bridge, type, "bridge").noLinklocalLearn.emplace(value.value); return *this; }
     LinkInfo &setBridgeMcastVlanSnooping(Switch value) { settings(bridge, type, "bridge").mcastVlanSnooping.emplace(value.value); return *this; }
     LinkInfo &setBridgeMstEnabled(Switch value) { settings(bridge, type, "bridge").mstEnabled.emplace(value.value); return *this; }
-    LinkInfo &setBridgeFdbMaxLearned(std::uint32_t value) { settings(bridge, type, "bridge").fdbMaxLearned.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastRouter(std::uint8_t value) { settings(bridge, type, "bridge").mcastRouter.emplace(value); return *this; }
+    LinkInfo &setBridgeFdbMaxLearned(Number<std::uint32_t> value) { settings(bridge, type, "bridge").fdbMaxLearned.emplace(value.value); return *this; }
+    LinkInfo &setBridgeMcastRouter(Number<std::uint8_t> value) { settings(bridge, type, "bridge").mcastRouter.emplace(value.value); return *this; }
     LinkInfo &setBridgeMcastSnooping(Switch value) { settings(bridge, type, "bridge").mcastSnooping.emplace(value.value); return *this; }
     LinkInfo &setBridgeMcastQueryUseIfaddr(Switch value) { settings(bridge, type, "bridge").mcastQueryUseIfaddr.emplace(value.value); return *this; }
     LinkInfo &setBridgeMcastQuerier(Switch value) { settings(bridge, type, "bridge").mcastQuerier.emplace(value.value); return *this; }
-    LinkInfo &setBridgeMcastHashElasticity(std::uint32_t value) { settings(bridge, type, "bridge").mcastHashElasticity.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastHashMax(std::uint32_t value) { settings(bridge, type, "bridge").mcastHashMax.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastLastMemberCnt(std::uint32_t value) { settings(bridge, type, "bridge").mcastLastMemberCnt.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastStartupQueryCnt(std::uint32_t value) { settings(bridge, type, "bridge").mcastStartupQueryCnt.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastHashElasticity(Number<std::uint32_t> value) { settings(bridge, type, "bridge").mcastHashElasticity.emplace(value.value); return *this; }
+    LinkInfo &setBridgeMcastHashMax(Number<std::uint32_t> value) { settings(bridge, type, "bridge").mcastHashMax.emplace(value.value); return *this; }
+    LinkInfo &setBridgeMcastLastMemberCnt(Number<std::uint32_t> value) { settings(bridge, type, "bridge").mcastLastMemberCnt.emplace(value.value); return *this; }
+    LinkInfo &setBridgeMcastStartupQueryCnt(Number<std::uint32_t> value) { settings(bridge, type, "bridge").mcastStartupQueryCnt.emplace(value.value); return *this; }
     LinkInfo &setBridgeMcastLastMemberIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastLastMemberIntvl.emplace(value); return *this; }
     LinkInfo &setBridgeMcastMembershipIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastMembershipIntvl.emplace(value); return *this; }
     LinkInfo &setBridgeMcastQuerierIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQuerierIntvl.emplace(value); return *this; }
@@ -2480,21 +2488,21 @@ struct LinkInfo {
     LinkInfo &setBridgeMcastQueryResponseIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastQueryResponseIntvl.emplace(value); return *this; }
     LinkInfo &setBridgeMcastStartupQueryIntvl(Duration<std::uint64_t, std::centi> value) { settings(bridge, type, "bridge").mcastStartupQueryIntvl.emplace(value); return *this; }
     LinkInfo &setBridgeMcastStatsEnabled(Switch value) { settings(bridge, type, "bridge").mcastStatsEnabled.emplace(value.value); return *this; }
-    LinkInfo &setBridgeMcastIgmpVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastIgmpVersion.emplace(value); return *this; }
-    LinkInfo &setBridgeMcastMldVersion(std::uint8_t value) { settings(bridge, type, "bridge").mcastMldVersion.emplace(value); return *this; }
+    LinkInfo &setBridgeMcastIgmpVersion(Number<std::uint8_t> value) { settings(bridge, type, "bridge").mcastIgmpVersion.emplace(value.value); return *this; }
+    LinkInfo &setBridgeMcastMldVersion(Number<std::uint8_t> value) { settings(bridge, type, "bridge").mcastMldVersion.emplace(value.value); return *this; }
     LinkInfo &setBridgeNfCallIptables(Switch value) { settings(bridge, type, "bridge").nfCallIptables.emplace(value.value); return *this; }
     LinkInfo &setBridgeNfCallIp6tables(Switch value) { settings(bridge, type, "bridge").nfCallIp6tables.emplace(value.value); return *this; }
     LinkInfo &setBridgeNfCallArptables(Switch value) { settings(bridge, type, "bridge").nfCallArptables.emplace(value.value); return *this; }
     LinkInfo &setGeneve(Boxed<Geneve> value) { geneve = std::move(value); return *this; }
-    LinkInfo &setGeneveId(std::uint32_t value) { settings(geneve, type, "geneve").id.emplace(value); return *this; }
+    LinkInfo &setGeneveId(Number<std::uint32_t> value) { settings(geneve, type, "geneve").id.emplace(value.value); return *this; }
     LinkInfo &setGeneveRemote(IpAddress value) { settings(geneve, type, "geneve").remote.emplace(value); return *this; }
     LinkInfo &setGeneveRemote6(IpAddress value) { settings(geneve, type, "geneve").remote6.emplace(value); return *this; }
-    LinkInfo &setGeneveTtl(std::uint8_t value) { settings(geneve, type, "geneve").ttl.emplace(value); return *this; }
+    LinkInfo &setGeneveTtl(Number<std::uint8_t> value) { settings(geneve, type, "geneve").ttl.emplace(value.value); return *this; }
     LinkInfo &setGeneveTtlInherit(Switch value) { settings(geneve, type, "geneve").ttlInherit.emplace(value.value); return *this; }
-    LinkInfo &setGeneveTos(std::uint8_t value) { settings(geneve, type, "geneve").tos.emplace(value); return *this; }
+    LinkInfo &setGeneveTos(Number<std::uint8_t> value) { settings(geneve, type, "geneve").tos.emplace(value.value); return *this; }
     LinkInfo &setGeneveDf(DontFragment value) { settings(geneve, type, "geneve").df.emplace(value); return *this; }
-    LinkInfo &setGeneveLabel(std::uint32_t value) { settings(geneve, type, "geneve").label.emplace(value); return *this; }
-    LinkInfo &setGenevePort(std::uint16_t value) { settings(geneve, type, "geneve").port.emplace(value); return *this; }
+    LinkInfo &setGeneveLabel(Number<std::uint32_t> value) { settings(geneve, type, "geneve").label.emplace(value.value); return *this; }
+    LinkInfo &setGenevePort(Number<std::uint16_t> value) { settings(geneve, type, "geneve").port.emplace(value.value); return *this; }
     LinkInfo &setGenevePortRange(Text value) { settings(geneve, type, "geneve").portRange.emplace(std::move(value.value)); return *this; }
     LinkInfo &setGeneveExternal(Switch value) { settings(geneve, type, "geneve").external.emplace(value.value); return *this; }
     LinkInfo &setGeneveUdpCsum(Switch value) { settings(geneve, type, "geneve").udpCsum.emplace(value.value); return *this; }
@@ -2505,8 +2513,8 @@ struct LinkInfo {
     LinkInfo &setGreRemote(IpAddress value) { settings(gre, type, "gre").remote.emplace(value); return *this; }
     LinkInfo &setGreLocal(IpAddress value) { settings(gre, type, "gre").local.emplace(value); return *this; }
     LinkInfo &setGreLink(Interface value) { settings(gre, type, "gre").link.emplace(std::move(value)); return *this; }
-    LinkInfo &setGreTtl(std::uint8_t value) { settings(gre, type, "gre").ttl.emplace(value); return *this; }
-    LinkInfo &setGreTos(std::uint8_t value) { settings(gre, type, "gre").tos.emplace(value); return *this; }
+    LinkInfo &setGreTtl(Number<std::uint8_t> value) { settings(gre, type, "gre").ttl.emplace(value.value); return *this; }
+    LinkInfo &setGreTos(Number<std::uint8_t> value) { settings(gre, type, "gre").tos.emplace(value.value); return *this; }
     LinkInfo &setGrePmtudisc(Switch value) { settings(gre, type, "gre").pmtudisc.emplace(value.value); return *this; }
     LinkInfo &setGreIgnoreDf(Switch value) { settings(gre, type, "gre").ignoreDf.emplace(value.value); return *this; }
     LinkInfo &setGreIkeyed(Switch value) { settings(gre, type, "gre").ikeyed.emplace(value.value); return *this; }
@@ -2515,23 +2523,23 @@ struct LinkInfo {
     LinkInfo &setGreOkeyed(Switch value) { settings(gre, type, "gre").okeyed.emplace(value.value); return *this; }
     LinkInfo &setGreOseq(Switch value) { settings(gre, type, "gre").oseq.emplace(value.value); return *this; }
     LinkInfo &setGreOcsum(Switch value) { settings(gre, type, "gre").ocsum.emplace(value.value); return *this; }
-    LinkInfo &setGreIkey(std::uint32_t value) { settings(gre, type, "gre").ikey.emplace(value); return *this; }
-    LinkInfo &setGreOkey(std::uint32_t value) { settings(gre, type, "gre").okey.emplace(value); return *this; }
+    LinkInfo &setGreIkey(Number<std::uint32_t> value) { settings(gre, type, "gre").ikey.emplace(value.value); return *this; }
+    LinkInfo &setGreOkey(Number<std::uint32_t> value) { settings(gre, type, "gre").okey.emplace(value.value); return *this; }
     LinkInfo &setGreExternal(Switch value) { settings(gre, type, "gre").external.emplace(value.value); return *this; }
     LinkInfo &setGreEncap(TunnelEncap value) { settings(gre, type, "gre").encap.emplace(value); return *this; }
     LinkInfo &setGreCsum(Switch value) { settings(gre, type, "gre").csum.emplace(value.value); return *this; }
     LinkInfo &setGreCsum6(Switch value) { settings(gre, type, "gre").csum6.emplace(value.value); return *this; }
     LinkInfo &setGreRemcsum(Switch value) { settings(gre, type, "gre").remcsum.emplace(value.value); return *this; }
-    LinkInfo &setGreEncapSport(std::uint16_t value) { settings(gre, type, "gre").encapSport.emplace(value); return *this; }
-    LinkInfo &setGreEncapDport(std::uint16_t value) { settings(gre, type, "gre").encapDport.emplace(value); return *this; }
-    LinkInfo &setGreFwmark(std::uint32_t value) { settings(gre, type, "gre").fwmark.emplace(value); return *this; }
+    LinkInfo &setGreEncapSport(Number<std::uint16_t> value) { settings(gre, type, "gre").encapSport.emplace(value.value); return *this; }
+    LinkInfo &setGreEncapDport(Number<std::uint16_t> value) { settings(gre, type, "gre").encapDport.emplace(value.value); return *this; }
+    LinkInfo &setGreFwmark(Number<std::uint32_t> value) { settings(gre, type, "gre").fwmark.emplace(value.value); return *this; }
     LinkInfo &setIp6Gre(Boxed<Ip6Gre> value) { ip6Gre = std::move(value); return *this; }
     LinkInfo &setIp6GreRemote(IpAddress value) { settings(ip6Gre, type, "ip6gre").remote.emplace(value); return *this; }
     LinkInfo &setIp6GreLocal(IpAddress value) { settings(ip6Gre, type, "ip6gre").local.emplace(value); return *this; }
     LinkInfo &setIp6GreLink(Interface value) { settings(ip6Gre, type, "ip6gre").link.emplace(std::move(value)); return *this; }
-    LinkInfo &setIp6GreTtl(std::uint8_t value) { settings(ip6Gre, type, "ip6gre").ttl.emplace(value); return *this; }
-    LinkInfo &setIp6GreEncapLimit(std::uint8_t value) { settings(ip6Gre, type, "ip6gre").encapLimit.emplace(value); return *this; }
-    LinkInfo &setIp6GreFlowinfo(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").flowinfo.emplace(value); return *this; }
+    LinkInfo &setIp6GreTtl(Number<std::uint8_t> value) { settings(ip6Gre, type, "ip6gre").ttl.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreEncapLimit(Number<std::uint8_t> value) { settings(ip6Gre, type, "ip6gre").encapLimit.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreFlowinfo(Number<std::uint32_t> value) { settings(ip6Gre, type, "ip6gre").flowinfo.emplace(value.value); return *this; }
     LinkInfo &setIp6GreIgnoreEncapLimit(Switch value) { settings(ip6Gre, type, "ip6gre").ignoreEncapLimit.emplace(value.value); return *this; }
     LinkInfo &setIp6GreUseOrigTclass(Switch value) { settings(ip6Gre, type, "ip6gre").useOrigTclass.emplace(value.value); return *this; }
     LinkInfo &setIp6GreUseOrigFlowlabel(Switch value) { settings(ip6Gre, type, "ip6gre").useOrigFlowlabel.emplace(value.value); return *this; }
@@ -2545,24 +2553,24 @@ struct LinkInfo {
     LinkInfo &setIp6GreOkeyed(Switch value) { settings(ip6Gre, type, "ip6gre").okeyed.emplace(value.value); return *this; }
     LinkInfo &setIp6GreOseq(Switch value) { settings(ip6Gre, type, "ip6gre").oseq.emplace(value.value); return *this; }
     LinkInfo &setIp6GreOcsum(Switch value) { settings(ip6Gre, type, "ip6gre").ocsum.emplace(value.value); return *this; }
-    LinkInfo &setIp6GreIkey(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").ikey.emplace(value); return *this; }
-    LinkInfo &setIp6GreOkey(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").okey.emplace(value); return *this; }
+    LinkInfo &setIp6GreIkey(Number<std::uint32_t> value) { settings(ip6Gre, type, "ip6gre").ikey.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreOkey(Number<std::uint32_t> value) { settings(ip6Gre, type, "ip6gre").okey.emplace(value.value); return *this; }
     LinkInfo &setIp6GreExternal(Switch value) { settings(ip6Gre, type, "ip6gre").external.emplace(value.value); return *this; }
     LinkInfo &setIp6GreEncap(TunnelEncap value) { settings(ip6Gre, type, "ip6gre").encap.emplace(value); return *this; }
     LinkInfo &setIp6GreCsum(Switch value) { settings(ip6Gre, type, "ip6gre").csum.emplace(value.value); return *this; }
     LinkInfo &setIp6GreCsum6(Switch value) { settings(ip6Gre, type, "ip6gre").csum6.emplace(value.value); return *this; }
     LinkInfo &setIp6GreRemcsum(Switch value) { settings(ip6Gre, type, "ip6gre").remcsum.emplace(value.value); return *this; }
-    LinkInfo &setIp6GreEncapSport(std::uint16_t value) { settings(ip6Gre, type, "ip6gre").encapSport.emplace(value); return *this; }
-    LinkInfo &setIp6GreEncapDport(std::uint16_t value) { settings(ip6Gre, type, "ip6gre").encapDport.emplace(value); return *this; }
-    LinkInfo &setIp6GreFwmark(std::uint32_t value) { settings(ip6Gre, type, "ip6gre").fwmark.emplace(value); return *this; }
+    LinkInfo &setIp6GreEncapSport(Number<std::uint16_t> value) { settings(ip6Gre, type, "ip6gre").encapSport.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreEncapDport(Number<std::uint16_t> value) { settings(ip6Gre, type, "ip6gre").encapDport.emplace(value.value); return *this; }
+    LinkInfo &setIp6GreFwmark(Number<std::uint32_t> value) { settings(ip6Gre, type, "ip6gre").fwmark.emplace(value.value); return *this; }
     LinkInfo &setIp6Tnl(Boxed<Ip6Tnl> value) { ip6Tnl = std::move(value); return *this; }
     LinkInfo &setIp6TnlProto(Ip6TnlMode value) { settings(ip6Tnl, type, "ip6tnl").proto.emplace(value); return *this; }
     LinkInfo &setIp6TnlRemote(IpAddress value) { settings(ip6Tnl, type, "ip6tnl").remote.emplace(value); return *this; }
     LinkInfo &setIp6TnlLocal(IpAddress value) { settings(ip6Tnl, type, "ip6tnl").local.emplace(value); return *this; }
     LinkInfo &setIp6TnlLink(Interface value) { settings(ip6Tnl, type, "ip6tnl").link.emplace(std::move(value)); return *this; }
-    LinkInfo &setIp6TnlTtl(std::uint8_t value) { settings(ip6Tnl, type, "ip6tnl").ttl.emplace(value); return *this; }
-    LinkInfo &setIp6TnlEncapLimit(std::uint8_t value) { settings(ip6Tnl, type, "ip6tnl").encapLimit.emplace(value); return *this; }
-    LinkInfo &setIp6TnlFlowinfo(std::uint32_t value) { settings(ip6Tnl, type, "ip6tnl").flowinfo.emplace(value); return *this; }
+    LinkInfo &setIp6TnlTtl(Number<std::uint8_t> value) { settings(ip6Tnl, type, "ip6tnl").ttl.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlEncapLimit(Number<std::uint8_t> value) { settings(ip6Tnl, type, "ip6tnl").encapLimit.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlFlowinfo(Number<std::uint32_t> value) { settings(ip6Tnl, type, "ip6tnl").flowinfo.emplace(value.value); return *this; }
     LinkInfo &setIp6TnlIgnoreEncapLimit(Switch value) { settings(ip6Tnl, type, "ip6tnl").ignoreEncapLimit.emplace(value.value); return *this; }
     LinkInfo &setIp6TnlUseOrigTclass(Switch value) { settings(ip6Tnl, type, "ip6tnl").useOrigTclass.emplace(value.value); return *this; }
     LinkInfo &setIp6TnlUseOrigFlowlabel(Switch value) { settings(ip6Tnl, type, "ip6tnl").useOrigFlowlabel.emplace(value.value); return *this; }
@@ -2575,15 +2583,15 @@ struct LinkInfo {
     LinkInfo &setIp6TnlCsum(Switch value) { settings(ip6Tnl, type, "ip6tnl").csum.emplace(value.value); return *this; }
     LinkInfo &setIp6TnlCsum6(Switch value) { settings(ip6Tnl, type, "ip6tnl").csum6.emplace(value.value); return *this; }
     LinkInfo &setIp6TnlRemcsum(Switch value) { settings(ip6Tnl, type, "ip6tnl").remcsum.emplace(value.value); return *this; }
-    LinkInfo &setIp6TnlEncapSport(std::uint16_t value) { settings(ip6Tnl, type, "ip6tnl").encapSport.emplace(value); return *this; }
-    LinkInfo &setIp6TnlEncapDport(std::uint16_t value) { settings(ip6Tnl, type, "ip6tnl").encapDport.emplace(value); return *this; }
-    LinkInfo &setIp6TnlFwmark(std::uint32_t value) { settings(ip6Tnl, type, "ip6tnl").fwmark.emplace(value); return *this; }
+    LinkInfo &setIp6TnlEncapSport(Number<std::uint16_t> value) { settings(ip6Tnl, type, "ip6tnl").encapSport.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlEncapDport(Number<std::uint16_t> value) { settings(ip6Tnl, type, "ip6tnl").encapDport.emplace(value.value); return *this; }
+    LinkInfo &setIp6TnlFwmark(Number<std::uint32_t> value) { settings(ip6Tnl, type, "ip6tnl").fwmark.emplace(value.value); return *this; }
     LinkInfo &setIpip(Boxed<Ipip> value) { ipip = std::move(value); return *this; }
     LinkInfo &setIpipRemote(IpAddress value) { settings(ipip, type, "ipip").remote.emplace(value); return *this; }
     LinkInfo &setIpipLocal(IpAddress value) { settings(ipip, type, "ipip").local.emplace(value); return *this; }
     LinkInfo &setIpipLink(Interface value) { settings(ipip, type, "ipip").link.emplace(std::move(value)); return *this; }
-    LinkInfo &setIpipTtl(std::uint8_t value) { settings(ipip, type, "ipip").ttl.emplace(value); return *this; }
-    LinkInfo &setIpipTos(std::uint8_t value) { settings(ipip, type, "ipip").tos.emplace(value); return *this; }
+    LinkInfo &setIpipTtl(Number<std::uint8_t> value) { settings(ipip, type, "ipip").ttl.emplace(value.value); return *this; }
+    LinkInfo &setIpipTos(Number<std::uint8_t> value) { settings(ipip, type, "ipip").tos.emplace(value.value); return *this; }
     LinkInfo &setIpipPmtudisc(Switch value) { settings(ipip, type, "ipip").pmtudisc.emplace(value.value); return *this; }
     LinkInfo &setIpipProto(IpipMode value) { settings(ipip, type, "ipip").proto.emplace(value); return *this; }
     LinkInfo &setIpipExternal(Switch value) { settings(ipip, type, "ipip").external.emplace(value.value); return *this; }
@@ -2591,9 +2599,9 @@ struct LinkInfo {
     LinkInfo &setIpipCsum(Switch value) { settings(ipip, type, "ipip").csum.emplace(value.value); return *this; }
     LinkInfo &setIpipCsum6(Switch value) { settings(ipip, type, "ipip").csum6.emplace(value.value); return *this; }
     LinkInfo &setIpipRemcsum(Switch value) { settings(ipip, type, "ipip").remcsum.emplace(value.value); return *this; }
-    LinkInfo &setIpipEncapSport(std::uint16_t value) { settings(ipip, type, "ipip").encapSport.emplace(value); return *this; }
-    LinkInfo &setIpipEncapDport(std::uint16_t value) { settings(ipip, type, "ipip").encapDport.emplace(value); return *this; }
-    LinkInfo &setIpipFwmark(std::uint32_t value) { settings(ipip, type, "ipip").fwmark.emplace(value); return *this; }
+    LinkInfo &setIpipEncapSport(Number<std::uint16_t> value) { settings(ipip, type, "ipip").encapSport.emplace(value.value); return *this; }
+    LinkInfo &setIpipEncapDport(Number<std::uint16_t> value) { settings(ipip, type, "ipip").encapDport.emplace(value.value); return *this; }
+    LinkInfo &setIpipFwmark(Number<std::uint32_t> value) { settings(ipip, type, "ipip").fwmark.emplace(value.value); return *this; }
     LinkInfo &setIpvlan(Boxed<Ipvlan> value) { ipvlan = std::move(value); return *this; }
     LinkInfo &setIpvlanMode(IpvlanMode value) { settings(ipvlan, type, "ipvlan").mode.emplace(value); return *this; }
     LinkInfo &setIpvlanFlags(IpvlanFlags value) { settings(ipvlan, type, "ipvlan").flags.emplace(value); return *this; }
@@ -2604,8 +2612,8 @@ struct LinkInfo {
     LinkInfo &setMacvlanMacaddrMode(MacAddrMode value) { settings(macvlan, type, "macvlan").macaddrMode.emplace(value); return *this; }
     LinkInfo &setMacvlanMacaddr(MacAddress value) { settings(macvlan, type, "macvlan").macaddr.emplace(value); return *this; }
     LinkInfo &setMacvlanMacaddrData(std::vector<MacAddress> value) { settings(macvlan, type, "macvlan").macaddrData.emplace(std::move(value)); return *this; }
-    LinkInfo &setMacvlanBcqueuelen(std::uint32_t value) { settings(macvlan, type, "macvlan").bcqueuelen.emplace(value); return *this; }
-    LinkInfo &setMacvlanBclim(std::int32_t value) { settings(macvlan, type, "macvlan").bclim.emplace(value); return *this; }
+    LinkInfo &setMacvlanBcqueuelen(Number<std::uint32_t> value) { settings(macvlan, type, "macvlan").bcqueuelen.emplace(value.value); return *this; }
+    LinkInfo &setMacvlanBclim(Number<std::int32_t> value) { settings(macvlan, type, "macvlan").bclim.emplace(value.value); return *this; }
     LinkInfo &setNetkit(Boxed<Netkit> value) { netkit = std::move(value); return *this; }
     LinkInfo &setNetkitPeer(Boxed<LinkInfo> value) { settings(netkit, type, "netkit").peer = std::move(value); return *this; }
     LinkInfo &setNetkitMode(NetkitMode value) { settings(netkit, type, "netkit").mode.emplace(value); return *this; }
@@ -2613,41 +2621,41 @@ struct LinkInfo {
     LinkInfo &setNetkitPeerPolicy(NetkitPolicy value) { settings(netkit, type, "netkit").peerPolicy.emplace(value); return *this; }
     LinkInfo &setNetkitScrub(NetkitScrub value) { settings(netkit, type, "netkit").scrub.emplace(value); return *this; }
     LinkInfo &setNetkitPeerScrub(NetkitScrub value) { settings(netkit, type, "netkit").peerScrub.emplace(value); return *this; }
-    LinkInfo &setNetkitHeadroom(std::uint16_t value) { settings(netkit, type, "netkit").headroom.emplace(value); return *this; }
-    LinkInfo &setNetkitTailroom(std::uint16_t value) { settings(netkit, type, "netkit").tailroom.emplace(value); return *this; }
+    LinkInfo &setNetkitHeadroom(Number<std::uint16_t> value) { settings(netkit, type, "netkit").headroom.emplace(value.value); return *this; }
+    LinkInfo &setNetkitTailroom(Number<std::uint16_t> value) { settings(netkit, type, "netkit").tailroom.emplace(value.value); return *this; }
     LinkInfo &setSit(Boxed<Sit> value) { sit = std::move(value); return *this; }
     LinkInfo &setSitRemote(IpAddress value) { settings(sit, type, "sit").remote.emplace(value); return *this; }
     LinkInfo &setSitLocal(IpAddress value) { settings(sit, type, "sit").local.emplace(value); return *this; }
     LinkInfo &setSitLink(Interface value) { settings(sit, type, "sit").link.emplace(std::move(value)); return *this; }
-    LinkInfo &setSitTtl(std::uint8_t value) { settings(sit, type, "sit").ttl.emplace(value); return *this; }
-    LinkInfo &setSitTos(std::uint8_t value) { settings(sit, type, "sit").tos.emplace(value); return *this; }
+    LinkInfo &setSitTtl(Number<std::uint8_t> value) { settings(sit, type, "sit").ttl.emplace(value.value); return *this; }
+    LinkInfo &setSitTos(Number<std::uint8_t> value) { settings(sit, type, "sit").tos.emplace(value.value); return *this; }
     LinkInfo &setSitPmtudisc(Switch value) { settings(sit, type, "sit").pmtudisc.emplace(value.value); return *this; }
     LinkInfo &setSitProto(SitMode value) { settings(sit, type, "sit").proto.emplace(value); return *this; }
     LinkInfo &setSitIsatap(Switch value) { settings(sit, type, "sit").isatap.emplace(value.value); return *this; }
     LinkInfo &setSitSixrdPrefix(IpAddress value) { settings(sit, type, "sit").sixrdPrefix.emplace(value); return *this; }
-    LinkInfo &setSitSixrdPrefixlen(std::uint16_t value) { settings(sit, type, "sit").sixrdPrefixlen.emplace(value); return *this; }
+    LinkInfo &setSitSixrdPrefixlen(Number<std::uint16_t> value) { settings(sit, type, "sit").sixrdPrefixlen.emplace(value.value); return *this; }
     LinkInfo &setSitSixrdRelayPrefix(IpAddress value) { settings(sit, type, "sit").sixrdRelayPrefix.emplace(value); return *this; }
-    LinkInfo &setSitSixrdRelayPrefixlen(std::uint16_t value) { settings(sit, type, "sit").sixrdRelayPrefixlen.emplace(value); return *this; }
+    LinkInfo &setSitSixrdRelayPrefixlen(Number<std::uint16_t> value) { settings(sit, type, "sit").sixrdRelayPrefixlen.emplace(value.value); return *this; }
     LinkInfo &setSitEncap(TunnelEncap value) { settings(sit, type, "sit").encap.emplace(value); return *this; }
     LinkInfo &setSitCsum(Switch value) { settings(sit, type, "sit").csum.emplace(value.value); return *this; }
     LinkInfo &setSitCsum6(Switch value) { settings(sit, type, "sit").csum6.emplace(value.value); return *this; }
     LinkInfo &setSitRemcsum(Switch value) { settings(sit, type, "sit").remcsum.emplace(value.value); return *this; }
-    LinkInfo &setSitEncapSport(std::uint16_t value) { settings(sit, type, "sit").encapSport.emplace(value); return *this; }
-    LinkInfo &setSitEncapDport(std::uint16_t value) { settings(sit, type, "sit").encapDport.emplace(value); return *this; }
-    LinkInfo &setSitFwmark(std::uint32_t value) { settings(sit, type, "sit").fwmark.emplace(value); return *this; }
+    LinkInfo &setSitEncapSport(Number<std::uint16_t> value) { settings(sit, type, "sit").encapSport.emplace(value.value); return *this; }
+    LinkInfo &setSitEncapDport(Number<std::uint16_t> value) { settings(sit, type, "sit").encapDport.emplace(value.value); return *this; }
+    LinkInfo &setSitFwmark(Number<std::uint32_t> value) { settings(sit, type, "sit").fwmark.emplace(value.value); return *this; }
     LinkInfo &setTun(Boxed<Tun> value) { tun = std::move(value); return *this; }
     LinkInfo &setTunMode(TunMode value) { settings(tun, type, "tun").mode.emplace(value); return *this; }
     LinkInfo &setTunPi(Switch value) { settings(tun, type, "tun").pi.emplace(value.value); return *this; }
     LinkInfo &setTunVnetHdr(Switch value) { settings(tun, type, "tun").vnetHdr.emplace(value.value); return *this; }
     LinkInfo &setTunMultiQueue(Switch value) { settings(tun, type, "tun").multiQueue.emplace(value.value); return *this; }
     LinkInfo &setTunPersist(Switch value) { settings(tun, type, "tun").persist.emplace(value.value); return *this; }
-    LinkInfo &setTunUser(std::uint32_t value) { settings(tun, type, "tun").user.emplace(value); return *this; }
-    LinkInfo &setTunGroup(std::uint32_t value) { settings(tun, type, "tun").group.emplace(value); return *this; }
+    LinkInfo &setTunUser(Number<std::uint32_t> value) { settings(tun, type, "tun").user.emplace(value.value); return *this; }
+    LinkInfo &setTunGroup(Number<std::uint32_t> value) { settings(tun, type, "tun").group.emplace(value.value); return *this; }
     LinkInfo &setVeth(Boxed<Veth> value) { veth = std::move(value); return *this; }
     LinkInfo &setVethPeer(Boxed<LinkInfo> value) { settings(veth, type, "veth").peer = std::move(value); return *this; }
     LinkInfo &setVlan(Boxed<Vlan> value) { vlan = std::move(value); return *this; }
     LinkInfo &setVlanProtocol(VlanProtocol value) { settings(vlan, type, "vlan").protocol.emplace(value); return *this; }
-    LinkInfo &setVlanId(std::uint16_t value) { settings(vlan, type, "vlan").id.emplace(value); return *this; }
+    LinkInfo &setVlanId(Number<std::uint16_t> value) { settings(vlan, type, "vlan").id.emplace(value.value); return *this; }
     LinkInfo &setVlanReorderHdr(Switch value) { settings(vlan, type, "vlan").reorderHdr.emplace(value.value); return *this; }
     LinkInfo &setVlanGvrp(Switch value) { settings(vlan, type, "vlan").gvrp.emplace(value.value); return *this; }
     LinkInfo &setVlanLooseBinding(Switch value) { settings(vlan, type, "vlan").looseBinding.emplace(value.value); return *this; }
@@ -2656,29 +2664,29 @@ struct LinkInfo {
     LinkInfo &setVlanIngressQos(std::vector<std::string> value) { settings(vlan, type, "vlan").ingressQos.emplace(std::move(value)); return *this; }
     LinkInfo &setVlanEgressQos(std::vector<std::string> value) { settings(vlan, type, "vlan").egressQos.emplace(std::move(value)); return *this; }
     LinkInfo &setVrf(Boxed<Vrf> value) { vrf = std::move(value); return *this; }
-    LinkInfo &setVrfTable(std::uint32_t value) { settings(vrf, type, "vrf").table.emplace(value); return *this; }
+    LinkInfo &setVrfTable(Number<std::uint32_t> value) { settings(vrf, type, "vrf").table.emplace(value.value); return *this; }
     LinkInfo &setVxlan(Boxed<Vxlan> value) { vxlan = std::move(value); return *this; }
-    LinkInfo &setVxlanId(std::uint32_t value) { settings(vxlan, type, "vxlan").id.emplace(value); return *this; }
+    LinkInfo &setVxlanId(Number<std::uint32_t> value) { settings(vxlan, type, "vxlan").id.emplace(value.value); return *this; }
     LinkInfo &setVxlanRemote(IpAddress value) { settings(vxlan, type, "vxlan").remote.emplace(value); return *this; }
     LinkInfo &setVxlanRemote6(IpAddress value) { settings(vxlan, type, "vxlan").remote6.emplace(value); return *this; }
     LinkInfo &setVxlanLocal(IpAddress value) { settings(vxlan, type, "vxlan").local.emplace(value); return *this; }
     LinkInfo &setVxlanLocal6(IpAddress value) { settings(vxlan, type, "vxlan").local6.emplace(value); return *this; }
     LinkInfo &setVxlanLink(Interface value) { settings(vxlan, type, "vxlan").link.emplace(std::move(value)); return *this; }
     LinkInfo &setVxlanPortRange(Text value) { settings(vxlan, type, "vxlan").portRange.emplace(std::move(value.value)); return *this; }
-    LinkInfo &setVxlanPort(std::uint16_t value) { settings(vxlan, type, "vxlan").port.emplace(value); return *this; }
+    LinkInfo &setVxlanPort(Number<std::uint16_t> value) { settings(vxlan, type, "vxlan").port.emplace(value.value); return *this; }
     LinkInfo &setVxlanLearning(Switch value) { settings(vxlan, type, "vxlan").learning.emplace(value.value); return *this; }
     LinkInfo &setVxlanProxy(Switch value) { settings(vxlan, type, "vxlan").proxy.emplace(value.value); return *this; }
     LinkInfo &setVxlanRsc(Switch value) { settings(vxlan, type, "vxlan").rsc.emplace(value.value); return *this; }
     LinkInfo &setVxlanL2miss(Switch value) { settings(vxlan, type, "vxlan").l2miss.emplace(value.value); return *this; }
     LinkInfo &setVxlanL3miss(Switch value) { settings(vxlan, type, "vxlan").l3miss.emplace(value.value); return *this; }
-    LinkInfo &setVxlanTos(std::uint8_t value) { settings(vxlan, type, "vxlan").tos.emplace(value); return *this; }
-    LinkInfo &setVxlanTtl(std::uint8_t value) { settings(vxlan, type, "vxlan").ttl.emplace(value); return *this; }
+    LinkInfo &setVxlanTos(Number<std::uint8_t> value) { settings(vxlan, type, "vxlan").tos.emplace(value.value); return *this; }
+    LinkInfo &setVxlanTtl(Number<std::uint8_t> value) { settings(vxlan, type, "vxlan").ttl.emplace(value.value); return *this; }
     LinkInfo &setVxlanTtlInherit(Switch value) { settings(vxlan, type, "vxlan").ttlInherit.emplace(value.value); return *this; }
     LinkInfo &setVxlanDf(DontFragment value) { settings(vxlan, type, "vxlan").df.emplace(value); return *this; }
-    LinkInfo &setVxlanLabel(std::uint32_t value) { settings(vxlan, type, "vxlan").label.emplace(value); return *this; }
+    LinkInfo &setVxlanLabel(Number<std::uint32_t> value) { settings(vxlan, type, "vxlan").label.emplace(value.value); return *this; }
     LinkInfo &setVxlanLabelPolicy(LabelPolicy value) { settings(vxlan, type, "vxlan").labelPolicy.emplace(value); return *this; }
     LinkInfo &setVxlanAgeing(Duration<std::uint32_t> value) { settings(vxlan, type, "vxlan").ageing.emplace(value); return *this; }
-    LinkInfo &setVxlanLimit(std::uint32_t value) { settings(vxlan, type, "vxlan").limit.emplace(value); return *this; }
+    LinkInfo &setVxlanLimit(Number<std::uint32_t> value) { settings(vxlan, type, "vxlan").limit.emplace(value.value); return *this; }
     LinkInfo &setVxlanUdpCsum(Switch value) { settings(vxlan, type, "vxlan").udpCsum.emplace(value.value); return *this; }
     LinkInfo &setVxlanUdpZeroCsum6Tx(Switch value) { settings(vxlan, type, "vxlan").udpZeroCsum6Tx.emplace(value.value); return *this; }
     LinkInfo &setVxlanUdpZeroCsum6Rx(Switch value) { settings(vxlan, type, "vxlan").udpZeroCsum6Rx.emplace(value.value); return *this; }
@@ -2693,12 +2701,12 @@ struct LinkInfo {
     LinkInfo &setVxlanMcroute(Switch value) { settings(vxlan, type, "vxlan").mcroute.emplace(value.value); return *this; }
     LinkInfo &setBondPort(Boxed<BondPort> value) { bondPort = std::move(value); return *this; }
     LinkInfo &setBondPortState(BondPortState value) { settings(bondPort, portType, "bond").state.emplace(value); return *this; }
-    LinkInfo &setBondPortQueueId(std::uint16_t value) { settings(bondPort, portType, "bond").queueId.emplace(value); return *this; }
-    LinkInfo &setBondPortPrio(std::int32_t value) { settings(bondPort, portType, "bond").prio.emplace(value); return *this; }
+    LinkInfo &setBondPortQueueId(Number<std::uint16_t> value) { settings(bondPort, portType, "bond").queueId.emplace(value.value); return *this; }
+    LinkInfo &setBondPortPrio(Number<std::int32_t> value) { settings(bondPort, portType, "bond").prio.emplace(value.value); return *this; }
     LinkInfo &setBridgePort(Boxed<BridgePort> value) { bridgePort = std::move(value); return *this; }
     LinkInfo &setBridgePortState(PortState value) { settings(bridgePort, portType, "bridge").state.emplace(value); return *this; }
-    LinkInfo &setBridgePortPriority(std::uint16_t value) { settings(bridgePort, portType, "bridge").priority.emplace(value); return *this; }
-    LinkInfo &setBridgePortCost(std::uint32_t value) { settings(bridgePort, portType, "bridge").cost.emplace(value); return *this; }
+    LinkInfo &setBridgePortPriority(Number<std::uint16_t> value) { settings(bridgePort, portType, "bridge").priority.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortCost(Number<std::uint32_t> value) { settings(bridgePort, portType, "bridge").cost.emplace(value.value); return *this; }
     LinkInfo &setBridgePortHairpin(Switch value) { settings(bridgePort, portType, "bridge").hairpin.emplace(value.value); return *this; }
     LinkInfo &setBridgePortGuard(Switch value) { settings(bridgePort, portType, "bridge").guard.emplace(value.value); return *this; }
     LinkInfo &setBridgePortRootBlock(Switch value) { settings(bridgePort, portType, "bridge").rootBlock.emplace(value.value); return *this; }
@@ -2708,42 +2716,49 @@ struct LinkInfo {
     LinkInfo &setBridgePortFdbFlush(Switch value) { settings(bridgePort, portType, "bridge").fdbFlush.emplace(value.value); return *this; }
     LinkInfo &setBridgePortProxyArp(Switch value) { settings(bridgePort, portType, "bridge").proxyArp.emplace(value.value); return *this; }
     LinkInfo &setBridgePortProxyArpWifi(Switch value) { settings(bridgePort, portType, "bridge").proxyArpWifi.emplace(value.value); return *this; }
-    LinkInfo &setBridgePortMulticastRouter(std::uint8_t value) { settings(bridgePort, portType, "bridge").multicastRouter.emplace(value); return *this; }
+    LinkInfo &setBridgePortMulticastRouter(Number<std::uint8_t> value) { settings(bridgePort, portType, "bridge").multicastRouter.emplace(value.value); return *this; }
     LinkInfo &setBridgePortMcastFlood(Switch value) { settings(bridgePort, portType, "bridge").mcastFlood.emplace(value.value); return *this; }
     LinkInfo &setBridgePortBcastFlood(Switch value) { settings(bridgePort, portType, "bridge").bcastFlood.emplace(value.value); return *this; }
     LinkInfo &setBridgePortMcastToUnicast(Switch value) { settings(bridgePort, portType, "bridge").mcastToUnicast.emplace(value.value); return *this; }
     LinkInfo &setBridgePortNeighSuppress(Switch value) { settings(bridgePort, portType, "bridge").neighSuppress.emplace(value.value); return *this; }
     LinkInfo &setBridgePortNeighVlanSuppress(Switch value) { settings(bridgePort, portType, "bridge").neighVlanSuppress.emplace(value.value); return *this; }
-    LinkInfo &setBridgePortGroupFwdMask(std::uint16_t value) { settings(bridgePort, portType, "bridge").groupFwdMask.emplace(value); return *this; }
+    LinkInfo &setBridgePortGroupFwdMask(Number<std::uint16_t> value) { settings(bridgePort, portType, "bridge").groupFwdMask.emplace(value.value); return *this; }
     LinkInfo &setBridgePortVlanTunnel(Switch value) { settings(bridgePort, portType, "bridge").vlanTunnel.emplace(value.value); return *this; }
     LinkInfo &setBridgePortIsolated(Switch value) { settings(bridgePort, portType, "bridge").isolated.emplace(value.value); return *this; }
     LinkInfo &setBridgePortLocked(Switch value) { settings(bridgePort, portType, "bridge").locked.emplace(value.value); return *this; }
     LinkInfo &setBridgePortMab(Switch value) { settings(bridgePort, portType, "bridge").mab.emplace(value.value); return *this; }
     LinkInfo &setBridgePortBackupPort(Interface value) { settings(bridgePort, portType, "bridge").backupPort.emplace(std::move(value)); return *this; }
-    LinkInfo &setBridgePortBackupNhid(std::uint32_t value) { settings(bridgePort, portType, "bridge").backupNhid.emplace(value); return *this; }
-    LinkInfo &setBridgePortMcastEhtHostsLimit(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastEhtHostsLimit.emplace(value); return *this; }
-    LinkInfo &setBridgePortMcastMaxGroups(std::uint32_t value) { settings(bridgePort, portType, "bridge").mcastMaxGroups.emplace(value); return *this; }
+    LinkInfo &setBridgePortBackupNhid(Number<std::uint32_t> value) { settings(bridgePort, portType, "bridge").backupNhid.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortMcastEhtHostsLimit(Number<std::uint32_t> value) { settings(bridgePort, portType, "bridge").mcastEhtHostsLimit.emplace(value.value); return *this; }
+    LinkInfo &setBridgePortMcastMaxGroups(Number<std::uint32_t> value) { settings(bridgePort, portType, "bridge").mcastMaxGroups.emplace(value.value); return *this; }
     LinkInfo &setVrfPort(Boxed<VrfPort> value) { vrfPort = std::move(value); return *this; }
     LinkInfo &setInet6AddrGenMode(AddrGenMode value) { inet6AddrGenMode.emplace(value); return *this; }
-    LinkInfo &setGroup(std::uint32_t value) { group.emplace(value); return *this; }
+    LinkInfo &setGroup(Number<std::uint32_t> value) { group.emplace(value.value); return *this; }
     LinkInfo &setAlias(Text value) { alias.emplace(std::move(value.value)); return *this; }
     LinkInfo &setAlternativeNames(std::vector<std::string> value) { alternativeNames.emplace(std::move(value)); return *this; }
-    LinkInfo &setTxQueueCount(std::uint32_t value) { txQueueCount.emplace(value); return *this; }
-    LinkInfo &setRxQueueCount(std::uint32_t value) { rxQueueCount.emplace(value); return *this; }
+    LinkInfo &setTxQueueCount(Number<std::uint32_t> value) { txQueueCount.emplace(value.value); return *this; }
+    LinkInfo &setRxQueueCount(Number<std::uint32_t> value) { rxQueueCount.emplace(value.value); return *this; }
     LinkInfo &setCarrier(Switch value) { carrier.emplace(value.value); return *this; }
     LinkInfo &setProtodown(Switch value) { protodown.emplace(value.value); return *this; }
-    LinkInfo &setGsoMaxSegs(std::uint32_t value) { gsoMaxSegs.emplace(value); return *this; }
-    LinkInfo &setGsoMaxSize(std::uint32_t value) { gsoMaxSize.emplace(value); return *this; }
-    LinkInfo &setGroMaxSize(std::uint32_t value) { groMaxSize.emplace(value); return *this; }
+    LinkInfo &setGsoMaxSegs(Number<std::uint32_t> value) { gsoMaxSegs.emplace(value.value); return *this; }
+    LinkInfo &setGsoMaxSize(Number<std::uint32_t> value) { gsoMaxSize.emplace(value.value); return *this; }
+    LinkInfo &setGroMaxSize(Number<std::uint32_t> value) { groMaxSize.emplace(value.value); return *this; }
     LinkInfo &setParentDevice(Text value) { parentDevice.emplace(std::move(value.value)); return *this; }
     LinkInfo &setNetns(Text value) { netns.emplace(std::move(value.value)); return *this; }
-    LinkInfo &setNamespacePid(std::uint32_t value) { namespacePid.emplace(value); return *this; }
+    LinkInfo &setNamespacePid(Number<std::uint32_t> value) { namespacePid.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse, and without `state`, `carrier`, `protodown` and `parentDevice`.
+    /// To change a link, give its index and what changes: drivers refuse settings that they cannot change, also with the
+    /// same value.
     LinkInfo settable() const
     {
         LinkInfo copy = *this;
         copy.removeReadOnly();
+        copy.state = {};
+        copy.carrier = {};
+        copy.protodown = {};
+        copy.parentDevice = {};
         return copy;
     }
     /// Removes the read-only fields.

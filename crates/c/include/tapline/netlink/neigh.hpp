@@ -83,7 +83,8 @@ struct NeighInfo {
     NeighInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
     NeighInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     NeighInfo settable() const
     {
         NeighInfo copy = *this;

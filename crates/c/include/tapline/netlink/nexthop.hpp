@@ -33,11 +33,12 @@ struct ResilientArgs {
     /// Time out of balance. Read-only.
     std::optional<Duration<std::uint32_t, std::centi>> unbalancedTime = {};
 
-    ResilientArgs &setBuckets(std::uint16_t value) { buckets.emplace(value); return *this; }
+    ResilientArgs &setBuckets(Number<std::uint16_t> value) { buckets.emplace(value.value); return *this; }
     ResilientArgs &setIdleTimer(Duration<std::uint32_t, std::centi> value) { idleTimer.emplace(value); return *this; }
     ResilientArgs &setUnbalancedTimer(Duration<std::uint32_t, std::centi> value) { unbalancedTimer.emplace(value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     ResilientArgs settable() const
     {
         ResilientArgs copy = *this;
@@ -103,7 +104,7 @@ struct NexthopInfo {
     NexthopInfo &setFamily(Family value) { family.emplace(value); return *this; }
     NexthopInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
     NexthopInfo &setOnlink(Switch value) { onlink.emplace(value.value); return *this; }
-    NexthopInfo &setId(std::uint32_t value) { id.emplace(value); return *this; }
+    NexthopInfo &setId(Number<std::uint32_t> value) { id.emplace(value.value); return *this; }
     NexthopInfo &setGroup(Text value) { group.emplace(std::move(value.value)); return *this; }
     NexthopInfo &setGroupType(GroupType value) { groupType.emplace(value); return *this; }
     NexthopInfo &setResilientArgs(Boxed<ResilientArgs> value) { resilientArgs = std::move(value); return *this; }
@@ -115,11 +116,14 @@ struct NexthopInfo {
     NexthopInfo &setGroups(Switch value) { groups.emplace(value.value); return *this; }
     NexthopInfo &setMaster(Interface value) { master.emplace(std::move(value)); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse, and without `groups` and `master`.
     NexthopInfo settable() const
     {
         NexthopInfo copy = *this;
         copy.removeReadOnly();
+        copy.groups = {};
+        copy.master = {};
         return copy;
     }
     /// Removes the read-only fields.

@@ -119,22 +119,22 @@ struct Metrics {
     std::optional<std::uint32_t> fastopenNoCookie = {};
 
     Metrics &setLock(RouteLocks value) { lock.emplace(value); return *this; }
-    Metrics &setMtu(std::uint32_t value) { mtu.emplace(value); return *this; }
-    Metrics &setWindow(std::uint32_t value) { window.emplace(value); return *this; }
+    Metrics &setMtu(Number<std::uint32_t> value) { mtu.emplace(value.value); return *this; }
+    Metrics &setWindow(Number<std::uint32_t> value) { window.emplace(value.value); return *this; }
     Metrics &setRtt(Duration<std::uint32_t, std::milli> value) { rtt.emplace(value); return *this; }
     Metrics &setRttvar(Duration<std::uint32_t, std::milli> value) { rttvar.emplace(value); return *this; }
-    Metrics &setSsthresh(std::uint32_t value) { ssthresh.emplace(value); return *this; }
-    Metrics &setCwnd(std::uint32_t value) { cwnd.emplace(value); return *this; }
-    Metrics &setAdvmss(std::uint32_t value) { advmss.emplace(value); return *this; }
-    Metrics &setReordering(std::uint32_t value) { reordering.emplace(value); return *this; }
-    Metrics &setHoplimit(std::uint32_t value) { hoplimit.emplace(value); return *this; }
-    Metrics &setInitcwnd(std::uint32_t value) { initcwnd.emplace(value); return *this; }
+    Metrics &setSsthresh(Number<std::uint32_t> value) { ssthresh.emplace(value.value); return *this; }
+    Metrics &setCwnd(Number<std::uint32_t> value) { cwnd.emplace(value.value); return *this; }
+    Metrics &setAdvmss(Number<std::uint32_t> value) { advmss.emplace(value.value); return *this; }
+    Metrics &setReordering(Number<std::uint32_t> value) { reordering.emplace(value.value); return *this; }
+    Metrics &setHoplimit(Number<std::uint32_t> value) { hoplimit.emplace(value.value); return *this; }
+    Metrics &setInitcwnd(Number<std::uint32_t> value) { initcwnd.emplace(value.value); return *this; }
     Metrics &setFeatures(RouteFeatures value) { features.emplace(value); return *this; }
     Metrics &setRtoMin(Duration<std::uint32_t, std::milli> value) { rtoMin.emplace(value); return *this; }
-    Metrics &setInitrwnd(std::uint32_t value) { initrwnd.emplace(value); return *this; }
-    Metrics &setQuickack(std::uint32_t value) { quickack.emplace(value); return *this; }
+    Metrics &setInitrwnd(Number<std::uint32_t> value) { initrwnd.emplace(value.value); return *this; }
+    Metrics &setQuickack(Number<std::uint32_t> value) { quickack.emplace(value.value); return *this; }
     Metrics &setCongestion(Text value) { congestion.emplace(std::move(value.value)); return *this; }
-    Metrics &setFastopenNoCookie(std::uint32_t value) { fastopenNoCookie.emplace(value); return *this; }
+    Metrics &setFastopenNoCookie(Number<std::uint32_t> value) { fastopenNoCookie.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -199,14 +199,15 @@ struct Hop {
     std::optional<std::uint32_t> realms = {};
 
     Hop &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
-    Hop &setWeight(std::uint16_t value) { weight.emplace(value); return *this; }
+    Hop &setWeight(Number<std::uint16_t> value) { weight.emplace(value.value); return *this; }
     Hop &setOnlink(Switch value) { onlink.emplace(value.value); return *this; }
     Hop &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
     Hop &setVia(IpAddress value) { via.emplace(value); return *this; }
     Hop &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
-    Hop &setRealms(std::uint32_t value) { realms.emplace(value); return *this; }
+    Hop &setRealms(Number<std::uint32_t> value) { realms.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     Hop settable() const
     {
         Hop copy = *this;
@@ -279,6 +280,7 @@ struct RouteInfo {
     std::optional<IpAddress> gateway = {};
     /// The next hop, if it belongs to another family: IPv4 via IPv6.
     std::optional<IpAddress> via = {};
+    /// The interface through which packets leave.
     std::optional<Interface> dev = {};
     /// The nexthop object that it uses.
     std::optional<std::uint32_t> nhid = {};
@@ -288,6 +290,7 @@ struct RouteInfo {
     std::optional<IpAddress> prefsrc = {};
     /// Metrics of the path.
     Boxed<Metrics> metrics = {};
+    /// How packets are encapsulated on this route: in MPLS, SRv6 or an IP tunnel, for example.
     Boxed<Encap> encap = {};
     /// Router preference; IPv6 only.
     std::optional<RoutePreference> pref = {};
@@ -308,7 +311,7 @@ struct RouteInfo {
     RouteInfo &setFamily(Family value) { family.emplace(value); return *this; }
     RouteInfo &setDst(Prefix value) { dst.emplace(value); return *this; }
     RouteInfo &setSrc(Prefix value) { src.emplace(value); return *this; }
-    RouteInfo &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    RouteInfo &setTos(Number<std::uint8_t> value) { tos.emplace(value.value); return *this; }
     RouteInfo &setTable(RouteTable value) { table.emplace(value); return *this; }
     RouteInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
     RouteInfo &setScope(Scope value) { scope.emplace(value); return *this; }
@@ -316,17 +319,18 @@ struct RouteInfo {
     RouteInfo &setGateway(IpAddress value) { gateway.emplace(value); return *this; }
     RouteInfo &setVia(IpAddress value) { via.emplace(value); return *this; }
     RouteInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
-    RouteInfo &setNhid(std::uint32_t value) { nhid.emplace(value); return *this; }
-    RouteInfo &setMetric(std::uint32_t value) { metric.emplace(value); return *this; }
+    RouteInfo &setNhid(Number<std::uint32_t> value) { nhid.emplace(value.value); return *this; }
+    RouteInfo &setMetric(Number<std::uint32_t> value) { metric.emplace(value.value); return *this; }
     RouteInfo &setPrefsrc(IpAddress value) { prefsrc.emplace(value); return *this; }
     RouteInfo &setMetrics(Boxed<Metrics> value) { metrics = std::move(value); return *this; }
     RouteInfo &setEncap(Boxed<Encap> value) { encap = std::move(value); return *this; }
     RouteInfo &setPref(RoutePreference value) { pref.emplace(value); return *this; }
     RouteInfo &setExpires(Duration<std::uint32_t> value) { expires.emplace(value); return *this; }
     RouteInfo &setNexthops(std::vector<Hop> value) { nexthops.emplace(std::move(value)); return *this; }
-    RouteInfo &setRealms(std::uint32_t value) { realms.emplace(value); return *this; }
+    RouteInfo &setRealms(Number<std::uint32_t> value) { realms.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     RouteInfo settable() const
     {
         RouteInfo copy = *this;
@@ -439,15 +443,15 @@ struct RouteQuery {
 
     RouteQuery &setTo(IpAddress value) { to.emplace(value); return *this; }
     RouteQuery &setSrc(IpAddress value) { src.emplace(value); return *this; }
-    RouteQuery &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    RouteQuery &setTos(Number<std::uint8_t> value) { tos.emplace(value.value); return *this; }
     RouteQuery &setFibmatch(Switch value) { fibmatch.emplace(value.value); return *this; }
     RouteQuery &setIif(Interface value) { iif.emplace(std::move(value)); return *this; }
     RouteQuery &setOif(Interface value) { oif.emplace(std::move(value)); return *this; }
-    RouteQuery &setMark(std::uint32_t value) { mark.emplace(value); return *this; }
-    RouteQuery &setUid(std::uint32_t value) { uid.emplace(value); return *this; }
-    RouteQuery &setIpproto(std::uint8_t value) { ipproto.emplace(value); return *this; }
-    RouteQuery &setSport(std::uint16_t value) { sport.emplace(value); return *this; }
-    RouteQuery &setDport(std::uint16_t value) { dport.emplace(value); return *this; }
+    RouteQuery &setMark(Number<std::uint32_t> value) { mark.emplace(value.value); return *this; }
+    RouteQuery &setUid(Number<std::uint32_t> value) { uid.emplace(value.value); return *this; }
+    RouteQuery &setIpproto(Number<std::uint8_t> value) { ipproto.emplace(value.value); return *this; }
+    RouteQuery &setSport(Number<std::uint16_t> value) { sport.emplace(value.value); return *this; }
+    RouteQuery &setDport(Number<std::uint16_t> value) { dport.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

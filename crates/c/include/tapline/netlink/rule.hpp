@@ -88,28 +88,29 @@ struct RuleInfo {
     RuleInfo &setFamily(Family value) { family.emplace(value); return *this; }
     RuleInfo &setSrc(Prefix value) { src.emplace(value); return *this; }
     RuleInfo &setDst(Prefix value) { dst.emplace(value); return *this; }
-    RuleInfo &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
+    RuleInfo &setTos(Number<std::uint8_t> value) { tos.emplace(value.value); return *this; }
     RuleInfo &setAction(RuleAction value) { action.emplace(value); return *this; }
     RuleInfo &setInverted(Switch value) { inverted.emplace(value.value); return *this; }
-    RuleInfo &setPriority(std::uint32_t value) { priority.emplace(value); return *this; }
+    RuleInfo &setPriority(Number<std::uint32_t> value) { priority.emplace(value.value); return *this; }
     RuleInfo &setIif(Text value) { iif.emplace(std::move(value.value)); return *this; }
     RuleInfo &setOif(Text value) { oif.emplace(std::move(value.value)); return *this; }
-    RuleInfo &setFwmark(std::uint32_t value) { fwmark.emplace(value); return *this; }
-    RuleInfo &setFwmask(std::uint32_t value) { fwmask.emplace(value); return *this; }
+    RuleInfo &setFwmark(Number<std::uint32_t> value) { fwmark.emplace(value.value); return *this; }
+    RuleInfo &setFwmask(Number<std::uint32_t> value) { fwmask.emplace(value.value); return *this; }
     RuleInfo &setTable(RouteTable value) { table.emplace(value); return *this; }
-    RuleInfo &setGotoPriority(std::uint32_t value) { gotoPriority.emplace(value); return *this; }
+    RuleInfo &setGotoPriority(Number<std::uint32_t> value) { gotoPriority.emplace(value.value); return *this; }
     RuleInfo &setL3mdev(Switch value) { l3mdev.emplace(value.value); return *this; }
     RuleInfo &setUidrange(Text value) { uidrange.emplace(std::move(value.value)); return *this; }
-    RuleInfo &setIpproto(std::uint8_t value) { ipproto.emplace(value); return *this; }
+    RuleInfo &setIpproto(Number<std::uint8_t> value) { ipproto.emplace(value.value); return *this; }
     RuleInfo &setSport(Text value) { sport.emplace(std::move(value.value)); return *this; }
     RuleInfo &setDport(Text value) { dport.emplace(std::move(value.value)); return *this; }
-    RuleInfo &setTunId(std::uint64_t value) { tunId.emplace(value); return *this; }
-    RuleInfo &setSuppressPrefixlen(std::int32_t value) { suppressPrefixlen.emplace(value); return *this; }
-    RuleInfo &setSuppressIfgroup(std::int32_t value) { suppressIfgroup.emplace(value); return *this; }
-    RuleInfo &setFlow(std::uint32_t value) { flow.emplace(value); return *this; }
+    RuleInfo &setTunId(Number<std::uint64_t> value) { tunId.emplace(value.value); return *this; }
+    RuleInfo &setSuppressPrefixlen(Number<std::int32_t> value) { suppressPrefixlen.emplace(value.value); return *this; }
+    RuleInfo &setSuppressIfgroup(Number<std::int32_t> value) { suppressIfgroup.emplace(value.value); return *this; }
+    RuleInfo &setFlow(Number<std::uint32_t> value) { flow.emplace(value.value); return *this; }
     RuleInfo &setProtocol(RouteProtocol value) { protocol.emplace(value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse.
     RuleInfo settable() const
     {
         RuleInfo copy = *this;

@@ -109,7 +109,7 @@ struct MplsEncap {
     std::optional<std::uint8_t> ttl = {};
 
     MplsEncap &setDst(Text value) { dst.emplace(std::move(value.value)); return *this; }
-    MplsEncap &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
+    MplsEncap &setTtl(Number<std::uint8_t> value) { ttl.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -140,12 +140,12 @@ struct IpEncap {
     /// Options of the tunnel header (`TUNNEL_*`).
     std::optional<std::uint16_t> flags = {};
 
-    IpEncap &setId(std::uint64_t value) { id.emplace(value); return *this; }
+    IpEncap &setId(Number<std::uint64_t> value) { id.emplace(value.value); return *this; }
     IpEncap &setSrc(IpAddress value) { src.emplace(value); return *this; }
     IpEncap &setDst(IpAddress value) { dst.emplace(value); return *this; }
-    IpEncap &setTtl(std::uint8_t value) { ttl.emplace(value); return *this; }
-    IpEncap &setTos(std::uint8_t value) { tos.emplace(value); return *this; }
-    IpEncap &setFlags(std::uint16_t value) { flags.emplace(value); return *this; }
+    IpEncap &setTtl(Number<std::uint8_t> value) { ttl.emplace(value.value); return *this; }
+    IpEncap &setTos(Number<std::uint8_t> value) { tos.emplace(value.value); return *this; }
+    IpEncap &setFlags(Number<std::uint16_t> value) { flags.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>
@@ -180,12 +180,12 @@ struct Ip6Encap {
     /// Options of the tunnel header (`TUNNEL_*`).
     std::optional<std::uint16_t> flags = {};
 
-    Ip6Encap &setId(std::uint64_t value) { id.emplace(value); return *this; }
+    Ip6Encap &setId(Number<std::uint64_t> value) { id.emplace(value.value); return *this; }
     Ip6Encap &setSrc(IpAddress value) { src.emplace(value); return *this; }
     Ip6Encap &setDst(IpAddress value) { dst.emplace(value); return *this; }
-    Ip6Encap &setHoplimit(std::uint8_t value) { hoplimit.emplace(value); return *this; }
-    Ip6Encap &setTc(std::uint8_t value) { tc.emplace(value); return *this; }
-    Ip6Encap &setFlags(std::uint16_t value) { flags.emplace(value); return *this; }
+    Ip6Encap &setHoplimit(Number<std::uint8_t> value) { hoplimit.emplace(value.value); return *this; }
+    Ip6Encap &setTc(Number<std::uint8_t> value) { tc.emplace(value.value); return *this; }
+    Ip6Encap &setFlags(Number<std::uint16_t> value) { flags.emplace(value.value); return *this; }
 
     /// Calls `visit` with the id, the name and the value of each field.
     template <class Self, class Visit>

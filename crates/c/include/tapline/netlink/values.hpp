@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iosfwd>
+#include <limits>
 #include <optional>
 #include <ratio>
 #include <stdexcept>
@@ -65,6 +66,41 @@ struct Switch {
     template <class T>
     Switch(const T *) = delete;
     Switch(std::nullptr_t) = delete;
+};
+
+namespace detail {
+
+/// A number of the language, with its sign.
+struct AnyNumber {
+    bool isNegative;
+    std::uint64_t magnitude;
+};
+
+[[noreturn]] inline void throwOutOfRange(AnyNumber number, std::int64_t least, std::uint64_t most)
+{
+    throw std::out_of_range((number.isNegative ? "-" : "") + std::to_string(number.magnitude) + " is not between " +
+                            std::to_string(least) + " and " + std::to_string(most));
+}
+
+}  // namespace detail
+
+/// A number that a setter takes. Throws `std::out_of_range` if the field cannot hold it: `setPrefixlen(280)`.
+template <class Value>
+struct Number {
+    Value value;
+
+    template <class T>
+        requires detail::isInteger<T> || (std::is_enum_v<T> && std::is_convertible_v<T, Value>)
+    constexpr Number(T number) : value(static_cast<Value>(number))
+    {
+        using Limits = std::numeric_limits<Value>;
+        const bool isNegative = number < T{};
+        // What is narrowed and differs was out of range, and so is what has another sign then.
+        if (static_cast<T>(value) != number || isNegative != (value < Value{})) [[unlikely]] {
+            const auto bits = static_cast<std::uint64_t>(number);
+            detail::throwOutOfRange({isNegative, isNegative ? 0 - bits : bits}, Limits::min(), Limits::max());
+        }
+    }
 };
 
 /// An IPv4 or IPv6 address.

@@ -55,19 +55,22 @@ struct VlanInfo {
     std::optional<std::uint64_t> txPackets = {};
 
     VlanInfo &setDev(Interface value) { dev.emplace(std::move(value)); return *this; }
-    VlanInfo &setVlan(std::uint16_t value) { vlan.emplace(value); return *this; }
-    VlanInfo &setVlanEnd(std::uint16_t value) { vlanEnd.emplace(value); return *this; }
+    VlanInfo &setVlan(Number<std::uint16_t> value) { vlan.emplace(value.value); return *this; }
+    VlanInfo &setVlanEnd(Number<std::uint16_t> value) { vlanEnd.emplace(value.value); return *this; }
     VlanInfo &setFlags(PortVlanFlags value) { flags.emplace(value); return *this; }
     VlanInfo &setOwn(Switch value) { own.emplace(value.value); return *this; }
     VlanInfo &setMaster(Switch value) { master.emplace(value.value); return *this; }
     VlanInfo &setState(PortState value) { state.emplace(value); return *this; }
-    VlanInfo &setMcastRouter(std::uint8_t value) { mcastRouter.emplace(value); return *this; }
+    VlanInfo &setMcastRouter(Number<std::uint8_t> value) { mcastRouter.emplace(value.value); return *this; }
 
-    /// Without the read-only fields, which `add` and `set` refuse.
+    /// What a request can give again of a reported object: without the read-only fields, which `add` and `set`
+    /// refuse, and without `state` and `mcastRouter`.
     VlanInfo settable() const
     {
         VlanInfo copy = *this;
         copy.removeReadOnly();
+        copy.state = {};
+        copy.mcastRouter = {};
         return copy;
     }
     /// Removes the read-only fields.
