@@ -181,7 +181,7 @@ struct Prefix {
     std::uint8_t length = 0;
 
     constexpr Prefix() = default;
-    constexpr Prefix(IpAddress ip, std::uint8_t bits) : address(ip), length(bits) {}
+    constexpr Prefix(IpAddress ip, Number<std::uint8_t> bits) : address(ip), length(bits.value) {}
     /// From text. Throws `std::invalid_argument` if it is not a prefix; `parse` does not throw.
     Prefix(std::nullptr_t) = delete;
     Prefix(const char *text) : Prefix(parsed(detail::notNull(text))) {}

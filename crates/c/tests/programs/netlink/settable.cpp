@@ -184,6 +184,7 @@ TEST(Numbers, WhatAFieldCannotHoldIsRefused)
               "18446744073709551615 is not between -2147483648 and 2147483647");
     EXPECT_EQ(refused([] { LinkInfo().setLowerNamespace(std::numeric_limits<std::int64_t>::min()); }),
               "-9223372036854775808 is not between -2147483648 and 2147483647");
+    EXPECT_EQ(refused([] { Prefix("192.0.2.0", 280); }), "280 is not between 0 and 255");
     EXPECT_EQ(AddrInfo().setPrefixlen(255).prefixlen, 255);
     EXPECT_EQ(LinkInfo().setMtu(4'294'967'295).mtu, 4'294'967'295u);
     EXPECT_EQ(LinkInfo().setLowerNamespace(-1).lowerNamespace, -1);
