@@ -142,7 +142,10 @@ fn leaf<T: FieldSet + Serialize>(bytes: &[u8], base: &[u8]) -> Option<(String, V
     leaves("", &value(base)?, &mut without);
     leaves("", &value(&[base, bytes].concat())?, &mut with);
     let is_new = |(path, _): &&(String, Value)| !without.iter().any(|(known, _)| known == path);
-    let is_type = |(path, _): &(String, Value)| path.ends_with(".type");
+    let is_type = |(path, _): &(String, Value)| {
+        path.rsplit_once('.')
+            .is_some_and(|(_, last)| last == "type")
+    };
     if with.iter().any(|leaf| is_new(&leaf) && is_type(leaf)) {
         return None;
     }
