@@ -6,6 +6,7 @@ use tapline_lab::{uml, vm};
 
 /// The tests that run under user-mode-linux.
 static UML: uml::Tests = uml::Tests::named(&[
+    "net_fake::rare_links_are_deleted_with_their_lower_link",
     "net_faults::vlans_under_faults",
     "net_kinds::",
     "net_packet_route::recorded::links_of_all_kinds_are_seen_alike",
@@ -31,6 +32,7 @@ mod net_burst;
 mod net_drivers;
 mod net_ethtool;
 mod net_ethtool_set;
+mod net_fake;
 mod net_faults;
 mod net_fdb;
 mod net_fdb_watch;

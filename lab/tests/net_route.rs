@@ -123,6 +123,10 @@ fn a_fake_kernel_looks_routes_up_as_the_kernel_does() {
     let fake = FakeKernel::new();
     // What the kernel has, with the routes that it added itself.
     let mut copy = fake.netlink().expect("a socket");
+    for link in netlink.links().expect("links").items {
+        let same = Link::at(link.ifindex()).name(link.ifname());
+        copy.add(&same).expect("a copy");
+    }
     for route in netlink.list(&Route::new()).expect("routes").items {
         copy.append(&route.settable()).expect("a copy");
     }

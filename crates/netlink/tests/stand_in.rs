@@ -298,7 +298,8 @@ fn what_is_on_a_link_is_kept_and_goes_with_it() {
     let neigh = Neigh::on(IfIndex(1), [10, 0, 0, 2]);
     let neigh = neigh.lladdr("02:00:00:00:00:02".parse().expect("an address"));
     netlink.add(&neigh).expect("added");
-    assert_eq!(netlink.list(&Route::new()).expect("routes").items.len(), 3);
+    // These three, and the local route of the address.
+    assert_eq!(netlink.list(&Route::new()).expect("routes").items.len(), 4);
     netlink.del(&route("192.0.2.0/24")).expect("removed");
     let missing = netlink.del(&route("192.0.2.0/24")).expect_err("gone");
     assert_eq!(errno(&missing), Some(rustix::io::Errno::SRCH));
@@ -324,6 +325,36 @@ fn what_is_on_a_link_is_kept_and_goes_with_it() {
     let left = netlink.list(&Route::new()).expect("routes").items;
     assert_eq!(left.len(), 1);
     assert_eq!(left[0].dev, Some(IfIndex(2)));
+}
+
+/// As the kernel does (`vxlan_handle_lowerdev_unregister`, drivers/net/vxlan/vxlan_core.c; `ip_tunnel_dellink`,
+/// net/ipv4/ip\_tunnel.c). `net_fake` in `lab` compares more kinds with the kernel itself.
+#[test]
+fn a_vxlan_goes_with_its_link_and_a_tunnel_stays() {
+    let kernel = with_links(1);
+    let mut netlink = kernel.netlink().expect("a socket");
+    let lower = IfIndex(1);
+    let named = |text: &str| Link::named(text.parse().expect("a name"));
+    let vxlan = |link| netlink::Vxlan::new().id(7).link(link);
+    let refused = netlink.add(&named("x0").kind(vxlan(IfIndex(9))));
+    let refused = errno(&refused.expect_err("no such link"));
+    assert_eq!(refused, Some(rustix::io::Errno::NODEV));
+    netlink
+        .add(&named("x0").kind(vxlan(lower)))
+        .expect("a VXLAN");
+    let tunnel = named("t0").kind(netlink::Ipip::new());
+    netlink.add(&tunnel.lower(lower)).expect("a tunnel");
+    let mut watch = kernel.watch(Link::new(), 20).expect("a watch");
+    while watch.try_next().expect("an event").is_some() {}
+    netlink.del(&link(0)).expect("deleted");
+    for _ in 0..2 {
+        assert!(matches!(watch.try_next(), Ok(Some(Event::Removed(_)))));
+    }
+    let left = netlink.links().expect("a list").items;
+    assert_eq!(
+        left.iter().map(Link::ifname).collect::<Vec<_>>(),
+        [named("t0").ifname()]
+    );
 }
 
 /// As the kernel does, which `net_rule` in `lab` tests: the default table and priority, and what a deletion hits.

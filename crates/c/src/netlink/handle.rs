@@ -158,10 +158,21 @@ pub extern "C" fn tapline_netlink_fd(
     })
 }
 
-/// Creates a fake kernel: it stores objects in memory and needs no privilege. It rejects duplicates and missing objects,
-/// notifies watches, and deletes what stands on a link with the link. It checks neither ranges nor the support of drivers,
-/// and gives a port of a bridge no VLAN of its own accord. A route lookup takes the longest prefix, and then the lowest
-/// metric, in the tables local, main and default: it follows neither rules nor nexthop objects, and chooses no source address.
+/// Creates a fake kernel for tests: the configuration of one network namespace in memory. Requires no privilege.
+///
+/// What it does as the kernel does: It stores objects of every kind, replies to requests and notifies watches. A new link gets the
+/// next free index and, without a name, the next free one (`veth0`), and a veth is created with its peer. It rejects objects that exist
+/// already and those that are missing: also the link, master, lower link or nexthop that a request refers to. With a link it
+/// deletes its addresses, routes, nexthops, neighbours, forwarding entries and VLANs, its peer, and the VLANs, macvlans, ipvlans and VXLANs
+/// on it. Ports lose a master that is deleted. With a nexthop it deletes its routes. An address has its local route and, while the
+/// link is up, the routes to its prefix and its broadcast address.
+///
+/// What it does not do: It checks neither ranges nor what drivers support, e.g. whether a link can be a master. It begins without a
+/// loopback and without rules, and a new port of a bridge has no VLAN; in the kernel it has VLAN 1. It does not check whether a
+/// link is up or a gateway reachable: routes through a link that goes down stay, and so do IPv6 addresses. IPv6 has neither link-local
+/// addresses nor multicast routes. It supports neither alternative names nor changes of a group of links. A route lookup takes
+/// the longest prefix, and then the lowest metric, in the tables local, main and default: it follows neither rules nor nexthop objects, and
+/// finds own addresses at their link, not at the loopback. Its source address is that of the route.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

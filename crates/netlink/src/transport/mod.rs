@@ -5,7 +5,7 @@ mod fault;
 mod kernel;
 mod record;
 
-pub use fake::{FakeKernel, FakeSocket, StorableObject};
+pub use fake::{Existing, FakeKernel, FakeSocket, Fate, Reference, StorableObject};
 pub use fault::{Fault, Faulty};
 pub use kernel::KernelSocket;
 pub(crate) use kernel::Protocols;

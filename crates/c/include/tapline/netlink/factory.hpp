@@ -24,8 +24,9 @@ namespace tapline::netlink {
 template <class>
 class BasicNetlinkFactory;
 
-/// A kernel in memory, for tests: it stores objects, needs no privilege and notifies watches. What it does not do is
-/// described at `tapline_fake_kernel_new`.
+/// A fake kernel for tests: the configuration of one network namespace in memory. Requires no privilege. It stores objects of every
+/// kind, rejects requests as the kernel does, deletes what depends on a deleted object, and notifies watches. It checks neither
+/// ranges nor what drivers support. `tapline_fake_kernel_new` in `tapline.h` lists what it does and what it does not.
 ///
 /// Threads: any number may open factories on it at once, but none beside a move or the destructor.
 class FakeKernel {

@@ -1,5 +1,6 @@
 //! A fake kernel and its sockets.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -8,7 +9,8 @@ use rustix::io::Errno;
 
 use super::port_vlans::PortVlans;
 use super::queue::{CAPACITY, Queue};
-use super::store::{Done, ObjectStore, StorableObject, Store};
+use super::storable::{Existing, Reference, StorableObject};
+use super::store::{Done, ObjectStore, Store};
 use crate::codec::{Message, Request, messages};
 use crate::error::{Action, Cause, NetlinkError, RequestTarget, Syscall};
 use crate::interface::IfIndex;
@@ -22,13 +24,30 @@ use crate::{Addr, Link, Neigh, Nexthop, Route};
 /// Maximum size of a part of a list in bytes, as in the kernel.
 const PART_BYTES: usize = 32 * 1024;
 
-/// A fake kernel for tests. It stores links, addresses, routes, nexthops, neighbours and VLANs of bridge ports, and
-/// other objects after [`keeping`](Self::keeping). It replies, rejects duplicates and missing objects, and notifies watches. Objects on a
-/// link are deleted with the link.
+/// A fake kernel for tests: the configuration of one network namespace in memory. Requires no privilege. Clones share one
+/// kernel.
 ///
-/// It checks neither ranges nor driver support. A route lookup takes the longest prefix, and then the lowest metric, in the
-/// tables local, main and default, in this order: it follows neither rules nor nexthop objects, and chooses no source
-/// address. Clones share one kernel.
+/// What it does as the kernel does:
+///
+/// - It stores links, addresses, routes, nexthops, neighbours and VLANs of bridge ports, and other objects after
+///   [`keeping`](Self::keeping). It replies to requests and notifies watches.
+/// - A new link gets the next free index and, without a name, the next free one (`veth0`). A veth or netkit is created with its
+///   peer. Indexes and names belong to one link.
+/// - It rejects objects that exist already, and those that are missing: also the link, master, lower link or nexthop that a request
+///   refers to.
+/// - With a link it deletes its addresses, routes, nexthops, neighbours and VLANs, its peer, and the VLANs, macvlans, ipvlans and VXLANs on
+///   it. Ports lose a master that is deleted. With a nexthop it deletes its routes.
+/// - An address has its local route and, while the link is up, the routes to its prefix and its broadcast address.
+///
+/// What it does not do:
+///
+/// - It checks neither ranges nor what drivers support, e.g. whether a link can be a master.
+/// - It begins without a loopback and without rules, and a new port of a bridge has no VLAN. In the kernel it has VLAN 1.
+/// - It does not check whether a link is up or a gateway reachable. Routes through a link that goes down stay, and so do IPv6
+///   addresses. IPv6 has neither link-local addresses nor multicast routes.
+/// - It supports neither alternative names nor changes of a group of links, and creates all links in its one namespace.
+/// - A route lookup takes the longest prefix, and then the lowest metric, in the tables local, main and default, in this order. It
+///   follows neither rules nor nexthop objects, and finds own addresses at their link, not at the loopback. Its source address is that of the route.
 #[derive(Clone, Debug)]
 pub struct FakeKernel {
     state: Arc<Mutex<State>>,
@@ -36,8 +55,11 @@ pub struct FakeKernel {
 
 #[derive(Debug)]
 pub(super) struct State {
-    stores: Vec<Box<dyn Store>>,
-    last_index: u32,
+    links: ObjectStore<Link>,
+    addrs: ObjectStore<Addr>,
+    routes: ObjectStore<Route>,
+    others: Vec<Box<dyn Store>>,
+    existing: Existing,
     /// The subscribed sockets with their groups.
     listeners: Vec<(Vec<u32>, Weak<Mutex<Queue>>)>,
 }
@@ -60,15 +82,15 @@ impl FakeKernel {
     /// A kernel without links.
     pub fn new() -> Self {
         let state = State {
-            stores: vec![
-                Box::new(ObjectStore::<Link>::new()),
-                Box::new(ObjectStore::<Addr>::new()),
-                Box::new(ObjectStore::<Route>::new()),
+            links: ObjectStore::new(),
+            addrs: ObjectStore::new(),
+            routes: ObjectStore::new(),
+            others: vec![
                 Box::new(ObjectStore::<Nexthop>::new()),
                 Box::new(ObjectStore::<Neigh>::new()),
                 Box::<PortVlans>::default(),
             ],
-            last_index: 0,
+            existing: Existing::default(),
             listeners: Vec::new(),
         };
         Self {
@@ -79,7 +101,7 @@ impl FakeKernel {
     /// Stores another kind of objects too.
     #[must_use]
     pub fn keeping<O: StorableObject>(self) -> Self {
-        self.state().stores.push(Box::new(ObjectStore::<O>::new()));
+        self.state().others.push(Box::new(ObjectStore::<O>::new()));
         self
     }
 
@@ -170,44 +192,111 @@ impl FakeKernel {
 
 impl State {
     fn handle(&mut self, message: Message<'_>) -> Result<Done, Errno> {
-        let index = IfIndex(self.last_index + 1);
-        let mut handled = self
-            .stores
-            .iter_mut()
-            .enumerate()
-            .find_map(|(at, store)| store.handle(message, index).map(|done| (at, done)));
-        let Some((at, done)) = handled.take() else {
-            return Err(Errno::OPNOTSUPP);
-        };
-        let done = done?;
-        self.last_index += 1;
-        self.tell(at, &done);
-        if let Some(link) = done.link_gone.filter(|_| at == 0) {
-            for at in 1..self.stores.len() {
-                let gone = self.stores[at].drop_link(link);
-                self.tell(at, &gone);
+        let mut handled = None;
+        for store in stores(
+            &mut self.links,
+            &mut self.addrs,
+            &mut self.routes,
+            &mut self.others,
+        ) {
+            handled = store.handle(message, &mut self.existing);
+            if handled.is_some() {
+                break;
             }
         }
-        Ok(done)
+        let mut done = handled.ok_or(Errno::OPNOTSUPP)??;
+        let answers = std::mem::take(&mut done.answers);
+        self.settle(done);
+        Ok(Done {
+            answers,
+            ..Done::default()
+        })
+    }
+
+    /// Reports what has been done, and carries out what follows from it.
+    fn settle(&mut self, done: Done) {
+        let mut open = VecDeque::from([done]);
+        while let Some(mut done) = open.pop_front() {
+            self.report(&done);
+            let kept = std::mem::take(&mut done.routes);
+            if !kept.is_empty() {
+                open.push_back(self.routes.keep(kept, &self.existing));
+            }
+            for (is_there, reference) in done.references {
+                match reference {
+                    Reference::Link(index) if is_there => {
+                        let routes = self.follow_link(index);
+                        open.push_back(self.routes.keep(routes, &self.existing));
+                    }
+                    _ if is_there => self.existing.add(reference),
+                    _ => {
+                        self.existing.remove(reference);
+                        for store in stores(
+                            &mut self.links,
+                            &mut self.addrs,
+                            &mut self.routes,
+                            &mut self.others,
+                        ) {
+                            open.push_back(store.without(reference, &self.existing));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes whether a link is up. Returns the routes of its addresses that this adds (true) or deletes.
+    fn follow_link(&mut self, index: IfIndex) -> Vec<(bool, Route)> {
+        let links = self.links.objects();
+        let link = links.iter().find(|link| link.index == Some(index));
+        let is_up = link.is_some_and(|link| link.up == Some(true));
+        let was_up = self.existing.is_up(index);
+        self.existing.set_link(index, is_up);
+        if is_up == was_up {
+            return Vec::new();
+        }
+        let addrs = self.addrs.objects();
+        let on_link = addrs.iter().filter(|addr| addr.dev == Some(index));
+        let of_address = |addr: &Addr| {
+            let idle = addr.routes(addrs, false);
+            let mut routes = addr.routes(addrs, true);
+            routes.retain(|route| !idle.contains(route));
+            routes
+        };
+        let routes = on_link.flat_map(of_address);
+        routes.map(|route| (is_up, route)).collect()
     }
 
     /// Notifies subscribed sockets.
-    fn tell(&mut self, store: usize, done: &Done) {
-        let (new, del) = self.stores[store].kinds();
-        let groups = self.stores[store].groups();
+    fn report(&mut self, done: &Done) {
         self.listeners.retain(|(wanted, queue)| {
             let Some(queue) = queue.upgrade() else {
                 return false;
             };
-            if groups.iter().any(|group| wanted.contains(group)) {
-                let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-                for (is_there, body) in &done.changes {
-                    queue.push(datagram(if *is_there { new } else { del }, 0, body));
+            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+            for it in &done.notifications {
+                if it.groups.iter().any(|group| wanted.contains(group)) {
+                    queue.push(datagram(it.kind, 0, &it.body));
                 }
             }
             true
         });
     }
+}
+
+/// All stores, those with what others refer to first.
+fn stores<'a>(
+    links: &'a mut ObjectStore<Link>,
+    addrs: &'a mut ObjectStore<Addr>,
+    routes: &'a mut ObjectStore<Route>,
+    others: &'a mut [Box<dyn Store>],
+) -> impl Iterator<Item = &'a mut dyn Store> {
+    let first: [&mut dyn Store; 3] = [links, addrs, routes];
+    first.into_iter().chain(
+        others
+            .iter_mut()
+            .map(|store| &mut **store as &mut dyn Store),
+    )
 }
 
 /// The message type of the reply to `message`.

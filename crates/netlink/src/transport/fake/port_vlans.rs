@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rustix::io::Errno;
 
-use super::store::{Done, Store};
+use super::storable::{Existing, Reference};
+use super::store::{Done, Notification, Store};
 use crate::codec::{HEADER_BYTES, Malformed, Message, Request, attributes};
 use crate::header::{BridgeHeader, LinkHeader};
 use crate::interface::IfIndex;
@@ -67,6 +68,14 @@ fn body(vlan: &PortVlan) -> Vec<u8> {
     request.bytes()[HEADER_BYTES..].to_vec()
 }
 
+fn notification(kind: u16, vlan: &PortVlan) -> Notification {
+    Notification {
+        groups: PortVlan::GROUPS,
+        kind,
+        body: body(vlan),
+    }
+}
+
 impl PortVlans {
     fn add(&mut self, (dev, vlans): Membership) -> Done {
         let mut done = Done::default();
@@ -80,7 +89,7 @@ impl PortVlans {
             let new = || PortVlan::on(dev, id).state(PortState::Forwarding);
             let vlan = self.0.entry((dev, id)).or_insert_with(new);
             vlan.flags = Some(flags);
-            done.changes.push((true, body(vlan)));
+            done.notifications.push(notification(RTM_NEWVLAN, vlan));
         }
         done
     }
@@ -90,7 +99,7 @@ impl PortVlans {
             .iter()
             .filter_map(|(id, _)| self.0.remove(&(*dev, *id)));
         Done {
-            changes: gone.map(|vlan| (false, body(&vlan))).collect(),
+            notifications: gone.map(|vlan| notification(RTM_DELVLAN, &vlan)).collect(),
             ..Done::default()
         }
     }
@@ -103,7 +112,7 @@ impl PortVlans {
             let vlan = self.0.get_mut(&key).ok_or(Errno::NOENT)?;
             vlan.state = wanted.state.or(vlan.state);
             vlan.mcast_router = wanted.mcast_router.or(vlan.mcast_router);
-            done.changes.push((true, body(vlan)));
+            done.notifications.push(notification(RTM_NEWVLAN, vlan));
         }
         Ok(done)
     }
@@ -117,15 +126,11 @@ impl PortVlans {
 }
 
 impl Store for PortVlans {
-    fn groups(&self) -> &'static [u32] {
-        PortVlan::GROUPS
-    }
-
-    fn kinds(&self) -> (u16, u16) {
-        (RTM_NEWVLAN, RTM_DELVLAN)
-    }
-
-    fn handle(&mut self, message: Message<'_>, _: IfIndex) -> Option<Result<Done, Errno>> {
+    fn handle(
+        &mut self,
+        message: Message<'_>,
+        existing: &mut Existing,
+    ) -> Option<Result<Done, Errno>> {
         let verb = match message.kind {
             RTM_GETVLAN => Verb::List,
             RTM_NEWVLAN => Verb::Set,
@@ -142,6 +147,7 @@ impl Store for PortVlans {
             return Some(read.map_err(|_| Errno::INVAL).and_then(|()| self.set(said)));
         }
         match membership(message.body) {
+            Ok(Some((dev, _))) if !existing.has(Reference::Link(dev)) => Some(Err(Errno::NODEV)),
             Ok(Some(said)) if verb == Verb::Add => Some(Ok(self.add(said))),
             Ok(Some(said)) => Some(Ok(self.delete(&said))),
             Ok(None) => None,
@@ -149,7 +155,10 @@ impl Store for PortVlans {
         }
     }
 
-    fn drop_link(&mut self, link: IfIndex) -> Done {
+    fn without(&mut self, gone: Reference, _: &Existing) -> Done {
+        let Reference::Link(link) = gone else {
+            return Done::default();
+        };
         let ids = self.0.range((link, 0)..=(link, MAX_VLAN));
         let vlans = ids.map(|((_, id), _)| (*id, PortVlanFlags::default()));
         let all = (link, vlans.collect());
