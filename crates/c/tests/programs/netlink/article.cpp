@@ -1,7 +1,18 @@
 // The examples of the article on typed netlink, against the kernel of a private namespace.
 #include "support.hpp"
 
+#include <linux/netlink.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
 
 using namespace std::chrono_literals;
 using namespace tapline::netlink;
@@ -10,9 +21,91 @@ using testing::HasSubstr;
 
 namespace {
 
+/// The netlink sockets of this process.
+std::set<int> netlinkSockets()
+{
+    std::set<int> found;
+    for (int fd = 0; fd < 1024; ++fd) {
+        int domain = 0;
+        socklen_t size = sizeof domain;
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_NETLINK) {
+            found.insert(fd);
+        }
+    }
+    return found;
+}
+
+/// Takes the place of a netlink socket, passes its datagrams on, and counts the messages to the kernel.
+class MessageCounter {
+public:
+    explicit MessageCounter(int fd) : kernel_(dup(fd))
+    {
+        int ends[2];
+        if (kernel_ < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || dup2(ends[0], fd) < 0) {
+            throw std::runtime_error("no socket");
+        }
+        close(ends[0]);
+        client_ = ends[1];
+        thread_ = std::thread([this] { run(); });
+    }
+    ~MessageCounter()
+    {
+        shutdown(client_, SHUT_RDWR);
+        thread_.join();
+        close(client_);
+        close(kernel_);
+    }
+    MessageCounter(const MessageCounter &) = delete;
+    MessageCounter &operator=(const MessageCounter &) = delete;
+
+    int count() const { return count_; }
+
+private:
+    void run()
+    {
+        std::vector<char> datagram(1 << 20);
+        pollfd ends[] = {{client_, POLLIN, 0}, {kernel_, POLLIN, 0}};
+        while (poll(ends, 2, -1) > 0) {
+            if (ends[0].revents != 0) {
+                const auto bytes = recv(client_, datagram.data(), datagram.size(), 0);
+                if (bytes <= 0) {
+                    return;
+                }
+                count(datagram.data(), static_cast<std::size_t>(bytes));
+                send(kernel_, datagram.data(), static_cast<std::size_t>(bytes), 0);
+            }
+            if (ends[1].revents != 0) {
+                const auto bytes = recv(kernel_, datagram.data(), datagram.size(), MSG_DONTWAIT);
+                if (bytes > 0) {
+                    send(client_, datagram.data(), static_cast<std::size_t>(bytes), MSG_NOSIGNAL);
+                }
+            }
+        }
+    }
+    void count(const char *messages, std::size_t size)
+    {
+        for (std::size_t at = 0; at + sizeof(nlmsghdr) <= size; ++count_) {
+            nlmsghdr header;
+            std::memcpy(&header, messages + at, sizeof header);
+            at += std::max<std::size_t>((header.nlmsg_len + 3) & ~std::size_t{3}, sizeof header);
+        }
+    }
+
+    int kernel_ = -1;
+    int client_ = -1;
+    std::atomic<int> count_ = 0;
+    std::thread thread_;
+};
+
 TEST(Article, ABridgeIsSetUpInOneMessage)
 {
-    const auto link = kernel()->link();
+    const auto before = netlinkSockets();
+    const auto factory = kernel();
+    auto sockets = netlinkSockets();
+    std::erase_if(sockets, [&](int fd) { return before.count(fd) != 0; });
+    ASSERT_EQ(sockets.size(), 1u);
+    const MessageCounter messages(*sockets.begin());
+    const auto link = factory->link();
     const auto bridge = LinkInfo()
                             .setName("br0")
                             .setType("bridge")
@@ -23,6 +116,7 @@ TEST(Article, ABridgeIsSetUpInOneMessage)
                             .setBridgeMcastSnooping(false)
                             .setBridgeNoLinklocalLearn(true);
     ASSERT_TRUE(link->add(bridge));
+    EXPECT_EQ(messages.count(), 1);
     const auto shown = output("ip -json -details link show br0");
     for (const auto *part :
          {R"("mtu":1400)", R"("address":"02:00:00:00:00:07")", R"("ageing_time":12300)", R"("mcast_snooping":0)",
@@ -30,6 +124,11 @@ TEST(Article, ABridgeIsSetUpInOneMessage)
         EXPECT_THAT(shown, HasSubstr(part));
     }
     EXPECT_EQ(link->add(bridge).error().status, TAPLINE_STATUS_EXISTS);
+    EXPECT_EQ(messages.count(), 2);
+    // The kernel ignores the alias of a new link: another message sets it.
+    ASSERT_TRUE(link->add(LinkInfo().setName("br9").setType("bridge").setAlias("a second message")));
+    EXPECT_EQ(messages.count(), 4);
+    ASSERT_TRUE(link->del(LinkInfo().setName("br9")));
 }
 
 TEST(Article, GetAndTestForUp)
