@@ -40,7 +40,7 @@ impl StorableObject for Nexthop {
     /// Without an id, the lowest that is free.
     fn created(mut self, held: &[Self], _: &mut Existing) -> Vec<Self> {
         let is_free = |id: &u32| held.iter().all(|nexthop| nexthop.id != Some(*id));
-        self.id = self.id.or_else(|| (1..).find(is_free));
+        self.id = self.id.or_else(|| (1..=u32::MAX).find(is_free));
         vec![self]
     }
 
