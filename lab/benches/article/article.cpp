@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 using namespace tapline::netlink;
@@ -274,27 +275,34 @@ void alone(benchmark::State &state, Change change, Undo undo)
     }
 }
 
-/// Times the raw change and that of tapline in turns, so that other load on the machine affects both. They take turns to
-/// go first. Reports the medians in microseconds.
-template <class RawChange, class OurChange, class Undo>
-void inTurns(benchmark::State &state, RawChange rawChange, OurChange ourChange, Undo undo)
+/// A method, and the change that it makes.
+struct Method {
+    const char *name;
+    std::function<void()> change;
+};
+
+/// Times the methods in turns, so that other load on the machine affects all alike. They take turns to go first. Reports the
+/// medians in microseconds.
+template <class Undo>
+void inTurns(benchmark::State &state, const std::vector<Method> &methods, Undo undo)
 {
-    std::vector<double> times[2];
-    bool isRaw = true;
+    std::vector<std::vector<double>> times(methods.size());
+    std::size_t first = 0;
     for ([[maybe_unused]] auto _ : state) {
-        double pair = 0;
-        for (int turn = 0; turn < 2; ++turn) {
-            const double time = isRaw ? seconds(rawChange) : seconds(ourChange);
+        double sum = 0;
+        for (std::size_t turn = 0; turn < methods.size(); ++turn) {
+            const auto at = (first + turn) % methods.size();
+            const double time = seconds(std::ref(methods[at].change));
             undo();
-            times[isRaw ? 0 : 1].push_back(time);
-            pair += time;
-            isRaw = !isRaw;
+            times[at].push_back(time);
+            sum += time;
         }
-        isRaw = !isRaw;
-        state.SetIterationTime(pair);
+        ++first;
+        state.SetIterationTime(sum);
     }
-    state.counters["raw"] = 1e6 * median(times[0]);
-    state.counters["tapline"] = 1e6 * median(times[1]);
+    for (std::size_t at = 0; at < methods.size(); ++at) {
+        state.counters[methods[at].name] = 1e6 * median(times[at]);
+    }
 }
 
 void rawRoutes(Raw &raw)
@@ -382,7 +390,8 @@ int main(int count, char **words)
     const auto addLine = std::string("ip link add b0 type ") + kind;
     const auto remove = [&] { rawDelete(raw); };
     bench("create/turns", createTurns, [&](benchmark::State &state) {
-        inTurns(state, [&] { rawCreate(raw); }, [&] { link->add(LinkInfo().setName("b0").setType(kind)).value(); }, remove);
+        const auto add = [&] { link->add(LinkInfo().setName("b0").setType(kind)).value(); };
+        inTurns(state, {{"raw", [&] { rawCreate(raw); }}, {"tapline", add}}, remove);
     });
     bench("create/libnl", 20, [&](benchmark::State &state) { alone(state, [&] { libnl.create(); }, remove); });
     bench("create/exec", 10, [&](benchmark::State &state) { alone(state, [&] { exec(addWords); }, remove); });
@@ -398,7 +407,8 @@ int main(int count, char **words)
         });
     };
     up("up/turns", upTurns, [&](benchmark::State &state) {
-        inTurns(state, [&] { rawAdmin(raw, true); }, [&] { link->set(LinkInfo().setName("b0").setAdmin(true)).value(); }, down);
+        const auto set = [&] { link->set(LinkInfo().setName("b0").setAdmin(true)).value(); };
+        inTurns(state, {{"raw", [&] { rawAdmin(raw, true); }}, {"tapline", set}}, down);
     });
     up("up/libnl", 20, [&](benchmark::State &state) {
         const auto index = static_cast<int>(if_nametoindex("b0"));
@@ -413,9 +423,9 @@ int main(int count, char **words)
         link->set(LinkInfo().setName(device).setAdmin(true)).value();
     };
     bench("routes/turns", 3, [&](benchmark::State &state) {
-        inTurns(state, [&] { rawRoutes(raw); }, [&] { ourRoutes(*factory); }, removeRoutes);
+        const Method ours{"tapline", [&] { ourRoutes(*factory); }};
+        inTurns(state, {{"raw", [&] { rawRoutes(raw); }}, ours, {"batch", [&] { ourBatch(*factory); }}}, removeRoutes);
     });
-    bench("routes/batch", 2, [&](benchmark::State &state) { alone(state, [&] { ourBatch(*factory); }, removeRoutes); });
     bench("routes/libnl", 1, [&](benchmark::State &state) {
         const auto index = static_cast<int>(if_nametoindex(device));
         const auto add = [&] {
