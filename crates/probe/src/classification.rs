@@ -88,7 +88,8 @@ pub struct OtherCounts {
     pub wrong_source: u64,
     /// Messages with our identifier and format but a wrong cookie.
     pub forged: u64,
-    /// Answers from targets with our identifier that are too short to hold a cookie.
+    /// Answers from targets with our identifier that are too short to hold a cookie. Of those that are
+    /// [counted elsewhere](crate::Prober::counted_elsewhere) also those that arrive without their end.
     pub cut_short: u64,
     /// Messages of other programs that passed the kernel's filter.
     pub foreign: u64,

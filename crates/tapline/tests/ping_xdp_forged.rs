@@ -1,8 +1,11 @@
 //! Replies that are none, many of them beside the true ones, and more kinds of errors than are counted separately.
 
 use std::cell::Cell;
+use std::fs;
 
+use lab::Host;
 use tapline::ping::Prober;
+use wire::checksum::internet;
 
 use crate::ping_xdp::{run_against, xdp};
 use crate::send_paths::pass_all;
@@ -75,6 +78,89 @@ fn only_true_replies_are_received_among_many_that_are_not() {
         assert_eq!(others.forged, 4 * all, "{family:?}");
         let found = (others.wrong_source, others.cut_short, others.foreign);
         assert_eq!(found, (all, all, 0), "{family:?}");
+    }
+}
+
+/// Counted by the kernel: `InHdrErrors`, or `InTruncatedPkts`.
+fn kernel_counter(host: &Host, name: &str) -> u64 {
+    let read = |file| host.run(|| fs::read_to_string(format!("/proc/thread-self/net/{file}")));
+    let text = ["snmp", "netstat", "snmp6"].map(|file| read(file).expect("the kernel counts"));
+    let tables = text[..2].iter().flat_map(|text| text.lines());
+    let rows: Vec<Vec<&str>> = tables.map(|line| line.split(' ').collect()).collect();
+    let mut pairs = rows
+        .chunks(2)
+        .flat_map(|rows| rows[0].iter().zip(&rows[1]))
+        .map(|(name, value)| (*name, *value))
+        .chain(text[2].lines().filter_map(|line| {
+            let (name, value) = line.split_once(char::is_whitespace)?;
+            Some((name, value.trim()))
+        }));
+    let (_, value) = pairs.find(|(found, _)| *found == name).expect(name);
+    value.parse().expect("a number")
+}
+
+/// The time to live, the type of service and the identification have no other checksum. An error with such a header goes to the
+/// kernel, which drops it.
+#[test]
+fn a_reply_with_a_damaged_ip_header_is_not_received() {
+    let hosts = hosts();
+    let _pass = pass_all(&hosts[1]);
+    let [family, _] = FAMILIES;
+    let before = kernel_counter(&hosts[0], "InHdrErrors");
+    for count in [1, 2] {
+        let never = |_: &Prober| false;
+        let words = family.target();
+        let summary = run_against(&hosts, family, &words, &xdp(count), never, |answerer| {
+            for _ in 0..count {
+                let request = answerer.next_request();
+                let reply = answerer.reply(2, &request, |_| ());
+                for at in [1, 4, 8] {
+                    answerer.send_changed(2, &reply, |header| header[at] ^= 4);
+                }
+                let error = answerer.unreachable(&request, HEADER + 16);
+                answerer.send_changed(2, &error, |header| header[8] ^= 4);
+                answerer.send(2, &reply);
+            }
+        });
+        let (counts, sent) = (summary.statistics.counts(0), u64::from(count));
+        let found = (counts.received, counts.corrupt, counts.errors);
+        assert_eq!(found, (sent, 3 * sent, 0), "{summary}");
+    }
+    let errors = kernel_counter(&hosts[0], "InHdrErrors") - before;
+    assert_eq!(errors, 3);
+}
+
+/// The IP header counts more bytes than the frame has.
+#[test]
+fn a_reply_without_its_end_is_cut_short() {
+    let hosts = hosts();
+    let _pass = pass_all(&hosts[1]);
+    for (family, counter) in [
+        (FAMILIES[0], "InTruncatedPkts"),
+        (FAMILIES[1], "Ip6InTruncatedPkts"),
+    ] {
+        let before = kernel_counter(&hosts[0], counter);
+        let never = |_: &Prober| false;
+        let words = family.target();
+        let summary = run_against(&hosts, family, &words, &xdp(1), never, |answerer| {
+            let request = answerer.next_request();
+            let reply = answerer.reply(2, &request, |_| ());
+            answerer.send_changed(2, &reply, |header| {
+                if family.is_ipv6 {
+                    header[5] += 1;
+                } else {
+                    header[3] += 1;
+                    header[10..12].fill(0);
+                    let sum = internet(header).to_be_bytes();
+                    header[10..12].copy_from_slice(&sum);
+                }
+            });
+            answerer.send(2, &reply);
+        });
+        let counts = summary.statistics.counts(0);
+        assert_eq!((counts.received, counts.corrupt), (1, 0), "{summary}");
+        assert_eq!(summary.statistics.other_counts().cut_short, 1);
+        assert_eq!(kernel_counter(&hosts[0], counter) - before, 1);
     }
 }
 

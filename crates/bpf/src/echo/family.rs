@@ -115,6 +115,13 @@ pub(super) fn sum(code: &mut Code<'_>, family: &Family, bytes: i16, cut: Label) 
     code.require(bytes, cut);
 }
 
+/// `R0 =` the folded sum of the IPv4 header; 0xffff if its checksum is right.
+pub(super) fn header_sum(code: &mut Code<'_>) {
+    code.extend([Insn::mov(Reg::R0, 0)]);
+    code.sum_words(START, ETHERNET, IPV4 / 4);
+    code.fold();
+}
+
 /// Adds the pseudo header of IPv6 to `R0`.
 pub(super) fn pseudo_header(code: &mut Code<'_>, family: &Family) {
     if !family.is_ipv6 {

@@ -1,7 +1,7 @@
 //! The program that verifies, times and counts replies.
 //!
 //! ```text
-//! frame ─▶ our identifier? ─▶ checksum ─▶ tag ─▶ target: address ─▶ window: first? ─▶ counters, histogram ─▶ dropped
+//! frame ─▶ our identifier? ─▶ checksums ─▶ tag ─▶ target: address ─▶ window: first? ─▶ counters, histogram ─▶ dropped
 //!             └ no: passed                 └ wrong: counted, passed
 //! ```
 
@@ -10,7 +10,9 @@ use std::os::fd::BorrowedFd;
 use super::code::{
     CONTEXT, Code, DATA, DATA_END, END, ETHERNET, START, XDP_DROP, XDP_PASS, wire16,
 };
-use super::family::{Family, LENGTH, V4, V6, find_end, pseudo_header, require_header, sum};
+use super::family::{
+    Family, LENGTH, V4, V6, find_end, header_sum, pseudo_header, require_header, sum,
+};
 use super::layout::{Entries, Total, target};
 use super::single;
 use super::statistics::{ENTRY, RTT, histogram, record, target_histogram};
@@ -24,7 +26,7 @@ const KEY: i16 = -4;
 const SLOT: i16 = -8;
 /// The words that the tag covers.
 const WORDS: [i16; 2] = [-16, -24];
-/// The sum of the message.
+/// The sum of the message; 0 if the header's is wrong.
 const SUM: i16 = -32;
 // `LENGTH` at -40.
 /// Key and first value in the table of errors.
@@ -200,9 +202,19 @@ impl<'m> Program<'m> {
         let message = self.payload_bytes as i32 + i32::from(ECHO + family.counted);
         self.require_identifier(code, family.icmp, exits.pass);
         code.require_byte(family.icmp + 1, 0, exits.pass);
-        find_end(code, family, ECHO + COOKIE, exits.cut_short, exits.pass);
+        let cut_short = exits.cut_short;
+        find_end(code, family, ECHO + COOKIE, cut_short, cut_short);
         sum(code, family, family.icmp + ECHO + COOKIE, exits.pass);
         code.extend([Insn::store(Size::Double, Reg::R10, SUM, Reg::R0)]);
+        if !family.is_ipv6 {
+            let right = code.label();
+            header_sum(code);
+            code.extend([
+                Insn::jump_if(Condition::Equal, Reg::R0, 0xffff, right),
+                Insn::store(Size::Double, Reg::R10, SUM, 0),
+                Insn::Place(right),
+            ]);
+        }
         self.verify(code, family.icmp, invalid);
         code.look_up(self.targets, KEY, invalid);
         code.extend([
@@ -262,12 +274,19 @@ impl<'m> Program<'m> {
         let least = ECHO + family.ip_bytes + ECHO + COOKIE;
         find_end(code, family, least, exits.notice, exits.pass);
         sum(code, family, quoted + ECHO + COOKIE, exits.pass);
-        code.extend([Insn::jump_if(
-            Condition::NotEqual,
-            Reg::R0,
-            0xffff,
-            exits.pass,
-        )]);
+        let require_right = |code: &mut Code<'m>| {
+            code.extend([Insn::jump_if(
+                Condition::NotEqual,
+                Reg::R0,
+                0xffff,
+                exits.pass,
+            )]);
+        };
+        require_right(code);
+        if !family.is_ipv6 {
+            header_sum(code);
+            require_right(code);
+        }
         self.verify(code, quoted, exits.foreign);
         code.look_up(self.targets, KEY, exits.foreign);
         code.extend([Insn::mov(ENTRY, Reg::R0)]);

@@ -14,6 +14,8 @@ use wire::{Icmpv4, Icmpv6, Ipv4};
 
 use super::ping::open_ping_sockets;
 
+/// Bytes of an Ethernet header.
+const ETHERNET: usize = 14;
 /// Room for some thousand requests.
 const BUFFER_BYTES: usize = 8 << 20;
 /// IP protocol number of the header (RFC 8200, 4.6).
@@ -153,10 +155,24 @@ impl<'a> Answerer<'a> {
 
     /// Like [`Answerer::send`], `count` times.
     pub fn send_copies(&self, from: u8, message: &[u8], count: usize) {
+        self.send_frames(&self.frame(from, message), count);
+    }
+
+    /// Like [`Answerer::send`], with the IP header changed by `change` after its checksum.
+    pub fn send_changed(&self, from: u8, message: &[u8], change: impl FnOnce(&mut [u8])) {
+        let mut frame = self.frame(from, message);
+        change(&mut frame[ETHERNET..][..self.family.header]);
+        self.send_frames(&frame, 1);
+    }
+
+    fn frame(&self, from: u8, message: &[u8]) -> Vec<u8> {
         let macs = [1, 0].map(|host: usize| self.hosts[host].interface().mac.0);
         let [source, destination] = macs.map(wire::MacAddress);
         let frame = Frame::ethernet(source, destination);
-        let frame = self.finish(frame, from, 1, message);
+        self.finish(frame, from, 1, message)
+    }
+
+    fn send_frames(&self, frame: &[u8], count: usize) {
         let out = self.hosts[1].interface().index;
         let frames = std::iter::repeat_n(frame, count);
         let sent = self.hosts[1].run(|| send_frames(out, frames));
