@@ -313,3 +313,26 @@ fn late_answers_to_only_probes_have_no_round_trip() {
     let found = prober.counters().target(0);
     assert_eq!((found.received, found.late, found.sum_ns), (0, 1, 0));
 }
+
+/// 65 536 prefixes fit. What was set before the error is known: it is taken back afterwards.
+#[test]
+fn prefixes_can_be_set_after_there_were_too_many() {
+    let pair = Pair::new();
+    let mut responder = pair.responder();
+    let all =
+        (0..=1 << 16).map(|number: u32| (IpAddr::from((0x0b00_0000 + number).to_be_bytes()), 32));
+    let error = responder.set_local(all).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
+    let (left, right) = (*pair.left.interface(), *pair.right.interface());
+    responder.set_local([(right.v4.into(), 32)]).unwrap();
+    let mut prober = pair.prober(Duration::from_mins(1));
+    send(&pair, &mut prober, 0, 1, 10);
+    let mut expected = EchoTotals::default();
+    expected.received = 10;
+    expect(&prober, expected);
+    responder.set_local([(left.v4.into(), 32)]).unwrap();
+    let passed = responder.counts().unwrap().passed;
+    send(&pair, &mut prober, 0, 11, 20);
+    let is_there = || responder.counts().unwrap().passed == passed + 10;
+    lab::wait::until("they are passed on", is_there);
+}

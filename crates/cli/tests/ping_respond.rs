@@ -84,6 +84,21 @@ fn the_text_says_what_happens() {
     ended.assert_mentions("use --xdp native if its other end has an XDP program");
 }
 
+/// The account is printed, and then why it ended.
+#[test]
+fn a_removed_interface_ends_it() {
+    let scene = Scene::new();
+    let mut responder = respond(&scene, "--json");
+    responder.ready();
+    iputils(&scene, "-c 3 -i 0.01 10.1.0.2").exit(0);
+    scene.right.ip("link delete right0");
+    let ended = responder.finish();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    ended.assert_mentions("interface right0 was removed");
+    let summary = ended.events().pop().expect("a summary");
+    assert_has(&summary, &json!({ "event": "summary", "answered": 3 }));
+}
+
 #[test]
 fn what_cannot_be_answered_is_refused() {
     let scene = Scene::new();

@@ -1,7 +1,9 @@
 //! The responder: its answers beside those of the kernel, what it leaves to the kernel, and its limit.
 
+use std::time::Duration;
+
 use tapline::capture::{Backend, Capture};
-use tapline::ping::{EchoAnswerCounts, Responder, XdpAttachMode};
+use tapline::ping::{EchoAnswerCounts, RespondError, Responder, XdpAttachMode};
 use wire::build::{Extension, Frame, IpFrame};
 use wire::checksum::internet;
 use wire::{FragmentFields, Icmpv4Fields, Ipv4Fields, Ipv6Fields, MacAddress};
@@ -229,4 +231,40 @@ fn addresses_are_followed_and_prefixes_count() {
     pair.left.send(&frames);
     assert_eq!(responder.counts().unwrap().answered, 6);
     let _ = responder.finish().unwrap();
+}
+
+#[test]
+fn another_mac_address_of_the_interface_is_followed() {
+    let pair = Pair::new();
+    let mut responder = respond(&pair, None);
+    let old = requests(&pair).remove(0);
+    let mac = [2, 0, 0, 0, 0, 0x77];
+    let mut new = old.clone();
+    new[..6].copy_from_slice(&mac);
+    pair.right.ip("link set right0 address 02:00:00:00:00:77");
+    pair.left.send([&old]);
+    assert_eq!(numbers(responder.counts().unwrap()), [1, 0, 0, 0]);
+    pair.right.run(|| responder.refresh()).unwrap();
+    pair.left.send([&old, &new, &new]);
+    assert_eq!(numbers(responder.counts().unwrap()), [3, 0, 0, 1]);
+    let _ = responder.finish().unwrap();
+}
+
+#[test]
+fn the_responder_ends_when_its_interface_is_removed() {
+    let pair = Pair::new();
+    let mut responder = respond(&pair, None);
+    pair.right.ip("link delete right0");
+    let stopper = responder.stopper();
+    let mut ticks = 0;
+    let ended = responder.run(Duration::from_millis(100), |_| {
+        ticks += 1;
+        if ticks == 50 {
+            stopper.stop();
+        }
+    });
+    let Err(RespondError::Removed { link }) = ended else {
+        panic!("{ended:?}");
+    };
+    assert_eq!(link, "right0");
 }

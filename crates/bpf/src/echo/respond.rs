@@ -29,8 +29,8 @@ const BURST_NS: i32 = 10_000_000;
 /// What a program is generated from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Program<'m> {
-    /// The interface's own address.
-    pub mac: [u8; 6],
+    /// The interface's own address, in the first six bytes of the value.
+    pub mac: BorrowedFd<'m>,
     pub ttl: u8,
     pub hop_limit: u8,
     /// Minimum time between two answers on average; `None` sets no limit.
@@ -101,13 +101,18 @@ impl<'m> Program<'m> {
 
     /// Passes frames to other hosts and to groups, and from groups.
     fn require_own_mac(&self, code: &mut Code<'m>, pass: Label) {
-        let (&first, last) = self.mac.split_first_chunk().expect("six bytes");
-        let (first, last) = (u32::from_ne_bytes(first), wire16([last[0], last[1]]));
+        code.extend([Insn::LoadMapValue {
+            dst: Reg::R3,
+            map: self.mac,
+        }]);
+        for (size, at) in [(Size::Word, 0), (Size::Half, 4)] {
+            code.extend([
+                Insn::load(size, Reg::R1, START, at),
+                Insn::load(size, Reg::R2, Reg::R3, at),
+                Insn::jump_if32(Condition::NotEqual, Reg::R1, Reg::R2, pass),
+            ]);
+        }
         code.extend([
-            Insn::load(Size::Word, Reg::R1, START, 0),
-            Insn::jump_if32(Condition::NotEqual, Reg::R1, first.cast_signed(), pass),
-            Insn::load(Size::Half, Reg::R1, START, 4),
-            Insn::jump_if32(Condition::NotEqual, Reg::R1, last, pass),
             Insn::load(Size::Byte, Reg::R1, START, 6),
             Insn::jump_if32(Condition::AnyBitSet, Reg::R1, 1, pass),
         ]);

@@ -15,6 +15,9 @@ use crate::xdp::{XdpAttachMode, XdpLink, XdpMode};
 
 const NAME: &str = "tapline_echo";
 
+/// Bytes of the value with the MAC address.
+const MAC_BYTES: u32 = 8;
+
 /// Most prefixes of own addresses for a family.
 const MAX_PREFIXES: u32 = 1 << 16;
 
@@ -58,6 +61,7 @@ pub struct EchoAnswerCounts {
 pub struct EchoResponder {
     link: XdpLink,
     counters: Counters<COUNTERS>,
+    mac: Map,
     /// Own addresses, IPv4 and IPv6: the program finds the longest prefix.
     tries: [abi::bpf::Map; 2],
     local: HashSet<(IpAddr, u8)>,
@@ -76,9 +80,11 @@ impl EchoResponder {
     pub fn attach(ifindex: u32, options: &EchoResponderOptions) -> Result<Self, XdpProgramError> {
         let counters = Counters::create(NAME)?;
         let used_until = Map::value(NAME, 8)?;
+        let mac = Map::value(NAME, MAC_BYTES)?;
+        write_mac(&mac, options.mac).map_err(MapError::creating(NAME, MapType::Array))?;
         let tries = [trie(4)?, trie(16)?];
         let program = respond::Program {
-            mac: options.mac,
+            mac: mac.as_fd(),
             ttl: options.ttl,
             hop_limit: options.hop_limit,
             answer_ns: options.rate_pps.map(|pps| 1_000_000_000 / pps.max(1)),
@@ -91,29 +97,43 @@ impl EchoResponder {
         Ok(Self {
             link,
             counters,
+            mac,
             tries,
             local: HashSet::new(),
         })
     }
 
+    /// Answers frames to this MAC address from now on: that of the interface has changed.
+    ///
+    /// # Errors
+    /// Errors of `BPF_MAP_UPDATE_ELEM`; none is known.
+    pub fn set_mac(&self, mac: [u8; 6]) -> io::Result<()> {
+        write_mac(&self.mac, mac)
+    }
+
     /// Answers requests to these prefixes and no others. Each has an address and a length in bits.
     ///
     /// # Errors
-    /// Errors of `BPF_MAP_UPDATE_ELEM`: ENOSPC above 65 536 prefixes of a family.
+    /// Errors of `BPF_MAP_UPDATE_ELEM`: ENOSPC above 65 536 prefixes of a family. Some of the changes have been made then; a
+    /// later call makes the others.
     pub fn set_local(
         &mut self,
         prefixes: impl IntoIterator<Item = (IpAddr, u8)>,
     ) -> io::Result<()> {
         let wanted: HashSet<(IpAddr, u8)> = prefixes.into_iter().collect();
-        for gone in self.local.difference(&wanted) {
-            let (trie, key) = self.place(*gone);
+        let gone: Vec<_> = self.local.difference(&wanted).copied().collect();
+        for prefix in gone {
+            let (trie, key) = self.place(prefix);
             trie.delete(&key)?;
+            self.local.remove(&prefix);
         }
-        for new in wanted.difference(&self.local) {
-            let (trie, key) = self.place(*new);
-            trie.update(&key, &[1, 0, 0, 0])?;
+        for new in wanted {
+            if !self.local.contains(&new) {
+                let (trie, key) = self.place(new);
+                trie.update(&key, &[1, 0, 0, 0])?;
+                self.local.insert(new);
+            }
         }
-        self.local = wanted;
         Ok(())
     }
 
@@ -151,6 +171,12 @@ impl EchoResponder {
     pub fn mode(&self) -> XdpMode {
         self.link.mode()
     }
+}
+
+fn write_mac(map: &Map, mac: [u8; 6]) -> io::Result<()> {
+    let mut value = [0; MAC_BYTES as usize];
+    value[..mac.len()].copy_from_slice(&mac);
+    map.write(&value)
 }
 
 fn trie(address_bytes: u32) -> Result<abi::bpf::Map, MapError> {

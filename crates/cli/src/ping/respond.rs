@@ -66,10 +66,10 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
             }
         }
     });
-    ran.map_err(failure)?;
     let summary = responder.finish().map_err(failure)?;
     let reported = failed.map_or_else(|| end(args, &summary), Err);
     reported.map_err(|error| Failure::stdout(&error))?;
+    ran.map_err(failure)?;
     Ok(Exit::Done)
 }
 

@@ -10,15 +10,17 @@ use std::time::{Duration, Instant};
 use bpf::{
     EchoAnswerCounts, EchoResponder, EchoResponderOptions, XdpAttachMode, XdpMode, XdpProgramError,
 };
-use netlink::{Netlink, NetlinkError, Route, RouteTable, RouteType};
+use netlink::{IfIndex, MacAddress, Netlink, NetlinkError, Route, RouteTable, RouteType};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
 use crate::stop::{Stop, Stopper};
 use crate::wait::wait;
 
-/// Time between two reads of the addresses of this host.
+/// Time between two reads of the addresses of this host and the interface.
 const REFRESH: Duration = Duration::from_secs(1);
+/// Reads in a row that may fail: for half a minute, the latest that are known are used.
+const MAX_FAILED: u32 = 30;
 /// The first kernel whose XDP programs take frames of several buffers.
 const MIN_KERNEL: (u32, u32) = (5, 18);
 /// TTL and hop limit of a kernel that does not say.
@@ -64,6 +66,12 @@ pub enum RespondError {
     /// The interface has no Ethernet header.
     #[error("interface {link} is not an Ethernet interface")]
     NotEthernet {
+        /// Its name.
+        link: String,
+    },
+    /// The interface was removed while the responder ran, or moved to another network namespace.
+    #[error("interface {link} was removed")]
+    Removed {
         /// Its name.
         link: String,
     },
@@ -143,7 +151,7 @@ impl RespondOptions {
 
     /// Attaches the program in the network namespace of the calling thread.
     ///
-    /// The MAC address of the interface and the default TTL are those of this moment.
+    /// The default TTL is that of this moment.
     ///
     /// # Errors
     /// [`RespondError`].
@@ -188,6 +196,9 @@ impl RespondOptions {
             stop,
             start: Instant::now(),
             link: name,
+            ifindex: link.ifindex(),
+            mac,
+            failed: 0,
             avoids_peer: is_veth && self.mode.is_none(),
         };
         responder.refresh()?;
@@ -203,15 +214,20 @@ pub struct Responder {
     stop: Stop,
     start: Instant,
     link: String,
+    ifindex: IfIndex,
+    mac: MacAddress,
+    /// Reads in a row that have failed.
+    failed: u32,
     avoids_peer: bool,
 }
 
 impl Responder {
-    /// Waits until the job is stopped. Follows changes of this host's addresses within a second, and calls `observe` with
-    /// the counters every `tick`, at least 1 ms.
+    /// Waits until the job is stopped. Follows changes of this host's addresses and of the interface's MAC address within a
+    /// second, and calls `observe` with the counters every `tick`, at least 1 ms. If these cannot be read, it tries again for
+    /// half a minute.
     ///
     /// # Errors
-    /// [`RespondError`].
+    /// [`RespondError`]; [`RespondError::Removed`] once the interface is gone.
     pub fn run(
         &mut self,
         tick: Duration,
@@ -229,7 +245,8 @@ impl Responder {
             }
             let now = Instant::now();
             if now >= refresh {
-                self.refresh()?;
+                let refreshed = self.refresh();
+                judge(refreshed, &mut self.failed)?;
                 refresh = now + REFRESH;
             }
             if now >= tick {
@@ -239,12 +256,25 @@ impl Responder {
         }
     }
 
-    /// Reads the addresses of this host again: those of `ip route show table local type local`. Loopback addresses are
-    /// not answered.
+    /// Reads the MAC address of the interface again, and the addresses of this host: those of `ip route show table local type
+    /// local`. Loopback addresses are not answered.
     ///
     /// # Errors
     /// [`RespondError`]. A list that changes while it is read is used as it is.
     pub fn refresh(&mut self) -> Result<(), RespondError> {
+        let link = self.netlink.link(self.ifindex).map_err(|error| {
+            if error.is_absence() {
+                return RespondError::Removed {
+                    link: self.link.clone(),
+                };
+            }
+            error.into()
+        })?;
+        if let Some(mac) = link.mac().filter(|mac| *mac != self.mac) {
+            let set = self.program.set_mac(mac.0);
+            set.map_err(|source| RespondError::Map { source })?;
+            self.mac = mac;
+        }
         let local = Route::new().table(RouteTable::Local);
         let routes = self.netlink.list(&local)?.items;
         let prefixes = routes
@@ -337,6 +367,19 @@ impl fmt::Display for RespondSummary {
     }
 }
 
+/// Passes an error on that is final, or one too many in a row after `failed`.
+fn judge(refreshed: Result<(), RespondError>, failed: &mut u32) -> Result<(), RespondError> {
+    let is_final = matches!(refreshed, Err(RespondError::Removed { .. }));
+    *failed = match refreshed {
+        Ok(()) => 0,
+        Err(_) => *failed + 1,
+    };
+    if is_final || *failed > MAX_FAILED {
+        return refreshed;
+    }
+    Ok(())
+}
+
 /// The sysctl `net/NAME` as a number of hops.
 fn hops(name: &str) -> u8 {
     let text = fs::read_to_string(format!("/proc/sys/net/{name}"));
@@ -348,5 +391,29 @@ fn is_loopback(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_loopback(),
         IpAddr::V6(address) => address.is_loopback(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_end_it_after_half_a_minute_or_if_the_interface_is_gone() {
+        let failure = || {
+            Err(RespondError::Map {
+                source: io::Error::from_raw_os_error(libc::ENOBUFS),
+            })
+        };
+        let mut failed = 0;
+        for result in (0..30).map(|_| failure()).chain([Ok(())]) {
+            assert!(judge(result, &mut failed).is_ok());
+        }
+        let ended = (1..100).find(|_| judge(failure(), &mut failed).is_err());
+        assert_eq!(ended, Some(31));
+        let gone = RespondError::Removed {
+            link: "eth0".into(),
+        };
+        assert!(judge(Err(gone), &mut 0).is_err());
     }
 }
