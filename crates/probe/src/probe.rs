@@ -1,7 +1,7 @@
 //! A probe, and its slot in the schedule.
 
 /// One echo request to one target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Probe {
     /// Index of the target in the list.
     pub target: u32,

@@ -83,6 +83,8 @@ pub struct Prober {
     pub(crate) sent_end: u64,
     /// When the next probe is due; `None` if that depends on answers, or none is left.
     next_due_ns: Option<u64>,
+    /// Whether the next probe waits until some in flight end.
+    has_full_flight: bool,
     /// Present if probes are assigned to paths.
     pub(crate) balance: Option<ChecksumBalance>,
     pub(crate) accounts: AddressAccounts,
@@ -155,6 +157,7 @@ impl Prober {
             expired_slots: plan.first_probe,
             sent_end: u64::MAX,
             next_due_ns: None,
+            has_full_flight: false,
             balance,
             accounts: AddressAccounts::default(),
             pending_changes: VecDeque::new(),
@@ -171,9 +174,25 @@ impl Prober {
         // So that no probe reuses the bits of one that has not ended.
         let flight = self.statistics.flight();
         let limit = self.schedule.limit(self.expired_slots, flight);
+        self.next_of(now_ns, |prober| {
+            let (targets, own) = (&prober.targets, &prober.own);
+            prober.schedule.turn(now_ns, limit, targets, own)
+        })
+    }
+
+    /// As [`Prober::next`], but issues no probe besides those that were issued before and wait for a limit.
+    pub fn next_waiting(&mut self, now_ns: u64) -> NextAction {
+        self.now_ns = now_ns;
+        self.next_of(now_ns, |prober| {
+            prober.schedule.old_turn(now_ns, &prober.targets)
+        })
+    }
+
+    #[inline]
+    fn next_of(&mut self, now_ns: u64, next_turn: impl Fn(&mut Self) -> Turn) -> NextAction {
         let mut turn = Turn::Wait(now_ns + SKIP_REST_NS);
         for _ in 0..MAX_SKIPS {
-            match self.schedule.turn(now_ns, limit, &self.targets, &self.own) {
+            match next_turn(self) {
                 Turn::Skip(slot) => self.skip(slot, now_ns),
                 // It waited for a limit while its target changed.
                 Turn::Send(probe, slot) if self.accounts.is_closed(probe.target, probe.round) => {
@@ -189,6 +208,7 @@ impl Prober {
             Turn::Wait(until_ns) => Some(until_ns),
             _ => None,
         };
+        self.has_full_flight = matches!(turn, Turn::Full(_));
         match turn {
             Turn::Send(probe, slot) => {
                 self.unreported += 1;
@@ -317,12 +337,32 @@ impl Prober {
         self.note_last(probe.target, now_ns);
     }
 
+    /// Whether the next probe has to wait until some in flight end: no more can be tracked. As of the latest
+    /// [`Prober::next`].
+    #[inline]
+    pub fn has_full_flight(&self) -> bool {
+        self.has_full_flight
+    }
+
     /// Sets `probe` aside, which [`Prober::next`] has issued and the caller cannot send yet. It counts as not issued until
-    /// [`Prober::resume`]. [`Prober::stop`] withdraws it.
+    /// [`Prober::resume`], or until it is issued again after [`Prober::requeue`]. [`Prober::stop`] withdraws it.
     pub fn hold(&mut self, probe: Probe) {
         self.unreported = self.unreported.saturating_sub(1);
         let slot = self.slot_of(probe);
-        self.schedule.hold(slot);
+        self.schedule.hold(slot, self.targets.address(probe.target));
+    }
+
+    /// Lets [`Prober::next`] issue a probe again that was [held](Prober::hold), as soon as the rate and the other limits
+    /// permit. Nothing if it was withdrawn.
+    pub fn requeue(&mut self, probe: Probe) {
+        let slot = self.slot_of(probe);
+        self.schedule.requeue(slot);
+    }
+
+    /// Number of probes that are to be issued again.
+    #[inline]
+    pub fn requeued(&self) -> usize {
+        self.schedule.requeued()
     }
 
     /// Takes back a probe that was [held](Prober::hold). If this returns true, the caller has to send it, and to report that.

@@ -200,3 +200,119 @@ fn probes_that_wait_for_a_limit_wait_for_a_full_queue_too() {
         NextAction::Send(_)
     ));
 }
+
+/// Sends what is due until no probe is left, and returns the times.
+fn send_rest(world: &mut World, count: usize) -> Vec<u64> {
+    let mut times = Vec::new();
+    while times.len() < count {
+        match world.prober.next(world.now_ns) {
+            NextAction::Send(probe) => {
+                world.prober.sent(probe, world.now_ns);
+                times.push(world.now_ns);
+            }
+            NextAction::Wait(until_ns) => world.now_ns = until_ns,
+            NextAction::Done => panic!("{} of {count} were sent", times.len()),
+        }
+    }
+    times
+}
+
+/// Asserts that `each_ns` lies between two of `times` on average, but for `burst` of them.
+#[track_caller]
+fn assert_paced(times: &[u64], each_ns: u64, burst: usize) {
+    for count in 1..times.len() {
+        for some in times.windows(count + 1) {
+            let least_ns = each_ns * count.saturating_sub(burst) as u64;
+            assert!(some[count] + MS >= some[0] + least_ns, "{count}: {some:?}");
+        }
+    }
+}
+
+/// As if one neighbour became known for all of them late. They have not used the limits while they waited.
+#[test]
+fn held_probes_go_on_within_the_limits() {
+    for (rate_pps, prefix_pps, words, each_ns) in [
+        (Some(1000), None, "10.0.0.0-10.0.0.127", MS),
+        (None, Some(50), "10.0.0.0-10.0.0.31", 20 * MS),
+        (Some(1000), Some(50), "10.0.0.0-10.0.0.31", 20 * MS),
+    ] {
+        let plan = ProbePlan {
+            interval_ns: 0,
+            rate_pps,
+            prefix_pps,
+            ..plan(1)
+        };
+        let mut world = World::new(&plan, words);
+        let mut held = Vec::new();
+        while let NextAction::Send(probe) = world.prober.next(world.now_ns) {
+            world.prober.hold(probe);
+            held.push(probe);
+        }
+        assert_eq!(held.len(), world.prober.targets().len() as usize);
+        world.now_ns = 3 * SECOND;
+        held.iter().for_each(|probe| world.prober.requeue(*probe));
+        assert_eq!(world.prober.requeued(), held.len());
+        let times = send_rest(&mut world, held.len());
+        // The schedule catches up on 10 ms.
+        assert_paced(&times, each_ns, 11);
+        let took_ns = times[times.len() - 1] - times[0];
+        assert!(took_ns <= each_ns * times.len() as u64, "{took_ns}");
+        world.expire();
+        assert_eq!(world.prober.total().sent, held.len() as u64);
+    }
+}
+
+/// Those of one half wait, and go on while the other half is probed.
+#[test]
+fn held_probes_share_the_rate_with_the_others() {
+    let plan = ProbePlan {
+        interval_ns: 0,
+        rate_pps: Some(1000),
+        timeout_ns: 10 * SECOND,
+        ..plan(10)
+    };
+    let mut world = World::new(&plan, "10.0.0.0-10.0.0.99");
+    let (mut held, mut times) = (Vec::new(), Vec::new());
+    while held.len() < 150 {
+        match world.prober.next(world.now_ns) {
+            NextAction::Send(probe) if probe.target % 2 == 0 => {
+                world.prober.hold(probe);
+                held.push(probe);
+            }
+            NextAction::Send(probe) => {
+                world.prober.sent(probe, world.now_ns);
+                times.push(world.now_ns);
+            }
+            NextAction::Wait(until_ns) => world.now_ns = until_ns,
+            NextAction::Done => panic!("more are left"),
+        }
+    }
+    held.iter().for_each(|probe| world.prober.requeue(*probe));
+    let rest = 1000 - times.len();
+    times.extend(send_rest(&mut world, rest));
+    assert_paced(&times, MS, 11);
+    assert_eq!(world.prober.total().sent, 1000);
+    assert_eq!(world.prober.requeued(), 0);
+}
+
+/// With a slot of time for each, the rest of the run goes on after them.
+#[test]
+fn only_old_probes_are_issued_while_no_others_are_to_be() {
+    let plan = ProbePlan {
+        interval_ns: 0,
+        rate_pps: None,
+        ..plan(1)
+    };
+    let mut world = World::new(&plan, "10.0.0.0-10.0.0.9");
+    let NextAction::Send(first) = world.prober.next(0) else {
+        panic!("all are due");
+    };
+    world.prober.hold(first);
+    assert_eq!(world.prober.next_waiting(0), NextAction::Wait(u64::MAX));
+    world.prober.requeue(first);
+    assert_eq!(world.prober.next_waiting(0), NextAction::Send(first));
+    world.prober.sent(first, 0);
+    let next = world.prober.next_waiting(0);
+    assert!(matches!(next, NextAction::Wait(_)), "{next:?}");
+    assert_eq!(send_rest(&mut world, 9).len(), 9);
+}

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use lab::Host;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
+use tapline::capture::{Capture, CaptureOptions};
 use tapline::ping::{
     Backend, PingError, PingOperation, PingOptions, PingSummary, Prober, XdpAttachMode, XdpRefusal,
 };
@@ -82,6 +83,40 @@ fn the_kernel_answers_and_every_probe_is_accounted_for() {
     }
     let histogram = summary.statistics.histogram();
     assert_eq!(histogram.count(), 4000);
+    // What the interface drops before the program is not known.
+    let unknown = (summary.overruns, summary.checksum_drops);
+    assert_eq!(unknown, (None, None));
+}
+
+/// The one of the interface, as in requests of the kernel.
+#[test]
+fn requests_have_the_hop_limit_of_the_kernels() {
+    let [left, right] = Net::new().pair();
+    let _pass = pass_all(&right);
+    left.set_sysctl("ipv6/conf/all/hop_limit", "99");
+    left.set_sysctl("ipv6/conf/left0/hop_limit", "33");
+    left.set_sysctl("ipv4/ip_default_ttl", "55");
+    let requests = CaptureOptions::default()
+        .interface("right0")
+        .filter("icmp6[0] == 128 or icmp[0] == 8")
+        .unwrap()
+        .packets(4);
+    let mut capture = right.run(|| Capture::open(requests)).unwrap();
+    for backend in [Backend::Xdp, Backend::Raw] {
+        let mut options = xdp(1);
+        options.backend = Some(backend);
+        let total = run(&left, &options, "10.1.0.2 fd00:1::2")
+            .statistics
+            .total();
+        assert_eq!(total.received, 2);
+    }
+    let mut found = Vec::new();
+    while let Some(packet) = capture.next().unwrap() {
+        let at = if packet.data()[12] == 0x86 { 21 } else { 22 };
+        found.push(packet.data()[at]);
+    }
+    found.sort_unstable();
+    assert_eq!(found, [33, 33, 55, 55]);
 }
 
 /// The other end of the veth pair has no program, so that the driver sends no XDP frames.

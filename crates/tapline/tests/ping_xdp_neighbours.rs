@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::{Host, Net};
 use netlink::{Addr, Neigh, Prefix};
@@ -254,4 +254,71 @@ fn neighbours_and_gateways_with_another_mac_address_are_followed() {
     assert_eq!(summary.ended, tapline::ping::Ended::Stopped, "{summary}");
     let after = echoes_answered(&right).iter().sum::<u64>();
     assert!(after >= before + 20, "{before} {after}");
+}
+
+/// A gateway that answers late: until then, all probes wait for it. Compared with the requests that the kernel counts.
+#[test]
+fn probes_that_have_waited_leave_at_the_rate() {
+    const PPS: u32 = 200;
+    let [left, right] = resolving_pair();
+    let _pass = pass_all(&right);
+    left.ip("route add 10.2.0.0/24 via 10.1.0.9");
+    right.ip("route add local 10.2.0.0/24 dev lo");
+    for (rate_pps, prefix_pps) in [(Some(PPS), None), (None, Some(PPS))] {
+        left.ip("neighbour flush dev left0");
+        let before = echoes_answered(&right)[0];
+        let mut options = xdp(1);
+        (options.rate_pps, options.prefix_pps) = (rate_pps, prefix_pps);
+        let (mut ticks, mut first) = (0, None);
+        let ping = open(&left, &options, "10.2.0.1-10.2.0.200");
+        let summary = complete(ping, |event, statistics| {
+            ticks += u32::from(matches!(event, PingEvent::Tick { .. }));
+            if ticks == 20 {
+                ticks += 1;
+                assert_eq!(statistics.total().sent, 0);
+                right.ip("address add 10.1.0.9/24 dev right0");
+            }
+            if statistics.total().sent > 0 {
+                first.get_or_insert_with(Instant::now);
+            }
+        });
+        let took = first.expect("they are sent").elapsed();
+        right.ip("address del 10.1.0.9/24 dev right0");
+        let total = summary.statistics.total();
+        assert_eq!((total.sent, total.received), (200, 200), "{summary}");
+        assert_eq!(echoes_answered(&right)[0] - before, 200);
+        // All but those of the first tick, and of 10 ms on which the schedule catches up.
+        assert!(took >= Duration::from_millis(800), "{took:?}");
+    }
+}
+
+/// The route changes while a probe waits for its gateway. The first gateway becomes known before the second one, or never.
+#[test]
+fn a_probe_that_waits_follows_its_route() {
+    for is_first_known in [true, false] {
+        let [left, right] = resolving_pair();
+        let _pass = pass_all(&right);
+        left.ip("route add 10.2.0.0/24 via 10.1.0.8");
+        right.ip("route add local 10.2.0.0/24 dev lo");
+        let mut options = xdp(1);
+        options.timeout = Duration::from_secs(5);
+        let mut ticks = 0;
+        let ping = open(&left, &options, "10.2.0.1");
+        let summary = complete(ping, |event, _| {
+            let is_tick = matches!(event, PingEvent::Tick { .. });
+            ticks += u32::from(is_tick);
+            let words = match ticks {
+                _ if !is_tick => return,
+                5 => (&left, "route replace 10.2.0.0/24 via 10.1.0.7"),
+                30 if is_first_known => (&right, "address add 10.1.0.8/24 dev right0"),
+                // The kernel asks for the first one again after a second.
+                150 => (&right, "address add 10.1.0.7/24 dev right0"),
+                _ => return,
+            };
+            words.0.ip(words.1);
+        });
+        let total = summary.statistics.total();
+        assert_eq!((total.sent, total.received), (1, 1), "{summary}");
+        assert_eq!(echoes_answered(&right)[0], 1);
+    }
 }

@@ -122,6 +122,14 @@ impl RateLimits {
         }
     }
 
+    /// Gives back the token of the prefix for a probe to `address` that is not sent yet.
+    pub fn give_back(&mut self, address: IpAddr) {
+        if let Some((bucket, full)) = &mut self.prefixes {
+            let full_ns = &mut full[prefix_slot(address)];
+            *full_ns = full_ns.saturating_sub(bucket.each_ns);
+        }
+    }
+
     #[inline]
     fn is_unresolved(&self, target: u32) -> bool {
         let word = self.unresolved.get(target as usize / 64);

@@ -1,7 +1,8 @@
 //! Which probe is due next, and when.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::net::IpAddr;
 
 use super::epochs::Epochs;
 use super::permutation::Permutation;
@@ -29,6 +30,9 @@ const CALM_PARTS: u64 = 16;
 /// round, so the time between two probes to a target is always the interval. Within a round, slots
 /// may be gathered into groups that are due together with their first slot. Targets that are added follow
 /// in the order of their indices.
+///
+/// A slot that was held gives its tokens back, and takes others when it is issued again. With a rate limit, it then takes
+/// time that the next slots have to wait.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     order: Permutation,
@@ -51,6 +55,12 @@ pub(crate) struct Schedule {
     deferred: BinaryHeap<Reverse<(u64, u64)>>,
     /// Slots that were issued and wait for something outside.
     held: BTreeSet<u64>,
+    /// Slots that were held and are to be issued again, oldest first.
+    requeued: VecDeque<u64>,
+    /// Minimum time between two probes by the rate limit, in the unit of `due`; 0 without one.
+    rate_gap: u128,
+    /// Before this time, the rate limit permits no slot besides those that are due.
+    rate_due: u128,
     limits: RateLimits,
     backoff: Backoff,
 }
@@ -109,6 +119,11 @@ impl Schedule {
             group: forecast.group.into(),
             deferred: BinaryHeap::with_capacity(MAX_DEFERRED),
             held: BTreeSet::new(),
+            requeued: VecDeque::new(),
+            rate_gap: plan
+                .rate_pps
+                .map_or(0, |rate| (1_000_000_000 << 32) / u128::from(rate.max(1))),
+            rate_due: 0,
             limits: RateLimits::new(plan),
             backoff: Backoff {
                 doublings: 0,
@@ -144,22 +159,27 @@ impl Schedule {
         if let Some(turn) = self.deferred_turn(now_ns, targets) {
             return turn;
         }
+        if !self.requeued.is_empty()
+            && let Some(turn) = self.requeued_turn(now_ns, targets)
+        {
+            return turn;
+        }
         // Each iteration ends the loop or defers a slot; at most MAX_DEFERRED are deferred.
         loop {
             if self.next_slot == self.slots {
-                return if self.deferred.is_empty() {
+                return if self.deferred.is_empty() && self.requeued.is_empty() {
                     Turn::Over
                 } else {
-                    Turn::Wait(self.deferred_ns(now_ns))
+                    Turn::Wait(self.waiting_ns(now_ns))
                 };
             }
             if self.next_slot >= limit {
-                return Turn::Full(self.deferred_ns(now_ns));
+                return Turn::Full(self.waiting_ns(now_ns));
             }
             let lead = self.lead();
             let due_ns = (self.due.saturating_sub(lead) >> 32) as u64;
             if due_ns > now_ns {
-                return Turn::Wait(due_ns.min(self.deferred_ns(now_ns)));
+                return Turn::Wait(due_ns.min(self.waiting_ns(now_ns)));
             }
             if now_ns - due_ns > MAX_CATCH_UP_NS {
                 self.due = (u128::from(now_ns - MAX_CATCH_UP_NS) << 32) + lead;
@@ -185,19 +205,72 @@ impl Schedule {
                 return Turn::Send(probe, slot);
             }
             if self.deferred.len() == MAX_DEFERRED {
-                return Turn::Wait(ready_ns.min(self.deferred_ns(now_ns)));
+                return Turn::Wait(ready_ns.min(self.waiting_ns(now_ns)));
             }
             self.deferred.push(Reverse((ready_ns, self.next_slot)));
             self.advance();
         }
     }
 
-    /// When the next deferred probe may be sent, after `now_ns`.
-    fn deferred_ns(&self, now_ns: u64) -> u64 {
-        let first = self.deferred.peek();
-        first.map_or(u64::MAX, |Reverse((at, _))| {
-            (*at).max(self.backoff.until_ns).max(now_ns + 1)
-        })
+    /// When the next deferred or requeued probe may be sent, after `now_ns`.
+    fn waiting_ns(&self, now_ns: u64) -> u64 {
+        let deferred = self.deferred.peek().map(|Reverse((at, _))| *at);
+        // Without room among the deferred, one that is requeued waits until another of them leaves.
+        let has_room = self.deferred.len() < MAX_DEFERRED;
+        let requeued = self.requeued.front().filter(|_| has_room);
+        let requeued = requeued.map(|_| self.rate_due_ns());
+        let first = deferred.into_iter().chain(requeued).min();
+        first.map_or(u64::MAX, |at| at.max(self.backoff.until_ns).max(now_ns + 1))
+    }
+
+    /// The probe that was held and is issued again at `now_ns`, if the rate permits one. Those that have to wait for their
+    /// prefix are deferred.
+    fn requeued_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<Turn> {
+        if now_ns < self.backoff.until_ns {
+            return None;
+        }
+        while self.rate_due_ns() <= now_ns {
+            let slot_number = *self.requeued.front()?;
+            let slot = self.slot_at(slot_number);
+            let probe = self.probe_in(slot);
+            let address = targets.address(probe.target);
+            let Some(address) = address.filter(|_| !targets.is_idle(probe.target)) else {
+                self.requeued.pop_front();
+                return Some(Turn::Skip(slot));
+            };
+            let ready_ns = self.limits.ready(probe.target, address);
+            if ready_ns <= now_ns {
+                self.requeued.pop_front();
+                self.limits.take(probe.target, address, now_ns);
+                self.use_rate(now_ns);
+                return Some(Turn::Send(probe, slot));
+            }
+            if self.deferred.len() == MAX_DEFERRED {
+                return None;
+            }
+            self.requeued.pop_front();
+            self.use_rate(now_ns);
+            self.deferred.push(Reverse((ready_ns, slot_number)));
+        }
+        None
+    }
+
+    /// When the rate limit permits a slot besides those that are due.
+    fn rate_due_ns(&self) -> u64 {
+        match self.rate_gap {
+            0 => 0,
+            _ => (self.rate_due >> 32) as u64,
+        }
+    }
+
+    /// Takes the time of a probe from the rate. The next slot waits if none is left.
+    fn use_rate(&mut self, now_ns: u64) {
+        if self.rate_gap == 0 {
+            return;
+        }
+        let earliest = u128::from(now_ns.saturating_sub(MAX_CATCH_UP_NS)) << 32;
+        self.rate_due = self.rate_due.max(earliest) + self.rate_gap;
+        self.due = self.due.max(self.rate_due);
     }
 
     /// A deferred probe that is due. If several wait for the same limit, all but the first are deferred
@@ -241,6 +314,7 @@ impl Schedule {
     #[inline]
     fn advance(&mut self) {
         self.next_slot += 1;
+        self.rate_due = self.due + self.rate_gap;
         self.due += self.gap;
     }
 
@@ -274,10 +348,20 @@ impl Schedule {
         self.due = self.due.max(until + self.lead());
     }
 
-    /// Holds the slot of an issued probe, which counts as not issued until [`resume`](Self::resume).
-    pub fn hold(&mut self, slot: Slot) {
-        if let Some(number) = self.epochs.number_of(slot) {
-            self.held.insert(number);
+    /// Holds the slot of an issued probe, whose address is `address`. It counts as not issued until [`resume`](Self::resume),
+    /// or until it is issued again after [`requeue`](Self::requeue).
+    pub fn hold(&mut self, slot: Slot, address: Option<IpAddr>) {
+        let Some(number) = self.epochs.number_of(slot) else {
+            return;
+        };
+        self.held.insert(number);
+        if let Some(address) = address {
+            self.limits.give_back(address);
+        }
+        // Otherwise an earlier round of the others would shorten their interval.
+        if self.is_single() {
+            self.due = self.due.saturating_sub(self.rate_gap);
+            self.rate_due = self.rate_due.saturating_sub(self.rate_gap);
         }
     }
 
@@ -287,20 +371,42 @@ impl Schedule {
         number.is_some_and(|number| self.held.remove(&number))
     }
 
+    /// Ends holding a slot, which is issued again when the limits permit.
+    pub fn requeue(&mut self, slot: Slot) {
+        if let Some(number) = self.epochs.number_of(slot)
+            && self.held.remove(&number)
+        {
+            self.requeued.push_back(number);
+        }
+    }
+
+    /// Number of slots that are to be issued again.
+    pub fn requeued(&self) -> usize {
+        self.requeued.len()
+    }
+
+    /// As [`turn`](Self::turn), but issues no slot that was not issued before.
+    pub fn old_turn(&mut self, now_ns: u64, targets: &Targets) -> Turn {
+        let turn = self.deferred_turn(now_ns, targets);
+        turn.or_else(|| self.requeued_turn(now_ns, targets))
+            .unwrap_or_else(|| Turn::Wait(self.waiting_ns(now_ns)))
+    }
+
     /// Stops sending. Returns the slots that waited for a limit, or were held.
     pub fn stop(&mut self) -> Vec<Slot> {
         self.slots = self.next_slot;
         let waiting = std::mem::take(&mut self.deferred).into_iter();
         let waiting = waiting.map(|Reverse((_, slot))| slot);
         let held = std::mem::take(&mut self.held);
-        let all = waiting.chain(held);
+        let requeued = std::mem::take(&mut self.requeued);
+        let all = waiting.chain(held).chain(requeued);
         all.map(|slot| self.slot_at(slot)).collect()
     }
 
     /// Whether no probe waits for a limit.
     #[inline]
     pub fn is_in_order(&self) -> bool {
-        self.deferred.is_empty()
+        self.deferred.is_empty() && self.requeued.is_empty()
     }
 
     /// The number of the slot before which every probe was issued.
@@ -308,7 +414,9 @@ impl Schedule {
     pub fn issued_end(&self) -> u64 {
         let waiting = self.deferred.iter().map(|Reverse((_, slot))| *slot);
         let held = self.held.first().copied();
-        waiting.chain(held).min().unwrap_or(self.next_slot)
+        let requeued = self.requeued.iter().copied();
+        let all = waiting.chain(held).chain(requeued);
+        all.min().unwrap_or(self.next_slot)
     }
 
     /// Whether there is one probe to each target.
@@ -317,7 +425,8 @@ impl Schedule {
     }
 
     pub fn is_over(&self) -> bool {
-        self.next_slot == self.slots && self.deferred.is_empty() && self.held.is_empty()
+        let waiting = self.deferred.len() + self.held.len() + self.requeued.len();
+        self.next_slot == self.slots && waiting == 0
     }
 
     /// The slot of an issued probe to `target`. `number` picks one, given how many were issued.

@@ -101,7 +101,8 @@ pub struct PingSummary {
     pub local_drops: LocalDrops,
     /// The rate; only of [`Backend::Xdp`].
     pub rate: Option<PingRate>,
-    /// Replies that the kernel dropped because the buffer was full; `None` if unknown.
+    /// Replies that the kernel dropped because the buffer was full; `None` if unknown. [`Backend::Xdp`] has no buffer, and does
+    /// not know what the interface dropped before its program.
     pub overruns: Option<u64>,
     /// ICMPv6 messages that the kernel dropped for a wrong checksum, before it knew their target; `None` if unknown.
     /// Applies to raw sockets only. Other damaged replies are counted as `corrupt` for their targets.
@@ -154,7 +155,8 @@ pub struct PingRate {
     pub asked_pps: Option<f64>,
     /// Probes per second that were sent or refused, from the first to the last one. `None` if there were too few.
     pub reached_pps: Option<f64>,
-    /// What the run has waited for, if its rate was [not reached](Self::is_reached) and that is known.
+    /// What the run has waited for, if its rate was [not reached](Self::is_reached) and that is known. Without a rate to
+    /// reach, only [`RateLimit::InFlight`].
     pub limit: Option<RateLimit>,
 }
 
@@ -172,6 +174,8 @@ impl PingRate {
 pub enum RateLimit {
     /// Neighbours, which are resolved at a pace ([`PingOptions::neighbours`](super::PingOptions::neighbours)).
     Neighbours,
+    /// Answers: no more probes in flight can be tracked.
+    InFlight,
     /// The driver, which took no frame.
     Interface,
     /// The limit of a prefix ([`PingOptions::prefix_pps`](super::PingOptions::prefix_pps)).
@@ -185,6 +189,7 @@ impl RateLimit {
     pub fn name(self) -> &'static str {
         match self {
             Self::Neighbours => "neighbours",
+            Self::InFlight => "in-flight",
             Self::Interface => "interface",
             Self::PrefixRate => "prefix-rate",
             Self::Cpu => "cpu",

@@ -164,21 +164,28 @@ pub fn error_lines(errors: &NetworkErrors, most: usize) -> Vec<String> {
     lines
 }
 
-/// The rate, if it stayed below what was asked for by more than a tenth.
+/// The rate, if it stayed below what was asked for by more than a tenth, or was limited by the probes in flight.
 pub fn rate(out: &mut impl Write, summary: &PingSummary) -> io::Result<()> {
-    let missed = summary.rate.filter(|rate| !rate.is_reached());
+    let missed = summary
+        .rate
+        .filter(|rate| !rate.is_reached() || rate.limit.is_some());
     let Some(rate) = missed else {
         return Ok(());
     };
-    let [asked, reached] = [rate.asked_pps, rate.reached_pps].map(|pps| amount(pps.unwrap_or(0.0)));
+    let reached = amount(rate.reached_pps.unwrap_or(0.0));
+    let asked = rate.asked_pps.map(|pps| format!(" of {}pps", amount(pps)));
+    let asked = asked.unwrap_or_default();
     let why = match rate.limit {
         Some(RateLimit::Neighbours) => ": neighbours are resolved at a limited pace",
+        Some(RateLimit::InFlight) => {
+            ": probes wait for answers or the timeout of others (a shorter -W raises it)"
+        }
         Some(RateLimit::Interface) => ": the interface took no more",
         Some(RateLimit::PrefixRate) => ": --prefix-rate allows no more",
         Some(RateLimit::Cpu) => ": sending took a whole CPU",
         _ => "",
     };
-    writeln!(out, "rate: {reached}pps of {asked}pps were reached{why}")
+    writeln!(out, "rate: {reached}pps{asked} were reached{why}")
 }
 
 /// The back end and the sources of the time stamps.

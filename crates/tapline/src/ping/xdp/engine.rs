@@ -6,6 +6,7 @@ mod sending;
 mod upkeep;
 mod waiting;
 
+use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,11 +16,11 @@ use abi::clock::monotonic_ns;
 use bpf::EchoProber;
 use netlink::{Link, MacAddress, Netlink};
 use probe::targets::Targets;
-use probe::{Forecast, NextAction, ProbePlan, Prober};
+use probe::{Forecast, NextAction, Probe, ProbePlan, Prober};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
 
-use self::rate::RateMeter;
+use self::rate::{Idle, RateMeter};
 use super::af_xdp::FrameSender;
 use super::counters::Counters;
 use super::hop_pass::{HopPass, REFRESH_NS, set_targets};
@@ -77,6 +78,8 @@ pub(in crate::ping) struct XdpEngine {
     next_refresh_ns: u64,
     /// Probes that wait for their neighbours.
     waiting: WaitingProbes,
+    /// Neighbours that have become known of probes to targets without a hop of their own.
+    resolved: HashMap<Probe, (IpAddr, MacAddress)>,
     /// What has just become known of neighbours: their address, or an error of the kernel.
     answers: Vec<(IpAddr, Result<MacAddress, i32>)>,
     pass: HopPass,
@@ -172,6 +175,7 @@ impl XdpEngine {
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
             next_refresh_ns: REFRESH_NS,
             waiting: WaitingProbes::default(),
+            resolved: HashMap::new(),
             answers: Vec::new(),
             pass: HopPass {
                 next: count,
@@ -260,8 +264,8 @@ impl XdpEngine {
             send_path: Some(send_path),
             local_drops: self.local_drops,
             rate: Some(self.rate.rate()),
-            overruns: Some(0),
-            checksum_drops: Some(0),
+            overruns: None,
+            checksum_drops: None,
             clock_steps: 0,
             rx_timestamps: stamped,
             tx_timestamps: match send_path {
@@ -330,7 +334,7 @@ impl XdpEngine {
         if now_ns >= self.duration_ns && !self.has_stopped_sending {
             self.has_stopped_sending = true;
             self.prober.stop(now_ns);
-            self.waiting.clear();
+            self.clear_waiting();
         }
         self.change_targets(now_ns, observe);
         if self.is_single {
@@ -342,16 +346,14 @@ impl XdpEngine {
         self.follow_neighbours(now_ns, observe);
         let mut until_ns = now_ns;
         for _ in 0..BATCH {
-            if self.waiting.is_full() {
-                // Until a neighbour is known.
-                until_ns = u64::MAX;
-                break;
-            }
-            match self.prober.next(now_ns) {
-                NextAction::Send(probe) => {
-                    self.rate.took(now_ns);
-                    self.take(probe, now_ns, observe);
-                }
+            let next = if self.has_full_queue() {
+                // No other one until a neighbour is known.
+                self.prober.next_waiting(now_ns)
+            } else {
+                self.prober.next(now_ns)
+            };
+            match next {
+                NextAction::Send(probe) => self.take(probe, now_ns, observe),
                 NextAction::Wait(at_ns) => {
                     until_ns = at_ns;
                     break;
@@ -379,7 +381,14 @@ impl XdpEngine {
         };
         let until_ns = until_ns.min(final_ns).min(end_ns).min(upkeep_ns);
         let now_ns = self.now_ns();
-        self.rate.leave(now_ns, self.waiting.is_full());
+        let idle = if self.has_full_queue() {
+            Idle::Neighbours
+        } else if self.prober.has_full_flight() {
+            Idle::Flight
+        } else {
+            Idle::Schedule
+        };
+        self.rate.leave(now_ns, idle);
         Some(until_ns.min(self.next_count_ns(now_ns)))
     }
 
@@ -425,8 +434,8 @@ fn require_zone(netlink: &mut Netlink, targets: &Targets, link: &Link) -> Result
     }))
 }
 
-/// Refuses a rate that needs consent on an interface with a default route. Limits that of a slower run there, which targets
-/// raise that are added later.
+/// Refuses a rate that needs consent on an interface with a default route. Limits that of a slower run there: targets that are
+/// added later raise it, and so do probes that have waited for their neighbours.
 fn hold_uplink(
     netlink: &mut Netlink,
     link: &Link,
@@ -438,8 +447,7 @@ fn hold_uplink(
     let pps = pps.checked_div(forecast.round_ns).unwrap_or(u64::MAX);
     let is_fast = pps > MAX_UPLINK_PPS.into();
     let is_limited = plan.rate_pps.is_some_and(|pps| pps <= MAX_UPLINK_PPS);
-    let may_be_fast = is_fast || !(plan.rounds == Some(1) || is_limited);
-    if !may_be_fast || options.allow_uplink || !is_uplink(netlink, link)? {
+    if is_limited || options.allow_uplink || !is_uplink(netlink, link)? {
         return Ok(());
     }
     if is_fast {

@@ -46,16 +46,16 @@ pub(super) fn request_bytes(is_ipv6: bool, payload_bytes: usize) -> usize {
     header_bytes + ECHO_BYTES + payload_bytes
 }
 
-/// The request of a family, without IP addresses; `payload` begins with room for the cookie.
+/// The request of a family that leaves by `link`, without IP addresses; `payload` begins with room for the cookie.
 pub(super) fn request(
+    link: &Link,
     mac: MacAddress,
-    tag: Option<VlanTag>,
     is_ipv6: bool,
     identifier: u16,
     payload: &[u8],
     options: &PingOptions,
 ) -> Vec<u8> {
-    let mac = wire::MacAddress(mac.0);
+    let (mac, tag) = (wire::MacAddress(mac.0), VlanTag::of(link));
     let mut frame = Frame::ethernet(mac, mac);
     if let Some(tag) = tag {
         let fields = VlanFields {
@@ -67,9 +67,8 @@ pub(super) fn request(
     let (dscp, ecn) = (options.tos >> 2, options.tos & 3);
     let packet = if is_ipv6 {
         let mut fields = Ipv6Fields::new(Ipv6Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED);
-        fields.hop_limit = options
-            .ttl
-            .unwrap_or_else(|| hops("ipv6/conf/all/hop_limit"));
+        let of_link = || hops(&format!("ipv6/conf/{}/hop_limit", link.ifname()));
+        fields.hop_limit = options.ttl.unwrap_or_else(of_link);
         fields.traffic_class = options.tos;
         frame.ipv6_with(fields, &[])
     } else {
@@ -102,7 +101,7 @@ mod tests {
         let mac = MacAddress([2, 0, 0, 0, 0, 1]);
         let frame = |link: &Link| {
             let tag = VlanTag::of(link);
-            let frame = request(mac, tag, false, 1, &[0; 56], &PingOptions::default());
+            let frame = request(link, mac, false, 1, &[0; 56], &PingOptions::default());
             (tag.map(|tag| tag.lower), frame)
         };
         let vlan = |vlan: Vlan| Link::new().lower(IfIndex(3)).kind(vlan.id(7));

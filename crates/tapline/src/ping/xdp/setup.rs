@@ -225,8 +225,8 @@ impl EchoSetup<'_> {
         }
         let mut payload = vec![0; COOKIE_BYTES];
         payload.extend(self.prober.filler());
-        let (tag, identifier) = (VlanTag::of(self.link), self.plan.identifier);
-        Some(request(mac, tag, is_ipv6, identifier, &payload, options))
+        let (link, identifier) = (self.link, self.plan.identifier);
+        Some(request(link, mac, is_ipv6, identifier, &payload, options))
     }
 }
 

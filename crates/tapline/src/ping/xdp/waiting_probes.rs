@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use probe::Probe;
 
-/// Probes that wait, at most. If there are more, none is taken until some have left.
-const MAX_WAITING: usize = 4096;
+/// Probes that wait for their neighbours or the rate after that, at most. If there are more, none is taken until some have left.
+pub(super) const MAX_WAITING: usize = 4096;
 
 /// Probes that wait, by their neighbour.
 #[derive(Debug, Default)]
@@ -16,8 +16,9 @@ pub(super) struct WaitingProbes {
 }
 
 impl WaitingProbes {
-    pub fn is_full(&self) -> bool {
-        self.count >= MAX_WAITING
+    /// Number of probes.
+    pub fn len(&self) -> usize {
+        self.count
     }
 
     /// Adds a probe. Returns whether it is the first one of its neighbour.

@@ -19,12 +19,22 @@ pub(super) struct RateMeter {
     first_ns: Option<u64>,
     last_ns: u64,
     taken: u64,
-    /// Time up to the latest probe in which nothing was done, neighbours were waited for, or the interface.
+    /// Time up to the latest probe in which nothing was done, or neighbours, answers or the interface were waited for.
     waited: Waited,
     /// The same since then.
     recent: Waited,
     left_ns: Option<u64>,
-    is_waiting_for_neighbours: bool,
+    idle: Idle,
+}
+
+/// What a round is followed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Idle {
+    /// The next probe is not due.
+    Schedule,
+    Neighbours,
+    /// No more probes in flight can be tracked.
+    Flight,
 }
 
 /// Nanoseconds.
@@ -32,6 +42,7 @@ pub(super) struct RateMeter {
 struct Waited {
     idle: u64,
     neighbours: u64,
+    flight: u64,
     interface: u64,
 }
 
@@ -53,7 +64,7 @@ impl RateMeter {
             waited: Waited::default(),
             recent: Waited::default(),
             left_ns: None,
-            is_waiting_for_neighbours: false,
+            idle: Idle::Schedule,
         }
     }
 
@@ -72,6 +83,7 @@ impl RateMeter {
         if self.taken > 1 {
             self.waited.idle += recent.idle;
             self.waited.neighbours += recent.neighbours;
+            self.waited.flight += recent.flight;
             self.waited.interface += recent.interface;
         }
     }
@@ -83,15 +95,17 @@ impl RateMeter {
         };
         let away_ns = now_ns.saturating_sub(left_ns);
         self.recent.idle += away_ns;
-        if self.is_waiting_for_neighbours {
-            self.recent.neighbours += away_ns;
+        match self.idle {
+            Idle::Schedule => {}
+            Idle::Neighbours => self.recent.neighbours += away_ns,
+            Idle::Flight => self.recent.flight += away_ns,
         }
     }
 
     /// A round ends.
-    pub fn leave(&mut self, now_ns: u64, is_waiting_for_neighbours: bool) {
+    pub fn leave(&mut self, now_ns: u64, idle: Idle) {
         self.left_ns = Some(now_ns);
-        self.is_waiting_for_neighbours = is_waiting_for_neighbours;
+        self.idle = idle;
     }
 
     /// The interface took nothing for so long.
@@ -114,7 +128,11 @@ impl RateMeter {
             reached_pps: (self.taken > 0 && whole_ns > 0.0).then_some(reached),
             limit: None,
         };
-        let limit = (!rate.is_reached()).then(|| self.limit(span_ns)).flatten();
+        let limit = match self.limit(span_ns) {
+            // As fast as possible is no rate that could be compared.
+            Some(RateLimit::InFlight) if self.asked_pps.is_none() => Some(RateLimit::InFlight),
+            limit => limit.filter(|_| !rate.is_reached()),
+        };
         PingRate { limit, ..rate }
     }
 
@@ -122,6 +140,8 @@ impl RateMeter {
         let is_much = |ns: u64| ns as f64 > SHARE * span_ns;
         if is_much(self.waited.neighbours) {
             Some(RateLimit::Neighbours)
+        } else if is_much(self.waited.flight) {
+            Some(RateLimit::InFlight)
         } else if is_much(self.waited.interface) {
             Some(RateLimit::Interface)
         } else if !is_much(self.waited.idle) {
@@ -129,5 +149,41 @@ impl RateMeter {
         } else {
             self.has_prefix_rate.then_some(RateLimit::PrefixRate)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use probe::targets::{NoResolver, TargetsBuilder};
+    use probe::{ProbePlan, RunKey};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A run as fast as possible to one target, whose rounds are followed by a second of `idle`.
+    fn limit(idle: Idle) -> Option<RateLimit> {
+        let mut options = PingOptions::default();
+        options.interval = std::time::Duration::ZERO;
+        options.rate_pps = None;
+        let mut builder = TargetsBuilder::default();
+        builder.add("10.0.0.1", &mut NoResolver).expect("a target");
+        let targets = builder.build().expect("not too many");
+        let forecast = ProbePlan::new(1, RunKey([1, 2])).forecast(1);
+        let mut meter = RateMeter::new(&options, &targets, &forecast.expect("in range"));
+        for now_ns in [0, 1, 2, 3].map(|round| round * SECOND) {
+            meter.enter(now_ns);
+            meter.took(now_ns);
+            meter.leave(now_ns, idle);
+        }
+        let rate = meter.rate();
+        assert_eq!(rate.asked_pps, None);
+        assert!((rate.reached_pps.expect("some") - 4.0 / 3.0).abs() < 0.01);
+        rate.limit
+    }
+
+    #[test]
+    fn a_run_as_fast_as_possible_says_that_probes_in_flight_limit_it() {
+        assert_eq!(limit(Idle::Flight), Some(RateLimit::InFlight));
+        assert_eq!(limit(Idle::Schedule), None);
     }
 }

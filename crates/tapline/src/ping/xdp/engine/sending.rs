@@ -20,6 +20,7 @@ const MAX_STALLED_NS: u64 = 1_000_000_000;
 const FULL_PAUSE: Duration = Duration::from_micros(50);
 
 impl XdpEngine {
+    /// Takes a probe that is due: it is sent with the next ones, waits for its neighbour, or is refused.
     pub(super) fn take(
         &mut self,
         probe: Probe,
@@ -28,25 +29,39 @@ impl XdpEngine {
     ) {
         let Some(address) = self.prober.targets().address(probe.target) else {
             let error = libc::EHOSTUNREACH;
+            self.rate.took(now_ns);
             return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
         };
         let is_ipv6 = usize::from(address.is_ipv6());
         if !self.families[is_ipv6] {
             let error = libc::EAFNOSUPPORT;
+            self.rate.took(now_ns);
             return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
         }
+        let known = self.resolved.remove(&probe);
+        // One that is lent was of an earlier probe.
         let hop = self.echo.hop_of(probe.target);
         let targets = self.prober.targets();
         match self.hops.way(hop, targets, probe.target, address) {
-            Way::Known => self.due[is_ipv6].push((probe.target, probe.number())),
+            Way::Known => {}
             Way::Unresolved(neighbour) => {
-                self.prober.hold(probe);
-                if self.waiting.add(neighbour, probe) {
-                    self.hops.want(neighbour);
+                // The route may have changed meanwhile, and with it the neighbour.
+                let known = known.filter(|(known, _)| *known == neighbour);
+                if !known.is_some_and(|(_, mac)| self.lend_hop(probe, address, mac, observe)) {
+                    self.prober.hold(probe);
+                    if self.waiting.add(neighbour, probe) {
+                        self.hops.want(neighbour);
+                    }
+                    return;
                 }
             }
-            Way::None(error) => self.refuse(probe, SendFailure::Refused, error, now_ns, observe),
+            Way::None(error) => {
+                self.rate.took(now_ns);
+                return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+            }
         }
+        self.rate.took(now_ns);
+        self.due[is_ipv6].push((probe.target, probe.number()));
     }
 
     /// Reports that a probe is not sent, with an error of the kernel.

@@ -65,7 +65,7 @@ impl XdpEngine {
         }
         if now_ns >= self.next_tick_ns {
             self.read_totals(self.prober.targets().len() <= MAX_LIVE_TARGETS);
-            observe(PingEvent::Tick { overruns: Some(0) }, &self.prober);
+            observe(PingEvent::Tick { overruns: None }, &self.prober);
             let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
             self.next_tick_ns = now_ns.saturating_add(tick_ns);
         }
