@@ -141,7 +141,7 @@ pub struct PingArgs {
 
     /// Payload bytes after the ICMP header, at least 3
     ///
-    /// Fewer than 16 have no room for the send time, which is then kept here, and for the whole tag that proves replies.
+    /// Below 16 bytes, tapline keeps send times in memory and shortens the authentication tag.
     #[arg(short, long, value_name = "BYTES", default_value_t = 56, value_parser = payload, help_heading = "Probes")]
     pub size: usize,
 
