@@ -58,7 +58,7 @@ const LOADS: [Load; 4] = [
         ..IDLE
     },
     Load {
-        name: "as fast as can be, on one CPU",
+        name: "maximum rate, on one CPU",
         count: 50_000,
         interval: Duration::ZERO,
         backend: Backend::Ring,

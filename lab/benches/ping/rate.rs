@@ -18,7 +18,7 @@ const FPING_TARGETS: &str = "-g 10.2.0.1 10.2.234.96";
 /// Stop waiting for replies after this time without one.
 const SILENCE: Duration = Duration::from_secs(1);
 
-const TITLE: &str = "Probes as fast as can be, on one CPU";
+const TITLE: &str = "Probes at the maximum rate, on one CPU";
 const RATE: &str = "answered probes/s";
 const FOR_CPU: &str = "for a second of CPU time";
 
@@ -194,7 +194,7 @@ pub fn counts(rig: &Rig, tapline: &Tool, is_long: bool, report: &mut Report) {
         let seconds = start.elapsed().as_secs_f64();
         let [sent, asked, received, lost] = [sent, asked, received, lost].map(|count| count as f64);
         report
-            .table("Whether it adds up", &COUNTS)
+            .table("Account check", &COUNTS)
             .add(name, &[sent, asked, received, lost, seconds]);
     }
     report.at_most("cases that do not add up", &[f64::from(wrong)], 0.0);

@@ -17,7 +17,7 @@ use crate::xdp::attach_pass;
 pub const COLUMNS: [Column; 3] = [
     column("CPU, %", 1.0, 2),
     column("probes lost", 1.0, 0),
-    column("packets/s that came", 1.0, 0),
+    column("packets/s received", 1.0, 0),
 ];
 
 /// Runs a tool for `probes` probes. Measures CPU time in %, and received packets per second, in a window that starts
@@ -40,7 +40,7 @@ pub fn figures_and_text(
     probes: u32,
     [before, measured]: [Duration; 2],
 ) -> ([f64; 3], String) {
-    let running = tool.start(&rig.left, arguments);
+    let running = on_subject_cpu(|| tool.start(&rig.left, arguments));
     pause(before);
     let (start, arrived, used) = (Instant::now(), rig.arrived(), running.used());
     pause(measured);
@@ -123,7 +123,7 @@ pub fn flood(rig: &Rig, tools: &[Tool], report: &mut Report) {
     for bytes in FLOODS.into_iter().flatten() {
         let of = |name, head| report.of(&title(Some(bytes)), name, head);
         let [arrived, cpu, lost] =
-            ["packets/s that came", "CPU, %", "probes lost"].map(|head| of(tools[0].name, head));
+            ["packets/s received", "CPU, %", "probes lost"].map(|head| of(tools[0].name, head));
         let by_xdp = ["CPU, %", "probes lost"].map(|head| of(BY_XDP, head));
         let alone = report.of(&title(None), BY_XDP, "CPU, %");
         let more = by_xdp[0].iter().zip(&alone);
@@ -131,7 +131,7 @@ pub fn flood(rig: &Rig, tools: &[Tool], report: &mut Report) {
         let theirs = Spread::of(&of("ping", "CPU, %"));
         let limit = theirs.map_or(0.2, |spread| spread.median.max(0.2));
         let what = |figure| format!("flood of {bytes} bytes: {figure}");
-        report.at_least(&what("packets/s that came"), &arrived, FLOOD_PPS);
+        report.at_least(&what("packets/s received"), &arrived, FLOOD_PPS);
         report.at_most(&what("CPU, %"), &cpu, limit);
         report.at_most(&what("probes lost"), &lost, 0.0);
         report.at_most(&what("more CPU by XDP than alone, %"), &more, 0.1);
@@ -152,7 +152,7 @@ fn needed(rig: &Rig, tools: &[Tool]) -> usize {
 struct Flood(Vec<Child>);
 
 impl Flood {
-    /// The first process has its own CPU; the second shares the CPU of the measured processes.
+    /// The first process has the CPU of the bench, which sleeps; the second shares that of the measured processes.
     fn start(rig: &Rig, tools: &[Tool], bytes: u32, count: usize) -> Option<Self> {
         let ping = tools.iter().find(|tool| tool.kind == Kind::Ping)?;
         let program = ping.program.to_str()?;
@@ -162,8 +162,8 @@ impl Flood {
             command.stdout(Stdio::null()).stderr(Stdio::null());
             command.spawn().expect("it starts")
         };
-        let mut flood = Self(vec![on_subject_cpu(spawn)]);
-        flood.0.extend((1..count).map(|_| spawn()));
+        let mut flood = Self(vec![spawn()]);
+        flood.0.extend((1..count).map(|_| on_subject_cpu(spawn)));
         Some(flood)
     }
 }

@@ -8,7 +8,7 @@ use crate::harness::{Column, Report, column};
 use crate::rig::{PEER, Rig};
 use crate::tool::{Tool, summary};
 
-const TITLE: &str = "Whether it adds up, by XDP";
+const TITLE: &str = "Account check, by XDP";
 
 const COLUMNS: [Column; 7] = [
     column("sent", 1.0, 0),

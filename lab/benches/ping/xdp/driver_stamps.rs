@@ -6,10 +6,12 @@
 //!        ─▶ poll of this interface: the program that counts replies
 //! ```
 //!
-//! All of it happens on one CPU, one after the other, so the driver here begins to take the reply after that poll.
+//! All of it happens on one CPU, one after the other, so the driver here begins to take the reply after that poll. With a
+//! [`ReplyHook`](super::reply_hook::ReplyHook), a record also has the time when the driver hands the reply to the program.
 //! The time of a request is that of `xdp_redirect`, before the driver, where a packet socket stamps what it sees leave
 //! (`dev_queue_xmit_nit`, net/core/dev.c). `xdp_devmap_xmit` tells how many requests the driver took at once.
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use abi::bpf::open_raw_tracepoint;
@@ -21,9 +23,9 @@ const CPU: i32 = 0;
 
 /// Records; a power of two.
 const RECORDS: i32 = 4096;
-const RECORD_BYTES: i32 = 16;
+const RECORD_BYTES: i32 = 40;
 const RECORDS_AT: i16 = 64;
-const MAP_BYTES: u32 = 64 + 4096 * 16;
+const MAP_BYTES: u32 = 64 + 4096 * 40;
 
 // Offsets of words in the map.
 /// Number of the next record.
@@ -33,30 +35,49 @@ const IS_PENDING: i16 = 8;
 // Offsets in a record.
 const HANDED: i16 = RECORDS_AT;
 const REPLIED: i16 = RECORDS_AT + 8;
+// Of the reply, by the hook: when it came, the first word of its cookie, and the last four bytes of its source address.
+pub const ARRIVED: i16 = RECORDS_AT + 16;
+pub const COOKIE: i16 = RECORDS_AT + 24;
+pub const SOURCE: i16 = RECORDS_AT + 32;
 
-const CONTEXT: Reg = Reg::R6;
+pub const CONTEXT: Reg = Reg::R6;
 const STATE: Reg = Reg::R7;
-const RECORD: Reg = Reg::R8;
-const NOW: Reg = Reg::R9;
-const END: Label = Label(0);
+pub const RECORD: Reg = Reg::R8;
+pub const NOW: Reg = Reg::R9;
+pub const END: Label = Label(0);
 
 /// Programs at the tracepoints.
 #[derive(Debug)]
 pub struct DriverTrace {
-    map: Map,
-    _tracepoints: [OwnedFd; 3],
+    pub map: Map,
+    _tracepoints: Vec<OwnedFd>,
+}
+
+/// The times of a probe, nanoseconds of the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverStamps {
+    pub handed_ns: u64,
+    /// The end of the poll that made the reply.
+    pub replied_ns: u64,
+    /// What the hook saw.
+    pub arrival: Option<Arrival>,
+}
+
+/// A reply at the hook.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub ns: u64,
+    /// When the probe was sent by its cookie, in the time of the run.
+    pub sent_ns: u64,
+    /// The last bytes of the target's address.
+    pub source: [u8; 4],
 }
 
 impl DriverTrace {
     /// Starts it, for one request at a time.
     pub fn start() -> Self {
         let map = Map::value(NAME, MAP_BYTES).expect("a map");
-        let attach = |name, code: &[Insn<'_>]| {
-            let program = Program::load(ProgramKind::Tracepoint, NAME, code);
-            let program = program.expect("the kernel takes the program");
-            open_raw_tracepoint(program.as_fd(), name).expect("a tracepoint")
-        };
-        let tracepoints = [
+        let tracepoints = vec![
             attach(c"xdp_redirect", &handed(&map)),
             attach(c"xdp_devmap_xmit", &taken(&map)),
             attach(c"napi_poll", &polled(&map)),
@@ -67,28 +88,66 @@ impl DriverTrace {
         }
     }
 
-    /// The times of the requests from the driver to the end of the poll that made the reply, nanoseconds. `None` if
-    /// several were handed over at once.
-    pub fn finish(self) -> Vec<Option<u64>> {
+    /// Starts it for the ends of all polls, at most 4096.
+    pub fn start_polls() -> Self {
+        let map = Map::value(NAME, MAP_BYTES).expect("a map");
+        let tracepoints = vec![attach(c"napi_poll", &every_poll(&map))];
+        Self {
+            map,
+            _tracepoints: tracepoints,
+        }
+    }
+
+    /// The times of the requests. `None` if several were handed over at once.
+    pub fn finish(self) -> Vec<Option<DriverStamps>> {
+        let stamps = |[handed_ns, replied_ns, ns, cookie, source]: [u64; 5]| {
+            let arrival = Arrival {
+                ns,
+                // The cookie begins with the time and the high bits of the number, in network order.
+                sent_ns: u64::from_be(cookie) >> 8,
+                source: (source as u32).to_ne_bytes(),
+            };
+            let has_both = handed_ns > 0 && replied_ns > handed_ns;
+            has_both.then_some(DriverStamps {
+                handed_ns,
+                replied_ns,
+                arrival: (ns > replied_ns).then_some(arrival),
+            })
+        };
+        self.records().into_iter().map(stamps).collect()
+    }
+
+    /// The ends of all polls, nanoseconds of the monotonic clock.
+    pub fn finish_polls(self) -> Vec<u64> {
+        let records = self.records().into_iter();
+        records.map(|[ended_ns, ..]| ended_ns).collect()
+    }
+
+    /// The words of all records.
+    fn records(&self) -> Vec<[u64; 5]> {
         let mut bytes = vec![0; MAP_BYTES as usize];
         self.map.read(&mut bytes).expect("its value");
         let (head, records) = bytes.split_at(64);
-        let word = |bytes: &[u8]| {
-            let word = bytes[..8].try_into().expect("8 bytes");
+        let word = |bytes: &[u8], at: usize| {
+            let word = bytes[8 * at..][..8].try_into().expect("8 bytes");
             u64::from_ne_bytes(word)
         };
-        let records = records.chunks_exact(16).take(word(head) as usize);
-        let records = records.map(|record| {
-            let [handed_ns, replied_ns] = [word(record), word(&record[8..])];
-            let has_both = handed_ns > 0 && replied_ns > handed_ns;
-            has_both.then(|| replied_ns - handed_ns)
-        });
-        records.collect()
+        let records = records.chunks_exact(RECORD_BYTES as usize);
+        let records = records.take(word(head, 0) as usize);
+        records
+            .map(|record| [0, 1, 2, 3, 4].map(|at| word(record, at)))
+            .collect()
     }
 }
 
+fn attach(name: &CStr, code: &[Insn<'_>]) -> OwnedFd {
+    let program = Program::load(ProgramKind::Tracepoint, NAME, code);
+    let program = program.expect("the kernel takes the program");
+    open_raw_tracepoint(program.as_fd(), name).expect("a tracepoint")
+}
+
 /// Sets [`STATE`], [`NOW`], and [`RECORD`] to the next record, or the latest one. Ends on other CPUs.
-fn begin(map: &Map, is_latest: bool) -> Vec<Insn<'_>> {
+pub fn begin(map: &Map, is_latest: bool) -> Vec<Insn<'_>> {
     vec![
         Insn::mov(CONTEXT, Reg::R1),
         Insn::Call(Helper::KtimeGetNs),
@@ -152,6 +211,23 @@ fn polled(map: &Map) -> Vec<Insn<'_>> {
         // Last, so that this program's own time is none of tapline's.
         Insn::Call(Helper::KtimeGetNs),
         Insn::store(Size::Double, RECORD, REPLIED, Reg::R0),
+    ]);
+    code.extend(end());
+    code
+}
+
+/// As [`polled`], for every poll that took a packet.
+fn every_poll(map: &Map) -> Vec<Insn<'_>> {
+    let mut code = begin(map, false);
+    code.extend([
+        Insn::load(Size::Double, Reg::R1, CONTEXT, 8),
+        Insn::jump_if32(Condition::Equal, Reg::R1, 0, END),
+        Insn::load(Size::Double, Reg::R1, STATE, NEXT),
+        Insn::jump_if(Condition::GreaterOrEqual, Reg::R1, RECORDS, END),
+        Insn::add(Reg::R1, 1),
+        Insn::store(Size::Double, STATE, NEXT, Reg::R1),
+        Insn::Call(Helper::KtimeGetNs),
+        Insn::store(Size::Double, RECORD, HANDED, Reg::R0),
     ]);
     code.extend(end());
     code

@@ -5,7 +5,10 @@ mod driver_stamps;
 mod far_end;
 mod foreign;
 mod rate;
+mod reply_hook;
+mod round_trip_parts;
 mod round_trips;
+mod stamp_calibration;
 mod sweep;
 
 pub use far_end::attach_pass;
@@ -18,6 +21,8 @@ use crate::tool::Tool;
 pub fn measure(rig: &Rig, tools: &[Tool], options: &BenchOptions, report: &mut Report) {
     rate::measure(rig, tools, report);
     round_trips::measure(rig, &tools[0], report);
+    round_trip_parts::measure(rig, &tools[0], report);
+    stamp_calibration::measure(rig, &tools[0], report);
     foreign::measure(rig, &tools[0], report);
     sweep::measure(rig, tools, report);
     counts::measure(rig, &tools[0], !options.quick, report);
