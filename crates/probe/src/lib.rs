@@ -55,6 +55,7 @@ mod clock;
 mod cookie;
 mod counted;
 mod forecast;
+mod held;
 mod host_change;
 mod matching;
 mod message;

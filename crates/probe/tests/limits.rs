@@ -250,7 +250,9 @@ fn held_probes_go_on_within_the_limits() {
         }
         assert_eq!(held.len(), world.prober.targets().len() as usize);
         world.now_ns = 3 * SECOND;
-        held.iter().for_each(|probe| world.prober.requeue(*probe));
+        for probe in &held {
+            world.prober.requeue(*probe);
+        }
         assert_eq!(world.prober.requeued(), held.len());
         let times = send_rest(&mut world, held.len());
         // The schedule catches up on 10 ms.
@@ -287,7 +289,9 @@ fn held_probes_share_the_rate_with_the_others() {
             NextAction::Done => panic!("more are left"),
         }
     }
-    held.iter().for_each(|probe| world.prober.requeue(*probe));
+    for probe in &held {
+        world.prober.requeue(*probe);
+    }
     let rest = 1000 - times.len();
     times.extend(send_rest(&mut world, rest));
     assert_paced(&times, MS, 11);
