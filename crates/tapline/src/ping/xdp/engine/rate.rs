@@ -162,9 +162,11 @@ mod tests {
 
     /// A run as fast as possible to one target, whose rounds are followed by a second of `idle`.
     fn limit(idle: Idle) -> Option<RateLimit> {
-        let mut options = PingOptions::default();
-        options.interval = std::time::Duration::ZERO;
-        options.rate_pps = None;
+        let options = PingOptions {
+            interval: std::time::Duration::ZERO,
+            rate_pps: None,
+            ..PingOptions::default()
+        };
         let mut builder = TargetsBuilder::default();
         builder.add("10.0.0.1", &mut NoResolver).expect("a target");
         let targets = builder.build().expect("not too many");
