@@ -7,6 +7,7 @@
 //! Its own instructions after the clock read, and the tail call, are part of what tapline reports beyond it.
 
 use std::fs;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -71,14 +72,16 @@ impl ReplyHook {
     }
 
     /// Puts it in front of the XDP program of a process, as soon as that has attached it. The link stays that of the process.
-    pub fn insert(&self, process: &Running) {
+    ///
+    /// # Errors
+    /// EINVAL from kernels that do not accept the program in an array with this one.
+    pub fn insert(&self, process: &Running) -> io::Result<()> {
         for _ in 0..LOOKS {
             if let Some((link, program)) = xdp_link(process.id()) {
                 let key = 0_u32.to_ne_bytes();
                 let value = program.as_raw_fd().to_ne_bytes();
-                self.next.update(&key, &value).expect("a program like it");
-                update_link(link.as_fd(), self.program.as_fd()).expect("the link takes it");
-                return;
+                self.next.update(&key, &value)?;
+                return update_link(link.as_fd(), self.program.as_fd());
             }
             pause(LOOK);
         }
