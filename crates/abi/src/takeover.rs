@@ -6,7 +6,7 @@ use libc::c_long;
 
 /// The calls that [`attempt`] makes, by name.
 ///
-/// Each refuses its [`arguments`], or has none and changes nothing.
+/// Each refuses the arguments that [`attempt`] gives it, or has none and changes nothing.
 pub const CALLS: &[(&str, c_long)] = &[
     ("add_key", libc::SYS_add_key),
     ("bind", libc::SYS_bind),
