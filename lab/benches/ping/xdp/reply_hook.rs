@@ -7,7 +7,6 @@
 //! Its own instructions after the clock read, and the tail call, are part of what tapline reports beyond it.
 
 use std::fs;
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -22,6 +21,8 @@ use crate::harness::{Running, pause};
 
 const NAME: &str = "tapline_bench";
 const XDP_PASS: i32 = 2;
+/// The index of the loopback in every network namespace (`LOOPBACK_IFINDEX`, include/net/flow.h).
+const LOOPBACK: &str = "1";
 /// How often the process is looked at until it has attached its program, and for how long.
 const LOOK: Duration = Duration::from_micros(500);
 const LOOKS: u32 = 20_000;
@@ -72,16 +73,14 @@ impl ReplyHook {
     }
 
     /// Puts it in front of the XDP program of a process, as soon as that has attached it. The link stays that of the process.
-    ///
-    /// # Errors
-    /// EINVAL from kernels that do not accept the program in an array with this one.
-    pub fn insert(&self, process: &Running) -> io::Result<()> {
+    pub fn insert(&self, process: &Running) {
         for _ in 0..LOOKS {
             if let Some((link, program)) = xdp_link(process.id()) {
                 let key = 0_u32.to_ne_bytes();
                 let value = program.as_raw_fd().to_ne_bytes();
-                self.next.update(&key, &value)?;
-                return update_link(link.as_fd(), self.program.as_fd());
+                self.next.update(&key, &value).expect("a program like it");
+                update_link(link.as_fd(), self.program.as_fd()).expect("the link takes it");
+                return;
             }
             pause(LOOK);
         }
@@ -89,7 +88,7 @@ impl ReplyHook {
     }
 }
 
-/// The link of a process to an XDP program, and that program.
+/// The link of a process to the XDP program that takes replies, and that program.
 ///
 /// # Source
 /// `bpf_link_show_fdinfo`, kernel/bpf/syscall.c.
@@ -103,7 +102,8 @@ fn xdp_link(process: u32) -> Option<(OwnedFd, OwnedFd)> {
             let mut lines = text.lines().filter_map(|line| line.split_once(":\t"));
             lines.find_map(|(key, value)| (key == name).then_some(value))
         };
-        if field("link_type") != Some("xdp") {
+        // The program that sends requests is attached to the loopback.
+        if field("link_type") != Some("xdp") || field("ifindex") == Some(LOOPBACK) {
             continue;
         }
         let program = field("prog_id")?.parse().ok()?;
