@@ -30,6 +30,15 @@ fn start(service: &Checked, host: &Host, database: &Path) -> Command {
     command
 }
 
+/// The database, with this row.
+fn create(database: &Path, row: &str) {
+    change(
+        database,
+        "CREATE TABLE interfaces(name TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, mtu INTEGER, address TEXT)",
+    );
+    change(database, &format!("INSERT INTO interfaces VALUES ({row})"));
+}
+
 #[test]
 fn the_kernel_follows_the_database_and_is_restored_in_one_loop() {
     for checker in CHECKERS {
@@ -37,14 +46,7 @@ fn the_kernel_follows_the_database_and_is_restored_in_one_loop() {
         let host = Host::new("alone");
         let folder = tempfile::tempdir().expect("a folder");
         let database = folder.path().join("interfaces.db");
-        change(
-            &database,
-            "CREATE TABLE interfaces(name TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, mtu INTEGER, address TEXT)",
-        );
-        change(
-            &database,
-            "INSERT INTO interfaces VALUES ('s0', 'bridge', 1400, '192.0.2.1/24')",
-        );
+        create(&database, "'s0', 'bridge', 1400, '192.0.2.1/24'");
 
         let mut running = run(start(&service, &host, &database));
         assert_eq!(running.line(), "changes: 2");
@@ -121,14 +123,7 @@ fn a_link_that_the_kernel_refuses_is_not_tried_for_ever() {
     let host = Host::new("alone");
     let folder = tempfile::tempdir().expect("a folder");
     let database = folder.path().join("interfaces.db");
-    change(
-        &database,
-        "CREATE TABLE interfaces(name TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, mtu INTEGER, address TEXT)",
-    );
-    change(
-        &database,
-        "INSERT INTO interfaces VALUES ('s0', 'nonsense', NULL, '')",
-    );
+    create(&database, "'s0', 'nonsense', NULL, ''");
     let before = commits(&database);
     let mut running = run(start(&service, &host, &database));
     let refusal = running.line();

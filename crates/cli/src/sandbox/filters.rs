@@ -115,7 +115,7 @@ fn allowed(list: &List, more: &[c_long]) -> Result<Rules, seccompiler::BackendEr
         rules.push(types_nothing()?);
     }
     if let Some(rules) = allowed.get_mut(&libc::SYS_socket) {
-        // Landlock does not restrict the sockets of other programs on this host, which may do as root what somebody asks there.
+        // Landlock does not restrict connections to sockets of this host, over which services that run as root take commands.
         let domains: &[i32] = if more.is_empty() {
             &[libc::AF_UNIX]
         } else {

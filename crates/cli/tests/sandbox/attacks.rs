@@ -112,7 +112,7 @@ fn an_attacker_opens_no_other_files_and_connects_to_nobody() {
     fails("call tgkill-another");
 }
 
-/// Programs that run as root do there what they are asked. Only `ctl` asks one: a capture.
+/// Services that run as root take commands over such sockets. Only `ctl` needs one, to reach a capture.
 #[test]
 fn an_attacker_opens_no_socket_of_this_host() {
     for (line, status, got) in taken_over("call socket-unix", "") {

@@ -386,7 +386,7 @@ impl Schedule {
     }
 
     /// As [`turn`](Self::turn), but issues no slot that was not issued before.
-    pub fn old_turn(&mut self, now_ns: u64, targets: &Targets) -> Turn {
+    pub fn waiting_turn(&mut self, now_ns: u64, targets: &Targets) -> Turn {
         let turn = self.deferred_turn(now_ns, targets);
         turn.or_else(|| self.requeued_turn(now_ns, targets))
             .unwrap_or_else(|| Turn::Wait(self.waiting_ns(now_ns)))

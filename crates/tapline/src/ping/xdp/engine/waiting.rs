@@ -36,6 +36,10 @@ impl XdpEngine {
                     Ok(mac) => {
                         let hop = self.echo.hop_of(probe.target);
                         if !hop.is_some_and(|hop| self.hops.is_own(hop)) {
+                            // Those of probes that were withdrawn stay. One that is missing waits for its neighbour again.
+                            if self.resolved.len() >= 2 * MAX_WAITING {
+                                self.resolved.clear();
+                            }
                             self.resolved.insert(probe, (neighbour, mac));
                         }
                         self.prober.requeue(probe);
