@@ -195,6 +195,17 @@ fn other_packets_go_to_the_kernel_and_are_counted() {
     );
 }
 
+/// `tapline ping` sends up to 256 probes at once.
+#[test]
+fn a_group_of_probes_is_below_the_limit() {
+    let pair = Pair::new();
+    let responder = respond(&pair, Some(10_000));
+    let request = &requests(&pair)[0];
+    pair.left.send(std::iter::repeat_n(request, 256));
+    let counts = responder.finish().unwrap().counts;
+    assert_eq!(numbers(counts), [256, 0, 0, 0]);
+}
+
 #[test]
 fn requests_above_the_limit_are_dropped_and_counted() {
     let pair = Pair::new();

@@ -1,16 +1,18 @@
 //! Cost of flows, and of packets as columns: compares `tapline flows` with nfpcapd, softflowd, pmacctd and argus in one run.
 //!
-//! `cargo bench -p tapline-lab --bench flows -- [--rounds N | --quick] [--only flows|columns] [--tapline FILE]...` requires a release
+//! `cargo bench -p tapline-lab --bench flows -- [--rounds N | --quick] [--only flows|live|columns] [--tapline FILE]...` requires a release
 //! build of tapline, the peers that `packaging/flow-peers.sh target/flow-peers` unpacks, 1 GB in /dev/shm, and an otherwise idle machine.
 //!
 //! Each program reads the same capture file: 100 000 flows in turn, whose times are those of 1 Mpps. The file is in memory. Each
 //! writes or sends its flows as it does by itself: nfpcapd and argus to a file of their own format, pmacctd as CSV, softflowd by
-//! NetFlow to a port where nobody listens. A run is measured from the start of the process to its exit, which has a time limit.
+//! NetFlow to a port where nobody listens. A run is measured from the start of the process to its exit, which has a time limit. Then
+//! each reads from an interface, into which `tapline send` sends as many flows at 1 Mpps.
 
 #![forbid(unsafe_code)]
 
 #[path = "../harness/mod.rs"]
 mod harness;
+mod live;
 
 use std::env::consts::ARCH;
 use std::ffi::OsStr;
@@ -50,7 +52,7 @@ const FLOW_TITLE: &str = "Flows of a file";
 const ROW_TITLE: &str = "Headers of packets to Parquet";
 
 fn main() -> ExitCode {
-    harness::run(5, &["flows", "columns"], measure)
+    harness::run(5, &["flows", "live", "columns"], measure)
 }
 
 fn measure(options: &BenchOptions, report: &mut Report) {
@@ -66,9 +68,19 @@ fn measure(options: &BenchOptions, report: &mut Report) {
     if options.has("flows") {
         bench.flows(report);
     }
+    if options.has("live") {
+        live::measure(&bench, report);
+    }
     if options.has("columns") {
         bench.columns(report);
     }
+}
+
+/// What `tapline send` sends: packets of all flows in turn.
+fn generated(packets: u64, bytes: u32) -> String {
+    format!(
+        "--udp --src 10.1.0.1-10.1.255.254 --sport 1024-60000 --dst 10.9.0.1 --dport 443 --flows {FLOWS} -c {packets} --size {bytes} --rate 1Mpps"
+    )
 }
 
 /// The trace, with the generator of `tapline`: libpcap's own format, which all peers read.
@@ -80,10 +92,7 @@ fn write_trace(tapline: &Path, folder: &Path) -> PathBuf {
         let output = command.output().expect("it starts");
         assert!(output.status.success(), "{output:?}");
     };
-    let generated = format!(
-        "send --udp --src 10.1.0.1-10.1.255.254 --sport 1024-60000 --dst 10.9.0.1 --dport 443 --flows {FLOWS} -c {PACKETS} --size 64 --rate 1Mpps -w"
-    );
-    run(generated, &whole);
+    run(format!("send {} -w", generated(PACKETS, 64)), &whole);
     run(format!("read -q {} -w", whole.display()), &trace);
     fs::remove_file(whole).expect("it was written");
     trace
@@ -117,11 +126,7 @@ impl Bench {
         self.check_own();
         let trace = self.trace.display();
         let folder = self.folder.display();
-        let settings = format!(
-            "plugins: print\naggregate: src_host,dst_host,src_port,dst_port,proto\npcap_savefile: {trace}\n\
-             plugin_pipe_size: 102400000\nplugin_buffer_size: 1024000\nprint_cache_entries: 262147\nprint_output: csv\n\
-             print_output_file: {folder}/pmacct.csv\nprint_refresh_time: 60\n"
-        );
+        let settings = format!("pcap_savefile: {trace}\n{}", self.pmacct_settings());
         fs::write(self.folder.join("pmacct.conf"), settings).expect("a file");
         fs::create_dir(self.folder.join("nfdump")).expect("a folder");
         let peers = [
@@ -165,7 +170,8 @@ impl Bench {
                 assert!(text.contains(printed), "{program}: {text}");
                 table.add(name_of(program), &used.per_packet());
                 if *program == "sbin/argus" {
-                    self.check_argus();
+                    let file = self.folder.join("argus");
+                    assert_eq!(self.racount(&file), [FLOWS, PACKETS]);
                 }
             }
             for program in &self.own {
@@ -173,38 +179,55 @@ impl Bench {
                 table.add(name_of(program), &used.per_packet());
             }
         }
-        let cpu = |name: &str| report.of(FLOW_TITLE, name, "CPU, ns/packet");
+        let rivals = peers.iter().map(|peer| name_of(peer.program));
+        self.compare(report, FLOW_TITLE, rivals, "CPU time for each packet");
+    }
+
+    /// Settings of pmacctd, without where packets come from.
+    fn pmacct_settings(&self) -> String {
+        let folder = self.folder.display();
+        format!(
+            "plugins: print\naggregate: src_host,dst_host,src_port,dst_port,proto\n\
+             plugin_pipe_size: 102400000\nplugin_buffer_size: 1024000\nprint_cache_entries: 262147\nprint_output: csv\n\
+             print_output_file: {folder}/pmacct.csv\nprint_refresh_time: 60\n"
+        )
+    }
+
+    /// The best of the rivals takes at least twice the CPU time of tapline.
+    fn compare<'p>(
+        &self,
+        report: &mut Report,
+        title: &str,
+        rivals: impl Iterator<Item = &'p str>,
+        what: &str,
+    ) {
+        let cpu = |name: &str| report.of(title, name, "CPU, ns/packet");
         let own = cpu(name_of(&self.own[0]));
-        let rivals = peers.iter().map(|peer| {
-            let name = name_of(peer.program);
-            (name, cpu(name))
-        });
         let median = |values: &[f64]| {
             let mut values = values.to_vec();
             values.sort_by(f64::total_cmp);
             values[values.len() / 2]
         };
+        let rivals = rivals.map(|name| (name, cpu(name)));
         let best = rivals.min_by(|(_, one), (_, other)| median(one).total_cmp(&median(other)));
         let (name, best) = best.expect("peers");
-        let what = format!("CPU time for each packet, {name} (the best peer) / tapline flows");
+        let what = format!("{what}, {name} (the best peer) / tapline flows");
         report.at_least(&what, &ratios(&best, &own), 2.0);
     }
 
-    /// The file of argus has all flows and packets.
-    fn check_argus(&self) {
-        let file = self.folder.join("argus");
+    /// Records and packets of the UDP flows in a file of argus, which is removed.
+    fn racount(&self, file: &Path) -> [u64; 2] {
         let mut command = self.peer("bin/racount");
-        command.args(["-M", "proto", "-r"]).arg(&file);
+        command.args(["-M", "proto", "-r"]).arg(file);
         let output = command.output().expect("it starts");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        // Records, packets, and more, without the record about argus itself.
-        let sum = text
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("udp"));
+        let mut lines = text.lines();
+        let sum = lines.find_map(|line| line.trim().strip_prefix("udp"));
         let mut figures = sum.unwrap_or_default().split_whitespace();
-        let figures = [figures.next(), figures.next()].map(|figure| figure?.parse().ok());
-        assert_eq!(figures, [Some(FLOWS), Some(PACKETS)], "{text}");
+        let mut next = || figures.next().and_then(|figure| figure.parse().ok());
+        let figures = [next(), next()].map(|figure| figure.expect("two numbers"));
         fs::remove_file(file).expect("removed");
+        figures
     }
 
     /// All packets are in flows, and none was evicted.
@@ -271,8 +294,12 @@ impl Bench {
         self.host.command(program.to_str().expect("UTF-8"))
     }
 
-    /// A peer, with the libraries that were unpacked with it.
     fn peer(&self, program: &str) -> Command {
+        Self::peer_on(&self.host, program)
+    }
+
+    /// A peer, with the libraries that were unpacked with it.
+    fn peer_on(host: &Host, program: &str) -> Command {
         let unpacked = repository().join("target/flow-peers/usr");
         let path = unpacked.join(program);
         assert!(
@@ -280,7 +307,7 @@ impl Bench {
             "{} is missing: packaging/flow-peers.sh target/flow-peers",
             path.display()
         );
-        let mut command = self.at(&path);
+        let mut command = host.command(path.to_str().expect("UTF-8"));
         let libraries = unpacked.join(format!("lib/{ARCH}-linux-gnu"));
         command.env("LD_LIBRARY_PATH", libraries);
         command
@@ -289,9 +316,7 @@ impl Bench {
     /// Generated packets through a pipe.
     fn run_piped(&self, program: &Path, parquet: &Path) -> Used {
         let mut source = self.at(program);
-        let words = format!(
-            "send --udp --src 10.1.0.1-10.1.255.254 --sport 1024-60000 --dst 10.9.0.1 --dport 443 --flows {FLOWS} -c {LARGE_PACKETS} --size 1000 --rate 1Mpps -w -"
-        );
+        let words = format!("send {} -w -", generated(LARGE_PACKETS, 1000));
         source.args(words.split(' '));
         let (source, pipe) = Running::start_piped(source);
         let mut command = self.at(program);

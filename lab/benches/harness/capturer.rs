@@ -86,22 +86,29 @@ impl Capturer {
 /// Waits until a program receives from the interface and sleeps in a poll. `printed` is what it prints when it receives;
 /// without it, it has a packet socket.
 pub fn wait_for_capture(program: &mut Running, interface: u32, printed: Option<&str>) {
-    let process = format!("/proc/{}", program.id());
-    let read = |name: &str| fs::read_to_string(format!("{process}/{name}")).unwrap_or_default();
+    let process = program.id();
+    program.wait_until(|text| {
+        let is_open = match printed {
+            None => has_packet_socket(process, interface),
+            Some(printed) => text.contains(printed),
+        };
+        is_open && of_process(process, "wchan").contains("poll")
+    });
+}
+
+/// Whether a packet socket in the namespace of a process receives from the interface.
+pub fn has_packet_socket(process: u32, interface: u32) -> bool {
     // Columns: sk, RefCnt, Type, Proto, Iface, R(unning), …; `packet_seq_show`,
     // net/packet/af_packet.c.
-    let runs = |line: &str| {
+    of_process(process, "net/packet").lines().any(|line| {
         let mut columns = line.split_whitespace().skip(4);
         let on = columns.next().and_then(|index| index.parse().ok());
         on == Some(interface) && columns.next() == Some("1")
-    };
-    program.wait_until(|text| {
-        let is_open = match printed {
-            None => read("net/packet").lines().any(runs),
-            Some(printed) => text.contains(printed),
-        };
-        is_open && read("wchan").contains("poll")
-    });
+    })
+}
+
+fn of_process(process: u32, name: &str) -> String {
+    fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default()
 }
 
 /// Counts the packets of a capture file.

@@ -17,7 +17,7 @@ mod test_run;
 use std::process::ExitCode;
 
 pub use c_library::{c_compiler, install_c_library, repository, succeed};
-pub use capturer::{Capturer, Counted, packets_in, wait_for_capture};
+pub use capturer::{Capturer, Counted, has_packet_socket, packets_in, wait_for_capture};
 pub use frame::Flow;
 pub use full_ring::{FullRing, read_with_next};
 pub use libpcap::each_packet;

@@ -23,8 +23,10 @@ pub(super) enum Counter {
 /// Number of counters.
 pub(super) const COUNTERS: usize = 4;
 
-/// Answers that may leave at once after a pause: those of this time.
-const BURST_NS: i32 = 10_000_000;
+/// Answers that may leave at once after a pause: so many, as many as a pinger that groups its probes sends at once, …
+const BURST: i32 = 256;
+/// … but at least those of the first of these times, and at most those of the second.
+const BURST_NS: [i32; 2] = [10_000_000, 250_000_000];
 
 /// What a program is generated from.
 #[derive(Clone, Copy, Debug)]
@@ -302,6 +304,9 @@ impl<'m> Program<'m> {
             ]);
             return;
         };
+        let answer_ns = answer_ns.cast_signed();
+        let burst_ns = answer_ns.saturating_mul(BURST);
+        let burst_ns = burst_ns.clamp(BURST_NS[0], BURST_NS[1]);
         let is_used = code.label();
         code.extend([
             Insn::Call(Helper::KtimeGetNs),
@@ -311,13 +316,13 @@ impl<'m> Program<'m> {
             },
             Insn::load(Size::Double, Reg::R2, Reg::R1, 0),
             Insn::mov(Reg::R3, Reg::R0),
-            Insn::add(Reg::R3, -BURST_NS),
+            Insn::add(Reg::R3, -burst_ns),
             Insn::jump_if(Condition::GreaterOrEqual, Reg::R2, Reg::R3, is_used),
             Insn::store(Size::Double, Reg::R1, 0, Reg::R3),
             Insn::mov(Reg::R2, Reg::R3),
             Insn::Place(is_used),
             Insn::jump_if(Condition::Greater, Reg::R2, Reg::R0, limited),
-            Insn::mov(Reg::R3, answer_ns.cast_signed()),
+            Insn::mov(Reg::R3, answer_ns),
             Insn::AtomicAdd {
                 base: Reg::R1,
                 offset: 0,

@@ -125,8 +125,8 @@ impl RespondError {
 }
 
 impl RespondOptions {
-    /// Most answers per second, at most 1 000 000 000; requests above it are dropped. Those of 10 ms may be answered at
-    /// once. Default: no limit.
+    /// Most answers per second, at most 1 000 000 000; requests above it are dropped. After a pause, 256 are answered at
+    /// once, but at most those of 250 ms and at least those of 10 ms. Default: no limit.
     pub fn rate_pps(mut self, rate_pps: impl Into<Option<u32>>) -> Self {
         self.rate_pps = rate_pps.into();
         self

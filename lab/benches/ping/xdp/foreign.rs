@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bpf::LiveFrames;
+use netlink::{Channels, Ethtool};
 use pcap::Capture;
 use wire::MacAddress;
 use wire::build::Frame;
@@ -77,6 +78,7 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
         let share = steady_xdp_frames(rig, &targets, ROUNDS);
         report.table(TITLE, &columns).add(name, &[share]);
     };
+    set_queues(rig, 2);
     for _ in report.rounds("a thousand targets by XDP") {
         for (name, far_end, is_beside) in WAYS {
             let is_raw = [RAW, RAW_BESIDE].contains(&name);
@@ -101,6 +103,7 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
             }
         }
     }
+    set_queues(rig, 1);
     let of = |name, head| report.of(TITLE, name, head);
     let beyond = |one: &[f64], other: &[f64]| -> Vec<f64> {
         let pairs = one.iter().zip(other);
@@ -138,6 +141,17 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
          is not: its answers take most of that time, as the row without a reader shows. The target there is what \
          tapline takes beyond that row. With a network between the hosts, the answers are not on this host.",
     );
+}
+
+/// Sets the number of queues in which the probing host receives. The kernel picks one by the CPU that sends, so with two the
+/// flood fills a queue of its own, as a network card would distribute it.
+fn set_queues(rig: &Rig, receive: u32) {
+    rig.left.run(|| {
+        let mut ethtool = Ethtool::open().expect("ethtool");
+        let channels = Channels::new().receive(receive);
+        let set = ethtool.set_channels(rig.left.interface().name, &channels);
+        set.expect("veth has as many queues as CPUs");
+    });
 }
 
 /// Runs `job`; if `is_beside`, the other host sends replies meanwhile, from its own CPU. Returns how many a second.

@@ -32,8 +32,6 @@ pub const PROBES: usize = 2000;
 pub const MAX_UNKNOWN: usize = PROBES / 50;
 
 const TITLE: &str = "Round trips by XDP: a probe every ms";
-const P50: &str = "reported minus driver to driver, p50";
-const P99: &str = "reported minus driver to driver, p99";
 const SHORTER: &str = "shorter than at the other host";
 
 const COLUMNS: [Column; 9] = [
@@ -43,8 +41,8 @@ const COLUMNS: [Column; 9] = [
     column("its p99", 1.0, 2),
     column("reported p50", 1.0, 2),
     column("reported p99", 1.0, 2),
-    column(P50, 1.0, 2),
-    column(P99, 1.0, 2),
+    column("reported minus driver to driver, p50", 1.0, 2),
+    column("reported minus driver to driver, p99", 1.0, 2),
     column(SHORTER, 1.0, 0),
 ];
 
@@ -85,12 +83,7 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
         }
     }
     for (name, _) in ROWS {
-        let [p50, p99, shorter] = [P50, P99, SHORTER].map(|head| report.of(TITLE, name, head));
-        let what = |which| {
-            format!("{name}: beyond xdp_redirect to napi_poll, with the driver's work, {which}, us")
-        };
-        report.at_most(&what("p50"), &p50, 1.0);
-        report.at_most(&what("p99"), &p99, 5.0);
+        let shorter = report.of(TITLE, name, SHORTER);
         report.at_most(&format!("{name}: {SHORTER}"), &shorter, 0.0);
     }
     report.note(
@@ -98,7 +91,9 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
          which its program drops. So the kernel's time stamps are those of two tracepoints: xdp_redirect, where the kernel hands \
          the request to the driver, and napi_poll, at the end of the poll that made the reply, before the driver takes it. A \
          packet socket, too, stamps a request before the driver takes it, but a reply after the driver has worked on it: the \
-         copying of the reply's socket buffer for the program is part of what is reported beyond the two.",
+         copying of the reply's socket buffer for the program is part of what is reported beyond the two. So the goals, 1 us at \
+         the median and 5 us at the 99th percentile, are for the time beyond xdp_redirect to the XDP hook, where the driver is \
+         done and which is before a packet socket's stamp: see the table of the parts.",
     );
 }
 
