@@ -77,7 +77,11 @@ impl Headers<'_> {
         while at < end {
             let kind = self.bytes[at];
             match kind {
-                option::END => return Ok(end),
+                // Nothing has a meaning behind it.
+                option::END => {
+                    self.bytes[at..end].fill(0);
+                    return Ok(end);
+                }
                 option::NOTHING => {
                     at += 1;
                     continue;
@@ -87,10 +91,10 @@ impl Headers<'_> {
             self.need(at, 4, end)?;
             let length = usize::from(self.bytes[at + 1]).max(2);
             self.need(at, length, end)?;
-            let (first, step) = match (kind, self.bytes[at + 3] & 15) {
-                (option::RECORD_ROUTE | option::LOOSE_ROUTE | option::STRICT_ROUTE, _) => (3, 4),
-                (option::TIME_STAMPS, 0) | (option::ROUTER_ALERT, _) => (length, 4),
-                (option::TIME_STAMPS, 1 | 3) => (4, 8),
+            let (first, step) = match (kind, length, self.bytes[at + 3] & 15) {
+                (option::RECORD_ROUTE | option::LOOSE_ROUTE | option::STRICT_ROUTE, ..) => (3, 4),
+                (option::TIME_STAMPS, _, 0) | (option::ROUTER_ALERT, 4, _) => (length, 4),
+                (option::TIME_STAMPS, _, 1 | 3) => (4, 8),
                 _ => return Err(Cut(at)),
             };
             for place in (first..length).step_by(step) {
@@ -184,8 +188,10 @@ impl Headers<'_> {
             self.need(at, 2, end)?;
             let length = 2 + usize::from(self.bytes[at + 1]);
             self.need(at, length, end)?;
-            if !matches!(kind, 1 | 4 | 5 | 0xc2) {
-                return Err(Cut(at));
+            match (kind, length) {
+                (1, _) => self.bytes[at + 2..at + length].fill(0),
+                (4, 3) | (5, 4) | (0xc2, 6) => {}
+                _ => return Err(Cut(at)),
             }
             at += length;
         }
@@ -244,15 +250,18 @@ impl Headers<'_> {
 
     /// Options that say nothing of a host: padding, segment size, window scale, acknowledgements, time stamps. Returns
     /// the end of those before another.
-    fn tcp_options(&self, mut at: usize, end: usize) -> usize {
+    fn tcp_options(&mut self, mut at: usize, end: usize) -> usize {
         while at < end {
-            match self.bytes[at] {
-                0 => return end,
-                1 => at += 1,
-                2 | 3 | 4 | 5 | 8 => {
-                    let length = self.bytes.get(at + 1).copied().unwrap_or_default();
+            let length = self.bytes.get(at + 1).copied().unwrap_or_default();
+            match (self.bytes[at], length) {
+                (0, _) => {
+                    self.bytes[at..end].fill(0);
+                    return end;
+                }
+                (1, _) => at += 1,
+                (2, 4) | (3, 3) | (4, 2) | (5, 10 | 18 | 26 | 34) | (8, 10) => {
                     let next = at + usize::from(length);
-                    if length < 2 || next > end {
+                    if next > end {
                         return at;
                     }
                     at = next;

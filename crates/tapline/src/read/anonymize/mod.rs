@@ -73,6 +73,64 @@ mod tests {
 
     use super::*;
 
+    /// A byte that occurs only where options have no meaning for it.
+    const HIDDEN: u8 = 0xab;
+
+    /// A raw IPv4 packet with these options, and in it a TCP header with those.
+    fn with_options(ip: &[u8], tcp: &[u8]) -> Vec<u8> {
+        let mut header = vec![
+            0x45 + (ip.len() / 4) as u8,
+            0,
+            0,
+            0,
+            1,
+            2,
+            0,
+            0,
+            64,
+            6,
+            0,
+            0,
+        ];
+        header.extend([192, 0, 2, 1, 192, 0, 2, 2]);
+        header.extend(ip);
+        let length = header.len() + 20 + tcp.len();
+        header[3] = length as u8;
+        let checksum = wire::checksum::internet(&header);
+        header[10..12].copy_from_slice(&checksum.to_be_bytes());
+        let mut segment = [0; 20];
+        segment[12] = 0x50 + (tcp.len() * 4) as u8;
+        [header, segment.to_vec(), tcp.to_vec()].concat()
+    }
+
+    #[test]
+    fn nothing_hides_in_options() {
+        let hidden = |options: &[u8]| {
+            let mut options = options.to_vec();
+            options.resize(40, HIDDEN);
+            options
+        };
+        let mut anonymizer = Anonymizer::new(&AnonymizationKey::from_bytes([7; 32]));
+        // The options, and how many bytes of the packet stay.
+        for (ip, tcp, length) in [
+            // The end of the list, behind nothing and behind a router alert.
+            (hidden(&[1, 0]), hidden(&[2, 4, 5, 180, 0]), 120),
+            (hidden(&[148, 4, 0, 0, 0]), hidden(&[1, 1, 0]), 120),
+            // A router alert, and a maximum segment size, of 38 bytes.
+            (hidden(&[148, 38, 0, 0]), Vec::new(), 20),
+            (Vec::new(), hidden(&[1, 1, 2, 38]), 42),
+        ] {
+            let packet = with_options(&ip, &tcp);
+            let copy = anonymizer.packet(101, &packet);
+            let header_len = usize::from(copy[0] & 15) * 4;
+            assert!(!copy[20..].contains(&HIDDEN), "{copy:x?}");
+            assert_eq!(copy.len(), length);
+            if let Some(header) = copy.get(..header_len) {
+                assert_eq!(wire::checksum::internet(header), 0);
+            }
+        }
+    }
+
     /// Link types that are anonymized, and one that is unknown.
     const LINK_TYPES: [u16; 13] = [0, 1, 9, 50, 101, 104, 108, 113, 204, 228, 229, 276, 147];
 
