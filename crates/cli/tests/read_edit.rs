@@ -6,7 +6,7 @@ use crate::support::blocks::{Line, lines};
 use crate::support::files::{capture, count, known_corpus, pcap, tshark};
 use crate::support::frames::udp;
 use crate::support::run::{events, printed, run};
-use crate::support::{assert_refused, text};
+use crate::support::{assert_refused, text, tool};
 
 struct Folder(tempfile::TempDir);
 
@@ -117,6 +117,76 @@ fn comments_are_those_of_editcap() {
         "read -q -w {stripped} --strip comments,names,secrets {commented}"
     ));
     assert!(comments(lines(&stripped)).iter().all(Vec::is_empty));
+}
+
+/// A pcapng section with this comment, and blocks of names and of secrets that have comments.
+fn commented_section(comment: &str) -> Vec<u8> {
+    let option = |code: u16, value: &[u8]| {
+        let length = (value.len() as u16).to_ne_bytes();
+        let mut bytes = [&code.to_ne_bytes()[..], &length, value].concat();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    };
+    let block = |kind: u32, body: &[u8]| {
+        let length = (12 + body.len() as u32).to_ne_bytes();
+        [&kind.to_ne_bytes()[..], &length, body, &length].concat()
+    };
+    let end = [0; 4];
+    let comment = option(1, comment.as_bytes());
+    let header = [
+        0x1a2b_3c4d_u32.to_ne_bytes(),
+        [1, 0, 0, 0],
+        [0xff; 4],
+        [0xff; 4],
+    ];
+    let name = option(1, b"\xc0\x00\x02\x01host\0");
+    let secrets = [*b"KLST", 4_u32.to_ne_bytes(), *b"CLIE"];
+    [
+        block(
+            0x0a0d_0d0a,
+            &[header.as_flattened(), &comment, &end].concat(),
+        ),
+        // A server of names, which stays.
+        block(
+            4,
+            &[&name[..], &end, &comment, &option(2, b"ns"), &end].concat(),
+        ),
+        block(10, &[secrets.as_flattened(), &comment, &end].concat()),
+    ]
+    .concat()
+}
+
+#[test]
+fn comments_of_all_blocks_are_stripped_and_those_of_merged_sections_kept() {
+    let folder = Folder::new();
+    let files = ["first", "second"].map(|comment| {
+        let file = folder.file(&format!("{comment}.pcapng"));
+        std::fs::write(&file, commented_section(comment)).expect("written");
+        file
+    });
+    let options = |file: &str, what: &str| {
+        let lines = lines(file).into_iter().filter(|line| line.what == what);
+        lines.flat_map(|line| line.options).collect::<Vec<_>>()
+    };
+    let [copy, merged] = ["copy.pcapng", "merged.pcapng"].map(|name| folder.file(name));
+    printed(&format!("read -q -w {copy} --strip comments {}", files[0]));
+    let bytes = std::fs::read(&copy).expect("a copy");
+    assert!(!bytes.windows(5).any(|window| window == b"first"));
+    assert!(bytes.windows(4).any(|window| window == b"host"));
+    assert!(bytes.windows(4).any(|window| window == b"CLIE"));
+    // The server's name, and tshark reads the file to its end.
+    assert!(
+        bytes
+            .windows(8)
+            .any(|window| window == b"\x02\0\x02\0ns\0\0")
+    );
+    tool("tshark", &format!("-r {copy}"));
+
+    printed(&format!("read -q -w {merged} {}", files.join(" ")));
+    let comments = options(&merged, "section");
+    // "first", a new line and "second".
+    let comment = "1 66697273740a7365636f6e64".to_owned();
+    assert!(comments.contains(&comment), "{comments:?}");
 }
 
 #[test]

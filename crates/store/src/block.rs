@@ -172,15 +172,41 @@ impl Block<'_> {
             )
     }
 
+    /// Where the options of a block of names or of secrets begin in its body. `None` for other blocks, and for one without.
+    pub fn options_start(&self) -> Option<usize> {
+        let Self { order, body, .. } = *self;
+        let start = match self.kind {
+            kind::NAMES => {
+                let mut at = 0;
+                let mut records = Options { bytes: body, order }.into_iter();
+                // The last one is nrb_record_end.
+                records.find(|record| {
+                    at += record.bytes.len();
+                    record.code == 0
+                })?;
+                at
+            }
+            kind::SECRETS => {
+                let [_, length] = order.words::<2>(body)?;
+                8_usize.saturating_add((length as usize).next_multiple_of(4))
+            }
+            _ => return None,
+        };
+        (start < body.len()).then_some(start)
+    }
+
     /// The whole block in the byte order of this machine, as far as [`Self::is_convertible`].
     pub fn encode(&self) -> Vec<u8> {
         let mut body = self.body.to_vec();
         if self.order != ByteOrder::NATIVE {
             match self.kind {
-                kind::NAMES => swap_names(self.order, self.body, &mut body),
-                kind::SECRETS => swap_secrets(self.order, self.body, &mut body),
+                kind::NAMES => swap_records(self.order, self.body, &mut body),
+                kind::SECRETS => swap_words(&mut body, &[4, 4]),
                 kind::CUSTOM | kind::CUSTOM_UNCOPIED => swap_words(&mut body, &[4]),
                 _ => {}
+            }
+            if let Some(start) = self.options_start() {
+                swap_options(self.order, &self.body[start..], &mut body[start..]);
             }
         }
         encode(self.kind, &body)
@@ -236,8 +262,8 @@ fn swap_value(block: u32, option: RawOption<'_>, value: &mut [u8]) {
     swap_words(value, sizes);
 }
 
-/// Swaps the records of a Name Resolution Block, and its options.
-fn swap_names(order: ByteOrder, body: &[u8], copy: &mut [u8]) {
+/// Swaps the records of a Name Resolution Block.
+fn swap_records(order: ByteOrder, body: &[u8], copy: &mut [u8]) {
     let records = Options { bytes: body, order };
     let mut at = 0;
     for record in records {
@@ -247,19 +273,6 @@ fn swap_names(order: ByteOrder, body: &[u8], copy: &mut [u8]) {
         if record.code == 0 {
             break;
         }
-    }
-    swap_options(order, &body[at..], &mut copy[at..]);
-}
-
-/// Swaps the type and length of a Decryption Secrets Block, and its options.
-fn swap_secrets(order: ByteOrder, body: &[u8], copy: &mut [u8]) {
-    swap_words(copy, &[4, 4]);
-    let Some([_, length]) = order.words::<2>(body) else {
-        return;
-    };
-    let at = 8_usize.saturating_add((length as usize).next_multiple_of(4));
-    if let (Some(rest), Some(copy)) = (body.get(at..), copy.get_mut(at..)) {
-        swap_options(order, rest, copy);
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Edits {
     pub section_comments: Vec<String>,
     /// Comments that a packet gets in addition to its own, by its number among the written packets, from 1.
     pub packet_comments: BTreeMap<u64, Vec<String>>,
-    /// Whether comments of sections, interfaces, packets and statistics are left out. New ones are added nevertheless.
+    /// Whether comments of all blocks are left out. New ones are added nevertheless.
     pub strips_comments: bool,
     /// Whether Decryption Secrets Blocks are left out. New ones are added nevertheless.
     pub strips_secrets: bool,
@@ -281,6 +281,24 @@ impl<C: Destination> Destination for EditedCopy<'_, C> {
         };
         if is_stripped || self.edits.anonymize.is_some() {
             return Ok(());
+        }
+        if self.edits.strips_comments
+            && let Some(start) = block.options_start()
+        {
+            let options = Options::parse(&block.body[start..], block.order);
+            self.scratch.clear();
+            self.scratch.extend_from_slice(&block.body[..start]);
+            for option in options.into_iter().filter(|option| option.code != COMMENT) {
+                self.scratch.extend_from_slice(option.bytes);
+            }
+            if self.scratch.len() > start {
+                // opt_endofopt
+                self.scratch.extend([0; 4]);
+            }
+            return self.copy.block(&Block {
+                body: &self.scratch,
+                ..*block
+            });
         }
         self.copy.block(block)
     }

@@ -1,5 +1,6 @@
 //! The inputs of a read job: files and streams, one alone or several merged by time.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -12,8 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
+use store::block::{COMMENT, Options};
 use store::model::{Packet, Section};
-use store::read::{DetectedCompression, Item, Merge, Reader};
+use store::read::{DetectedCompression, Header, Item, Merge, Reader};
 
 use super::error::{InputError, ReadError};
 use super::indexed::{IndexQuery, IndexUse};
@@ -333,9 +335,10 @@ pub(super) fn total_bytes(inputs: &[Input]) -> Option<u64> {
     inputs.iter().map(bytes).sum()
 }
 
-/// The section header for a copy of `inputs`: what they have in common, and the comment of a single one.
+/// The section header for a copy of `inputs`: what they have in common, and the comments of all.
 pub(super) fn common_section(inputs: &[Input]) -> Section {
-    let mut sections = inputs.iter().map(|input| &input.reader.header().section);
+    let headers = || inputs.iter().map(|input| input.reader.header());
+    let mut sections = headers().map(|header| &header.section);
     let Some(first) = sections.next() else {
         return Section::default();
     };
@@ -345,7 +348,18 @@ pub(super) fn common_section(inputs: &[Input]) -> Section {
         common.hardware = common
             .hardware
             .filter(|_| first.hardware == section.hardware);
-        common.comment = None;
     }
+    let comments: Vec<_> = headers().flat_map(comments_of).collect();
+    common.comment = (!comments.is_empty()).then(|| comments.join("\n"));
     common
+}
+
+/// The comments of a section.
+fn comments_of(header: &Header) -> impl Iterator<Item = Cow<'_, str>> {
+    let options = Options {
+        bytes: &header.options,
+        order: header.byte_order,
+    };
+    let comments = options.into_iter().filter(|option| option.code == COMMENT);
+    comments.map(|option| String::from_utf8_lossy(option.value))
 }
