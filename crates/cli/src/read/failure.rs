@@ -21,7 +21,7 @@ pub fn failure(error: &ReadError, arguments: &Arguments) -> Failure {
             interface,
             link,
             source,
-        } => filter_failure(interface.as_deref(), *link, source, arguments),
+        } => filter_failure(interface, *link, source, arguments),
         ReadError::ProgramLinkTypes { .. } => {
             with_advice(&Failure::job(error), CHOOSE_INTERFACES, Exit::Failed)
         }
@@ -64,7 +64,7 @@ fn write_failure(error: &WriteError) -> Failure {
 }
 
 fn filter_failure(
-    interface: Option<&str>,
+    interface: &str,
     link: LinkType,
     error: &FilterError,
     arguments: &Arguments,
@@ -78,11 +78,7 @@ fn filter_failure(
         let line = format!("cannot open {word}: no such file, and not a valid filter: {error}");
         return Failure::new(Exit::Failed, line);
     }
-    let interface = match interface {
-        Some(name) => format!("interface {name}"),
-        None => "an interface without a name".into(),
-    };
-    let line = format!("filter is invalid for {interface} (link type {link}): {error}");
+    let line = format!("filter is invalid for interface {interface} (link type {link}): {error}");
     Failure {
         below: shown(arguments.filter.as_deref().unwrap_or_default(), error),
         ..Failure::new(Exit::Usage, line)

@@ -48,10 +48,10 @@ pub enum ReadError {
     #[error("cannot start reading")]
     Io(#[from] io::Error),
     /// The filter cannot be compiled for an interface.
-    #[error("cannot compile the filter for {} (link type {link})", interface_name(.interface.as_deref()))]
+    #[error("cannot compile the filter for interface {interface} (link type {link})")]
     Filter {
-        /// Name of the interface, if the file has one.
-        interface: Option<String>,
+        /// Name of the interface, or its number, counted from 0, if it has none.
+        interface: String,
         /// Its link type.
         link: filter::LinkType,
         /// The error in the text.
@@ -109,12 +109,5 @@ impl fmt::Display for BrokenInputs {
 impl Error for BrokenInputs {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.first().map(|error| error as _)
-    }
-}
-
-fn interface_name(name: Option<&str>) -> String {
-    match name {
-        Some(name) => format!("interface {name}"),
-        None => "an interface without a name".into(),
     }
 }

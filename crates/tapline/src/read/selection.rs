@@ -94,11 +94,12 @@ impl Selection {
                 (*found, is_selected) = (true, true);
             }
         }
+        let number = self.matcher.interfaces.len();
         let rule = match &mut self.compiler {
             _ if !is_selected => InterfaceRule::Reject,
             None => InterfaceRule::Accept,
             Some(compiler) => compiler
-                .compile(interface)?
+                .compile(interface, number)?
                 .map_or(InterfaceRule::Reject, InterfaceRule::Filter),
         };
         self.matcher.interfaces.push(rule);
@@ -203,7 +204,11 @@ struct ExpressionCompiler {
 }
 
 impl ExpressionCompiler {
-    fn compile(&mut self, interface: &Interface) -> Result<Option<Arc<CompiledFilter>>, ReadError> {
+    fn compile(
+        &mut self,
+        interface: &Interface,
+        number: usize,
+    ) -> Result<Option<Arc<CompiledFilter>>, ReadError> {
         let link_type = interface.link_type;
         if let Some((_, known)) = self.compiled.iter().find(|(known, _)| *known == link_type) {
             return Ok(known.clone());
@@ -223,7 +228,7 @@ impl ExpressionCompiler {
             Err(error) if error.reason == FilterErrorReason::RejectsAll => None,
             Err(error) => {
                 return Err(ReadError::Filter {
-                    interface: interface.name.clone(),
+                    interface: interface.name.clone().unwrap_or(number.to_string()),
                     link,
                     source: Box::new(error),
                 });
