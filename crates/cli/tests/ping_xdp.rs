@@ -69,11 +69,16 @@ fn nothing_stays_attached_after_kill_and_lines_are_refused() {
             .get("xdp")
             .is_some()
     };
-    let running = start(&scene, "--backend xdp -q 10.1.0.2");
-    lab::wait::until("the program is attached", is_attached);
-    running.signal(Signal::KILL);
-    running.finish();
-    lab::wait::until("the program is detached", || !is_attached());
+    for path in ["live-frames", "xdp"] {
+        let running = start(
+            &scene,
+            &format!("--backend xdp --send-path {path} -q 10.1.0.2"),
+        );
+        lab::wait::until("the program is attached", is_attached);
+        running.signal(Signal::KILL);
+        running.finish();
+        lab::wait::until("the program is detached", || !is_attached());
+    }
     for line in ["-c 1 10.1.0.2", "-v -c 1 10.1.0.2 fd00:1::2"] {
         let ended = ping(&scene, &format!("--backend xdp {line}"));
         let refusal = ended.refusal(2);
@@ -108,6 +113,28 @@ fn nothing_stays_attached_after_kill_and_lines_are_refused() {
     );
     let ended = ping(&scene, "-c 5 --rate 400kpps -i 1us 10.1.0.2");
     ended.assert_mentions("--backend xdp sends more probes per second than sockets can");
+}
+
+/// No target is left out after a kill. Those since the file was last written have two lines.
+#[test]
+fn a_sweep_continues_after_a_kill() {
+    let scene = Scene::new();
+    scene.left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+    let _responder = responder(&scene);
+    let state = scene.file("sweep");
+    let line = format!("--backend xdp -c 1 -W 0.1 --state {state} --csv -q 10.64.0.0-10.64.1.243");
+    let mut running = start(&scene, &format!("{line} --rate 100pps"));
+    for _ in 0..50 {
+        running.line();
+    }
+    running.signal(Signal::KILL);
+    let first = running.finish();
+    let second = ping(&scene, &format!("{line} --rate max"));
+    let lines = [first.stdout, second.stdout].concat();
+    let targets = lines.iter().filter_map(|line| line.split(',').next());
+    let targets: BTreeSet<_> = targets.filter(|target| *target != "target").collect();
+    assert_eq!(targets.len(), 500);
+    assert!(!std::path::Path::new(&state).exists());
 }
 
 /// Each target has one line in all runs together, and the file is gone at the end.
