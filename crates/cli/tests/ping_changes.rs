@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::Ipv4Addr;
+use std::os::unix::fs::symlink;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -179,6 +180,45 @@ fn a_name_appears_moves_fails_and_disappears() {
     assert_eq!(by_address, counted(&scene));
     let summary = ended.summary();
     assert_eq!(summary.number("lost") + summary.number("late"), 0);
+}
+
+/// As NetworkManager and others do it, with and without a directory of its own to which `/etc/resolv.conf` is a link.
+#[test]
+fn a_new_list_of_name_servers_is_used_when_it_replaces_the_old_one() {
+    for is_link in [false, true] {
+        let scene = scene();
+        // Without a list, the C library asks 127.0.0.1.
+        let server = NameServer::at(&scene.left, "127.0.0.2");
+        server.set("h", Record::Address(Ipv4Addr::new(10, 1, 0, 2)));
+        let [etc, own] = ["etc", "own"].map(|name| scene.file(name));
+        for folder in [&etc, &own] {
+            fs::create_dir(folder).expect("a folder");
+        }
+        fs::write(format!("{etc}/nsswitch.conf"), "hosts: files dns\n").expect("a file");
+        let list = if is_link {
+            let list = format!("{own}/resolv.conf");
+            symlink(&list, format!("{etc}/resolv.conf")).expect("a link");
+            list
+        } else {
+            format!("{etc}/resolv.conf")
+        };
+        fs::write(&list, "nameserver 127.0.0.2\n").expect("a file");
+        let line = "--json -v --resolve-every 100ms -i 20ms h.test.";
+        let mut running = start_with_files(&scene, &[[etc.as_str(), "/etc"]], line);
+        reply(&mut running, "10.1.0.2");
+
+        let other = NameServer::at(&scene.left, "127.0.0.3");
+        other.set("h", Record::Address(Ipv4Addr::new(10, 1, 0, 3)));
+        fs::write(format!("{list}.new"), "nameserver 127.0.0.3\n").expect("a file");
+        fs::rename(format!("{list}.new"), &list).expect("renamed");
+        let change = running.event(|event| event["event"] == "target_change");
+        assert_has(
+            &change,
+            &json!({"change": "address", "address": "10.1.0.3"}),
+        );
+        reply(&mut running, "10.1.0.3");
+        running.stop();
+    }
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn families(account: &Account) -> Vec<Family> {
 /// What the thread that uploads still needs.
 fn limits_of_thread(spool: &Spool) -> Sandbox {
     let limits = Sandbox::new(&sandbox::UPLOADS)
-        .open_sockets(true)
+        .look_names_up(true)
         .write_in(spool.root.clone());
     let limits = environment::ports()
         .into_iter()

@@ -207,7 +207,7 @@ fn restrict(args: &PingArgs) -> Result<(), Failure> {
     } else {
         &sandbox::PING
     };
-    let mut sandbox = Sandbox::new(calls).open_sockets(args.resolve_every.is_some());
+    let mut sandbox = Sandbox::new(calls).look_names_up(args.resolve_every.is_some());
     if let Some(path) = &args.state {
         // The file is replaced by one beside it.
         let folder = path.parent().filter(|path| !path.as_os_str().is_empty());

@@ -43,6 +43,10 @@ const READ_FOR_NAMES: [&str; 15] = [
     "/usr/lib64",
 ];
 
+/// Which servers getaddrinfo(3) asks. It looks at the file before each query, and without it asks 127.0.0.1.
+const NAME_SERVERS: &str = "/etc/resolv.conf";
+const SETTINGS: &str = "/etc";
+
 /// The port of name servers, for queries over TCP.
 const DNS_PORT: u16 = 53;
 
@@ -93,10 +97,25 @@ fn enforce(sandbox: &Sandbox) -> Result<bool, Failed> {
         rules = allow(rules, READ_FOR_NAMES.iter().map(Path::new), library)?;
         rules = rules.add_rule(NetPort::new(DNS_PORT, AccessNet::ConnectTcp))?;
     }
+    if sandbox.looks_names_up {
+        let directory = directory_of_name_servers();
+        let file = AccessFs::ReadFile.into();
+        rules = allow(rules, std::iter::once(directory.as_path()), file)?;
+    }
     for &port in &sandbox.ports {
         rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
     Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// The directory in which a file appears that takes the place of [`NAME_SERVERS`], and to whose files a rule has to apply: that of
+/// the file itself belongs to the inode, and programs that change name servers rename a new file over the old one.
+///
+/// It is all of `/etc` if the file is there and not a link to a file elsewhere: Landlock has no rule for a name.
+fn directory_of_name_servers() -> PathBuf {
+    let file = Path::new(NAME_SERVERS).canonicalize();
+    let directory = file.ok().and_then(|file| Some(file.parent()?.to_owned()));
+    directory.unwrap_or_else(|| SETTINGS.into())
 }
 
 /// Creating, writing and removing regular files.

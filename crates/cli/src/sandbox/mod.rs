@@ -47,6 +47,7 @@ pub struct Sandbox {
     /// Directories from which it removes empty ones.
     removes: Vec<PathBuf>,
     opens_sockets: bool,
+    looks_names_up: bool,
     /// To which it connects by TCP.
     ports: Vec<u16>,
     inspects_processes: bool,
@@ -71,6 +72,7 @@ impl Sandbox {
             grows: Vec::new(),
             removes: Vec::new(),
             opens_sockets: false,
+            looks_names_up: false,
             ports: Vec::new(),
             inspects_processes: false,
             prints_local_time: false,
@@ -109,9 +111,19 @@ impl Sandbox {
         self
     }
 
-    /// Opens sockets: looks up names of hosts, or asks the kernel.
+    /// Opens sockets: looks up a name of a host, or asks the kernel.
     pub fn open_sockets(mut self, opens: bool) -> Self {
         self.opens_sockets = opens;
+        self
+    }
+
+    /// Looks up names of hosts again and again over new sockets, as long as it runs, and follows changes of the name servers.
+    ///
+    /// For that it reads files of `/etc` where the name servers are not in a directory of their own. A thread that looks up a
+    /// name when somebody asks it to does without: what it could read there is worth more than the new name servers.
+    pub fn look_names_up(mut self, looks: bool) -> Self {
+        self.opens_sockets |= looks;
+        self.looks_names_up = looks;
         self
     }
 

@@ -78,6 +78,7 @@ fn taken_over(act: &str, flags: &str) -> Vec<(String, ExitStatus, String)> {
         let ended = running.finish();
         let mut lines = ended.stderr.iter();
         let got = lines.find_map(|line| line.strip_prefix("takeover: "));
+        let line = place.map_or_else(|| line.clone(), |place| format!("{place}: {line}"));
         (line, ended.status, got.unwrap_or_default().to_owned())
     };
     let (_peer, port) = scripted(&scene, "ok");
@@ -98,6 +99,10 @@ fn an_attacker_opens_no_other_files_and_connects_to_nobody() {
     // Landlock refuses it, or the system call does not exist for the command.
     let fails = |act: &str| {
         for (line, status, got) in taken_over(act, "") {
+            // Reads files of `/etc`, unless the name servers are elsewhere.
+            if line.starts_with("uploads:") && act.contains("/etc/") {
+                continue;
+            }
             assert!(status.code().is_some(), "{line}: {status}");
             let refusals = [libc::EACCES, libc::ENOSYS].map(|errno| format!("code: {errno},"));
             let is_refused = refusals.iter().any(|refusal| got.contains(refusal));
@@ -105,6 +110,7 @@ fn an_attacker_opens_no_other_files_and_connects_to_nobody() {
         }
     };
     fails("read /etc/shadow");
+    fails("read /bin/sh");
     fails("write /tmp/tapline-takeover");
     fails("connect 127.0.0.1:9");
     fails("call bpf");

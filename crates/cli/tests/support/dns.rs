@@ -26,9 +26,12 @@ pub enum Record {
     Failure,
 }
 
+/// The address of the resolver, which is also that of a C library without settings.
+const USUAL: &str = "127.0.0.1";
+
 /// The files that make a program use the resolver at 127.0.0.1, and where they belong.
 pub fn files(scene: &Scene) -> [[String; 2]; 2] {
-    let settings = scene.write("resolv.conf", "nameserver 127.0.0.1\n");
+    let settings = scene.write("resolv.conf", format!("nameserver {USUAL}\n"));
     let hosts = scene.write("hosts", "127.0.0.1 localhost\n");
     [
         [settings, "/etc/resolv.conf".to_owned()],
@@ -38,7 +41,11 @@ pub fn files(scene: &Scene) -> [[String; 2]; 2] {
 
 /// The socket of the resolver at `host`.
 pub fn socket(host: &Host) -> UdpSocket {
-    let socket = host.run(|| UdpSocket::bind("127.0.0.1:53"));
+    socket_at(host, USUAL)
+}
+
+fn socket_at(host: &Host, address: &str) -> UdpSocket {
+    let socket = host.run(|| UdpSocket::bind((address, 53)));
     let socket = socket.expect("nobody else has it");
     socket.set_read_timeout(Some(PATIENCE)).expect("it is set");
     socket
@@ -86,7 +93,7 @@ pub fn answer(question: &[u8], record: Record) -> Vec<u8> {
     answer
 }
 
-/// Answers questions at 127.0.0.1 of a host until it is dropped.
+/// Answers questions at an address of a host until it is dropped.
 pub struct NameServer {
     records: Arc<Mutex<HashMap<String, Record>>>,
     /// A question from here, to the resolver, ends it.
@@ -95,8 +102,13 @@ pub struct NameServer {
 }
 
 impl NameServer {
+    /// At 127.0.0.1.
     pub fn new(host: &Host) -> Self {
-        let server = socket(host);
+        Self::at(host, USUAL)
+    }
+
+    pub fn at(host: &Host, address: &str) -> Self {
+        let server = socket_at(host, address);
         let client = host.run(|| UdpSocket::bind("127.0.0.1:0")).expect("a port");
         let to = server.local_addr().expect("an address");
         let records: Arc<Mutex<HashMap<String, Record>>> = Arc::default();
