@@ -53,14 +53,7 @@ fn variables() -> impl Iterator<Item = (String, String)> {
 
 /// The ports to which uploads connect.
 pub fn ports() -> Vec<u16> {
-    let is_place =
-        |name: &str| is_about_storage(name) || name.to_ascii_uppercase().ends_with("_PROXY");
-    let places = variables().filter(|(name, _)| is_place(name));
-    let more = places.filter_map(|(name, value)| match name.strip_prefix("GCE_METADATA_") {
-        // A host without a scheme.
-        Some(_) => port(&format!("http://{value}")),
-        None => port(&value),
-    });
+    let more = variables().filter_map(|(name, value)| port_of(&name, &value));
     let azurite = is_on(AZURE_EMULATOR).then_some(AZURITE_PORT);
     let mut ports: Vec<u16> = PORTS.into_iter().chain(more).chain(azurite).collect();
     ports.sort_unstable();
@@ -72,6 +65,21 @@ pub fn ports() -> Vec<u16> {
 pub fn is_on(name: &str) -> bool {
     let value = env::var(name).unwrap_or_default();
     ["1", "true", "on", "yes", "y"].contains(&value.to_ascii_lowercase().as_str())
+}
+
+/// The port that a variable names, if it says where to connect.
+fn port_of(name: &str, value: &str) -> Option<u16> {
+    let upper = name.to_ascii_uppercase();
+    let is_proxy = upper.ends_with("_PROXY") && upper != "NO_PROXY";
+    if !is_proxy && !is_about_storage(name) {
+        return None;
+    }
+    // Without a scheme, the client of HTTP takes both for hosts of HTTP.
+    let is_host = is_proxy || name.starts_with("GCE_METADATA_");
+    if is_host && !value.contains("://") {
+        return port(&format!("http://{value}"));
+    }
+    port(value)
 }
 
 /// The port that a URL names.
@@ -117,16 +125,27 @@ mod tests {
 
     #[test]
     fn ports_of_urls() {
-        for (url, expected) in [
-            ("http://127.0.0.1:9000", Some(9000)),
-            ("https://user:1234@proxy:3128/path:80", Some(3128)),
-            ("http://[::1]:9000/", Some(9000)),
-            ("http://[::1]/", None),
-            ("https://storage", None),
-            ("true", None),
-            ("http://host:port", None),
+        for (name, value, expected) in [
+            ("AWS_ENDPOINT_URL", "http://127.0.0.1:9000", Some(9000)),
+            (
+                "HTTPS_PROXY",
+                "https://user:1234@proxy:3128/path:80",
+                Some(3128),
+            ),
+            ("HTTPS_PROXY", "127.0.0.1:3128", Some(3128)),
+            ("https_proxy", "user:1234@proxy:3128/", Some(3128)),
+            ("all_proxy", "[::1]:3128", Some(3128)),
+            ("HTTP_PROXY", "proxy", None),
+            ("NO_PROXY", "10.0.0.1:3128", None),
+            ("GCE_METADATA_HOST", "169.254.169.254:8080", Some(8080)),
+            ("AWS_ENDPOINT_URL", "http://[::1]:9000/", Some(9000)),
+            ("AWS_ENDPOINT_URL", "http://[::1]/", None),
+            ("AWS_ENDPOINT_URL", "https://storage", None),
+            ("AZURE_STORAGE_USE_EMULATOR", "true", None),
+            ("AWS_ENDPOINT_URL", "http://host:port", None),
+            ("ELSEWHERE", "http://127.0.0.1:9000", None),
         ] {
-            assert_eq!(port(url), expected, "{url}");
+            assert_eq!(port_of(name, value), expected, "{name}={value}");
         }
     }
 
