@@ -13,7 +13,7 @@ use crate::support::engines;
 use crate::support::files::capture;
 use crate::support::frames::udp;
 use crate::support::objects::{
-    KEY_ID, SECRET, Server, command, command_to, denying_port, losing_port, spooled, start,
+    Https, KEY_ID, SECRET, Server, command, command_to, denying_port, losing_port, spooled, start,
 };
 use crate::support::run::{Ended, begin, spawn};
 use crate::support::scrape::{address, scrape};
@@ -86,6 +86,44 @@ fn wrong_credentials_are_refused_and_not_printed() {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains(SECRET) && !text.contains(KEY_ID), "{name}");
     }
+}
+
+#[test]
+fn a_private_authority_is_trusted_if_a_variable_names_it() {
+    let scene = Scene::new();
+    let server = Server::start(&scene.right, scene.folder.path());
+    let https = Https::start(&scene);
+    let file = capture("icmpv6.pcap");
+    let run = |host: &str, authority: Option<&str>| {
+        let line = format!("read {file} -w s3://logs/a.parquet --spool-wait 0s");
+        let mut command = command(&scene, &line);
+        command.env("AWS_ENDPOINT_URL", format!("https://{host}:{}", https.port));
+        command.env_remove("AWS_ALLOW_HTTP");
+        command.envs(authority.map(|file| ("SSL_CERT_FILE", file)));
+        spawn(command).finish()
+    };
+    for (host, authority, reason) in [
+        (
+            "localhost",
+            None,
+            "has an unknown issuer (SSL_CERT_FILE names the certificates of a private authority)",
+        ),
+        (
+            "127.0.0.1",
+            Some(&*https.authority),
+            "is for another host (check the endpoint)",
+        ),
+    ] {
+        let ended = run(host, authority);
+        let complaint = format!(
+            "cannot upload all files to s3://logs/a.parquet: the certificate of the service {reason} (1 file waits in {}, and the next run uploads it)",
+            scene.file("spool/s3/logs")
+        );
+        assert_eq!(ended.exit(1), complaint);
+    }
+    assert!(server.keys().is_empty());
+    run("localhost", Some(&https.authority)).exit(0);
+    assert_eq!(server.keys(), ["a.parquet"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io;
 
 use object_store::Error as StoreError;
 use object_store::client::{HttpError, HttpErrorKind};
+use rustls::{CertificateError, Error as TlsError};
 
 use super::environment::printable;
 use super::queue::{Trouble, TroubleKind};
@@ -15,6 +16,9 @@ impl From<&StoreError> for Trouble {
         let cause: &(dyn Error + 'static) = error;
         if let Some(json) = sources(cause).find_map(|one| one.downcast_ref::<serde_json::Error>()) {
             return of_json(json);
+        }
+        if let Some(refused) = sources(cause).find_map(certificate_error) {
+            return of_certificate(refused);
         }
         if let Some(http) = sources(cause).find_map(|source| source.downcast_ref::<HttpError>()) {
             return of_http(http);
@@ -64,6 +68,45 @@ fn of_json(error: &serde_json::Error) -> Trouble {
     }
 }
 
+/// The reason in an error of the connection, whose own `source` passes over the errors that it holds.
+fn certificate_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e CertificateError> {
+    let mut held = error;
+    while let Some(error) = held
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref)
+    {
+        held = error;
+    }
+    match held.downcast_ref::<TlsError>()? {
+        TlsError::InvalidCertificate(reason) => Some(reason),
+        _ => None,
+    }
+}
+
+/// The certificate of the service was refused.
+fn of_certificate(reason: &CertificateError) -> Trouble {
+    use CertificateError as Reason;
+    let problem = match reason {
+        Reason::UnknownIssuer => {
+            "has an unknown issuer (SSL_CERT_FILE names the certificates of a private authority)"
+        }
+        Reason::Expired | Reason::ExpiredContext { .. } => "has expired (or the clock is wrong)",
+        Reason::NotValidYet | Reason::NotValidYetContext { .. } => {
+            "is not valid yet (or the clock is wrong)"
+        }
+        Reason::NotValidForName | Reason::NotValidForNameContext { .. } => {
+            "is for another host (check the endpoint)"
+        }
+        Reason::Revoked => "is revoked",
+        Reason::BadSignature => "has a wrong signature",
+        _ => "is invalid",
+    };
+    Trouble {
+        text: format!("the certificate of the service {problem}"),
+        kind: TroubleKind::Lasting,
+    }
+}
+
 /// There was no answer.
 fn of_http(error: &HttpError) -> Trouble {
     let text = innermost(error);
@@ -72,8 +115,6 @@ fn of_http(error: &HttpError) -> Trouble {
         (text.to_owned(), TroubleKind::Lasting)
     } else if error.kind() == HttpErrorKind::Timeout {
         ("no answer in time".to_owned(), TroubleKind::Passing)
-    } else if text.contains("certificate") {
-        (text, TroubleKind::Lasting)
     } else {
         (text, TroubleKind::Passing)
     };

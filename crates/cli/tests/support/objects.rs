@@ -126,6 +126,65 @@ impl Drop for Server<'_> {
     }
 }
 
+/// Makes an authority and its certificate for `localhost`.
+const CERTIFICATES: &str = "
+openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj '/CN=an authority' &&
+openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=localhost &&
+echo subjectAltName=DNS:localhost >names &&
+openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.pem";
+
+/// Passes TLS connections on to the port that it is called with, and prints its own.
+const TERMINATOR: &str = "import asyncio, ssl, sys
+async def copy(source, target):
+    try:
+        while data := await source.read(65536):
+            target.write(data)
+            await target.drain()
+    except OSError:
+        pass
+    target.close()
+async def serve(source, target):
+    back, forth = await asyncio.open_connection('127.0.0.1', int(sys.argv[1]))
+    await asyncio.gather(copy(source, forth), copy(back, target))
+async def main():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain('server.pem', 'server.key')
+    server = await asyncio.start_server(serve, '127.0.0.1', 0, ssl=context)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+asyncio.run(main())";
+
+/// HTTPS in front of the server at right, for `localhost`, with a certificate of an authority of its own.
+pub struct Https {
+    _running: Running,
+    pub port: u16,
+    /// The authority's certificate.
+    pub authority: String,
+}
+
+impl Https {
+    #[track_caller]
+    pub fn start(scene: &Scene) -> Self {
+        let folder = scene.folder.path();
+        let mut make = lab::tool::command("bash");
+        make.args(["-c", CERTIFICATES]).current_dir(folder);
+        let made = make.output().expect("it runs");
+        assert!(made.status.success(), "{made:?}");
+        let python = lab::tool::python();
+        let python = python.get_program().to_str().expect("a path");
+        let mut command = scene.right.command(python);
+        command.args(["-c", TERMINATOR, &PORT.to_string()]);
+        command.current_dir(folder);
+        let mut running = spawn(command);
+        let port = running.line().parse().expect("a port");
+        Self {
+            _running: running,
+            port,
+            authority: scene.file("ca.pem"),
+        }
+    }
+}
+
 /// The rows of a query over `s3://`, by DuckDB at the host of the server.
 #[track_caller]
 pub fn duckdb(host: &Host, query: &str) -> Vec<Vec<Value>> {
