@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::io::Write;
+use std::net::Ipv6Addr;
 
 use serde_json::Value;
+use wire::MacAddress;
+use wire::build::Frame;
 
-use crate::support::files::{column, count_by_tcpdump};
+use crate::support::files::{column, count_by_tcpdump, pcap_of};
 use crate::support::run::{events, printed, run};
 use crate::support::{assert_refused, text};
 
@@ -85,6 +88,66 @@ fn a_flow_is_found_by_reading_little_of_many_files() {
     assert_eq!(copied["interfaces"].as_array().map(Vec::len), Some(1));
     assert_eq!(count_by_tcpdump(&copy, ""), found(&of_third));
     assert!(found(&of_third) > 0);
+}
+
+/// The finalizer of MurmurHash3, of which the hashes of an index are made, and its inverse.
+fn mix(value: u64) -> u64 {
+    let value = (value ^ value >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let value = (value ^ value >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    value ^ value >> 33
+}
+
+fn unmix(value: u64) -> u64 {
+    // Newton's method doubles the number of right bits: 3, 6, 12, 24, 48, 96.
+    let inverse = |odd: u64| {
+        (0..5).fold(odd, |inverse, _| {
+            inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)))
+        })
+    };
+    let value = (value ^ value >> 33).wrapping_mul(inverse(0xc4ce_b9fe_1a85_ec53));
+    let value = (value ^ value >> 33).wrapping_mul(inverse(0xff51_afd7_ed55_8ccd));
+    value ^ value >> 33
+}
+
+#[test]
+fn a_flow_with_the_hash_of_another_one_does_not_hide_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = |high: u64, hash: u64| {
+        let low = mix(high ^ 6) ^ hash;
+        Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low))
+    };
+    let flow_hash = |hashes: [u64; 2], ports: u64| {
+        mix(hashes[0]).wrapping_add(mix(hashes[1])) ^ mix(2 << 32 | ports)
+    };
+    let [first, second, third] = [0x2001_0db8, 0x2001_0db9, 0x2001_0dba].map(|high| high << 32);
+    // 53 and 1000, 80 and 2000: the lower one is in the upper bits.
+    let wanted = flow_hash([11, 12], 53 << 16 | 1000);
+    let crafted = unmix((wanted ^ mix(2 << 32 | 80 << 16 | 2000)).wrapping_sub(mix(13)));
+    assert_eq!(flow_hash([13, crafted], 80 << 16 | 2000), wanted);
+    let mac = MacAddress([2, 0, 0, 0, 0, 1]);
+    let datagram = |[from, to]: [Ipv6Addr; 2], ports: [u16; 2]| {
+        let frame = Frame::ethernet(mac, mac).ipv6(from, to);
+        frame.udp(ports[0], ports[1]).payload(b"hello")
+    };
+    let known = datagram([address(first, 11), address(second, 12)], [1000, 53]);
+    let hidden = [address(third, 13), address(third, crafted)];
+    let hidden_frame = datagram(hidden, [2000, 80]);
+    let file = text(&folder.path().join("two.pcap"));
+    fs::write(&file, pcap_of([(1, known), (2, hidden_frame)])).expect("a file");
+    run(&format!("index -q {file}")).exit(0);
+    for question in [
+        format!("host {}", hidden[0]),
+        format!("host {}", hidden[1]),
+        "port 2000".to_owned(),
+        format!(
+            "host {} and host {} and port 80 and port 2000",
+            hidden[0], hidden[1]
+        ),
+    ] {
+        let summary = read(&file, &format!("'{question}'"));
+        assert_eq!(summary["delivered"], 1, "{question}");
+        assert_eq!(count_by_tcpdump(&file, &question), 1, "{question}");
+    }
 }
 
 #[test]

@@ -174,16 +174,25 @@ pub fn count_by_tcpdump(file: &str, expression: &str) -> u64 {
 
 /// A pcap file with nanoseconds and link type Ethernet: one 60-byte packet for each time.
 pub fn pcap(times_ns: &[u64]) -> Vec<u8> {
-    let header: [u32; 6] = [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, 1];
-    let mut bytes = header.map(u32::to_le_bytes).as_flattened().to_vec();
-    for (number, time) in (0_u32..).zip(times_ns) {
-        let seconds = u32::try_from(time / 1_000_000_000).expect("before 2106");
-        let nanoseconds = (time % 1_000_000_000) as u32;
-        let record = [seconds, nanoseconds, 60, 60].map(u32::to_le_bytes);
-        bytes.extend(record.as_flattened());
-        let mut frame = [0; 60];
+    let frame = |(number, time): (u32, &u64)| {
+        let mut frame = vec![0; 60];
         frame[12..14].copy_from_slice(&[0x88, 0xb5]);
         frame[14..18].copy_from_slice(&number.to_be_bytes());
+        (*time, frame)
+    };
+    pcap_of((0_u32..).zip(times_ns).map(frame))
+}
+
+/// The same of these times and frames.
+pub fn pcap_of(packets: impl IntoIterator<Item = (u64, Vec<u8>)>) -> Vec<u8> {
+    let header: [u32; 6] = [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, 1];
+    let mut bytes = header.map(u32::to_le_bytes).as_flattened().to_vec();
+    for (time, frame) in packets {
+        let seconds = u32::try_from(time / 1_000_000_000).expect("before 2106");
+        let nanoseconds = (time % 1_000_000_000) as u32;
+        let length = frame.len() as u32;
+        let record = [seconds, nanoseconds, length, length].map(u32::to_le_bytes);
+        bytes.extend(record.as_flattened());
         bytes.extend(frame);
     }
     bytes

@@ -1,7 +1,7 @@
 //! Dividing the blocks of a capture into extents, with the keys of each.
 
 use super::fuse::{self, Fuse};
-use super::hashes::{Hashes, Ports};
+use super::hashes::{FlowIdentities, Hashes, Ports};
 use super::keys::{Key, Keys};
 use super::layout::{ADDRESSES, EXTENT_BYTES, Extent, FLOWS, MAGIC, PORTS, SET_BYTES};
 use crate::read::{ErrorKind, Item, ReadError, Reader};
@@ -37,12 +37,16 @@ pub(super) struct Builder {
     current: Extent,
     addresses: Hashes,
     ports: Ports,
+    /// Identities of the flows in the sets.
     flows: Hashes,
+    /// The hash of each of them, which the index has. Strangers can choose flows of which it is the same.
+    flow_hashes: Vec<u64>,
+    identities: FlowIdentities,
     /// Classes of keys that the current extent does without: there are too many, or packets whose keys are unknown.
     dropped: u32,
     /// Most keys that can fit, even when the current extent has its largest size.
     keys_max: usize,
-    /// Hashes of flows that are in the sets, or among those that wait.
+    /// Identities of flows that are in the sets, or among those that wait.
     recent: Vec<u64>,
     /// Keys that are not in the sets yet. Many at a time are added: the processor then fetches their places together, which
     /// are seldom in its caches.
@@ -51,8 +55,8 @@ pub(super) struct Builder {
 
 /// Keys of a packet, as the sets have them.
 struct Waiting {
-    /// `None` also if the extent does without flows.
-    flow: Option<u64>,
+    /// Identity and hash. `None` also if the extent does without flows.
+    flow: Option<(u64, u64)>,
     addresses: Option<[u64; 2]>,
     ports: [Option<u16>; 2],
 }
@@ -67,6 +71,8 @@ impl Default for Builder {
             addresses: Hashes::default(),
             ports: Ports::default(),
             flows: Hashes::default(),
+            flow_hashes: Vec::new(),
+            identities: FlowIdentities::default(),
             dropped: 0,
             keys_max: 0,
             recent: no_flows(),
@@ -183,15 +189,14 @@ impl Builder {
 
     fn add(&mut self, keys: &Keys) {
         let mut flow = None;
-        if !self.drops(FLOWS) {
-            flow = keys.flow().map(Key::hash);
-        }
-        if let Some(flow) = flow {
-            let recent = &mut self.recent[flow as usize % RECENT];
-            if *recent == flow {
+        if let (false, Some((addresses, ports))) = (self.drops(FLOWS), keys.flow()) {
+            let identity = self.identities.of(addresses, ports);
+            let recent = &mut self.recent[identity as usize % RECENT];
+            if *recent == identity {
                 return;
             }
-            *recent = flow;
+            *recent = identity;
+            flow = Some((identity, Key::Flow(addresses, ports).hash()));
         }
         self.waiting.push(Waiting {
             flow,
@@ -209,10 +214,19 @@ impl Builder {
     fn settle(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
         if !self.drops(FLOWS) {
-            self.flows
-                .prefetch(waiting.iter().filter_map(|keys| keys.flow));
+            let flows = waiting.iter().filter_map(|keys| keys.flow);
+            self.flows.prefetch(flows.map(|(identity, _)| identity));
             // What a known flow consists of is in the sets, too.
-            waiting.retain(|keys| keys.flow.is_none_or(|flow| self.flows.insert(flow)));
+            waiting.retain(|keys| {
+                let Some((identity, hash)) = keys.flow else {
+                    return true;
+                };
+                let is_new = self.flows.insert(identity);
+                if is_new {
+                    self.flow_hashes.push(hash);
+                }
+                is_new
+            });
         }
         if !self.drops(ADDRESSES) {
             let addresses = || waiting.iter().filter_map(|keys| keys.addresses).flatten();
@@ -284,7 +298,7 @@ impl Builder {
             match class {
                 ADDRESSES => hashes.extend(self.addresses.iter()),
                 PORTS => hashes.extend(self.ports.iter().map(|port| Key::Port(port).hash())),
-                _ => hashes.extend(self.flows.iter()),
+                _ => hashes.extend(&self.flow_hashes),
             }
             if extent.packets > 0 && !self.drops(class) && fuse::bytes(hashes.len()) <= budget {
                 extent.classes |= class;
@@ -295,6 +309,7 @@ impl Builder {
         self.addresses.clear();
         self.ports.clear();
         self.flows.clear();
+        self.flow_hashes.clear();
         self.recent = no_flows();
         if extent.classes != 0 {
             hashes.sort_unstable();

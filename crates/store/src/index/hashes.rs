@@ -1,11 +1,72 @@
 //! Sets of keys that are filled with each packet.
 
 use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
 
 use abi::prefetch::prefetch_value;
 
 /// Fewest places of a set.
 const PLACES_MIN: usize = 1 << 10;
+
+/// Numbers that strangers do not know.
+fn random<const N: usize>() -> [u64; N] {
+    [(); N].map(|()| RandomState::new().hash_one(0))
+}
+
+/// Both halves of the product in one word.
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// Numbers for flows: the same for both directions of a flow, and different for different ones.
+///
+/// Random numbers go into them: strangers can choose flows with the same hash in the index, but not with the same identity. A
+/// flow with the identity of another one would be taken for it, and its addresses and ports would be missing in the index.
+pub(super) struct FlowIdentities {
+    random: [u64; 6],
+}
+
+impl Default for FlowIdentities {
+    fn default() -> Self {
+        Self { random: random() }
+    }
+}
+
+impl FlowIdentities {
+    #[inline]
+    pub(super) fn of(&self, addresses: [IpAddr; 2], ports: [u16; 2]) -> u64 {
+        // As in the hashes: two addresses in any order, and two ports in any order.
+        let [first, by_ports, by_addresses @ ..] = &self.random;
+        let [low, high] = [ports[0].min(ports[1]), ports[0].max(ports[1])];
+        let ports = u64::from(low) << 16 | u64::from(high);
+        let add = |state: u64, word: u64, random: u64| fold(state ^ word, random);
+        match addresses {
+            [IpAddr::V4(a), IpAddr::V4(b)] => {
+                let both = u64::from(a.min(b).to_bits()) << 32 | u64::from(a.max(b).to_bits());
+                let state = add(*first, ports, *by_ports);
+                add(state, both, by_addresses[0])
+            }
+            [a, b] => {
+                let [a, b] = [a, b].map(bits_of);
+                let (low, high) = (a.min(b), a.max(b));
+                let words = [low >> 64, low, high >> 64, high].map(|word| word as u64);
+                // Another word than that of any two ports of IPv4.
+                let state = add(*first, ports | 1 << 32, *by_ports);
+                let words = words.into_iter().zip(by_addresses);
+                words.fold(state, |state, (word, random)| add(state, word, *random))
+            }
+        }
+    }
+}
+
+fn bits_of(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}
 
 /// Hashes, each in the first free place from its own.
 ///
@@ -23,7 +84,7 @@ pub(super) struct Hashes {
 impl Default for Hashes {
     fn default() -> Self {
         Self {
-            random: [0, 1].map(|word| RandomState::new().hash_one(word)),
+            random: random(),
             places: Vec::new(),
             count: 0,
             has_zero: false,
@@ -64,10 +125,8 @@ impl Hashes {
     /// The first place to look at, if there are places.
     #[inline]
     fn place(&self, hash: u64) -> usize {
-        let [first, second] = self.random.map(u128::from);
-        let product = (u128::from(hash) ^ first) * second;
-        let folded = (product >> 64) as u64 ^ product as u64;
-        folded as usize & (self.places.len() - 1)
+        let [first, second] = self.random;
+        fold(hash ^ first, second) as usize & (self.places.len() - 1)
     }
 
     /// Has the processor fetch the places of hashes that are about to be added.
@@ -159,6 +218,31 @@ mod tests {
         let far = places.filter(|(_, hash)| **hash != 0);
         let far = far.map(|(at, &hash)| at.wrapping_sub(hashes.place(hash)) & mask);
         far.sum::<usize>() as f64 / hashes.count as f64
+    }
+
+    #[test]
+    fn a_flow_has_one_identity_in_both_directions_and_no_other_has_it() {
+        let (identities, others) = (FlowIdentities::default(), FlowIdentities::default());
+        let addresses = [
+            "10.0.0.1", "10.0.0.2", "::1", "fd00::1", "fd00::2", "fd01::1",
+        ];
+        let addresses = addresses.map(|text| text.parse::<IpAddr>().expect("an address"));
+        let mut seen = BTreeSet::new();
+        for (at, &a) in addresses.iter().enumerate() {
+            for &b in &addresses[at..] {
+                for (low, high) in [(0, 0), (0, 1), (1, 1), (53, 1024), (54, 1023)] {
+                    let identity = identities.of([a, b], [low, high]);
+                    assert!(seen.insert(identity), "{a} {b} {low} {high}");
+                    for again in [
+                        identities.of([b, a], [high, low]),
+                        identities.of([a, b], [high, low]),
+                    ] {
+                        assert_eq!(again, identity, "{a} {b} {low} {high}");
+                    }
+                    assert_ne!(others.of([a, b], [low, high]), identity);
+                }
+            }
+        }
     }
 
     #[test]

@@ -126,9 +126,10 @@ impl Keys {
         }
     }
 
-    pub(super) fn flow(&self) -> Option<Key> {
+    /// Addresses and ports of a flow.
+    pub(super) fn flow(&self) -> Option<([IpAddr; 2], [u16; 2])> {
         match (self.addresses, self.ports) {
-            (Some(addresses), [Some(a), Some(b)]) => Some(Key::Flow(addresses, [a, b])),
+            (Some(addresses), [Some(a), Some(b)]) => Some((addresses, [a, b])),
             _ => None,
         }
     }
