@@ -74,6 +74,11 @@ impl Failure {
         Self::new(Exit::Done, "")
     }
 
+    /// Whether it is that normal end.
+    pub fn is_closed(&self) -> bool {
+        self.exit == Exit::Done
+    }
+
     /// An error of writing to standard output.
     pub fn output(what: &str, error: &io::Error) -> Self {
         if is_closed_output(error) {

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::table::TableError;
+
 /// Files that are open at the same time, at most. Of more, the one that was written to the longest ago is completed.
 pub const OPEN_FILES: usize = 4;
 
@@ -66,7 +68,7 @@ fn escaped(host: &str) -> String {
     text
 }
 
-/// A new name below `root` for a file of `hour`, in directories that exist then.
+/// A new name below `root` for a file of `hour`, in directories that exist then. The error is of the one that cannot be created.
 pub fn file(
     root: &Path,
     hour: Hour,
@@ -74,12 +76,15 @@ pub fn file(
     now_ns: u64,
     number: u64,
     suffix: &str,
-) -> io::Result<PathBuf> {
+) -> Result<PathBuf, TableError> {
     let mut directory = root.to_owned();
     for name in hour.directories(host) {
         directory.push(name);
         match fs::create_dir(&directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+                let path = directory;
+                return Err(TableError { path, source });
+            }
             _ => {}
         }
     }

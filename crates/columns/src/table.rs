@@ -284,12 +284,7 @@ impl<R: Rows> Table<R> {
         self.numbered += 1;
         let root = &partitions.directory;
         let (host, suffix) = (&partitions.host, self.format.suffix());
-        let path = partition::file(root, hour, host, self.now_ns, self.numbered, suffix).map_err(
-            |source| TableError {
-                path: root.clone(),
-                source,
-            },
-        )?;
+        let path = partition::file(root, hour, host, self.now_ns, self.numbered, suffix)?;
         let output = Output::create(&path);
         match output.and_then(|output| Encoder::new::<R>(self.format, output)) {
             Ok(encoder) => Ok(OpenFile { path, encoder }),
@@ -317,7 +312,7 @@ impl<R: Rows> Table<R> {
     /// Completes all files but those in which rows are missing because of an earlier error.
     ///
     /// # Errors
-    /// [`TableError`] if one cannot be written; those that follow are not completed.
+    /// [`TableError`] of the first that cannot be written. The others are completed all the same.
     pub fn finish(&mut self) -> Result<(), TableError> {
         self.complete_all()
     }
@@ -327,10 +322,13 @@ impl<R: Rows> Table<R> {
         &self.written
     }
 
+    /// Completes each, also after an error, of which it returns the first.
     fn complete_all(&mut self) -> Result<(), TableError> {
-        std::mem::take(&mut self.open)
-            .into_iter()
-            .try_for_each(|open| self.complete(open))
+        let open = std::mem::take(&mut self.open).into_iter();
+        open.fold(Ok(()), |first, open| {
+            let completed = self.complete(open);
+            first.and(completed)
+        })
     }
 
     fn complete(&mut self, mut open: OpenHour<R>) -> Result<(), TableError> {

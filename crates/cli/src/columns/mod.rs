@@ -181,11 +181,9 @@ impl ColumnOutput {
 
     /// Waits for the uploads at the end of the job, unless it has `failed`. Returns the failure to report behind the account:
     /// that of the job, or that not all files are uploaded.
-    ///
-    /// Fails with that of the job if there are no uploads, of which an account could be given.
-    pub fn finish(&mut self, failed: Option<Failure>) -> Result<Option<Failure>, Failure> {
+    pub fn finish(&mut self, failed: Option<Failure>) -> Option<Failure> {
         let Some(uploads) = self.uploads() else {
-            return failed.map_or(Ok(None), Err);
+            return failed;
         };
         let (account, failure) = match failed {
             Some(failure) => (uploads.stop(), Some(failure)),
@@ -194,7 +192,7 @@ impl ColumnOutput {
         if let Some(objects) = &mut self.objects {
             objects.account = Some(account);
         }
-        Ok(failure)
+        failure
     }
 
     /// Reads the counters of the uploads, for Prometheus.

@@ -92,8 +92,8 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         Ok(()) => (Vec::new(), None),
     };
     let failed = match &mut columns {
-        Some(columns) => columns.finish(failed)?,
-        None => failed.map_or(Ok(None), Err)?,
+        Some(columns) => columns.finish(failed),
+        None => failed,
     };
     let origin = job.summary();
     let account = *meter.account();
@@ -103,7 +103,10 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         outputs: meter.sink().outputs(),
         columns: columns.as_ref(),
     };
-    let shown = summary::show(&ended, &Origin::Files(&origin));
+    let shown = match &failed {
+        Some(failure) if failure.is_closed() => Ok(()),
+        _ => summary::show(&ended, &Origin::Files(&origin)),
+    };
     // The failure of the job is reported before that of printing its summary.
     failed.map_or(Ok(()), Err)?;
     shown.map_err(|error| Failure::stdout(&error))?;
@@ -211,10 +214,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::job(&*error))?;
     }
     let summary = capture::summary(capture.run_consumer(&mut meter, &stop))?;
-    let not_uploaded = match &mut columns {
-        Some(columns) => columns.finish(None)?,
-        None => None,
-    };
+    let not_uploaded = columns.as_mut().and_then(|columns| columns.finish(None));
     let account = *meter.account();
     let ended = Ended {
         args,

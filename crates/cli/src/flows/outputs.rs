@@ -7,7 +7,7 @@ use tapline::flows::{Flow, FlowAccount, FlowSink};
 use super::ipfix::Collector;
 use crate::columns::FlowColumns;
 
-/// One of several outputs. It is not called again after its first error, and the others can be completed.
+/// One of several outputs. It takes nothing after its first error, and the others can be completed.
 pub struct Output<S> {
     sink: S,
     has_failed: bool,
@@ -40,6 +40,16 @@ impl<S> Output<S> {
         let result = what(&mut self.sink);
         self.has_failed = result.is_err();
         result
+    }
+
+    /// Completes what was written, also after an error. Its own errors are returned only if there was none before.
+    fn complete(
+        &mut self,
+        complete: impl FnOnce(&mut S) -> Result<(), ConsumerError>,
+    ) -> Result<(), ConsumerError> {
+        let completed = complete(&mut self.sink);
+        let is_first = !std::mem::replace(&mut self.has_failed, completed.is_err());
+        if is_first { completed } else { Ok(()) }
     }
 }
 
@@ -94,6 +104,11 @@ impl FlowSink for Outputs {
     }
 
     fn finish(&mut self) -> Result<(), ConsumerError> {
-        self.call(|collector| Ok(collector.finish()?), FlowColumns::finish)
+        let sent = self.collector.as_mut();
+        let sent = sent.map_or(Ok(()), |output| output.call(|to| Ok(to.finish()?)));
+        let columns = self.columns.as_mut();
+        // Of files in several partitions, only one may have failed.
+        let written = columns.map_or(Ok(()), |output| output.complete(FlowColumns::finish));
+        sent.and(written)
     }
 }

@@ -227,9 +227,11 @@ fn write_columns(
         Ok(()) => (Vec::new(), None),
     };
     let written = Written::from(&columns);
-    let failed = output.finish(failed)?;
+    let failed = output.finish(failed);
     let summary = read.summary();
-    let shown = if args.json {
+    let shown = if failed.as_ref().is_some_and(Failure::is_closed) {
+        Ok(())
+    } else if args.json {
         let mut object = summary_json(&summary, &broken);
         object["written"] = written.rows.into();
         object["bytes_written"] = written.bytes.into();
