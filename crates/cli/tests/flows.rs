@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use lab::wait;
 use serde_json::Value;
 use wire::build::Frame;
 use wire::{MacAddress, TcpFields, TcpFlags};
@@ -420,6 +421,28 @@ fn flows_of_an_interface_end_while_it_runs_and_are_counted() {
 }
 
 #[test]
+fn an_interface_that_is_down_for_a_while_does_not_end_them() {
+    let scene = Scene::new();
+    let line = "flows -i right0 --json --idle 100ms --direction in udp";
+    let mut running = spawn(scene.command(line));
+    running.ready();
+    for change in ["down", "up"] {
+        scene.right.ip(&format!("link set right0 {change}"));
+    }
+    wait::until("the link is up", || scene.left.link().carrier == Some(true));
+    scene.send(&vec![udp(b"hello"); 5]);
+    let flow = running.event(|event| event["event"] == "flow");
+    assert_eq!(number(&flow, "forward_packets"), 5);
+    // It is down when it is removed.
+    scene.right.ip("link set right0 down");
+    scene.right.ip("link delete right0");
+    let ended = running.finish();
+    assert_eq!(ended.exit(1), "interface right0 was removed");
+    let summary = ended.events().pop().expect("a summary");
+    assert_eq!(number(&summary, "in_flows"), 5, "{summary}");
+}
+
+#[test]
 fn flows_of_an_interface_are_those_of_tshark_in_the_same_packets() {
     let scene = Scene::new();
     let mut dice = Dice(7);
@@ -504,6 +527,17 @@ fn wrong_uses_are_refused() {
                 "cannot be used with",
             ),
             (&format!("flows --duration 1s {file}"), 2, "--interface"),
+            (
+                "flows -i any",
+                2,
+                "pipe 'tapline capture -i any -w -' into 'tapline flows -'",
+            ),
+            (&format!("flows --ipfix-domain 1 {file}"), 2, "--ipfix"),
+            (
+                &format!("flows --ipfix 127.0.0.1 --ipfix-domain 0 {file}"),
+                2,
+                "--ipfix-domain",
+            ),
         ],
     );
     let filter = run(&format!("flows {file} port x"));

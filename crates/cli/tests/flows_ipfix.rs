@@ -15,27 +15,20 @@ use wire::MacAddress;
 use wire::build::Frame;
 
 use crate::support::engines::duckdb;
-use crate::support::files::{capture, tshark};
+use crate::support::files::{capture, pcap_of, tshark};
 use crate::support::run::{begin, command, events, run, spawn, spawn_silent};
 use crate::support::{Scene, assert_refused, ip_json, number, output, text};
 
 /// Fields of IPFIX messages by tshark, a row for each message.
 fn fields(messages: &[Vec<u8>], names: &[&str]) -> Vec<Vec<String>> {
     let mac = MacAddress([2, 0, 0, 0, 0, 1]);
-    let mut pcap = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 262_144, 1]
-        .map(u32::to_le_bytes)
-        .as_flattened()
-        .to_vec();
-    for message in messages {
+    let frame = |message: &Vec<u8>| {
         let frame = Frame::ethernet(mac, mac).ipv4([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
-        let frame = frame.udp(5000, 4739).payload(message);
-        let length = frame.len() as u32;
-        pcap.extend([1, 0, length, length].map(u32::to_le_bytes).as_flattened());
-        pcap.extend(frame);
-    }
+        (0, frame.udp(5000, 4739).payload(message))
+    };
     let folder = tempfile::tempdir().expect("a folder");
     let file = text(&folder.path().join("messages.pcap"));
-    fs::write(&file, pcap).expect("a file");
+    fs::write(&file, pcap_of(messages.iter().map(frame))).expect("a file");
     tshark(&file, names)
 }
 
@@ -443,6 +436,26 @@ fn the_interface_of_a_live_flow_has_the_kernels_index() {
         !known.is_empty() && known.iter().all(|index| *index == "0"),
         "{known:?}"
     );
+}
+
+/// Of two senders on one host a collector such as nfcapd knows which is which only by their domains.
+#[test]
+fn every_run_has_an_observation_domain_of_its_own() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let to = socket.local_addr().expect("an address");
+    let file = capture("dns_tcp_8053.pcap");
+    let domains = ["", "", "--ipfix-domain 7"].map(|flag| {
+        let events = events(&format!("flows --ipfix {to} {flag} {file}"));
+        let told = number(&events[events.len() - 1]["ipfix"], "domain");
+        let rows = fields(&waiting(&socket), &["cflow.od_id"]);
+        assert!(
+            !rows.is_empty() && rows.iter().all(|row| row[0] == told.to_string()),
+            "{rows:?}"
+        );
+        told
+    });
+    assert!(domains[0] != domains[1] && domains[0] > 0, "{domains:?}");
+    assert_eq!(domains[2], 7);
 }
 
 /// A collector at the host, which has received all that is sent when the program has ended and its socket is empty.

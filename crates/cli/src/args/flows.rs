@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -130,6 +130,18 @@ pub struct FlowsArgs {
     /// again every minute.
     #[arg(help_heading = "Output", long, value_name = "[udp:|tcp:]HOST[:PORT]", value_parser = collector)]
     pub ipfix: Option<CollectorAddress>,
+
+    /// Observation domain of IPFIX messages [default: a random number for each run]
+    ///
+    /// Many collectors tell senders on one host apart only by it, so that two that run at the same time need different ones.
+    #[arg(
+        hide_short_help = true,
+        help_heading = "Output",
+        long,
+        value_name = "N",
+        requires = "ipfix"
+    )]
+    pub ipfix_domain: Option<NonZeroU32>,
 
     /// Serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
     #[arg(help_heading = "Output", long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]

@@ -52,7 +52,7 @@ use summary::Summary;
 pub use account::{account_line, lost_json};
 pub use readers::written;
 pub use setup::{filter, refuse_misplaced};
-pub use source::{Source, refused};
+pub use source::{ANY, Source, refused};
 
 /// What the end of a capture reads and writes to restore an interface.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";

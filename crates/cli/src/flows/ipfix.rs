@@ -1,7 +1,9 @@
 //! Sends flows to a collector, as IPFIX over UDP or TCP.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -12,9 +14,6 @@ use crate::failure::{Exit, Failure};
 
 /// The port of IPFIX.
 const PORT: u16 = 4739;
-
-/// Tells these records from those of other measurements at the collector, which also knows this host and its port.
-const DOMAIN: u32 = 1;
 
 /// Fits into a frame with the headers of IPv6 and UDP, also through a tunnel.
 const MESSAGE_BYTES: usize = 1400;
@@ -110,6 +109,7 @@ enum Socket {
 pub struct Collector {
     name: String,
     socket: Socket,
+    domain: NonZeroU32,
     encoder: IpfixEncoder,
     templates_at: Option<Instant>,
     /// Flows in the last datagram, which may be refused later.
@@ -128,8 +128,9 @@ pub struct Sent {
 }
 
 impl Collector {
-    /// Connects to it.
-    pub fn open(to: &CollectorAddress) -> Result<Self, Failure> {
+    /// Connects to it. Without an observation domain, messages have a random one: collectors such as nfcapd know a process that
+    /// exports by its host and its domain, and would count two on one host as one that loses messages.
+    pub fn open(to: &CollectorAddress, domain: Option<NonZeroU32>) -> Result<Self, Failure> {
         let kind = if to.is_tcp { "tcp" } else { "udp" };
         let name = format!("{kind}:{}", to.host);
         let socket = to.connect().map_err(|error| {
@@ -140,10 +141,12 @@ impl Collector {
             let failure = Failure::job_on(format!("cannot send flows to {name}"), &error);
             Failure::new(Exit::Failed, failure.line + hint)
         })?;
+        let domain = domain.unwrap_or_else(random_domain);
         Ok(Self {
             name,
             socket,
-            encoder: IpfixEncoder::new(DOMAIN, MESSAGE_BYTES),
+            domain,
+            encoder: IpfixEncoder::new(domain.get(), MESSAGE_BYTES),
             templates_at: None,
             last_flows: 0,
             sent: Sent::default(),
@@ -157,6 +160,11 @@ impl Collector {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The observation domain of its messages.
+    pub fn domain(&self) -> NonZeroU32 {
+        self.domain
     }
 
     /// Adds a flow, and sends a message if it is full.
@@ -266,6 +274,11 @@ impl Collector {
     }
 }
 
+fn random_domain() -> NonZeroU32 {
+    let random = RandomState::new().hash_one(0) as u32;
+    NonZeroU32::new(random).unwrap_or(NonZeroU32::MIN)
+}
+
 /// Fails if the collector has closed the connection: it reads nothing more.
 fn check_open(stream: &TcpStream) -> io::Result<()> {
     let mut piece = [0; PIECE_BYTES];
@@ -324,7 +337,7 @@ mod tests {
         let listener = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let address = listener.local_addr().expect("an address");
         let to = collector(&address.to_string()).expect("an address");
-        let mut collector = Collector::open(&to).expect("a socket");
+        let mut collector = Collector::open(&to, None).expect("a socket");
         let Socket::Udp(socket) = &collector.socket else {
             panic!("a datagram needs no connection");
         };

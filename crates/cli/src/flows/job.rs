@@ -120,7 +120,9 @@ fn prints_text(args: &FlowsArgs) -> bool {
 
 /// Opens the connection to a collector, which the sandbox would not allow later.
 fn outputs(args: &FlowsArgs) -> Result<Outputs, Failure> {
-    let collector = args.ipfix.as_ref().map(Collector::open).transpose()?;
+    let collector = args.ipfix.as_ref();
+    let collector = collector.map(|to| Collector::open(to, args.ipfix_domain));
+    let collector = collector.transpose()?;
     Ok(Outputs {
         collector: collector.map(Output::new),
         ..Outputs::default()
@@ -169,6 +171,10 @@ fn meter(args: &FlowsArgs, mut printer: Printer) -> Result<FlowMeter<Printer>, F
 }
 
 fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
+    if args.interface.iter().any(|name| name == capture::ANY) {
+        let line = "flows has no -i any (name the interfaces, or pipe 'tapline capture -i any -w -' into 'tapline flows -')";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let text = filter(args)?;
     let stop = signals::stop_as(&args.user)?;
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -265,6 +271,7 @@ fn options(args: &FlowsArgs, filter: Option<&str>) -> CaptureOptions {
             bytes => bytes,
         })
         .buffer_bytes(usize::try_from(args.buffer).unwrap_or(usize::MAX))
+        .outlast_link_down(true)
         .tick(TICK);
     if let Some(packets) = args.count {
         options = options.packets(packets.into());

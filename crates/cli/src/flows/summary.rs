@@ -174,6 +174,7 @@ fn summary_json(ended: &Ended<'_>, origin: &Origin<'_>) -> Value {
         let sent = collector.sent;
         json!({
             "collector": collector.name(),
+            "domain": collector.domain(),
             "flows": sent.flows,
             "messages": sent.messages,
             "failed_flows": sent.failed_flows,
