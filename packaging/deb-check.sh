@@ -14,6 +14,7 @@ files >"$work/before"
 inside 'dpkg --install /packages/*.deb >/dev/null'
 use_program
 use_library lib
+has_licences /usr/share/doc/{tapline,libtapline0}/third-party-licences.txt
 has_lines /usr/bin/tapline /usr/lib/libtapline_pcap.so.1 /usr/lib/libtapline.so.0
 inside '
     apparmor_parser --skip-kernel-load --skip-cache --quiet /etc/apparmor.d/tapline-capture

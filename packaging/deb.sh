@@ -23,7 +23,7 @@ depends() {
     )
 }
 
-# finish PACKAGE SECTION DEPENDS DESCRIPTION: writes the package into the folder.
+# finish PACKAGE SECTION DEPENDS DESCRIPTION [RECOMMENDS]: writes the package into the folder.
 finish() {
     local root=$work/$1 document=$work/$1/usr/share/doc/$1 size
     install -d "$document" "$root/DEBIAN"
@@ -33,6 +33,10 @@ finish() {
             "$(sed -n 's/^Copyright (c) //p' "$here/LICENSE-MIT")"
         printf ' The text of the Apache licence is in /usr/share/common-licenses/Apache-2.0.\n .\n'
         sed 's/^$/./; s/^/ /' "$here/LICENSE-MIT"
+        if [ -e "$document/third-party-licences.txt" ]; then
+            printf '\nFiles: code of others in the program and the libraries\nCopyright: see third-party-licences.txt\n'
+            printf 'License: see third-party-licences.txt\n Names and licences are in /usr/share/doc/%s/third-party-licences.txt.\n' "$1"
+        fi
     } >"$document/copyright"
     gzip -9n <"$here/CHANGELOG.md" >"$document/changelog.gz"
     chmod -R u=rwX,go=rX "$root"
@@ -48,6 +52,7 @@ Installed-Size: $size
 Section: $2
 Priority: optional
 ${3:+Depends: $3
+}${5:+Recommends: $5
 }Description: $4
 END
     (cd "$root" && find . -type f ! -path './DEBIAN/*' -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' md5sum) \
@@ -65,6 +70,9 @@ sort_files "$tree" lib
 mv "$work/library" "$work/libtapline0"
 mv "$work/development" "$work/libtapline-dev"
 mv "$work/debug" "$work/tapline-dbgsym"
+# Each of the two is there without the other.
+install -D -m 644 "$work/tapline/usr/share/doc/tapline/third-party-licences.txt" \
+    "$work/libtapline0/usr/share/doc/libtapline0/third-party-licences.txt"
 install -D -m 644 "$here/packaging/apparmor/tapline-capture" "$work/tapline/etc/apparmor.d/tapline-capture"
 for package in tapline libtapline0; do
     install -d "$work/$package/DEBIAN"
@@ -123,7 +131,8 @@ finish tapline net "$(depends "$work/tapline/usr/bin/tapline" "$work/tapline/usr
     "capture, count, send, ping and configure on the Linux network path
  Captures every packet, counts in the kernel, sends at the rate asked for, pings
  thousands of hosts and configures the network stack. Every packet is accounted
- for. 'tapline run -- tcpdump' runs other programs on its engine."
+ for. 'tapline run -- tcpdump' runs other programs on its engine." \
+    ca-certificates
 finish libtapline0 libs "$(depends "$work/libtapline0/usr/lib/libtapline.so.$version")" \
     "library of tapline for C and C++
  Captures, capture files, filters, counters, sending, pings and typed netlink."

@@ -31,11 +31,13 @@ blob() {
     echo "$digest"
 }
 
-# What a container gets: the program, and the folders for files and sockets.
+# What a container gets: the program, its licences, and the folders for files and sockets.
 root=$work/root
 install -d "$root/usr/bin" "$root/etc" "$root/run" "$root/captures"
 install -d -m 1777 "$root/tmp"
 install -m 755 "$program" "$root/usr/bin/tapline"
+install -D -m 644 "$(dirname "$program")/third-party-licences.txt" "$root/usr/share/doc/tapline/third-party-licences.txt"
+install -m 644 "$here"/LICENSE-* "$root/usr/share/doc/tapline/"
 pack --directory "$root" --file "$work/layer" .
 difference=$(sha256sum "$work/layer" | cut -d' ' -f1)
 gzip --no-name -9 "$work/layer"
@@ -82,6 +84,7 @@ if [ "$(id -u)" -eq 0 ]; then
     chmod go+x "$work"
     mkdir "$work/container"
     tar --extract --directory "$work/container" --file "$work/copy/$layer"
+    grep --quiet '^musl (MIT)$' "$work/container/usr/share/doc/tapline/third-party-licences.txt"
     mkdir "$work/container/proc"
     # shellcheck disable=SC2016
     unshare --net --mount --pid --fork sh -ec '

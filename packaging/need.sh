@@ -27,10 +27,10 @@ bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsni
     nft:nftables ping:iputils-ping fping:fping tcpreplay:tcpreplay xdpdump:xdp-tools zmap:zmap masscan:masscan)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
 sbom=("${build[@]}" jq:jq cpio:cpio git:git objcopy:binutils strings:binutils)
-static=("${build[@]}" musl-gcc:musl-tools objcopy:binutils readelf:binutils)
-image=("${static[@]}" jq:jq skopeo:skopeo unshare:util-linux ip:iproute2)
-deb=("${build[@]}" dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
-rpm=("${build[@]}" rpmbuild:rpm pkg-config:pkg-config mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
+static=("${build[@]}" jq:jq musl-gcc:musl-tools objcopy:binutils readelf:binutils)
+image=("${static[@]}" skopeo:skopeo unshare:util-linux ip:iproute2)
+deb=("${build[@]}" jq:jq dpkg-shlibdeps:dpkg-dev mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
+rpm=("${build[@]}" jq:jq rpmbuild:rpm pkg-config:pkg-config mmdebstrap:mmdebstrap objcopy:binutils readelf:binutils)
 
 target=${1:-}
 case $target in

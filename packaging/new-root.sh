@@ -57,6 +57,17 @@ use_library() {
         rm -r /tmp/install"
 }
 
+# has_licences FILE...: each names what is linked into the program, and has the text of that.
+has_licences() {
+    local file name
+    for file; do
+        for name in 'rustix .*' 'the standard library of Rust' 'zstd-sys .*, zstd/LICENSE'; do
+            grep --quiet "^$name" "$root$file" || { echo "$file: $name is missing" >&2; exit 1; }
+        done
+        grep --quiet 'Permission is hereby granted' "$root$file"
+    done
+}
+
 # has_lines FILE...: the debugging information of these objects of the new system is installed.
 has_lines() {
     local file id debug

@@ -48,6 +48,8 @@ sort_files() {
     install -D -m 644 "$here/packaging/sysusers/tapline.conf" "$work/tree/usr/lib/sysusers.d/tapline.conf"
     install -D -m 644 "$here/README.md" "$work/tree/usr/share/doc/tapline/README.md"
     cp -a "$here/docs/guide" "$work/tree/usr/share/doc/tapline/"
+    "$here/packaging/licences.sh" "$work/tree/usr/share/doc/tapline/third-party-licences.txt" "$(rustc -vV | sed -n 's/^host: //p')" \
+        -p tapline-cli -p tapline-c -p tapline-pcap
 
     wireshark=$(cd "$work/tree/usr" && find "$libdir" -type d -name wireshark)
     take library "$libdir/libtapline.so.${version%%.*}" "$libdir/libtapline.so.$version"

@@ -46,6 +46,7 @@ mapfile -t most < <(printf '%s\n' "${packages[@]}" | grep -v '/tapline-group-')
 rpm --install "${most[@]}"
 use_program
 use_library lib64
+has_licences /usr/share/licenses/tapline{,-libs}/third-party-licences.txt
 has_lines /usr/bin/tapline /usr/lib64/libtapline_pcap.so.1 /usr/lib64/libtapline.so.0
 inside '/usr/lib64/wireshark/extcap/tapline --extcap-interfaces | grep -q "value=tapline-lo}"'
 rpm --verify tapline tapline-libs tapline-devel tapline-debuginfo

@@ -11,10 +11,11 @@ folder=$(mkdir -p "$2" && cd "$2" && pwd)
 
 sort_files "$tree" lib64
 install -m 644 "$here/CHANGELOG.md" "$work/tapline/usr/share/doc/tapline/"
+mv "$work/tapline/usr/share/doc/tapline/third-party-licences.txt" "$work/"
 for package in tapline:tapline library:tapline-libs; do
     licences=$work/${package%%:*}/usr/share/licenses/${package##*:}
     install -d "$licences"
-    install -m 644 "$here"/LICENSE-* "$licences/"
+    install -m 644 "$here"/LICENSE-* "$work/third-party-licences.txt" "$licences/"
 done
 
 # What the package has, as lines for rpmbuild. A folder that another package may also have belongs to both, and so goes with

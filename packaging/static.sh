@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the program as one file that needs nothing else, and checks that: static.sh FOLDER
+# Builds the program as one file that needs nothing else, and checks that: static.sh FOLDER. Beside it are the licences of the code in it.
 #
 # The C library in it is musl, since that of Debian loads libraries at run time to look up names.
 set -euo pipefail
@@ -15,6 +15,8 @@ fi
 cargo build --profile small --locked -p tapline-cli --no-default-features --target "$target" \
     --config "target.$target.rustflags = ['-Clink-arg=-Wl,-z,pack-relative-relocs']"
 packaging/split-debug.sh "target/$target/small/tapline" "$folder"
+
+packaging/licences.sh "$folder/third-party-licences.txt" "$target" -p tapline-cli --no-default-features
 
 program=$folder/tapline
 if readelf --program-headers --dynamic --wide "$program" | grep -E 'INTERP|NEEDED'; then
