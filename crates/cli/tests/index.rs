@@ -116,14 +116,13 @@ fn a_flow_with_the_hash_of_another_one_does_not_hide_it() {
         let low = mix(high ^ 6) ^ hash;
         Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low))
     };
-    let flow_hash = |hashes: [u64; 2], ports: u64| {
-        mix(hashes[0]).wrapping_add(mix(hashes[1])) ^ mix(2 << 32 | ports)
-    };
+    let hash_of_ports = |low: u64, high: u64| mix(2 << 32 | low << 16 | high);
+    let flow_hash = |[one, other]: [u64; 2], ports: u64| mix(one).wrapping_add(mix(other)) ^ ports;
     let [first, second, third] = [0x2001_0db8, 0x2001_0db9, 0x2001_0dba].map(|high| high << 32);
-    // 53 and 1000, 80 and 2000: the lower one is in the upper bits.
-    let wanted = flow_hash([11, 12], 53 << 16 | 1000);
-    let crafted = unmix((wanted ^ mix(2 << 32 | 80 << 16 | 2000)).wrapping_sub(mix(13)));
-    assert_eq!(flow_hash([13, crafted], 80 << 16 | 2000), wanted);
+    let wanted = flow_hash([11, 12], hash_of_ports(53, 1000));
+    let ports = hash_of_ports(80, 2000);
+    let crafted = unmix((wanted ^ ports).wrapping_sub(mix(13)));
+    assert_eq!(flow_hash([13, crafted], ports), wanted);
     let mac = MacAddress([2, 0, 0, 0, 0, 1]);
     let datagram = |[from, to]: [Ipv6Addr; 2], ports: [u16; 2]| {
         let frame = Frame::ethernet(mac, mac).ipv6(from, to);

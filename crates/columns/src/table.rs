@@ -324,11 +324,12 @@ impl<R: Rows> Table<R> {
 
     /// Completes each, also after an error, of which it returns the first.
     fn complete_all(&mut self) -> Result<(), TableError> {
-        let open = std::mem::take(&mut self.open).into_iter();
-        open.fold(Ok(()), |first, open| {
+        let mut result = Ok(());
+        for open in std::mem::take(&mut self.open) {
             let completed = self.complete(open);
-            first.and(completed)
-        })
+            result = result.and(completed);
+        }
+        result
     }
 
     fn complete(&mut self, mut open: OpenHour<R>) -> Result<(), TableError> {

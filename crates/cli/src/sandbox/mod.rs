@@ -34,6 +34,7 @@ pub use calls::{
 
 /// What a command still needs.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a need of its own")]
 pub struct Sandbox {
     calls: &'static List,
     /// Files and directories.
