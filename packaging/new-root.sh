@@ -105,9 +105,9 @@ members_capture() {
         rm /tmp/member.pcapng'
 }
 
-# A capture starts with the system; the links for that go with the package.
+# Units start with the system; the links for that go with the package.
 enable_capture() {
-    inside 'systemctl --quiet enable tapline-capture@edge.service tapline-capture@edge.socket'
+    inside 'systemctl --quiet enable tapline-capture@edge.service tapline-capture@edge.socket tapline-flows@edge.service'
 }
 
 remove_users() {

@@ -39,12 +39,13 @@ split() {
 #   development  headers, the static library, pkg-config and CMake files
 #   debug        line numbers for backtraces of the program and the libraries
 sort_files() {
-    local libdir=$2 wireshark left
+    local libdir=$2 wireshark left unit
     cp -a "$1" "$work/tree"
     install -d "$work/tree/usr/lib/systemd/system"
-    install -m 644 "$here"/packaging/systemd/tapline-capture@.{service,socket} "$work/tree/usr/lib/systemd/system/"
-    install -D -m 644 "$here/packaging/systemd/tapline-capture@.service.d/group.conf" \
-        "$work/tree/usr/lib/systemd/system/tapline-capture@.service.d/group.conf"
+    install -m 644 "$here"/packaging/systemd/tapline-*@.{service,socket} "$work/tree/usr/lib/systemd/system/"
+    for unit in tapline-capture@ tapline-flows@; do
+        install -D -m 644 "$here/packaging/systemd/$unit.service.d/group.conf" "$work/tree/usr/lib/systemd/system/$unit.service.d/group.conf"
+    done
     install -D -m 644 "$here/packaging/sysusers/tapline.conf" "$work/tree/usr/lib/sysusers.d/tapline.conf"
     install -D -m 644 "$here/README.md" "$work/tree/usr/share/doc/tapline/README.md"
     cp -a "$here/docs/guide" "$work/tree/usr/share/doc/tapline/"

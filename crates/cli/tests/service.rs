@@ -5,7 +5,8 @@ use std::path::Path;
 use lab::systemd::Systemd;
 use serde_json::Value;
 
-use crate::support::frames::frames;
+use crate::support::frames::{frames, udp};
+use crate::support::objects::{KEY_ID, PORT, SECRET, Server};
 use crate::support::{PROGRAM, Scene};
 
 /// Runs a script beside the service and returns what it prints. It must succeed.
@@ -28,11 +29,31 @@ fn delivered(systemd: &Systemd) -> u64 {
         .expect("a count")
 }
 
-/// A property of the service.
+/// A property of the capture.
 #[track_caller]
 fn property(systemd: &Systemd, name: &str) -> String {
-    let script = format!("systemctl show --value --property {name} tapline-capture@edge");
+    property_of(systemd, "tapline-capture@edge", name)
+}
+
+#[track_caller]
+fn property_of(systemd: &Systemd, unit: &str, name: &str) -> String {
+    let script = format!("systemctl show --value --property {name} {unit}");
     run(systemd, &script).trim().to_owned()
+}
+
+/// Checks that a process has a user of its own, and these capabilities only: CAP_NET_RAW, CAP_PERFMON, CAP_BPF.
+#[track_caller]
+fn assert_unprivileged(systemd: &Systemd, process: &str) {
+    let status = run(systemd, &format!("cat /proc/{process}/status"));
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.expect("a line")
+            .split_whitespace()
+            .next()
+            .expect("a value")
+    };
+    assert_ne!(field("Uid:"), "0");
+    assert_eq!(field("CapBnd:"), "000000c000002000");
 }
 
 #[test]
@@ -51,17 +72,7 @@ fn systemd_starts_restarts_and_stops_a_capture() {
     let first = property(&systemd, "MainPID");
     scene.send(&frames(10, 100));
     lab::wait::until("the packets are delivered", || delivered(&systemd) == 10);
-    // It is a user of its own, with these capabilities only: CAP_NET_RAW, CAP_PERFMON, CAP_BPF.
-    let status = run(&systemd, &format!("cat /proc/{first}/status"));
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.expect("a line")
-            .split_whitespace()
-            .next()
-            .expect("a value")
-    };
-    assert_ne!(field("Uid:"), "0");
-    assert_eq!(field("CapBnd:"), "000000c000002000");
+    assert_unprivileged(&systemd, &first);
 
     // A capture that is killed is started again.
     run(
@@ -94,4 +105,45 @@ fn systemd_starts_restarts_and_stops_a_capture() {
     );
     scene.send(&frames(10, 100));
     lab::wait::until("the packets are delivered", || delivered(&systemd) == 10);
+}
+
+#[test]
+fn systemd_starts_flows_that_are_uploaded() {
+    let scene = Scene::new();
+    let server = Server::start(&scene.right, scene.folder.path());
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let systemd = Systemd::start(&scene.right, &repository, Path::new(PROGRAM));
+    let flags = "-i right0 --direction in --active 100ms -w s3://logs/flows --partition=edge --rotate-interval 300ms udp";
+    run(
+        &systemd,
+        &format!(
+            "cp packaging/systemd/tapline-flows@.service /etc/systemd/system/
+            mkdir /etc/tapline
+            cat >/etc/tapline/flows-edge.conf <<END
+FLAGS={flags}
+AWS_ENDPOINT_URL=http://127.0.0.1:{PORT}
+AWS_ALLOW_HTTP=true
+AWS_REGION=us-east-1
+AWS_ACCESS_KEY_ID={KEY_ID}
+AWS_SECRET_ACCESS_KEY={SECRET}
+END
+            chmod 600 /etc/tapline/flows-edge.conf
+            systemctl start tapline-flows@edge"
+        ),
+    );
+    lab::wait::until("a file is uploaded", || {
+        scene.send(&[udp(b"hello")]);
+        !server.keys().is_empty()
+    });
+    let unit = "tapline-flows@edge";
+    assert_unprivileged(&systemd, &property_of(&systemd, unit, "MainPID"));
+    // Packets that came last are uploaded, too.
+    let before = server.keys().len();
+    scene.send(&[udp(b"hello")]);
+    run(&systemd, "systemctl stop tapline-flows@edge");
+    assert_eq!(property_of(&systemd, unit, "Result"), "success");
+    assert!(server.keys().len() > before);
+    let spool = "/var/lib/tapline/flows-edge/tapline/spool";
+    let files = run(&systemd, &format!("find {spool}/ -name '*.parquet'"));
+    assert_eq!(files, "");
 }
