@@ -19,7 +19,7 @@ from ._jobs import (
     version,
 )
 from ._library import Error
-from ._netlink import FakeKernel, Netlink, NetlinkEvent, Watch
+from ._netlink import FakeKernel, Netlink, NetlinkEvent, NetlinkList, Watch
 from ._packets import (
     PACKET_DTYPE,
     Batch,
@@ -50,6 +50,7 @@ __all__ = [
     "Interval",
     "Netlink",
     "NetlinkEvent",
+    "NetlinkList",
     "Packet",
     "Ping",
     "PingEvent",

@@ -16,15 +16,26 @@ def _constant(group, name):
         raise ValueError(f"there is no {group.lower()} {name!r}") from None
 
 
+class NetlinkList(list):
+    """The objects that ``Netlink.list`` returns."""
+
+    #: Whether objects were added or deleted while the kernel made the list, in each of four attempts. Then objects may be
+    #: missing or listed twice.
+    interrupted = False
+
+
 def _lines(raw):
     """The objects of a list, which is freed."""
     data, length = ffi.new("const uint8_t **"), ffi.new("size_t *")
     try:
         call(lib.tapline_list_bytes, raw, data, length)
         lines = ffi.buffer(data[0], length[0])[:] if length[0] else b""
+        interrupted = lib.tapline_list_is_interrupted(raw)
     finally:
         call(lib.tapline_list_free, raw)
-    return [json.loads(line) for line in lines.splitlines()]
+    found = NetlinkList(json.loads(line) for line in lines.splitlines())
+    found.interrupted = interrupted
+    return found
 
 
 class FakeKernel(Handle):
@@ -89,7 +100,7 @@ class Netlink(Handle):
         return self._query(lib.tapline_netlink_get, kind, fields)[0]
 
     def list(self, kind, /, **fields):
-        """The objects in which each of the fields has this value."""
+        """The objects in which each of the fields has this value: a ``NetlinkList``."""
         return self._query(lib.tapline_netlink_list, kind, fields)
 
     def lookup(self, **query):

@@ -180,6 +180,8 @@ public:
         call(tapline_list_bytes, static_cast<const tapline_list *>(handle_.get()), &reader.at, &reader.left).value();
         return reader;
     }
+    /// Whether the list may be incomplete.
+    bool isInterrupted() const { return tapline_list_is_interrupted(handle_.get()); }
 
 private:
     tapline::handle<tapline_list, tapline_list_free> handle_;
@@ -364,14 +366,15 @@ public:
         return first<Info>(requests_.list(tapline_netlink_create, objectNumber<Info>, Info::typeFields, &info));
     }
 
-    result<std::vector<Info>> list(const Info &filter) override
+    result<InfoList<Info>> list(const Info &filter) override
     {
         const auto reply = requests_.list(tapline_netlink_list, objectNumber<Info>, Info::typeFields, &filter);
         if (!reply) {
             return reply.error();
         }
         auto rest = reply->reader();
-        std::vector<Info> objects(rest.count());
+        InfoList<Info> objects(rest.count());
+        objects.isInterrupted = reply->isInterrupted();
         for (auto &object : objects) {
             rest.sized().get(object);
         }

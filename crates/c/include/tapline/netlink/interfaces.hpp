@@ -87,6 +87,16 @@ public:
     virtual result<int> fd() const = 0;
 };
 
+/// The objects that `list` returns.
+template <class Info>
+struct InfoList : std::vector<Info> {
+    using std::vector<Info>::vector;
+
+    /// Whether objects were added or deleted while the kernel made the list, in each of four attempts. Then objects may be
+    /// missing or listed twice.
+    bool isInterrupted = false;
+};
+
 /// The operations on one kind of object.
 ///
 /// A request fails with NOT_FOUND or EXISTS if the object does not or does exist, and with the kernel's own text and
@@ -104,7 +114,7 @@ public:
     /// Reads the object that the key fields identify. Fails as `del`.
     virtual result<Info> get(const Info &info) = 0;
     /// The objects in which each field of `filter` has the same value. The kernel filters by the fields that it supports.
-    virtual result<std::vector<Info>> list(const Info &filter) = 0;
+    virtual result<InfoList<Info>> list(const Info &filter) = 0;
     /// Watches the objects that match `filter`, with sockets of its own.
     virtual result<std::unique_ptr<IWatch<Info>>> watch(const Info &filter) = 0;
     /// Creates the object, or replaces the existing one.

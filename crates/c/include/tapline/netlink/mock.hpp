@@ -17,7 +17,7 @@ public:
     MOCK_METHOD(result<void>, del, (const Info &), (override));
     MOCK_METHOD(result<void>, set, (const Info &), (override));
     MOCK_METHOD(result<Info>, get, (const Info &), (override));
-    MOCK_METHOD(result<std::vector<Info>>, list, (const Info &), (override));
+    MOCK_METHOD(result<InfoList<Info>>, list, (const Info &), (override));
     MOCK_METHOD(result<std::unique_ptr<IWatch<Info>>>, watch, (const Info &), (override));
     MOCK_METHOD(result<void>, replace, (const Info &), (override));
     MOCK_METHOD(result<void>, append, (const Info &), (override));

@@ -8,6 +8,31 @@ using testing::StrictMock;
 
 namespace {
 
+bool isInterrupted = false;
+
+}  // namespace
+
+/// Takes the place of the library's, because changes that interrupt four lists of the kernel cannot be arranged.
+bool tapline_list_is_interrupted(const tapline_list *) { return isInterrupted; }
+
+namespace {
+
+TEST(Lists, SayWhetherTheyMayBeIncomplete)
+{
+    const auto kernel = FakeKernel::create().value();
+    const auto factory = NetlinkFactory::open(kernel).value();
+    ASSERT_TRUE(factory->link()->add(LinkInfo().setName("eth7").setType("dummy")));
+    for (const bool interrupted : {true, false}) {
+        isInterrupted = interrupted;
+        const auto links = factory->link()->list({}).value();
+        EXPECT_EQ(links.isInterrupted, interrupted);
+        ASSERT_EQ(links.size(), 1u);
+        EXPECT_EQ(links[0].name, "eth7");
+    }
+    const std::vector<LinkInfo> alone = factory->link()->list({}).value();
+    EXPECT_EQ(alone.size(), 1u);
+}
+
 tapline::error refused()
 {
     tapline::error error;
@@ -25,7 +50,7 @@ void eachMethodIsExpected(const Info &info)
     EXPECT_CALL(*mock, del(info)).WillOnce(Return(refused()));
     EXPECT_CALL(*mock, set(info)).WillOnce(Return(tapline::result<void>()));
     EXPECT_CALL(*mock, get(info)).WillOnce(Return(info));
-    EXPECT_CALL(*mock, list(info)).WillOnce(Return(std::vector<Info>(2, info)));
+    EXPECT_CALL(*mock, list(info)).WillOnce(Return(InfoList<Info>(2, info)));
     EXPECT_CALL(*mock, watch(info)).WillOnce([](const Info &) {
         auto watch = std::make_unique<StrictMock<MockWatch<Info>>>();
         EXPECT_CALL(*watch, next(std::chrono::nanoseconds::max())).WillOnce(Return(std::vector<Event<Info>>(3)));

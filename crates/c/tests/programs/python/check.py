@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import threading
+import unittest.mock
 
 import tapline
 
@@ -142,6 +143,13 @@ def send(interface, packets):
     print(account.submitted, account.accepted, account.failed)
 
 
+class Interrupted:
+    """The library, with lists that may be incomplete."""
+
+    def __getattr__(self, name):
+        return (lambda _: True) if name == "tapline_list_is_interrupted" else getattr(tapline._library.lib, name)
+
+
 def netlink():
     """Configures links and routes, and watches."""
     network = tapline.Netlink()
@@ -182,6 +190,10 @@ def netlink():
     fake = tapline.Netlink(fake=tapline.FakeKernel())
     fake.add("link", name="eth7", linkinfo={"info_kind": "dummy"})
     assert [link["name"] for link in fake.list("link")] == ["eth7"]
+    assert not fake.list("link").interrupted
+    # Changes that interrupt four lists of the kernel cannot be arranged.
+    with unittest.mock.patch.object(tapline._netlink, "lib", Interrupted()):
+        assert [link["name"] for link in fake.list("link")] == ["eth7"] and fake.list("link").interrupted
 
 
 def ending_while_in_use():
