@@ -19,8 +19,19 @@ int main(int argc, char **argv) {
         return 2;
     }
     tapline_error *error = NULL;
+    tapline_reader *reader;
+    check(tapline_reader_open(argv[1], NULL, &reader, &error), &error);
+
+    /* A filter is for one link type: that of the first interface, as long as the file has packets. */
+    tapline_filter_options options = {.size = sizeof options};
+    tapline_interface interface;
+    tapline_status status = tapline_reader_interface(reader, 0, &interface, &error);
+    check(status, &error);
+    if (status == TAPLINE_STATUS_OK) {
+        options.link_type = interface.link_type;
+    }
     tapline_filter *filter;
-    check(tapline_filter_compile(argv[2], NULL, &filter, &error), &error);
+    check(tapline_filter_compile(argv[2], &options, &filter, &error), &error);
 
     const tapline_instruction *program;
     size_t length;
@@ -29,11 +40,8 @@ int main(int argc, char **argv) {
         printf("%u %u %u %u\n", program[at].code, program[at].jt, program[at].jf, program[at].k);
     }
 
-    tapline_reader *reader;
-    check(tapline_reader_open(argv[1], NULL, &reader, &error), &error);
     const tapline_packet *packets;
     size_t count, read = 0, matching = 0;
-    tapline_status status;
     while ((status = tapline_reader_next_batch(reader, &packets, &count, &error)) == TAPLINE_STATUS_OK) {
         uint32_t keep[128]; /* A batch has at most 128 packets. */
         check(tapline_filter_run(filter, packets, count, keep, &error), &error);

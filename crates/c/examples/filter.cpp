@@ -11,12 +11,17 @@ int main(int argc, char **argv) try {
         std::cerr << "usage: filter FILE FILTER\n";
         return 2;
     }
-    auto filter = tapline::filter::compile(argv[2]).value();
+    auto reader = tapline::reader::open(argv[1]).value();
+    // A filter is for one link type: that of the first interface, as long as the file has packets.
+    tapline::filter_options options;
+    if (const auto interface = reader.interface(0)) {
+        options.link_type = interface->link_type;
+    }
+    auto filter = tapline::filter::compile(argv[2], options).value();
     for (const auto &step : filter.classic().value()) {
         std::cout << step.code << ' ' << unsigned{step.jt} << ' ' << unsigned{step.jf} << ' ' << step.k << '\n';
     }
 
-    auto reader = tapline::reader::open(argv[1]).value();
     std::size_t read = 0;
     std::ptrdiff_t matching = 0;
     for (;;) {

@@ -1836,7 +1836,7 @@ tapline_status tapline_reader_open(tapline_text path,
                                    struct tapline_error **error);
 
 // Reads the next packets into an array of at most 128. The array and the bytes are valid until the next call with this
-// handle. Blocks while a pipe has no data. Returns END at the end of the file.
+// handle, other than `tapline_reader_interface`. Blocks while a pipe has no data. Returns END at the end of the file.
 //
 // Errors: DAMAGED behind the last packet that could be read.
 //
@@ -1848,6 +1848,10 @@ tapline_status tapline_reader_next_batch(struct tapline_reader *reader,
 
 // The interfaces of the packets that were read so far, by position. END if there is none at `index`. The name is valid
 // until the reader is closed.
+//
+// Before the first batch, this reads the first packet, which is then in that batch: so the interface of a pcap file, and
+// those at the beginning of a pcapng file, are known at once. Blocks while a pipe has no data. If the packet cannot be read,
+// `tapline_reader_next_batch` returns the error.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_reader_interface(struct tapline_reader *reader,
@@ -1955,7 +1959,8 @@ const char *tapline_version(void);
 // With a limit for a new file, `dir/stem.pcapng` stands for `dir/stem_00001_20261121071500.pcapng` and so on: a counter
 // and the local time of the file's start. Each file is complete.
 //
-// Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM.
+// Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM; INVALID_ARGUMENT for interfaces of different link types in a
+// pcap file.
 //
 // Threads: any.
 tapline_status tapline_writer_create(tapline_text path,
@@ -1966,14 +1971,27 @@ tapline_status tapline_writer_create(tapline_text path,
 // Writes `count` packets, such as a batch of a reader. They are copied into a buffer of 256 KiB, which is written when
 // it is full. `tapline_writer_write_packets` of tapline/cursor.h writes the packets of a cursor.
 //
-// Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface.
-// Packets before the wrong one are written.
+// Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface, one
+// of more than 16 MiB, or one whose time a pcap file cannot store: after February 2106. Packets before the wrong one are
+// written.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_writer_write(struct tapline_writer *writer,
                                     const struct tapline_packet *packets,
                                     size_t count,
                                     struct tapline_error **error);
+
+// Adds an interface behind those of the file, for packets that come later, and writes its position to `out_position` unless
+// that is null. So a pcapng file whose interfaces appear later can be copied: `tapline_reader_interface` has them after each
+// batch, before its packets are written. Writes what is in the buffer, and the description of the interface.
+//
+// Errors: as `tapline_writer_write`; INVALID_ARGUMENT if a pcap file has another link type. The interface is not added then.
+//
+// Threads: one at a time with this handle.
+tapline_status tapline_writer_add_interface(struct tapline_writer *writer,
+                                            const struct tapline_interface *interface,
+                                            uint32_t *out_position,
+                                            struct tapline_error **error);
 
 // Writes what is in the buffer.
 //

@@ -45,7 +45,17 @@ struct Open {
     bytes: Vec<u8>,
     /// A failure behind the packets of the last batch.
     pending: Option<ReadError>,
+    first: FirstPacket,
     names: Vec<CString>,
+}
+
+/// The first packet. A call for the interfaces before the first batch reads it, so that its interface is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FirstPacket {
+    Unread,
+    /// It is in the next batch.
+    Read,
+    Lent,
 }
 
 impl Object for Open {
@@ -105,6 +115,7 @@ pub unsafe extern "C" fn tapline_reader_open(
             packets: Vec::with_capacity(MAX_BATCH),
             bytes: Vec::with_capacity(2 * MAX_BATCH_BYTES),
             pending: None,
+            first: FirstPacket::Unread,
             names: Vec::new(),
         };
         out_reader.write(Open::table().insert(open, ())?);
@@ -113,26 +124,35 @@ pub unsafe extern "C" fn tapline_reader_open(
 }
 
 impl Open {
-    /// Copies the next packets. Returns whether there are any.
-    fn fill(&mut self) -> Result<bool, Error> {
-        self.packets.clear();
-        self.bytes.clear();
-        if let Some(error) = self.pending.take() {
-            return Err(error.into());
-        }
-        while self.packets.len() < MAX_BATCH && self.bytes.len() < MAX_BATCH_BYTES {
+    /// Copies packets behind those of the batch, until there are `most`.
+    fn copy(&mut self, most: usize) {
+        while self.pending.is_none()
+            && self.packets.len() < most
+            && self.bytes.len() < MAX_BATCH_BYTES
+        {
             match self.read.next() {
                 Ok(Some(packet)) => {
                     self.packets.push(tapline_packet::of(&packet));
                     self.bytes.extend_from_slice(packet.data());
                 }
                 Ok(None) => break,
-                Err(error) if self.packets.is_empty() => return Err(error.into()),
-                Err(error) => {
-                    self.pending = Some(error);
-                    break;
-                }
+                Err(error) => self.pending = Some(error),
             }
+        }
+    }
+
+    /// Copies the next packets. Returns whether there are any.
+    fn fill(&mut self) -> Result<bool, Error> {
+        if self.first != FirstPacket::Read {
+            self.packets.clear();
+            self.bytes.clear();
+        }
+        self.first = FirstPacket::Lent;
+        self.copy(MAX_BATCH);
+        if self.packets.is_empty()
+            && let Some(error) = self.pending.take()
+        {
+            return Err(error.into());
         }
         // Their bytes do not move any more.
         let mut rest = &self.bytes[..];
@@ -146,7 +166,7 @@ impl Open {
 }
 
 /// Reads the next packets into an array of at most 128. The array and the bytes are valid until the next call with this
-/// handle. Blocks while a pipe has no data. Returns END at the end of the file.
+/// handle, other than `tapline_reader_interface`. Blocks while a pipe has no data. Returns END at the end of the file.
 ///
 /// Errors: DAMAGED behind the last packet that could be read.
 ///
@@ -175,6 +195,10 @@ pub extern "C" fn tapline_reader_next_batch(
 /// The interfaces of the packets that were read so far, by position. END if there is none at `index`. The name is valid
 /// until the reader is closed.
 ///
+/// Before the first batch, this reads the first packet, which is then in that batch: so the interface of a pcap file, and
+/// those at the beginning of a pcapng file, are known at once. Blocks while a pipe has no data. If the packet cannot be read,
+/// `tapline_reader_next_batch` returns the error.
+///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_reader_interface(
@@ -185,6 +209,10 @@ pub extern "C" fn tapline_reader_interface(
 ) -> tapline_status {
     guard(error, || {
         Open::table().with(reader, |open| {
+            if open.first == FirstPacket::Unread {
+                open.first = FirstPacket::Read;
+                open.copy(1);
+            }
             let interfaces = open.read.interfaces();
             for interface in &interfaces[open.names.len()..] {
                 open.names

@@ -93,7 +93,11 @@ impl Object for Open {
 impl From<WriteError> for Error {
     fn from(error: WriteError) -> Self {
         match &error {
-            WriteError::UnknownInterface { .. } => {
+            WriteError::UnknownInterface { .. }
+            | WriteError::LinkTypeDiffers { .. }
+            | WriteError::PacketTooLong { .. }
+            | WriteError::TimeOutOfRange { .. }
+            | WriteError::CannotRotate => {
                 Self::from_source(tapline_status::InvalidArgument, &error)
             }
             _ => Self::system(&error),
@@ -103,7 +107,7 @@ impl From<WriteError> for Error {
 
 /// # Safety
 /// `given` comes from C.
-unsafe fn interface(given: &tapline_interface) -> Result<Interface, Error> {
+unsafe fn described(given: &tapline_interface) -> Result<Interface, Error> {
     let mut interface = Interface::new(LinkType(given.link_type), given.snaplen);
     // SAFETY: a string of C, or null.
     let name = unsafe { Text::of(given.name) };
@@ -119,7 +123,8 @@ unsafe fn interface(given: &tapline_interface) -> Result<Interface, Error> {
 /// With a limit for a new file, `dir/stem.pcapng` stands for `dir/stem_00001_20261121071500.pcapng` and so on: a counter
 /// and the local time of the file's start. Each file is complete.
 ///
-/// Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM.
+/// Errors: NOT_FOUND without the directory, PRIVILEGE, SYSTEM; INVALID_ARGUMENT for interfaces of different link types in a
+/// pcap file.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -134,11 +139,11 @@ pub unsafe extern "C" fn tapline_writer_create(
         // SAFETY: an option struct of C.
         let given = unsafe { options(writer_options) }?;
         // SAFETY: an array of C.
-        let described = unsafe { array(given.interfaces, given.interface_count, "interfaces") }?;
-        let mut interfaces = Vec::with_capacity(described.len());
-        for given in described {
+        let listed = unsafe { array(given.interfaces, given.interface_count, "interfaces") }?;
+        let mut interfaces = Vec::with_capacity(listed.len());
+        for given in listed {
             // SAFETY: an element of it.
-            interfaces.push(unsafe { interface(given) }?);
+            interfaces.push(unsafe { described(given) }?);
         }
         if interfaces.is_empty() {
             interfaces.push(Interface::new(LinkType(1), 0));
@@ -181,8 +186,9 @@ pub unsafe extern "C" fn tapline_writer_create(
 /// Writes `count` packets, such as a batch of a reader. They are copied into a buffer of 256 KiB, which is written when
 /// it is full. `tapline_writer_write_packets` of tapline/cursor.h writes the packets of a cursor.
 ///
-/// Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface.
-/// Packets before the wrong one are written.
+/// Errors: SYSTEM if the buffer could not be written (disk full); INVALID_ARGUMENT for a packet of an unknown interface, one
+/// of more than 16 MiB, or one whose time a pcap file cannot store: after February 2106. Packets before the wrong one are
+/// written.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
@@ -205,6 +211,34 @@ pub unsafe extern "C" fn tapline_writer_write(
                 Ok(tapline_status::Ok)
             })
         })
+    })
+}
+
+/// Adds an interface behind those of the file, for packets that come later, and writes its position to `out_position` unless
+/// that is null. So a pcapng file whose interfaces appear later can be copied: `tapline_reader_interface` has them after each
+/// batch, before its packets are written. Writes what is in the buffer, and the description of the interface.
+///
+/// Errors: as `tapline_writer_write`; INVALID_ARGUMENT if a pcap file has another link type. The interface is not added then.
+///
+/// Threads: one at a time with this handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tapline_writer_add_interface(
+    writer: *mut tapline_writer,
+    interface: *const tapline_interface,
+    out_position: Option<&mut MaybeUninit<u32>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        // SAFETY: a struct of C.
+        let given = unsafe { array(interface, 1, "interface") }?;
+        // SAFETY: an element of that array.
+        let described = unsafe { described(&given[0]) }?;
+        let add = |file: &mut CaptureFile| file.add_interface(described);
+        let position = Open::table().with(writer, |open| Ok(open.write(add)?))?;
+        if out_position.is_some() {
+            put(out_position, position, "out_position")?;
+        }
+        Ok(tapline_status::Ok)
     })
 }
 

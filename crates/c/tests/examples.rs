@@ -6,7 +6,7 @@ use std::path::Path;
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
-use crate::support::{Checked, LANGUAGES, checked_languages, sanitized};
+use crate::support::{Checked, LANGUAGES, checked_languages, repository, sanitized};
 
 /// The example with this name in each language, under each checker.
 fn examples(name: &str) -> impl Iterator<Item = Checked> {
@@ -60,6 +60,13 @@ fn captured_files_hold_what_was_sent_and_filters_agree_with_libpcap() {
             assert_eq!(lines.last(), Some(&expected), "{text}");
             assert!(lines.len() > 2, "the program is printed: {lines:?}");
         }
+        // Not of Ethernet.
+        let raw = repository().join("lab/corpus/captures/LINKTYPE_RAW_ipv4.pcap");
+        let path = raw.to_str().expect("text");
+        let lines = filter.start(&right, &[path, "udp port 53"]).finish();
+        assert_eq!(matching(&right, &raw, "udp port 53"), 1);
+        let expected = "1 of 1 packets match".to_owned();
+        assert_eq!(lines.last(), Some(&expected));
     }
 }
 

@@ -9,7 +9,9 @@ use std::sync::OnceLock;
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net, wait};
 
-use crate::support::{Running, built, hex, library, repository, room, run, succeed};
+use crate::support::{
+    Running, built, files_to_copy, hex, library, packets_of, repository, room, run, succeed,
+};
 
 /// The first Python that has what building the wheel and the examples take.
 fn python() -> &'static str {
@@ -107,6 +109,13 @@ fn captured_packets_are_those_that_were_sent_and_files_hold_them() {
         assert_eq!(counted.first(), expected.as_ref(), "{filter}");
     }
     start(&right, &["views", path]).finish();
+
+    for (from, has_interfaces) in files_to_copy() {
+        let copy = folder.path().join("copy.pcapng").display().to_string();
+        start(&right, &["copy", &from, &copy]).finish();
+        let [expected, copied] = [&from, &copy].map(|path| packets_of(path, has_interfaces));
+        assert_eq!(copied, expected, "{from}");
+    }
 }
 
 #[test]

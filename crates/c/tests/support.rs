@@ -348,6 +348,38 @@ impl Drop for Running {
     }
 }
 
+/// What tshark reads of each packet of a file, its interface too if the file has several.
+pub fn packets_of(file: &str, has_interfaces: bool) -> String {
+    let mut command = lab::tool::command("tshark");
+    command.args(["-n", "-o", "frame.generate_md5_hash:TRUE", "-T", "fields"]);
+    let mut fields = vec!["encap_type", "time_epoch", "len", "cap_len", "md5_hash"];
+    if has_interfaces {
+        fields.extend(["interface_id", "interface_name"]);
+    }
+    for field in fields {
+        command.args(["-e", &format!("frame.{field}")]);
+    }
+    let shown = succeed(command.args(["-r", file])).stdout;
+    let shown = String::from_utf8(shown).expect("text");
+    // It shows custom blocks, too, without an encapsulation.
+    let packets = shown.lines().filter(|line| !line.starts_with('\t'));
+    packets.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Files to copy: of raw IP, and with interfaces that appear after packets.
+pub fn files_to_copy() -> impl Iterator<Item = (String, bool)> {
+    let corpus = repository().join("lab/corpus");
+    let files = [
+        ("captures/LINKTYPE_RAW_ipv4.pcap", false),
+        ("pcapng/le/test005.pcapng", true),
+        ("pcapng/le/test102.pcapng", true),
+    ];
+    files.into_iter().map(move |(name, has_interfaces)| {
+        let path = corpus.join(name).display().to_string();
+        (path, has_interfaces)
+    })
+}
+
 /// Bytes in hexadecimal, as the programs print them.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).expect("four bits");

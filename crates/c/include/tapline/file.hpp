@@ -43,7 +43,7 @@ public:
         return reader(opened);
     }
 
-    /// The next packets, valid until the next call. `is_end` at the end of the file.
+    /// The next packets, valid until the next call other than `interface`. `is_end` at the end of the file.
     result<batch> next_batch() {
         const ::tapline_packet *packets = nullptr;
         std::size_t count = 0;
@@ -54,8 +54,8 @@ public:
         return batch(packets, count, *status == TAPLINE_STATUS_END);
     }
 
-    /// The interface at `index` of the packets that were read so far, if there is one. Its name lives as long as the
-    /// reader.
+    /// The interface at `index` of the packets that were read so far, if there is one. Before the first batch, this reads the
+    /// first packet. Its name lives as long as the reader.
     std::optional<::tapline_interface> interface(std::size_t index) const {
         ::tapline_interface found = {};
         if (::tapline_reader_interface(handle_.get(), index, &found, nullptr) != TAPLINE_STATUS_OK) {
@@ -126,6 +126,15 @@ public:
     result<void> write(const batch &packets) { return write(packets.raw()); }
     result<void> write(std::span<const ::tapline_packet> packets) {
         return done(call(&::tapline_writer_write, handle_.get(), packets.data(), packets.size()));
+    }
+    /// Adds an interface behind those of the file, and returns its position.
+    result<std::uint32_t> add_interface(const ::tapline_interface &interface) {
+        std::uint32_t position = 0;
+        auto status = call(&::tapline_writer_add_interface, handle_.get(), &interface, &position);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return position;
     }
     /// Writes what is in the buffer.
     result<void> flush() { return done(call(&::tapline_writer_flush, handle_.get())); }

@@ -271,7 +271,9 @@ class Reader(_Lender, Handle):
         return self._read(lib.tapline_reader_next_batch)
 
     def interface(self, index=0):
-        """The interface at this position, of the packets that were read so far."""
+        """The interface at this position, of the packets that were read so far. Before the first batch, this reads the first
+        packet.
+        """
         return self._interface(lib.tapline_reader_interface, index)
 
     def _close(self, raw):
@@ -297,14 +299,24 @@ class Writer(Handle):
     def __init__(self, path, interfaces=None, **options):
         given = Options("tapline_writer_options", options)
         if interfaces is not None:
-            described = [
-                {"name": given.string(i.name) if i.name else ffi.NULL, "link_type": i.link_type, "snaplen": i.snaplen}
-                for i in interfaces
-            ]
+            described = [self._described(interface, given) for interface in interfaces]
             given.raw.interfaces = given.keep(ffi.new("tapline_interface[]", described))
             given.raw.interface_count = len(described)
         name = given.string(path)
         super().__init__(opened("tapline_writer", lib.tapline_writer_create, name, given.raw))
+
+    @staticmethod
+    def _described(interface, kept):
+        """The fields of a ``tapline_interface``, whose name lives as long as the options ``kept``."""
+        name = kept.string(interface.name) if interface.name else ffi.NULL
+        return {"name": name, "link_type": interface.link_type, "snaplen": interface.snaplen}
+
+    def add_interface(self, interface):
+        """Adds an ``Interface`` behind those of the file, and returns its position."""
+        kept, position = Options("tapline_writer_options", {}), ffi.new("uint32_t *")
+        described = ffi.new("tapline_interface *", self._described(interface, kept))
+        call(lib.tapline_writer_add_interface, self._raw, described, position)
+        return position[0]
 
     def write(self, packets, time_ns=None):
         """Writes a batch, or frames, which are bytes, with one time for all. Default: the time of a batch's packets."""

@@ -162,6 +162,25 @@ static void handles(const char *name) {
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "null", tapline_writer_write(writer, &packet, 1, &error));
     packet = (tapline_packet){.direction = 9};
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "direction", tapline_writer_write(writer, &packet, 1, &error));
+    static const uint8_t large[1 << 24];
+    packet = (tapline_packet){.data = large, .captured_len = sizeof large, .len = sizeof large};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "longer than", tapline_writer_write(writer, &packet, 1, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "interface is null", tapline_writer_add_interface(writer, NULL, NULL, &error));
+    OK(tapline_writer_close(writer, NULL, &error));
+    /* A pcap file has one link type, and times of 32 bits. */
+    const tapline_interface interfaces_of_two[] = {{.link_type = 1}, {.link_type = 101}};
+    tapline_writer_options written = {
+        .size = sizeof written, .interfaces = interfaces_of_two, .interface_count = 2, .format = TAPLINE_FORMAT_PCAP};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "link type 101", tapline_writer_create("/dev/null", &written, &writer, &error));
+    written.interface_count = 1;
+    OK(tapline_writer_create("/dev/null", &written, &writer, &error));
+    uint32_t position = 7;
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "link type 101",
+          tapline_writer_add_interface(writer, &interfaces_of_two[1], &position, &error));
+    CHECK(position == 7);
+    OK(tapline_writer_add_interface(writer, &interfaces_of_two[0], NULL, &error));
+    packet = (tapline_packet){.interface = 1, .time_ns = (uint64_t)1 << 62};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "time stamp", tapline_writer_write(writer, &packet, 1, &error));
     OK(tapline_writer_close(writer, NULL, &error));
     tapline_reader *reader = NULL;
     FAILS(TAPLINE_STATUS_NOT_FOUND, "nowhere", tapline_reader_open("/nowhere", NULL, &reader, &error));

@@ -132,6 +132,7 @@ void files()
     FAILS(INVALID_ARGUMENT, writer.write({&packet, 1}));
     tapline::writer moved = std::move(writer);
     FAILS(INVALID_HANDLE, writer.write(tapline::batch()));
+    FAILS(INVALID_HANDLE, writer.add_interface({}));
     FAILS(INVALID_HANDLE, writer.flush());
     FAILS(INVALID_HANDLE, writer.close());
     moved.close().value();

@@ -168,6 +168,37 @@ static void files(char **words) {
     printf("%llu written\n", (unsigned long long)packets);
 }
 
+/* Copies a file. Its interfaces are known in the order in which they appear. */
+static void copy(char **words) {
+    tapline_reader *reader = NULL;
+    OK(tapline_reader_open(text(words, "from"), NULL, &reader, &error));
+    tapline_interface interface;
+    CHECK(tapline_reader_interface(reader, 0, &interface, NULL) == TAPLINE_STATUS_OK);
+    const tapline_writer_options options = {
+        .size = sizeof options, .interfaces = &interface, .interface_count = 1, .format = (uint32_t)number(words, "format")};
+    tapline_writer *writer = NULL;
+    OK(tapline_writer_create(text(words, "path"), &options, &writer, &error));
+    const tapline_packet *packets = NULL;
+    size_t count = 0;
+    tapline_status status = TAPLINE_STATUS_OK;
+    for (uint32_t known = 1;;) {
+        OK(status = tapline_reader_next_batch(reader, &packets, &count, &error));
+        if (status == TAPLINE_STATUS_END) {
+            break;
+        }
+        while (tapline_reader_interface(reader, known, &interface, NULL) == TAPLINE_STATUS_OK) {
+            uint32_t position = 0;
+            OK(tapline_writer_add_interface(writer, &interface, &position, &error));
+            CHECK(position == known++);
+        }
+        OK(tapline_writer_write(writer, packets, count, &error));
+    }
+    uint64_t written = 0;
+    OK(tapline_writer_close(writer, &written, &error));
+    OK(tapline_reader_close(reader, &error));
+    printf("%llu written\n", (unsigned long long)written);
+}
+
 int main(int count, char **words) {
     CHECK(count >= 2);
     const char *const job = words[1];
@@ -178,6 +209,8 @@ int main(int count, char **words) {
         send_packets(words);
     } else if (strcmp(job, "ping") == 0) {
         ping(words);
+    } else if (strcmp(job, "copy") == 0) {
+        copy(words);
     } else {
         files(words);
     }

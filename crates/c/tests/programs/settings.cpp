@@ -173,6 +173,27 @@ void files(char **words)
     std::printf("%llu written\n", static_cast<ull>(writer.close().value()));
 }
 
+/// Copies a file. Its interfaces are known in the order in which they appear.
+void copy(char **words)
+{
+    auto reader = tapline::reader::open(text(words, "from")).value();
+    auto writer = tapline::writer::create(text(words, "path"), {
+        .interfaces = {reader.interface(0).value()},
+        .format = value_of<tapline_format>(words, "format"),
+    }).value();
+    for (std::uint32_t known = 1;;) {
+        const auto batch = reader.next_batch().value();
+        if (batch.is_end()) {
+            break;
+        }
+        while (const auto interface = reader.interface(known)) {
+            CHECK(writer.add_interface(*interface).value() == known++);
+        }
+        writer.write(batch).value();
+    }
+    std::printf("%llu written\n", static_cast<ull>(writer.close().value()));
+}
+
 }  // namespace
 
 int main(int count, char **words)
@@ -186,6 +207,8 @@ int main(int count, char **words)
         send_packets(words);
     } else if (job == "ping") {
         ping(words);
+    } else if (job == "copy") {
+        copy(words);
     } else {
         files(words);
     }

@@ -102,6 +102,22 @@ def views(path):
     reader.close()
 
 
+def copy(path, to):
+    """Copies a file. Its interfaces are known in the order in which they appear."""
+    with tapline.Reader(path) as reader:
+        writer, known = tapline.Writer(to, interfaces=[reader.interface()]), 1
+        for batch in reader:
+            while True:
+                try:
+                    interface = reader.interface(known)
+                except IndexError:
+                    break
+                assert writer.add_interface(interface) == known
+                known += 1
+            writer.write(batch)
+        print(writer.finish(), "written")
+
+
 def count(interface, packets):
     """Counts packets until there are as many."""
     with tapline.Count(interface, classes={"udp": "udp", "all": ""}, interval=0.01, by="dst-port") as counter:
