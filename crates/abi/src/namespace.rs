@@ -19,6 +19,7 @@ use std::{fmt, io, thread};
 use rustix::net::sockopt::socket_type;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
+use crate::signal::with_signals_blocked;
 use crate::socket::check;
 
 /// A network namespace. It lives while this value or anything inside exists.
@@ -176,7 +177,7 @@ impl NetNamespace {
     ///
     /// Sockets opened and processes spawned by `job` belong to the namespace for good; `/proc/sys/net`
     /// and `/proc/net` read there are the namespace's. Blocks until `job` is done. A panic of `job`
-    /// resumes in the caller.
+    /// resumes in the caller. The thread blocks signals, which a process that `job` spawns inherits.
     ///
     /// # Errors
     /// `Step::StartThread`, or `Step::Enter`: EPERM without the privilege, EINVAL when this is no
@@ -260,7 +261,7 @@ fn on_own_thread<T: Send>(
         builder = builder.name(name.into());
     }
     thread::scope(|scope| {
-        let started = builder.spawn_scoped(scope, job);
+        let started = with_signals_blocked(|| builder.spawn_scoped(scope, job));
         let started = started.map_err(|source| NamespaceError::new(Step::StartThread, source))?;
         started
             .join()

@@ -35,14 +35,13 @@ fn options_without_effect_are_refused() {
 }
 
 #[test]
-fn a_signal_ends_calls_that_wait() {
+fn a_signal_ends_calls_that_wait_and_is_for_the_program() {
     let program = sanitized(&source("options", "c"));
     let [left, _right] = Net::new().pair();
     let name = left.interface().name.to_string();
-    assert_eq!(
-        program.start(&left, &["interrupted", &name]).finish(),
-        ["done"]
-    );
+    for job in ["interrupted", "signalled"] {
+        assert_eq!(program.start(&left, &[job, &name]).finish(), ["done"]);
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 /* options JOB …: options of the jobs that no other program uses. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -176,6 +178,44 @@ static void interrupted(char **words) {
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "closed", tapline_sender_finish(sending, &stats, &error));
 }
 
+/* Waits until every other thread sleeps: then it has begun, with its own mask of signals. */
+static void wait_for_threads(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    CHECK(tasks != NULL);
+    for (struct dirent *task = readdir(tasks); task != NULL; task = readdir(tasks)) {
+        const long number = strtol(task->d_name, NULL, 10);
+        char path[64], state = number == 0 || number == getpid() ? 'S' : '?';
+        snprintf(path, sizeof path, "/proc/self/task/%ld/stat", number);
+        while (state != 'S') {
+            FILE *stat = fopen(path, "r");
+            CHECK(stat != NULL && fscanf(stat, "%*d (%*[^)]) %c", &state) == 1 && fclose(stat) == 0);
+        }
+    }
+    CHECK(closedir(tasks) == 0);
+}
+
+/* No thread of the library takes SIGINT, which this one blocks while a capture runs: it waits for signalfd(2). */
+static void signalled(char **words) {
+    const char *interfaces[] = {words[0]};
+    const tapline_capture_options options = {.size = sizeof options, .interfaces = interfaces, .interface_count = 1};
+    tapline_capture *capture = NULL;
+    OK(tapline_capture_open(&options, &capture, &error));
+    const tapline_packet *packets;
+    size_t count;
+    OK(tapline_capture_next_batch(capture, 0, &packets, &count, &error));
+    wait_for_threads();
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    CHECK(pthread_sigmask(SIG_BLOCK, &signals, NULL) == 0);
+    const int fd = signalfd(-1, &signals, SFD_CLOEXEC);
+    CHECK(fd >= 0 && kill(getpid(), SIGINT) == 0);
+    struct signalfd_siginfo caught;
+    CHECK(read(fd, &caught, sizeof caught) == sizeof caught && caught.ssi_signo == SIGINT);
+    CHECK(close(fd) == 0);
+    OK(tapline_capture_close(capture, &error));
+}
+
 /* Adds objects in JSON: for each its tapline_netlink_object and its text. */
 static void json(char **words) {
     tapline_netlink *netlink = NULL;
@@ -196,6 +236,8 @@ int main(int count, char **words) {
         refused(&words[2]);
     } else if (strcmp(words[1], "interrupted") == 0) {
         interrupted(&words[2]);
+    } else if (strcmp(words[1], "signalled") == 0) {
+        signalled(&words[2]);
     } else if (strcmp(words[1], "json") == 0) {
         json(&words[2]);
     } else {

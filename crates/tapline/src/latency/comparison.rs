@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 
+use abi::signal::with_signals_blocked;
 use abi::socket::packet_socket;
 use abi::timestamp::enable_rx_timestamps;
 
@@ -79,7 +80,7 @@ impl Comparison {
             let start = |(name, capture)| {
                 let window = &window;
                 let measure = move || (name, measure_window(capture, window, ()).0);
-                thread::Builder::new().spawn_scoped(scope, measure)
+                with_signals_blocked(|| thread::Builder::new().spawn_scoped(scope, measure))
             };
             let running: io::Result<Vec<_>> = captures.into_iter().map(start).collect();
             // The other threads wait for the missing one.

@@ -11,6 +11,7 @@ use abi::bpf::attach_classic;
 use abi::clock::{DeviceTime, device_time, monotonic_ns};
 use abi::datagram::{Queue, receive};
 use abi::packet::{PACKET_IGNORE_OUTGOING, SOL_PACKET};
+use abi::signal::with_signals_blocked;
 use abi::socket::{bind_link, packet_socket, set_option};
 use abi::timestamp::enable_rx_timestamps;
 use netlink::{Ethtool, Netlink, NetlinkError};
@@ -142,7 +143,8 @@ impl DeviceMeasurement {
         let stopper = stop.stopper();
         let run = move || Measurement::new(clock).run(&socket, &stop);
         let thread = thread::Builder::new().name("tapline-device".into());
-        let thread = thread.spawn(run).map_err(DeviceError::Socket)?;
+        let thread = with_signals_blocked(|| thread.spawn(run));
+        let thread = thread.map_err(DeviceError::Socket)?;
         Ok(Self { stopper, thread })
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use abi::clock::realtime_ns;
 use abi::process::{ThreadUsage, thread_usage};
+use abi::signal::with_signals_blocked;
 use ring::DeliveryMode;
 
 use super::delays::Delays;
@@ -241,8 +242,9 @@ impl Latency {
         capture.remove_limits();
         let window = MeasurementWindow::new(1, self.limits)?;
         let (waited, (mut summary, observer)) = thread::scope(|scope| {
-            let reader = thread::Builder::new()
-                .spawn_scoped(scope, || measure_window(capture, &window, observer))?;
+            let measure = || measure_window(capture, &window, observer);
+            let start = || thread::Builder::new().spawn_scoped(scope, measure);
+            let reader = with_signals_blocked(start)?;
             let waited = started(window.wait_for_start())
                 .and_then(|()| window.wait_for_end(stop).map_err(E::from));
             window.end();

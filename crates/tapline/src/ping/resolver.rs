@@ -8,6 +8,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use abi::signal::with_signals_blocked;
 use dns_lookup::{AddrInfoHints, LookupError, LookupErrorKind, getaddrinfo};
 use probe::targets::Resolver;
 use rustix::net::netdevice::name_to_index;
@@ -72,7 +73,8 @@ pub(super) fn look_up_all(mut names: Vec<&str>) -> HashMap<&str, Lookup> {
     thread::scope(|scope| {
         let helpers = 1..names.len().min(MAX_LOOKUPS);
         // If no thread can be started, this one does all lookups.
-        let helpers = helpers.map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok());
+        let start = || thread::Builder::new().spawn_scoped(scope, work).ok();
+        let helpers = helpers.map_while(|_| with_signals_blocked(start));
         let helpers: Vec<_> = helpers.collect();
         let mut lookups: HashMap<&str, Lookup> = work().into_iter().collect();
         for helper in helpers {

@@ -17,6 +17,7 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
+use abi::signal::with_signals_blocked;
 use store::read::{self, BlockDecoder, PacketBlock, Part, PartScanner, Position, Reader};
 
 use super::delivery::ItemReceiver;
@@ -371,7 +372,7 @@ impl ThreadPool {
             };
             let thread = thread::Builder::new().name("filter".into());
             // Fewer threads work, too. Without any, `next_part` returns `None`.
-            if thread.spawn_scoped(scope, work).is_err() {
+            if with_signals_blocked(|| thread.spawn_scoped(scope, work)).is_err() {
                 break;
             }
         }

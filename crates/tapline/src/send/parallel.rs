@@ -12,6 +12,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
+use abi::signal::with_signals_blocked;
 use wire::dissect;
 use wire::protocol::link_type;
 
@@ -71,7 +72,7 @@ pub fn run(
                 result
             };
             let thread = thread::Builder::new().name("tapline-send".into());
-            let thread = thread.spawn_scoped(scope, send);
+            let thread = with_signals_blocked(|| thread.spawn_scoped(scope, send));
             workers.push(Worker {
                 filling: SendQueue::for_source(size),
                 filled,

@@ -4,6 +4,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_chan
 use std::thread;
 use std::time::Duration;
 
+use abi::signal::with_signals_blocked;
+
 use super::error::SendError;
 use super::pacer::is_stopped;
 use super::queue::{QueueSize, SendQueue};
@@ -51,7 +53,7 @@ impl FilledQueues {
             let _ = to_fill.send(SendQueue::for_source(size));
         }
         let thread = thread::Builder::new().name("tapline-source".into());
-        thread.spawn(move || fill(source, &empty, &filled))?;
+        with_signals_blocked(|| thread.spawn(move || fill(source, &empty, &filled)))?;
         Ok(Self {
             filled: ready,
             empty: to_fill,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use abi::signal::with_signals_blocked;
 use netlink::{IfIndex, LinkStatistics, Netlink, NetlinkError};
 use rustix::io::Errno;
 
@@ -92,7 +93,7 @@ impl Survey {
         Self {
             states,
             open: Some(open),
-            thread: thread.spawn(poll).ok(),
+            thread: with_signals_blocked(|| thread.spawn(poll)).ok(),
         }
     }
 

@@ -4,6 +4,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use abi::signal::with_signals_blocked;
+
 use super::super::plan::options::CaptureOptions;
 use super::controller::{Controller, FREE};
 use super::member::Member;
@@ -35,7 +37,7 @@ impl ControlThread {
         };
         Self {
             messages,
-            thread: thread.spawn(run).ok(),
+            thread: with_signals_blocked(|| thread.spawn(run)).ok(),
         }
     }
 

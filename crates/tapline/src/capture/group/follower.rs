@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use abi::signal::with_signals_blocked;
 use rustix::event::{PollFd, PollFlags};
 
 use super::super::control::controller::FREE;
@@ -54,7 +55,7 @@ impl Follower {
             wake: WakeAtEnd(wake.clone()),
         };
         let thread = thread::Builder::new().name("interfaces".into());
-        let thread = thread.spawn(move || {
+        let run = move || {
             let Err(end) = follow(&mut opener, &requests, &sender, &stop);
             let last = match end {
                 End::Unheard => return,
@@ -63,7 +64,8 @@ impl Follower {
             };
             // If the reader is gone, nobody wants to know.
             let _ = sender.send(last);
-        })?;
+        };
+        let thread = with_signals_blocked(|| thread.spawn(run))?;
         Ok(Self {
             events: Some(events),
             wake,

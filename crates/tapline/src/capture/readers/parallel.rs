@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::Duration;
 
+use abi::signal::with_signals_blocked;
 use filter::FilterWarning;
 use ring::{DeliveryMode, FanoutMode, RingShare, ShareOptions, XdpRing};
 use store::model::{Interface as Description, Statistics};
@@ -476,7 +477,7 @@ where
             job()
         };
         let thread = Builder::new().name(format!("reader-{number}"));
-        match thread.spawn_scoped(scope, pinned) {
+        match with_signals_blocked(|| thread.spawn_scoped(scope, pinned)) {
             Ok(thread) => started.push(thread),
             Err(error) => return (started, Err(error)),
         }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use abi::signal::with_signals_blocked;
+
 use super::requests::{Request, TargetRequests};
 use crate::ping::resolver::look_up_all;
 
@@ -29,7 +31,7 @@ impl NameWatch {
             let (every, requests) = (self.every, Arc::clone(requests));
             let name = thread::Builder::new().name("names".into());
             // Not joined: the resolver may take long, and nobody needs its answer at the end of the run.
-            name.spawn(move || watch(every, &requests))?;
+            with_signals_blocked(|| name.spawn(move || watch(every, &requests)))?;
             self.is_started = true;
         }
         Ok(())
