@@ -1187,6 +1187,10 @@ extern "C" {
 // Opens a capture: packets gather in its rings from here on. Close it with `tapline_capture_close` or
 // `tapline_capture_finish`.
 //
+// The thread that first waits for packets gets a timer slack of 1 ns, so that its sleeps end on time (prctl(2),
+// PR_SET_TIMERSLACK), and with IMMEDIATE and ADAPTIVE a time slice of 0.1 ms. It has its own settings again when it has closed
+// all its captures. If another thread closes the last one, it keeps them.
+//
 // Privileges: CAP_NET_RAW. Drop mode also requires CAP_BPF and CAP_NET_ADMIN, and CAP_PERFMON for shared memory.
 // CAP_SYS_ADMIN to enter a network namespace. Kernel: Linux 4.20; 5.9 in drop mode.
 //

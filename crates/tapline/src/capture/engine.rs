@@ -344,7 +344,7 @@ impl Engine {
             run.is_changed |= self.close_left(&self.states(run.survey.as_ref()))?;
         }
         if run.is_changed {
-            // Both set the timer slack of the thread: drop the old one first.
+            // The new list of queues gets another one.
             run.policy = None;
             run.next_check_ns = run.next_check_ns.min(self.next_check_ns());
         }
