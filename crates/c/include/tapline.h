@@ -1237,6 +1237,20 @@ tapline_status tapline_capture_next_packets(struct tapline_capture *capture,
                                             struct tapline_cursor **out_cursor,
                                             struct tapline_error **error);
 
+// Replaces the filter of a capture with one packet ring: of one interface in mirror mode, and of no XDP program. Null or an
+// empty text captures all packets. Each packet that is lent from here on has passed the new filter. Exception: packets of an
+// array that a cursor has not passed are lent once more. Packets in the ring that do not pass count as filtered.
+//
+// Requires no privilege. Without CAP_BPF the number of filtered packets is not known.
+//
+// Errors: SYNTAX of the filter, also for `ip broadcast`, which requires the netmask; UNSUPPORTED for another capture, or if the
+// filter is too long for classic BPF. The filter stays as it was then.
+//
+// Threads: one at a time with this handle.
+tapline_status tapline_capture_set_filter(struct tapline_capture *capture,
+                                          tapline_text filter,
+                                          struct tapline_error **error);
+
 // The interfaces of a capture by position. END if there is none at `index`. The name is valid until the capture is
 // closed.
 //

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tapline::Stopper;
 use tapline::capture::{Capture, CaptureError, CaptureErrorKind, CaptureSummary, LiveCounters};
+use tapline::filter::{CompiledFilter, FilterOptions, FilterTarget, LinkType, NoNames};
 use tapline::latency::Delays;
 
-use crate::arguments::{Output, options, put};
+use crate::arguments::{Output, Text, options, put};
 use crate::capture_options::{self, tapline_capture_options};
 use crate::cursor::{Cursor, Rest, tapline_cursor};
 use crate::delays::{self, tapline_delays};
@@ -124,6 +125,10 @@ impl From<CaptureError> for Error {
                 Some("use xdp_mode auto or generic"),
             ),
             Of::Unsupported | Of::FilterTooLongToSample => (tapline_status::Unsupported, None),
+            Of::Other if matches!(error, CaptureError::FixedFilter) => (
+                tapline_status::Unsupported,
+                Some("open another capture, with one interface, mirror mode and backend auto"),
+            ),
             _ => return Self::system(&error),
         };
         Self::from_source(status, &error).optional_hint(hint)
@@ -278,6 +283,47 @@ pub extern "C" fn tapline_capture_next_packets(
             Ok(tapline_status::Ok)
         })
     })
+}
+
+/// Replaces the filter of a capture with one packet ring: of one interface in mirror mode, and of no XDP program. Null or an
+/// empty text captures all packets. Each packet that is lent from here on has passed the new filter. Exception: packets of an
+/// array that a cursor has not passed are lent once more. Packets in the ring that do not pass count as filtered.
+///
+/// Requires no privilege. Without CAP_BPF the number of filtered packets is not known.
+///
+/// Errors: SYNTAX of the filter, also for `ip broadcast`, which requires the netmask; UNSUPPORTED for another capture, or if the
+/// filter is too long for classic BPF. The filter stays as it was then.
+///
+/// Threads: one at a time with this handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_capture_set_filter(
+    capture: *mut tapline_capture,
+    filter: Text<'_>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let text = filter.optional("filter")?.unwrap_or_default();
+        Open::table().with(capture, |open| open.set_filter(text))?;
+        Ok(tapline_status::Ok)
+    })
+}
+
+impl Open {
+    fn set_filter(&mut self, text: &str) -> Result<(), Error> {
+        let interfaces = self.capture.interfaces();
+        let link_type = interfaces.first().map_or(1, |one| one.link_type.0);
+        let mut wanted = FilterOptions::new(LinkType::from_number(link_type));
+        wanted.target = FilterTarget::Socket;
+        let program = CompiledFilter::new(text, &wanted, &NoNames)?.classic();
+        let program =
+            program.map_err(|error| Error::from_source(tapline_status::Unsupported, &error))?;
+        if let Rest::Array(left) = self.cursor.settle(&mut self.capture) {
+            // The next call lends them.
+            self.cursor
+                .lend_array(&self.packets[self.count - left..self.count]);
+        }
+        Ok(self.capture.replace_filter(&program)?)
+    }
 }
 
 /// The interfaces of a capture by position. END if there is none at `index`. The name is valid until the capture is

@@ -98,6 +98,32 @@ fn a_direction_a_snaplen_and_a_second_interface_select_packets() {
 }
 
 #[test]
+fn a_new_filter_is_for_packets_in_the_ring_too() {
+    const UNSUPPORTED: i32 = -5;
+    for program in programs() {
+        let [left, right] = Net::new().pair();
+        for backend in [1, 2] {
+            let words = format!(
+                "interface=right0 direction=1 backend={backend} filter=udp refilter=len<=75 max_packets=14"
+            );
+            let mut running = capture(&program, &right, &words);
+            left.send([frames(70, 10), frames(90, 5)].concat());
+            running.end_input();
+            running.ready();
+            left.send([frames(90, 3), frames(70, 4)].concat());
+            let printed = running.finish();
+            assert_eq!(printed[..14], packets(70, 14), "{words}");
+            assert_eq!(printed[14..], ["0: 14 delivered", "22 received, none lost"]);
+        }
+        // Its filter is in an XDP program.
+        let words = "interface=right0 direction=1 backend=4 snaplen=96 refilter=udp";
+        let mut running = capture(&program, &right, words);
+        running.end_input();
+        assert_eq!(running.finish(), [format!("status {UNSUPPORTED}")]);
+    }
+}
+
+#[test]
 fn a_capture_is_promiscuous_unless_it_is_not_to_be() {
     for program in programs() {
         let [_left, right] = Net::new().pair();

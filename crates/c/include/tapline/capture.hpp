@@ -170,6 +170,17 @@ public:
     /// Waits for packets without a limit.
     result<packets> next_packets() { return next_one_by_one(-1); }
 
+    /// Replaces the filter of a capture of one interface in mirror mode: see `tapline_capture_set_filter`. An empty text
+    /// captures all packets.
+    result<void> set_filter(const std::string &filter) {
+        c_strings text;
+        const char *const source = text("filter", filter);
+        if (auto wrong = text.wrong()) {
+            return *std::move(wrong);
+        }
+        return done(call(&::tapline_capture_set_filter, handle_.get(), source));
+    }
+
     /// The account so far. Any thread.
     result<capture_stats> stats() const {
         ::tapline_capture_stats raw = {};

@@ -10,6 +10,7 @@ from ._library import (
     Options,
     Pollable,
     account,
+    c_string,
     call,
     ffi,
     lib,
@@ -219,6 +220,11 @@ class Capture(_Lender, Pollable):
 
         found = self._until_ready(timeout, attempt)
         return None if found is self._ENDED else self._batch if found is None else found
+
+    def set_filter(self, filter=""):  # noqa: A002 - the name of the option
+        """Replaces the filter of a capture of one interface in mirror mode. An empty one captures all packets."""
+        self._end_batch()
+        call(lib.tapline_capture_set_filter, self._raw, c_string(filter))
 
     def interface(self, index=0):
         """The interface at this position."""

@@ -128,6 +128,9 @@ static void handles(const char *name) {
     cursor->frame = (const uint8_t *)&taken;
     cursor->wire_bytes = UINT64_MAX;
     OK(tapline_capture_next_packets(capture, 0, &cursor, &error));
+    FAILS(TAPLINE_STATUS_SYNTAX, "prot", tapline_capture_set_filter(capture, "udp prot 53", &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "not UTF-8", tapline_capture_set_filter(capture, "\xff", &error));
+    OK(tapline_capture_set_filter(capture, NULL, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_stats is null", tapline_capture_stats_read(capture, NULL, &error));
     OK(tapline_capture_fd(capture, &fd, &error));
     CHECK(fd >= 0);

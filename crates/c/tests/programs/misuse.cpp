@@ -50,6 +50,7 @@ void use(tapline::capture &capture)
 {
     FAILS(INVALID_HANDLE, capture.next_batch(0ns));
     FAILS(INVALID_HANDLE, capture.next_packets(0ns));
+    FAILS(INVALID_HANDLE, capture.set_filter(""));
     FAILS(INVALID_HANDLE, capture.stats());
     FAILS(INVALID_HANDLE, capture.interface_stats(0));
     FAILS(INVALID_HANDLE, capture.delays());

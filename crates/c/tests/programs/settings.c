@@ -43,6 +43,17 @@ static void capture(char **words) {
         CHECK(write(stop_fd, "", 1) == 1);
         has_input = false;
     }
+    if (text(words, "refilter") != NULL) {
+        wait_for_input();
+        has_input = false;
+        const tapline_status changed = tapline_capture_set_filter(capture, text(words, "refilter"), NULL);
+        if (changed != TAPLINE_STATUS_OK) {
+            printf("status %d\n", (int)changed);
+            OK(tapline_capture_close(capture, &error));
+            return;
+        }
+        ready();
+    }
     /* For packets that are to wait for their batch. */
     const int64_t timeout_ns = number(words, "wait") != 0 ? -1 : 0;
     tapline_status status = TAPLINE_STATUS_OK;

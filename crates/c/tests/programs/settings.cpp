@@ -65,6 +65,15 @@ void capture(char **words)
         CHECK(write(capture.stop_fd(), "", 1) == 1);
         has_input = false;
     }
+    if (const auto refilter = name_of(words, "refilter")) {
+        wait_for_input();
+        has_input = false;
+        if (const auto changed = capture.set_filter(*refilter); !changed) {
+            std::printf("status %d\n", static_cast<int>(changed.error().status));
+            return;
+        }
+        ready();
+    }
     // For packets that are to wait for their batch.
     const bool waits = number(words, "wait") != 0;
     for (bool is_end = false; !is_end;) {

@@ -43,6 +43,9 @@ def capture(interface, packets, path):
     assert len(running.next_batch(timeout=0)) == 0
     writer = tapline.Writer(path, interfaces=[running.interface()])
     udp, kept = tapline.Filter("udp"), None
+    fails("SYNTAX", "prot", running.set_filter, "udp prot 53")
+    running.set_filter()
+    running.set_filter("udp")
     print("ready", flush=True)
     for batch in running:
         writer.write(batch)
