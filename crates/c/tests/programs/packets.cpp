@@ -1,4 +1,5 @@
-// packets: views over the packets of a cursor take as many as they give.
+// packets: views over the packets of a cursor take as many as they give, and packets can be copied.
+#include <algorithm>
 #include <cstdio>
 #include <ranges>
 #include <tapline/packet.hpp>
@@ -38,5 +39,13 @@ int main()
                        lengths(packets | std::views::filter(isEven)) == Lengths{106} && cursor.left == 0 &&
                        lengths(packets) == Lengths{};
     std::puts(holds ? "done" : "a packet is lost or repeated");
+
+    // A packet does not change with the iterator that gave it.
+    cursor.left = 7;
+    cursor.array = array;
+    const tapline::packet first = *packets.begin();
+    const auto below104 = [](const tapline::packet &packet) { return packet.len() < 104 ? packet.len() : 0; };
+    const auto longest = std::ranges::max(packets, {}, below104);
+    std::puts(first.len() == 100 && longest.len() == 103 ? "copied" : "a copy has changed");
     return 0;
 }
