@@ -74,7 +74,7 @@ enum tapline_status
   TAPLINE_STATUS_PRIVILEGE = -4,
   // This kernel, driver or build does not support it.
   TAPLINE_STATUS_UNSUPPORTED = -5,
-  // The interface, file or object does not exist.
+  // The interface, file, host name or object does not exist.
   TAPLINE_STATUS_NOT_FOUND = -6,
   // The object exists already.
   TAPLINE_STATUS_EXISTS = -7,
@@ -1783,8 +1783,8 @@ tapline_status tapline_watch_close(struct tapline_watch *watch, struct tapline_e
 //
 // Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`.
 //
-// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE; SYSTEM with ENOMEM if there is no
-// memory for the statistics of all targets.
+// Errors: SYNTAX of a target; NOT_FOUND for a host name that does not exist or has no address; SYSTEM if the resolver does not
+// answer, and with ENOMEM if there is no memory for the statistics of all targets; INVALID_ARGUMENT, PRIVILEGE.
 //
 // Threads: any.
 tapline_status tapline_ping_open(const struct tapline_ping_options *ping_options,

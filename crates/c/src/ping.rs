@@ -1,12 +1,14 @@
 //! Ping.
 
 use std::ffi::{c_char, c_int};
+use std::io::ErrorKind;
 use std::mem::MaybeUninit;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use tapline::Stopper;
+use tapline::ping::targets::TargetErrorKind;
 use tapline::ping::{
     AnswerMessage, Classification, Ping, PingError, PingEvent, Probe, ProbeCounts, Prober,
 };
@@ -169,7 +171,10 @@ impl Object for Open {
 impl From<PingError> for Error {
     fn from(error: PingError) -> Self {
         let status = match &error {
-            PingError::Target(_) => tapline_status::Syntax,
+            PingError::Target(target) => match status_of(&target.kind) {
+                Some(status) => status,
+                None => return Self::system(&error),
+            },
             PingError::Options(plan) => {
                 let field = field_of(plan.what);
                 let (value, low, high) = (plan.value, plan.low, plan.high);
@@ -179,6 +184,19 @@ impl From<PingError> for Error {
             _ => return Self::system(&error),
         };
         Self::from_source(status, &error)
+    }
+}
+
+/// What a wrong target is; `None` if the system's error says it.
+fn status_of(wrong: &TargetErrorKind) -> Option<tapline_status> {
+    match wrong {
+        TargetErrorKind::Unresolved { source } if source.kind() != ErrorKind::NotFound => None,
+        TargetErrorKind::Zone { .. } => None,
+        TargetErrorKind::Unresolved { .. } | TargetErrorKind::NoAddress => {
+            Some(tapline_status::NotFound)
+        }
+        TargetErrorKind::TooMany { .. } => Some(tapline_status::InvalidArgument),
+        _ => Some(tapline_status::Syntax),
     }
 }
 
@@ -319,8 +337,8 @@ impl tapline_ping_stats {
 ///
 /// Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`.
 ///
-/// Errors: SYNTAX of a target, or if it cannot be resolved; INVALID_ARGUMENT, PRIVILEGE; SYSTEM with ENOMEM if there is no
-/// memory for the statistics of all targets.
+/// Errors: SYNTAX of a target; NOT_FOUND for a host name that does not exist or has no address; SYSTEM if the resolver does not
+/// answer, and with ENOMEM if there is no memory for the statistics of all targets; INVALID_ARGUMENT, PRIVILEGE.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

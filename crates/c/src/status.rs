@@ -18,7 +18,7 @@ pub enum tapline_status {
     Privilege = -4,
     /// This kernel, driver or build does not support it.
     Unsupported = -5,
-    /// The interface, file or object does not exist.
+    /// The interface, file, host name or object does not exist.
     NotFound = -6,
     /// The object exists already.
     Exists = -7,

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
 
-use crate::support::{Checked, LANGUAGES, Running, run, sanitized};
+use crate::support::{Checked, LANGUAGES, Running, files_to_copy, packets_of, run, sanitized};
 
 /// The program in each language.
 fn programs() -> impl Iterator<Item = Checked> {
@@ -345,6 +345,49 @@ fn probes_are_as_chosen() {
         let slow = pinged("count=6 rate_pps=10 least_ns=400000000");
         assert_eq!(slow, "6 sent, 6 received, no quantiles");
         pinged("max_ns=200000000 least_ns=200000000");
+    }
+}
+
+#[test]
+fn an_unknown_host_a_resolver_without_an_answer_and_a_wrong_text_have_different_statuses() {
+    const NOT_FOUND: i32 = -6;
+    const SYNTAX: i32 = -8;
+    const SYSTEM: i32 = -10;
+    for program in programs() {
+        let host = Host::new("alone");
+        let folder = tempfile::tempdir().expect("a folder");
+        for (sources, target, status) in [
+            // The file /etc/hosts has no such name, and no name server can be reached from here.
+            ("files", "nowhere.invalid", NOT_FOUND),
+            ("dns", "nowhere.invalid", SYSTEM),
+            ("files", "10.0.0.1/99", SYNTAX),
+            ("files", "fe80::1%nowhere0", NOT_FOUND),
+        ] {
+            let file = folder.path().join("nsswitch.conf");
+            fs::write(&file, format!("hosts: {sources}\n")).expect("a file");
+            let script = "mount --bind \"$1\" /etc/nsswitch.conf && shift && exec \"$@\"";
+            let mut command = host.command("/usr/bin/unshare");
+            command.args(["--mount", "sh", "-c", script, "sh"]);
+            command.arg(&file).arg(&program.path);
+            let printed = begin(command, &format!("ping target={target}")).finish();
+            assert_eq!(printed, [format!("status {status}")], "{sources} {target}");
+        }
+    }
+}
+
+#[test]
+fn copies_of_files_have_all_interfaces_and_packets() {
+    let host = Host::new("alone");
+    for program in programs() {
+        for (from, has_interfaces) in files_to_copy() {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("copy.pcapng").display().to_string();
+            let words = format!("copy from={from} path={path}");
+            let printed = finish(&program, &host, &words);
+            let packets = packets_of(&from, has_interfaces);
+            assert_eq!(printed, [format!("{} written", packets.lines().count())]);
+            assert_eq!(packets_of(&path, has_interfaces), packets, "{from}");
+        }
     }
 }
 

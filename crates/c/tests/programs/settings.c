@@ -139,7 +139,11 @@ static void ping(char **words) {
     };
     const uint64_t start_ns = monotonic_ns();
     tapline_ping *ping = NULL;
-    OK(tapline_ping_open(&options, &ping, &error));
+    const tapline_status opened = tapline_ping_open(&options, &ping, NULL);
+    if (opened != TAPLINE_STATUS_OK) {
+        printf("status %d\n", (int)opened);
+        return;
+    }
     tapline_status status = TAPLINE_STATUS_OK;
     while (status != TAPLINE_STATUS_END) {
         const tapline_ping_event *events = NULL;

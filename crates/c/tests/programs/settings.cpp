@@ -138,7 +138,7 @@ void send_packets(char **words)
 void ping(char **words)
 {
     const auto start_ns = monotonic_ns();
-    auto pinger = tapline::pinger::open({
+    auto opened = tapline::pinger::open({
         .targets = {text(words, "target")},
         .count = value_of<std::uint32_t>(words, "count"),
         .interval = time_of(words, "interval_ns"),
@@ -150,7 +150,12 @@ void ping(char **words)
         .interface = name_of(words, "interface"),
         .dont_fragment = number(words, "dont_fragment") != 0,
         .histograms = number(words, "histograms") != 0,
-    }).value();
+    });
+    if (!opened) {
+        std::printf("status %d\n", static_cast<int>(opened.error().status));
+        return;
+    }
+    auto pinger = std::move(opened).value();
     while (!pinger.next_batch().value().is_end()) {
     }
     CHECK(monotonic_ns() - start_ns >= number(words, "least_ns"));

@@ -43,7 +43,7 @@ impl fmt::Display for LookupFailure {
 
 pub(super) type Lookup = Result<Vec<IpAddr>, LookupFailure>;
 
-/// Resolves names with getaddrinfo(3).
+/// Resolves names with getaddrinfo(3). The error of a name that does not exist has the kind `NotFound`.
 #[derive(Debug, Default)]
 pub struct SystemResolver<'a> {
     lookups: HashMap<&'a str, Lookup>,
@@ -110,7 +110,13 @@ impl Resolver for SystemResolver<'_> {
     fn addresses(&mut self, name: &str) -> io::Result<Vec<IpAddr>> {
         let lookup = self.lookups.get(name).cloned();
         let lookup = lookup.unwrap_or_else(|| look_up(name));
-        lookup.map_err(|failure| io::Error::other(failure.to_string()))
+        lookup.map_err(|failure| {
+            let kind = match failure {
+                LookupFailure::NoSuchName => io::ErrorKind::NotFound,
+                _ => io::ErrorKind::Other,
+            };
+            io::Error::new(kind, failure.to_string())
+        })
     }
 
     fn interface(&mut self, name: &str) -> io::Result<u32> {
