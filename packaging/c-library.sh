@@ -3,12 +3,20 @@
 #
 #   c-library.sh libtapline_c.a FOLDER           libtapline.so and its links into FOLDER
 #   c-library.sh libtapline_c.a FOLDER PREFIX    the library, headers, pkg-config and CMake files into FOLDER, for use
-#                [LIBDIR]                        as PREFIX (FOLDER is $DESTDIR$PREFIX). LIBDIR is one name: lib or lib64
+#                [LIBDIR]                        as PREFIX (FOLDER is $DESTDIR$PREFIX). LIBDIR is below PREFIX: lib, lib64 or
+#                                                lib/x86_64-linux-gnu
 #
 # With KEEP_DEBUG set, the installed shared library keeps its debugging information.
 set -euo pipefail
 
 archive=$1 prefix=${3:-} libdir=${4:-lib}
+libdir=${libdir%/}
+case $libdir in
+/* | *..*)
+    echo "c-library.sh: $libdir is not a folder below the prefix" >&2
+    exit 2
+    ;;
+esac
 # Whatever the umask, others may read it.
 install -d "$2"
 folder=$(cd "$2" && pwd)
@@ -37,13 +45,25 @@ ln -sf "$soname" "$libraries/libtapline.so"
 [ -n "$prefix" ] || exit 0
 
 [ -n "${KEEP_DEBUG:-}" ] || strip --strip-debug "$libraries/libtapline.so.$version"
-strip --strip-debug -o "$libraries/libtapline.a" "$archive"
+# In the static library, too, only the functions of the header are global: what Rust and zstd define does not clash with what a
+# program has of its own.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+strip --strip-debug -o "$work/all.a" "$archive"
+"${CC:-cc}" -r -nostdlib -o "$work/tapline.o" -Wl,--gc-sections,--force-group-allocation "${wanted[@]}" "$work/all.a"
+printf '%s\n' "${wanted[@]#-Wl,-u,}" >"$work/names"
+# Without the bitcode in objects of Rust's standard library, which tools with a plug-in of LLVM read.
+objcopy --keep-global-symbols="$work/names" -R .llvmbc -R .llvmcmd "$work/tapline.o"
+rm -f "$libraries/libtapline.a"
+ar rcsD "$libraries/libtapline.a" "$work/tapline.o"
 chmod 644 "$libraries/libtapline.a"
 install -d "$folder/include/tapline" "$libraries/pkgconfig" "$libraries/cmake/tapline"
 install -m 644 "$room/include/tapline.h" "$folder/include/"
 (cd "$room/include/tapline" && find . -name '*.h*' -exec install -D -m 644 {} "$folder/include/tapline/{}" \;)
+# From the folder of the CMake package to the prefix.
+up=$(sed 's|[^/][^/]*|..|g' <<<"$libdir/cmake/tapline")
 fill() {
-    sed -e "s|@PREFIX@|$prefix|" -e "s|@LIBDIR@|$libdir|" -e "s|@VERSION@|$version|" -e "s|@SERIES@|${version%.*}|" -e "s|@SONAME@|$soname|" -e "s|@SYSTEM@|$system|" \
+    sed -e "s|@PREFIX@|$prefix|" -e "s|@LIBDIR@|$libdir|" -e "s|@UP@|$up|" -e "s|@VERSION@|$version|" -e "s|@SERIES@|${version%.*}|" -e "s|@SONAME@|$soname|" -e "s|@SYSTEM@|$system|" \
         "$room/package/$1.in" >"$2/$1"
     chmod 644 "$2/$1"
 }

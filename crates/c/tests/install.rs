@@ -1,5 +1,6 @@
 //! What `make install` puts below its prefix serves pkg-config and CMake.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -75,6 +76,34 @@ fn a_relative_folder_gets_the_headers() {
     }
 }
 
+/// CMake builds programs below `build` with the library below `prefix`.
+#[track_caller]
+fn cmake_finds(prefix: &Path, build: &Path) {
+    let mut configure = Command::new("cmake");
+    configure
+        .arg("-S")
+        .arg(room().join("tests/install"))
+        .arg("-B")
+        .arg(build);
+    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+    succeed(&mut configure);
+    succeed(Command::new("cmake").arg("--build").arg(build));
+    for name in ["shared_c", "shared_cpp", "static_c"] {
+        answers(&build.join(name));
+    }
+}
+
+#[test]
+fn cmake_finds_a_library_in_the_folder_of_an_architecture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let prefix = folder.path().join("usr");
+    let architecture = output(Command::new("cc").arg("-print-multiarch"));
+    let mut command = Command::new(repository().join("packaging/c-library.sh"));
+    command.arg(archive()).args([&prefix, &prefix]);
+    succeed(command.arg(format!("lib/{}", architecture.trim())));
+    cmake_finds(&prefix, &folder.path().join("build"));
+}
+
 #[test]
 fn an_installed_library_is_found_by_pkg_config_and_by_cmake() {
     let folder = built().join("install");
@@ -100,6 +129,19 @@ fn an_installed_library_is_found_by_pkg_config_and_by_cmake() {
     command.arg(format!("-Wl,-rpath,{}/lib", prefix.display()));
     succeed(&mut command);
     answers(&program);
+    // The static library exports the same functions as the shared one, and nothing of Rust or zstd.
+    let exported = |library: &str, table: &str| {
+        let mut command = Command::new("nm");
+        command.args([table, "--defined-only", "--format=just-symbols"]);
+        let listed = output(command.arg(prefix.join("lib").join(library)));
+        let names = listed.lines().map(|line| line.replace("@@TAPLINE_0.1", ""));
+        let is_symbol = |name: &String| !["", "tapline.o:", "TAPLINE_0.1"].contains(&name.as_str());
+        names.filter(is_symbol).collect::<BTreeSet<_>>()
+    };
+    let [shared, in_archive] = [("libtapline.so", "-D"), ("libtapline.a", "-g")]
+        .map(|(library, table)| exported(library, table));
+    assert!(shared.contains("tapline_version"), "{shared:?}");
+    assert_eq!(in_archive, shared);
     // With the C library, too, the program is one file.
     let whole = folder.join("static_by_pkg_config");
     let mut command = Command::new("cc");
@@ -114,19 +156,7 @@ fn an_installed_library_is_found_by_pkg_config_and_by_cmake() {
 
     // A CMake package can be moved.
     fs::rename(&prefix, &other).expect("another place");
-    let build = folder.join("build");
-    let mut configure = Command::new("cmake");
-    configure
-        .arg("-S")
-        .arg(room().join("tests/install"))
-        .arg("-B")
-        .arg(&build);
-    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", other.display()));
-    succeed(&mut configure);
-    succeed(Command::new("cmake").arg("--build").arg(&build));
-    for name in ["shared_c", "shared_cpp", "static_c"] {
-        answers(&build.join(name));
-    }
+    cmake_finds(&other, &folder.join("build"));
     let installed: Vec<_> = fs::read_dir(other.join("include/tapline"))
         .expect("the C++ headers")
         .map(|entry| entry.expect("an entry").file_name())
