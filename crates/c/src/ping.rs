@@ -181,6 +181,7 @@ impl From<PingError> for Error {
                 return Self::argument(format!("{field} is {value}, not between {low} and {high}"));
             }
             PingError::NotPermitted { .. } => tapline_status::Privilege,
+            PingError::Removed => tapline_status::NotFound,
             _ => return Self::system(&error),
         };
         Self::from_source(status, &error)

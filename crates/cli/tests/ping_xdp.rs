@@ -137,6 +137,23 @@ fn a_sweep_continues_after_a_kill() {
     assert!(!std::path::Path::new(&state).exists());
 }
 
+#[test]
+fn a_run_ends_with_its_interface_and_keeps_the_state_of_the_sweep() {
+    let scene = Scene::new();
+    scene.left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+    let _responder = responder(&scene);
+    let state = scene.file("sweep");
+    let line = format!("--backend xdp -c 1 -W 0.1 --rate 100pps --state {state} --csv -q");
+    let mut running = start(&scene, &format!("{line} 10.64.0.0-10.64.1.243"));
+    for _ in 0..10 {
+        running.line();
+    }
+    scene.left.ip("link del left0");
+    let ended = running.finish();
+    assert_eq!(ended.refusal(1), "the interface was removed");
+    assert!(std::path::Path::new(&state).exists());
+}
+
 /// Each target has one line in all runs together, and the file is gone at the end.
 #[test]
 fn a_sweep_continues_from_its_state() {

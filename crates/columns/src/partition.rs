@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::table::TableError;
-
 /// Files that are open at the same time, at most. Of more, the one that was written to the longest ago is completed.
 pub const OPEN_FILES: usize = 4;
 
@@ -68,7 +66,8 @@ fn escaped(host: &str) -> String {
     text
 }
 
-/// A new name below `root` for a file of `hour`, in directories that exist then. The error is of the one that cannot be created.
+/// A new name below `root` for a file of `hour`, in directories that exist then. The error is of the one
+/// that cannot be created.
 pub fn file(
     root: &Path,
     hour: Hour,
@@ -76,14 +75,13 @@ pub fn file(
     now_ns: u64,
     number: u64,
     suffix: &str,
-) -> Result<PathBuf, TableError> {
+) -> Result<PathBuf, (PathBuf, io::Error)> {
     let mut directory = root.to_owned();
     for name in hour.directories(host) {
         directory.push(name);
         match fs::create_dir(&directory) {
-            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
-                let path = directory;
-                return Err(TableError { path, source });
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err((directory, error));
             }
             _ => {}
         }

@@ -284,7 +284,8 @@ impl<R: Rows> Table<R> {
         self.numbered += 1;
         let root = &partitions.directory;
         let (host, suffix) = (&partitions.host, self.format.suffix());
-        let path = partition::file(root, hour, host, self.now_ns, self.numbered, suffix)?;
+        let path = partition::file(root, hour, host, self.now_ns, self.numbered, suffix)
+            .map_err(|(path, source)| TableError { path, source })?;
         let output = Output::create(&path);
         match output.and_then(|output| Encoder::new::<R>(self.format, output)) {
             Ok(encoder) => Ok(OpenFile { path, encoder }),

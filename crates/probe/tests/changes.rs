@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use crate::support::{MS, Packet, SECOND, World, address, plan, targets};
 use tapline_probe::targets::{HostEntry, Resolver, TargetsBuilder};
 use tapline_probe::{
-    Classification, HostChangeKind, IcmpMessage, ProbeCounts, ProbePlan, Prober, TargetSettings,
+    Classification, HostChangeKind, IcmpMessage, NextAction, ProbeCounts, ProbePlan, Prober,
+    TargetSettings,
 };
 
 fn unnamed(text: &str) -> HostEntry {
@@ -147,6 +148,18 @@ fn a_removed_target_leaves_its_place_to_the_next() {
     assert_eq!(world.prober.counts(1).received, 1);
     assert_eq!(world.prober.add_host(unnamed("10.0.0.4")), Ok(3));
     assert_eq!(send_to(&mut world, 3, 1).destination, address("10.0.0.4"));
+}
+
+#[test]
+fn a_target_that_is_added_after_the_end_is_not_probed() {
+    let mut world = World::new(&plan(100), "10.0.0.1 10.0.0.2");
+    send_to(&mut world, 1, 3);
+    world.prober.stop(world.now_ns);
+    let host = world.prober.add_host(unnamed("10.0.0.3"));
+    assert_eq!(host, Ok(2));
+    assert!(world.prober.has_sent_all());
+    let next = world.prober.next(world.now_ns + 100 * SECOND);
+    assert!(!matches!(next, NextAction::Send(_)), "{next:?}");
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub(crate) struct Schedule {
     rate_pps: Option<u32>,
     /// Total number of slots.
     slots: u64,
+    /// Whether sending has been stopped: targets that are added later are not probed.
+    has_stopped: bool,
     /// Number of the next slot.
     next_slot: u64,
     /// When that slot is due, in 2⁻³² nanoseconds.
@@ -113,6 +115,7 @@ impl Schedule {
             interval_ns: plan.interval_ns,
             rate_pps: plan.rate_pps,
             slots: targets * u64::from(plan.rounds.unwrap_or(u32::MAX - 1)),
+            has_stopped: false,
             next_slot: plan.first_probe,
             due: 0,
             gap: forecast.gap(),
@@ -144,7 +147,9 @@ impl Schedule {
         self.epochs.grow(self.next_slot, targets.into(), expired);
         let round_ns = round_ns(self.interval_ns, self.rate_pps, targets);
         self.gap = gap(round_ns, targets);
-        self.slots = self.epochs.end_of(self.rounds.unwrap_or(u32::MAX - 1));
+        if !self.has_stopped {
+            self.slots = self.epochs.end_of(self.rounds.unwrap_or(u32::MAX - 1));
+        }
     }
 
     /// The first slot that has to wait if `flight` rounds are in flight, the oldest with slot `expired`.
@@ -395,6 +400,7 @@ impl Schedule {
     /// Stops sending. Returns the slots that waited for a limit, or were held.
     pub fn stop(&mut self) -> Vec<Slot> {
         self.slots = self.next_slot;
+        self.has_stopped = true;
         let waiting = std::mem::take(&mut self.deferred).into_iter();
         let waiting = waiting.map(|Reverse((_, slot))| slot);
         let held = std::mem::take(&mut self.held);

@@ -101,6 +101,9 @@ pub enum PingError {
     /// The ring could not be opened.
     #[error(transparent)]
     Ring(RingOpenError),
+    /// The interface of [`Backend::Xdp`] was removed while the run used it.
+    #[error("the interface was removed")]
+    Removed,
     /// A change of the targets was not accepted: the run is over (`BrokenPipe`), or too many changes wait (`WouldBlock`).
     #[error("cannot change the targets")]
     Control {

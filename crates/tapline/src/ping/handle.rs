@@ -53,7 +53,7 @@ impl Ping {
     /// Returns the next event, or `None` when the run is over. Blocks until there is one.
     ///
     /// # Errors
-    /// [`PingError::Kernel`] if waiting fails.
+    /// [`PingError::Kernel`] if waiting fails; [`PingError::Removed`].
     #[expect(clippy::should_implement_trait, reason = "it returns errors")]
     pub fn next(&mut self) -> Result<Option<PingEvent>, PingError> {
         while self.events.is_empty() && self.ended.is_none() {
@@ -66,7 +66,7 @@ impl Ping {
     /// Returns `None` when the run is over.
     ///
     /// # Errors
-    /// [`PingError::Kernel`] if waiting fails.
+    /// [`PingError::Kernel`] if waiting fails; [`PingError::Removed`].
     pub fn next_batch(
         &mut self,
         timeout: Duration,
@@ -89,7 +89,7 @@ impl Ping {
     /// due.
     ///
     /// # Errors
-    /// [`PingError::Kernel`] if waiting fails.
+    /// [`PingError::Kernel`] if waiting fails; [`PingError::Removed`].
     pub fn run(&mut self, mut observe: impl FnMut(&PingEvent, &Prober)) -> Result<(), PingError> {
         for event in self.events.drain(..) {
             observe(&event, self.engine.prober());
@@ -102,7 +102,7 @@ impl Ping {
         let mut by_value = |event: PingEvent, prober: &Prober| observe(&event, prober);
         let ended = self.engine.run(&mut by_value, &self.stop, max_wait_ns);
         self.ended = Some(*ended.as_ref().unwrap_or(&Ended::Failed));
-        ended.map_err(during(PingOperation::Wait))?;
+        ended.map_err(failure)?;
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl Ping {
             Ok(ended) => self.ended = ended,
             Err(_) => self.ended = Some(Ended::Failed),
         }
-        result.map(|_| ()).map_err(during(PingOperation::Wait))
+        result.map(|_| ()).map_err(failure)
     }
 
     /// Not when the run is opened: until then the caller may give up privileges, and the thread has those of the caller.
@@ -187,6 +187,14 @@ impl Ping {
             Ok(_) | Err(Errno::INTR) => Ok(!descriptors[0].revents().is_empty()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Why a run cannot go on. Only the XDP back end notices that its interface is gone.
+fn failure(error: io::Error) -> PingError {
+    match error.raw_os_error() {
+        Some(errno) if errno == Errno::NODEV.raw_os_error() => PingError::Removed,
+        _ => during(PingOperation::Wait)(error),
     }
 }
 

@@ -19,6 +19,7 @@ use probe::targets::Targets;
 use probe::{Forecast, NextAction, Probe, ProbePlan, Prober};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
 
 use self::rate::{Idle, RateMeter};
 use super::af_xdp::FrameSender;
@@ -281,7 +282,7 @@ impl XdpEngine {
         &mut self,
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) -> io::Result<EngineState> {
-        let Some(until_ns) = self.round(observe) else {
+        let Some(until_ns) = self.round(observe)? else {
             return Ok(EngineState::Done);
         };
         self.set_timer(until_ns)?;
@@ -294,7 +295,7 @@ impl XdpEngine {
         observe: &mut impl FnMut(PingEvent, &Prober),
         stop: &Stop,
     ) -> io::Result<Ended> {
-        while let Some(until_ns) = self.round(observe) {
+        while let Some(until_ns) = self.round(observe)? {
             let left_ns = until_ns.saturating_sub(self.now_ns());
             let left_ns = if left_ns <= SPIN_NS { 0 } else { left_ns };
             let readable = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
@@ -324,12 +325,22 @@ impl XdpEngine {
     }
 
     /// Sends what is due. Returns when to continue; `None` at the end of the run.
-    fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> Option<u64> {
+    ///
+    /// # Errors
+    /// ENODEV if the interface was removed.
+    fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> io::Result<Option<u64>> {
         let now_ns = self.now_ns();
         self.begin(now_ns);
         self.rate.enter(now_ns);
         if self.has_enough() {
-            return None;
+            return Ok(None);
+        }
+        // Before anything is sent: without the interface, the kernel would refuse every probe.
+        if self.hops.have_routes_changed() {
+            if self.hops.is_interface_removed() {
+                return Err(Errno::NODEV.into());
+            }
+            self.pass.is_due = true;
         }
         if now_ns >= self.duration_ns && !self.has_stopped_sending {
             self.has_stopped_sending = true;
@@ -368,7 +379,7 @@ impl XdpEngine {
             if now_ns > end_ns || self.are_all_answered() {
                 self.end(observe);
                 self.is_over = true;
-                return None;
+                return Ok(None);
             }
             until_ns = (end_ns + 1).min(now_ns + LAST_ANSWERS_NS);
         }
@@ -389,7 +400,7 @@ impl XdpEngine {
             Idle::Schedule
         };
         self.rate.leave(now_ns, idle);
-        Some(until_ns.min(self.next_count_ns(now_ns)))
+        Ok(Some(until_ns.min(self.next_count_ns(now_ns))))
     }
 
     /// Ends the run: what arrives from now on is not counted.

@@ -402,6 +402,11 @@ impl NextHops {
         self.routes.have_changed()
     }
 
+    /// Whether the interface is gone.
+    pub fn is_interface_removed(&mut self) -> bool {
+        self.routes.is_interface_removed()
+    }
+
     /// Looks up again the routes of the targets that are [assigned](Self::assign) from now on.
     pub fn forget_routes(&mut self) {
         self.routes.forget();

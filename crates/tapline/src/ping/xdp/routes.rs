@@ -108,6 +108,11 @@ impl Routes {
         self.changes.has_changed()
     }
 
+    pub fn is_interface_removed(&mut self) -> bool {
+        let link = self.netlink.link(self.link);
+        link.is_err_and(|error| error.is_absence())
+    }
+
     /// Forgets the routes that were looked up, so that the next questions reach the kernel.
     pub fn forget(&mut self) {
         match &mut self.known {

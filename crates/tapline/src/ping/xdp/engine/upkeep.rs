@@ -28,22 +28,26 @@ impl XdpEngine {
             observe(PingEvent::Ended { target }, &self.prober);
         }
         let changed = &mut self.changed;
+        let mut is_any_removed = false;
         let mut note = |event, prober: &Prober| {
-            if let PingEvent::TargetChange {
-                target,
-                change: TargetChange::Added | TargetChange::Address { .. },
-            } = event
-            {
-                changed.push(target);
+            match event {
+                PingEvent::TargetChange {
+                    target,
+                    change: TargetChange::Added | TargetChange::Address { .. },
+                } => changed.push(target),
+                PingEvent::TargetChange {
+                    change: TargetChange::Removed { .. },
+                    ..
+                } => is_any_removed = true,
+                _ => {}
             }
             observe(event, prober);
         };
         self.changes.apply(&mut self.prober, &mut note);
         self.changed.extend(self.changes.resettled());
-        if self.changed.is_empty() {
-            return;
+        if is_any_removed || !self.changed.is_empty() {
+            self.rate.changed();
         }
-        self.rate.changed();
         let targets = self.prober.targets();
         for target in self.changed.drain(..) {
             let numbers = target..target + 1;
@@ -57,7 +61,6 @@ impl XdpEngine {
         now_ns: u64,
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) -> u64 {
-        self.pass.is_due |= self.hops.have_routes_changed();
         self.follow_routes(now_ns);
         if now_ns >= self.next_refresh_ns && self.hops.has_unconfirmed() {
             self.hops.refresh();
