@@ -150,7 +150,8 @@ fn a_run_ends_with_its_interface_and_keeps_the_state_of_the_sweep() {
     }
     scene.left.ip("link del left0");
     let ended = running.finish();
-    assert_eq!(ended.refusal(1), "the interface was removed");
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert_eq!(ended.stderr, ["tapline: the interface was removed"]);
     assert!(std::path::Path::new(&state).exists());
 }
 
