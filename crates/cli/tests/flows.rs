@@ -79,10 +79,10 @@ fn sum(flow: &Value, what: &str) -> u64 {
     of("forward") + of("backward")
 }
 
-/// What the program says of a file.
+/// What the program says of a file. To tshark, packets belong together however much time is between them.
 #[track_caller]
 fn by_tapline(file: &str) -> BTreeMap<Ends, Figures> {
-    figures(run(&format!("flows --json {file}")).events())
+    figures(run(&format!("flows --json --idle 1000h {file}")).events())
 }
 
 /// The flows of these events. Checks that the account is complete.

@@ -212,7 +212,9 @@ impl FlowTable {
         let number = match self.find(&segment.key, waiting) {
             Some(number) => {
                 if self.entries.is_another(number, segment) {
-                    self.replace(number, segment, arrival, times, ended);
+                    self.replace(number, segment, arrival, times, EndReason::Reused, ended);
+                } else if self.was_idle(number, times.1) {
+                    self.replace(number, segment, arrival, times, EndReason::Idle, ended);
                 }
                 number
             }
@@ -235,6 +237,12 @@ impl FlowTable {
             .find(waiting.hash, |number| self.entries.has_key(number, key))
     }
 
+    /// Whether a flow has been idle for too long before this packet of it: after a gap, the wheel may not have come to it yet.
+    #[inline]
+    fn was_idle(&self, number: u32, clock: u64) -> bool {
+        clock.saturating_sub(self.entries.last_clock(number)) >= self.timeouts.idle
+    }
+
     /// Begins another flow between the same ends.
     #[cold]
     fn replace(
@@ -243,9 +251,10 @@ impl FlowTable {
         segment: &Segment,
         arrival: &Arrival,
         (time_ns, clock): (u64, u64),
+        reason: EndReason,
         ended: &mut impl FnMut(&Flow),
     ) {
-        let reason = self.entries.reason(number, EndReason::Reused);
+        let reason = self.entries.reason(number, reason);
         self.export(number, reason, ended);
         self.wheel.remove(self.entries.linked(), number);
         self.entries

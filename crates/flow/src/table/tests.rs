@@ -103,6 +103,18 @@ fn a_flow_ends_when_it_was_idle() {
 }
 
 #[test]
+fn a_packet_behind_a_long_gap_begins_another_flow() {
+    let mut rig = Rig::new(10);
+    rig.udp(0, 1, 2);
+    rig.udp(9 * SECOND, 2, 1);
+    rig.udp(3600 * SECOND, 1, 2);
+    assert_eq!(rig.ended(), [(EndReason::Idle, 2)]);
+    rig.udp(7200 * SECOND, 1, 2);
+    assert_eq!(rig.ended(), [(EndReason::Idle, 2), (EndReason::Idle, 1)]);
+    assert_eq!(rig.table.account().flows, 1);
+}
+
+#[test]
 fn packets_alone_end_others() {
     let mut rig = Rig::new(10);
     rig.udp(0, 1, 2);
