@@ -115,44 +115,68 @@ fn nothing_stays_attached_after_kill_and_lines_are_refused() {
     ended.assert_mentions("--backend xdp sends more probes per second than sockets can");
 }
 
-/// No target is left out after a kill. Those since the file was last written have two lines.
+/// A sweep of 500 targets with a file for its state, to a responder.
+struct Sweep {
+    scene: Scene,
+    state: String,
+    line: String,
+    _responder: Running,
+}
+
+impl Sweep {
+    fn new() -> Self {
+        let scene = Scene::new();
+        scene.left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+        let state = scene.file("sweep");
+        let line =
+            format!("--backend xdp -c 1 -W 0.1 --state {state} --csv -q 10.64.0.0-10.64.1.243");
+        let responder = responder(&scene);
+        Self {
+            scene,
+            state,
+            line,
+            _responder: responder,
+        }
+    }
+
+    /// Starts it, and waits for this many lines.
+    fn start(&self, lines: usize) -> Running {
+        let mut running = start(&self.scene, &format!("{} --rate 100pps", self.line));
+        for _ in 0..lines {
+            running.line();
+        }
+        running
+    }
+
+    fn has_state(&self) -> bool {
+        std::path::Path::new(&self.state).exists()
+    }
+}
+
+/// After a kill, the next run leaves out no target. Those that were probed after the file was last written have two lines.
 #[test]
 fn a_sweep_continues_after_a_kill() {
-    let scene = Scene::new();
-    scene.left.ip("route add 10.64.0.0/16 via 10.1.0.2");
-    let _responder = responder(&scene);
-    let state = scene.file("sweep");
-    let line = format!("--backend xdp -c 1 -W 0.1 --state {state} --csv -q 10.64.0.0-10.64.1.243");
-    let mut running = start(&scene, &format!("{line} --rate 100pps"));
-    for _ in 0..50 {
-        running.line();
-    }
+    let sweep = Sweep::new();
+    let running = sweep.start(50);
     running.signal(Signal::KILL);
     let first = running.finish();
-    let second = ping(&scene, &format!("{line} --rate max"));
+    let second = ping(&sweep.scene, &format!("{} --rate max", sweep.line));
     let lines = [first.stdout, second.stdout].concat();
     let targets = lines.iter().filter_map(|line| line.split(',').next());
     let targets: BTreeSet<_> = targets.filter(|target| *target != "target").collect();
     assert_eq!(targets.len(), 500);
-    assert!(!std::path::Path::new(&state).exists());
+    assert!(!sweep.has_state());
 }
 
 #[test]
 fn a_run_ends_with_its_interface_and_keeps_the_state_of_the_sweep() {
-    let scene = Scene::new();
-    scene.left.ip("route add 10.64.0.0/16 via 10.1.0.2");
-    let _responder = responder(&scene);
-    let state = scene.file("sweep");
-    let line = format!("--backend xdp -c 1 -W 0.1 --rate 100pps --state {state} --csv -q");
-    let mut running = start(&scene, &format!("{line} 10.64.0.0-10.64.1.243"));
-    for _ in 0..10 {
-        running.line();
-    }
-    scene.left.ip("link del left0");
+    let sweep = Sweep::new();
+    let running = sweep.start(10);
+    sweep.scene.left.ip("link del left0");
     let ended = running.finish();
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
     assert_eq!(ended.stderr, ["tapline: the interface was removed"]);
-    assert!(std::path::Path::new(&state).exists());
+    assert!(sweep.has_state());
 }
 
 /// Each target has one line in all runs together, and the file is gone at the end.

@@ -23,9 +23,9 @@ pub(super) enum Counter {
 /// Number of counters.
 pub(super) const COUNTERS: usize = 4;
 
-/// Answers that may leave at once after a pause: so many, as many as a pinger that groups its probes sends at once, …
+/// Number of answers that may leave at once after a pause: `tapline ping` sends as many probes at once.
 const BURST: i32 = 256;
-/// … but at least those of the first of these times, and at most those of the second.
+/// At a low rate they are fewer, those of the second of these times; at a high one more, those of the first.
 const BURST_NS: [i32; 2] = [10_000_000, 250_000_000];
 
 /// What a program is generated from.

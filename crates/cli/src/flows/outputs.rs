@@ -48,8 +48,11 @@ impl<S> Output<S> {
         complete: impl FnOnce(&mut S) -> Result<(), ConsumerError>,
     ) -> Result<(), ConsumerError> {
         let completed = complete(&mut self.sink);
-        let is_first = !std::mem::replace(&mut self.has_failed, completed.is_err());
-        if is_first { completed } else { Ok(()) }
+        if self.has_failed {
+            return Ok(());
+        }
+        self.has_failed = completed.is_err();
+        completed
     }
 }
 

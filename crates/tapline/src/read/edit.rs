@@ -25,7 +25,7 @@ pub struct Edits {
     pub section_comments: Vec<String>,
     /// Comments that a packet gets in addition to its own, by its number among the written packets, from 1.
     pub packet_comments: BTreeMap<u64, Vec<String>>,
-    /// Whether comments of all blocks are left out. New ones are added nevertheless.
+    /// Whether the comments of all blocks are left out. `section_comments` and `packet_comments` are added all the same.
     pub strips_comments: bool,
     /// Whether Decryption Secrets Blocks are left out. New ones are added nevertheless.
     pub strips_secrets: bool,

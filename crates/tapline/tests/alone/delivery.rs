@@ -297,17 +297,17 @@ fn a_sleep_ends_for_the_stop_and_for_a_filling_ring() {
     let mut generator = generator(&left, &right);
     let (mut consumer, batches) = Batches::new();
     let options = options(&right, Backend::PacketV2, adaptive(HOUR))
-        // A quarter of 4096 frames.
-        .buffer_bytes(1 << 20);
+        // 16384 frames, so that none is lost, and a batch is large once the reader gathers.
+        .buffer_bytes(4 << 20);
     let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
-        deliver(&left, &mut generator, 3000);
+        deliver(&left, &mut generator, 12_000);
         assert!(std::iter::repeat_with(|| next(&batches)).any(|batch| batch > 1000));
         deliver(&left, &mut generator, 100);
-        witness.until(3100);
+        witness.until(12_100);
         stopper.stop();
     });
     assert!(matches!(outcome.ended, Ended::Stopped));
-    assert_all(&outcome, 3100);
+    assert_all(&outcome, 12_100);
 }
 
 #[test]
