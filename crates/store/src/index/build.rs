@@ -60,7 +60,7 @@ impl Index {
     /// Memory: at most 8 MiB, whatever the size of the capture, and the index.
     ///
     /// # Errors
-    /// [`IndexError::Capture`] if it is no capture or is corrupt; [`IndexError::Compressed`], [`IndexError::NotRegular`].
+    /// [`IndexError::Capture`] if it is no capture or is corrupt (options of packets are not checked); [`IndexError::Compressed`], [`IndexError::NotRegular`].
     pub fn build(path: &Path) -> Result<Self, IndexError> {
         let failed = |source| IndexError::Io {
             path: path.to_owned(),
@@ -84,7 +84,7 @@ impl Index {
             }
             Ok::<(), io::Error>(())
         };
-        while builder.add_item(&mut reader)? {
+        while builder.add_items(&mut reader)? {
             if builder.has_ended() {
                 seal(&mut builder).map_err(failed)?;
             }
@@ -108,7 +108,7 @@ impl Index {
     pub fn of_bytes(capture: Vec<u8>) -> Result<Self, IndexError> {
         let mut reader = Reader::from_bytes(capture)?;
         let mut builder = Builder::default();
-        while builder.add_item(&mut reader)? {}
+        while builder.add_items(&mut reader)? {}
         builder.finish();
         let index = Self {
             extents: builder.take_ended().collect(),

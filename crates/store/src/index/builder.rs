@@ -1,9 +1,12 @@
 //! Dividing the blocks of a capture into extents, with the keys of each.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use super::fuse::{self, Fuse};
 use super::hashes::{FlowIdentities, Hashes, Ports};
-use super::keys::{Key, Keys};
+use super::keys::{Key, Keys, plain_flow};
 use super::layout::{ADDRESSES, EXTENT_BYTES, Extent, FLOWS, MAGIC, PORTS, SET_BYTES};
+use crate::model::Packet;
 use crate::read::{ErrorKind, Item, ReadError, Reader};
 
 /// An extent with this many bytes ends as soon as its keys fit.
@@ -26,6 +29,9 @@ const PACKETS_BETWEEN: u32 = 64;
 
 /// Packets of these many flows in a row are recognised without a look at the sets.
 const RECENT: usize = 1024;
+
+/// All classes of keys.
+const ALL: u32 = ADDRESSES | PORTS | FLOWS;
 
 /// The extent that is being filled, and those before.
 pub(super) struct Builder {
@@ -53,12 +59,10 @@ pub(super) struct Builder {
     waiting: Vec<Waiting>,
 }
 
-/// Keys of a packet, as the sets have them.
+/// Keys of a packet, and the identity of its flow.
 struct Waiting {
-    /// Identity and hash. `None` also if the extent does without flows.
-    flow: Option<(u64, u64)>,
-    addresses: Option<[u64; 2]>,
-    ports: [Option<u16>; 2],
+    flow: Option<u64>,
+    keys: Keys,
 }
 
 impl Default for Builder {
@@ -103,33 +107,37 @@ fn empty(offset: u64) -> Extent {
 }
 
 impl Builder {
-    /// Adds the next item of `reader`, which lends all items of one capture. Returns whether there was one. What follows the
+    /// Adds the next items of `reader`, which lends all items of one capture. Returns whether there were some. What follows the
     /// last whole block is left out.
-    pub(super) fn add_item(&mut self, reader: &mut Reader) -> Result<bool, ReadError> {
+    pub(super) fn add_items(&mut self, reader: &mut Reader) -> Result<bool, ReadError> {
         if self.end() == 0 {
             // The header of the file, which the reader has read.
-            self.others(0, reader.offset());
+            self.others(reader.offset());
         }
-        let from = self.end();
+        reader.take_without_options(|packet, bytes| self.packet(packet, bytes));
+        // All other items, and more of the file.
+        let before = reader.offset();
         match reader.next_item() {
-            Ok(Some(Item::Packet(packet))) => {
-                let link_type = self.link_types.get(packet.interface as usize);
-                let link_type = link_type.copied().unwrap_or(u16::MAX);
-                let time = packet.timestamp_ns;
-                let keys = Keys::of(link_type, packet.bytes);
-                self.packet(from, reader.offset(), time, keys);
+            Ok(Some(Item::Packet(_))) => {
+                let bytes = reader.offset() - before;
+                self.packet(&reader.last_packet(), bytes);
             }
             Ok(Some(item)) => {
                 if let Item::Interface { interface, .. } = item {
                     self.link_types.push(interface.link_type.0);
                 }
-                self.others(from, reader.offset());
+                self.others(reader.offset() - before);
             }
             Ok(None) => return Ok(false),
             Err(error) if error.kind == ErrorKind::Truncated => return Ok(false),
             Err(error) => return Err(error),
         }
         Ok(true)
+    }
+
+    /// Adds the packets at the start of `blocks`, which follow what `reader` has read. Returns the number of their bytes.
+    pub(super) fn add_packets(&mut self, reader: &mut Reader, blocks: &[u8]) -> usize {
+        reader.take_from(blocks, |packet, bytes| self.packet(packet, bytes))
     }
 
     /// Bytes of the capture so far.
@@ -150,61 +158,77 @@ impl Builder {
     /// Ends the last extent.
     pub(super) fn finish(&mut self) {
         if self.current.bytes > 0 {
-            self.end_extent(self.end());
+            self.end_extent();
         }
     }
 
-    fn packet(&mut self, from: u64, to: u64, time: Option<u64>, keys: Option<Keys>) {
+    /// A packet, whose block has `bytes` bytes.
+    #[inline]
+    fn packet(&mut self, packet: &Packet<'_>, bytes: u64) {
         if self.current.packets == 0 && self.current.bytes > 0 {
-            self.end_extent(from);
+            self.end_extent();
         }
-        self.current.bytes += to - from;
+        self.current.bytes += bytes;
         self.current.packets += 1;
         let [first, last] = &mut self.current.times_ns;
-        if let Some(time) = time {
+        if let Some(time) = packet.timestamp_ns {
             (*first, *last) = ((*first).min(time), (*last).max(time));
         } else {
             // It may be selected with any time.
             (*first, *last) = (0, u64::MAX);
         }
-        if let Some(keys) = keys {
-            self.add(&keys);
-        } else {
-            self.dropped = ADDRESSES | PORTS | FLOWS;
-        }
+        let link_type = self.link_types.get(packet.interface as usize);
+        self.add_keys(link_type.copied().unwrap_or(u16::MAX), packet.bytes);
         let bytes = self.current.bytes;
         let is_due = self.current.packets.is_multiple_of(PACKETS_BETWEEN);
         if bytes >= EXTENT_BYTES_MAX || bytes >= EXTENT_BYTES_MIN && is_due && self.fits() {
-            self.end_extent(to);
+            self.end_extent();
         }
     }
 
-    /// Blocks of other types.
-    fn others(&mut self, from: u64, to: u64) {
+    /// `bytes` bytes of blocks of other types.
+    fn others(&mut self, bytes: u64) {
         if self.current.packets > 0 {
-            self.end_extent(from);
+            self.end_extent();
         }
-        self.current.bytes += to - from;
+        self.current.bytes += bytes;
     }
 
-    fn add(&mut self, keys: &Keys) {
-        let mut flow = None;
-        if let (false, Some((addresses, ports))) = (self.drops(FLOWS), keys.flow()) {
-            let identity = self.identities.of(addresses, ports);
-            let recent = &mut self.recent[identity as usize % RECENT];
-            if *recent == identity {
-                return;
-            }
-            *recent = identity;
-            flow = Some((identity, Key::Flow(addresses, ports).hash()));
+    #[inline]
+    fn add_keys(&mut self, link_type: u16, packet: &[u8]) {
+        if self.drops(ALL) {
+            return;
         }
-        self.waiting.push(Waiting {
-            flow,
-            addresses: keys
-                .addresses
-                .map(|both| both.map(|one| Key::Address(one).hash())),
-            ports: keys.ports,
-        });
+        if let Some((addresses, ports)) = plain_flow(link_type, packet) {
+            let identity = self.identities.of_ipv4(addresses, ports);
+            if !self.is_recent(identity) {
+                let keys = Keys {
+                    addresses: Some(addresses.map(|bits| IpAddr::V4(Ipv4Addr::from_bits(bits)))),
+                    ports: ports.map(Some),
+                };
+                self.wait(Some(identity), keys);
+            }
+        } else if let Some(keys) = Keys::of(link_type, packet) {
+            let flow = keys.flow();
+            let flow = flow.map(|(addresses, ports)| self.identities.of(addresses, ports));
+            if !flow.is_some_and(|identity| self.is_recent(identity)) {
+                self.wait(flow, keys);
+            }
+        } else {
+            self.dropped = ALL;
+        }
+    }
+
+    /// Whether a flow is in the sets, or among those that wait. It counts as recent from now on.
+    #[inline]
+    fn is_recent(&mut self, identity: u64) -> bool {
+        let recent = &mut self.recent[identity as usize % RECENT];
+        std::mem::replace(recent, identity) == identity
+    }
+
+    #[inline]
+    fn wait(&mut self, flow: Option<u64>, keys: Keys) {
+        self.waiting.push(Waiting { flow, keys });
         if self.waiting.len() == PACKETS_BETWEEN as usize {
             self.settle();
         }
@@ -214,29 +238,37 @@ impl Builder {
     fn settle(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
         if !self.drops(FLOWS) {
-            let flows = waiting.iter().filter_map(|keys| keys.flow);
-            self.flows.prefetch(flows.map(|(identity, _)| identity));
+            self.flows
+                .prefetch(waiting.iter().filter_map(|packet| packet.flow));
             // What a known flow consists of is in the sets, too.
-            waiting.retain(|keys| {
-                let Some((identity, hash)) = keys.flow else {
+            waiting.retain(|packet| {
+                let (Some(identity), Some((addresses, ports))) = (packet.flow, packet.keys.flow())
+                else {
                     return true;
                 };
                 let is_new = self.flows.insert(identity);
                 if is_new {
-                    self.flow_hashes.push(hash);
+                    self.flow_hashes.push(Key::Flow(addresses, ports).hash());
                 }
                 is_new
             });
         }
         if !self.drops(ADDRESSES) {
-            let addresses = || waiting.iter().filter_map(|keys| keys.addresses).flatten();
+            let addresses = || {
+                let pairs = waiting.iter().filter_map(|packet| packet.keys.addresses);
+                pairs.flatten().map(|address| Key::Address(address).hash())
+            };
             self.addresses.prefetch(addresses());
             for address in addresses() {
                 self.addresses.insert(address);
             }
         }
         if !self.drops(PORTS) {
-            for port in waiting.iter().flat_map(|keys| keys.ports).flatten() {
+            for port in waiting
+                .iter()
+                .flat_map(|packet| packet.keys.ports)
+                .flatten()
+            {
                 self.ports.insert(port);
             }
         }
@@ -251,8 +283,9 @@ impl Builder {
         }
     }
 
-    fn drops(&self, class: u32) -> bool {
-        self.dropped & class != 0
+    /// Whether the extent does without all of `classes`.
+    fn drops(&self, classes: u32) -> bool {
+        self.dropped & classes == classes
     }
 
     /// Number of keys in the classes that the extent keeps.
@@ -287,10 +320,12 @@ impl Builder {
         self.keys_max = most.min(KEYS_MAX);
     }
 
-    /// Ends the current extent; the next begins at `offset`. Classes of keys that do not fit are dropped.
-    fn end_extent(&mut self, offset: u64) {
+    /// Ends the current extent; the next begins behind it. Classes of keys that do not fit are dropped.
+    #[cold]
+    fn end_extent(&mut self) {
         self.settle();
-        let budget = self.budget(self.end());
+        let end = self.end();
+        let budget = self.budget(end);
         let mut extent = self.current.clone();
         let mut hashes = Vec::with_capacity(self.keys());
         for class in [ADDRESSES, PORTS, FLOWS] {
@@ -312,9 +347,7 @@ impl Builder {
         self.flow_hashes.clear();
         self.recent = no_flows();
         if extent.classes != 0 {
-            hashes.sort_unstable();
-            hashes.dedup();
-            extent.keys = Fuse::new(&hashes);
+            extent.keys = Fuse::new(hashes);
         }
         self.index_bytes += EXTENT_BYTES as u64;
         match &extent.keys {
@@ -322,6 +355,6 @@ impl Builder {
             None => extent.classes = 0,
         }
         self.ended.push(extent);
-        self.begin_extent(offset);
+        self.begin_extent(end);
     }
 }

@@ -57,13 +57,21 @@ pub(super) fn mix(mut value: u64) -> u64 {
 }
 
 impl Fuse {
-    /// The set of `hashes`, which differ from each other. `None` if no try succeeds.
-    pub(super) fn new(hashes: &[u64]) -> Option<Self> {
-        let (segment, segments) = shape(hashes.len());
-        (0..TRIES).find_map(|seed| Self::with_seed(hashes, mix(seed + 1), segment, segments))
+    /// The set of `hashes`. `None` if no try succeeds.
+    ///
+    /// Its shape is that for the number of `hashes`, unless some are equal.
+    pub(super) fn new(mut hashes: Vec<u64>) -> Option<Self> {
+        // No try succeeds with equal hashes. They are rare, and sorting takes as long as a try: so only after the first.
+        Self::with_seed(&hashes, mix(1)).or_else(|| {
+            hashes.sort_unstable();
+            hashes.dedup();
+            (0..TRIES).find_map(|seed| Self::with_seed(&hashes, mix(seed + 1)))
+        })
     }
 
-    fn with_seed(hashes: &[u64], seed: u64, segment: u32, segments: u32) -> Option<Self> {
+    /// The set of `hashes`, which differ from each other, if it exists with this seed.
+    fn with_seed(hashes: &[u64], seed: u64) -> Option<Self> {
+        let (segment, segments) = shape(hashes.len());
         let length = segment as usize * (segments as usize + 2);
         let mut filter = Self {
             seed,
@@ -148,7 +156,13 @@ mod tests {
     fn every_member_is_found_and_few_others() {
         for count in [0, 1, 2, 3, 7, 100, 5000, 200_000] {
             let hashes: Vec<u64> = (0..count).map(mix).collect();
-            let filter = Fuse::new(&hashes).expect("a filter");
+            let filter = Fuse::new(hashes.clone()).expect("a filter");
+            assert_eq!(
+                Fuse::new(hashes.iter().rev().copied().collect()).as_ref(),
+                Some(&filter)
+            );
+            let twice = hashes.iter().chain(&hashes).copied().collect();
+            assert_eq!(Fuse::new(twice).as_ref(), Some(&filter), "{count}");
             assert!(hashes.iter().all(|&hash| filter.may_have(hash)), "{count}");
             assert_eq!(filter.fingerprints.len(), bytes(hashes.len()));
             assert!(hashes.len() <= capacity_at_most(bytes(hashes.len())));

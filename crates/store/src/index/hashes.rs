@@ -1,7 +1,7 @@
 //! Sets of keys that are filled with each packet.
 
 use std::hash::{BuildHasher, RandomState};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use abi::prefetch::prefetch_value;
 
@@ -37,28 +37,33 @@ impl Default for FlowIdentities {
 impl FlowIdentities {
     #[inline]
     pub(super) fn of(&self, addresses: [IpAddr; 2], ports: [u16; 2]) -> u64 {
-        // As in the hashes: two addresses in any order, and two ports in any order.
-        let [first, by_ports, by_addresses @ ..] = &self.random;
-        let [low, high] = [ports[0].min(ports[1]), ports[0].max(ports[1])];
-        let ports = u64::from(low) << 16 | u64::from(high);
-        let add = |state: u64, word: u64, random: u64| fold(state ^ word, random);
         match addresses {
-            [IpAddr::V4(a), IpAddr::V4(b)] => {
-                let both = u64::from(a.min(b).to_bits()) << 32 | u64::from(a.max(b).to_bits());
-                let state = add(*first, ports, *by_ports);
-                add(state, both, by_addresses[0])
-            }
+            [IpAddr::V4(a), IpAddr::V4(b)] => self.of_ipv4([a, b].map(Ipv4Addr::to_bits), ports),
             [a, b] => {
                 let [a, b] = [a, b].map(bits_of);
                 let (low, high) = (a.min(b), a.max(b));
                 let words = [low >> 64, low, high >> 64, high].map(|word| word as u64);
+                let [first, by_ports, by_addresses @ ..] = &self.random;
                 // Another word than that of any two ports of IPv4.
-                let state = add(*first, ports | 1 << 32, *by_ports);
+                let state = fold(first ^ (in_order(ports) | 1 << 32), *by_ports);
                 let words = words.into_iter().zip(by_addresses);
-                words.fold(state, |state, (word, random)| add(state, word, *random))
+                words.fold(state, |state, (word, random)| fold(state ^ word, *random))
             }
         }
     }
+
+    #[inline]
+    pub(super) fn of_ipv4(&self, [a, b]: [u32; 2], ports: [u16; 2]) -> u64 {
+        let [first, by_ports, by_addresses, ..] = self.random;
+        let both = u64::from(a.min(b)) << 32 | u64::from(a.max(b));
+        fold(fold(first ^ in_order(ports), by_ports) ^ both, by_addresses)
+    }
+}
+
+/// Two ports in one number: the same in both directions.
+#[inline]
+fn in_order([a, b]: [u16; 2]) -> u64 {
+    u64::from(a.min(b)) << 16 | u64::from(a.max(b))
 }
 
 fn bits_of(address: IpAddr) -> u128 {

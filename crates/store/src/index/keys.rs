@@ -135,6 +135,21 @@ impl Keys {
     }
 }
 
+/// Addresses and ports of a flow of IPv4 in Ethernet, as numbers: of a packet without VLAN tags and IP options, which most are.
+/// `None` for all others, which [`Keys::of`] knows.
+#[inline]
+pub(super) fn plain_flow(link_type: u16, frame: &[u8]) -> Option<([u32; 2], [u16; 2])> {
+    let head = frame.first_chunk::<38>()?;
+    let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+    let fragment = number(20) & 0x1fff;
+    let has_ports = WITH_PORTS.contains(&head[23]) && fragment == 0;
+    if link_type != 1 || number(12) != IPV4 || head[14] & 0xf != 5 || !has_ports {
+        return None;
+    }
+    let address = |at: usize| u32::from(number(at)) << 16 | u32::from(number(at + 2));
+    Some(([address(26), address(30)], [number(34), number(36)]))
+}
+
 /// The EtherType at `at`, and what begins at `payload`. Of a truncated header a type that has no keys.
 fn split(bytes: &[u8], at: usize, payload: usize) -> (u16, &[u8]) {
     let ethertype = bytes.get(at..).and_then(|rest| rest.first_chunk());
@@ -160,4 +175,43 @@ fn ports(bytes: &[u8], at: usize) -> [Option<u16>; 2] {
         let bytes = bytes.get(at..)?.first_chunk()?;
         Some(u16::from_be_bytes(*bytes))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    /// Ethernet, IPv4 without options, and ports.
+    const FRAME: [u8; 40] = [
+        2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 26, 0, 1, 0x40, 0, 64, 17, 1, 2, 10,
+        1, 2, 3, 10, 4, 5, 6, 0x12, 0x34, 0, 53, 9, 9,
+    ];
+
+    #[test]
+    fn a_plain_flow_is_that_of_the_whole_decoder() {
+        let expected = ([0x0a01_0203, 0x0a04_0506], [0x1234, 53]);
+        assert_eq!(plain_flow(1, &FRAME), Some(expected));
+        let mut plain = 0;
+        for at in 0..FRAME.len() {
+            for value in 0..=u8::MAX {
+                let mut frame = FRAME;
+                frame[at] = value;
+                let Some((addresses, ports)) = plain_flow(1, &frame) else {
+                    continue;
+                };
+                let addresses = addresses.map(|bits| IpAddr::V4(Ipv4Addr::from_bits(bits)));
+                let flow = Keys::of(1, &frame).and_then(|keys| keys.flow());
+                assert_eq!(flow, Some((addresses, ports)), "{at}: {value}");
+                plain += 1;
+            }
+        }
+        // 34 bytes with any value; protocols, versions, flags of fragments, EtherType, offset of the fragment.
+        assert_eq!(plain, 34 * 256 + 3 + 16 + 8 + 2 + 1);
+        for length in 0..38 {
+            assert_eq!(plain_flow(1, &FRAME[..length]), None);
+        }
+        assert_eq!(plain_flow(113, &FRAME), None);
+    }
 }

@@ -277,8 +277,8 @@ mod tests {
             bytes: 3000,
             extents: vec![
                 extent(0, None),
-                extent(1000, Fuse::new(&[1, 2, 3])),
-                extent(2000, Fuse::new(&(0..500).collect::<Vec<_>>())),
+                extent(1000, Fuse::new(vec![1, 2, 3])),
+                extent(2000, Fuse::new((0..500).collect())),
             ],
             ..Index::default()
         };

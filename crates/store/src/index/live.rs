@@ -12,7 +12,7 @@ use crate::read::{ReadError, Reader};
 
 /// Writes the index of a capture file: an extent as soon as it is complete. It is the index that [`Index::build`] makes.
 ///
-/// Cost: the blocks are copied once and decoded; a set is built for each extent. Memory: at most 8 MiB.
+/// Cost: the blocks are decoded; a set is built for each extent. Memory: at most 8 MiB.
 ///
 /// [`Index::build`]: super::Index::build
 pub(crate) struct LiveIndex {
@@ -54,7 +54,9 @@ impl LiveIndex {
 
     /// Adds whole blocks that were written to the capture.
     pub(crate) fn add(&mut self, blocks: &[u8]) -> io::Result<()> {
-        self.reader.continue_with(blocks);
+        // Packets first, where they are. A copy of the rest has to be decoded by the reader.
+        let packets = self.builder.add_packets(&mut self.reader, blocks);
+        self.reader.continue_with(&blocks[packets..]);
         self.read(blocks)
     }
 
@@ -64,9 +66,9 @@ impl LiveIndex {
         self.write(&[])
     }
 
-    /// Indexes `blocks`, which the reader has.
+    /// Indexes the end of `blocks`, which the reader has.
     fn read(&mut self, blocks: &[u8]) -> io::Result<()> {
-        while self.builder.add_item(&mut self.reader).map_err(invalid)? {}
+        while self.builder.add_items(&mut self.reader).map_err(invalid)? {}
         if self.builder.end() != self.edges.bytes + blocks.len() as u64 {
             let reason = "the capture ends within a block";
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));

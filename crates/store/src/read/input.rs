@@ -348,6 +348,12 @@ impl Input {
         (self.start, self.ended) = (0, true);
     }
 
+    /// Passes over `bytes` bytes that follow an input in memory, all of whose bytes are consumed, and that somebody else reads.
+    #[inline]
+    pub(super) fn pass(&mut self, bytes: usize) {
+        self.discarded += bytes as u64;
+    }
+
     /// Exchanges the bytes of an input in memory, and starts at the first of them.
     pub(super) fn replace_memory(&mut self, bytes: Vec<u8>) -> Vec<u8> {
         self.filled = bytes.len();

@@ -92,12 +92,62 @@ impl Reader {
         result.map(|()| packets)
     }
 
+    /// Calls `take` for each of the next packets that are completely in the buffer, with the bytes of its block or record. The
+    /// packets come without their options, which are not checked.
+    ///
+    /// Reads nothing. [`Self::last_packet`] stays the same.
+    #[inline]
+    pub(crate) fn take_without_options(&mut self, take: impl FnMut(&Packet<'_>, u64)) {
+        if self.has_ended() {
+            return;
+        }
+        let (bytes, packets) = self.decoder.without_options(self.input.window(), take);
+        self.input.consume(bytes);
+        *self.decoder.blocks() += packets;
+    }
+
+    /// As [`Self::take_without_options`], for the packets at the start of `blocks`, which follow a capture in memory that has been
+    /// read. Returns the number of their bytes. The others follow by [`Self::continue_with`].
+    #[inline]
+    pub(crate) fn take_from(&mut self, blocks: &[u8], take: impl FnMut(&Packet<'_>, u64)) -> usize {
+        let (bytes, packets) = self.decoder.without_options(blocks, take);
+        self.input.pass(bytes);
+        *self.decoder.blocks() += packets;
+        bytes
+    }
+
     /// A decoder for blocks that a [`PartScanner`] of this file found.
     pub fn block_decoder(&self) -> BlockDecoder {
         BlockDecoder {
             input: Input::memory(Vec::new()),
             decoder: self.decoder.clone(),
             decoded: Decoded::empty(),
+        }
+    }
+}
+
+impl Decoder {
+    /// Calls `take` for the packets at the start of `window`, without options. Returns their bytes and their number.
+    #[inline]
+    fn without_options(
+        &self,
+        window: &[u8],
+        mut take: impl FnMut(&Packet<'_>, u64),
+    ) -> (usize, u64) {
+        let (mut rest, mut packets) = (window, 0);
+        loop {
+            let next = match self {
+                Self::Pcap(pcap) => pcap.plain(rest),
+                Self::Pcapng(pcapng) => pcapng
+                    .without_options(rest)
+                    .map(|(packet, length, _)| (packet, length)),
+            };
+            let Some((packet, length)) = next else {
+                return (window.len() - rest.len(), packets);
+            };
+            take(&packet, length as u64);
+            rest = rest.get(length..).unwrap_or_default();
+            packets += 1;
         }
     }
 }

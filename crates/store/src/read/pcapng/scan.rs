@@ -36,6 +36,18 @@ impl Pcapng {
     /// Returns the packet and the block's length. Everything else is for [`Self::step`].
     #[inline]
     pub(in crate::read) fn plain<'a>(&self, block: &'a [u8]) -> Option<(Packet<'a>, usize)> {
+        let (packet, length, has_options) = self.without_options(block)?;
+        (!has_options).then_some((packet, length))
+    }
+
+    /// Decodes the Enhanced Packet Block at the start of `block`, but not its options, which may be invalid.
+    ///
+    /// Returns the packet, the block's length and whether it has options. Everything else is for [`Self::step`].
+    #[inline]
+    pub(in crate::read) fn without_options<'a>(
+        &self,
+        block: &'a [u8],
+    ) -> Option<(Packet<'a>, usize, bool)> {
         let [kind, length, interface, high, low, captured, original_len] =
             self.order.words(block)?;
         let packet_interface = self.interfaces.get(interface as usize)?;
@@ -44,8 +56,11 @@ impl Pcapng {
             return None;
         }
         let end = ENHANCED_HEADER_BYTES + captured.next_multiple_of(4);
-        let [trailer] = self.order.words(block.get(end..)?)?;
-        if length != end + 4 || trailer as usize != length {
+        if length < end + 4 || !length.is_multiple_of(4) {
+            return None;
+        }
+        let [trailer] = self.order.words(block.get(length - 4..)?)?;
+        if trailer as usize != length {
             return None;
         }
         let time = packet_interface.clock.nanoseconds(high, low);
@@ -53,7 +68,7 @@ impl Pcapng {
             bytes: block.get(ENHANCED_HEADER_BYTES..)?.get(..captured)?,
             ..plain_packet(self.first_interface + interface, time, original_len)
         };
-        Some((packet, length))
+        Some((packet, length, length > end + 4))
     }
 
     /// The first index in `..within` of `window` at which a packet's block seems to begin: it and the
